@@ -1,0 +1,1 @@
+//! Certificates, trust lists, chains and revocation for OPC UA applications.

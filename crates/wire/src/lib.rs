@@ -1,0 +1,9 @@
+//! OPC UA on the wire, for both roles: bytes in, messages out, and back.
+//!
+//! The crate is pure: no sockets, no threads, no clock. Bytes and the time come in as
+//! arguments; bytes, events and timeouts come out.
+
+pub use opcua_types as types;
+
+pub mod policy;
+pub mod service;

@@ -1,0 +1,1 @@
+//! Security policies: the algorithms a SecureChannel is protected with.

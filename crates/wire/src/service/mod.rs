@@ -1,0 +1,1 @@
+//! The services of Part 4: requests and responses as values, and their bytes.
