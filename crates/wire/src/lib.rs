@@ -5,5 +5,10 @@
 
 pub use opcua_types as types;
 
+pub mod certificate;
+pub mod job;
 pub mod policy;
 pub mod service;
+pub mod session;
+pub mod template;
+pub mod time;

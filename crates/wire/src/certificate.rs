@@ -1,0 +1,1 @@
+//! Application instance certificates as the wire needs them: the chain, its thumbprint, its key.

@@ -1,0 +1,1 @@
+//! Sessions: created, activated, moved to another channel, closed or timed out.

@@ -1,0 +1,1 @@
+//! The hot path: requests encoded once and patched, responses walked where they lie.
