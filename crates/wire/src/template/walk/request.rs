@@ -1,0 +1,210 @@
+//! Requests as a server meets them: Read (Part 4, 5.11.2.2), Write (5.11.4.2), Publish (5.14.5.2).
+
+use super::cursor::{Cursor, WalkError};
+use super::data_value::{RawDataValue, data_value};
+use super::head::RequestHead;
+use super::node_id::RawNodeId;
+use super::type_id;
+
+/// The operations of a request, one after another. Ends after the first error; an iteration
+/// without one has seen the body to its last byte.
+#[derive(Debug, Clone)]
+pub struct RequestItems<'a, T> {
+    cursor: Cursor<'a>,
+    left: usize,
+    read: fn(&mut Cursor<'a>) -> Result<T, WalkError>,
+}
+
+impl<'a, T> RequestItems<'a, T> {
+    fn new(
+        mut cursor: Cursor<'a>,
+        least: usize,
+        read: fn(&mut Cursor<'a>) -> Result<T, WalkError>,
+    ) -> Result<Self, WalkError> {
+        let left = cursor.count(least)?;
+        if left == 0 {
+            cursor.finish()?;
+        }
+        Ok(Self { cursor, left, read })
+    }
+
+    /// Operations that are left.
+    pub fn left(&self) -> usize {
+        self.left
+    }
+}
+
+impl<T> Iterator for RequestItems<'_, T> {
+    type Item = Result<T, WalkError>;
+
+    #[inline]
+    fn next(&mut self) -> Option<Self::Item> {
+        self.left = self.left.checked_sub(1)?;
+        let mut item = (self.read)(&mut self.cursor);
+        if self.left == 0
+            && item.is_ok()
+            && let Err(e) = self.cursor.finish()
+        {
+            item = Err(e);
+        }
+        if item.is_err() {
+            self.left = 0;
+        }
+        Some(item)
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        (0, Some(self.left))
+    }
+}
+
+/// A Read request where it lies.
+#[derive(Debug, Clone)]
+pub struct ReadRequest<'a> {
+    /// Type and RequestHeader.
+    pub head: RequestHead<'a>,
+    /// Milliseconds a cached value may be old.
+    pub max_age: f64,
+    /// The TimestampsToReturn enumeration as it is on the wire.
+    pub timestamps_to_return: i32,
+    /// What to read.
+    pub nodes: RequestItems<'a, ReadNode<'a>>,
+}
+
+/// One ReadValueId.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ReadNode<'a> {
+    /// The node.
+    pub node_id: RawNodeId<'a>,
+    /// The attribute.
+    pub attribute_id: u32,
+    /// The text of the NumericRange; empty and null are the same.
+    pub index_range: &'a [u8],
+    /// Namespace and name of the encoding asked for; an empty name is the default.
+    pub data_encoding: (u16, &'a [u8]),
+}
+
+impl<'a> ReadRequest<'a> {
+    /// Reads up to the list of nodes.
+    pub fn parse(body: &'a [u8]) -> Result<Self, WalkError> {
+        let head = RequestHead::parse(body)?;
+        let mut c = head.fields(body, type_id::READ_REQUEST)?;
+        Ok(Self {
+            head,
+            max_age: c.f64()?,
+            timestamps_to_return: c.i32()?,
+            nodes: RequestItems::new(c, 2 + 4 + 4 + 2 + 4, ReadNode::read)?,
+        })
+    }
+}
+
+impl<'a> ReadNode<'a> {
+    #[inline]
+    fn read(c: &mut Cursor<'a>) -> Result<Self, WalkError> {
+        Ok(Self {
+            node_id: RawNodeId::read(c)?,
+            attribute_id: c.u32()?,
+            index_range: c.octets()?.unwrap_or_default(),
+            data_encoding: (c.u16()?, c.octets()?.unwrap_or_default()),
+        })
+    }
+}
+
+/// A Write request where it lies.
+#[derive(Debug, Clone)]
+pub struct WriteRequest<'a> {
+    /// Type and RequestHeader.
+    pub head: RequestHead<'a>,
+    /// What to write.
+    pub nodes: RequestItems<'a, WriteNode<'a>>,
+}
+
+/// One WriteValue.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct WriteNode<'a> {
+    /// The node.
+    pub node_id: RawNodeId<'a>,
+    /// The attribute.
+    pub attribute_id: u32,
+    /// The text of the NumericRange; empty and null are the same.
+    pub index_range: &'a [u8],
+    /// What to write.
+    pub value: RawDataValue<'a>,
+    /// Where in the body the value's Variant begins, after the DataValue's mask.
+    pub value_at: usize,
+}
+
+impl<'a> WriteRequest<'a> {
+    /// Reads up to the list of nodes.
+    pub fn parse(body: &'a [u8]) -> Result<Self, WalkError> {
+        let head = RequestHead::parse(body)?;
+        let c = head.fields(body, type_id::WRITE_REQUEST)?;
+        Ok(Self {
+            head,
+            nodes: RequestItems::new(c, 2 + 4 + 4 + 1, WriteNode::read)?,
+        })
+    }
+}
+
+impl<'a> WriteNode<'a> {
+    #[inline]
+    fn read(c: &mut Cursor<'a>) -> Result<Self, WalkError> {
+        Ok(Self {
+            node_id: RawNodeId::read(c)?,
+            attribute_id: c.u32()?,
+            index_range: c.octets()?.unwrap_or_default(),
+            value_at: c.offset() + 1,
+            value: data_value(c, 0)?,
+        })
+    }
+}
+
+/// A Publish request where it lies.
+#[derive(Debug, Clone)]
+pub struct PublishRequest<'a> {
+    /// Type and RequestHeader.
+    pub head: RequestHead<'a>,
+    /// What the client acknowledges.
+    pub acknowledgements: Acknowledgements<'a>,
+}
+
+/// Subscription id and sequence number, one pair after another.
+#[derive(Debug, Clone, Copy)]
+pub struct Acknowledgements<'a> {
+    raw: &'a [[u8; 8]],
+}
+
+impl<'a> PublishRequest<'a> {
+    /// Reads a Publish request to its last byte.
+    pub fn parse(body: &'a [u8]) -> Result<Self, WalkError> {
+        let head = RequestHead::parse(body)?;
+        let mut c = head.fields(body, type_id::PUBLISH_REQUEST)?;
+        let n = c.count(8)?;
+        let (raw, _) = c.take(n * 8)?.as_chunks();
+        c.finish()?;
+        Ok(Self {
+            head,
+            acknowledgements: Acknowledgements { raw },
+        })
+    }
+}
+
+impl Iterator for Acknowledgements<'_> {
+    type Item = (u32, u32);
+
+    #[inline]
+    fn next(&mut self) -> Option<(u32, u32)> {
+        let (&[a, b, c, d, e, f, g, h], rest) = self.raw.split_first()?;
+        self.raw = rest;
+        Some((
+            u32::from_le_bytes([a, b, c, d]),
+            u32::from_le_bytes([e, f, g, h]),
+        ))
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        (self.raw.len(), Some(self.raw.len()))
+    }
+}
+
+impl ExactSizeIterator for Acknowledgements<'_> {}

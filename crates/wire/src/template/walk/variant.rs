@@ -1,0 +1,377 @@
+//! Variants and everything that can be inside one (Part 6, 5.2.2).
+
+use super::cursor::{Cursor, WalkError};
+use super::data_value::data_value;
+use super::node_id::{skip_expanded_node_id, skip_node_id};
+use crate::types::{BinaryDecodable, Context, EncodingResult, Variant};
+
+/// How deep values may nest. Part 6, 5.1.11 asks for at least 100 levels to be supported.
+pub(super) const MAX_DEPTH: u8 = 100;
+
+/// The built-in types (Part 6, 5.1.2), with the id that stands on the wire.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[repr(u8)]
+#[allow(missing_docs, reason = "the specification's own names")]
+pub enum BuiltInType {
+    Null = 0,
+    Boolean = 1,
+    SByte = 2,
+    Byte = 3,
+    Int16 = 4,
+    UInt16 = 5,
+    Int32 = 6,
+    UInt32 = 7,
+    Int64 = 8,
+    UInt64 = 9,
+    Float = 10,
+    Double = 11,
+    String = 12,
+    DateTime = 13,
+    Guid = 14,
+    ByteString = 15,
+    XmlElement = 16,
+    NodeId = 17,
+    ExpandedNodeId = 18,
+    StatusCode = 19,
+    QualifiedName = 20,
+    LocalizedText = 21,
+    ExtensionObject = 22,
+    DataValue = 23,
+    Variant = 24,
+    DiagnosticInfo = 25,
+}
+
+use BuiltInType as T;
+
+/// By the low five bits of a Variant's encoding byte; the low six are the type, and ids above 31
+/// do not exist (Part 6, 5.2.2.16).
+const TYPES: [T; 32] = [
+    T::Null,
+    T::Boolean,
+    T::SByte,
+    T::Byte,
+    T::Int16,
+    T::UInt16,
+    T::Int32,
+    T::UInt32,
+    T::Int64,
+    T::UInt64,
+    T::Float,
+    T::Double,
+    T::String,
+    T::DateTime,
+    T::Guid,
+    T::ByteString,
+    T::XmlElement,
+    T::NodeId,
+    T::ExpandedNodeId,
+    T::StatusCode,
+    T::QualifiedName,
+    T::LocalizedText,
+    T::ExtensionObject,
+    T::DataValue,
+    T::Variant,
+    T::DiagnosticInfo,
+    // Part 6, 5.1.6: decoders take the ids 26 to 31 for ByteStrings.
+    T::ByteString,
+    T::ByteString,
+    T::ByteString,
+    T::ByteString,
+    T::ByteString,
+    T::ByteString,
+];
+
+/// Stands in [`SIZES`] for a type whose size is in its bytes.
+const VARIES: u8 = u8::MAX;
+
+const SIZES: [u8; 32] = {
+    let mut sizes = [VARIES; 32];
+    let mut i = 0;
+    while i < 26 {
+        sizes[i] = match TYPES[i] {
+            T::Null => 0,
+            T::Boolean | T::SByte | T::Byte => 1,
+            T::Int16 | T::UInt16 => 2,
+            T::Int32 | T::UInt32 | T::Float | T::StatusCode => 4,
+            T::Int64 | T::UInt64 | T::Double | T::DateTime => 8,
+            T::Guid => 16,
+            _ => VARIES,
+        };
+        i += 1;
+    }
+    sizes
+};
+
+impl BuiltInType {
+    /// Bytes of one value on the wire, for the types where that is always the same.
+    #[inline]
+    pub const fn size(self) -> Option<usize> {
+        match SIZES[(self as u8 & 31) as usize] {
+            VARIES => None,
+            n => Some(n as usize),
+        }
+    }
+}
+
+/// The payload's size for a Variant that is a scalar of fixed size, by its encoding byte.
+#[inline]
+pub(super) fn fixed_scalar(encoding: u8) -> Option<usize> {
+    match SIZES.get(usize::from(encoding)) {
+        Some(&VARIES) | None => None,
+        Some(&n) => Some(usize::from(n)),
+    }
+}
+
+const ARRAY: u8 = 0x80;
+const DIMENSIONS: u8 = 0x40;
+
+/// A Variant where it lies.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RawVariant<'a> {
+    /// The type of the value, or of an array's elements.
+    pub kind: BuiltInType,
+    /// The number of elements when this is an array; a null array has none.
+    pub array_len: Option<usize>,
+    /// The value's bytes: without the encoding byte, and for arrays without length and dimensions.
+    pub payload: &'a [u8],
+    /// The array's dimensions as they are on the wire: Int32 after Int32, empty when it has one.
+    pub dimensions: &'a [u8],
+    /// The whole Variant as it is on the wire.
+    pub encoded: &'a [u8],
+}
+
+impl<'a> RawVariant<'a> {
+    /// Reads a Variant that is all there is in `encoded`.
+    pub fn parse(encoded: &'a [u8]) -> Result<Self, WalkError> {
+        let mut c = Cursor::new(encoded);
+        let value = variant(&mut c, 0)?;
+        c.finish()?;
+        Ok(value)
+    }
+
+    fn scalar<const N: usize>(&self, kind: BuiltInType) -> Option<[u8; N]> {
+        if self.kind != kind || self.array_len.is_some() {
+            return None;
+        }
+        self.payload.try_into().ok()
+    }
+
+    /// The value, when it is one Double.
+    pub fn as_f64(&self) -> Option<f64> {
+        self.scalar(T::Double).map(f64::from_le_bytes)
+    }
+
+    /// The value, when it is one integer that fits. Counters of any width come out of this.
+    pub fn as_i64(&self) -> Option<i64> {
+        match self.kind {
+            T::SByte => self.scalar(self.kind).map(i8::from_le_bytes).map(i64::from),
+            T::Byte => self.scalar(self.kind).map(u8::from_le_bytes).map(i64::from),
+            T::Int16 => self
+                .scalar(self.kind)
+                .map(i16::from_le_bytes)
+                .map(i64::from),
+            T::UInt16 => self
+                .scalar(self.kind)
+                .map(u16::from_le_bytes)
+                .map(i64::from),
+            T::Int32 => self
+                .scalar(self.kind)
+                .map(i32::from_le_bytes)
+                .map(i64::from),
+            T::UInt32 => self
+                .scalar(self.kind)
+                .map(u32::from_le_bytes)
+                .map(i64::from),
+            T::Int64 => self.scalar(self.kind).map(i64::from_le_bytes),
+            T::UInt64 => self
+                .scalar(self.kind)
+                .and_then(|b| i64::try_from(u64::from_le_bytes(b)).ok()),
+            _ => None,
+        }
+    }
+
+    /// The content, when it is one String, ByteString or XmlElement that is not null.
+    pub fn as_octets(&self) -> Option<&'a [u8]> {
+        match (self.kind, self.array_len) {
+            (T::String | T::ByteString | T::XmlElement, None) => {
+                Cursor::new(self.payload).octets().ok().flatten()
+            }
+            _ => None,
+        }
+    }
+
+    /// The value in full, for when somebody does look at it.
+    pub fn decode(&self, context: &Context<'_>) -> EncodingResult<Variant> {
+        Variant::decode(&mut &*self.encoded, context)
+    }
+}
+
+/// The Variant at the cursor.
+#[inline]
+pub(super) fn variant<'a>(c: &mut Cursor<'a>, depth: u8) -> Result<RawVariant<'a>, WalkError> {
+    let start = *c;
+    let encoding = c.u8()?;
+    if let Some(size) = fixed_scalar(encoding) {
+        let payload = c.take(size)?;
+        return Ok(RawVariant {
+            kind: TYPES[usize::from(encoding & 31)],
+            array_len: None,
+            payload,
+            dimensions: &[],
+            encoded: c.since(&start),
+        });
+    }
+    varying(c, start, encoding, depth)
+}
+
+fn varying<'a>(
+    c: &mut Cursor<'a>,
+    start: Cursor<'a>,
+    encoding: u8,
+    depth: u8,
+) -> Result<RawVariant<'a>, WalkError> {
+    if encoding & 0x3f > 31 {
+        return Err(start.malformed("a Variant of an unknown type"));
+    }
+    let kind = TYPES[usize::from(encoding & 31)];
+    let mut dimensions: &[u8] = &[];
+    let (array_len, payload) = if encoding & ARRAY == 0 {
+        if encoding & DIMENSIONS != 0 {
+            return Err(start.malformed("array dimensions on a scalar"));
+        }
+        let before = *c;
+        skip(c, kind, depth)?;
+        (None, c.since(&before))
+    } else {
+        if kind == T::Null {
+            return Err(start.malformed("an array of nulls"));
+        }
+        let len = c.count(kind.size().unwrap_or(1))?;
+        let before = *c;
+        match kind.size() {
+            Some(size) => {
+                c.take(len * size)?;
+            }
+            None => {
+                for _ in 0..len {
+                    skip(c, kind, depth)?;
+                }
+            }
+        }
+        let payload = c.since(&before);
+        if encoding & DIMENSIONS != 0 {
+            dimensions = array_dimensions(c, len)?;
+        }
+        (Some(len), payload)
+    };
+    Ok(RawVariant {
+        kind,
+        array_len,
+        payload,
+        dimensions,
+        encoded: c.since(&start),
+    })
+}
+
+/// Part 6, 5.2.2.16: dimensions that do not multiply to the array's length end the decoding.
+fn array_dimensions<'a>(c: &mut Cursor<'a>, len: usize) -> Result<&'a [u8], WalkError> {
+    let before = *c;
+    let n = c.count(4)?;
+    let dimensions = c.take(n * 4)?;
+    let (each, _) = dimensions.as_chunks::<4>();
+    let product = each.iter().try_fold(1usize, |product, d| {
+        product.checked_mul(usize::try_from(i32::from_le_bytes(*d)).ok()?)
+    });
+    // An empty array says nothing about its dimensions.
+    if len > 0 && product != Some(len) {
+        return Err(before.malformed("array dimensions that do not fit the array's length"));
+    }
+    Ok(dimensions)
+}
+
+/// Steps over one value of a type, without a Variant's encoding byte before it.
+pub(super) fn skip(c: &mut Cursor<'_>, kind: BuiltInType, depth: u8) -> Result<(), WalkError> {
+    if let Some(size) = kind.size() {
+        return c.take(size).map(drop);
+    }
+    match kind {
+        T::NodeId => skip_node_id(c),
+        T::ExpandedNodeId => skip_expanded_node_id(c),
+        T::QualifiedName => {
+            c.u16()?;
+            c.octets().map(drop)
+        }
+        T::LocalizedText => skip_localized_text(c),
+        T::ExtensionObject => skip_extension_object(c),
+        T::DataValue => data_value(c, deeper(c, depth)?).map(drop),
+        T::Variant => variant(c, deeper(c, depth)?).map(drop),
+        T::DiagnosticInfo => skip_diagnostic_info(c),
+        // String, ByteString, XmlElement: all that is left of the types that vary in size.
+        _ => c.octets().map(drop),
+    }
+}
+
+/// Too deep is malformed and not merely unusual: a decoder that recurses must not be sent there.
+fn deeper(c: &Cursor<'_>, depth: u8) -> Result<u8, WalkError> {
+    if depth >= MAX_DEPTH {
+        Err(c.malformed("values nested too deep"))
+    } else {
+        Ok(depth + 1)
+    }
+}
+
+/// Part 6, 5.2.2.14.
+fn skip_localized_text(c: &mut Cursor<'_>) -> Result<(), WalkError> {
+    let mask = c.u8()?;
+    if mask & !0x03 != 0 {
+        return Err(c.unusual("unknown bits in the mask of a LocalizedText"));
+    }
+    for _ in 0..mask.count_ones() {
+        c.octets()?;
+    }
+    Ok(())
+}
+
+/// Part 6, 5.2.2.15: a type, the kind of encoding, and a body that tells its own length.
+pub(super) fn skip_extension_object(c: &mut Cursor<'_>) -> Result<(), WalkError> {
+    skip_node_id(c)?;
+    match c.u8()? {
+        0 => Ok(()),
+        1 | 2 => c.octets().map(drop),
+        _ => Err(c.malformed("an ExtensionObject of an unknown encoding")),
+    }
+}
+
+/// Part 6, 5.2.2.12. The inner one comes last, so nesting is a loop here; it is bounded all the
+/// same, for the sake of decoders that recurse.
+pub(super) fn skip_diagnostic_info(c: &mut Cursor<'_>) -> Result<(), WalkError> {
+    for _ in 0..=MAX_DEPTH {
+        let mask = c.u8()?;
+        if mask & 0x80 != 0 {
+            return Err(c.unusual("unknown bits in the mask of a DiagnosticInfo"));
+        }
+        // SymbolicId, NamespaceUri, Locale, LocalizedText: indexes of the string table.
+        for _ in 0..(mask & 0x0f).count_ones() {
+            c.i32()?;
+        }
+        if mask & 0x10 != 0 {
+            c.octets()?;
+        }
+        if mask & 0x20 != 0 {
+            c.u32()?;
+        }
+        if mask & 0x40 == 0 {
+            return Ok(());
+        }
+    }
+    Err(c.malformed("DiagnosticInfos nested too deep"))
+}
+
+/// The diagnosticInfos that end most responses.
+#[inline]
+pub(super) fn skip_diagnostic_infos(c: &mut Cursor<'_>) -> Result<(), WalkError> {
+    for _ in 0..c.count(1)? {
+        skip_diagnostic_info(c)?;
+    }
+    Ok(())
+}
