@@ -1,0 +1,122 @@
+//! Starting, watching and ending processes, and telling one from another.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+
+/// A command from its words. No words make a command that cannot be started.
+pub(crate) fn command(words: impl IntoIterator<Item = String>) -> Command {
+    let mut words = words.into_iter();
+    let program = words.next().unwrap_or_default();
+    // npm and mvn are batch files on Windows, which are not found without their ending.
+    let found = on_path(&program).unwrap_or_else(|| PathBuf::from(&program));
+    let mut command = Command::new(found);
+    command.args(words);
+    command
+}
+
+/// Where a program is, if its name is a path or it stands in one of the folders of `PATH`.
+pub(crate) fn on_path(program: &str) -> Option<PathBuf> {
+    let endings: &[&str] = match cfg!(windows) {
+        true => &["exe", "cmd", "bat"],
+        false => &[""],
+    };
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let folders = std::env::split_paths(&path).map(|dir| dir.join(program));
+    let places: Vec<PathBuf> = match Path::new(program).components().count() {
+        0 => return None,
+        1 => folders.collect(),
+        _ => vec![PathBuf::from(program)],
+    };
+    places.into_iter().find_map(|place| {
+        let with_endings = endings.iter().map(|ending| match ending.is_empty() {
+            true => place.clone(),
+            false => place.with_extension(ending),
+        });
+        with_endings
+            .chain([place.clone()])
+            .find(|file| file.is_file())
+    })
+}
+
+/// Runs a command to its end: the first line that it printed, or why it failed.
+pub(crate) fn first_line_of(words: &[&str]) -> Result<String, String> {
+    let output = command(words.iter().map(|word| word.to_string()))
+        .stdin(Stdio::null())
+        .output()
+        .map_err(|e| e.to_string())?;
+    let text = [output.stdout, output.stderr].concat();
+    let text = String::from_utf8_lossy(&text);
+    let line = text.lines().map(str::trim).find(|line| !line.is_empty());
+    let line = line.unwrap_or_default().to_owned();
+    match output.status.success() {
+        true => Ok(line),
+        false => Err(format!("{}: {line}", output.status)),
+    }
+}
+
+/// Waits for the end of a process, but not longer than `limit`.
+pub(crate) fn wait(child: &mut Child, limit: Duration) -> io::Result<Option<ExitStatus>> {
+    let start = Instant::now();
+    loop {
+        if let Some(status) = child.try_wait()? {
+            return Ok(Some(status));
+        }
+        if start.elapsed() > limit {
+            return Ok(None);
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// Asks a process of ours to end, and makes it end when it has not within `grace`.
+pub(crate) fn end(child: &mut Child, grace: Duration) {
+    // A child that was not waited for keeps its id, so this id is still its own.
+    #[cfg(unix)]
+    if let Some(pid) = pid(child.id()) {
+        let _ = rustix::process::kill_process(pid, rustix::process::Signal::TERM);
+        if matches!(wait(child, grace), Ok(Some(_))) {
+            return;
+        }
+    }
+    #[cfg(not(unix))]
+    if matches!(
+        wait(child, grace.min(Duration::from_millis(200))),
+        Ok(Some(_))
+    ) {
+        return;
+    }
+    let _ = child.kill();
+    let _ = child.wait();
+}
+
+#[cfg(unix)]
+pub(crate) fn pid(id: u32) -> Option<rustix::process::Pid> {
+    rustix::process::Pid::from_raw(i32::try_from(id).ok()?)
+}
+
+/// When a process started, in whatever unit the system counts: with its id, this names it for
+/// good. Nothing when there is no such process (or it has ended and nobody asked for its status).
+pub fn started(id: u32) -> Option<String> {
+    if cfg!(target_os = "linux") {
+        let stat = std::fs::read_to_string(format!("/proc/{id}/stat")).ok()?;
+        // proc(5): the name stands in parentheses and may contain any character, so fields are
+        // counted from behind it; state is the third field, starttime the 22nd.
+        let mut fields = stat.get(stat.rfind(')')? + 1..)?.split_whitespace();
+        let alive = fields.next().is_some_and(|state| state != "Z");
+        let start = fields.nth(18)?.to_owned();
+        alive.then_some(start)
+    } else {
+        let words = ["ps", "-o", "lstart=", "-p", &id.to_string()];
+        first_line_of(&words).ok().filter(|line| !line.is_empty())
+    }
+}
+
+/// The last lines of a file, for an error message.
+pub(crate) fn tail(file: &Path, lines: usize) -> String {
+    let text = std::fs::read(file).unwrap_or_default();
+    let text = String::from_utf8_lossy(&text);
+    let all: Vec<&str> = text.lines().collect();
+    all[all.len().saturating_sub(lines)..].join("\n")
+}

@@ -1,0 +1,70 @@
+//! The stacks: one file each, one line each in [`ALL`].
+
+use crate::stack::{Stack, Step, Tool};
+
+mod asyncua;
+
+/// Every stack that can be installed.
+pub(crate) const ALL: &[&Stack] = &[&asyncua::STACK];
+
+/// Embeds files of `stacks/`, named by the path they get in the stack's folder and the place
+/// they come from.
+macro_rules! sources {
+    ($($path:literal from $origin:literal),+ $(,)?) => {
+        &[$($crate::stack::Source {
+            path: $path,
+            text: include_str!(concat!("../../stacks/", $origin)),
+        }),+]
+    };
+}
+use sources;
+
+/// Python with the module that makes environments.
+pub(crate) const PYTHON: Tool = Tool {
+    name: "python3 with venv",
+    check: &[
+        "python3",
+        "-c",
+        "import venv, ensurepip, sys; assert sys.version_info >= (3, 10); print(sys.version)",
+    ],
+    when_running: false,
+    cure: "sudo apt-get install python3-venv",
+};
+
+const MAKE_VENV: Step = Step {
+    what: "make a Python environment",
+    command: &["python3", "-m", "venv", "venv"],
+    env: &[],
+};
+
+const PIP_INSTALL: Step = Step {
+    what: "install the Python packages",
+    command: &[
+        "{dir}/venv/{scripts}/python{exe}",
+        "-m",
+        "pip",
+        "install",
+        "--no-input",
+        "--disable-pip-version-check",
+        "--prefer-binary",
+        "-r",
+        "requirements.txt",
+    ],
+    env: &[],
+};
+
+/// Compiled once here, so that the first server does not start slower than the others.
+const PY_COMPILE: Step = Step {
+    what: "compile the sources",
+    command: &[
+        "{dir}/venv/{scripts}/python{exe}",
+        "-m",
+        "compileall",
+        "-q",
+        "server.py",
+        "client.py",
+        "bench.py",
+        "identity.py",
+    ],
+    env: &[],
+};

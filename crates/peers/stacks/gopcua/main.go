@@ -1,0 +1,89 @@
+// The gopcua peer: `gopcua server ...` and `gopcua client URL ...`.
+package main
+
+import (
+	"crypto/rand"
+	"crypto/rsa"
+	"crypto/sha1"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"fmt"
+	"math/big"
+	"net"
+	"net/url"
+	"os"
+	"path/filepath"
+	"time"
+
+	"encoding/pem"
+)
+
+const (
+	namespaceURI = "urn:bench"
+	version      = "0.8.0"
+)
+
+func main() {
+	if len(os.Args) > 1 && os.Args[1] == "server" {
+		serve(os.Args[2:])
+	} else if len(os.Args) > 2 && os.Args[1] == "client" {
+		os.Exit(runClient(os.Args[2], os.Args[3:]))
+	} else {
+		fail("usage: gopcua server --port P --pki DIR | gopcua client URL --policy NAME --mode NAME --pki DIR")
+	}
+}
+
+func fail(what ...any) {
+	fmt.Fprintln(os.Stderr, what...)
+	os.Exit(2)
+}
+
+// applicationCertificate reads DIR/own/ROLE.der and ROLE.pem, or makes them. Part 6, 6.2.2: the
+// certificate carries the application URI, and key usages for signing and for encryption.
+func applicationCertificate(dir, role string) ([]byte, *rsa.PrivateKey, error) {
+	certFile, keyFile := filepath.Join(dir, "own", role+".der"), filepath.Join(dir, "own", role+".pem")
+	if cert, err := os.ReadFile(certFile); err == nil {
+		text, err := os.ReadFile(keyFile)
+		if err != nil {
+			return nil, nil, err
+		}
+		block, _ := pem.Decode(text)
+		if block == nil {
+			return nil, nil, fmt.Errorf("%s holds no PEM block", keyFile)
+		}
+		key, err := x509.ParsePKCS1PrivateKey(block.Bytes)
+		return cert, key, err
+	}
+	key, err := rsa.GenerateKey(rand.Reader, 2048)
+	if err != nil {
+		return nil, nil, err
+	}
+	public := x509.MarshalPKCS1PublicKey(&key.PublicKey)
+	keyID := sha1.Sum(public)
+	template := x509.Certificate{
+		SerialNumber:          big.NewInt(time.Now().UnixNano()),
+		Subject:               pkix.Name{CommonName: "gopcua " + role, Organization: []string{"bench"}},
+		NotBefore:             time.Now().Add(-time.Hour),
+		NotAfter:              time.Now().AddDate(5, 0, 0),
+		KeyUsage:              x509.KeyUsageDigitalSignature | x509.KeyUsageContentCommitment | x509.KeyUsageKeyEncipherment | x509.KeyUsageDataEncipherment | x509.KeyUsageCertSign,
+		ExtKeyUsage:           []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
+		BasicConstraintsValid: true,
+		SubjectKeyId:          keyID[:],
+		AuthorityKeyId:        keyID[:],
+		URIs:                  []*url.URL{{Scheme: "urn", Opaque: "bench:gopcua:" + role}},
+		DNSNames:              []string{"localhost"},
+		IPAddresses:           []net.IP{net.IPv4(127, 0, 0, 1)},
+	}
+	cert, err := x509.CreateCertificate(rand.Reader, &template, &template, &key.PublicKey, key)
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := os.MkdirAll(filepath.Join(dir, "own"), 0o755); err != nil {
+		return nil, nil, err
+	}
+	text := pem.EncodeToMemory(&pem.Block{Type: "RSA PRIVATE KEY", Bytes: x509.MarshalPKCS1PrivateKey(key)})
+	if err := os.WriteFile(keyFile, text, 0o600); err != nil {
+		return nil, nil, err
+	}
+	return cert, key, os.WriteFile(certFile, cert, 0o644)
+}

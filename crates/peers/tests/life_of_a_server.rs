@@ -1,0 +1,148 @@
+//! Servers start, are found running, and leave nothing behind, however their starter ends.
+
+use std::io::{BufRead, BufReader};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use peers::testing::{require, say, start};
+use peers::{Client, ClientOptions, Server, StartError, StartOptions};
+
+fn is_alive(pid: u32) -> bool {
+    peers::started(pid).is_some()
+}
+
+fn gone_within(limit: Duration, pid: u32) -> Option<Duration> {
+    let begin = Instant::now();
+    while begin.elapsed() < limit {
+        if !is_alive(pid) {
+            return Some(begin.elapsed());
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    None
+}
+
+#[test]
+fn a_server_runs_until_it_is_dropped() {
+    let Some(stack) = require("asyncua") else {
+        return;
+    };
+    let server = start(stack, &StartOptions::default());
+    let pid = server.pid();
+    assert!(is_alive(pid));
+    let log = std::fs::read_to_string(server.log()).unwrap();
+    assert!(log.contains(&format!("READY {}", server.url())), "{log}");
+    drop(server);
+    assert!(!is_alive(pid));
+}
+
+#[test]
+fn a_server_that_is_told_nonsense_says_so_with_its_log() {
+    let Some(stack) = require("asyncua") else {
+        return;
+    };
+    let options = StartOptions {
+        extra: vec!["--no-such-option".into()],
+        ..StartOptions::default()
+    };
+    let Err(StartError::Ended { tail, log, .. }) = Server::start(stack, &options) else {
+        panic!("it started");
+    };
+    assert!(tail.contains("--no-such-option"), "{tail}");
+    assert!(log.is_file());
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_pinned_server_runs_on_that_cpu_alone() {
+    let Some(stack) = require("asyncua") else {
+        return;
+    };
+    let options = StartOptions {
+        pin: Some("0".into()),
+        ..StartOptions::default()
+    };
+    let server = start(stack, &options);
+    let status = std::fs::read_to_string(format!("/proc/{}/status", server.pid())).unwrap();
+    let allowed = status.lines().find(|l| l.starts_with("Cpus_allowed_list"));
+    assert_eq!(allowed, Some("Cpus_allowed_list:\t0"));
+}
+
+/// Not a test of its own: the process that the next test kills.
+#[test]
+#[ignore = "started by the next test"]
+fn hold_a_server() {
+    let Some(stack) = require("asyncua") else {
+        return;
+    };
+    let server = start(stack, &StartOptions::default());
+    println!("HOLDING {}", server.pid());
+    std::thread::sleep(Duration::from_secs(60));
+}
+
+#[test]
+fn killing_the_starter_leaves_no_server_behind() {
+    if require("asyncua").is_none() {
+        return;
+    }
+    let mut starter = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "hold_a_server", "--ignored", "--nocapture"])
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let lines = BufReader::new(starter.stdout.take().unwrap()).lines();
+    let pid = lines
+        .map_while(Result::ok)
+        .find_map(|line| line.split("HOLDING ").nth(1)?.trim().parse::<u32>().ok())
+        .expect("the starter says which process it started");
+    assert!(is_alive(pid));
+
+    // SIGKILL on Unix: nothing in the starter gets to run any more.
+    starter.kill().unwrap();
+    starter.wait().unwrap();
+    let took = gone_within(Duration::from_secs(5), pid);
+    assert!(took.is_some(), "process {pid} outlived its starter by 5 s");
+    say(&format!(
+        "the server was gone {:.0?} after its starter was killed",
+        took.unwrap()
+    ));
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_server_in_the_background_outlives_its_starter_and_is_stopped_by_its_id() {
+    use peers::background;
+    let Some(stack) = require("asyncua") else {
+        return;
+    };
+    let running = background::start(stack, &StartOptions::default()).unwrap();
+    assert!(background::list().contains(&running));
+    // It has no end of file to wait for: still there after a while, and answering.
+    std::thread::sleep(Duration::from_millis(300));
+    let options = ClientOptions {
+        steps: vec!["connect", "read"],
+        ..ClientOptions::default()
+    };
+    let report = Client::run(stack, &running.url, &options).unwrap();
+    assert_eq!(report.error, None);
+    assert!(running.stop());
+    assert!(!running.is_alive());
+    assert!(!background::list().contains(&running));
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn another_process_with_the_same_id_is_not_stopped() {
+    let mut bystander = Command::new("sleep").arg("30").spawn().unwrap();
+    let running = peers::background::Running {
+        stack: "asyncua".into(),
+        url: "opc.tcp://127.0.0.1:1".into(),
+        pid: bystander.id(),
+        started: "0".into(),
+        log: "none".into(),
+    };
+    assert!(!running.stop());
+    assert!(is_alive(bystander.id()));
+    bystander.kill().unwrap();
+    bystander.wait().unwrap();
+}
