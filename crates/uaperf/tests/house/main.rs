@@ -1,0 +1,9 @@
+//! The house rules: what holds for the whole repository and for no crate alone.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod arrows;
+mod coverage;
+mod files;
+mod licences;
+mod links;
