@@ -1,0 +1,676 @@
+//! The walk over the bytes of a structure.
+
+use super::{Edit, Field, Form, Kind, Otherwise, Rewrite};
+use crate::types::{Array, NumericRange, StatusCode, Variant};
+
+/// The most dimensions that an index range may have for `opcua_types`.
+const MAX_INDEX_RANGE_PARTS: usize = 10;
+
+/// What `opcua_types` allocates for each dimension: the part of the text, the range, and
+/// what its regular expression captures.
+const INDEX_RANGE_PART_COST: usize = size_of::<&str>() + size_of::<NumericRange>() + 192;
+
+/// The dimensions that an Argument may leave out: `opcua_types` fills them up to the
+/// value rank, which is any Int32.
+const MAX_MISSING_DIMENSIONS: usize = 64;
+
+/// What one note of an edit costs at most, the growth of their list included.
+const EDIT_COST: usize = 4 * size_of::<Edit>();
+
+/// What the box around an opaque body takes, besides the body.
+const OPAQUE_COST: usize = 128;
+
+/// What a message may cost before it is refused.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// Bytes of memory allocated while it is decoded, all in all.
+    pub memory: usize,
+    /// How deep Variants, DataValues, DiagnosticInfos and ExtensionObjects may be nested.
+    pub depth: usize,
+}
+
+impl Limits {
+    /// The depth that Part 6, 5.1 asks every decoder for.
+    pub const DEPTH: usize = 100;
+
+    /// Bytes of memory for each byte of the largest message.
+    ///
+    /// The most that useful messages take is an array of Boolean or Byte in a Variant:
+    /// one byte becomes a `Variant` of 32. An array of empty DiagnosticInfos would take
+    /// more than a hundred, and a nest of ExtensionObjects a copy for each level.
+    pub const MEMORY_PER_BYTE: usize = 64;
+
+    /// The message size that stands for "no limit" (0 in the HEL and ACK messages).
+    pub const LARGEST_MESSAGE: usize = 16 << 20;
+
+    /// The limits for a connection on which messages of `bytes` bytes were negotiated.
+    pub const fn for_message_size(bytes: usize) -> Self {
+        let bytes = match bytes {
+            0 => Self::LARGEST_MESSAGE,
+            // the smallest buffer of Part 6, 7.1.2.3
+            ..8192 => 8192,
+            _ => bytes,
+        };
+        Self {
+            memory: bytes.saturating_mul(Self::MEMORY_PER_BYTE),
+            depth: Self::DEPTH,
+        }
+    }
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self::for_message_size(0)
+    }
+}
+
+/// What a walk has found.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Measure {
+    /// The bytes of the structure.
+    pub len: usize,
+    /// At most so much memory is allocated to decode it, without the bodies of
+    /// ExtensionObjects of known types: those are kept as bytes here.
+    pub memory: usize,
+    /// How many ExtensionObjects in it have a body.
+    pub bodies: usize,
+    /// How deep the deepest of them lies.
+    pub body_depth: usize,
+    /// What must be put in other words before `opcua_types` reads it.
+    pub edits: Vec<Edit>,
+}
+
+/// Why bytes are not the structure they should be.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Problem {
+    /// The bytes end within a value. Often a message was cut, or a length before was wrong.
+    #[error("{} needs {wanted} bytes, {left} are left", .kind.name())]
+    Short {
+        /// What was being read.
+        kind: Kind,
+        /// The bytes it takes.
+        wanted: usize,
+        /// The bytes there are.
+        left: usize,
+    },
+    /// A length below -1.
+    #[error("{} of length {length}", .kind.name())]
+    Length {
+        /// What was being read.
+        kind: Kind,
+        /// The length that it claims.
+        length: i32,
+    },
+    /// An array claims more elements than the bytes could hold.
+    #[error("an array of {count} {} in {left} bytes", .kind.name())]
+    Count {
+        /// What was being read.
+        kind: Kind,
+        /// The elements claimed.
+        count: usize,
+        /// The bytes there are.
+        left: usize,
+    },
+    /// Variants, DataValues, DiagnosticInfos or ExtensionObjects within each other.
+    #[error("values are nested deeper than {limit} levels")]
+    Depth {
+        /// The levels allowed.
+        limit: usize,
+    },
+    /// The decoded value would be too large.
+    #[error("the decoded message would take more than {limit} bytes of memory")]
+    Memory {
+        /// The bytes allowed.
+        limit: usize,
+    },
+    /// An unknown value of an enumeration that has no word for it.
+    #[error("{} has no value {value}", .kind.name())]
+    Enumeration {
+        /// The enumeration.
+        kind: Kind,
+        /// The value that came.
+        value: i32,
+        /// What Part 4 answers.
+        status: StatusCode,
+    },
+    /// The first byte of a NodeId is none of those of Part 6, 5.2.2.9.
+    #[error("{} begins with the byte {byte:#04x}", .kind.name())]
+    NodeId {
+        /// What was being read.
+        kind: Kind,
+        /// Its first byte.
+        byte: u8,
+    },
+    /// A Variant of a type that is none, or cannot be in an array (Part 6, 5.2.2.16).
+    #[error("a Variant with the encoding mask {mask:#04x}")]
+    Variant {
+        /// The encoding mask.
+        mask: u8,
+    },
+    /// Dimensions that do not multiply to the length of the array.
+    #[error("array dimensions that do not make {length} elements")]
+    Dimensions {
+        /// The elements of the array.
+        length: usize,
+    },
+    /// An ExtensionObject whose body is neither absent, binary nor XML.
+    #[error("an ExtensionObject with the encoding {encoding:#04x}")]
+    Encoding {
+        /// The encoding byte.
+        encoding: u8,
+    },
+    /// An Argument whose value rank asks for dimensions that are not there.
+    #[error("an Argument of rank {rank} with {count} dimensions")]
+    Rank {
+        /// The value rank.
+        rank: i32,
+        /// The dimensions there are.
+        count: usize,
+    },
+}
+
+impl Problem {
+    /// The status code that tells the peer.
+    pub fn status(&self) -> StatusCode {
+        match self {
+            Problem::Depth { .. } | Problem::Memory { .. } => StatusCode::BadEncodingLimitsExceeded,
+            Problem::Enumeration { status, .. } => *status,
+            _ => StatusCode::BadDecodingError,
+        }
+    }
+}
+
+/// A [`Problem`] and the offset of the byte where it showed.
+pub type ProblemAt = (usize, Problem);
+
+/// Walks over a value of `kind` at the beginning of `bytes`, however much memory it would
+/// take. More bytes may follow it.
+///
+/// # Errors
+/// The first problem, with its offset.
+pub fn walk(kind: Kind, bytes: &[u8]) -> Result<Measure, ProblemAt> {
+    let limits = Limits {
+        memory: usize::MAX,
+        depth: Limits::DEPTH,
+    };
+    walk_at(kind, bytes, 0, limits)
+}
+
+/// Walks over a value of `kind` at the offset `at` of `bytes`, within a limits.
+///
+/// The steps taken are bounded by the number of bytes; nothing is allocated but the list
+/// of edits.
+///
+/// # Errors
+/// The first problem, with its offset.
+pub fn walk_at(kind: Kind, bytes: &[u8], at: usize, limits: Limits) -> Result<Measure, ProblemAt> {
+    let mut walk = Walk {
+        bytes,
+        at,
+        limits,
+        found: Measure::default(),
+    };
+    match walk.value(kind, 0) {
+        Ok(()) => {
+            walk.found.len = walk.at - at;
+            Ok(walk.found)
+        }
+        Err(problem) => Err((walk.at, problem)),
+    }
+}
+
+type Result<T, E = Problem> = std::result::Result<T, E>;
+
+struct Walk<'a> {
+    bytes: &'a [u8],
+    at: usize,
+    limits: Limits,
+    found: Measure,
+}
+
+impl<'a> Walk<'a> {
+    fn left(&self) -> usize {
+        self.bytes.len().saturating_sub(self.at)
+    }
+
+    /// The next `len` bytes, which belong to a value of `kind`.
+    fn take(&mut self, kind: Kind, len: usize) -> Result<&'a [u8]> {
+        let end = self.at.saturating_add(len);
+        let Some(taken) = self.bytes.get(self.at..end) else {
+            return Err(Problem::Short {
+                kind,
+                wanted: len,
+                left: self.left(),
+            });
+        };
+        self.at = end;
+        Ok(taken)
+    }
+
+    fn byte(&mut self, kind: Kind) -> Result<u8> {
+        Ok(self.take(kind, 1)?.first().copied().unwrap_or_default())
+    }
+
+    fn int32(&mut self, kind: Kind) -> Result<i32> {
+        let bytes = self.take(kind, 4)?;
+        Ok(bytes.try_into().map_or(0, i32::from_le_bytes))
+    }
+
+    /// A length or count: none for -1, an error below that.
+    fn length(&mut self, kind: Kind) -> Result<Option<usize>> {
+        let length = self.int32(kind)?;
+        match usize::try_from(length) {
+            Ok(length) => Ok(Some(length)),
+            Err(_) if length == -1 => Ok(None),
+            Err(_) => Err(Problem::Length { kind, length }),
+        }
+    }
+
+    /// The count of an array of `kind`, believed only if its elements can be there.
+    fn count(&mut self, kind: Kind) -> Result<usize> {
+        let count = self.length(kind)?.unwrap_or(0);
+        let left = self.left();
+        match count.checked_mul(kind.min_len()) {
+            Some(len) if len <= left => Ok(count),
+            _ => Err(Problem::Count { kind, count, left }),
+        }
+    }
+
+    fn charge(&mut self, memory: usize) -> Result<()> {
+        self.found.memory = self.found.memory.saturating_add(memory);
+        if self.found.memory > self.limits.memory {
+            return Err(Problem::Memory {
+                limit: self.limits.memory,
+            });
+        }
+        Ok(())
+    }
+
+    fn edit(&mut self, at: usize, rewrite: Rewrite) -> Result<()> {
+        // the first one makes a copy of everything necessary
+        let copy = if self.found.edits.is_empty() {
+            self.bytes.len()
+        } else {
+            0
+        };
+        self.charge(copy + rewrite.growth() + EDIT_COST)?;
+        self.found.edits.push(Edit { at, rewrite });
+        Ok(())
+    }
+
+    fn descend(&self, depth: usize) -> Result<usize> {
+        if depth >= self.limits.depth {
+            return Err(Problem::Depth {
+                limit: self.limits.depth,
+            });
+        }
+        Ok(depth + 1)
+    }
+
+    fn value(&mut self, kind: Kind, depth: usize) -> Result<()> {
+        let shape = kind.shape();
+        match shape.form {
+            Form::Enumeration(values, otherwise) => self.enumeration(kind, values, otherwise),
+            Form::Structure(_) if kind == Kind::Argument => self.argument(),
+            Form::Structure(fields) => {
+                for field in fields {
+                    match *field {
+                        Field::One(kind) => self.value(kind, depth)?,
+                        Field::Many(kind) => {
+                            let count = self.count(kind)?;
+                            self.charge(count * kind.shape().size)?;
+                            self.elements(kind, count, depth)?;
+                        }
+                    }
+                }
+                Ok(())
+            }
+            Form::BuiltIn => self.built_in(kind, depth),
+        }
+    }
+
+    fn elements(&mut self, kind: Kind, count: usize, depth: usize) -> Result<()> {
+        if let Some(len) = fixed_len(kind) {
+            return self.take(kind, count.saturating_mul(len)).map(|_| ());
+        }
+        for _ in 0..count {
+            self.value(kind, depth)?;
+        }
+        Ok(())
+    }
+
+    fn built_in(&mut self, kind: Kind, depth: usize) -> Result<()> {
+        if let Some(len) = fixed_len(kind) {
+            return self.take(kind, len).map(|_| ());
+        }
+        match kind {
+            Kind::Boolean => {
+                let at = self.at;
+                match self.byte(kind)? {
+                    0 | 1 => Ok(()),
+                    _ => self.edit(at, Rewrite::Byte(1)),
+                }
+            }
+            Kind::NumericRange => self.index_range(),
+            Kind::NodeId | Kind::ExpandedNodeId => self.node_id(kind).map(|_| ()),
+            Kind::QualifiedName => {
+                self.take(kind, 2)?;
+                self.string(kind).map(|_| ())
+            }
+            Kind::LocalizedText => {
+                let mask = self.byte(kind)?;
+                for flag in [0x01, 0x02] {
+                    if mask & flag != 0 {
+                        self.string(kind)?;
+                    }
+                }
+                Ok(())
+            }
+            Kind::ExtensionObject => self.extension_object(depth),
+            Kind::DataValue => self.data_value(depth),
+            Kind::Variant => self.variant(depth),
+            Kind::DiagnosticInfo => self.diagnostic_info(depth),
+            // String, ByteString, XmlElement
+            _ => self.string(kind).map(|_| ()),
+        }
+    }
+
+    fn enumeration(&mut self, kind: Kind, values: &[i32], otherwise: Otherwise) -> Result<()> {
+        let at = self.at;
+        let value = self.int32(kind)?;
+        if values.contains(&value) {
+            return Ok(());
+        }
+        match otherwise {
+            Otherwise::Use(value) => self.edit(at, Rewrite::Int32(value)),
+            Otherwise::Refuse(status) => {
+                self.at = at;
+                Err(Problem::Enumeration {
+                    kind,
+                    value,
+                    status,
+                })
+            }
+        }
+    }
+
+    /// A length and as many bytes, which will be copied.
+    fn string(&mut self, kind: Kind) -> Result<&'a [u8]> {
+        let Some(len) = self.length(kind)? else {
+            return Ok(&[]);
+        };
+        let bytes = self.take(kind, len)?;
+        self.charge(len)?;
+        Ok(bytes)
+    }
+
+    fn index_range(&mut self) -> Result<()> {
+        let at = self.at;
+        let bytes = self.string(Kind::NumericRange)?;
+        if bytes.is_empty() {
+            return Ok(());
+        }
+        match index_range_parts(bytes) {
+            Some(parts) => self.charge((4 + parts) * INDEX_RANGE_PART_COST),
+            None => self.edit(at, Rewrite::IndexRange(self.at - at)),
+        }
+    }
+
+    /// Part 6, 5.2.2.9 and 5.2.2.10. Returns the id if it is numeric and of namespace 0.
+    fn node_id(&mut self, kind: Kind) -> Result<Option<u32>> {
+        let byte = self.byte(kind)?;
+        let flags = byte & 0xc0;
+        if flags != 0 && kind == Kind::NodeId {
+            self.at -= 1;
+            return Err(Problem::NodeId { kind, byte });
+        }
+        let mut id = None;
+        match byte & 0x3f {
+            0 => id = Some(u32::from(self.byte(kind)?)),
+            1 => {
+                if let [0, low, high] = *self.take(kind, 3)? {
+                    id = Some(u32::from(u16::from_le_bytes([low, high])));
+                }
+            }
+            2 => {
+                if let [0, 0, a, b, c, d] = *self.take(kind, 6)? {
+                    id = Some(u32::from_le_bytes([a, b, c, d]));
+                }
+            }
+            3 | 5 => {
+                self.take(kind, 2)?;
+                self.string(kind)?;
+            }
+            4 => {
+                self.take(kind, 18)?;
+            }
+            _ => {
+                self.at -= 1;
+                return Err(Problem::NodeId { kind, byte });
+            }
+        }
+        if flags & 0x80 != 0 {
+            self.string(kind)?;
+            id = None;
+        }
+        if flags & 0x40 != 0 {
+            self.take(kind, 4)?;
+            id = None;
+        }
+        Ok(id)
+    }
+
+    /// Part 6, 5.2.2.15.
+    fn extension_object(&mut self, depth: usize) -> Result<()> {
+        let kind = Kind::ExtensionObject;
+        let depth = self.descend(depth)?;
+        let at = self.at;
+        self.node_id(Kind::NodeId)?;
+        let id_len = self.at - at;
+        match self.byte(kind)? {
+            0 => Ok(()),
+            1 | 2 => {
+                let len = self.string(kind)?.len();
+                if len > 0 {
+                    // the copy is what is decoded, or what is kept with a copy of its id
+                    self.charge(OPAQUE_COST + id_len)?;
+                    self.found.bodies += 1;
+                    self.found.body_depth = self.found.body_depth.max(depth);
+                }
+                Ok(())
+            }
+            encoding => {
+                self.at -= 1;
+                Err(Problem::Encoding { encoding })
+            }
+        }
+    }
+
+    /// Part 6, 5.2.2.17.
+    fn data_value(&mut self, depth: usize) -> Result<()> {
+        let mask = self.byte(Kind::DataValue)?;
+        if mask & 0x01 != 0 {
+            self.variant(depth)?;
+        }
+        let mut rest = 0;
+        for (flag, len) in [(0x02, 4), (0x04, 8), (0x08, 8), (0x10, 2), (0x20, 2)] {
+            if mask & flag != 0 {
+                rest += len;
+            }
+        }
+        self.take(Kind::DataValue, rest).map(|_| ())
+    }
+
+    /// Part 6, 5.2.2.12.
+    fn diagnostic_info(&mut self, mut depth: usize) -> Result<()> {
+        let kind = Kind::DiagnosticInfo;
+        loop {
+            let mask = self.byte(kind)?;
+            for flag in [0x01, 0x02, 0x04, 0x08] {
+                if mask & flag != 0 {
+                    self.take(kind, 4)?;
+                }
+            }
+            if mask & 0x10 != 0 {
+                self.string(kind)?;
+            }
+            if mask & 0x20 != 0 {
+                self.take(kind, 4)?;
+            }
+            if mask & 0x40 == 0 {
+                return Ok(());
+            }
+            depth = self.descend(depth)?;
+            self.charge(kind.shape().size)?;
+        }
+    }
+
+    /// Part 6, 5.2.2.16.
+    fn variant(&mut self, depth: usize) -> Result<()> {
+        const ARRAY: u8 = 0x80;
+        const DIMENSIONS: u8 = 0x40;
+        let at = self.at;
+        let mask = self.byte(Kind::Variant)?;
+        let depth = self.descend(depth)?;
+        let wrong = Problem::Variant { mask };
+        let Some(&kind) = VARIANT_TYPES.get(usize::from(mask & 0x3f)) else {
+            self.at = at;
+            return Err(wrong);
+        };
+        if mask & ARRAY == 0 {
+            return match (mask & DIMENSIONS, kind) {
+                (0, Some(kind)) => {
+                    self.charge(kind.shape().size)?;
+                    self.value(kind, depth)
+                }
+                (0, None) => Ok(()),
+                _ => {
+                    self.at = at;
+                    Err(wrong)
+                }
+            };
+        }
+        let Some(kind) = kind else {
+            self.at = at;
+            return Err(wrong);
+        };
+        let count = self.count(kind)?;
+        // each element is a Variant of its own, and boxed in it where it is large
+        let mut element = size_of::<Variant>();
+        if kind.shape().size > size_of::<u64>() || kind == Kind::DateTime {
+            element += kind.shape().size;
+        }
+        self.charge(count.saturating_mul(element) + size_of::<Array>())?;
+        self.elements(kind, count, depth)?;
+        if mask & DIMENSIONS != 0 {
+            self.dimensions(at, mask & !DIMENSIONS, count)?;
+        }
+        Ok(())
+    }
+
+    fn dimensions(&mut self, mask_at: usize, mask: u8, length: usize) -> Result<()> {
+        let at = self.at;
+        let count = self.count(Kind::Int32)?;
+        if length == 0 {
+            self.take(Kind::Int32, count * 4)?;
+            self.edit(mask_at, Rewrite::Byte(mask))?;
+            return self.edit(at, Rewrite::Cut(self.at - at));
+        }
+        self.charge(count * 4)?;
+        let mut product = 1_usize;
+        for _ in 0..count {
+            let dimension = usize::try_from(self.int32(Kind::Int32)?).unwrap_or(0);
+            product = product.saturating_mul(dimension);
+        }
+        if count == 0 || product != length {
+            self.at = at;
+            return Err(Problem::Dimensions { length });
+        }
+        Ok(())
+    }
+
+    /// The one structure whose value decides about memory that is not on the wire.
+    fn argument(&mut self) -> Result<()> {
+        self.string(Kind::String)?;
+        self.node_id(Kind::NodeId)?;
+        let at = self.at;
+        let rank = self.int32(Kind::Argument)?;
+        let count = self.count(Kind::UInt32)?;
+        let missing = usize::try_from(rank).unwrap_or(0).saturating_sub(count);
+        if missing > MAX_MISSING_DIMENSIONS {
+            self.at = at;
+            return Err(Problem::Rank { rank, count });
+        }
+        self.charge((count + missing.min(MAX_MISSING_DIMENSIONS)) * 2 * size_of::<u32>())?;
+        self.elements(Kind::UInt32, count, 0)?;
+        self.built_in(Kind::LocalizedText, 0)
+    }
+}
+
+/// How many dimensions an index range has (Part 4, 7.27), if it can be parsed.
+fn index_range_parts(text: &[u8]) -> Option<usize> {
+    let number = |digits: &[u8]| {
+        if !(1..=10).contains(&digits.len()) || !digits.iter().all(u8::is_ascii_digit) {
+            return None;
+        }
+        let value = digits
+            .iter()
+            .fold(0, |value, digit| value * 10 + u64::from(digit - b'0'));
+        (value <= u64::from(u32::MAX)).then_some(value)
+    };
+    let mut parts = 0;
+    for part in text.split(|&byte| byte == b',') {
+        parts += 1;
+        let mut ends = part.splitn(2, |&byte| byte == b':');
+        let first = number(ends.next()?)?;
+        if let Some(last) = ends.next()
+            && first >= number(last)?
+        {
+            return None;
+        }
+    }
+    (parts <= MAX_INDEX_RANGE_PARTS).then_some(parts)
+}
+
+/// The length of built-in types whose every value is right and as long as all others.
+const fn fixed_len(kind: Kind) -> Option<usize> {
+    match kind {
+        Kind::SByte | Kind::Byte => Some(1),
+        Kind::Int16 | Kind::UInt16 => Some(2),
+        Kind::Int32 | Kind::UInt32 | Kind::Float | Kind::StatusCode => Some(4),
+        Kind::Int64 | Kind::UInt64 | Kind::Double | Kind::DateTime => Some(8),
+        Kind::Guid => Some(16),
+        _ => None,
+    }
+}
+
+/// The types of Variants by their number in the encoding mask (Part 6, table 1).
+const VARIANT_TYPES: [Option<Kind>; 26] = [
+    None,
+    Some(Kind::Boolean),
+    Some(Kind::SByte),
+    Some(Kind::Byte),
+    Some(Kind::Int16),
+    Some(Kind::UInt16),
+    Some(Kind::Int32),
+    Some(Kind::UInt32),
+    Some(Kind::Int64),
+    Some(Kind::UInt64),
+    Some(Kind::Float),
+    Some(Kind::Double),
+    Some(Kind::String),
+    Some(Kind::DateTime),
+    Some(Kind::Guid),
+    Some(Kind::ByteString),
+    Some(Kind::XmlElement),
+    Some(Kind::NodeId),
+    Some(Kind::ExpandedNodeId),
+    Some(Kind::StatusCode),
+    Some(Kind::QualifiedName),
+    Some(Kind::LocalizedText),
+    Some(Kind::ExtensionObject),
+    Some(Kind::Variant),
+    Some(Kind::DataValue),
+    Some(Kind::DiagnosticInfo),
+];
