@@ -1,0 +1,231 @@
+//! What protects MSG and CLO chunks: HMAC and AES-CBC with keys derived from two nonces.
+
+use std::fmt;
+
+use aes::cipher::{Array, BlockModeDecrypt, BlockModeEncrypt, InnerIvInit, KeyInit};
+use aes::{Aes128Dec, Aes128Enc, Aes256Dec, Aes256Enc};
+use zeroize::Zeroizing;
+
+use super::hmac::{HmacSha1, HmacSha256};
+use super::{Cipher, Digest, Policy};
+
+const BLOCK: usize = 16;
+
+/// The keys of one direction of a channel, prepared once per token.
+///
+/// Nothing here allocates or panics; the cost is measured by `benches/crypto`.
+pub struct Keys {
+    mac: Mac,
+    aes: Aes,
+}
+
+enum Mac {
+    None,
+    Sha1(HmacSha1),
+    Sha256(HmacSha256),
+}
+
+enum Aes {
+    None,
+    Aes128(Box<Cbc<Aes128Enc, Aes128Dec>>),
+    Aes256(Box<Cbc<Aes256Enc, Aes256Dec>>),
+}
+
+/// Key schedules for both operations, and the IV that every chunk starts with (Part 6, 6.7.2.5).
+struct Cbc<E, D> {
+    encrypt: E,
+    decrypt: D,
+    iv: Zeroizing<[u8; BLOCK]>,
+}
+
+/// Why bytes could not be encrypted or decrypted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum CipherError {
+    /// The chunk was cut or padded wrongly: a cipher block is 16 bytes.
+    #[error("{len} bytes are not a whole number of cipher blocks")]
+    PartialBlock {
+        /// The length that was given.
+        len: usize,
+    },
+}
+
+impl Keys {
+    /// Derives the keys of one direction (Part 6, 6.7.5).
+    ///
+    /// The keys a client sends with have the server's nonce as `secret` and the client's as
+    /// `seed`; those a server sends with, the other way round.
+    pub fn derive(policy: Policy, secret: &[u8], seed: &[u8]) -> Self {
+        let rules = policy.rules();
+        let (Some(digest), Some(cipher)) = (rules.digest, rules.cipher) else {
+            return Self {
+                mac: Mac::None,
+                aes: Aes::None,
+            };
+        };
+        let mut bytes = Zeroizing::new([0; 32 + 32 + BLOCK]);
+        prf(digest, secret, seed, &mut *bytes);
+        let (signing, rest) = bytes.split_at(rules.signing_key_len);
+        Self {
+            mac: match digest {
+                Digest::Sha1 => Mac::Sha1(HmacSha1::new(signing)),
+                Digest::Sha256 => Mac::Sha256(HmacSha256::new(signing)),
+            },
+            aes: match cipher {
+                Cipher::Aes128 => {
+                    let key = Zeroizing::new(array::<16>(rest));
+                    Aes::Aes128(Box::new(Cbc {
+                        encrypt: Aes128Enc::new((&*key).into()),
+                        decrypt: Aes128Dec::new((&*key).into()),
+                        iv: Zeroizing::new(array(&rest[16..])),
+                    }))
+                }
+                Cipher::Aes256 => {
+                    let key = Zeroizing::new(array::<32>(rest));
+                    Aes::Aes256(Box::new(Cbc {
+                        encrypt: Aes256Enc::new((&*key).into()),
+                        decrypt: Aes256Dec::new((&*key).into()),
+                        iv: Zeroizing::new(array(&rest[32..])),
+                    }))
+                }
+            },
+        }
+    }
+
+    /// Length of a signature in bytes; 0 for [`Policy::None`].
+    #[inline]
+    pub fn signature_len(&self) -> usize {
+        match self.mac {
+            Mac::None => 0,
+            Mac::Sha1(_) => 20,
+            Mac::Sha256(_) => 32,
+        }
+    }
+
+    /// Encrypted bytes come in multiples of this; 1 for [`Policy::None`].
+    #[inline]
+    pub fn block_len(&self) -> usize {
+        match self.aes {
+            Aes::None => 1,
+            Aes::Aes128(_) | Aes::Aes256(_) => BLOCK,
+        }
+    }
+
+    /// Writes the signature of `data` into `signature`, which is [`Keys::signature_len`] long.
+    ///
+    /// A shorter buffer takes the leading bytes, a longer one keeps what lies beyond.
+    #[inline]
+    pub fn sign(&self, data: &[u8], signature: &mut [u8]) {
+        match &self.mac {
+            Mac::None => {}
+            Mac::Sha1(mac) => mac.sign(data, signature),
+            Mac::Sha256(mac) => mac.sign(data, signature),
+        }
+    }
+
+    /// Whether `signature` is that of `data`, compared in constant time.
+    #[inline]
+    pub fn verify(&self, data: &[u8], signature: &[u8]) -> bool {
+        match &self.mac {
+            Mac::None => signature.is_empty(),
+            Mac::Sha1(mac) => mac.verify(data, signature),
+            Mac::Sha256(mac) => mac.verify(data, signature),
+        }
+    }
+
+    /// Encrypts in place.
+    #[inline]
+    pub fn encrypt(&self, data: &mut [u8]) -> Result<(), CipherError> {
+        match &self.aes {
+            Aes::None => Ok(()),
+            Aes::Aes128(cbc) => cbc.encrypt(data),
+            Aes::Aes256(cbc) => cbc.encrypt(data),
+        }
+    }
+
+    /// Decrypts in place.
+    #[inline]
+    pub fn decrypt(&self, data: &mut [u8]) -> Result<(), CipherError> {
+        match &self.aes {
+            Aes::None => Ok(()),
+            Aes::Aes128(cbc) => cbc.decrypt(data),
+            Aes::Aes256(cbc) => cbc.decrypt(data),
+        }
+    }
+}
+
+impl fmt::Debug for Keys {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Keys")
+            .field("signature_len", &self.signature_len())
+            .field("block_len", &self.block_len())
+            .finish_non_exhaustive()
+    }
+}
+
+macro_rules! cbc {
+    ($enc:ty, $dec:ty) => {
+        impl Cbc<$enc, $dec> {
+            #[inline]
+            fn encrypt(&self, data: &mut [u8]) -> Result<(), CipherError> {
+                let blocks = whole_blocks(data)?;
+                let blocks = Array::cast_slice_from_core_mut(blocks);
+                cbc::Encryptor::<&$enc>::inner_iv_init(&self.encrypt, (&*self.iv).into())
+                    .encrypt_blocks(blocks);
+                Ok(())
+            }
+
+            #[inline]
+            fn decrypt(&self, data: &mut [u8]) -> Result<(), CipherError> {
+                let blocks = whole_blocks(data)?;
+                let blocks = Array::cast_slice_from_core_mut(blocks);
+                cbc::Decryptor::<&$dec>::inner_iv_init(&self.decrypt, (&*self.iv).into())
+                    .decrypt_blocks(blocks);
+                Ok(())
+            }
+        }
+    };
+}
+
+cbc!(Aes128Enc, Aes128Dec);
+cbc!(Aes256Enc, Aes256Dec);
+
+#[inline]
+fn whole_blocks(data: &mut [u8]) -> Result<&mut [[u8; BLOCK]], CipherError> {
+    let len = data.len();
+    match data.as_chunks_mut() {
+        (blocks, []) => Ok(blocks),
+        _ => Err(CipherError::PartialBlock { len }),
+    }
+}
+
+/// The first `N` of `bytes`, which holds that many.
+fn array<const N: usize>(bytes: &[u8]) -> [u8; N] {
+    std::array::from_fn(|i| bytes[i])
+}
+
+/// P_SHA1 or P_SHA256: the P_hash of RFC 5246, 5.
+fn prf(digest: Digest, secret: &[u8], seed: &[u8], out: &mut [u8]) {
+    match digest {
+        Digest::Sha1 => {
+            let mac = HmacSha1::new(secret);
+            p_hash::<20>(|data, code| mac.sign(data, code), seed, out);
+        }
+        Digest::Sha256 => {
+            let mac = HmacSha256::new(secret);
+            p_hash::<32>(|data, code| mac.sign(data, code), seed, out);
+        }
+    }
+}
+
+fn p_hash<const LEN: usize>(hmac: impl Fn(&[u8], &mut [u8]), seed: &[u8], out: &mut [u8]) {
+    let mut a = [0; LEN];
+    hmac(seed, &mut a);
+    for chunk in out.chunks_mut(LEN) {
+        let labelled = Zeroizing::new([&a[..], seed].concat());
+        let mut code = Zeroizing::new([0; LEN]);
+        hmac(&labelled, &mut *code);
+        chunk.copy_from_slice(&code[..chunk.len()]);
+        let last = a;
+        hmac(&last, &mut a);
+    }
+}
