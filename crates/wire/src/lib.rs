@@ -6,8 +6,12 @@
 pub use opcua_types as types;
 
 pub mod certificate;
+pub mod channel;
+pub mod client;
+pub mod frame;
 pub mod job;
 pub mod policy;
+pub mod server;
 pub mod service;
 pub mod session;
 pub mod template;

@@ -1,0 +1,293 @@
+//! OPN chunks: certificates in the clear, the rest signed and encrypted with RSA keys
+//! (Part 6, 6.7.2.3 and 6.7.4).
+//!
+//! Sealing and opening cost milliseconds; both are plain functions that the connections wrap
+//! into jobs. How long a sealed chunk will be is known beforehand, so its place in the stream
+//! can be kept free while it is being signed.
+
+use opcua_types::StatusCode;
+
+use super::{ChannelError, Identity};
+use crate::certificate::Certificate;
+use crate::frame::{ChunkKind, HEADER_LEN, Header, MessageType, Reader};
+use crate::policy::Policy;
+
+/// Policies, certificates and thumbprints longer than this are an attack (Part 6, 6.7.2.3).
+const MAX_POLICY_URI: usize = 255;
+const THUMBPRINT_LEN: usize = 20;
+const SEQUENCE_HEADER: usize = 8;
+
+/// The clear part of an OPN chunk.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OpenHead {
+    /// 0 when the channel is opened, else the one to renew.
+    pub channel_id: u32,
+    /// The policy.
+    pub policy: Policy,
+    /// The sender's certificate, possibly a chain; none with policy None.
+    pub sender: Option<Vec<u8>>,
+    /// Whom the chunk is encrypted for.
+    pub receiver: Option<[u8; THUMBPRINT_LEN]>,
+    /// Where the protected part begins.
+    pub secured_at: usize,
+}
+
+impl OpenHead {
+    /// Reads the clear part; nothing in it is proven.
+    pub fn parse(chunk: &[u8]) -> Result<Self, ChannelError> {
+        let malformed = |what: &'static str| ChannelError::Malformed(what.into());
+        let short = |_| malformed("an OPN chunk that ends in its security header");
+        let mut reader = Reader::new(chunk.get(HEADER_LEN..).unwrap_or_default());
+        let channel_id = reader.u32().map_err(short)?;
+        let uri = reader.bytes().map_err(short)?.unwrap_or_default();
+        let sender = reader.bytes().map_err(short)?.filter(|s| !s.is_empty());
+        let receiver = reader.bytes().map_err(short)?.filter(|r| !r.is_empty());
+        let uri = std::str::from_utf8(uri)
+            .ok()
+            .filter(|uri| uri.len() <= MAX_POLICY_URI)
+            .ok_or_else(|| malformed("a policy URI that is none"))?;
+        let policy = Policy::from_uri(uri)
+            .ok_or_else(|| ChannelError::Policy(uri.escape_debug().to_string()))?;
+        let receiver = match receiver {
+            None => None,
+            Some(thumbprint) => Some(
+                thumbprint
+                    .try_into()
+                    .map_err(|_| malformed("a thumbprint that is not 20 bytes long"))?,
+            ),
+        };
+        // With policy None both are to be null (Part 6, table 60); some stacks send their
+        // certificate all the same, and it says nothing about the channel.
+        let (sender, receiver) = match policy {
+            Policy::None => (None, None),
+            _ => (sender, receiver),
+        };
+        if policy != Policy::None && (sender.is_none() || receiver.is_none()) {
+            let what = "a secured OPN chunk without certificate or thumbprint";
+            return Err(ChannelError::Security(what.into()));
+        }
+        Ok(Self {
+            channel_id,
+            policy,
+            sender: sender.map(<[u8]>::to_vec),
+            receiver,
+            secured_at: HEADER_LEN + reader.position(),
+        })
+    }
+}
+
+/// An OPN chunk after it was opened.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Opened {
+    /// Its place in the stream.
+    pub sequence: u32,
+    /// The request it is, or answers.
+    pub request_id: u32,
+    /// The encoded request or response.
+    pub body: Vec<u8>,
+}
+
+/// Decrypts and verifies an OPN chunk.
+pub fn open(
+    head: &OpenHead,
+    chunk: &[u8],
+    own: Option<&Identity>,
+    peer: Option<&Certificate>,
+) -> Result<Opened, ChannelError> {
+    let security = |what: &'static str| ChannelError::Security(what.into());
+    let secured = chunk.get(head.secured_at..).unwrap_or_default();
+    if head.policy == Policy::None {
+        return split(secured);
+    }
+    let (Some(own), Some(peer)) = (own, peer) else {
+        return Err(security("a secured OPN chunk, but no key to open it with"));
+    };
+    let mut plain = own
+        .key
+        .decrypt(head.policy, secured)
+        .map_err(|_| security("an OPN chunk that does not decrypt with this key"))?
+        .to_vec();
+    let key = peer.public_key();
+    let signed_len = plain
+        .len()
+        .checked_sub(key.modulus_len())
+        .ok_or_else(|| security("an OPN chunk too short for its signature"))?;
+    let signature = plain.split_off(signed_len);
+    let clear = chunk.get(..head.secured_at).unwrap_or_default();
+    let signed = [clear, plain.as_slice()].concat();
+    if !key.verify(head.policy, &signed, &signature) {
+        return Err(security("an OPN chunk with a wrong signature"));
+    }
+    let body_len = unpadded(&plain, own.key.modulus_len())
+        .ok_or_else(|| security("an OPN chunk with a wrong padding"))?;
+    split(plain.get(..body_len).unwrap_or_default())
+}
+
+/// The length without padding. Keys beyond 2048 bits need a second byte for the count, at the
+/// very end (Part 6, table 64).
+fn unpadded(plain: &[u8], receiver_modulus: usize) -> Option<usize> {
+    let (high, rest) = if receiver_modulus > 256 {
+        let (high, rest) = plain.split_last()?;
+        (usize::from(*high), rest)
+    } else {
+        (0, plain)
+    };
+    let low = *rest.last()?;
+    let padding = high << 8 | usize::from(low);
+    let len = rest.len().checked_sub(padding + 1)?;
+    rest.get(len..)?
+        .iter()
+        .all(|&byte| byte == low)
+        .then_some(len)
+}
+
+fn split(plain: &[u8]) -> Result<Opened, ChannelError> {
+    let mut reader = Reader::new(plain);
+    let (Ok(sequence), Ok(request_id)) = (reader.u32(), reader.u32()) else {
+        let what = "an OPN chunk without a sequence header";
+        return Err(ChannelError::Malformed(what.into()));
+    };
+    Ok(Opened {
+        sequence,
+        request_id,
+        body: reader.rest().to_vec(),
+    })
+}
+
+/// An OPN chunk before it is sealed.
+#[derive(Debug, Clone)]
+pub struct Unsealed {
+    /// 0 when the channel is opened.
+    pub channel_id: u32,
+    /// The policy.
+    pub policy: Policy,
+    /// The place it was given in the stream.
+    pub sequence: u32,
+    /// The request it is, or answers.
+    pub request_id: u32,
+    /// The encoded request or response.
+    pub body: Vec<u8>,
+    /// Whose signature it gets; none with policy None.
+    pub own: Option<Identity>,
+    /// Whom it is encrypted for.
+    pub peer: Option<Certificate>,
+}
+
+/// How a plain text is cut into RSA blocks, and what has to be padded for it.
+struct Blocks {
+    plain_block: usize,
+    cipher_block: usize,
+    /// 1, or 2 for keys beyond 2048 bits.
+    counters: usize,
+    signature: usize,
+}
+
+impl Blocks {
+    fn of(chunk: &Unsealed) -> Option<Self> {
+        let (own, peer) = (chunk.own.as_ref()?, chunk.peer.as_ref()?);
+        let key = peer.public_key();
+        Some(Self {
+            plain_block: key.plain_block(chunk.policy).max(1),
+            cipher_block: key.cipher_block(),
+            counters: if key.modulus_len() > 256 { 2 } else { 1 },
+            signature: own.key.modulus_len(),
+        })
+    }
+
+    /// Padding bytes without counters, and the length of the cipher text.
+    fn lengths(&self, body: usize) -> (usize, usize) {
+        let unpadded = SEQUENCE_HEADER + body + self.counters + self.signature;
+        let blocks = unpadded.div_ceil(self.plain_block);
+        (
+            blocks * self.plain_block - unpadded,
+            blocks * self.cipher_block,
+        )
+    }
+}
+
+impl Unsealed {
+    /// How long the sealed chunk will be, exactly.
+    pub fn sealed_len(&self) -> usize {
+        let secured = match Blocks::of(self) {
+            Some(blocks) => blocks.lengths(self.body.len()).1,
+            None => SEQUENCE_HEADER + self.body.len(),
+        };
+        let sender = self
+            .own
+            .as_ref()
+            .map_or(0, |own| own.certificate.as_bytes().len());
+        let receiver = self.peer.as_ref().map_or(0, |_| THUMBPRINT_LEN);
+        HEADER_LEN + 4 + (4 + self.policy.uri().len()) + (4 + sender) + (4 + receiver) + secured
+    }
+
+    /// Signs and encrypts.
+    pub fn seal(&self) -> Result<Vec<u8>, ChannelError> {
+        let len = self.sealed_len();
+        let mut out = Vec::with_capacity(len);
+        let header = Header {
+            message: MessageType::Open,
+            chunk: ChunkKind::Final,
+            size: u32::try_from(len).map_err(|_| failed("an OPN chunk beyond 4 GiB"))?,
+        };
+        out.extend_from_slice(&header.to_bytes());
+        out.extend_from_slice(&self.channel_id.to_le_bytes());
+        write_bytes(Some(self.policy.uri().as_bytes()), &mut out);
+        write_bytes(
+            self.own.as_ref().map(|own| own.certificate.as_bytes()),
+            &mut out,
+        );
+        let thumbprint = self.peer.as_ref().map(Certificate::thumbprint);
+        write_bytes(thumbprint.as_ref().map(<[u8; 20]>::as_slice), &mut out);
+        let secured_at = out.len();
+        out.extend_from_slice(&self.sequence.to_le_bytes());
+        out.extend_from_slice(&self.request_id.to_le_bytes());
+        out.extend_from_slice(&self.body);
+        let (Some(blocks), Some(own), Some(peer)) = (Blocks::of(self), &self.own, &self.peer)
+        else {
+            return Ok(out);
+        };
+        let (padding, _) = blocks.lengths(self.body.len());
+        let [low, high, ..] = padding.to_le_bytes();
+        out.resize(out.len() + padding + 1, low);
+        if blocks.counters == 2 {
+            out.push(high);
+        }
+        let signature = own
+            .key
+            .sign(self.policy, &out)
+            .map_err(|_| failed("signing with the own key failed"))?;
+        out.extend_from_slice(&signature);
+        let secret = peer
+            .public_key()
+            .encrypt(self.policy, out.get(secured_at..).unwrap_or_default())
+            .map_err(|_| failed("encrypting for the peer's key failed"))?;
+        out.truncate(secured_at);
+        out.extend_from_slice(&secret);
+        Ok(out)
+    }
+}
+
+fn failed(what: &'static str) -> ChannelError {
+    ChannelError::Security(what.into())
+}
+
+fn write_bytes(bytes: Option<&[u8]>, out: &mut Vec<u8>) {
+    match bytes {
+        None => out.extend_from_slice(&(-1i32).to_le_bytes()),
+        Some(bytes) => {
+            out.extend_from_slice(&(bytes.len() as u32).to_le_bytes());
+            out.extend_from_slice(bytes);
+        }
+    }
+}
+
+/// Whether a certificate's key may be used with a policy (Part 7: key length limits).
+pub fn check_key(policy: Policy, certificate: &Certificate) -> Result<(), ChannelError> {
+    let bits = certificate.public_key().bits();
+    if policy != Policy::None && !policy.key_bits().contains(&bits) {
+        return Err(ChannelError::Certificate(
+            StatusCode::BadCertificatePolicyCheckFailed,
+        ));
+    }
+    Ok(())
+}

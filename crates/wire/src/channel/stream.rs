@@ -1,0 +1,295 @@
+//! What both roles share once a channel is there: buffers, tokens, order, and the way of a
+//! message through them.
+
+use std::ops::Range;
+
+use opcua_types::StatusCode;
+
+use super::assembly::Assembly;
+use super::asymmetric::Opened;
+use super::sequence::{Incoming, Outgoing, SequenceRule};
+use super::symmetric::{BODY_AT, ChunkHead, Seal, names};
+use super::tokens::{Role, Tokens};
+use super::{ChannelError, Protection};
+use crate::frame::{ChunkKind, ErrorMessage, Gap, Header, Inbox, Limits, MessageType, Outbox};
+use crate::policy::Policy;
+use crate::time::Instant;
+
+/// The two directions of a connection.
+#[derive(Debug)]
+pub struct Stream {
+    /// Received bytes.
+    pub inbox: Inbox,
+    /// Bytes to be sent.
+    pub outbox: Outbox,
+    /// As offered first, as agreed later.
+    pub limits: Limits,
+    /// 0 until the channel is open.
+    pub channel_id: u32,
+    /// The keys.
+    pub tokens: Tokens,
+    role: Role,
+    protection: Protection,
+    outgoing: Outgoing,
+    incoming: Incoming,
+    assembly: Assembly,
+}
+
+/// Where the body of a message lies.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Body {
+    /// In the inbox: the message was one chunk.
+    Chunk(Range<usize>),
+    /// In the assembly: it was put together.
+    Assembled,
+}
+
+/// What a MSG or CLO chunk turned out to be.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Arrival {
+    /// Part of a longer message.
+    More,
+    /// A whole message.
+    Message {
+        /// MSG or CLO.
+        message: MessageType,
+        /// The request it is, or answers.
+        request_id: u32,
+        /// Where its body is.
+        body: Body,
+    },
+    /// The sender gave a message up.
+    Aborted {
+        /// The request.
+        request_id: u32,
+        /// Why.
+        error: ErrorMessage,
+    },
+}
+
+/// Why a message was not sent; the connection goes on.
+#[derive(Debug, Clone, thiserror::Error, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum SendError {
+    /// The channel is not open (yet, or any more).
+    #[error("the secure channel is not open")]
+    NotOpen,
+    /// All places for requests are taken.
+    #[error("too many requests in flight")]
+    TooManyInFlight,
+    /// The peer said that it does not take messages of this size.
+    #[error(
+        "a message of {bytes} bytes in {chunks} chunks; the peer takes {max_bytes} bytes in {max_chunks} chunks (0: no limit)"
+    )]
+    TooLarge {
+        /// Its length.
+        bytes: usize,
+        /// The chunks it would take.
+        chunks: u32,
+        /// The peer's limit.
+        max_bytes: u32,
+        /// The peer's limit.
+        max_chunks: u32,
+    },
+}
+
+impl Stream {
+    /// Nothing sent and nothing received yet.
+    pub fn new(role: Role, limits: Limits) -> Self {
+        Self {
+            inbox: Inbox::default(),
+            outbox: Outbox::default(),
+            limits,
+            channel_id: 0,
+            tokens: Tokens::default(),
+            role,
+            protection: Protection::NONE,
+            outgoing: Outgoing::new(SequenceRule::Legacy),
+            incoming: Incoming::new(SequenceRule::Legacy),
+            assembly: Assembly::default(),
+        }
+    }
+
+    /// The protection of the channel being opened, which also decides about sequence numbers.
+    pub fn protect(&mut self, protection: Protection) {
+        self.protection = protection;
+        let rule = sequence_rule(protection.policy);
+        self.outgoing = Outgoing::new(rule);
+        self.incoming = Incoming::new(rule);
+    }
+
+    /// What the channel is protected with.
+    pub fn protection(&self) -> Protection {
+        self.protection
+    }
+
+    /// The place of an OPN chunk in the stream: its number is given and its bytes kept free.
+    pub fn reserve(&mut self, sealed_len: impl FnOnce(u32) -> usize) -> Gap {
+        let sequence = self.outgoing.next();
+        self.outbox.reserve(sealed_len(sequence))
+    }
+
+    /// Checks the number of an OPN chunk that was opened.
+    pub fn accept(&mut self, opened: &Opened) -> Result<(), ChannelError> {
+        Ok(self.incoming.accept(opened.sequence)?)
+    }
+
+    /// Seals a message into the outbox, in as many chunks as it takes.
+    ///
+    /// The body is written where it will stand; only a message of several chunks is moved.
+    pub fn send(
+        &mut self,
+        message: MessageType,
+        request_id: u32,
+        write: impl FnOnce(&mut Vec<u8>),
+    ) -> Result<(), SendError> {
+        let token = self.tokens.sending().ok_or(SendError::NotOpen)?;
+        let seal = Seal::new(token.sending.as_ref(), self.protection.mode);
+        let max_body = seal.max_body(&self.limits).max(1);
+        let out = self.outbox.tail();
+        let start = Seal::begin(out);
+        write(out);
+        let bytes = out.len() - start - BODY_AT;
+        let chunks = u32::try_from(bytes.div_ceil(max_body).max(1)).unwrap_or(u32::MAX);
+        if !self.limits.allows(bytes, chunks) {
+            out.truncate(start);
+            return Err(SendError::TooLarge {
+                bytes,
+                chunks,
+                max_bytes: self.limits.send_message,
+                max_chunks: self.limits.send_chunks,
+            });
+        }
+        let mut head = ChunkHead {
+            message,
+            chunk: ChunkKind::Final,
+            channel_id: self.channel_id,
+            token_id: token.id,
+            sequence: 0,
+            request_id,
+        };
+        if chunks == 1 {
+            head.sequence = self.outgoing.next();
+            seal.finish(out, start, head);
+            return Ok(());
+        }
+        let body = out.split_off(start + BODY_AT);
+        out.truncate(start);
+        let mut parts = body.chunks(max_body).peekable();
+        while let Some(part) = parts.next() {
+            let start = Seal::begin(out);
+            out.extend_from_slice(part);
+            head.sequence = self.outgoing.next();
+            head.chunk = match parts.peek() {
+                Some(_) => ChunkKind::Intermediate,
+                None => ChunkKind::Final,
+            };
+            seal.finish(out, start, head);
+        }
+        Ok(())
+    }
+
+    /// Sends a chunk that says a message will not come after all.
+    pub fn send_abort(&mut self, request_id: u32, error: &ErrorMessage) -> Result<(), SendError> {
+        let token = self.tokens.sending().ok_or(SendError::NotOpen)?;
+        let seal = Seal::new(token.sending.as_ref(), self.protection.mode);
+        let out = self.outbox.tail();
+        let start = Seal::begin(out);
+        error.write_body(out);
+        let head = ChunkHead {
+            message: MessageType::Message,
+            chunk: ChunkKind::Abort,
+            channel_id: self.channel_id,
+            token_id: token.id,
+            sequence: self.outgoing.next(),
+            request_id,
+        };
+        seal.finish(out, start, head);
+        Ok(())
+    }
+
+    /// Opens a MSG or CLO chunk.
+    pub fn receive(
+        &mut self,
+        header: Header,
+        range: Range<usize>,
+        now: Instant,
+    ) -> Result<Arrival, ChannelError> {
+        let chunk = self.inbox.chunk_mut(range.clone());
+        let (channel_id, token_id) = names(chunk)?;
+        if channel_id != self.channel_id {
+            return Err(ChannelError::ChannelId {
+                want: self.channel_id,
+                got: channel_id,
+            });
+        }
+        let token = self
+            .tokens
+            .receiving(token_id, now)
+            .ok_or(ChannelError::Token(token_id))?;
+        let seal = Seal::new(token.receiving.as_ref(), self.protection.mode);
+        let (sequence, request_id, body) = seal.open(chunk)?;
+        self.incoming.accept(sequence)?;
+        self.tokens.used(token_id, self.role);
+        let body = range.start + body.start..range.start + body.end;
+        let bytes = self.inbox.chunk(body.clone());
+        match header.chunk {
+            ChunkKind::Intermediate => {
+                self.assembly.add(request_id, bytes, &self.limits)?;
+                Ok(Arrival::More)
+            }
+            ChunkKind::Abort => {
+                let error = ErrorMessage::parse(bytes)?;
+                self.assembly.abort(request_id);
+                Ok(Arrival::Aborted { request_id, error })
+            }
+            ChunkKind::Final => {
+                let body = if self.assembly.finish(request_id, bytes, &self.limits)? {
+                    Body::Assembled
+                } else {
+                    Body::Chunk(body)
+                };
+                Ok(Arrival::Message {
+                    message: header.message,
+                    request_id,
+                    body,
+                })
+            }
+        }
+    }
+
+    /// The bytes of a message that arrived.
+    pub fn body(&self, body: Body) -> &[u8] {
+        match body {
+            Body::Chunk(range) => self.inbox.chunk(range),
+            Body::Assembled => self.assembly.whole(),
+        }
+    }
+
+    /// Puts an ERR message where the stream ends.
+    pub fn send_error(&mut self, error: &ErrorMessage) {
+        self.outbox.abandon();
+        error.write(self.outbox.tail());
+    }
+
+    /// Reads an ERR message.
+    pub fn error(&self, range: Range<usize>) -> ChannelError {
+        let body = self.inbox.chunk(range);
+        let body = body.get(crate::frame::HEADER_LEN..).unwrap_or_default();
+        match ErrorMessage::parse(body) {
+            Ok(message) => ChannelError::Peer(message),
+            Err(_) => ChannelError::Peer(ErrorMessage {
+                status: StatusCode::BadDecodingError,
+                reason: "an ERR message without a code".into(),
+            }),
+        }
+    }
+}
+
+fn sequence_rule(policy: Policy) -> SequenceRule {
+    if policy.legacy_sequence_numbers() {
+        SequenceRule::Legacy
+    } else {
+        SequenceRule::Strict
+    }
+}

@@ -1,0 +1,182 @@
+//! MSG and CLO chunks: sealed where they stand in the outbox, opened where they lie in the
+//! inbox (Part 6, 6.7.2 and 6.7.6).
+
+use std::ops::Range;
+
+use super::ChannelError;
+use crate::frame::{ChunkKind, HEADER_LEN, Header, Limits, MessageType};
+use crate::policy::{Keys, Mode};
+
+/// Header, channel id, token id, sequence number, request id: in front of every body.
+pub const BODY_AT: usize = HEADER_LEN + 4 + 4 + SEQUENCE_HEADER;
+/// The encrypted part begins behind the token id.
+const SECURED_AT: usize = HEADER_LEN + 4 + 4;
+const SEQUENCE_HEADER: usize = 8;
+
+/// The four numbers in front of a body.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ChunkHead {
+    /// MSG or CLO.
+    pub message: MessageType,
+    /// Final, intermediate or abort.
+    pub chunk: ChunkKind,
+    /// The channel.
+    pub channel_id: u32,
+    /// The token whose keys protect it.
+    pub token_id: u32,
+    /// Its place in the stream.
+    pub sequence: u32,
+    /// The request it belongs to.
+    pub request_id: u32,
+}
+
+/// How a direction of a channel protects chunks.
+#[derive(Debug, Clone, Copy)]
+pub struct Seal<'a> {
+    keys: Option<&'a Keys>,
+    encrypts: bool,
+}
+
+impl<'a> Seal<'a> {
+    /// Mode None has no keys.
+    pub fn new(keys: Option<&'a Keys>, mode: Mode) -> Self {
+        Self {
+            keys: keys.filter(|_| mode != Mode::None),
+            encrypts: mode == Mode::SignAndEncrypt,
+        }
+    }
+
+    fn signature_len(&self) -> usize {
+        self.keys.map_or(0, Keys::signature_len)
+    }
+
+    fn block_len(&self) -> usize {
+        match self.keys {
+            Some(keys) if self.encrypts => keys.block_len(),
+            _ => 1,
+        }
+    }
+
+    /// The longest body that fits into a chunk of the negotiated size.
+    pub fn max_body(&self, limits: &Limits) -> usize {
+        let room = (limits.send_buffer as usize).saturating_sub(SECURED_AT);
+        let block = self.block_len();
+        let padding_size = usize::from(block > 1);
+        (room / block * block).saturating_sub(SEQUENCE_HEADER + padding_size + self.signature_len())
+    }
+
+    /// Leaves room for the header; the body is appended behind it by the caller.
+    pub fn begin(out: &mut Vec<u8>) -> usize {
+        let start = out.len();
+        out.extend_from_slice(&[0; BODY_AT]);
+        start
+    }
+
+    /// Completes the chunk that begins at `start`: padding, header, signature, encryption.
+    ///
+    /// Nothing is allocated but the growth of `out`, which stays.
+    pub fn finish(&self, out: &mut Vec<u8>, start: usize, head: ChunkHead) {
+        let block = self.block_len();
+        if block > 1 {
+            let plain = out.len() - start - SECURED_AT + 1 + self.signature_len();
+            let padding = (block - plain % block) % block;
+            // A block is 16 bytes: the count fits a byte, and so does each padding byte.
+            out.resize(out.len() + padding + 1, padding as u8);
+        }
+        let signed_len = out.len() - start;
+        out.resize(out.len() + self.signature_len(), 0);
+        let Some(chunk) = out.get_mut(start..) else {
+            return;
+        };
+        let header = Header {
+            message: head.message,
+            chunk: head.chunk,
+            size: chunk.len() as u32,
+        };
+        if let Some(place) = chunk.first_chunk_mut::<BODY_AT>() {
+            place[..8].copy_from_slice(&header.to_bytes());
+            place[8..12].copy_from_slice(&head.channel_id.to_le_bytes());
+            place[12..16].copy_from_slice(&head.token_id.to_le_bytes());
+            place[16..20].copy_from_slice(&head.sequence.to_le_bytes());
+            place[20..24].copy_from_slice(&head.request_id.to_le_bytes());
+        }
+        let Some(keys) = self.keys else { return };
+        let (signed, signature) = chunk.split_at_mut(signed_len);
+        keys.sign(signed, signature);
+        if self.encrypts
+            && let Some(secret) = chunk.get_mut(SECURED_AT..)
+        {
+            // The length is a whole number of blocks by construction: this cannot fail.
+            let whole = keys.encrypt(secret);
+            debug_assert!(whole.is_ok());
+        }
+    }
+
+    /// Decrypts and verifies a chunk in place. Gives the two numbers that were hidden and where
+    /// the body is. Until this has succeeded no byte of it may be looked at.
+    pub fn open(&self, chunk: &mut [u8]) -> Result<(u32, u32, Range<usize>), ChannelError> {
+        let end = self.unprotect(chunk)?;
+        let numbers = chunk.get(SECURED_AT..BODY_AT).unwrap_or_default();
+        let (Some(sequence), Some(request_id)) = (numbers.first_chunk(), numbers.last_chunk())
+        else {
+            return Err(ChannelError::Malformed(
+                "a chunk without a sequence header".into(),
+            ));
+        };
+        if end < BODY_AT {
+            return Err(ChannelError::Malformed("a chunk without a body".into()));
+        }
+        Ok((
+            u32::from_le_bytes(*sequence),
+            u32::from_le_bytes(*request_id),
+            BODY_AT..end,
+        ))
+    }
+
+    /// Returns where the body ends.
+    fn unprotect(&self, chunk: &mut [u8]) -> Result<usize, ChannelError> {
+        let Some(keys) = self.keys else {
+            return Ok(chunk.len());
+        };
+        let failed = |what: &'static str| ChannelError::Security(what.into());
+        if self.encrypts {
+            let secret = chunk.get_mut(SECURED_AT..).unwrap_or_default();
+            keys.decrypt(secret)
+                .map_err(|_| failed("a chunk that is not a whole number of blocks"))?;
+        }
+        let signed_len = chunk
+            .len()
+            .checked_sub(keys.signature_len())
+            .filter(|&len| len >= BODY_AT)
+            .ok_or_else(|| failed("a chunk too short for its signature"))?;
+        let (signed, signature) = chunk.split_at(signed_len);
+        if !keys.verify(signed, signature) {
+            return Err(failed("a chunk with a wrong signature"));
+        }
+        if self.block_len() == 1 {
+            return Ok(signed_len);
+        }
+        let padding = usize::from(*signed.last().unwrap_or(&0));
+        let end = signed_len
+            .checked_sub(padding + 1)
+            .filter(|&end| end >= BODY_AT)
+            .ok_or_else(|| failed("a padding longer than its chunk"))?;
+        let padded = signed.get(end..).unwrap_or_default();
+        if padded.iter().any(|&byte| usize::from(byte) != padding) {
+            return Err(failed("a padding of other bytes than its length"));
+        }
+        Ok(end)
+    }
+}
+
+/// The channel and token an arriving chunk names, which are never encrypted.
+pub fn names(chunk: &[u8]) -> Result<(u32, u32), ChannelError> {
+    let too_short = || ChannelError::Malformed("a chunk without a security header".into());
+    let field = |at: usize| {
+        let bytes = chunk.get(at..at + 4)?.first_chunk()?;
+        Some(u32::from_le_bytes(*bytes))
+    };
+    let channel = field(HEADER_LEN).ok_or_else(too_short)?;
+    let token = field(HEADER_LEN + 4).ok_or_else(too_short)?;
+    Ok((channel, token))
+}

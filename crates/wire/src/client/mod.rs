@@ -1,0 +1,680 @@
+//! The client's end of a connection: hello, SecureChannel, requests and their responses.
+//!
+//! A [`Connection`] is fed and asked in turn:
+//!
+//! - bytes from the socket go into [`space`](Connection::space) and are told with
+//!   [`filled`](Connection::filled);
+//! - [`poll_event`](Connection::poll_event) says what they meant, one event after another;
+//! - [`poll_job`](Connection::poll_job) gives expensive work to be run and handed back with
+//!   [`complete`](Connection::complete);
+//! - [`pending`](Connection::pending) is what to write, [`wrote`](Connection::wrote) how much of
+//!   it the socket took;
+//! - [`poll_timeout`](Connection::poll_timeout) is when to call
+//!   [`handle_timeout`](Connection::handle_timeout) if nothing else happens before.
+
+mod in_flight;
+
+pub use in_flight::{MAX_IN_FLIGHT, RequestId};
+
+use std::time::Duration;
+
+use opcua_types::StatusCode;
+
+use crate::certificate::Certificate;
+use crate::channel::asymmetric::{self, OpenHead, Opened, Unsealed};
+use crate::channel::exchange::{OpenRequest, OpenResponse};
+use crate::channel::stream::{Arrival, Body, Stream};
+use crate::channel::tokens::{Role, Token};
+use crate::channel::{ChannelError, Identity, Protection, Random, SendError};
+use crate::frame::{
+    Acknowledge, ErrorMessage, Gap, HEADER_LEN, Header, Limits, MessageType, ReverseHello,
+};
+use crate::job::Job;
+use crate::policy::Policy;
+use crate::time::{Instant, Now};
+use in_flight::InFlight;
+
+/// What a client wants of a connection.
+pub struct Config {
+    /// The endpoint, as typed by the user or as named by the server.
+    pub endpoint_url: String,
+    /// What this side takes and will send at most.
+    pub limits: Limits,
+    /// Policy and mode of the channel.
+    pub protection: Protection,
+    /// Certificate and key, for any policy but None.
+    pub identity: Option<Identity>,
+    /// The server's certificate, known from discovery and trusted by the caller; for any policy
+    /// but None.
+    pub server: Option<Certificate>,
+    /// The lifetime to ask for.
+    pub lifetime: Duration,
+    /// How long the hello and the opening of the channel may take each.
+    pub timeout: Duration,
+    /// Wait for the server's ReverseHello first.
+    pub reverse: bool,
+    /// Where nonces come from.
+    pub random: Random,
+}
+
+impl Config {
+    /// An unprotected channel with the usual sizes and times.
+    pub fn new(endpoint_url: impl Into<String>, random: Random) -> Self {
+        Self {
+            endpoint_url: endpoint_url.into(),
+            limits: Limits::default(),
+            protection: Protection::NONE,
+            identity: None,
+            server: None,
+            lifetime: Duration::from_secs(3600),
+            timeout: Duration::from_secs(10),
+            reverse: false,
+            random,
+        }
+    }
+}
+
+impl std::fmt::Debug for Config {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Config")
+            .field("endpoint_url", &self.endpoint_url)
+            .field("protection", &self.protection)
+            .field("limits", &self.limits)
+            .finish_non_exhaustive()
+    }
+}
+
+/// What happened. Every request has exactly one outcome: a response, an abort, a timeout, or
+/// that it was left unanswered when the connection ended.
+#[derive(Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Event<'a> {
+    /// A server that dialled in says who it is; the hello is on its way.
+    Reversed {
+        /// The ApplicationUri it claims.
+        server_uri: String,
+        /// The endpoint it wants to be asked for.
+        endpoint_url: String,
+    },
+    /// The server answered the hello.
+    Acknowledged(Acknowledge),
+    /// The channel is open, or has new keys.
+    Opened {
+        /// The server's number for the channel.
+        channel_id: u32,
+        /// The lifetime it granted.
+        lifetime: Duration,
+        /// Whether this was a renewal.
+        renewed: bool,
+    },
+    /// A response; its body is encoded, type first, and lies in the receive buffer.
+    Response {
+        /// The request it answers.
+        id: RequestId,
+        /// The body.
+        body: &'a [u8],
+    },
+    /// The server gave up sending a response, most often because it is too large.
+    Aborted {
+        /// The request.
+        id: RequestId,
+        /// Why.
+        error: ErrorMessage,
+    },
+    /// The deadline of a request has passed. Its response, should it still come, is `Late`.
+    TimedOut(RequestId),
+    /// A response to a request that does not wait (any more).
+    Late {
+        /// The request id it names.
+        number: u32,
+    },
+    /// The connection has ended without an answer to this request.
+    Unanswered(RequestId),
+    /// The connection has ended; nothing more will come.
+    Closed(ChannelError),
+}
+
+#[derive(Debug)]
+enum State {
+    AwaitReverse,
+    AwaitAcknowledge,
+    /// From the first OPN on; open once there is a token.
+    Channel,
+    /// The reason is kept until all that wait were told.
+    Ended(Option<ChannelError>),
+}
+
+/// An OPN request under way.
+#[derive(Debug)]
+struct Exchange {
+    request_id: u32,
+    nonce: Vec<u8>,
+    renew: bool,
+    deadline: Instant,
+    /// Kept free for the request while it is being signed.
+    gap: Option<Gap>,
+    /// The response is being opened: nothing behind it is read before.
+    opening: bool,
+}
+
+/// The result of a job of a client's connection.
+#[derive(Debug)]
+pub struct Done(Outcome);
+
+#[derive(Debug)]
+enum Outcome {
+    Sealed(Result<Vec<u8>, ChannelError>),
+    Opened(Result<Opened, ChannelError>),
+}
+
+/// A whole event without its bytes, which are looked up at the very end.
+enum Happened {
+    Response(RequestId, Body),
+    Other(Event<'static>),
+}
+
+/// One connection to a server. It begins with its hello waiting to be written.
+#[derive(Debug)]
+pub struct Connection {
+    config: Config,
+    state: State,
+    stream: Stream,
+    in_flight: InFlight,
+    exchange: Option<Exchange>,
+    job: Option<Job<Done>>,
+    /// Until the hello is answered.
+    hello_deadline: Instant,
+    opened: Option<(Duration, bool)>,
+}
+
+impl Connection {
+    /// Begins. With policy None nothing but the configuration's URL and limits matters.
+    pub fn new(config: Config, now: Now) -> Self {
+        let mut connection = Self {
+            stream: Stream::new(Role::Client, config.limits),
+            state: State::AwaitReverse,
+            in_flight: InFlight::default(),
+            exchange: None,
+            job: None,
+            hello_deadline: now.mono + config.timeout,
+            opened: None,
+            config,
+        };
+        connection.stream.protect(connection.config.protection);
+        if !connection.config.reverse {
+            connection.hello();
+        }
+        connection
+    }
+
+    fn hello(&mut self) {
+        let hello = self.config.limits.hello(&self.config.endpoint_url);
+        hello.write(self.stream.outbox.tail());
+        self.state = State::AwaitAcknowledge;
+    }
+
+    /// Room for bytes from the socket, at least `least` of them.
+    pub fn space(&mut self, least: usize) -> &mut [u8] {
+        self.stream.inbox.space(least)
+    }
+
+    /// Says that `n` bytes of [`space`](Self::space) were filled.
+    pub fn filled(&mut self, n: usize) {
+        self.stream.inbox.filled(n);
+    }
+
+    /// Takes bytes that lie elsewhere.
+    pub fn receive(&mut self, bytes: &[u8]) {
+        self.stream.inbox.extend(bytes);
+    }
+
+    /// What to write to the socket.
+    pub fn pending(&self) -> &[u8] {
+        self.stream.outbox.pending()
+    }
+
+    /// Says that the first `n` bytes of [`pending`](Self::pending) were written.
+    pub fn wrote(&mut self, n: usize) {
+        self.stream.outbox.wrote(n);
+    }
+
+    /// Expensive work to be run, on any thread, and handed back with
+    /// [`complete`](Self::complete).
+    pub fn poll_job(&mut self) -> Option<Job<Done>> {
+        self.job.take()
+    }
+
+    /// Whether requests can be sent.
+    pub fn is_open(&self) -> bool {
+        matches!(self.state, State::Channel) && self.stream.tokens.sending().is_some()
+    }
+
+    /// Whether the connection has ended.
+    pub fn is_closed(&self) -> bool {
+        matches!(self.state, State::Ended(_))
+    }
+
+    /// The sizes agreed on, once acknowledged.
+    pub fn limits(&self) -> &Limits {
+        &self.stream.limits
+    }
+
+    /// Policy and mode of the channel.
+    pub fn protection(&self) -> Protection {
+        self.config.protection
+    }
+
+    /// The server's number for the channel, 0 before it is open.
+    pub fn channel_id(&self) -> u32 {
+        self.stream.channel_id
+    }
+
+    /// How many requests wait for their response.
+    pub fn in_flight(&self) -> usize {
+        self.in_flight.len()
+    }
+
+    /// Sends a request. `write` appends its encoded body and is given the request's number to
+    /// put into the header as RequestHandle.
+    pub fn send(
+        &mut self,
+        deadline: Instant,
+        write: impl FnOnce(&mut Vec<u8>, u32),
+    ) -> Result<RequestId, SendError> {
+        if !self.is_open() {
+            return Err(SendError::NotOpen);
+        }
+        let id = self
+            .in_flight
+            .insert(deadline)
+            .ok_or(SendError::TooManyInFlight)?;
+        let number = id.number();
+        let sent = self
+            .stream
+            .send(MessageType::Message, number, |out| write(out, number));
+        if sent.is_err() {
+            self.in_flight.remove(id);
+        }
+        sent.map(|()| id)
+    }
+
+    /// Gives a request up: its response, should it come, is [`Event::Late`].
+    pub fn forget(&mut self, id: RequestId) {
+        self.in_flight.remove(id);
+    }
+
+    /// Closes the channel in good order: the message waits to be written, then the socket is to
+    /// be closed.
+    pub fn close(&mut self, now: Now) {
+        if self.is_open() {
+            let handle = self.in_flight.insert(now.mono).map_or(1, RequestId::number);
+            let body = close_request(handle, now.utc);
+            // A failure changes nothing: the connection ends.
+            let _ = self.stream.send(MessageType::Close, handle, |out| {
+                out.extend_from_slice(&body)
+            });
+            self.in_flight.remove(RequestId(handle));
+        }
+        self.end(ChannelError::Closed);
+    }
+
+    /// Says that the socket has ended, in good order or not.
+    pub fn lost(&mut self, what: &'static str) {
+        self.end(ChannelError::Peer(ErrorMessage {
+            status: StatusCode::BadConnectionClosed,
+            reason: what.into(),
+        }));
+    }
+
+    fn end(&mut self, reason: ChannelError) {
+        if !self.is_closed() {
+            self.exchange = None;
+            self.job = None;
+            self.stream.outbox.abandon();
+            self.state = State::Ended(Some(reason));
+        }
+    }
+
+    /// The next moment at which [`handle_timeout`](Self::handle_timeout) has something to do.
+    pub fn poll_timeout(&self) -> Option<Instant> {
+        let of_state = match self.state {
+            State::AwaitReverse => None,
+            State::AwaitAcknowledge => Some(self.hello_deadline),
+            State::Channel => match &self.exchange {
+                Some(exchange) => Some(exchange.deadline),
+                None => self.stream.tokens.newest().map(Token::renew_at),
+            },
+            State::Ended(_) => return None,
+        };
+        [of_state, self.in_flight.next_deadline()]
+            .into_iter()
+            .flatten()
+            .min()
+    }
+
+    /// Renews the channel when it is time, and gives up what has taken too long. Requests that
+    /// have timed out are told by [`poll_event`](Self::poll_event).
+    pub fn handle_timeout(&mut self, now: Now) {
+        match (&self.state, &self.exchange) {
+            (State::AwaitAcknowledge, _) if now.mono >= self.hello_deadline => {
+                self.end(ChannelError::Timeout("waiting for the answer to the hello"));
+            }
+            (State::Channel, Some(exchange)) if now.mono >= exchange.deadline => {
+                let doing = match exchange.renew {
+                    true => "renewing the secure channel",
+                    false => "opening the secure channel",
+                };
+                self.end(ChannelError::Timeout(doing));
+            }
+            (State::Channel, None) => {
+                let newest = self.stream.tokens.newest();
+                if newest.is_some_and(|token| now.mono >= token.renew_at()) {
+                    self.open(true, now);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Renews the channel now, whatever its age. Nothing happens if that is under way already.
+    pub fn renew(&mut self, now: Now) {
+        if self.is_open() && self.exchange.is_none() {
+            self.open(true, now);
+        }
+    }
+
+    /// Starts an OPN exchange: its place in the stream is taken now, its bytes come when they
+    /// are signed.
+    fn open(&mut self, renew: bool, now: Now) {
+        let policy = self.config.protection.policy;
+        let mut nonce = vec![0; policy.nonce_len()];
+        (self.config.random)(&mut nonce);
+        let Some(id) = self.in_flight.insert(now.mono + self.config.timeout) else {
+            return;
+        };
+        // The exchange has its own deadline; the table is only asked for a number nobody has.
+        self.in_flight.remove(id);
+        let request = OpenRequest {
+            handle: id.number(),
+            sent: now.utc,
+            renew,
+            mode: self.config.protection.mode,
+            nonce,
+            lifetime: self.config.lifetime,
+        };
+        let secured = policy != Policy::None;
+        let mut unsealed = Unsealed {
+            channel_id: self.stream.channel_id,
+            policy,
+            sequence: 0,
+            request_id: request.handle,
+            body: request.encode(),
+            own: self.config.identity.clone().filter(|_| secured),
+            peer: self.config.server.clone().filter(|_| secured),
+        };
+        let gap = self.stream.reserve(|sequence| {
+            unsealed.sequence = sequence;
+            unsealed.sealed_len()
+        });
+        self.exchange = Some(Exchange {
+            request_id: request.handle,
+            nonce: request.nonce,
+            renew,
+            deadline: now.mono + self.config.timeout,
+            gap: Some(gap),
+            opening: false,
+        });
+        let job = Job::new(move || Done(Outcome::Sealed(unsealed.seal())));
+        self.dispatch(job, now);
+    }
+
+    /// Work that costs nothing is done at once.
+    fn dispatch(&mut self, job: Job<Done>, now: Now) {
+        if self.config.protection.policy == Policy::None {
+            self.complete(job.run(), now);
+        } else {
+            self.job = Some(job);
+        }
+    }
+
+    /// Takes the result of a job.
+    pub fn complete(&mut self, done: Done, now: Now) {
+        if self.exchange.is_none() {
+            return;
+        }
+        let result = match done.0 {
+            Outcome::Sealed(sealed) => sealed.and_then(|chunk| self.place(&chunk)),
+            Outcome::Opened(opened) => opened.and_then(|opened| self.opened(opened, now)),
+        };
+        if let Err(error) = result {
+            self.end(error);
+        }
+    }
+
+    fn place(&mut self, chunk: &[u8]) -> Result<(), ChannelError> {
+        let gap = self.exchange.as_mut().and_then(|e| e.gap.take());
+        match gap.map(|gap| self.stream.outbox.fill(gap, chunk)) {
+            Some(true) => Ok(()),
+            _ => Err(ChannelError::Security(
+                "an OPN chunk of another length than foreseen".into(),
+            )),
+        }
+    }
+
+    fn opened(&mut self, opened: Opened, now: Now) -> Result<(), ChannelError> {
+        self.stream.accept(&opened)?;
+        let Some(exchange) = self.exchange.take() else {
+            return Ok(());
+        };
+        if opened.request_id != exchange.request_id {
+            return Err(ChannelError::Unexpected(
+                "an OPN response to another request".into(),
+            ));
+        }
+        let response = OpenResponse::decode(&opened.body)?;
+        let Protection { policy, .. } = self.config.protection;
+        if response.nonce.len() < policy.nonce_len() {
+            let (want, got) = (policy.nonce_len(), response.nonce.len());
+            return Err(ChannelError::Nonce { want, got });
+        }
+        if exchange.renew && response.channel_id != self.stream.channel_id {
+            return Err(ChannelError::ChannelId {
+                want: self.stream.channel_id,
+                got: response.channel_id,
+            });
+        }
+        self.stream.channel_id = response.channel_id;
+        let token = Token::derive(
+            Role::Client,
+            policy,
+            (&exchange.nonce, &response.nonce),
+            response.token_id,
+            now.mono,
+            response.lifetime,
+        );
+        self.stream.tokens.add(token, Role::Client);
+        self.opened = Some((response.lifetime, exchange.renew));
+        Ok(())
+    }
+
+    /// The next thing that happened. To be called until there is none.
+    pub fn poll_event(&mut self, now: Now) -> Option<Event<'_>> {
+        match self.advance(now)? {
+            Happened::Response(id, body) => Some(Event::Response {
+                id,
+                body: self.stream.body(body),
+            }),
+            Happened::Other(event) => Some(event),
+        }
+    }
+
+    fn advance(&mut self, now: Now) -> Option<Happened> {
+        if let Some(event) = self.own_event(now) {
+            return Some(Happened::Other(event));
+        }
+        loop {
+            let waiting = |exchange: &Exchange| exchange.opening;
+            if self.is_closed() || self.exchange.as_ref().is_some_and(waiting) {
+                break;
+            }
+            match self.next_chunk(now) {
+                Ok(Some(Some(happened))) => return Some(happened),
+                Ok(Some(None)) => {
+                    if let Some(event) = self.own_event(now) {
+                        return Some(Happened::Other(event));
+                    }
+                }
+                Ok(None) => break,
+                Err(error) => self.end(error),
+            }
+        }
+        self.own_event(now).map(Happened::Other)
+    }
+
+    /// What does not come from the socket directly.
+    fn own_event(&mut self, now: Now) -> Option<Event<'static>> {
+        if let Some((lifetime, renewed)) = self.opened.take() {
+            let channel_id = self.stream.channel_id;
+            return Some(Event::Opened {
+                channel_id,
+                lifetime,
+                renewed,
+            });
+        }
+        if let State::Ended(reason) = &mut self.state {
+            if let Some(id) = self.in_flight.drain() {
+                return Some(Event::Unanswered(id));
+            }
+            return reason.take().map(Event::Closed);
+        }
+        self.in_flight.expire(now.mono).map(Event::TimedOut)
+    }
+
+    /// Reads one chunk. `None`: there is no whole one. `Some(None)`: it was nothing to tell.
+    fn next_chunk(&mut self, now: Now) -> Result<Option<Option<Happened>>, ChannelError> {
+        let limit = self.stream.limits.receive_buffer;
+        let Some((header, range)) = self.stream.inbox.next_chunk(limit)? else {
+            return Ok(None);
+        };
+        let happened = match (&self.state, header.message) {
+            (_, MessageType::Error) => return Err(self.stream.error(range)),
+            (State::AwaitReverse, MessageType::ReverseHello) => {
+                let chunk = self.stream.inbox.chunk(range);
+                let reverse = ReverseHello::parse(chunk.get(HEADER_LEN..).unwrap_or_default())?;
+                let server_uri = reverse.server_uri.to_owned();
+                let endpoint_url = reverse.endpoint_url.to_owned();
+                // Part 6, 7.1.2.6: the hello repeats the URL the server gave.
+                self.config.endpoint_url.clone_from(&endpoint_url);
+                self.hello_deadline = now.mono + self.config.timeout;
+                self.hello();
+                Some(Event::Reversed {
+                    server_uri,
+                    endpoint_url,
+                })
+            }
+            (State::AwaitAcknowledge, MessageType::Acknowledge) => {
+                let chunk = self.stream.inbox.chunk(range);
+                let answer = Acknowledge::parse(chunk.get(HEADER_LEN..).unwrap_or_default())?;
+                self.stream.limits = self.config.limits.acknowledged(&answer)?;
+                self.state = State::Channel;
+                self.open(false, now);
+                Some(Event::Acknowledged(answer))
+            }
+            (State::Channel, MessageType::Open) => {
+                self.open_response(range, now)?;
+                None
+            }
+            (State::Channel, MessageType::Message) => {
+                return Ok(Some(self.response(header, range, now)?));
+            }
+            (_, message) => {
+                let what = format!("{message:?} from the server at this point");
+                return Err(ChannelError::Unexpected(what.into()));
+            }
+        };
+        Ok(Some(happened.map(Happened::Other)))
+    }
+
+    fn open_response(
+        &mut self,
+        range: std::ops::Range<usize>,
+        now: Now,
+    ) -> Result<(), ChannelError> {
+        let chunk = self.stream.inbox.chunk(range);
+        let Some(exchange) = self.exchange.as_mut().filter(|e| e.gap.is_none()) else {
+            let what = "an OPN response that nobody asked for";
+            return Err(ChannelError::Unexpected(what.into()));
+        };
+        let head = OpenHead::parse(chunk)?;
+        if head.policy != self.config.protection.policy {
+            let what = "an OPN response with another security policy";
+            return Err(ChannelError::Unexpected(what.into()));
+        }
+        let own = self.config.identity.clone();
+        let peer = self.config.server.clone();
+        // Part 6, 6.7.2.3: the certificates are compared before anything is decrypted.
+        if let (Some(sender), Some(server)) = (&head.sender, &peer)
+            && !sender.starts_with(server.leaf())
+        {
+            let what = "the server answered with another certificate than its endpoint names";
+            return Err(ChannelError::Security(what.into()));
+        }
+        if let (Some(receiver), Some(own)) = (&head.receiver, &own)
+            && *receiver != own.certificate.thumbprint()
+        {
+            let what = "the server answered for another certificate than ours";
+            return Err(ChannelError::Security(what.into()));
+        }
+        let chunk = chunk.to_vec();
+        exchange.opening = true;
+        let job = Job::new(move || {
+            let opened = asymmetric::open(&head, &chunk, own.as_ref(), peer.as_ref());
+            Done(Outcome::Opened(opened))
+        });
+        self.dispatch(job, now);
+        Ok(())
+    }
+
+    fn response(
+        &mut self,
+        header: Header,
+        range: std::ops::Range<usize>,
+        now: Now,
+    ) -> Result<Option<Happened>, ChannelError> {
+        let event = match self.stream.receive(header, range, now.mono)? {
+            Arrival::More => return Ok(None),
+            Arrival::Message {
+                request_id, body, ..
+            } => {
+                let id = RequestId(request_id);
+                if self.in_flight.remove(id) {
+                    return Ok(Some(Happened::Response(id, body)));
+                }
+                Event::Late { number: request_id }
+            }
+            Arrival::Aborted { request_id, error } => {
+                let id = RequestId(request_id);
+                if self.in_flight.remove(id) {
+                    Event::Aborted { id, error }
+                } else {
+                    Event::Late { number: request_id }
+                }
+            }
+        };
+        Ok(Some(Happened::Other(event)))
+    }
+}
+
+/// CloseSecureChannelRequest: nothing but a header (Part 4, 5.5.3).
+fn close_request(handle: u32, utc: i64) -> Vec<u8> {
+    // NodeId i=452, four-byte form; null authentication token.
+    let mut body = vec![1, 0, 0xc4, 1, 0, 0];
+    body.extend_from_slice(&utc.to_le_bytes());
+    body.extend_from_slice(&handle.to_le_bytes());
+    body.extend_from_slice(&[0; 4]);
+    body.extend_from_slice(&(-1i32).to_le_bytes());
+    // Timeout hint, and a null ExtensionObject.
+    body.extend_from_slice(&[0; 4]);
+    body.extend_from_slice(&[0; 3]);
+    body
+}

@@ -1,0 +1,120 @@
+//! The receive buffer: bytes in, whole chunks out, decrypted and read where they lie.
+
+use std::ops::Range;
+
+use super::{FrameError, HEADER_LEN, Header};
+
+/// Bytes received and not yet consumed.
+///
+/// The caller reads from its socket straight into [`space`](Self::space) and says with
+/// [`filled`](Self::filled) how much came. Nothing is copied until a chunk straddles the end
+/// of the buffer. An empty inbox may lend its memory to others: [`take_memory`](Self::take_memory).
+#[derive(Debug, Default)]
+pub struct Inbox {
+    bytes: Vec<u8>,
+    start: usize,
+    end: usize,
+}
+
+impl Inbox {
+    /// Room for at least `least` more bytes, behind those that are there.
+    pub fn space(&mut self, least: usize) -> &mut [u8] {
+        if self.start == self.end {
+            self.start = 0;
+            self.end = 0;
+        }
+        if self.bytes.len() - self.end < least {
+            self.bytes.copy_within(self.start..self.end, 0);
+            self.end -= self.start;
+            self.start = 0;
+            if self.bytes.len() - self.end < least {
+                self.bytes.resize(self.end + least, 0);
+            }
+        }
+        self.bytes.get_mut(self.end..).unwrap_or_default()
+    }
+
+    /// Says that `n` bytes of [`space`](Self::space) were written.
+    pub fn filled(&mut self, n: usize) {
+        self.end = (self.end + n).min(self.bytes.len());
+    }
+
+    /// Copies bytes in, for callers that have them elsewhere.
+    pub fn extend(&mut self, bytes: &[u8]) {
+        let space = self.space(bytes.len());
+        if let Some(space) = space.get_mut(..bytes.len()) {
+            space.copy_from_slice(bytes);
+            self.filled(bytes.len());
+        }
+    }
+
+    /// How many bytes wait.
+    pub fn len(&self) -> usize {
+        self.end - self.start
+    }
+
+    /// Whether no byte waits.
+    pub fn is_empty(&self) -> bool {
+        self.start == self.end
+    }
+
+    /// How many more bytes the chunk at the front needs, as far as can be told.
+    pub fn missing(&self) -> usize {
+        match self.header() {
+            Some(Ok(header)) => (header.size as usize).saturating_sub(self.len()),
+            Some(Err(_)) => 0,
+            None => HEADER_LEN - self.len(),
+        }
+    }
+
+    fn header(&self) -> Option<Result<Header, FrameError>> {
+        let bytes = self.bytes.get(self.start..self.end)?;
+        Some(Header::parse(*bytes.first_chunk()?))
+    }
+
+    /// The next whole chunk, no longer than `limit`, taken off the front. Its bytes stay where
+    /// they are until the next call of [`space`](Self::space).
+    pub fn next_chunk(&mut self, limit: u32) -> Result<Option<(Header, Range<usize>)>, FrameError> {
+        let Some(header) = self.header().transpose()? else {
+            return Ok(None);
+        };
+        if header.size > limit {
+            let size = header.size;
+            return Err(FrameError::TooLarge { size, limit });
+        }
+        let size = header.size as usize;
+        if self.len() < size {
+            return Ok(None);
+        }
+        let chunk = self.start..self.start + size;
+        self.start += size;
+        Ok(Some((header, chunk)))
+    }
+
+    /// The bytes of a chunk that [`next_chunk`](Self::next_chunk) named.
+    pub fn chunk(&self, range: Range<usize>) -> &[u8] {
+        self.bytes.get(range).unwrap_or_default()
+    }
+
+    /// The same, to decrypt it in place.
+    pub fn chunk_mut(&mut self, range: Range<usize>) -> &mut [u8] {
+        self.bytes.get_mut(range).unwrap_or_default()
+    }
+
+    /// Hands the memory of an empty inbox over, so that idle connections hold none.
+    pub fn take_memory(&mut self) -> Option<Vec<u8>> {
+        if !self.is_empty() || self.bytes.is_empty() {
+            return None;
+        }
+        self.start = 0;
+        self.end = 0;
+        Some(std::mem::take(&mut self.bytes))
+    }
+
+    /// Takes memory for an inbox that has none; its contents do not matter.
+    pub fn give_memory(&mut self, memory: Vec<u8>) {
+        if self.bytes.is_empty() {
+            self.bytes = memory;
+        }
+    }
+}
