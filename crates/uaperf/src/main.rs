@@ -1,3 +1,18 @@
 //! The program: arguments in, exit code out.
 
-fn main() {}
+mod cert;
+mod cli;
+mod failure;
+mod place;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+fn main() -> ExitCode {
+    let cli = cli::Cli::parse();
+    match cli.run() {
+        Ok(code) => code,
+        Err(error) => failure::report(&error),
+    }
+}

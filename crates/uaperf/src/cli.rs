@@ -1,0 +1,86 @@
+//! The arguments as typed, and which subcommand they go to.
+//!
+//! A subcommand is one file `src/NAME.rs` with `pub struct Args` and
+//! `pub fn run(args: Args, global: &Global) -> anyhow::Result<ExitCode>`, one
+//! variant of [`Command`] and one line in [`Cli::run`].
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+use crate::{cert, place};
+
+/// The performance laboratory for OPC UA: measure, compare, explain, predict.
+#[derive(Debug, Parser)]
+#[command(
+    name = "uaperf",
+    version,
+    propagate_version = true,
+    max_term_width = 100,
+    arg_required_else_help = true,
+    after_help = EXIT_CODES
+)]
+pub struct Cli {
+    #[command(flatten)]
+    global: Global,
+    #[command(subcommand)]
+    command: Command,
+}
+
+/// Options that every subcommand understands.
+#[derive(Debug, clap::Args)]
+pub struct Global {
+    /// Folder with certificates and trust lists [default: uaperf/pki in the user's configuration folder]
+    #[arg(
+        long,
+        value_name = "DIR",
+        global = true,
+        env = "UAPERF_PKI",
+        hide_env_values = true
+    )]
+    pki: Option<PathBuf>,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    Cert(cert::Args),
+}
+
+const EXIT_CODES: &str = "\
+Exit codes:
+  0  good
+  1  nothing could be measured, or the operation failed
+  2  wrong usage
+  3  a threshold or comparison failed
+  4  the generator was the limit, or the run was not steady";
+
+impl Cli {
+    /// Carries out the subcommand.
+    pub fn run(self) -> anyhow::Result<ExitCode> {
+        match self.command {
+            Command::Cert(args) => cert::run(args, &self.global),
+        }
+    }
+}
+
+impl Global {
+    /// The folder of certificates and trust lists: as typed, or the user's own.
+    pub fn pki(&self) -> anyhow::Result<PathBuf> {
+        match &self.pki {
+            Some(folder) => Ok(folder.clone()),
+            None => Ok(place::configuration()?.join("pki")),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_definition_of_the_arguments_is_sound() {
+        Cli::command().debug_assert();
+    }
+}
