@@ -1,1 +1,39 @@
 //! Certificates, trust lists, chains and revocation for OPC UA applications.
+//!
+//! - [`Certificate`] and [`RevocationList`] are parsed once, from any bytes.
+//! - [`Trust`] holds what an administrator decided and judges what a peer sent,
+//!   in the steps of Part 4, 6.1.3; a [`Refusal`] knows its status code.
+//! - [`Store`] is a folder on disk with the layout of the OPC Foundation; its
+//!   [`own`](Store::own) makes the application instance certificate at first use.
+//! - [`make`] makes keys, certificates, authorities and revocation lists.
+//!
+//! Files are allowed here, clocks are not: the time is an argument.
+
+mod certificate;
+mod chain;
+mod checks;
+mod crl;
+mod der;
+mod key;
+pub mod make;
+mod moment;
+mod name;
+mod policy;
+mod refusal;
+mod signature;
+pub mod store;
+mod trust;
+mod usage;
+
+pub use certificate::{Certificate, CertificateError, MAX_SENT, PublicKey};
+pub use checks::{Checks, UnknownCheck};
+pub use crl::RevocationList;
+pub use key::{Key, KeyError};
+pub use moment::Moment;
+pub use name::Name;
+pub use policy::KeyRule;
+pub use refusal::{Reason, Refusal};
+pub use signature::{Hash, Scheme, SignatureAlgorithm};
+pub use store::{Identity, Store, StoreError};
+pub use trust::{Accepted, Expected, Role, Trust};
+pub use usage::{ExtendedUsage, Usage};

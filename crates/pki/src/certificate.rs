@@ -1,0 +1,491 @@
+//! An X.509 certificate, parsed once from any bytes.
+
+use std::fmt;
+use std::net::IpAddr;
+
+use aws_lc_rs::digest;
+use x509_parser::extensions::{GeneralName, ParsedExtension};
+use x509_parser::oid_registry as oid;
+use x509_parser::prelude::{FromDer, X509Certificate, X509Extension, X509Version};
+use x509_parser::public_key::PublicKey as ParsedKey;
+use x509_parser::x509::SubjectPublicKeyInfo;
+
+use crate::moment::Moment;
+use crate::name::{Name, printable};
+use crate::signature::{SignatureAlgorithm, Signed};
+use crate::usage::{ExtendedUsage, Usage};
+
+/// More certificates than this are not taken from one peer.
+pub const MAX_SENT: usize = 10;
+
+/// Bytes that are no certificate.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum CertificateError {
+    /// Nothing there. Most often an endpoint without security.
+    #[error("no certificate: there are no bytes")]
+    Empty,
+    /// Not DER, or not X.509.
+    #[error("not a certificate: {what} at byte {offset}")]
+    Malformed {
+        /// What the parser stumbled over.
+        what: String,
+        /// Where the certificate that does not parse begins.
+        offset: usize,
+    },
+    /// Part 6, 6.2.2 wants version 3.
+    #[error("not an X.509 v3 certificate: version {0}")]
+    Version(u32),
+    /// An extension that is there twice or does not parse.
+    #[error("bad extension {0}")]
+    Extension(String),
+    /// An empty part in the subject or issuer name.
+    #[error("bad name: an empty part")]
+    Name,
+    /// Two certificates where one was due, or rubbish behind it.
+    #[error("{0} bytes after the certificate")]
+    Trailing(usize),
+    /// A chain longer than [`MAX_SENT`].
+    #[error("more than {MAX_SENT} certificates in one chain")]
+    TooMany,
+}
+
+/// The public key of a certificate.
+#[derive(Clone, PartialEq, Eq)]
+pub enum PublicKey {
+    /// RSA, as PKCS #1 RSAPublicKey.
+    Rsa {
+        /// Length of the modulus.
+        bits: usize,
+        /// The DER of the key.
+        der: Vec<u8>,
+    },
+    /// A point on an elliptic curve.
+    Elliptic {
+        /// `P-256`, `P-384`, …; `None` for one that is not known here.
+        curve: Option<&'static str>,
+        /// The encoded point.
+        point: Vec<u8>,
+    },
+    /// Something else.
+    Other {
+        /// The algorithm's object identifier.
+        algorithm: String,
+        /// The key's bytes.
+        bytes: Vec<u8>,
+    },
+}
+
+impl PublicKey {
+    fn read(info: &SubjectPublicKeyInfo<'_>) -> Option<Self> {
+        let bytes = info.subject_public_key.data.to_vec();
+        Some(match info.parsed().ok()? {
+            ParsedKey::RSA(key) => Self::Rsa {
+                bits: bit_length(key.modulus),
+                der: bytes,
+            },
+            ParsedKey::EC(_) => {
+                let parameters = info.algorithm.parameters.as_ref();
+                let curve = parameters.and_then(|any| any.as_oid().ok());
+                Self::Elliptic {
+                    curve: curve.and_then(|curve| curve_name(&curve)),
+                    point: bytes,
+                }
+            }
+            _ => Self::Other {
+                algorithm: info.algorithm.algorithm.to_id_string(),
+                bytes,
+            },
+        })
+    }
+
+    /// The bits of the SubjectPublicKeyInfo.
+    pub fn bytes(&self) -> &[u8] {
+        match self {
+            Self::Rsa { der: bytes, .. }
+            | Self::Elliptic { point: bytes, .. }
+            | Self::Other { bytes, .. } => bytes,
+        }
+    }
+
+    pub(crate) fn curve(&self) -> Option<&'static str> {
+        match self {
+            Self::Elliptic { curve, .. } => *curve,
+            _ => None,
+        }
+    }
+}
+
+impl fmt::Display for PublicKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Rsa { bits, .. } => write!(f, "RSA {bits} bits"),
+            Self::Elliptic { curve, .. } => {
+                write!(
+                    f,
+                    "elliptic curve {}",
+                    curve.unwrap_or("of an unknown kind")
+                )
+            }
+            Self::Other { algorithm, .. } => write!(f, "of algorithm {algorithm}"),
+        }
+    }
+}
+
+impl fmt::Debug for PublicKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "PublicKey({self})")
+    }
+}
+
+/// An X.509 v3 certificate.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Certificate {
+    der: Vec<u8>,
+    thumbprint: [u8; 20],
+    serial: Vec<u8>,
+    subject: Name,
+    issuer: Name,
+    not_before: Moment,
+    not_after: Moment,
+    key: PublicKey,
+    signed: Signed,
+    extensions: Extensions,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+struct Extensions {
+    authority: bool,
+    path_length: Option<u32>,
+    usage: Option<Usage>,
+    extended: Option<ExtendedUsage>,
+    subject_key: Option<Vec<u8>>,
+    issuer_key: Option<Vec<u8>>,
+    uris: Vec<String>,
+    dns: Vec<String>,
+    ips: Vec<IpAddr>,
+    unknown_critical: Option<String>,
+}
+
+impl Certificate {
+    /// Reads one DER certificate that fills `bytes`.
+    pub fn from_der(bytes: &[u8]) -> Result<Self, CertificateError> {
+        if bytes.is_empty() {
+            return Err(CertificateError::Empty);
+        }
+        let (certificate, rest) = Self::read(bytes, 0)?;
+        match rest.len() {
+            0 => Ok(certificate),
+            trailing => Err(CertificateError::Trailing(trailing)),
+        }
+    }
+
+    /// Reads a certificate and the authorities above it, one after the other, as
+    /// Part 6, 6.2.6 has them sent.
+    pub fn chain_from_der(bytes: &[u8]) -> Result<Vec<Self>, CertificateError> {
+        if bytes.is_empty() {
+            return Err(CertificateError::Empty);
+        }
+        let mut chain = Vec::new();
+        let mut rest = bytes;
+        while !rest.is_empty() {
+            if chain.len() == MAX_SENT {
+                return Err(CertificateError::TooMany);
+            }
+            let (certificate, after) = Self::read(rest, bytes.len() - rest.len())?;
+            chain.push(certificate);
+            rest = after;
+        }
+        Ok(chain)
+    }
+
+    fn read(bytes: &[u8], offset: usize) -> Result<(Self, &[u8]), CertificateError> {
+        let (rest, parsed) =
+            X509Certificate::from_der(bytes).map_err(|error| CertificateError::Malformed {
+                what: match error {
+                    x509_parser::nom::Err::Incomplete(_) => "it ends too early".into(),
+                    x509_parser::nom::Err::Error(error) | x509_parser::nom::Err::Failure(error) => {
+                        error.to_string()
+                    }
+                },
+                offset,
+            })?;
+        let der = parsed.as_raw();
+        if parsed.version() != X509Version::V3 {
+            return Err(CertificateError::Version(
+                parsed.version().0.saturating_add(1),
+            ));
+        }
+        let tbs = &parsed.tbs_certificate;
+        // RFC 5280, 4.1.1.2: the outer algorithm is the signed one.
+        if tbs.signature != parsed.signature_algorithm {
+            return Err(CertificateError::Malformed {
+                what: "two different signature algorithms".into(),
+                offset,
+            });
+        }
+        let key = PublicKey::read(&tbs.subject_pki).ok_or(CertificateError::Malformed {
+            what: "the public key".into(),
+            offset,
+        })?;
+        let certificate = Self {
+            der: der.to_vec(),
+            thumbprint: thumbprint(der),
+            serial: without_leading_zeros(tbs.raw_serial()).to_vec(),
+            subject: Name::read(&tbs.subject).ok_or(CertificateError::Name)?,
+            issuer: Name::read(&tbs.issuer).ok_or(CertificateError::Name)?,
+            not_before: Moment::from_unix(tbs.validity.not_before.timestamp()),
+            not_after: Moment::from_unix(tbs.validity.not_after.timestamp()),
+            key,
+            signed: Signed::new(
+                &parsed.signature_algorithm,
+                tbs.as_ref(),
+                &parsed.signature_value.data,
+            ),
+            extensions: Extensions::read(tbs.extensions())?,
+        };
+        Ok((certificate, rest))
+    }
+
+    /// The certificate as DER.
+    pub fn der(&self) -> &[u8] {
+        &self.der
+    }
+
+    /// The certificate as PEM.
+    pub fn pem(&self) -> String {
+        pem::encode(&pem::Pem::new("CERTIFICATE", self.der.clone()))
+    }
+
+    /// SHA-1 over the DER: what OPC UA names a certificate by.
+    pub fn thumbprint(&self) -> &[u8; 20] {
+        &self.thumbprint
+    }
+
+    /// The thumbprint in capital hexadecimal digits.
+    pub fn thumbprint_hex(&self) -> String {
+        hex(&self.thumbprint)
+    }
+
+    /// The serial number that the issuer gave, without leading zeros.
+    pub fn serial(&self) -> &[u8] {
+        &self.serial
+    }
+
+    /// Whom it is about.
+    pub fn subject(&self) -> &Name {
+        &self.subject
+    }
+
+    /// Who signed it.
+    pub fn issuer(&self) -> &Name {
+        &self.issuer
+    }
+
+    /// Valid from here on.
+    pub fn not_before(&self) -> Moment {
+        self.not_before
+    }
+
+    /// Valid up to here.
+    pub fn not_after(&self) -> Moment {
+        self.not_after
+    }
+
+    /// The subject's public key.
+    pub fn public_key(&self) -> &PublicKey {
+        &self.key
+    }
+
+    /// The algorithm that signed it; `None` for one that is not known here.
+    pub fn signature_algorithm(&self) -> Option<SignatureAlgorithm> {
+        self.signed.algorithm
+    }
+
+    /// Whether it is an authority's (BasicConstraints).
+    pub fn is_authority(&self) -> bool {
+        self.extensions.authority
+    }
+
+    /// How many authorities may come below this one.
+    pub fn path_length(&self) -> Option<u32> {
+        self.extensions.path_length
+    }
+
+    /// KeyUsage, when there.
+    pub fn usage(&self) -> Option<Usage> {
+        self.extensions.usage
+    }
+
+    /// ExtendedKeyUsage, when there.
+    pub fn extended_usage(&self) -> Option<ExtendedUsage> {
+        self.extensions.extended
+    }
+
+    /// The application URI: the first URI among the alternative names.
+    pub fn application_uri(&self) -> Option<&str> {
+        self.extensions.uris.first().map(String::as_str)
+    }
+
+    /// The DNS names it is for.
+    pub fn dns_names(&self) -> &[String] {
+        &self.extensions.dns
+    }
+
+    /// The addresses it is for.
+    pub fn ip_addresses(&self) -> &[IpAddr] {
+        &self.extensions.ips
+    }
+
+    /// Whether it is for this host, as typed in a URL.
+    pub fn names_host(&self, host: &str) -> bool {
+        let host = host.trim_start_matches('[').trim_end_matches(']');
+        let host = host.trim_end_matches('.');
+        let named = |name: &String| name.trim_end_matches('.').eq_ignore_ascii_case(host);
+        // Some stacks write an address as a DNS name.
+        self.dns_names().iter().any(named)
+            || host
+                .parse()
+                .is_ok_and(|ip: IpAddr| self.ip_addresses().contains(&ip))
+    }
+
+    /// Whether subject and issuer are the same.
+    pub fn is_self_issued(&self) -> bool {
+        self.subject.matches(&self.issuer)
+    }
+
+    /// Whether it is signed with its own key.
+    pub fn is_self_signed(&self) -> bool {
+        self.is_self_issued() && self.is_signed_by(self)
+    }
+
+    /// Whether the key of `issuer` signed this. Says nothing about its right to.
+    pub fn is_signed_by(&self, issuer: &Self) -> bool {
+        self.signed.is_by(&issuer.key)
+    }
+
+    pub(crate) fn unknown_critical(&self) -> Option<&str> {
+        self.extensions.unknown_critical.as_deref()
+    }
+
+    /// Whether the key identifiers say that `issuer` signed this; a hint only.
+    pub(crate) fn points_to(&self, issuer: &Self) -> bool {
+        match (&self.extensions.issuer_key, &issuer.extensions.subject_key) {
+            (Some(wanted), Some(key)) => wanted == key,
+            _ => false,
+        }
+    }
+}
+
+impl fmt::Debug for Certificate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "Certificate({} [{}])",
+            self.subject,
+            hex(&self.thumbprint)
+        )
+    }
+}
+
+impl Extensions {
+    fn read(extensions: &[X509Extension<'_>]) -> Result<Self, CertificateError> {
+        let mut found = Self::default();
+        for (index, extension) in extensions.iter().enumerate() {
+            let id = || extension.oid.to_id_string();
+            let earlier = extensions.iter().take(index);
+            if earlier.into_iter().any(|other| other.oid == extension.oid) {
+                return Err(CertificateError::Extension(format!("{}: twice", id())));
+            }
+            match extension.parsed_extension() {
+                ParsedExtension::ParseError { .. } => {
+                    return Err(CertificateError::Extension(id()));
+                }
+                ParsedExtension::BasicConstraints(constraints) => {
+                    found.authority = constraints.ca;
+                    found.path_length = constraints.path_len_constraint;
+                }
+                ParsedExtension::KeyUsage(usage) => {
+                    found.usage = Some(Usage::from_flags(usage.flags));
+                }
+                ParsedExtension::ExtendedKeyUsage(usage) => {
+                    found.extended = Some(ExtendedUsage {
+                        any: usage.any,
+                        server: usage.server_auth,
+                        client: usage.client_auth,
+                    });
+                }
+                ParsedExtension::SubjectKeyIdentifier(key) => {
+                    found.subject_key = Some(key.0.to_vec());
+                }
+                ParsedExtension::AuthorityKeyIdentifier(authority) => {
+                    found.issuer_key = authority.key_identifier.as_ref().map(|key| key.0.to_vec());
+                }
+                ParsedExtension::SubjectAlternativeName(names) => {
+                    found.read_names(&names.general_names);
+                }
+                // Understood well enough to be ignored: they restrict nothing that
+                // OPC UA asks for.
+                ParsedExtension::CertificatePolicies(_)
+                | ParsedExtension::CRLDistributionPoints(_)
+                | ParsedExtension::NSCertType(_) => {}
+                // RFC 5280, 4.2: a critical extension that is not understood
+                // makes the certificate unusable.
+                _ if extension.critical => found.unknown_critical = Some(id()),
+                _ => {}
+            }
+        }
+        Ok(found)
+    }
+
+    fn read_names(&mut self, names: &[GeneralName<'_>]) {
+        for name in names {
+            match name {
+                GeneralName::URI(uri) => self.uris.push(printable(uri)),
+                GeneralName::DNSName(name) => self.dns.push(printable(name)),
+                GeneralName::IPAddress(bytes) => {
+                    if let Ok(octets) = <[u8; 4]>::try_from(*bytes) {
+                        self.ips.push(octets.into());
+                    } else if let Ok(octets) = <[u8; 16]>::try_from(*bytes) {
+                        self.ips.push(octets.into());
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+}
+
+pub(crate) fn thumbprint(der: &[u8]) -> [u8; 20] {
+    let digest = digest::digest(&digest::SHA1_FOR_LEGACY_USE_ONLY, der);
+    let mut thumbprint = [0; 20];
+    for (to, from) in thumbprint.iter_mut().zip(digest.as_ref()) {
+        *to = *from;
+    }
+    thumbprint
+}
+
+pub(crate) fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02X}")).collect()
+}
+
+pub(crate) fn without_leading_zeros(bytes: &[u8]) -> &[u8] {
+    let zeros = bytes.iter().take_while(|byte| **byte == 0).count();
+    bytes.get(zeros..).unwrap_or_default()
+}
+
+fn bit_length(number: &[u8]) -> usize {
+    let digits = without_leading_zeros(number);
+    let unused = digits.first().map_or(0, |first| first.leading_zeros());
+    digits.len() * 8 - unused as usize
+}
+
+fn curve_name(id: &oid::Oid<'_>) -> Option<&'static str> {
+    let names = [
+        (oid::OID_EC_P256, "P-256"),
+        (oid::OID_NIST_EC_P384, "P-384"),
+        (oid::OID_NIST_EC_P521, "P-521"),
+    ];
+    let (_, name) = names.into_iter().find(|row| row.0 == *id)?;
+    Some(name)
+}

@@ -1,0 +1,142 @@
+//! Private keys.
+
+use std::fmt;
+
+use zeroize::Zeroizing;
+
+use crate::certificate::Certificate;
+use crate::der;
+
+/// A private key that cannot be used.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum KeyError {
+    /// Neither PKCS #8 nor PKCS #1, as PEM or DER.
+    #[error("not a private key: want PKCS #8 or PKCS #1, as PEM or DER")]
+    Unknown,
+    /// A key behind a password.
+    #[error("the private key is encrypted; decrypt it first (openssl pkcs8 -topk8 -nocrypt)")]
+    Encrypted,
+    /// The random number generator or the key generation failed.
+    #[error("cannot make a key of {0} bits (want 2048, 3072 or 4096)")]
+    Generate(u32),
+}
+
+/// A private key, kept as PKCS #8. The bytes are wiped when it is dropped.
+#[derive(Clone)]
+pub struct Key {
+    pkcs8: Zeroizing<Vec<u8>>,
+    /// The bits of the SubjectPublicKeyInfo that belong to it.
+    public: Vec<u8>,
+}
+
+impl Key {
+    /// A new RSA key of 2048, 3072 or 4096 bits.
+    pub fn generate(bits: u32) -> Result<Self, KeyError> {
+        let size = match bits {
+            2048 => rcgen::RsaKeySize::_2048,
+            3072 => rcgen::RsaKeySize::_3072,
+            4096 => rcgen::RsaKeySize::_4096,
+            _ => return Err(KeyError::Generate(bits)),
+        };
+        let pair = rcgen::KeyPair::generate_rsa_for(&rcgen::PKCS_RSA_SHA256, size)
+            .map_err(|_| KeyError::Generate(bits))?;
+        Self::from_der(pair.serialized_der())
+    }
+
+    /// Reads PEM or DER.
+    pub fn read(bytes: &[u8]) -> Result<Self, KeyError> {
+        if !bytes.trim_ascii_start().starts_with(b"-----") {
+            return Self::from_der(bytes);
+        }
+        let blocks = pem::parse_many(bytes).map_err(|_| KeyError::Unknown)?;
+        for block in &blocks {
+            match block.tag() {
+                "PRIVATE KEY" | "RSA PRIVATE KEY" => return Self::from_der(block.contents()),
+                "ENCRYPTED PRIVATE KEY" => return Err(KeyError::Encrypted),
+                _ => {}
+            }
+        }
+        Err(KeyError::Unknown)
+    }
+
+    /// Reads PKCS #8 or PKCS #1.
+    pub fn from_der(der: &[u8]) -> Result<Self, KeyError> {
+        if let Some(public) = public_of_pkcs1(der) {
+            return Ok(Self {
+                pkcs8: Zeroizing::new(pkcs8_around(der)),
+                public,
+            });
+        }
+        let public = match inside_pkcs8(der).and_then(public_of_pkcs1) {
+            Some(public) => public,
+            // Elliptic curves keep their public key elsewhere.
+            None => {
+                let pair = rcgen::KeyPair::try_from(der).map_err(|_| KeyError::Unknown)?;
+                pair.public_key_raw().to_vec()
+            }
+        };
+        Ok(Self {
+            pkcs8: Zeroizing::new(der.to_vec()),
+            public,
+        })
+    }
+
+    /// The key as PKCS #8 DER.
+    pub fn pkcs8(&self) -> &[u8] {
+        &self.pkcs8
+    }
+
+    /// The key as PKCS #8 PEM.
+    pub fn pem(&self) -> Zeroizing<String> {
+        Zeroizing::new(pem::encode(&pem::Pem::new(
+            "PRIVATE KEY",
+            self.pkcs8.to_vec(),
+        )))
+    }
+
+    /// Whether this is the private half of the certificate's key.
+    pub fn belongs_to(&self, certificate: &Certificate) -> bool {
+        certificate.public_key().bytes() == self.public
+    }
+
+    pub(crate) fn pair(&self) -> Result<rcgen::KeyPair, rcgen::Error> {
+        rcgen::KeyPair::try_from(self.pkcs8.as_slice())
+    }
+}
+
+impl fmt::Debug for Key {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Key(secret)")
+    }
+}
+
+/// RFC 8017, A.1.2: version 0, modulus, public exponent, and the secret rest.
+fn public_of_pkcs1(der: &[u8]) -> Option<Vec<u8>> {
+    let (inside, _) = der::take(der::SEQUENCE, der)?;
+    let (_version, rest) = der::take(der::INTEGER, inside)?;
+    let (modulus, rest) = der::take(der::INTEGER, rest)?;
+    let (exponent, rest) = der::take(der::INTEGER, rest)?;
+    der::take(der::INTEGER, rest)?;
+    let mut numbers = der::element(der::INTEGER, modulus);
+    numbers.extend(der::element(der::INTEGER, exponent));
+    Some(der::element(der::SEQUENCE, &numbers))
+}
+
+/// RFC 5208, 5: version 0, algorithm, and the key in an octet string.
+fn inside_pkcs8(der: &[u8]) -> Option<&[u8]> {
+    let (inside, _) = der::take(der::SEQUENCE, der)?;
+    let (_version, rest) = der::take(der::INTEGER, inside)?;
+    let (_algorithm, rest) = der::take(der::SEQUENCE, rest)?;
+    Some(der::take(der::OCTET_STRING, rest)?.0)
+}
+
+/// The other way: a PKCS #1 key in its PKCS #8 wrapping.
+fn pkcs8_around(pkcs1: &[u8]) -> Vec<u8> {
+    // rsaEncryption with its parameters NULL.
+    let algorithm = b"\x06\x09\x2a\x86\x48\x86\xf7\x0d\x01\x01\x01\x05\x00";
+    let mut inside = der::element(der::INTEGER, &[0]);
+    inside.extend(der::element(der::SEQUENCE, algorithm));
+    inside.extend(der::element(der::OCTET_STRING, pkcs1));
+    der::element(der::SEQUENCE, &inside)
+}

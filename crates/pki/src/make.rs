@@ -1,0 +1,410 @@
+//! Making certificates, authorities and revocation lists.
+//!
+//! ```
+//! use pki::{Key, Moment, make::{Authority, Request}};
+//!
+//! let now = Moment::from_unix(1_800_000_000);
+//! let plant = Authority::root(Request::authority("Plant CA"), Key::generate(2048)?, now)?;
+//! let key = Key::generate(2048)?;
+//! let request = Request::application("urn:plc1:drives").dns("plc1").days(365);
+//! let certificate = plant.sign(&request, &key, now)?;
+//! assert!(certificate.is_signed_by(plant.certificate()));
+//! # Ok::<(), pki::make::MakeError>(())
+//! ```
+
+use std::net::IpAddr;
+
+use rcgen::{
+    BasicConstraints, CertificateParams, CertificateRevocationListParams, DistinguishedName,
+    DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyIdMethod, KeyPair, KeyUsagePurpose,
+    RevokedCertParams, SanType, SerialNumber,
+};
+
+use crate::certificate::{Certificate, CertificateError};
+use crate::crl::RevocationList;
+use crate::key::{Key, KeyError};
+use crate::moment::Moment;
+use crate::usage::{ExtendedUsage, Usage};
+
+/// What kept something from being made.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum MakeError {
+    /// The private key cannot be made or read.
+    #[error(transparent)]
+    Key(#[from] KeyError),
+    /// Certificates hold names in ASCII only.
+    #[error("bad name {0:?}: want ASCII letters, digits and signs")]
+    Name(String),
+    /// A validity period outside of the years 0 to 9999.
+    #[error("bad validity: {0}")]
+    Time(Moment),
+    /// The key is not one that can sign here, such as one of 1024 bits.
+    #[error("this key cannot sign: {0}")]
+    Sign(rcgen::Error),
+    /// Only an authority may sign others.
+    #[error("{0} is not an authority")]
+    NotAnAuthority(String),
+    /// The private key is of another certificate.
+    #[error("the private key does not belong to {0}")]
+    OtherKey(String),
+    /// The authority's name has parts that cannot be written the same way again.
+    #[error("the name of the authority {0} cannot be copied into a certificate")]
+    Issuer(String),
+    /// What was made does not parse: a fault of this program.
+    #[error("made a certificate that cannot be read: {0}")]
+    Unreadable(#[from] CertificateError),
+}
+
+/// What a certificate is to say.
+#[derive(Debug, Clone)]
+pub struct Request {
+    common_name: String,
+    organization: Option<String>,
+    domain: Option<String>,
+    uris: Vec<String>,
+    dns: Vec<String>,
+    ips: Vec<IpAddr>,
+    from: Option<Moment>,
+    days: u32,
+    kind: Kind,
+    usage: Option<Usage>,
+    extended: Option<ExtendedUsage>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Application,
+    Authority { path_length: Option<u8> },
+}
+
+/// Five years: what most stacks give an application instance certificate.
+pub const DEFAULT_DAYS: u32 = 5 * 365;
+
+impl Request {
+    fn new(common_name: String, kind: Kind) -> Self {
+        Self {
+            common_name,
+            organization: None,
+            domain: None,
+            uris: Vec::new(),
+            dns: Vec::new(),
+            ips: Vec::new(),
+            from: None,
+            days: DEFAULT_DAYS,
+            kind,
+            usage: None,
+            extended: None,
+        }
+    }
+
+    /// An application instance certificate for this application URI.
+    pub fn application(uri: impl Into<String>) -> Self {
+        let uri = uri.into();
+        let name = uri.rsplit(':').next().unwrap_or_default().to_owned();
+        let mut request = Self::new(name, Kind::Application);
+        request.uris.push(uri);
+        request
+    }
+
+    /// The certificate of an authority with this name.
+    pub fn authority(common_name: impl Into<String>) -> Self {
+        Self::new(common_name.into(), Kind::Authority { path_length: None })
+    }
+
+    /// The subject's common name; for an application its product name.
+    pub fn common_name(mut self, name: impl Into<String>) -> Self {
+        self.common_name = name.into();
+        self
+    }
+
+    /// The subject's organization: who runs the application.
+    pub fn organization(mut self, name: impl Into<String>) -> Self {
+        self.organization = Some(name.into());
+        self
+    }
+
+    /// The subject's domain component: the host, by convention.
+    pub fn domain(mut self, name: impl Into<String>) -> Self {
+        self.domain = Some(name.into());
+        self
+    }
+
+    /// One more DNS name.
+    pub fn dns(mut self, name: impl Into<String>) -> Self {
+        self.dns.push(name.into());
+        self
+    }
+
+    /// One more address.
+    pub fn ip(mut self, address: IpAddr) -> Self {
+        self.ips.push(address);
+        self
+    }
+
+    /// A host as typed: an address, or else a DNS name.
+    pub fn host(self, host: &str) -> Self {
+        match host.parse() {
+            Ok(address) => self.ip(address),
+            Err(_) => self.dns(host),
+        }
+    }
+
+    /// How long it is valid.
+    pub fn days(mut self, days: u32) -> Self {
+        self.days = days;
+        self
+    }
+
+    /// Valid from another time than now: for certificates that have expired.
+    pub fn from(mut self, from: Moment) -> Self {
+        self.from = Some(from);
+        self
+    }
+
+    /// How many authorities may come below this one.
+    pub fn path_length(mut self, length: u8) -> Self {
+        self.kind = Kind::Authority {
+            path_length: Some(length),
+        };
+        self
+    }
+
+    /// Another KeyUsage than the kind of certificate has.
+    pub fn usage(mut self, usage: Usage) -> Self {
+        self.usage = Some(usage);
+        self
+    }
+
+    /// Another ExtendedKeyUsage than server and client.
+    pub fn extended_usage(mut self, usage: ExtendedUsage) -> Self {
+        self.extended = Some(usage);
+        self
+    }
+
+    /// Without an application URI: for a user's certificate, or a wrong one.
+    pub fn without_uri(mut self) -> Self {
+        self.uris.clear();
+        self
+    }
+
+    /// A certificate that is signed with its own key.
+    pub fn self_signed(&self, key: &Key, now: Moment) -> Result<Certificate, MakeError> {
+        let pair = key.pair().map_err(MakeError::Sign)?;
+        let made = self.parameters(true, now)?.self_signed(&pair);
+        let made = made.map_err(MakeError::Sign)?;
+        Ok(Certificate::from_der(made.der())?)
+    }
+
+    fn parameters(&self, self_signed: bool, now: Moment) -> Result<CertificateParams, MakeError> {
+        let mut parameters = CertificateParams::default();
+        let from = self.from.unwrap_or(now);
+        parameters.not_before = date(from)?;
+        parameters.not_after = date(from.plus_days(self.days.into()))?;
+        parameters.serial_number = Some(serial()?);
+        parameters.distinguished_name = self.subject();
+        parameters.subject_alt_names = self.names()?;
+        parameters.use_authority_key_identifier_extension = true;
+        parameters.is_ca = match self.kind {
+            Kind::Application => IsCa::ExplicitNoCa,
+            Kind::Authority { path_length: None } => IsCa::Ca(BasicConstraints::Unconstrained),
+            Kind::Authority {
+                path_length: Some(length),
+            } => IsCa::Ca(BasicConstraints::Constrained(length)),
+        };
+        // Part 6, 6.2.2: keyCertSign is for certificates that sign themselves.
+        let usage = self.usage.unwrap_or(match self.kind {
+            Kind::Application if self_signed => Usage::APPLICATION | Usage::CERT_SIGN,
+            Kind::Application => Usage::APPLICATION,
+            Kind::Authority { .. } => Usage::DIGITAL_SIGNATURE | Usage::CERT_SIGN | Usage::CRL_SIGN,
+        });
+        parameters.key_usages = purposes(usage);
+        let extended = self.extended.or(match self.kind {
+            Kind::Application => Some(ExtendedUsage {
+                any: false,
+                server: true,
+                client: true,
+            }),
+            Kind::Authority { .. } => None,
+        });
+        parameters.extended_key_usages = extended.map(extended_purposes).unwrap_or_default();
+        Ok(parameters)
+    }
+
+    fn subject(&self) -> DistinguishedName {
+        let mut name = DistinguishedName::new();
+        name.push(DnType::CommonName, self.common_name.as_str());
+        if let Some(organization) = &self.organization {
+            name.push(DnType::OrganizationName, organization.as_str());
+        }
+        if let Some(domain) = &self.domain {
+            const DOMAIN_COMPONENT: [u64; 7] = [0, 9, 2342, 19_200_300, 100, 1, 25];
+            name.push(DnType::from_oid(&DOMAIN_COMPONENT), domain.as_str());
+        }
+        name
+    }
+
+    fn names(&self) -> Result<Vec<SanType>, MakeError> {
+        let ascii = |name: &String| {
+            let ascii = name.as_str().try_into();
+            ascii.map_err(|_| MakeError::Name(name.clone()))
+        };
+        let mut names = Vec::new();
+        for uri in &self.uris {
+            names.push(SanType::URI(ascii(uri)?));
+        }
+        for name in &self.dns {
+            names.push(SanType::DnsName(ascii(name)?));
+        }
+        names.extend(self.ips.iter().copied().map(SanType::IpAddress));
+        Ok(names)
+    }
+}
+
+/// A certificate that signs others, with its private key.
+#[derive(Debug)]
+pub struct Authority {
+    certificate: Certificate,
+    key: Key,
+}
+
+impl Authority {
+    /// An authority that signs itself.
+    pub fn root(request: Request, key: Key, now: Moment) -> Result<Self, MakeError> {
+        let certificate = request.self_signed(&key, now)?;
+        Self::new(certificate, key)
+    }
+
+    /// An authority from files that are there already.
+    pub fn new(certificate: Certificate, key: Key) -> Result<Self, MakeError> {
+        if !key.belongs_to(&certificate) {
+            return Err(MakeError::OtherKey(certificate.subject().to_string()));
+        }
+        if !certificate.is_authority() {
+            return Err(MakeError::NotAnAuthority(certificate.subject().to_string()));
+        }
+        Ok(Self { certificate, key })
+    }
+
+    /// An authority below this one.
+    pub fn authority(&self, request: Request, key: Key, now: Moment) -> Result<Self, MakeError> {
+        let certificate = self.sign(&request, &key, now)?;
+        Self::new(certificate, key)
+    }
+
+    /// Its certificate.
+    pub fn certificate(&self) -> &Certificate {
+        &self.certificate
+    }
+
+    /// Its private key.
+    pub fn key(&self) -> &Key {
+        &self.key
+    }
+
+    /// Makes the certificate that the request asks for.
+    pub fn sign(
+        &self,
+        request: &Request,
+        key: &Key,
+        now: Moment,
+    ) -> Result<Certificate, MakeError> {
+        let pair = key.pair().map_err(MakeError::Sign)?;
+        let parameters = request.parameters(false, now)?;
+        let made = parameters
+            .signed_by(&pair, &self.issuer()?)
+            .map_err(MakeError::Sign)?;
+        let made = Certificate::from_der(made.der())?;
+        self.check_name(made.issuer())?;
+        Ok(made)
+    }
+
+    /// A list of certificates that this authority takes back, good from now on for
+    /// so many days.
+    pub fn revoke(
+        &self,
+        certificates: &[&Certificate],
+        now: Moment,
+        days: u32,
+    ) -> Result<RevocationList, MakeError> {
+        let revocation_time = date(now)?;
+        let revoked = certificates.iter().map(|certificate| RevokedCertParams {
+            serial_number: SerialNumber::from_slice(certificate.serial()),
+            revocation_time,
+            reason_code: None,
+            invalidity_date: None,
+        });
+        let parameters = CertificateRevocationListParams {
+            this_update: revocation_time,
+            next_update: date(now.plus_days(days.into()))?,
+            // A later list has a greater number.
+            crl_number: SerialNumber::from(now.unix().unsigned_abs()),
+            issuing_distribution_point: None,
+            revoked_certs: revoked.collect(),
+            key_identifier_method: KeyIdMethod::Sha256,
+        };
+        let made = parameters
+            .signed_by(&self.issuer()?)
+            .map_err(MakeError::Sign)?;
+        let made = RevocationList::from_der(made.der())?;
+        self.check_name(made.issuer())?;
+        Ok(made)
+    }
+
+    fn issuer(&self) -> Result<Issuer<'static, KeyPair>, MakeError> {
+        let pair = self.key.pair().map_err(MakeError::Sign)?;
+        let der = self.certificate.der().into();
+        Issuer::from_ca_cert_der(&der, pair).map_err(MakeError::Sign)
+    }
+
+    fn check_name(&self, written: &crate::Name) -> Result<(), MakeError> {
+        let subject = self.certificate.subject();
+        if written.matches(subject) {
+            Ok(())
+        } else {
+            Err(MakeError::Issuer(subject.to_string()))
+        }
+    }
+}
+
+fn date(moment: Moment) -> Result<time::OffsetDateTime, MakeError> {
+    moment
+        .to_date_time()
+        .filter(|date| (0..=9999).contains(&date.year()))
+        .ok_or(MakeError::Time(moment))
+}
+
+// RFC 5280, 4.1.2.2: positive, unique, at most 20 bytes.
+fn serial() -> Result<SerialNumber, MakeError> {
+    let mut bytes = [0; 16];
+    aws_lc_rs::rand::fill(&mut bytes)
+        .map_err(|_| MakeError::Sign(rcgen::Error::RingUnspecified))?;
+    if let Some(first) = bytes.first_mut() {
+        *first = (*first & 0x7f) | 0x40;
+    }
+    Ok(SerialNumber::from_slice(&bytes))
+}
+
+fn purposes(usage: Usage) -> Vec<KeyUsagePurpose> {
+    let table = [
+        (Usage::DIGITAL_SIGNATURE, KeyUsagePurpose::DigitalSignature),
+        (Usage::NON_REPUDIATION, KeyUsagePurpose::ContentCommitment),
+        (Usage::KEY_ENCIPHERMENT, KeyUsagePurpose::KeyEncipherment),
+        (Usage::DATA_ENCIPHERMENT, KeyUsagePurpose::DataEncipherment),
+        (Usage::KEY_AGREEMENT, KeyUsagePurpose::KeyAgreement),
+        (Usage::CERT_SIGN, KeyUsagePurpose::KeyCertSign),
+        (Usage::CRL_SIGN, KeyUsagePurpose::CrlSign),
+    ];
+    let allowed = table.into_iter().filter(|row| usage.allows(row.0));
+    allowed.map(|row| row.1).collect()
+}
+
+fn extended_purposes(usage: ExtendedUsage) -> Vec<ExtendedKeyUsagePurpose> {
+    let table = [
+        (usage.any, ExtendedKeyUsagePurpose::Any),
+        (usage.server, ExtendedKeyUsagePurpose::ServerAuth),
+        (usage.client, ExtendedKeyUsagePurpose::ClientAuth),
+    ];
+    let wanted = table.into_iter().filter(|row| row.0);
+    wanted.map(|row| row.1).collect()
+}

@@ -1,0 +1,187 @@
+//! Files that are written whole or not at all, and read within bounds.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{ErrorKind, Read, Write};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::SystemTime;
+
+use zeroize::Zeroizing;
+
+use super::{BrokenFile, StoreError, broken};
+use crate::certificate::hex;
+use crate::name::Name;
+
+/// Revocation lists of large authorities weigh megabytes; nothing weighs more.
+const MAX_BYTES: u64 = 32 << 20;
+
+pub(super) fn failed(
+    action: &'static str,
+    path: &Path,
+) -> impl FnOnce(std::io::Error) -> StoreError {
+    let path = path.to_owned();
+    move |error| StoreError::File {
+        action,
+        path,
+        error,
+    }
+}
+
+/// The files of a folder by name, but for hidden ones; none when it is not there.
+pub(super) fn in_folder(folder: &Path) -> Result<Vec<PathBuf>, StoreError> {
+    let entries = match fs::read_dir(folder) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
+        other => other.map_err(failed("read", folder))?,
+    };
+    let mut paths = Vec::new();
+    for entry in entries {
+        let entry = entry.map_err(failed("read", folder))?;
+        let hidden = entry.file_name().to_string_lossy().starts_with('.');
+        if !hidden && entry.path().is_file() {
+            paths.push(entry.path());
+        }
+    }
+    paths.sort();
+    Ok(paths)
+}
+
+pub(super) fn read(path: &Path) -> Result<Zeroizing<Vec<u8>>, BrokenFile> {
+    let file = File::open(path).map_err(|error| broken(path, error))?;
+    let mut bytes = Zeroizing::new(Vec::new());
+    file.take(MAX_BYTES + 1)
+        .read_to_end(&mut bytes)
+        .map_err(|error| broken(path, error))?;
+    if bytes.len() as u64 > MAX_BYTES {
+        return Err(broken(path, "more than 32 MiB"));
+    }
+    Ok(bytes)
+}
+
+/// The contents of a DER file, or of the PEM blocks with this tag.
+pub(super) fn blocks(path: &Path, tag: &str) -> Result<Vec<Vec<u8>>, BrokenFile> {
+    let bytes = read(path)?;
+    // openssl writes text before the first PEM line.
+    const PEM: &[u8] = b"-----BEGIN ";
+    if !bytes.windows(PEM.len()).any(|window| window == PEM) {
+        return Ok(vec![bytes.to_vec()]);
+    }
+    let all = pem::parse_many(&*bytes).map_err(|error| broken(path, error))?;
+    let wanted = all.into_iter().filter(|block| block.tag() == tag);
+    let wanted: Vec<_> = wanted.map(pem::Pem::into_contents).collect();
+    if wanted.is_empty() {
+        return Err(broken(path, format!("no block {tag} in this PEM file")));
+    }
+    Ok(wanted)
+}
+
+pub(super) fn is_called_pem(path: &Path) -> bool {
+    let ending = path.extension().and_then(|ending| ending.to_str());
+    ending.is_some_and(|ending| ["pem", "crt"].contains(&ending.to_ascii_lowercase().as_str()))
+}
+
+pub(super) fn write(path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
+    write_as(path, bytes, false)
+}
+
+/// The same, but nobody else can read it.
+pub(super) fn write_secret(path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
+    write_as(path, bytes, true)
+}
+
+fn write_as(path: &Path, bytes: &[u8], secret: bool) -> Result<(), StoreError> {
+    static COUNT: AtomicU32 = AtomicU32::new(0);
+    if let Some(folder) = path.parent() {
+        make_folder(folder, false)?;
+    }
+    let unique = format!(
+        ".{}-{}.tmp",
+        std::process::id(),
+        COUNT.fetch_add(1, Ordering::Relaxed)
+    );
+    let temporary = path.with_file_name(unique);
+    let written = create(&temporary, secret).and_then(|mut file| {
+        file.write_all(bytes)?;
+        file.sync_all()
+    });
+    let renamed = written.and_then(|()| fs::rename(&temporary, path));
+    renamed.map_err(|error| {
+        // Best effort: the first error is the one to report.
+        let _ = fs::remove_file(&temporary);
+        failed("write", path)(error)
+    })
+}
+
+fn create(path: &Path, secret: bool) -> std::io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.write(true).create(true).truncate(true);
+    #[cfg(unix)]
+    if secret {
+        use std::os::unix::fs::OpenOptionsExt;
+        options.mode(0o600);
+    }
+    #[cfg(not(unix))]
+    let _ = secret;
+    options.open(path)
+}
+
+/// Makes a folder and those above it; a secret one is its owner's alone.
+pub(super) fn make_folder(folder: &Path, secret: bool) -> Result<(), StoreError> {
+    let mut builder = fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    if secret {
+        use std::os::unix::fs::DirBuilderExt;
+        builder.mode(0o700);
+    }
+    #[cfg(not(unix))]
+    let _ = secret;
+    builder.create(folder).map_err(failed("make", folder))
+}
+
+pub(super) fn remove(path: &Path) -> Result<(), StoreError> {
+    match fs::remove_file(path) {
+        // Another process was faster.
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
+        other => other.map_err(failed("remove", path)),
+    }
+}
+
+/// Removes the oldest files until so many are left; never `except`.
+pub(super) fn keep_newest(folder: &Path, count: usize, except: &Path) -> Result<(), StoreError> {
+    let paths = in_folder(folder)?;
+    let surplus = paths.len().saturating_sub(count);
+    if surplus == 0 {
+        return Ok(());
+    }
+    let mut dated: Vec<(SystemTime, PathBuf)> = paths
+        .into_iter()
+        .filter(|path| path != except)
+        .filter_map(|path| Some((path.metadata().ok()?.modified().ok()?, path)))
+        .collect();
+    dated.sort();
+    dated
+        .iter()
+        .take(surplus)
+        .try_for_each(|old| remove(&old.1))
+}
+
+/// `common name [thumbprint].ending`, with a common name that is safe as a file's
+/// name: it comes from a stranger.
+pub(super) fn name(subject: &Name, thumbprint: &[u8; 20], ending: &str) -> String {
+    let common = subject.common_name().unwrap_or_default();
+    let safe = |c: char| {
+        if c.is_alphanumeric() || " -_.()+@,".contains(c) {
+            c
+        } else {
+            '_'
+        }
+    };
+    let common: String = common.chars().take(50).map(safe).collect();
+    let common = common.trim_matches(|c: char| c == '.' || c.is_whitespace());
+    let common = if common.is_empty() {
+        "certificate"
+    } else {
+        common
+    };
+    format!("{common} [{}].{ending}", hex(thumbprint))
+}

@@ -1,0 +1,331 @@
+//! A folder with certificates and trust lists, laid out as the OPC Foundation's
+//! stacks and tools do:
+//!
+//! ```text
+//! own/certs, own/private        this application's certificate and key
+//! trusted/certs, trusted/crl    whom it trusts
+//! issuers/certs, issuers/crl    authorities that complete chains
+//! rejected/certs                who was turned away, newest last
+//! ```
+//!
+//! Files may be DER or PEM. They are written under another name first and renamed
+//! then, so that several processes can use one folder.
+
+mod files;
+mod own;
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+pub use own::Identity;
+
+use crate::certificate::Certificate;
+use crate::crl::RevocationList;
+use crate::trust::Trust;
+
+/// More certificates than this are not kept of those that were turned away.
+pub const MAX_REJECTED: usize = 100;
+
+/// What kept the folder from being read or written.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum StoreError {
+    /// The operating system said no.
+    #[error("cannot {action} {}: {error}", path.display())]
+    File {
+        /// What was tried.
+        action: &'static str,
+        /// On which file or folder.
+        path: PathBuf,
+        /// What the operating system said.
+        error: std::io::Error,
+    },
+    /// A file that holds something else than its folder says.
+    #[error(transparent)]
+    Broken(#[from] BrokenFile),
+    /// There is a certificate of our own but not its private key.
+    #[error("no private key in {} belongs to the certificate {}", private.display(), certificate.display())]
+    NoKey {
+        /// The certificate.
+        certificate: PathBuf,
+        /// Where its key should be.
+        private: PathBuf,
+    },
+    /// The certificate cannot be made.
+    #[error("cannot make a certificate: {0}")]
+    Make(#[from] crate::make::MakeError),
+}
+
+/// A file in one of the folders that cannot be used. The others still are.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{}: {problem}", path.display())]
+pub struct BrokenFile {
+    /// The file.
+    pub path: PathBuf,
+    /// What is wrong with it.
+    pub problem: String,
+}
+
+/// One of the folders with certificates.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Place {
+    /// This application's.
+    Own,
+    /// Whom it trusts.
+    Trusted,
+    /// Authorities that complete chains.
+    Issuers,
+    /// Who was turned away.
+    Rejected,
+}
+
+impl Place {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::Own, Self::Trusted, Self::Issuers, Self::Rejected];
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Own => "own",
+            Self::Trusted => "trusted",
+            Self::Issuers => "issuers",
+            Self::Rejected => "rejected",
+        })
+    }
+}
+
+/// A certificate in one of the folders.
+#[derive(Debug, Clone)]
+pub struct Entry {
+    /// Which folder.
+    pub place: Place,
+    /// The file.
+    pub path: PathBuf,
+    /// What it holds.
+    pub certificate: Certificate,
+}
+
+/// Everything in the folders.
+#[derive(Debug, Default)]
+pub struct Listing {
+    /// The certificates, by folder and file name.
+    pub entries: Vec<Entry>,
+    /// The revocation lists with their files.
+    pub revocations: Vec<(PathBuf, RevocationList)>,
+    /// Files that cannot be used.
+    pub broken: Vec<BrokenFile>,
+}
+
+/// The folder.
+#[derive(Debug, Clone)]
+pub struct Store {
+    folder: PathBuf,
+}
+
+impl Store {
+    /// The folder need not be there; it is made when something is written.
+    pub fn new(folder: impl Into<PathBuf>) -> Self {
+        Self {
+            folder: folder.into(),
+        }
+    }
+
+    /// Where it is.
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// The folder of the certificates of one kind.
+    pub fn certificates(&self, place: Place) -> PathBuf {
+        self.folder.join(place.to_string()).join("certs")
+    }
+
+    /// The folder of revocation lists of one kind.
+    pub fn revocations(&self, place: Place) -> PathBuf {
+        self.folder.join(place.to_string()).join("crl")
+    }
+
+    fn private(&self) -> PathBuf {
+        self.folder.join("own").join("private")
+    }
+
+    /// Reads all there is.
+    pub fn list(&self) -> Result<Listing, StoreError> {
+        let mut listing = Listing::default();
+        for place in Place::ALL {
+            self.list_certificates(place, &mut listing)?;
+        }
+        for place in [Place::Trusted, Place::Issuers] {
+            for path in files::in_folder(&self.revocations(place))? {
+                match read_revocations(&path) {
+                    Ok(lists) => {
+                        let lists = lists.into_iter().map(|list| (path.clone(), list));
+                        listing.revocations.extend(lists);
+                    }
+                    Err(broken) => listing.broken.push(broken),
+                }
+            }
+        }
+        Ok(listing)
+    }
+
+    fn list_certificates(&self, place: Place, listing: &mut Listing) -> Result<(), StoreError> {
+        for path in files::in_folder(&self.certificates(place))? {
+            match read_certificates(&path) {
+                Ok(certificates) => {
+                    for certificate in certificates {
+                        let path = path.clone();
+                        listing.entries.push(Entry {
+                            place,
+                            path,
+                            certificate,
+                        });
+                    }
+                }
+                Err(broken) => listing.broken.push(broken),
+            }
+        }
+        Ok(())
+    }
+
+    /// The trust lists, and the files that could not be used for them.
+    pub fn trust(&self) -> Result<(Trust, Vec<BrokenFile>), StoreError> {
+        let listing = self.list()?;
+        let of = |place: Place| {
+            let entries = listing.entries.iter();
+            let entries = entries.filter(move |entry| entry.place == place);
+            entries.map(|entry| entry.certificate.clone()).collect()
+        };
+        let trust = Trust {
+            trusted: of(Place::Trusted),
+            issuers: of(Place::Issuers),
+            revocations: listing
+                .revocations
+                .iter()
+                .map(|pair| pair.1.clone())
+                .collect(),
+        };
+        Ok((trust, listing.broken))
+    }
+
+    /// Trusts a certificate from now on: it leaves the other lists. Gives its file.
+    pub fn trust_certificate(&self, certificate: &Certificate) -> Result<PathBuf, StoreError> {
+        let path = self.put(Place::Trusted, certificate)?;
+        self.take_out(Place::Rejected, certificate)?;
+        self.take_out(Place::Issuers, certificate)?;
+        Ok(path)
+    }
+
+    /// Keeps an authority's certificate to complete chains with, without trusting
+    /// it. Gives its file.
+    pub fn know_issuer(&self, certificate: &Certificate) -> Result<PathBuf, StoreError> {
+        self.put(Place::Issuers, certificate)
+    }
+
+    /// Keeps a certificate that was turned away, and trusts it no longer when it
+    /// was trusted. Gives its file.
+    pub fn reject(&self, certificate: &Certificate) -> Result<PathBuf, StoreError> {
+        let path = self.put(Place::Rejected, certificate)?;
+        self.take_out(Place::Trusted, certificate)?;
+        self.take_out(Place::Issuers, certificate)?;
+        files::keep_newest(&self.certificates(Place::Rejected), MAX_REJECTED, &path)?;
+        Ok(path)
+    }
+
+    /// Keeps a revocation list; with the trusted ones when its authority is
+    /// trusted, else with the issuers'. Gives its file.
+    pub fn add_revocations(&self, list: &RevocationList) -> Result<PathBuf, StoreError> {
+        let trusted = self.trust()?.0.trusted;
+        let place = if trusted.iter().any(|authority| list.is_of(authority)) {
+            Place::Trusted
+        } else {
+            Place::Issuers
+        };
+        let thumbprint = crate::certificate::thumbprint(list.der());
+        let name = files::name(list.issuer(), &thumbprint, "crl");
+        let path = self.revocations(place).join(name);
+        files::write(&path, list.der())?;
+        Ok(path)
+    }
+
+    fn put(&self, place: Place, certificate: &Certificate) -> Result<PathBuf, StoreError> {
+        let mut listing = Listing::default();
+        self.list_certificates(place, &mut listing)?;
+        let mut entries = listing.entries.into_iter();
+        if let Some(entry) = entries.find(|entry| entry.certificate == *certificate) {
+            return Ok(entry.path);
+        }
+        let name = files::name(certificate.subject(), certificate.thumbprint(), "der");
+        let path = self.certificates(place).join(name);
+        files::write(&path, certificate.der())?;
+        Ok(path)
+    }
+
+    /// Removes the files that hold this certificate and nothing else.
+    fn take_out(&self, place: Place, certificate: &Certificate) -> Result<(), StoreError> {
+        for path in files::in_folder(&self.certificates(place))? {
+            let Ok(inside) = read_certificates(&path) else {
+                continue;
+            };
+            if !inside.contains(certificate) {
+                continue;
+            }
+            // A file of several: the others stay, each in a file of its own.
+            for other in inside.iter().filter(|other| *other != certificate) {
+                let name = files::name(other.subject(), other.thumbprint(), "der");
+                files::write(&self.certificates(place).join(name), other.der())?;
+            }
+            files::remove(&path)?;
+        }
+        Ok(())
+    }
+}
+
+/// Reads the certificates of a file: one in DER, several after one another in DER,
+/// or any number in PEM.
+pub fn read_certificates(path: &Path) -> Result<Vec<Certificate>, BrokenFile> {
+    let blocks = files::blocks(path, "CERTIFICATE")?;
+    let mut certificates = Vec::new();
+    for block in blocks {
+        let chain = Certificate::chain_from_der(&block);
+        certificates.extend(chain.map_err(|error| broken(path, error))?);
+    }
+    Ok(certificates)
+}
+
+/// Reads the revocation lists of a file, DER or PEM.
+pub fn read_revocations(path: &Path) -> Result<Vec<RevocationList>, BrokenFile> {
+    let blocks = files::blocks(path, "X509 CRL")?;
+    let lists = blocks.iter().map(|block| RevocationList::from_der(block));
+    lists
+        .collect::<Result<_, _>>()
+        .map_err(|error| broken(path, error))
+}
+
+/// Writes a certificate to a file of its own, as PEM when it is called so.
+pub fn write_certificate(path: &Path, certificate: &Certificate) -> Result<(), StoreError> {
+    if files::is_called_pem(path) {
+        files::write(path, certificate.pem().as_bytes())
+    } else {
+        files::write(path, certificate.der())
+    }
+}
+
+/// Writes a private key as PEM that only its owner can read.
+pub fn write_key(path: &Path, key: &crate::Key) -> Result<(), StoreError> {
+    files::write_secret(path, key.pem().as_bytes())
+}
+
+/// Reads a private key, PEM or DER.
+pub fn read_key(path: &Path) -> Result<crate::Key, BrokenFile> {
+    let bytes = files::read(path)?;
+    crate::Key::read(&bytes).map_err(|error| broken(path, error))
+}
+
+fn broken(path: &Path, problem: impl fmt::Display) -> BrokenFile {
+    BrokenFile {
+        path: path.to_owned(),
+        problem: problem.to_string(),
+    }
+}

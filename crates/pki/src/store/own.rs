@@ -1,0 +1,179 @@
+//! This application's certificate: found, or made at first use.
+
+use std::fs::OpenOptions;
+use std::path::{Path, PathBuf};
+
+use super::files::{self, failed};
+use super::{Place, Store, StoreError, read_certificates, read_key};
+use crate::certificate::Certificate;
+use crate::key::Key;
+use crate::make::Request;
+use crate::moment::Moment;
+
+/// A certificate with its private key: what a secure channel is opened with.
+#[derive(Debug, Clone)]
+pub struct Identity {
+    /// The application instance certificate.
+    pub certificate: Certificate,
+    /// Its private key.
+    pub key: Key,
+    /// The authorities above it that are known, without the root, lowest first.
+    pub above: Vec<Certificate>,
+    /// The file of the certificate, when it came from one.
+    pub path: Option<PathBuf>,
+}
+
+impl Identity {
+    /// A certificate with its key that came from elsewhere than a [`Store`].
+    pub fn new(certificate: Certificate, key: Key) -> Self {
+        Self {
+            certificate,
+            key,
+            above: Vec::new(),
+            path: None,
+        }
+    }
+
+    /// The application URI. An ApplicationDescription has to say the same.
+    pub fn application_uri(&self) -> Option<&str> {
+        self.certificate.application_uri()
+    }
+
+    /// What is sent to a peer: the certificate and the authorities above it but for
+    /// the root, one after the other (Part 6, 6.2.6).
+    pub fn sent(&self) -> Vec<u8> {
+        let mut bytes = self.certificate.der().to_vec();
+        for authority in &self.above {
+            bytes.extend_from_slice(authority.der());
+        }
+        bytes
+    }
+}
+
+impl Store {
+    /// This application's certificate and key. When there is none they are made
+    /// as `request` says, with an RSA key of `bits`, and written; of several
+    /// processes that do so at once one makes them and the others wait.
+    pub fn own(&self, request: &Request, bits: u32, now: Moment) -> Result<Identity, StoreError> {
+        if let Some(found) = self.find_own(now)? {
+            return Ok(found);
+        }
+        let _lock = self.lock()?;
+        match self.find_own(now)? {
+            Some(found) => Ok(found),
+            None => self.make_own(request, bits, now),
+        }
+    }
+
+    /// This application's certificate and key, if there. Of several the one that
+    /// is valid and was made last.
+    pub fn find_own(&self, now: Moment) -> Result<Option<Identity>, StoreError> {
+        let mut found: Option<Identity> = None;
+        let mut problem = None;
+        for path in files::in_folder(&self.certificates(Place::Own))? {
+            match self.read_own(&path) {
+                Ok(identity) => {
+                    let better = found.as_ref().is_none_or(|other| {
+                        rank(&identity.certificate, now) > rank(&other.certificate, now)
+                    });
+                    if better {
+                        found = Some(identity);
+                    }
+                }
+                Err(error) => problem = Some(error),
+            }
+        }
+        match (found, problem) {
+            // A broken file beside a good one is for `list` to tell.
+            (Some(mut identity), _) => {
+                self.complete(&mut identity)?;
+                Ok(Some(identity))
+            }
+            (None, Some(problem)) => Err(problem),
+            (None, None) => Ok(None),
+        }
+    }
+
+    /// Makes a new certificate of our own that takes the place of older ones; the
+    /// older files stay.
+    pub fn make_own(
+        &self,
+        request: &Request,
+        bits: u32,
+        now: Moment,
+    ) -> Result<Identity, StoreError> {
+        let key = Key::generate(bits).map_err(crate::make::MakeError::from)?;
+        let certificate = request.self_signed(&key, now)?;
+        self.put_own(Identity::new(certificate, key))
+    }
+
+    /// Keeps a certificate of our own that an authority signed.
+    pub fn put_own(&self, mut identity: Identity) -> Result<Identity, StoreError> {
+        let certificate = &identity.certificate;
+        let named = |ending| files::name(certificate.subject(), certificate.thumbprint(), ending);
+        files::make_folder(&self.private(), true)?;
+        // The key first: a certificate without its key would be an error.
+        files::write_secret(
+            &self.private().join(named("pem")),
+            identity.key.pem().as_bytes(),
+        )?;
+        let path = self.certificates(Place::Own).join(named("der"));
+        files::write(&path, certificate.der())?;
+        identity.path = Some(path);
+        Ok(identity)
+    }
+
+    fn read_own(&self, path: &Path) -> Result<Identity, StoreError> {
+        let mut certificates = read_certificates(path)?;
+        let certificate = certificates.remove(0);
+        for file in files::in_folder(&self.private())? {
+            let Ok(key) = read_key(&file) else { continue };
+            if key.belongs_to(&certificate) {
+                return Ok(Identity {
+                    certificate,
+                    key,
+                    above: certificates,
+                    path: Some(path.to_owned()),
+                });
+            }
+        }
+        Err(StoreError::NoKey {
+            certificate: path.to_owned(),
+            private: self.private(),
+        })
+    }
+
+    /// Finds the authorities above, in the own file and in the trust lists.
+    fn complete(&self, identity: &mut Identity) -> Result<(), StoreError> {
+        if identity.certificate.is_self_issued() {
+            return Ok(());
+        }
+        let (trust, _broken) = self.trust()?;
+        let known = trust.issuers.iter().chain(&trust.trusted);
+        let known = identity.above.iter().chain(known);
+        if let Ok(paths) = crate::chain::paths(&identity.certificate, known)
+            && let Some(path) = paths.first()
+        {
+            let authorities = path.iter().skip(1).take(path.len().saturating_sub(2));
+            identity.above = authorities.copied().cloned().collect();
+        }
+        Ok(())
+    }
+
+    fn lock(&self) -> Result<std::fs::File, StoreError> {
+        let folder = self.folder.join("own");
+        files::make_folder(&folder, false)?;
+        let path = folder.join(".lock");
+        let mut options = OpenOptions::new();
+        let file = options.create(true).append(true).open(&path);
+        let file = file.map_err(failed("open", &path))?;
+        // Freed when the file is closed, or its process ends.
+        file.lock().map_err(failed("lock", &path))?;
+        Ok(file)
+    }
+}
+
+fn rank(certificate: &Certificate, now: Moment) -> (bool, Moment) {
+    let valid = certificate.not_before() <= now && now <= certificate.not_after();
+    (valid, certificate.not_before())
+}
