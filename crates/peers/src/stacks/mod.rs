@@ -3,9 +3,10 @@
 use crate::stack::{Stack, Step, Tool};
 
 mod asyncua;
+mod gopcua;
 
 /// Every stack that can be installed.
-pub(crate) const ALL: &[&Stack] = &[&asyncua::STACK];
+pub(crate) const ALL: &[&Stack] = &[&asyncua::STACK, &gopcua::STACK];
 
 /// Embeds files of `stacks/`, named by the path they get in the stack's folder and the place
 /// they come from.

@@ -7,6 +7,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -23,53 +24,75 @@ type client struct {
 	index uint16 // of urn:bench on this server
 }
 
+type target struct {
+	url, policy, mode, user, password, pki string
+	cert, key, userCert, userKey           string
+}
+
 func runClient(url string, args []string) int {
+	t := target{url: url}
 	flags := flag.NewFlagSet("client", flag.ExitOnError)
-	policy := flags.String("policy", "None", "security policy")
-	mode := flags.String("mode", "None", "security mode")
-	user := flags.String("user", "", "user name")
-	password := flags.String("password", "", "password")
-	pki := flags.String("pki", "pki", "folder of certificates")
-	do := flags.String("do", "connect,read,write,browse,call,subscribe", "steps")
+	flags.StringVar(&t.policy, "policy", "None", "security policy")
+	flags.StringVar(&t.mode, "mode", "None", "security mode")
+	flags.StringVar(&t.user, "user", "", "user name")
+	flags.StringVar(&t.password, "password", "", "password")
+	flags.StringVar(&t.pki, "pki", "pki", "folder of certificates")
+	flags.StringVar(&t.cert, "cert", "", "application certificate, DER")
+	flags.StringVar(&t.key, "key", "", "its key, PEM")
+	flags.StringVar(&t.userCert, "user-cert", "", "user certificate, DER")
+	flags.StringVar(&t.userKey, "user-key", "", "its key, PEM")
+	do := flags.String("do", "read,write,browse,call,subscribe", "steps")
 	flags.Parse(args)
 
-	ctx, cancel := context.WithTimeout(context.Background(), 60*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	steps, good := map[string]step{}, true
-	var failure any
+	steps, failure := map[string]step{}, ""
 	note := func(name string, s step, err error) {
 		if err != nil {
-			s, good = step{"ok": false, "error": text(err)}, false
+			s = step{"ok": false, "error": text(err)}
+			if failure == "" {
+				failure = text(err)
+			}
 		} else {
 			s["ok"] = true
 		}
 		steps[name] = s
 	}
 
-	start := time.Now()
-	c, err := connect(ctx, url, *policy, *mode, *user, *password, *pki)
-	note("connect", step{"ms": float64(time.Since(start).Microseconds()) / 1000}, err)
-	if err != nil {
-		failure = text(err)
-	} else {
-		defer c.Close(ctx)
-		work := map[string]func() (step, error){
-			"read": c.read, "write": c.write, "browse": c.browse, "call": c.call, "subscribe": c.subscribe,
+	c, ms, err := t.connect(ctx)
+	note("connect", step{"ms": ms}, err)
+	for _, work := range []struct {
+		name string
+		do   func(*client) (step, error)
+	}{
+		{"read", (*client).read}, {"write", (*client).write}, {"browse", (*client).browse},
+		{"call", (*client).call}, {"subscribe", (*client).subscribe},
+	} {
+		if !slices.Contains(strings.Split(*do, ","), work.name) {
+			continue
 		}
-		for _, name := range strings.Split(*do, ",") {
-			if f := work[name]; f != nil {
-				s, err := f()
-				note(name, s, err)
-			}
+		if c == nil {
+			note(work.name, nil, fmt.Errorf("not connected: %w", err))
+			continue
+		}
+		s, fault := work.do(c)
+		note(work.name, s, fault)
+		// One step's broken connection shall not be the next one's failure.
+		if fault != nil {
+			c.Close(ctx)
+			c, _, err = t.connect(ctx)
 		}
 	}
-	json.NewEncoder(os.Stdout).Encode(map[string]any{
-		"stack": "gopcua", "version": version, "steps": steps, "error": failure,
-	})
-	if good {
-		return 0
+	if c != nil {
+		c.Close(ctx)
 	}
-	return 1
+	report := map[string]any{"stack": "gopcua", "version": version, "steps": steps, "error": nil}
+	code := 0
+	if failure != "" {
+		report["error"], code = failure, 1
+	}
+	json.NewEncoder(os.Stdout).Encode(report)
+	return code
 }
 
 // text gives an error with its status code, which the stack wraps or prints as words only.
@@ -81,44 +104,61 @@ func text(err error) string {
 	return err.Error()
 }
 
-func connect(ctx context.Context, url, policy, mode, user, password, pki string) (*client, error) {
-	cert, key, err := applicationCertificate(pki, "client")
+func (t target) connect(ctx context.Context) (*client, float64, error) {
+	cert, key, err := applicationCertificate(t.pki, "client")
+	if err == nil && t.cert != "" {
+		cert, key, err = loadCertificate(t.cert, t.key)
+	}
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
-	endpoints, err := opcua.GetEndpoints(ctx, url)
+	endpoints, err := opcua.GetEndpoints(ctx, t.url)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
-	var endpoint *ua.EndpointDescription
-	for _, e := range endpoints {
-		if e.SecurityPolicyURI == ua.FormatSecurityPolicyURI(policy) && e.SecurityMode == ua.MessageSecurityModeFromString(mode) {
-			endpoint = e
-			break
-		}
+	uri, mode := ua.FormatSecurityPolicyURI(t.policy), ua.MessageSecurityModeFromString(t.mode)
+	at := slices.IndexFunc(endpoints, func(e *ua.EndpointDescription) bool {
+		return e.SecurityPolicyURI == uri && e.SecurityMode == mode
+	})
+	if at < 0 {
+		return nil, 0, fmt.Errorf("the server has no endpoint %s %s", t.policy, t.mode)
 	}
-	if endpoint == nil {
-		return nil, fmt.Errorf("the server has no endpoint %s %s", policy, mode)
-	}
-	options := []opcua.Option{opcua.AutoReconnect(false), opcua.RequestTimeout(5 * time.Second)}
-	if policy != "None" {
+	options := []opcua.Option{opcua.AutoReconnect(false), opcua.RequestTimeout(10 * time.Second)}
+	if t.policy != "None" {
 		options = append(options, opcua.Certificate(cert), opcua.PrivateKey(key))
 	}
-	// Security comes last: it fills the policy id into the token that is there already.
-	if user != "" {
-		options = append(options, opcua.AuthUsername(user, password), opcua.SecurityFromEndpoint(endpoint, ua.UserTokenTypeUserName))
-	} else {
-		options = append(options, opcua.AuthAnonymous(), opcua.SecurityFromEndpoint(endpoint, ua.UserTokenTypeAnonymous))
+	token := ua.UserTokenTypeAnonymous
+	switch {
+	case t.user != "":
+		token = ua.UserTokenTypeUserName
+		options = append(options, opcua.AuthUsername(t.user, t.password))
+	case t.userCert != "":
+		token = ua.UserTokenTypeCertificate
+		userCert, userKey, err := loadCertificate(t.userCert, t.userKey)
+		if err != nil {
+			return nil, 0, err
+		}
+		options = append(options, opcua.AuthCertificate(userCert), opcua.AuthPrivateKey(userKey))
+	default:
+		options = append(options, opcua.AuthAnonymous())
 	}
-	c, err := opcua.NewClient(url, options...)
+	// Comes last: it writes the policy id into the token that the options before have made.
+	options = append(options, opcua.SecurityFromEndpoint(endpoints[at], token))
+	c, err := opcua.NewClient(t.url, options...)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
+	start := time.Now()
 	if err := c.Connect(ctx); err != nil {
-		return nil, err
+		return nil, 0, err
 	}
+	ms := float64(time.Since(start).Microseconds()) / 1000
 	index, err := c.FindNamespace(ctx, namespaceURI)
-	return &client{c, ctx, index}, err
+	if err != nil {
+		c.Close(ctx)
+		return nil, 0, err
+	}
+	return &client{c, ctx, index}, ms, nil
 }
 
 func (c *client) node(number uint32) *ua.NodeID { return ua.NewNumericNodeID(c.index, number) }
@@ -147,31 +187,47 @@ func (c *client) values(numbers ...uint32) ([]any, error) {
 
 func (c *client) read() (step, error) {
 	scalars, arrays := map[string]any{}, map[string][2]int{}
-	numbers := []uint32{1000, 1001, 1499, 1500, 1999, 3030, 3010, 3011, 3012, 3013, 3014, 3020}
-	values, err := c.values(numbers...)
-	for i, v := range values {
-		name, sum := fmt.Sprintf("i=%d", numbers[i]), 0
-		switch list := v.(type) {
-		case []byte:
-			for _, b := range list {
-				sum += int(b)
-			}
-			arrays[name] = [2]int{len(list), sum & 0xffff}
-		case ua.ByteArray:
-			for _, b := range list {
-				sum += int(b)
-			}
-			arrays[name] = [2]int{len(list), sum & 0xffff}
-		case []int16:
-			for _, w := range list {
-				sum += int(w)
-			}
-			arrays[name] = [2]int{len(list), sum & 0xffff}
-		default:
-			scalars[name] = v
+	for _, first := range []uint32{1000, 1500} {
+		numbers := make([]uint32, 500)
+		for i := range numbers {
+			numbers[i] = first + uint32(i)
+		}
+		values, err := c.values(numbers...)
+		if err != nil {
+			return nil, err
+		}
+		for i, v := range values {
+			scalars[fmt.Sprintf("i=%d", numbers[i])] = v
 		}
 	}
-	return step{"values": scalars, "arrays": arrays}, err
+	// One by one: some servers do not split their answer, then the message names the culprit.
+	for _, number := range []uint32{3030, 3031, 3020, 3010, 3011, 3012, 3013, 3014} {
+		values, err := c.values(number)
+		if err != nil {
+			return nil, fmt.Errorf("i=%d: %w", number, err)
+		}
+		name := fmt.Sprintf("i=%d", number)
+		switch list := values[0].(type) {
+		case []byte:
+			arrays[name] = summary(list)
+		case ua.ByteArray:
+			arrays[name] = summary(list)
+		case []int16:
+			arrays[name] = summary(list)
+		default:
+			scalars[name] = list
+		}
+	}
+	return step{"values": scalars, "arrays": arrays}, nil
+}
+
+// summary is a list's length and the sum of its elements modulo 65536.
+func summary[T byte | int16](list []T) [2]int {
+	sum := 0
+	for _, x := range list {
+		sum += int(x)
+	}
+	return [2]int{len(list), sum & 0xffff}
 }
 
 func (c *client) put(number uint32, value any) error {
@@ -187,51 +243,52 @@ func (c *client) put(number uint32, value any) error {
 }
 
 func (c *client) write() (step, error) {
-	before, err := c.values(1002)
+	before, err := c.values(1499, 1999)
 	if err != nil {
 		return nil, err
 	}
-	if err := c.put(1002, 12.5); err != nil {
+	if err := errors.Join(c.put(1499, 0.5), c.put(1999, int32(-5))); err != nil {
 		return nil, err
 	}
-	after, err := c.values(1002)
+	after, err := c.values(1499, 1999)
 	if err != nil {
 		return nil, err
 	}
-	if after[0] != 12.5 {
-		return nil, fmt.Errorf("wrote 12.5, read %v", after[0])
+	if after[0] != 0.5 || after[1] != int32(-5) {
+		return nil, fmt.Errorf("wrote 0.5 and -5, read %v", after)
 	}
-	return step{}, c.put(1002, before[0])
-}
-
-// references browses forward, all of it: a server may answer in parts (Part 4, 5.9.2).
-func (c *client) references(node *ua.NodeID) ([]*ua.ReferenceDescription, error) {
-	return c.Node(node).References(c.ctx, id.HierarchicalReferences, ua.BrowseDirectionForward, ua.NodeClassAll, true)
+	return step{}, errors.Join(c.put(1499, before[0]), c.put(1999, before[1]))
 }
 
 func (c *client) browse() (step, error) {
-	children, err := c.references(ua.NewNumericNodeID(0, id.ObjectsFolder))
-	if err != nil {
-		return nil, err
-	}
-	// The folder of the bench variables is one of the children, or the Objects folder itself.
-	best := len(children)
-	for _, child := range children {
-		if child.NodeID.NodeID.Namespace() != c.index {
-			continue
-		}
-		list, err := c.references(child.NodeID.NodeID)
+	seen := map[string]bool{}
+	queue := []*ua.NodeID{ua.NewNumericNodeID(0, id.ObjectsFolder)}
+	for len(queue) > 0 {
+		node := queue[0]
+		queue = queue[1:]
+		// References goes on with BrowseNext by itself.
+		list, err := c.Node(node).References(c.ctx, id.HierarchicalReferences, ua.BrowseDirectionForward, ua.NodeClassAll, true)
 		if err != nil {
 			return nil, err
 		}
-		best = max(best, len(list))
+		for _, r := range list {
+			if key := r.NodeID.NodeID.String(); r.NodeID.NodeID.Namespace() == c.index && !seen[key] {
+				seen[key] = true
+				if r.NodeClass == ua.NodeClassObject {
+					queue = append(queue, r.NodeID.NodeID)
+				}
+			}
+		}
 	}
-	return step{"children": len(children), "count": best}, nil
+	if len(seen) < 1010 {
+		return nil, fmt.Errorf("found %d nodes of %s, want 1010 or more", len(seen), namespaceURI)
+	}
+	return step{"count": len(seen)}, nil
 }
 
 func (c *client) call() (step, error) {
 	res, err := c.Call(c.ctx, &ua.CallMethodRequest{
-		ObjectID: c.node(4001), MethodID: c.node(4000), InputArguments: []*ua.Variant{ua.MustVariant(42.5)},
+		ObjectID: c.node(4001), MethodID: c.node(4000), InputArguments: []*ua.Variant{ua.MustVariant(12.5)},
 	})
 	if err != nil {
 		return nil, err
@@ -239,10 +296,10 @@ func (c *client) call() (step, error) {
 	if res.StatusCode != ua.StatusOK {
 		return nil, res.StatusCode
 	}
-	if len(res.OutputArguments) != 1 || res.OutputArguments[0].Value() != 42.5 {
-		return nil, fmt.Errorf("echo(42.5) gave %v", res.OutputArguments)
+	if len(res.OutputArguments) != 1 || res.OutputArguments[0].Value() != 12.5 {
+		return nil, fmt.Errorf("echo(12.5) gave %v", res.OutputArguments)
 	}
-	return step{"result": res.OutputArguments[0].Value()}, nil
+	return step{"result": 12.5}, nil
 }
 
 func (c *client) subscribe() (step, error) {
@@ -253,7 +310,7 @@ func (c *client) subscribe() (step, error) {
 	}
 	defer sub.Cancel(c.ctx)
 	item := opcua.NewMonitoredItemCreateRequestWithDefaults(c.node(3030), ua.AttributeIDValue, 1)
-	item.RequestedParameters.SamplingInterval = 50
+	item.RequestedParameters.SamplingInterval = 100
 	res, err := sub.Monitor(c.ctx, ua.TimestampsToReturnBoth, item)
 	if err != nil {
 		return nil, err
@@ -261,24 +318,27 @@ func (c *client) subscribe() (step, error) {
 	if code := res.Results[0].StatusCode; code != ua.StatusOK {
 		return nil, code
 	}
-	values := []any{}
-	end := time.After(1500 * time.Millisecond)
-	for {
+	values := []uint32{}
+	for end := time.After(5 * time.Second); len(values) < 5; {
 		select {
 		case <-end:
-			if len(values) == 0 {
-				return nil, errors.New("no notification in 1.5 s")
-			}
-			return step{"notifications": len(values), "values": values}, nil
+			return nil, fmt.Errorf("notified of %v in 5 s", values)
 		case n := <-notices:
 			if n.Error != nil {
 				return nil, n.Error
 			}
 			if change, ok := n.Value.(*ua.DataChangeNotification); ok {
 				for _, i := range change.MonitoredItems {
-					values = append(values, i.Value.Value.Value())
+					value, _ := i.Value.Value.Value().(uint32)
+					values = append(values, value)
 				}
 			}
 		}
 	}
+	for i := 1; i < len(values); i++ {
+		if values[i] <= values[i-1] {
+			return nil, fmt.Errorf("the counter does not rise: %v", values)
+		}
+	}
+	return step{"notifications": len(values), "values": values}, nil
 }

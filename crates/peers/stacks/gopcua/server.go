@@ -5,11 +5,8 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"log"
-	"log/slog"
 	"os"
 	"os/signal"
-	"strings"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -17,7 +14,6 @@ import (
 	"github.com/gopcua/opcua/id"
 	"github.com/gopcua/opcua/server"
 	"github.com/gopcua/opcua/ua"
-	"github.com/gopcua/opcua/uapolicy"
 	"github.com/gopcua/opcua/uasc"
 )
 
@@ -60,8 +56,10 @@ func serve(args []string) {
 	if err != nil {
 		fail("certificate:", err)
 	}
-	log.SetOutput(os.Stderr)
-
+	// No secured policy is announced, because in 0.8.0 none works: the channel starts in mode None, so
+	// the first OPN is not decrypted, cannot be decoded, and is neither answered nor is the connection
+	// closed. A user name needs a secured policy in this stack, and would not be looked at anyway:
+	// ActivateSession lets every token in.
 	options := []server.Option{
 		server.EndPoint("127.0.0.1", *port),
 		server.Certificate(cert),
@@ -69,24 +67,9 @@ func serve(args []string) {
 		server.ServerName("bench"),
 		server.ProductName("gopcua"),
 		server.SoftwareVersion(version),
-		server.SetLogger(slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelError}))),
 		server.EnableSecurity("None", ua.MessageSecurityModeNone),
-	}
-	for _, policy := range uapolicy.SupportedPolicies() {
-		if policy == ua.SecurityPolicyURINone || strings.Contains(policy, "PubSub") {
-			continue
-		}
-		options = append(options,
-			server.EnableSecurity(policy, ua.MessageSecurityModeSign),
-			server.EnableSecurity(policy, ua.MessageSecurityModeSignAndEncrypt))
-	}
-	// The stack announces user tokens but examines none: every name, password and certificate is let
-	// in, and its session service cannot be wrapped from outside.
-	options = append(options,
 		server.EnableAuthMode(ua.UserTokenTypeAnonymous),
-		server.EnableAuthMode(ua.UserTokenTypeUserName),
-		server.EnableAuthMode(ua.UserTokenTypeCertificate))
-
+	}
 	b := &bench{server: server.New(options...), variables: map[uint32]*variable{}}
 	b.fill()
 	// Handlers registered before the start win over the stack's own.
@@ -111,7 +94,10 @@ func serve(args []string) {
 	<-end
 }
 
-// fill makes the address space. The stack puts a namespace's objects into a folder i=85 of that
+// fill makes the address space. Responses are never split into chunks, so whatever exceeds the
+// client's receive buffer (i=3013 and i=3014 with the usual 65,535 bytes) arrives as one oversized
+// chunk, against Part 6, 7.1.2.4.
+// The stack puts a namespace's objects into a folder i=85 of that
 // namespace; urn:bench has index 1, which Part 5, 6.3.2 reserves for the server's own URI.
 func (b *bench) fill() {
 	b.space = server.NewNodeNameSpace(b.server, namespaceURI)
