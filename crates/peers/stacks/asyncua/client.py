@@ -116,7 +116,7 @@ async def main():
         c, ns = await connect(args, report.step("connect"))
     except Exception as e:
         for name in args.do:
-            report.failed(name, e)
+            report.failed(name, e if name == "connect" else "not connected")
         report.print_and_exit()
     for name, step in (("read", read), ("write", write), ("browse", browse), ("call", call), ("subscribe", subscribe)):
         if name in args.do:
