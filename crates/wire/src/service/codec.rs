@@ -114,33 +114,17 @@ pub(super) fn encode<T: BinaryEncodable>(
     if let Err(error) = message.encode(out, &context) {
         return refuse(out, error.to_string());
     }
-    if has_operands(kind) {
-        let bytes = out.get(start + 4..).unwrap_or_default();
-        match shape::walk(kind, bytes) {
-            Ok(measure) if measure.len == bytes.len() => {}
-            _ => {
-                return refuse(
-                    out,
-                    "an ExtensionObject has another length than it says".into(),
-                );
-            }
-        }
+    if message.byte_len(&context) != out.len() - start - 4 {
+        // lengths before the bodies of ExtensionObjects were reckoned wrongly
+        let structure = out.get(start + 4..).unwrap_or_default();
+        let Some(edits) = shape::true_body_lengths(kind, structure) else {
+            return refuse(out, "an ExtensionObject says a wrong length".into());
+        };
+        let structure = shape::rewritten(structure, &edits);
+        out.truncate(start + 4);
+        out.extend_from_slice(&structure);
     }
     Ok(())
-}
-
-/// Messages that may hold an operand with an index range of several dimensions, whose
-/// length `opcua_types` reckons wrongly: it would be written before the body, and the
-/// receiver would read garbage after it.
-const fn has_operands(kind: Kind) -> bool {
-    matches!(
-        kind,
-        Kind::QueryFirstRequest
-            | Kind::CreateMonitoredItemsRequest
-            | Kind::ModifyMonitoredItemsRequest
-            | Kind::HistoryReadRequest
-            | Kind::HistoryUpdateRequest
-    )
 }
 
 /// The type id at the beginning of a message, if it is a number in namespace 0, and the

@@ -18,6 +18,7 @@ mod walk;
 pub use edit::{Edit, INVALID_INDEX_RANGE, Rewrite};
 pub(crate) use edit::{offset_before, rewritten};
 pub use table::Kind;
+pub(crate) use walk::true_body_lengths;
 pub use walk::{Limits, Measure, Problem, ProblemAt, walk, walk_at};
 
 use crate::types::StatusCode;

@@ -116,7 +116,7 @@ const fn min_len(kind: Kind) -> usize {
 }
 
 shapes! {
-    // Part 6, 5.2.2: name, fewest bytes, decoded type
+    // Part 6, table 1, in the order of their numbers: name, fewest bytes, decoded type
     built_in {
         Boolean 1 bool,
         SByte 1 i8,

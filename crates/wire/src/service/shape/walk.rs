@@ -14,6 +14,10 @@ const INDEX_RANGE_PART_COST: usize = size_of::<&str>() + size_of::<NumericRange>
 /// value rank, which is any Int32.
 const MAX_MISSING_DIMENSIONS: usize = 64;
 
+/// The types a Variant may have: the first kinds of the table, by their numbers (Part 6,
+/// table 1).
+const VARIANT_TYPES: usize = Kind::DiagnosticInfo as usize + 1;
+
 /// What one note of an edit costs at most, the growth of their list included.
 const EDIT_COST: usize = 4 * size_of::<Edit>();
 
@@ -205,12 +209,7 @@ pub fn walk(kind: Kind, bytes: &[u8]) -> Result<Measure, ProblemAt> {
 /// # Errors
 /// The first problem, with its offset.
 pub fn walk_at(kind: Kind, bytes: &[u8], at: usize, limits: Limits) -> Result<Measure, ProblemAt> {
-    let mut walk = Walk {
-        bytes,
-        at,
-        limits,
-        found: Measure::default(),
-    };
+    let mut walk = Walk::new(bytes, at, limits);
     match walk.value(kind, 0) {
         Ok(()) => {
             walk.found.len = walk.at - at;
@@ -220,16 +219,46 @@ pub fn walk_at(kind: Kind, bytes: &[u8], at: usize, limits: Limits) -> Result<Me
     }
 }
 
+/// Finds the ExtensionObjects that say a wrong length before a right body, in bytes that
+/// hold nothing but a structure of `kind`; none if that is not all that is wrong.
+///
+/// `opcua_types` reckons four bytes too many for each part of an index range of several
+/// dimensions, and so writes the wrong length before each body with one in it.
+pub(crate) fn true_body_lengths(kind: Kind, bytes: &[u8]) -> Option<Vec<Edit>> {
+    let limits = Limits {
+        memory: usize::MAX,
+        depth: Limits::DEPTH,
+    };
+    let mut walk = Walk::new(bytes, 0, limits);
+    walk.enter_bodies = true;
+    walk.value(kind, 0).ok()?;
+    let mut edits = walk.found.edits;
+    edits.sort_by_key(|edit| edit.at);
+    (walk.at == bytes.len()).then_some(edits)
+}
+
 type Result<T, E = Problem> = std::result::Result<T, E>;
 
 struct Walk<'a> {
     bytes: &'a [u8],
     at: usize,
     limits: Limits,
+    /// Whether bodies of known types are measured by their type and not by their length.
+    enter_bodies: bool,
     found: Measure,
 }
 
 impl<'a> Walk<'a> {
+    fn new(bytes: &'a [u8], at: usize, limits: Limits) -> Self {
+        Self {
+            bytes,
+            at,
+            limits,
+            enter_bodies: false,
+            found: Measure::default(),
+        }
+    }
+
     fn left(&self) -> usize {
         self.bytes.len().saturating_sub(self.at)
     }
@@ -466,10 +495,21 @@ impl<'a> Walk<'a> {
         let kind = Kind::ExtensionObject;
         let depth = self.descend(depth)?;
         let at = self.at;
-        self.node_id(Kind::NodeId)?;
+        let id = self.node_id(Kind::NodeId)?;
         let id_len = self.at - at;
         match self.byte(kind)? {
             0 => Ok(()),
+            1 if self.enter_bodies
+                && let Some(kind) = id.and_then(Kind::from_encoding_id) =>
+            {
+                let at = self.at;
+                let claimed = self.int32(kind)?;
+                self.value(kind, depth)?;
+                match i32::try_from(self.at - at - 4) {
+                    Ok(len) if len != claimed => self.edit(at, Rewrite::Int32(len)),
+                    _ => Ok(()),
+                }
+            }
             1 | 2 => {
                 let len = self.string(kind)?.len();
                 if len > 0 {
@@ -533,28 +573,26 @@ impl<'a> Walk<'a> {
         let at = self.at;
         let mask = self.byte(Kind::Variant)?;
         let depth = self.descend(depth)?;
-        let wrong = Problem::Variant { mask };
-        let Some(&kind) = VARIANT_TYPES.get(usize::from(mask & 0x3f)) else {
-            self.at = at;
-            return Err(wrong);
+        let wrong = |walk: &mut Self| {
+            walk.at = at;
+            Err(Problem::Variant { mask })
+        };
+        let number = usize::from(mask & 0x3f);
+        if number > VARIANT_TYPES {
+            return wrong(self);
+        }
+        // 0 is the null Variant, of which there are no arrays
+        let kind = number.checked_sub(1).and_then(|index| Kind::ALL.get(index));
+        let Some(&kind) = kind else {
+            return if mask == 0 { Ok(()) } else { wrong(self) };
         };
         if mask & ARRAY == 0 {
-            return match (mask & DIMENSIONS, kind) {
-                (0, Some(kind)) => {
-                    self.charge(kind.shape().size)?;
-                    self.value(kind, depth)
-                }
-                (0, None) => Ok(()),
-                _ => {
-                    self.at = at;
-                    Err(wrong)
-                }
-            };
+            if mask & DIMENSIONS != 0 {
+                return wrong(self);
+            }
+            self.charge(kind.shape().size)?;
+            return self.value(kind, depth);
         }
-        let Some(kind) = kind else {
-            self.at = at;
-            return Err(wrong);
-        };
         let count = self.count(kind)?;
         // each element is a Variant of its own, and boxed in it where it is large
         let mut element = size_of::<Variant>();
@@ -644,33 +682,3 @@ const fn fixed_len(kind: Kind) -> Option<usize> {
         _ => None,
     }
 }
-
-/// The types of Variants by their number in the encoding mask (Part 6, table 1).
-const VARIANT_TYPES: [Option<Kind>; 26] = [
-    None,
-    Some(Kind::Boolean),
-    Some(Kind::SByte),
-    Some(Kind::Byte),
-    Some(Kind::Int16),
-    Some(Kind::UInt16),
-    Some(Kind::Int32),
-    Some(Kind::UInt32),
-    Some(Kind::Int64),
-    Some(Kind::UInt64),
-    Some(Kind::Float),
-    Some(Kind::Double),
-    Some(Kind::String),
-    Some(Kind::DateTime),
-    Some(Kind::Guid),
-    Some(Kind::ByteString),
-    Some(Kind::XmlElement),
-    Some(Kind::NodeId),
-    Some(Kind::ExpandedNodeId),
-    Some(Kind::StatusCode),
-    Some(Kind::QualifiedName),
-    Some(Kind::LocalizedText),
-    Some(Kind::ExtensionObject),
-    Some(Kind::Variant),
-    Some(Kind::DataValue),
-    Some(Kind::DiagnosticInfo),
-];
