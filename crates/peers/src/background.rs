@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 
-use crate::server::{FirstRun, Launch, says_ready, system};
+use crate::server::{FirstRun, Launch, says_ready, system, url};
 use crate::stack::Stack;
 use crate::{StartError, StartOptions, place, process};
 
@@ -34,7 +34,7 @@ pub struct Running {
 pub fn start(stack: &'static Stack, options: &StartOptions) -> Result<Running, StartError> {
     let Launch {
         mut command,
-        url,
+        port,
         log,
         pki,
     } = Launch::prepare(stack, options)?;
@@ -61,6 +61,7 @@ pub fn start(stack: &'static Stack, options: &StartOptions) -> Result<Running, S
             Ok(Some(status)) => {
                 break StartError::Ended {
                     stack: stack_name,
+                    port,
                     end: status.to_string(),
                     tail: process::tail(&log, 15),
                     log,
@@ -70,7 +71,7 @@ pub fn start(stack: &'static Stack, options: &StartOptions) -> Result<Running, S
                 first.done();
                 let running = Running {
                     stack: stack_name.to_owned(),
-                    url,
+                    url: url(port),
                     pid: child.id(),
                     started: process::started(child.id()).unwrap_or_default(),
                     log,

@@ -2,7 +2,7 @@
 
 use std::fs::{self, File};
 use std::io;
-use std::net::{Ipv4Addr, TcpListener};
+use std::net::{Ipv4Addr, SocketAddrV4, TcpListener};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -60,6 +60,8 @@ pub enum StartError {
     Ended {
         /// The stack.
         stack: &'static str,
+        /// The port it was to listen on.
+        port: u16,
         /// Its exit status.
         end: String,
         /// The end of its log.
@@ -99,6 +101,7 @@ pub struct Server {
     child: Child,
     stdin: Option<ChildStdin>,
     url: String,
+    port: u16,
     log: PathBuf,
     took: Duration,
 }
@@ -106,21 +109,26 @@ pub struct Server {
 impl Server {
     /// Starts a server and waits until it accepts connections.
     pub fn start(stack: &'static Stack, options: &StartOptions) -> Result<Self, StartError> {
+        let mut outcome = Self::try_start(stack, options);
         // Between the choice of a free port and its use another program may take it.
         for _ in 0..2 {
-            match Self::try_start(stack, options) {
-                Err(StartError::Ended { .. }) if options.port.is_none() => continue,
-                other => return other,
+            match &outcome {
+                Err(StartError::Ended { port, .. })
+                    if options.port.is_none() && TcpListener::bind(local(*port)).is_err() =>
+                {
+                    outcome = Self::try_start(stack, options);
+                }
+                _ => break,
             }
         }
-        Self::try_start(stack, options)
+        outcome
     }
 
     fn try_start(stack: &'static Stack, options: &StartOptions) -> Result<Self, StartError> {
         let start = Instant::now();
         let Launch {
             mut command,
-            url,
+            port,
             log,
             pki,
         } = Launch::prepare(stack, options)?;
@@ -135,7 +143,8 @@ impl Server {
             stack,
             child,
             stdin,
-            url,
+            url: url(port),
+            port,
             log,
             took,
         };
@@ -153,6 +162,7 @@ impl Server {
             if let Some(status) = ended.map_err(system(self.stack, "watch the server"))? {
                 return Err(StartError::Ended {
                     stack,
+                    port: self.port,
                     end: status.to_string(),
                     tail: process::tail(&self.log, 15),
                     log: self.log.clone(),
@@ -217,7 +227,7 @@ impl Drop for Server {
 /// A server's command, ready to be started.
 pub(crate) struct Launch {
     pub command: Command,
-    pub url: String,
+    pub port: u16,
     pub log: PathBuf,
     pub pki: PathBuf,
 }
@@ -262,10 +272,9 @@ impl Launch {
         // server in its own time.
         #[cfg(unix)]
         std::os::unix::process::CommandExt::process_group(&mut command, 0);
-        let url = format!("opc.tcp://127.0.0.1:{port}");
         Ok(Self {
             command,
-            url,
+            port,
             log,
             pki,
         })
@@ -291,8 +300,16 @@ pub(crate) fn system(
     }
 }
 
+pub(crate) fn url(port: u16) -> String {
+    format!("opc.tcp://{}", local(port))
+}
+
+fn local(port: u16) -> SocketAddrV4 {
+    SocketAddrV4::new(Ipv4Addr::LOCALHOST, port)
+}
+
 fn free_port() -> io::Result<u16> {
-    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
+    let listener = TcpListener::bind(local(0))?;
     Ok(listener.local_addr()?.port())
 }
 

@@ -4,9 +4,16 @@ use crate::stack::{Stack, Step, Tool};
 
 mod asyncua;
 mod gopcua;
+mod node_opcua;
+mod pyopcua;
 
 /// Every stack that can be installed.
-pub(crate) const ALL: &[&Stack] = &[&asyncua::STACK, &gopcua::STACK];
+pub(crate) const ALL: &[&Stack] = &[
+    &asyncua::STACK,
+    &pyopcua::STACK,
+    &node_opcua::STACK,
+    &gopcua::STACK,
+];
 
 /// Embeds files of `stacks/`, named by the path they get in the stack's folder and the place
 /// they come from.

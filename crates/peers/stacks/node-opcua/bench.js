@@ -1,9 +1,25 @@
 // What server and client share: arguments, the bench address space, certificates.
 "use strict";
 
+const crypto = require("node:crypto");
 const fs = require("node:fs");
+const { syncBuiltinESMExports } = require("node:module");
 const path = require("node:path");
 const { parseArgs } = require("node:util");
+
+// Since CVE-2023-46809 Node refuses to decrypt RSA PKCS#1 v1.5, which the deprecated policy
+// Basic128Rsa15 is made of. A peer for tests on loopback has nothing to lose by it, so the
+// padding is taken off here. Must stand before node-opcua is loaded.
+const { privateDecrypt } = crypto;
+crypto.privateDecrypt = (key, buffer) => {
+  if (key?.padding !== crypto.constants.RSA_PKCS1_PADDING) return privateDecrypt(key, buffer);
+  const block = privateDecrypt({ ...key, padding: crypto.constants.RSA_NO_PADDING }, buffer);
+  const end = block.indexOf(0, 2);
+  if (block[0] !== 0 || block[1] !== 2 || end < 10) throw new Error("bad PKCS#1 v1.5 padding");
+  return block.subarray(end + 1);
+};
+syncBuiltinESMExports();
+
 const { OPCUACertificateManager } = require("node-opcua");
 
 const range = (from, to) => Array.from({ length: to - from }, (_, k) => from + k);

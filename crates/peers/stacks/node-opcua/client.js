@@ -6,11 +6,11 @@ console.log = console.info = console.warn = console.error;
 
 const fs = require("node:fs");
 const path = require("node:path");
+const bench = require("./bench.js");
 const {
   AttributeIds, BrowseDirection, ClientMonitoredItem, DataType, MessageSecurityMode, NodeClass, OPCUAClient,
   SecurityPolicy, TimestampsToReturn, UserTokenType, resolveNodeId,
 } = require("node-opcua");
-const bench = require("./bench.js");
 
 const NAME = "node-opcua bench client";
 const URI = "urn:uaperf:peers:node-opcua:client";

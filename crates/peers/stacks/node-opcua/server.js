@@ -2,10 +2,10 @@
 "use strict";
 
 const path = require("node:path");
+const bench = require("./bench.js");
 const {
   DataType, MessageSecurityMode, OPCUAServer, SecurityPolicy, ServerSession, StatusCodes, Variant, VariantArrayType,
 } = require("node-opcua");
-const bench = require("./bench.js");
 
 const NAME = "node-opcua bench server";
 const URI = "urn:uaperf:peers:node-opcua:server";
