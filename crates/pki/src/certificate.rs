@@ -217,17 +217,17 @@ impl Certificate {
             ));
         }
         let tbs = &parsed.tbs_certificate;
-        // RFC 5280, 4.1.1.2: the outer algorithm is the signed one.
-        if tbs.signature != parsed.signature_algorithm {
-            return Err(CertificateError::Malformed {
-                what: "two different signature algorithms".into(),
-                offset,
-            });
-        }
-        let key = PublicKey::read(&tbs.subject_pki).ok_or(CertificateError::Malformed {
-            what: "the public key".into(),
+        let malformed = |what: &str| CertificateError::Malformed {
+            what: what.into(),
             offset,
-        })?;
+        };
+        let signed = Signed::new(
+            &tbs.signature,
+            &parsed.signature_algorithm,
+            tbs.as_ref(),
+            &parsed.signature_value,
+        );
+        let key = PublicKey::read(&tbs.subject_pki);
         let certificate = Self {
             der: der.to_vec(),
             thumbprint: thumbprint(der),
@@ -236,12 +236,8 @@ impl Certificate {
             issuer: Name::read(&tbs.issuer).ok_or(CertificateError::Name)?,
             not_before: Moment::from_unix(tbs.validity.not_before.timestamp()),
             not_after: Moment::from_unix(tbs.validity.not_after.timestamp()),
-            key,
-            signed: Signed::new(
-                &parsed.signature_algorithm,
-                tbs.as_ref(),
-                &parsed.signature_value.data,
-            ),
+            key: key.ok_or_else(|| malformed("the public key"))?,
+            signed: signed.ok_or_else(|| malformed("two different signature algorithms"))?,
             extensions: Extensions::read(tbs.extensions())?,
         };
         Ok((certificate, rest))

@@ -59,10 +59,15 @@ impl RevocationList {
                 .map(|entry| without_leading_zeros(entry.raw_serial()).to_vec())
                 .collect(),
             signed: Signed::new(
+                &tbs.signature,
                 &parsed.signature_algorithm,
                 tbs.as_ref(),
-                &parsed.signature_value.data,
-            ),
+                &parsed.signature_value,
+            )
+            .ok_or_else(|| CertificateError::Malformed {
+                what: "two different signature algorithms".into(),
+                offset: 0,
+            })?,
             partial: partial(&parsed),
         })
     }

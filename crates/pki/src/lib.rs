@@ -22,6 +22,7 @@ mod policy;
 mod refusal;
 mod signature;
 pub mod store;
+pub mod testing;
 mod trust;
 mod usage;
 

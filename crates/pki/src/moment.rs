@@ -13,7 +13,7 @@ const DAY: i64 = 86_400;
 
 impl Moment {
     /// From seconds since 1970, before it when negative.
-    pub fn from_unix(seconds: i64) -> Self {
+    pub const fn from_unix(seconds: i64) -> Self {
         Self(seconds)
     }
 

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use aws_lc_rs::signature::{self, UnparsedPublicKey, VerificationAlgorithm};
+use x509_parser::asn1_rs::BitString;
 use x509_parser::oid_registry as oid;
 use x509_parser::signature_algorithm::RsaSsaPssParams;
 use x509_parser::x509::AlgorithmIdentifier;
@@ -14,7 +15,7 @@ use crate::certificate::PublicKey;
 pub enum Scheme {
     /// RSA with PKCS #1 1.5 padding.
     Pkcs1,
-    /// RSA with PSS padding.
+    /// RSA with PSS padding; verified only when the salt is as long as the hash.
     Pss,
     /// Elliptic curve.
     Ecdsa,
@@ -71,12 +72,20 @@ pub(crate) struct Signed {
 }
 
 impl Signed {
-    pub fn new(algorithm: &AlgorithmIdentifier<'_>, content: &[u8], signature: &[u8]) -> Self {
-        Self {
-            algorithm: identify(algorithm),
+    /// `None` when the bytes could be written in more than one way: the algorithm
+    /// outside is not the signed one (RFC 5280, 4.1.1.2 and 5.1.1.2), or the
+    /// signature is not whole bytes.
+    pub fn new(
+        inner: &AlgorithmIdentifier<'_>,
+        outer: &AlgorithmIdentifier<'_>,
+        content: &[u8],
+        signature: &BitString<'_>,
+    ) -> Option<Self> {
+        (inner == outer && signature.unused_bits == 0).then(|| Self {
+            algorithm: identify(outer),
             content: content.to_vec(),
-            signature: signature.to_vec(),
-        }
+            signature: signature.data.to_vec(),
+        })
     }
 
     /// Whether the owner of `key` signed this.

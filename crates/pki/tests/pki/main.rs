@@ -1,0 +1,9 @@
+//! What this crate makes, keeps and refuses.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod hostile;
+mod openssl;
+mod plant;
+mod refusals;
+mod store;

@@ -1,0 +1,257 @@
+//! The folder on disk.
+
+use std::fs;
+use std::sync::Barrier;
+
+use pki::make::{Authority, Request};
+use pki::store::{MAX_REJECTED, Place, read_certificates};
+use pki::{Identity, Key, Store, StoreError};
+use tempfile::TempDir;
+
+use crate::plant::{NOW, Plant, expected, key, request, root};
+
+fn store() -> (TempDir, Store) {
+    let folder = TempDir::new().unwrap();
+    let store = Store::new(folder.path().join("pki"));
+    (folder, store)
+}
+
+#[test]
+fn a_certificate_is_made_at_first_use_and_found_again() {
+    let (_folder, store) = store();
+    let made = store.own(&request(), 2048, NOW).unwrap();
+    assert_eq!(made.application_uri(), Some("urn:plc1:drives"));
+    assert!(made.key.belongs_to(&made.certificate));
+    let found = store.own(&request(), 2048, NOW.plus_days(1)).unwrap();
+    assert_eq!(found.certificate, made.certificate);
+    assert_eq!(found.key.pkcs8(), made.key.pkcs8());
+    let path = found.path.unwrap();
+    let name = path.file_name().unwrap().to_str().unwrap();
+    assert_eq!(
+        name,
+        format!("drives [{}].der", made.certificate.thumbprint_hex())
+    );
+}
+
+#[test]
+#[cfg(unix)]
+fn nobody_else_can_read_the_private_key() {
+    use std::os::unix::fs::PermissionsExt;
+    let (_folder, store) = store();
+    store.own(&request(), 2048, NOW).unwrap();
+    let private = store.folder().join("own/private");
+    assert_eq!(
+        private.metadata().unwrap().permissions().mode() & 0o777,
+        0o700
+    );
+    for entry in fs::read_dir(private).unwrap() {
+        let mode = entry.unwrap().metadata().unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o600);
+    }
+}
+
+#[test]
+fn of_many_that_come_first_at_once_one_makes_the_certificate() {
+    let (_folder, store) = store();
+    let barrier = Barrier::new(8);
+    let thumbprints: Vec<_> = std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..8)
+            .map(|_| {
+                scope.spawn(|| {
+                    barrier.wait();
+                    let own = store.own(&request(), 2048, NOW).unwrap();
+                    *own.certificate.thumbprint()
+                })
+            })
+            .collect();
+        threads.into_iter().map(|t| t.join().unwrap()).collect()
+    });
+    assert!(thumbprints.windows(2).all(|pair| pair[0] == pair[1]));
+    let files = fs::read_dir(store.certificates(Place::Own)).unwrap();
+    assert_eq!(files.count(), 1);
+}
+
+#[test]
+fn a_valid_certificate_of_our_own_is_preferred_to_an_expired_one() {
+    let (_folder, store) = store();
+    let old = request().from(NOW.plus_days(-100)).days(10);
+    store.make_own(&old, 2048, NOW).unwrap();
+    let new = store.make_own(&request(), 2048, NOW).unwrap();
+    let future = request().from(NOW.plus_days(100));
+    store.make_own(&future, 2048, NOW).unwrap();
+    let found = store.find_own(NOW).unwrap().unwrap();
+    assert_eq!(found.certificate, new.certificate);
+}
+
+#[test]
+fn a_key_from_another_tool_is_found_by_what_it_opens() {
+    let (_folder, store) = store();
+    let certificate = request().self_signed(&key(0), NOW).unwrap();
+    let certs = store.certificates(Place::Own);
+    let private = store.folder().join("own/private");
+    fs::create_dir_all(&certs).unwrap();
+    fs::create_dir_all(&private).unwrap();
+    fs::write(certs.join("mine.crt"), certificate.pem()).unwrap();
+    let error = store.find_own(NOW).unwrap_err();
+    assert!(matches!(error, StoreError::NoKey { .. }), "{error}");
+
+    fs::write(private.join("a.pem"), key(1).pem().as_bytes()).unwrap();
+    fs::write(private.join("b.txt"), "not a key").unwrap();
+    fs::write(private.join("z.key"), key(0).pkcs8()).unwrap();
+    let found = store.find_own(NOW).unwrap().unwrap();
+    assert_eq!(found.key.pkcs8(), key(0).pkcs8());
+}
+
+#[test]
+fn old_keys_in_pkcs1_are_read_as_well() {
+    let legacy = pki::testing::legacy().unwrap();
+    let pkcs8 = legacy.key.pkcs8();
+    // The PKCS #1 key sits in the last element, behind 26 bytes of wrapping.
+    let pkcs1 = &pkcs8[26..];
+    let key = Key::from_der(pkcs1).unwrap();
+    assert!(key.belongs_to(&legacy.certificate));
+    assert_eq!(key.pkcs8(), pkcs8);
+    assert!(!key.belongs_to(&request().self_signed(&crate::plant::key(0), NOW).unwrap()));
+}
+
+#[test]
+fn the_authorities_above_are_sent_along_but_for_the_root() {
+    let (_folder, store) = store();
+    let plant = Plant::new();
+    for authority in [&plant.root, &plant.division, &plant.line] {
+        store.know_issuer(authority.certificate()).unwrap();
+    }
+    store
+        .put_own(Identity::new(plant.leaf.clone(), key(3)))
+        .unwrap();
+    let own = store.find_own(NOW).unwrap().unwrap();
+    let mut trust = plant.trust();
+    trust.issuers.clear();
+    trust.judge(&own.sent(), &expected()).unwrap();
+    assert_eq!(own.above.len(), 2);
+}
+
+#[test]
+fn trust_and_rejection_move_a_certificate_between_the_folders() {
+    let (_folder, store) = store();
+    let certificate = request().self_signed(&key(0), NOW).unwrap();
+    let places = || {
+        let entries = store.list().unwrap().entries;
+        let places: Vec<_> = entries.iter().map(|entry| entry.place).collect();
+        places
+    };
+    let rejected = store.reject(&certificate).unwrap();
+    assert_eq!(rejected, store.reject(&certificate).unwrap());
+    assert_eq!(places(), [Place::Rejected]);
+    assert!(store.trust().unwrap().0.trusted.is_empty());
+
+    store.trust_certificate(&certificate).unwrap();
+    store.trust_certificate(&certificate).unwrap();
+    assert_eq!(places(), [Place::Trusted]);
+    let (trust, _) = store.trust().unwrap();
+    trust.judge(certificate.der(), &expected()).unwrap();
+
+    store.reject(&certificate).unwrap();
+    assert_eq!(places(), [Place::Rejected]);
+}
+
+#[test]
+fn the_rejected_do_not_pile_up() {
+    let (_folder, store) = store();
+    let folder = store.certificates(Place::Rejected);
+    fs::create_dir_all(&folder).unwrap();
+    for index in 0..MAX_REJECTED + 10 {
+        fs::write(folder.join(format!("{index:03}.der")), "x").unwrap();
+    }
+    let certificate = request().self_signed(&key(0), NOW).unwrap();
+    let path = store.reject(&certificate).unwrap();
+    assert!(path.exists());
+    assert_eq!(fs::read_dir(&folder).unwrap().count(), MAX_REJECTED);
+}
+
+#[test]
+fn a_broken_file_is_named_and_does_not_stop_the_rest() {
+    let (_folder, store) = store();
+    let plant = Plant::new();
+    store.trust_certificate(plant.root.certificate()).unwrap();
+    let path = store.add_revocations(&plant.root.revoke(&[], NOW, 30).unwrap());
+    assert!(path.unwrap().starts_with(store.revocations(Place::Trusted)));
+    let folder = store.certificates(Place::Trusted);
+    for (name, content) in [
+        ("empty.der", &b""[..]),
+        ("garbage.der", b"\x30\x82\xff"),
+        (
+            "key.pem",
+            b"-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n",
+        ),
+        ("cut.pem", b"-----BEGIN CERTIFICATE-----\nMIIB\n"),
+    ] {
+        fs::write(folder.join(name), content).unwrap();
+    }
+    let (trust, broken) = store.trust().unwrap();
+    assert_eq!(trust.trusted, [plant.root.certificate().clone()]);
+    assert_eq!(trust.revocations.len(), 1);
+    let names: Vec<_> = broken
+        .iter()
+        .map(|file| file.path.file_name().unwrap().to_str().unwrap())
+        .collect();
+    assert_eq!(names, ["cut.pem", "empty.der", "garbage.der", "key.pem"]);
+    assert!(broken[0].to_string().contains("cut.pem: "));
+}
+
+#[test]
+fn pem_files_may_hold_several_certificates_and_talk_between() {
+    let (_folder, store) = store();
+    let plant = Plant::new();
+    let folder = store.certificates(Place::Trusted);
+    fs::create_dir_all(&folder).unwrap();
+    let text = format!(
+        "Certificate:\n  Data: …\n{}\n{}",
+        plant.root.certificate().pem(),
+        plant.line.certificate().pem()
+    );
+    let path = folder.join("bundle.pem");
+    fs::write(&path, text).unwrap();
+    assert_eq!(read_certificates(&path).unwrap().len(), 2);
+
+    // Rejecting one of them keeps the other.
+    store.reject(plant.line.certificate()).unwrap();
+    let (trust, broken) = store.trust().unwrap();
+    assert_eq!(trust.trusted, [plant.root.certificate().clone()]);
+    assert_eq!(broken, []);
+}
+
+#[test]
+fn a_name_from_a_stranger_stays_inside_the_folder() {
+    let (_folder, store) = store();
+    for name in [
+        "../../../evil",
+        "..",
+        "",
+        "a/b\\c:d*e\u{0}f\u{202e}",
+        &"x".repeat(5000),
+    ] {
+        let request = Request::application("urn:x").common_name(name);
+        let certificate = request.self_signed(&key(0), NOW).unwrap();
+        let path = store.reject(&certificate).unwrap();
+        assert_eq!(path.parent(), Some(&*store.certificates(Place::Rejected)));
+        assert_eq!(read_certificates(&path).unwrap(), [certificate]);
+    }
+}
+
+#[test]
+fn an_empty_store_is_not_an_error() {
+    let (_folder, store) = store();
+    assert!(store.find_own(NOW).unwrap().is_none());
+    let listing = store.list().unwrap();
+    assert!(listing.entries.is_empty() && listing.broken.is_empty());
+    assert!(!store.folder().exists());
+}
+
+#[test]
+fn an_authority_needs_its_own_key() {
+    let root = root();
+    assert!(Authority::new(root.certificate().clone(), key(1)).is_err());
+    let application = request().self_signed(&key(0), NOW).unwrap();
+    assert!(Authority::new(application, key(0)).is_err());
+}
