@@ -17,6 +17,7 @@
 
 #[cfg(target_os = "linux")]
 pub mod background;
+pub mod bench;
 mod client;
 mod install;
 mod place;

@@ -9,7 +9,7 @@ const NODE: Tool = Tool {
     check: &[
         "node",
         "-e",
-        "console.log(process.version); process.exit(parseInt(process.versions.node) < 18)",
+        "console.log(process.version); process.exit(parseInt(process.versions.node) < 18 ? 1 : 0)",
     ],
     when_running: true,
     cure: "sudo apt-get install nodejs (Debian 12 or later), or https://nodejs.org",
