@@ -61,6 +61,9 @@ pub(super) type HmacSha1 = Hmac<Sha1, 5>;
 pub(super) type HmacSha256 = Hmac<Sha256, 8>;
 
 impl<H: Hash<WORDS>, const WORDS: usize> Hmac<H, WORDS> {
+    /// Length of a code in bytes.
+    pub(super) const LEN: usize = WORDS * 4;
+
     pub(super) fn new(key: &[u8]) -> Self {
         let mut block = [0; 64];
         match block.get_mut(..key.len()) {
@@ -82,33 +85,35 @@ impl<H: Hash<WORDS>, const WORDS: usize> Hmac<H, WORDS> {
         prepared
     }
 
-    /// Writes the leading bytes of the code into `code`, as many as it holds; zeros beyond.
+    /// The code of `data`: its leading [`Self::LEN`] bytes, zeros beyond.
     #[inline]
-    pub(super) fn sign(&self, data: &[u8], code: &mut [u8]) {
+    pub(super) fn code(&self, data: &[u8]) -> [u8; 32] {
         let digest = finish::<H, WORDS>(self.inner, 64, data);
-        self.outer(&digest, code);
-    }
-
-    /// The second half: the code from the digest of the first.
-    #[inline]
-    fn outer(&self, digest: &[u32; WORDS], code: &mut [u8]) {
         let mut block = [0; 64];
-        write_words(digest, &mut block);
-        block[WORDS * 4] = 0x80;
-        let bits = (64 + WORDS as u64 * 4) * 8;
+        write_words(&digest, &mut block);
+        block[Self::LEN] = 0x80;
+        // The length in bits of the outer message: a block of key and the inner digest.
+        let bits = (64 + Self::LEN as u64) * 8;
         block[56..].copy_from_slice(&bits.to_be_bytes());
         let mut state = self.outer;
         H::compress(&mut state, &[block]);
-        write_words(&state, code);
+        let mut code = [0; 32];
+        write_words(&state, &mut code);
+        code
+    }
+
+    /// Writes the code of `data` to the start of `code`, or as much of it as fits.
+    #[inline]
+    pub(super) fn sign(&self, data: &[u8], code: &mut [u8]) {
+        let ours = self.code(data);
+        let len = code.len().min(Self::LEN);
+        code[..len].copy_from_slice(&ours[..len]);
     }
 
     /// Compares in constant time; false for a code of another length.
     #[inline]
     pub(super) fn verify(&self, data: &[u8], code: &[u8]) -> bool {
-        let mut ours = [0; 32];
-        self.sign(data, &mut ours);
-        ours.get(..WORDS * 4)
-            .is_some_and(|ours| bool::from(ours.ct_eq(code)))
+        self.code(data)[..Self::LEN].ct_eq(code).into()
     }
 }
 
@@ -140,6 +145,7 @@ fn finish<H: Hash<WORDS>, const WORDS: usize>(
     state
 }
 
+/// Writes the words to the start of `bytes`, whose length is a multiple of four.
 #[inline]
 fn write_words(words: &[u32], bytes: &mut [u8]) {
     for (word, bytes) in words.iter().zip(bytes.chunks_exact_mut(4)) {

@@ -208,24 +208,20 @@ fn prf(digest: Digest, secret: &[u8], seed: &[u8], out: &mut [u8]) {
     match digest {
         Digest::Sha1 => {
             let mac = HmacSha1::new(secret);
-            p_hash::<20>(|data, code| mac.sign(data, code), seed, out);
+            p_hash::<20>(|data| mac.code(data), seed, out);
         }
         Digest::Sha256 => {
             let mac = HmacSha256::new(secret);
-            p_hash::<32>(|data, code| mac.sign(data, code), seed, out);
+            p_hash::<32>(|data| mac.code(data), seed, out);
         }
     }
 }
 
-fn p_hash<const LEN: usize>(hmac: impl Fn(&[u8], &mut [u8]), seed: &[u8], out: &mut [u8]) {
-    let mut a = [0; LEN];
-    hmac(seed, &mut a);
+fn p_hash<const LEN: usize>(hmac: impl Fn(&[u8]) -> [u8; 32], seed: &[u8], out: &mut [u8]) {
+    let mut a = Zeroizing::new(hmac(seed));
     for chunk in out.chunks_mut(LEN) {
-        let labelled = Zeroizing::new([&a[..], seed].concat());
-        let mut code = Zeroizing::new([0; LEN]);
-        hmac(&labelled, &mut *code);
-        chunk.copy_from_slice(&code[..chunk.len()]);
-        let last = a;
-        hmac(&last, &mut a);
+        let labelled = Zeroizing::new([&a[..LEN], seed].concat());
+        chunk.copy_from_slice(&hmac(&labelled)[..chunk.len()]);
+        *a = hmac(&a[..LEN]);
     }
 }

@@ -1,1 +1,463 @@
+use std::sync::LazyLock;
 
+use opcua_crypto as oracle;
+use rsa::pkcs8::{DecodePrivateKey, EncodePrivateKey, LineEnding};
+
+use super::*;
+use crate::certificate::{Certificate, CertificateError};
+
+const SECURED: [Policy; 5] = [
+    Policy::Basic128Rsa15,
+    Policy::Basic256,
+    Policy::Basic256Sha256,
+    Policy::Aes128Sha256RsaOaep,
+    Policy::Aes256Sha256RsaPss,
+];
+
+struct Pair {
+    bits: usize,
+    ours: PrivateKey,
+    theirs: oracle::PrivateKey,
+    certificate: &'static [u8],
+}
+
+fn pair(bits: usize, key: &[u8], certificate: &'static [u8]) -> Pair {
+    let pem = rsa::RsaPrivateKey::from_pkcs8_der(key)
+        .unwrap()
+        .to_pkcs8_pem(LineEnding::LF)
+        .unwrap();
+    Pair {
+        bits,
+        ours: PrivateKey::from_der(key).unwrap(),
+        theirs: oracle::PrivateKey::from_pem(pem.as_bytes()).unwrap(),
+        certificate,
+    }
+}
+
+macro_rules! test_key {
+    ($name:literal) => {
+        include_bytes!(concat!("../../tests/keys/", $name, ".der"))
+    };
+}
+
+static PAIRS: LazyLock<[Pair; 4]> = LazyLock::new(|| {
+    [
+        pair(1024, test_key!("rsa1024"), test_key!("cert1024")),
+        pair(2048, test_key!("rsa2048"), test_key!("cert2048")),
+        pair(3072, test_key!("rsa3072"), test_key!("cert3072")),
+        pair(4096, test_key!("rsa4096"), test_key!("cert4096")),
+    ]
+});
+
+/// Every policy with every key it allows.
+fn combinations() -> impl Iterator<Item = (Policy, oracle::SecurityPolicy, &'static Pair)> {
+    SECURED.into_iter().flat_map(|policy| {
+        PAIRS
+            .iter()
+            .filter(move |pair| policy.key_bits().contains(&pair.bits))
+            .map(move |pair| (policy, their(policy), pair))
+    })
+}
+
+fn their(policy: Policy) -> oracle::SecurityPolicy {
+    oracle::SecurityPolicy::from_uri(policy.uri())
+}
+
+fn bytes(len: usize) -> Vec<u8> {
+    (0..len).map(|i| (i * 31 + i / 251) as u8).collect()
+}
+
+#[test]
+fn names_uris_and_lengths_are_those_of_the_oracle() {
+    for policy in SECURED {
+        let theirs = their(policy);
+        assert_eq!(policy.nonce_len(), theirs.secure_channel_nonce_length());
+        assert_eq!(
+            policy.symmetric_signature_len(),
+            theirs.symmetric_signature_size()
+        );
+        assert_eq!(
+            policy.asymmetric_signature_uri(),
+            Some(theirs.asymmetric_signature_algorithm())
+        );
+        assert_eq!(
+            policy.asymmetric_encryption_uri(),
+            theirs.asymmetric_encryption_algorithm()
+        );
+        assert_eq!(policy.is_deprecated(), theirs.is_deprecated());
+        assert_eq!(
+            policy.legacy_sequence_numbers(),
+            theirs.legacy_sequence_numbers()
+        );
+        for bits in [1023, 1024, 2047, 2048, 2049, 4096, 4097] {
+            assert_eq!(
+                policy.key_bits().contains(&bits),
+                theirs.is_valid_keylength(bits),
+                "{policy} {bits}"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_policy_is_found_by_its_name_in_any_case_and_by_its_uri() {
+    for policy in Policy::ALL {
+        assert_eq!(policy.name().to_uppercase().parse(), Ok(policy));
+        assert_eq!(policy.name().replace('_', "").parse(), Ok(policy));
+        assert_eq!(policy.uri().parse(), Ok(policy));
+        assert_eq!(Policy::from_uri(policy.uri()), Some(policy));
+    }
+    for mode in Mode::ALL {
+        assert_eq!(mode.name().to_lowercase().parse(), Ok(mode));
+        assert_eq!(Mode::try_from(MessageSecurityMode::from(mode)), Ok(mode));
+    }
+    let error = "Basic257".parse::<Policy>().unwrap_err().to_string();
+    assert!(error.contains("Basic257") && error.contains("Aes256_Sha256_RsaPss"));
+    assert!(Mode::try_from(MessageSecurityMode::Invalid).is_err());
+}
+
+#[test]
+fn policies_are_ordered_weakest_first() {
+    assert!(Policy::ALL.is_sorted());
+    assert!(Mode::ALL.is_sorted());
+}
+
+#[test]
+fn derived_keys_sign_and_encrypt_as_the_oracle_does() {
+    for policy in SECURED {
+        let (secret, seed) = (bytes(policy.nonce_len()), vec![7; policy.nonce_len()]);
+        let ours = Keys::derive(policy, &secret, &seed);
+        let theirs = their(policy).make_secure_channel_keys(&secret, &seed);
+        // Around the borders of hash blocks, and larger than a run of parallel cipher blocks.
+        for len in (0..200).chain([1024, 8191, 65535]) {
+            let data = bytes(len);
+            let mut signature = vec![0; ours.signature_len()];
+            ours.sign(&data, &mut signature);
+            let mut expected = vec![0; ours.signature_len()];
+            their(policy)
+                .symmetric_sign(&theirs, &data, &mut expected)
+                .unwrap();
+            assert_eq!(signature, expected, "{policy}, {len} bytes");
+            assert!(ours.verify(&data, &signature));
+
+            let data = bytes(len / 16 * 16);
+            let mut cipher = data.clone();
+            ours.encrypt(&mut cipher).unwrap();
+            let mut expected = vec![0; data.len() + 16];
+            their(policy)
+                .symmetric_encrypt(&theirs, &data, &mut expected)
+                .unwrap();
+            assert_eq!(cipher, expected[..data.len()], "{policy}, {len} bytes");
+            ours.decrypt(&mut cipher).unwrap();
+            assert_eq!(cipher, data);
+        }
+    }
+}
+
+#[test]
+fn a_long_secret_is_hashed_before_it_keys_the_derivation() {
+    for policy in SECURED {
+        let (secret, seed) = (bytes(100), bytes(77));
+        let mut ours = [0; 32];
+        Keys::derive(policy, &secret, &seed).sign(b"data", &mut ours);
+        let keys = their(policy).make_secure_channel_keys(&secret, &seed);
+        let mut theirs = vec![0; policy.symmetric_signature_len()];
+        their(policy)
+            .symmetric_sign(&keys, b"data", &mut theirs)
+            .unwrap();
+        assert_eq!(ours[..theirs.len()], theirs);
+    }
+}
+
+#[test]
+fn a_changed_or_shortened_signature_is_refused() {
+    for policy in SECURED {
+        let keys = Keys::derive(policy, b"secret", b"seed");
+        let mut signature = vec![0; keys.signature_len()];
+        keys.sign(b"data", &mut signature);
+        assert!(!keys.verify(b"dato", &signature));
+        assert!(!keys.verify(b"data", &signature[1..]));
+        assert!(!keys.verify(b"data", &[]));
+        for bit in 0..signature.len() * 8 {
+            signature[bit / 8] ^= 1 << (bit % 8);
+            assert!(!keys.verify(b"data", &signature));
+            signature[bit / 8] ^= 1 << (bit % 8);
+        }
+    }
+}
+
+#[test]
+fn a_part_of_a_cipher_block_is_an_error() {
+    for policy in SECURED {
+        let keys = Keys::derive(policy, b"secret", b"seed");
+        for len in [1, 15, 17, 1023] {
+            let mut data = bytes(len);
+            let error = CipherError::PartialBlock { len };
+            assert_eq!(keys.decrypt(&mut data), Err(error));
+            assert_eq!(keys.encrypt(&mut data), Err(error));
+            assert_eq!(data, bytes(len));
+        }
+        assert_eq!(keys.decrypt(&mut []), Ok(()));
+    }
+}
+
+#[test]
+fn policy_none_leaves_bytes_alone() {
+    let keys = Keys::derive(Policy::None, &[], &[]);
+    assert_eq!((keys.signature_len(), keys.block_len()), (0, 1));
+    let mut data = bytes(7);
+    keys.encrypt(&mut data).unwrap();
+    keys.decrypt(&mut data).unwrap();
+    keys.sign(&data, &mut []);
+    assert_eq!(data, bytes(7));
+    assert!(keys.verify(&data, &[]));
+    assert!(!keys.verify(&data, &[0]));
+}
+
+#[test]
+fn signatures_are_verified_both_ways() {
+    for (policy, their_policy, pair) in combinations() {
+        let what = format!("{policy}, {} bits", pair.bits);
+        let data = bytes(1000);
+        let public = pair.ours.public_key();
+        let ours = pair.ours.sign(policy, &data).unwrap();
+        assert_eq!(ours.len(), pair.bits / 8);
+        their_policy
+            .asymmetric_verify_signature(&pair.theirs.to_public_key(), &data, &ours)
+            .expect(&what);
+        let mut theirs = vec![0; pair.bits / 8];
+        their_policy
+            .asymmetric_sign(&pair.theirs, &data, &mut theirs)
+            .unwrap();
+        assert!(public.verify(policy, &data, &theirs), "{what}");
+        theirs[100] ^= 1;
+        assert!(!public.verify(policy, &data, &theirs), "{what}");
+        assert!(!public.verify(policy, &data[1..], &ours), "{what}");
+        assert!(!public.verify(policy, &data, &ours[1..]), "{what}");
+        assert!(!public.verify(policy, &data, &[]), "{what}");
+    }
+}
+
+#[test]
+fn cipher_texts_are_decrypted_both_ways() {
+    for (policy, their_policy, pair) in combinations() {
+        let public = pair.ours.public_key();
+        let block = public.plain_block(policy);
+        for len in [1, block - 1, block, block + 1, 3 * block] {
+            let what = format!("{policy}, {} bits, {len} bytes", pair.bits);
+            let plain = bytes(len);
+            let cipher = public.encrypt(policy, &plain).unwrap();
+            assert_eq!(
+                cipher.len(),
+                len.div_ceil(block) * public.cipher_block(),
+                "{what}"
+            );
+            let mut decrypted = vec![0; cipher.len()];
+            let count = their_policy
+                .asymmetric_decrypt(&pair.theirs, &cipher, &mut decrypted)
+                .unwrap();
+            assert_eq!(decrypted[..count], plain, "{what}");
+
+            let mut cipher = vec![0; cipher.len()];
+            their_policy
+                .asymmetric_encrypt(&pair.theirs.to_public_key(), &plain, &mut cipher)
+                .unwrap();
+            assert_eq!(
+                *pair.ours.decrypt(policy, &cipher).unwrap(),
+                plain,
+                "{what}"
+            );
+        }
+    }
+}
+
+#[test]
+fn half_a_block_and_nothing_are_errors() {
+    for (policy, _, pair) in combinations() {
+        let block = pair.bits / 8;
+        let cipher = pair.ours.public_key().encrypt(policy, b"secret").unwrap();
+        for len in [0, 1, block / 2, block - 1] {
+            assert_eq!(
+                pair.ours.decrypt(policy, &cipher[..len]).unwrap_err(),
+                RsaError::PartialBlock { len, block }
+            );
+        }
+        let longer = [&cipher[..], &cipher[..block / 2]].concat();
+        let len = longer.len();
+        assert_eq!(
+            pair.ours.decrypt(policy, &longer).unwrap_err(),
+            RsaError::PartialBlock { len, block }
+        );
+    }
+}
+
+#[test]
+fn oaep_says_of_a_changed_block_only_that_it_cannot_be_decrypted() {
+    for (policy, _, pair) in combinations().filter(|c| c.0 != Policy::Basic128Rsa15) {
+        let mut cipher = pair.ours.public_key().encrypt(policy, b"secret").unwrap();
+        cipher[pair.bits / 8 - 1] ^= 1;
+        assert_eq!(
+            pair.ours.decrypt(policy, &cipher).unwrap_err(),
+            RsaError::Decrypt
+        );
+        // A number above the modulus fails as one below does.
+        let above = vec![0xff; pair.bits / 8];
+        assert_eq!(
+            pair.ours.decrypt(policy, &above).unwrap_err(),
+            RsaError::Decrypt
+        );
+    }
+}
+
+#[test]
+fn wrong_pkcs1_padding_decrypts_to_the_same_nonsense_each_time() {
+    let policy = Policy::Basic128Rsa15;
+    for pair in PAIRS.iter().take(2) {
+        let cipher = pair.ours.public_key().encrypt(policy, b"secret").unwrap();
+        let mut lengths = std::collections::BTreeSet::new();
+        for change in 1..=20 {
+            let mut cipher = cipher.clone();
+            cipher[pair.bits / 8 - 1] ^= change;
+            let first = pair.ours.decrypt(policy, &cipher).unwrap();
+            assert_eq!(pair.ours.decrypt(policy, &cipher).unwrap(), first);
+            assert_ne!(*first, b"secret");
+            lengths.insert(first.len());
+        }
+        assert!(lengths.len() > 10, "lengths drawn: {lengths:?}");
+        assert!(lengths.last() <= Some(&(pair.bits / 8 - 11)));
+        let above = vec![0xff; pair.bits / 8];
+        assert!(pair.ours.decrypt(policy, &above).is_ok());
+    }
+}
+
+#[test]
+fn a_key_too_short_or_too_long_for_the_policy_is_refused() {
+    for policy in SECURED {
+        for pair in PAIRS
+            .iter()
+            .filter(|p| !policy.key_bits().contains(&p.bits))
+        {
+            let bits = pair.bits;
+            let error = RsaError::KeySize { policy, bits };
+            let public = pair.ours.public_key();
+            assert_eq!(pair.ours.sign(policy, b"").unwrap_err(), error);
+            assert_eq!(
+                pair.ours.decrypt(policy, &vec![1; bits / 8]).unwrap_err(),
+                error
+            );
+            assert_eq!(public.encrypt(policy, b"x").unwrap_err(), error);
+            assert!(!public.verify(policy, b"", &vec![1; bits / 8]));
+        }
+    }
+    let policy = Policy::None;
+    let error = RsaError::NoKeys { policy };
+    assert_eq!(PAIRS[1].ours.sign(policy, b"").unwrap_err(), error);
+    assert_eq!(PAIRS[1].ours.decrypt(policy, b"").unwrap_err(), error);
+    assert!(!PAIRS[1].ours.public_key().verify(policy, b"", b""));
+}
+
+#[test]
+fn private_keys_are_read_from_pkcs8_and_pkcs1_and_nothing_else() {
+    let pkcs1 = PrivateKey::from_der(test_key!("rsa2048-pkcs1")).unwrap();
+    assert_eq!(pkcs1.public_key(), PAIRS[1].ours.public_key());
+    let signature = pkcs1.sign(Policy::Basic256, b"data").unwrap();
+    assert!(
+        pkcs1
+            .public_key()
+            .verify(Policy::Basic256, b"data", &signature)
+    );
+    for der in [test_key!("rsa1024").as_slice(), test_key!("rsa2048")] {
+        for len in (0..der.len()).step_by(7) {
+            assert!(PrivateKey::from_der(&der[..len]).is_err());
+        }
+    }
+    assert!(PrivateKey::from_der(test_key!("cert2048")).is_err());
+}
+
+#[test]
+fn secrets_do_not_show_in_debug_output() {
+    assert_eq!(
+        format!("{:?}", PAIRS[0].ours),
+        "PrivateKey { bits: 1024, .. }"
+    );
+    let keys = Keys::derive(Policy::Basic256Sha256, b"secret", b"seed");
+    assert_eq!(
+        format!("{keys:?}"),
+        "Keys { signature_len: 32, block_len: 16, .. }"
+    );
+}
+
+#[test]
+fn a_certificate_shows_its_key_uri_and_thumbprint() {
+    for pair in PAIRS.iter() {
+        let certificate = Certificate::from_der(pair.certificate).unwrap();
+        let theirs = oracle::X509::from_der(pair.certificate).unwrap();
+        assert_eq!(certificate.public_key(), pair.ours.public_key());
+        assert_eq!(certificate.public_key().bits(), pair.bits);
+        assert_eq!(&certificate.thumbprint()[..], theirs.thumbprint().value());
+        let uri = format!("urn:uaperf:test:{}", pair.bits);
+        assert_eq!(certificate.application_uri(), Some(&*uri));
+        assert_eq!(certificate.leaf(), pair.certificate);
+    }
+}
+
+#[test]
+fn a_chain_is_taken_apart_leaf_first() {
+    let parts = [
+        PAIRS[1].certificate,
+        PAIRS[2].certificate,
+        PAIRS[3].certificate,
+    ];
+    let chain = Certificate::from_der(&parts.concat()).unwrap();
+    assert!(chain.chain().eq(parts));
+    assert_eq!(chain.as_bytes(), parts.concat());
+    assert_eq!(chain, Certificate::from_der(parts[0]).unwrap());
+    assert_ne!(chain, Certificate::from_der(parts[1]).unwrap());
+    let endless = parts[0].repeat(17);
+    assert_eq!(
+        Certificate::from_der(&endless).unwrap_err(),
+        CertificateError::TooLong
+    );
+}
+
+#[test]
+fn a_damaged_certificate_is_an_error() {
+    let sound = PAIRS[1].certificate;
+    assert_eq!(
+        Certificate::from_der(&[]).unwrap_err(),
+        CertificateError::Empty
+    );
+    for len in 1..sound.len() {
+        assert_eq!(
+            Certificate::from_der(&sound[..len]).unwrap_err(),
+            CertificateError::Malformed { index: 0, at: 0 }
+        );
+    }
+    let trailing = [sound, &[0]].concat();
+    let at = sound.len();
+    assert_eq!(
+        Certificate::from_der(&trailing).unwrap_err(),
+        CertificateError::Malformed { index: 1, at }
+    );
+    assert_eq!(
+        Certificate::from_der(test_key!("certec")).unwrap_err(),
+        CertificateError::Key(KeyError::Kind)
+    );
+    for at in 0..sound.len() {
+        for value in [0x00, 0x7f, 0x80, 0x84, 0xff, sound[at] ^ 1] {
+            let mut damaged = sound.to_vec();
+            damaged[at] = value;
+            // Whatever it says, it says it without a panic.
+            let _ = Certificate::from_der(&damaged);
+        }
+    }
+}
+
+proptest::proptest! {
+    #[test]
+    fn random_bytes_are_never_a_key_or_certificate(der: Vec<u8>) {
+        proptest::prop_assert!(Certificate::from_der(&der).is_err());
+        proptest::prop_assert!(PrivateKey::from_der(&der).is_err());
+        proptest::prop_assert!(PublicKey::from_spki(&der).is_err());
+    }
+}
