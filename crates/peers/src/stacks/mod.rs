@@ -5,10 +5,12 @@ use crate::stack::{Stack, Step, Tool};
 mod asyncua;
 mod gopcua;
 mod node_opcua;
+mod open62541;
 mod pyopcua;
 
 /// Every stack that can be installed.
 pub(crate) const ALL: &[&Stack] = &[
+    &open62541::STACK,
     &asyncua::STACK,
     &pyopcua::STACK,
     &node_opcua::STACK,
@@ -26,6 +28,14 @@ macro_rules! sources {
     };
 }
 use sources;
+
+/// What builds the stacks that come as crates; they share one target folder, `{dir}/../cargo`.
+pub(crate) const CARGO: Tool = Tool {
+    name: "cargo 1.95 or newer",
+    check: &["cargo", "--version"],
+    when_running: false,
+    cure: "see https://rustup.rs",
+};
 
 /// Python with the module that makes environments.
 pub(crate) const PYTHON: Tool = Tool {

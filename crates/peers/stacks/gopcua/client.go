@@ -124,7 +124,9 @@ func (t target) connect(ctx context.Context) (*client, float64, error) {
 		return nil, 0, fmt.Errorf("the server has no endpoint %s %s", t.policy, t.mode)
 	}
 	options := []opcua.Option{opcua.AutoReconnect(false), opcua.RequestTimeout(10 * time.Second)}
-	if t.policy != "None" {
+	// On an unsecured channel a server may keep its certificate, which the password is encrypted for,
+	// from a client that does not show its own.
+	if t.policy != "None" || t.user != "" || t.userCert != "" {
 		options = append(options, opcua.Certificate(cert), opcua.PrivateKey(key))
 	}
 	token := ua.UserTokenTypeAnonymous

@@ -15,6 +15,8 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+
+	"github.com/gopcua/opcua/ua"
 )
 
 const (
@@ -23,6 +25,7 @@ const (
 )
 
 func main() {
+	ua.MaxVariantArrayLength = 1 << 24 // 65,535 by default
 	if len(os.Args) > 1 && os.Args[1] == "server" {
 		serve(os.Args[2:])
 	} else if len(os.Args) > 2 && os.Args[1] == "client" {

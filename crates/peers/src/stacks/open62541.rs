@@ -1,0 +1,97 @@
+//! open62541: the C implementation, whose sources come in the crate `open62541-sys`.
+
+use super::{CARGO, sources};
+use crate::security::{Policy, Security, Token};
+use crate::stack::{Quirk, Stack, Step, Tool};
+
+const CMAKE: Tool = Tool {
+    name: "cmake",
+    check: &["cmake", "--version"],
+    when_running: false,
+    cure: "sudo apt-get install cmake",
+};
+
+const CC: Tool = Tool {
+    name: "a C compiler",
+    check: &["cc", "--version"],
+    when_running: false,
+    cure: "sudo apt-get install gcc libc6-dev",
+};
+
+/// For the crate's bindings, which nobody uses here but which it always makes.
+const LIBCLANG: Tool = Tool {
+    name: "libclang",
+    check: &[
+        "sh",
+        "-c",
+        "find ${LIBCLANG_PATH:-/usr/lib} /usr/lib64 -name 'libclang[-.]*so*' 2>/dev/null \
+         | grep -v libclang-cpp | grep .",
+    ],
+    when_running: false,
+    cure: "sudo apt-get install libclang-dev",
+};
+
+/// Generates part of the library's C code.
+const PYTHON: Tool = Tool {
+    name: "python3",
+    check: &["python3", "--version"],
+    when_running: false,
+    cure: "sudo apt-get install python3",
+};
+
+const ALL: Security = Security {
+    policies: Policy::ALL,
+    tokens: &[Token::Anonymous, Token::UserName, Token::X509],
+};
+
+pub(super) static STACK: Stack = Stack {
+    name: "open62541",
+    title: "open62541",
+    version: "1.5.10",
+    language: "C",
+    tools: &[&CARGO, &CC, &CMAKE, &LIBCLANG, &PYTHON],
+    sources: sources![
+        "Cargo.toml" from "open62541/Cargo.toml",
+        "Cargo.lock" from "open62541/Cargo.lock",
+        "library.rs" from "open62541/library.rs",
+        "build.sh" from "open62541/build.sh",
+        "identity.h" from "open62541/identity.h",
+        "server.c" from "open62541/server.c",
+        "client.c" from "open62541/client.c",
+    ],
+    steps: &[Step {
+        what: "build mbedTLS, open62541, server and client",
+        command: &["sh", "build.sh", "{dir}/../cargo"],
+        env: &[],
+    }],
+    server: &["{dir}/server"],
+    client: &["{dir}/client"],
+    offers: ALL,
+    speaks: ALL,
+    quirks: &[
+        Quirk {
+            what: "refuses a CreateSession whose request header has no timestamp with \
+                   BadInvalidTimestamp",
+            clause: Some("Part 4, 7.32 (RequestHeader: timestamp)"),
+        },
+        Quirk {
+            what: "answers a Publish that has waited for its timeoutHint with BadTimeout",
+            clause: Some("Part 4, 7.32 (RequestHeader: timeoutHint), allowed"),
+        },
+        Quirk {
+            what: "on an unsecured channel the CreateSession response has a server certificate only \
+                   if the request had a client's, so that gopcua cannot encrypt a password",
+            clause: Some("Part 4, 5.7.2 (CreateSession: serverCertificate)"),
+        },
+        Quirk {
+            what: "a client that has a key pair expects 32 bytes of nonce on an unsecured channel \
+                   too, and gives up on a server that sends fewer",
+            clause: Some("Part 4, 5.7.2 (CreateSession: serverNonce, at least 32 bytes)"),
+        },
+        Quirk {
+            what: "the client goes to the EndpointUrl that the server advertises when it differs \
+                   from the one it was given",
+            clause: Some("Part 4, 5.5.4 (GetEndpoints: endpointUrl)"),
+        },
+    ],
+};
