@@ -1,7 +1,7 @@
 //! Write requests: the same each time but for the values.
 
 use super::request::{Template, TemplateError};
-use super::walk::{self, BuiltInType};
+use super::walk::{self, BuiltInType, RawVariant};
 use crate::types::{BinaryEncodable, Context, Variant, WriteRequest};
 
 /// Where a value of a Write request lies in its template.
@@ -20,6 +20,17 @@ pub struct ValueSlot {
 }
 
 impl ValueSlot {
+    fn of(value: &RawVariant<'_>, variant_at: usize) -> Self {
+        Self {
+            kind: value.kind(),
+            array_len: value.array_len(),
+            variant_at,
+            variant_len: value.encoded().len(),
+            payload_at: variant_at + value.payload_at(),
+            payload_len: value.payload().len(),
+        }
+    }
+
     /// Bytes that [`WriteTemplate::set_value`] replaces: one value of fixed size, or an array's
     /// elements if each has a fixed size. None when the value can only be replaced in full.
     pub fn payload_len(&self) -> Option<usize> {
@@ -42,18 +53,11 @@ impl WriteTemplate {
         let mut slots = Vec::new();
         for node in walk::WriteRequest::parse(template.body())?.nodes {
             let node = node?;
-            slots.push(node.value.value.map(|value| {
-                // Of an array's bytes the length comes between encoding byte and payload.
-                let before_payload = if value.array_len.is_some() { 5 } else { 1 };
-                ValueSlot {
-                    kind: value.kind,
-                    array_len: value.array_len,
-                    variant_at: node.value_at,
-                    variant_len: value.encoded.len(),
-                    payload_at: node.value_at + before_payload,
-                    payload_len: value.payload.len(),
-                }
-            }));
+            slots.push(
+                node.value
+                    .value
+                    .map(|value| ValueSlot::of(&value, node.value_at)),
+            );
         }
         let this = Self { template, slots };
         this.verify(request, context)?;
@@ -147,16 +151,8 @@ impl WriteTemplate {
             .ok_or_else(missing)?;
         let mut encoded = Vec::with_capacity(value.byte_len(context));
         value.encode(&mut encoded, context)?;
-        let raw = walk::RawVariant::parse(&encoded)?;
-        let before_payload = if raw.array_len.is_some() { 5 } else { 1 };
-        let new = ValueSlot {
-            kind: raw.kind,
-            array_len: raw.array_len,
-            variant_at: old.variant_at,
-            variant_len: encoded.len(),
-            payload_at: old.variant_at + before_payload,
-            payload_len: raw.payload.len(),
-        };
+        let raw = RawVariant::parse(&encoded)?;
+        let new = ValueSlot::of(&raw, old.variant_at);
         let end = old.variant_at + old.variant_len;
         self.template
             .body_mut()

@@ -4,21 +4,14 @@ use super::cursor::{Cursor, WalkError};
 use super::variant::{RawVariant, variant};
 use crate::types::StatusCode;
 
-/// A DataValue where it lies.
-#[derive(Debug, Clone, Copy, PartialEq)]
+/// A DataValue where it lies: its extent is known, its fields are read when asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RawDataValue<'a> {
     /// The value, if there is one.
     pub value: Option<RawVariant<'a>>,
-    /// The status; Good when none is on the wire.
-    pub status: StatusCode,
-    /// When the source says the value changed, in 100 ns since 1601.
-    pub source_timestamp: Option<i64>,
-    /// Units of 10 ps to add to the source's timestamp.
-    pub source_picoseconds: Option<u16>,
-    /// When the server had the value, in 100 ns since 1601.
-    pub server_timestamp: Option<i64>,
-    /// Units of 10 ps to add to the server's timestamp.
-    pub server_picoseconds: Option<u16>,
+    mask: u8,
+    /// Status, timestamps and picoseconds, as many as the mask announces.
+    trailer: &'a [u8],
 }
 
 pub(super) mod mask {
@@ -28,56 +21,112 @@ pub(super) mod mask {
     pub const SERVER_TIMESTAMP: u8 = 0x08;
     pub const SOURCE_PICOSECONDS: u8 = 0x10;
     pub const SERVER_PICOSECONDS: u8 = 0x20;
-    pub const UNKNOWN: u8 = 0xc0;
 }
 
-/// What an item's queue lost: the Overflow bit, which means something only where the InfoType
-/// says DataValue (Part 4, 7.39.1).
+/// The fields after the value in their order on the wire, with their sizes.
+const FIELDS: [(u8, u8); 5] = [
+    (mask::STATUS, 4),
+    (mask::SOURCE_TIMESTAMP, 8),
+    (mask::SOURCE_PICOSECONDS, 2),
+    (mask::SERVER_TIMESTAMP, 8),
+    (mask::SERVER_PICOSECONDS, 2),
+];
+
+/// Bytes after the value, by the mask.
+const TRAILERS: [u8; 64] = {
+    let mut sizes = [0; 64];
+    let mut mask = 0;
+    while mask < 64 {
+        let mut field = 0;
+        while field < FIELDS.len() {
+            let (bit, size) = FIELDS[field];
+            if mask as u8 & bit != 0 {
+                sizes[mask] += size;
+            }
+            field += 1;
+        }
+        mask += 1;
+    }
+    sizes
+};
+
+/// Bytes after the value; none for a mask with unknown bits.
 #[inline]
-pub fn overflowed(status: StatusCode) -> bool {
-    status.bits() & 0x0c80 == 0x0480
+pub(super) fn trailer_len(mask: u8) -> Option<usize> {
+    TRAILERS.get(usize::from(mask)).map(|&n| usize::from(n))
+}
+
+impl RawDataValue<'_> {
+    /// The status; Good when none is on the wire.
+    #[inline]
+    pub fn status(&self) -> StatusCode {
+        // The status comes first, whatever else there is.
+        match self.trailer.first_chunk() {
+            Some(bits) if self.mask & mask::STATUS != 0 => {
+                StatusCode::from(u32::from_le_bytes(*bits))
+            }
+            _ => StatusCode::Good,
+        }
+    }
+
+    /// When the source says the value changed, in 100 ns since 1601.
+    pub fn source_timestamp(&self) -> Option<i64> {
+        self.field(mask::SOURCE_TIMESTAMP).map(i64::from_le_bytes)
+    }
+
+    /// Units of 10 ps to add to the source's timestamp.
+    pub fn source_picoseconds(&self) -> Option<u16> {
+        self.field(mask::SOURCE_PICOSECONDS).map(u16::from_le_bytes)
+    }
+
+    /// When the server had the value, in 100 ns since 1601.
+    pub fn server_timestamp(&self) -> Option<i64> {
+        self.field(mask::SERVER_TIMESTAMP).map(i64::from_le_bytes)
+    }
+
+    /// Units of 10 ps to add to the server's timestamp.
+    pub fn server_picoseconds(&self) -> Option<u16> {
+        self.field(mask::SERVER_PICOSECONDS).map(u16::from_le_bytes)
+    }
+
+    #[inline]
+    fn field<const N: usize>(&self, wanted: u8) -> Option<[u8; N]> {
+        if self.mask & wanted == 0 {
+            return None;
+        }
+        let before = FIELDS
+            .iter()
+            .take_while(|(bit, _)| *bit != wanted)
+            .filter(|(bit, _)| self.mask & bit != 0)
+            .map(|&(_, size)| usize::from(size))
+            .sum();
+        self.trailer.get(before..)?.first_chunk().copied()
+    }
+
+    /// The item's queue overflowed before this value: the Overflow bit, which means something
+    /// only where the InfoType says DataValue (Part 4, 7.39.1).
+    #[inline]
+    pub fn overflowed(&self) -> bool {
+        self.status().bits() & 0x0c80 == 0x0480
+    }
 }
 
 /// The DataValue at the cursor.
 #[inline]
 pub(super) fn data_value<'a>(c: &mut Cursor<'a>, depth: u8) -> Result<RawDataValue<'a>, WalkError> {
-    let before = *c;
-    let bits = c.u8()?;
-    if bits & mask::UNKNOWN != 0 {
-        return Err(before.unusual("unknown bits in the mask of a DataValue"));
-    }
-    let has = |bit| bits & bit != 0;
+    let mask = c.u8()?;
+    let Some(trailer_len) = trailer_len(mask) else {
+        return Err(c.unusual("unknown bits in the mask of a DataValue"));
+    };
+    let value = if mask & mask::VALUE == 0 {
+        None
+    } else {
+        Some(variant(c, depth)?)
+    };
     Ok(RawDataValue {
-        value: if has(mask::VALUE) {
-            Some(variant(c, depth)?)
-        } else {
-            None
-        },
-        status: if has(mask::STATUS) {
-            StatusCode::from(c.u32()?)
-        } else {
-            StatusCode::Good
-        },
-        source_timestamp: if has(mask::SOURCE_TIMESTAMP) {
-            Some(c.i64()?)
-        } else {
-            None
-        },
-        source_picoseconds: if has(mask::SOURCE_PICOSECONDS) {
-            Some(c.u16()?)
-        } else {
-            None
-        },
-        server_timestamp: if has(mask::SERVER_TIMESTAMP) {
-            Some(c.i64()?)
-        } else {
-            None
-        },
-        server_picoseconds: if has(mask::SERVER_PICOSECONDS) {
-            Some(c.u16()?)
-        } else {
-            None
-        },
+        value,
+        mask,
+        trailer: c.take(trailer_len)?,
     })
 }
 

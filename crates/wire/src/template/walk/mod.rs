@@ -21,7 +21,7 @@ mod variant;
 
 pub use call::{Arguments, CallResult, CallResults, call_results, check_call};
 pub use cursor::WalkError;
-pub use data_value::{DataValues, RawDataValue, overflowed};
+pub use data_value::{DataValues, RawDataValue};
 pub use head::{RequestHead, ResponseHead};
 pub use node_id::RawNodeId;
 pub use publish::{
@@ -29,7 +29,8 @@ pub use publish::{
 };
 pub use read::{ReadTally, check_read, read_values};
 pub use request::{
-    Acknowledgements, PublishRequest, ReadNode, ReadRequest, RequestItems, WriteNode, WriteRequest,
+    Acknowledgements, PublishRequest, ReadNode, ReadNodes, ReadRequest, WriteNode, WriteNodes,
+    WriteRequest,
 };
 pub use status::{StatusTally, Statuses, check_write, write_results};
 pub use variant::{BuiltInType, RawVariant};

@@ -197,11 +197,11 @@ fn notification<'a>(c: &mut Cursor<'a>) -> Result<Notification<'a>, WalkError> {
 const LEAST_ITEM: usize = 5;
 
 /// What one monitored item reports.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MonitoredItem<'a> {
     /// The handle the client gave the item.
     pub client_handle: u32,
-    /// The value; its status tells of an overflow ([`super::overflowed`]).
+    /// The value.
     pub value: RawDataValue<'a>,
 }
 

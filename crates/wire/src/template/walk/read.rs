@@ -1,7 +1,7 @@
 //! Read responses (Part 4, 5.11.2.2).
 
 use super::cursor::{Cursor, WalkError};
-use super::data_value::{DataValues, data_value, mask};
+use super::data_value::{DataValues, data_value, mask, trailer_len};
 use super::head::ResponseHead;
 use super::type_id;
 use super::variant::{fixed_scalar, skip_diagnostic_infos};
@@ -23,23 +23,22 @@ pub struct ReadTally {
 }
 
 impl ReadTally {
-    #[inline]
-    fn note(&mut self, status: StatusCode) {
-        let bits = status.bits();
-        if bits >> 30 != 0 {
-            self.note_not_good(status);
-        }
-    }
-
+    /// Counts the status of the result that is next. Kept out of the loop's registers: nearly
+    /// every status is good.
     #[cold]
-    fn note_not_good(&mut self, status: StatusCode) {
+    fn note_not_good(&mut self, status: StatusCode, index: usize) {
         if status.bits() >> 31 == 0 {
             self.uncertain += 1;
         } else {
             self.bad += 1;
-            self.first_bad.get_or_insert((self.values, status));
+            self.first_bad.get_or_insert((index, status));
         }
     }
+}
+
+#[inline]
+fn is_good(status: StatusCode) -> bool {
+    status.bits() >> 30 == 0
 }
 
 /// The values of a Read response, one after another. What follows them is not looked at;
@@ -53,8 +52,8 @@ pub fn read_values(body: &[u8]) -> Result<DataValues<'_>, WalkError> {
 
 /// Counts results and statuses of a Read response to `expected` nodes, to its last byte.
 ///
-/// Costs, as `tests/instructions.rs` keeps them: see there; under 15 instructions for each of
-/// many Doubles, with or without timestamps.
+/// Under 15 instructions for each of many Doubles, with or without statuses and timestamps, as
+/// `tests/instructions.rs` keeps it.
 pub fn check_read(body: &[u8], expected: usize) -> Result<ReadTally, WalkError> {
     let head = ResponseHead::parse(body)?;
     let mut c = head.fields(body, type_id::READ_RESPONSE)?;
@@ -64,11 +63,12 @@ pub fn check_read(body: &[u8], expected: usize) -> Result<ReadTally, WalkError> 
     }
     let mut tally = ReadTally::default();
     while tally.values < found {
-        run(&mut c, found, &mut tally);
-        if tally.values < found {
+        if run(&mut c, found, &mut tally) == 0 {
             let value = data_value(&mut c, 0)?;
-            tally.note(value.status);
-            tally.bytes += value.value.map_or(0, |v| v.payload.len());
+            if !is_good(value.status()) {
+                tally.note_not_good(value.status(), tally.values);
+            }
+            tally.bytes += value.value.map_or(0, |v| v.payload().len());
             tally.values += 1;
         }
     }
@@ -77,72 +77,50 @@ pub fn check_read(body: &[u8], expected: usize) -> Result<ReadTally, WalkError> 
     Ok(tally)
 }
 
-/// Bytes after the value, by the mask without its lowest bit.
-const TRAILER: [u8; 64] = {
-    let mut sizes = [0; 64];
-    let mut bits = 0u8;
-    while bits < 64 {
-        let mut n = 0;
-        if bits & mask::STATUS != 0 {
-            n += 4;
-        }
-        if bits & mask::SOURCE_TIMESTAMP != 0 {
-            n += 8;
-        }
-        if bits & mask::SERVER_TIMESTAMP != 0 {
-            n += 8;
-        }
-        if bits & mask::SOURCE_PICOSECONDS != 0 {
-            n += 2;
-        }
-        if bits & mask::SERVER_PICOSECONDS != 0 {
-            n += 2;
-        }
-        sizes[bits as usize] = n;
-        bits += 1;
-    }
-    sizes
-};
-
-/// Steps over as many scalars as have the same mask and type as the first: their size is the
-/// same, so a step costs a comparison of two bytes and, if there is one, of the status. Leaves
-/// the cursor where it was when the first is of another kind, or cut off.
+/// Steps over as many scalars as have the same mask and type as the first, and tells how many:
+/// their size is the same, so a step costs a comparison of two bytes and, if there is one, of the
+/// status. None when the first is of another kind, or cut off.
 #[inline]
-fn run(c: &mut Cursor<'_>, found: usize, tally: &mut ReadTally) {
+fn run(c: &mut Cursor<'_>, found: usize, tally: &mut ReadTally) -> usize {
     let Some(&first) = c.rest().first_chunk::<2>() else {
-        return;
+        return 0;
     };
     let [bits, encoding] = first;
-    let (Some(&trailer), Some(size)) = (TRAILER.get(usize::from(bits)), fixed_scalar(encoding))
-    else {
-        return;
+    let (Some(trailer), Some(size)) = (trailer_len(bits), fixed_scalar(encoding)) else {
+        return 0;
     };
     if bits & mask::VALUE == 0 {
-        return;
+        return 0;
     }
-    let before = tally.values;
-    let stride = 2 + size + usize::from(trailer);
-    let mut rest = c.rest();
+    let stride = 2 + size + trailer;
+    let most = found - tally.values;
+    let all = c.rest();
+    // As many as may come. The loops below end where this does, and count with their steps.
+    let mut rest = all.get(..most.saturating_mul(stride)).unwrap_or(all);
+    let mut steps = 0;
     if bits & mask::STATUS == 0 {
-        while tally.values < found
-            && let Some((value, after)) = rest.split_at_checked(stride)
+        while let Some((value, after)) = rest.split_at_checked(stride)
             && value.first_chunk() == Some(&first)
         {
             rest = after;
-            tally.values += 1;
+            steps += 1;
         }
     } else {
-        while tally.values < found
-            && let Some((value, after)) = rest.split_at_checked(stride)
+        let status_at = 2 + size;
+        while let Some((value, after)) = rest.split_at_checked(stride)
             && value.first_chunk() == Some(&first)
-            && let Some(status) = value.get(2 + size..).and_then(<[u8]>::first_chunk)
+            && let Some(status) = value.get(status_at..).and_then(<[u8]>::first_chunk)
         {
-            tally.note(StatusCode::from(u32::from_le_bytes(*status)));
+            let status = StatusCode::from(u32::from_le_bytes(*status));
+            if !is_good(status) {
+                tally.note_not_good(status, tally.values + steps);
+            }
             rest = after;
-            tally.values += 1;
+            steps += 1;
         }
     }
-    let steps = tally.values - before;
+    tally.values += steps;
     tally.bytes += steps * size;
-    c.skip_to(rest);
+    c.skip_to(all.get(steps * stride..).unwrap_or_default());
+    steps
 }

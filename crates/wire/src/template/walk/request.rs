@@ -6,56 +6,84 @@ use super::head::RequestHead;
 use super::node_id::RawNodeId;
 use super::type_id;
 
-/// The operations of a request, one after another. Ends after the first error; an iteration
-/// without one has seen the body to its last byte.
-#[derive(Debug, Clone)]
-pub struct RequestItems<'a, T> {
-    cursor: Cursor<'a>,
-    left: usize,
-    read: fn(&mut Cursor<'a>) -> Result<T, WalkError>,
+/// An operation of a request.
+trait Item<'a>: Sized {
+    /// The fewest bytes one takes.
+    const LEAST: usize;
+
+    fn read(c: &mut Cursor<'a>) -> Result<Self, WalkError>;
 }
 
-impl<'a, T> RequestItems<'a, T> {
-    fn new(
-        mut cursor: Cursor<'a>,
-        least: usize,
-        read: fn(&mut Cursor<'a>) -> Result<T, WalkError>,
-    ) -> Result<Self, WalkError> {
+#[derive(Debug, Clone)]
+struct Items<'a> {
+    cursor: Cursor<'a>,
+    left: usize,
+}
+
+impl<'a> Items<'a> {
+    fn new(mut cursor: Cursor<'a>, least: usize) -> Result<Self, WalkError> {
         let left = cursor.count(least)?;
         if left == 0 {
             cursor.finish()?;
         }
-        Ok(Self { cursor, left, read })
+        Ok(Self { cursor, left })
     }
-
-    /// Operations that are left.
-    pub fn left(&self) -> usize {
-        self.left
-    }
-}
-
-impl<T> Iterator for RequestItems<'_, T> {
-    type Item = Result<T, WalkError>;
 
     #[inline]
-    fn next(&mut self) -> Option<Self::Item> {
+    fn next<T: Item<'a>>(&mut self) -> Option<Result<T, WalkError>> {
         self.left = self.left.checked_sub(1)?;
-        let mut item = (self.read)(&mut self.cursor);
+        let item = T::read(&mut self.cursor);
         if self.left == 0
             && item.is_ok()
             && let Err(e) = self.cursor.finish()
         {
-            item = Err(e);
+            return Some(Err(e));
         }
         if item.is_err() {
             self.left = 0;
         }
         Some(item)
     }
+}
 
-    fn size_hint(&self) -> (usize, Option<usize>) {
-        (0, Some(self.left))
-    }
+macro_rules! items {
+    ($(#[$doc:meta])* $items:ident of $item:ident) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone)]
+        pub struct $items<'a>(Items<'a>);
+
+        impl<'a> $items<'a> {
+            /// Operations that are left.
+            pub fn left(&self) -> usize {
+                self.0.left
+            }
+        }
+
+        impl<'a> Iterator for $items<'a> {
+            type Item = Result<$item<'a>, WalkError>;
+
+            #[inline]
+            fn next(&mut self) -> Option<Self::Item> {
+                self.0.next()
+            }
+
+            fn size_hint(&self) -> (usize, Option<usize>) {
+                (0, Some(self.0.left))
+            }
+        }
+    };
+}
+
+items! {
+    /// The nodes of a Read request, one after another. Ends after the first error; an iteration
+    /// without one has seen the body to its last byte.
+    ReadNodes of ReadNode
+}
+
+items! {
+    /// The nodes of a Write request, one after another. Ends after the first error; an iteration
+    /// without one has seen the body to its last byte.
+    WriteNodes of WriteNode
 }
 
 /// A Read request where it lies.
@@ -68,7 +96,7 @@ pub struct ReadRequest<'a> {
     /// The TimestampsToReturn enumeration as it is on the wire.
     pub timestamps_to_return: i32,
     /// What to read.
-    pub nodes: RequestItems<'a, ReadNode<'a>>,
+    pub nodes: ReadNodes<'a>,
 }
 
 /// One ReadValueId.
@@ -93,12 +121,14 @@ impl<'a> ReadRequest<'a> {
             head,
             max_age: c.f64()?,
             timestamps_to_return: c.i32()?,
-            nodes: RequestItems::new(c, 2 + 4 + 4 + 2 + 4, ReadNode::read)?,
+            nodes: ReadNodes(Items::new(c, ReadNode::LEAST)?),
         })
     }
 }
 
-impl<'a> ReadNode<'a> {
+impl<'a> Item<'a> for ReadNode<'a> {
+    const LEAST: usize = 2 + 4 + 4 + 2 + 4;
+
     #[inline]
     fn read(c: &mut Cursor<'a>) -> Result<Self, WalkError> {
         Ok(Self {
@@ -116,11 +146,11 @@ pub struct WriteRequest<'a> {
     /// Type and RequestHeader.
     pub head: RequestHead<'a>,
     /// What to write.
-    pub nodes: RequestItems<'a, WriteNode<'a>>,
+    pub nodes: WriteNodes<'a>,
 }
 
 /// One WriteValue.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct WriteNode<'a> {
     /// The node.
     pub node_id: RawNodeId<'a>,
@@ -141,12 +171,14 @@ impl<'a> WriteRequest<'a> {
         let c = head.fields(body, type_id::WRITE_REQUEST)?;
         Ok(Self {
             head,
-            nodes: RequestItems::new(c, 2 + 4 + 4 + 1, WriteNode::read)?,
+            nodes: WriteNodes(Items::new(c, WriteNode::LEAST)?),
         })
     }
 }
 
-impl<'a> WriteNode<'a> {
+impl<'a> Item<'a> for WriteNode<'a> {
+    const LEAST: usize = 2 + 4 + 4 + 1;
+
     #[inline]
     fn read(c: &mut Cursor<'a>) -> Result<Self, WalkError> {
         Ok(Self {

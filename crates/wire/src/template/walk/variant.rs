@@ -128,17 +128,17 @@ const DIMENSIONS: u8 = 0x40;
 /// A Variant where it lies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RawVariant<'a> {
-    /// The type of the value, or of an array's elements.
-    pub kind: BuiltInType,
-    /// The number of elements when this is an array; a null array has none.
-    pub array_len: Option<usize>,
-    /// The value's bytes: without the encoding byte, and for arrays without length and dimensions.
-    pub payload: &'a [u8],
-    /// The array's dimensions as they are on the wire: Int32 after Int32, empty when it has one.
-    pub dimensions: &'a [u8],
     /// The whole Variant as it is on the wire.
-    pub encoded: &'a [u8],
+    encoded: &'a [u8],
+    kind: BuiltInType,
+    /// Elements of an array, [`SCALAR`] when it is none.
+    len: u32,
+    /// Bytes of dimensions at the end, with their count.
+    dimensions: u32,
 }
+
+/// Longer than any array can be: lengths are Int32.
+const SCALAR: u32 = u32::MAX;
 
 impl<'a> RawVariant<'a> {
     /// Reads a Variant that is all there is in `encoded`.
@@ -149,11 +149,53 @@ impl<'a> RawVariant<'a> {
         Ok(value)
     }
 
+    /// The type of the value, or of an array's elements.
+    #[inline]
+    pub fn kind(&self) -> BuiltInType {
+        self.kind
+    }
+
+    /// The number of elements when this is an array; a null array has none.
+    #[inline]
+    pub fn array_len(&self) -> Option<usize> {
+        if self.len == SCALAR {
+            None
+        } else {
+            usize::try_from(self.len).ok()
+        }
+    }
+
+    /// The whole Variant as it is on the wire.
+    #[inline]
+    pub fn encoded(&self) -> &'a [u8] {
+        self.encoded
+    }
+
+    /// Bytes before the payload: the encoding byte and an array's length.
+    #[inline]
+    pub(in crate::template) fn payload_at(&self) -> usize {
+        if self.len == SCALAR { 1 } else { 5 }
+    }
+
+    /// The value's bytes: without the encoding byte, and for arrays without length and dimensions.
+    #[inline]
+    pub fn payload(&self) -> &'a [u8] {
+        let end = self.encoded.len() - self.dimensions as usize;
+        self.encoded.get(self.payload_at()..end).unwrap_or_default()
+    }
+
+    /// The dimensions of an array that has more than one, slowest first.
+    pub fn dimensions(&self) -> impl ExactSizeIterator<Item = u32> + use<'a> {
+        let at = self.encoded.len() - (self.dimensions as usize).saturating_sub(4);
+        let raw = self.encoded.get(at..).unwrap_or_default();
+        raw.as_chunks().0.iter().map(|d| u32::from_le_bytes(*d))
+    }
+
     fn scalar<const N: usize>(&self, kind: BuiltInType) -> Option<[u8; N]> {
-        if self.kind != kind || self.array_len.is_some() {
+        if self.kind != kind || self.len != SCALAR {
             return None;
         }
-        self.payload.try_into().ok()
+        self.payload().try_into().ok()
     }
 
     /// The value, when it is one Double.
@@ -192,9 +234,9 @@ impl<'a> RawVariant<'a> {
 
     /// The content, when it is one String, ByteString or XmlElement that is not null.
     pub fn as_octets(&self) -> Option<&'a [u8]> {
-        match (self.kind, self.array_len) {
+        match (self.kind, self.array_len()) {
             (T::String | T::ByteString | T::XmlElement, None) => {
-                Cursor::new(self.payload).octets().ok().flatten()
+                Cursor::new(self.payload()).octets().ok().flatten()
             }
             _ => None,
         }
@@ -209,76 +251,68 @@ impl<'a> RawVariant<'a> {
 /// The Variant at the cursor.
 #[inline]
 pub(super) fn variant<'a>(c: &mut Cursor<'a>, depth: u8) -> Result<RawVariant<'a>, WalkError> {
-    let start = *c;
-    let encoding = c.u8()?;
-    if let Some(size) = fixed_scalar(encoding) {
-        let payload = c.take(size)?;
+    if let Some(&encoding) = c.rest().first()
+        && let Some(size) = fixed_scalar(encoding)
+    {
         return Ok(RawVariant {
+            encoded: c.take(1 + size)?,
             kind: TYPES[usize::from(encoding & 31)],
-            array_len: None,
-            payload,
-            dimensions: &[],
-            encoded: c.since(&start),
+            len: SCALAR,
+            dimensions: 0,
         });
     }
-    varying(c, start, encoding, depth)
+    varying(c, depth)
 }
 
-fn varying<'a>(
-    c: &mut Cursor<'a>,
-    start: Cursor<'a>,
-    encoding: u8,
-    depth: u8,
-) -> Result<RawVariant<'a>, WalkError> {
+#[inline(never)]
+fn varying<'a>(c: &mut Cursor<'a>, depth: u8) -> Result<RawVariant<'a>, WalkError> {
+    let start = *c;
+    let encoding = c.u8()?;
     if encoding & 0x3f > 31 {
         return Err(start.malformed("a Variant of an unknown type"));
     }
     let kind = TYPES[usize::from(encoding & 31)];
-    let mut dimensions: &[u8] = &[];
-    let (array_len, payload) = if encoding & ARRAY == 0 {
+    let mut dimensions = 0;
+    let mut len = SCALAR;
+    if encoding & ARRAY == 0 {
         if encoding & DIMENSIONS != 0 {
             return Err(start.malformed("array dimensions on a scalar"));
         }
-        let before = *c;
         skip(c, kind, depth)?;
-        (None, c.since(&before))
     } else {
         if kind == T::Null {
             return Err(start.malformed("an array of nulls"));
         }
-        let len = c.count(kind.size().unwrap_or(1))?;
-        let before = *c;
+        let n = c.count(kind.size().unwrap_or(1))?;
         match kind.size() {
             Some(size) => {
-                c.take(len * size)?;
+                c.take(n * size)?;
             }
             None => {
-                for _ in 0..len {
+                for _ in 0..n {
                     skip(c, kind, depth)?;
                 }
             }
         }
-        let payload = c.since(&before);
         if encoding & DIMENSIONS != 0 {
-            dimensions = array_dimensions(c, len)?;
+            dimensions = array_dimensions(c, n)?;
         }
-        (Some(len), payload)
-    };
+        // Lossless: lengths on the wire are Int32.
+        len = n as u32;
+    }
     Ok(RawVariant {
-        kind,
-        array_len,
-        payload,
-        dimensions,
         encoded: c.since(&start),
+        kind,
+        len,
+        dimensions,
     })
 }
 
 /// Part 6, 5.2.2.16: dimensions that do not multiply to the array's length end the decoding.
-fn array_dimensions<'a>(c: &mut Cursor<'a>, len: usize) -> Result<&'a [u8], WalkError> {
+fn array_dimensions(c: &mut Cursor<'_>, len: usize) -> Result<u32, WalkError> {
     let before = *c;
     let n = c.count(4)?;
-    let dimensions = c.take(n * 4)?;
-    let (each, _) = dimensions.as_chunks::<4>();
+    let (each, _) = c.take(n * 4)?.as_chunks();
     let product = each.iter().try_fold(1usize, |product, d| {
         product.checked_mul(usize::try_from(i32::from_le_bytes(*d)).ok()?)
     });
@@ -286,7 +320,7 @@ fn array_dimensions<'a>(c: &mut Cursor<'a>, len: usize) -> Result<&'a [u8], Walk
     if len > 0 && product != Some(len) {
         return Err(before.malformed("array dimensions that do not fit the array's length"));
     }
-    Ok(dimensions)
+    u32::try_from(4 + n * 4).map_err(|_| before.malformed("too many array dimensions"))
 }
 
 /// Steps over one value of a type, without a Variant's encoding byte before it.

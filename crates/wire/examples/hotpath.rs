@@ -1,0 +1,128 @@
+//! Runs one hot path some times over, for `tests/instructions.rs` to count what it costs.
+//!
+//! `hotpath PATH ROUNDS`; to add a path, add an arm here and a ceiling there.
+
+use std::hint::black_box;
+
+use wire::template::{PublishTemplate, Template, WriteTemplate, walk};
+use wire::types::{SubscriptionAcknowledgement, Variant};
+
+#[path = "../tests/messages/mod.rs"]
+mod messages;
+
+#[allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a measurement that fails must stop"
+)]
+fn main() {
+    let mut arguments = std::env::args().skip(1);
+    let path = arguments.next().unwrap_or_default();
+    let rounds: u32 = arguments.next().unwrap_or_default().parse().unwrap();
+
+    let owned = messages::context();
+    let context = owned.context();
+    match path.as_str() {
+        "send-read" => {
+            let template = Template::new(&messages::read_request(1), &context).unwrap();
+            let mut out = vec![0; template.len()];
+            for handle in 0..rounds {
+                template.write(black_box(&mut out), handle, 1).unwrap();
+            }
+        }
+        "send-write" => {
+            let request = messages::write_request(&[Variant::Double(1.0)]);
+            let template = WriteTemplate::new(&request, &context).unwrap();
+            let mut out = vec![0; template.template().len()];
+            for handle in 0..rounds {
+                let out = black_box(&mut out);
+                template.template().write(out, handle, 1).unwrap();
+                let value = f64::from(handle).to_le_bytes();
+                template.patch_value(out, 0, &value).unwrap();
+            }
+        }
+        "send-publish" => {
+            let template = PublishTemplate::new(messages::request_header(), &context).unwrap();
+            let mut out = vec![0; template.len_with(1)];
+            for handle in 0..rounds {
+                let acknowledged = [SubscriptionAcknowledgement {
+                    subscription_id: 1,
+                    sequence_number: handle,
+                }];
+                let out = black_box(&mut out);
+                template.write(out, handle, 1, &acknowledged).unwrap();
+            }
+        }
+        "check-read-1" => check_read(messages::doubles(1, false), rounds),
+        "check-read-100" => check_read(messages::doubles(100, false), rounds),
+        "check-read-100-timestamps" => check_read(messages::doubles(100, true), rounds),
+        "check-read-100-statuses" => {
+            let mut values = messages::doubles(100, true);
+            for value in &mut values {
+                // Good, but for a bit that makes it worth a place on the wire.
+                value.status = Some(0x0000_0400.into());
+            }
+            check_read(values, rounds);
+        }
+        "check-read-100-mixed" => {
+            let mut values = messages::doubles(100, true);
+            for value in values.iter_mut().step_by(2) {
+                value.value = Some(Variant::Int32(1));
+            }
+            check_read(values, rounds);
+        }
+        "read-values-100" => {
+            let body = messages::encode(&messages::read_response(messages::doubles(100, true)));
+            for _ in 0..rounds {
+                let mut sum = 0.0;
+                for value in walk::read_values(black_box(&body)).unwrap() {
+                    sum += value.unwrap().value.unwrap().as_f64().unwrap();
+                }
+                black_box(sum);
+            }
+        }
+        "check-write-100" => {
+            let body = messages::encode(&messages::write_response(100));
+            for _ in 0..rounds {
+                black_box(walk::check_write(black_box(&body), 100).unwrap());
+            }
+        }
+        "notifications-100" => {
+            let body = messages::encode(&messages::publish_response(100));
+            let mut last = [0; 100];
+            for _ in 0..rounds {
+                let response = walk::PublishResponse::parse(black_box(&body)).unwrap();
+                for notification in response.notifications() {
+                    let walk::Notification::DataChange(items) = notification.unwrap() else {
+                        panic!("a data change was encoded");
+                    };
+                    for item in items {
+                        let item = item.unwrap();
+                        let overflow = item.value.overflowed();
+                        last[item.client_handle as usize] += u32::from(overflow) + 1;
+                    }
+                }
+            }
+            black_box(last);
+        }
+        "serve-read-100" => {
+            let body = messages::encode(&messages::read_request(100));
+            for _ in 0..rounds {
+                let request = walk::ReadRequest::parse(black_box(&body)).unwrap();
+                for node in request.nodes {
+                    black_box(node.unwrap());
+                }
+            }
+        }
+        _ => panic!("no path is called {path:?}"),
+    }
+}
+
+#[allow(clippy::unwrap_used, reason = "as above")]
+fn check_read(values: Vec<wire::types::DataValue>, rounds: u32) {
+    let n = values.len();
+    let body = messages::encode(&messages::read_response(values));
+    for _ in 0..rounds {
+        black_box(walk::check_read(black_box(&body), n).unwrap());
+    }
+}
