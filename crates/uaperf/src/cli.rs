@@ -9,7 +9,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
-use crate::{cert, place};
+use crate::{cert, peers, place};
 
 /// The performance laboratory for OPC UA: measure, compare, explain, predict.
 #[derive(Debug, Parser)]
@@ -45,6 +45,7 @@ pub struct Global {
 #[derive(Debug, Subcommand)]
 enum Command {
     Cert(cert::Args),
+    Peers(peers::Args),
 }
 
 const EXIT_CODES: &str = "\
@@ -60,6 +61,7 @@ impl Cli {
     pub fn run(self) -> anyhow::Result<ExitCode> {
         match self.command {
             Command::Cert(args) => cert::run(args, &self.global),
+            Command::Peers(args) => peers::run(args, &self.global),
         }
     }
 }

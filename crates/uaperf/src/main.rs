@@ -3,6 +3,7 @@
 mod cert;
 mod cli;
 mod failure;
+mod peers;
 mod place;
 
 use std::process::ExitCode;

@@ -1,0 +1,151 @@
+//! Start a peer's server: until Ctrl-C, or in the background.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use ::peers::{Server, StartError, StartOptions, State};
+
+use crate::failure::Failure;
+
+/// Start a server with the bench nodes
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// A name as in `uaperf peers list`; installed first when it is not
+    name: String,
+    /// Port on 127.0.0.1 [default: a free one]
+    #[arg(long)]
+    port: Option<u16>,
+    /// How often i=1000..1999 change, such as 250us or 100ms [default: they are constant]
+    #[arg(long, value_name = "DURATION", value_parser = duration)]
+    update: Option<Duration>,
+    /// CPUs that it may run on, such as 0 or 2-3 (Linux)
+    #[arg(long, value_name = "CPUS")]
+    pin: Option<String>,
+    /// Trust only the client certificates in trusted/certs of its certificate folder
+    #[arg(long)]
+    strict: bool,
+    /// Folder of the server's certificates [default: one of its own]
+    #[arg(long, value_name = "DIR")]
+    server_pki: Option<PathBuf>,
+    /// Leave it running; end it with `uaperf peers stop` (Linux)
+    #[arg(long)]
+    background: bool,
+}
+
+pub fn run(args: Args) -> anyhow::Result<ExitCode> {
+    let stack = super::named(&args.name)?;
+    if !matches!(stack.state(), State::Installed) {
+        let name = stack.name;
+        stack
+            .install(&mut |event| eprintln!("{name}: {event}"))
+            .map_err(|error| {
+                Failure::new(error.to_string()).hint(format!("uaperf peers doctor {name}"))
+            })?;
+    }
+    let options = StartOptions {
+        port: args.port,
+        update: args.update,
+        pin: args.pin,
+        pki: args.server_pki,
+        strict: args.strict,
+        ..StartOptions::default()
+    };
+    if args.background {
+        return in_the_background(stack, &options);
+    }
+    let mut server = Server::start(stack, &options).map_err(explained)?;
+    println!("{}", server.url());
+    eprintln!(
+        "{} {} is ready after {:.1} s; namespace urn:bench, user bench, password bench; log {}; Ctrl-C ends it",
+        stack.name,
+        stack.version,
+        server.start_time().as_secs_f64(),
+        server.log().display(),
+    );
+    // Ctrl-C ends this program, and with it the pipe that the server lives by.
+    while server.is_running() {
+        std::thread::sleep(Duration::from_millis(200));
+    }
+    Err(Failure::new(format!("{} ended by itself", stack.name))
+        .hint(format!("read its log {}", server.log().display()))
+        .into())
+}
+
+#[cfg(target_os = "linux")]
+fn in_the_background(
+    stack: &'static ::peers::Stack,
+    options: &StartOptions,
+) -> anyhow::Result<ExitCode> {
+    let running = ::peers::background::start(stack, options).map_err(explained)?;
+    println!("{}", running.url);
+    eprintln!(
+        "{} {} runs as process {}; log {}; to end it: uaperf peers stop {}",
+        stack.name,
+        stack.version,
+        running.pid,
+        running.log.display(),
+        stack.name,
+    );
+    Ok(ExitCode::SUCCESS)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn in_the_background(_: &'static ::peers::Stack, _: &StartOptions) -> anyhow::Result<ExitCode> {
+    Err(Failure::usage("--background works on Linux only")
+        .hint("leave it away and keep this terminal open")
+        .into())
+}
+
+fn explained(error: StartError) -> anyhow::Error {
+    let hint = match &error {
+        StartError::NotInstalled(name) => format!("uaperf peers install {name}"),
+        StartError::NoTaskset(_) => "start it without --pin".to_owned(),
+        StartError::Ended { stack, .. }
+        | StartError::Silent { stack, .. }
+        | StartError::System { stack, .. } => format!("uaperf peers doctor {stack} --try"),
+    };
+    Failure::new(error.to_string()).hint(hint).into()
+}
+
+fn duration(text: &str) -> Result<Duration, String> {
+    let digits = text.len() - text.trim_start_matches(|c: char| c.is_ascii_digit()).len();
+    let (number, unit) = text.split_at(digits);
+    let microseconds = match unit {
+        "us" => 1,
+        "ms" => 1_000,
+        "s" => 1_000_000,
+        _ => return Err(format!("bad duration {text:?}, want 250us, 100ms or 1s")),
+    };
+    let number: u64 = number
+        .parse()
+        .map_err(|_| format!("bad duration {text:?}, want 250us, 100ms or 1s"))?;
+    match number.checked_mul(microseconds) {
+        Some(0) | None => Err(format!("bad duration {text:?}, want one above zero")),
+        Some(us) => Ok(Duration::from_micros(us)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn durations_need_a_number_above_zero_and_a_unit() {
+        assert_eq!(duration("250us"), Ok(Duration::from_micros(250)));
+        assert_eq!(duration("100ms"), Ok(Duration::from_millis(100)));
+        assert_eq!(duration("2s"), Ok(Duration::from_secs(2)));
+        for bad in [
+            "",
+            "5",
+            "ms",
+            "0ms",
+            "1m",
+            "-1s",
+            "99999999999999999999s",
+            "9999999999999999s",
+        ] {
+            assert!(duration(bad).is_err(), "{bad}");
+        }
+    }
+}
