@@ -115,7 +115,7 @@ pub(super) fn encode<T: BinaryEncodable>(
         return refuse(out, error.to_string());
     }
     if message.byte_len(&context) != out.len() - start - 4 {
-        // lengths before the bodies of ExtensionObjects were reckoned wrongly
+        // an index range of several dimensions, perhaps in the body of an ExtensionObject
         let structure = out.get(start + 4..).unwrap_or_default();
         let Some(edits) = shape::true_body_lengths(kind, structure) else {
             return refuse(out, "an ExtensionObject says a wrong length".into());

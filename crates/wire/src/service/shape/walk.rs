@@ -52,7 +52,7 @@ impl Limits {
         let bytes = match bytes {
             0 => Self::LARGEST_MESSAGE,
             // the smallest buffer of Part 6, 7.1.2.3
-            ..8192 => 8192,
+            1..8192 => 8192,
             _ => bytes,
         };
         Self {
@@ -245,6 +245,8 @@ struct Walk<'a> {
     limits: Limits,
     /// Whether bodies of known types are measured by their type and not by their length.
     enter_bodies: bool,
+    /// The parts of all index ranges that have more than one.
+    range_parts: usize,
     found: Measure,
 }
 
@@ -255,6 +257,7 @@ impl<'a> Walk<'a> {
             at,
             limits,
             enter_bodies: false,
+            range_parts: 0,
             found: Measure::default(),
         }
     }
@@ -441,7 +444,10 @@ impl<'a> Walk<'a> {
             return Ok(());
         }
         match index_range_parts(bytes) {
-            Some(parts) => self.charge((4 + parts) * INDEX_RANGE_PART_COST),
+            Some(parts) => {
+                self.range_parts += if parts > 1 { parts } else { 0 };
+                self.charge((4 + parts) * INDEX_RANGE_PART_COST)
+            }
             None => self.edit(at, Rewrite::IndexRange(self.at - at)),
         }
     }
@@ -502,13 +508,7 @@ impl<'a> Walk<'a> {
             1 if self.enter_bodies
                 && let Some(kind) = id.and_then(Kind::from_encoding_id) =>
             {
-                let at = self.at;
-                let claimed = self.int32(kind)?;
-                self.value(kind, depth)?;
-                match i32::try_from(self.at - at - 4) {
-                    Ok(len) if len != claimed => self.edit(at, Rewrite::Int32(len)),
-                    _ => Ok(()),
-                }
+                self.body_of(kind, depth)
             }
             1 | 2 => {
                 let len = self.string(kind)?.len();
@@ -525,6 +525,26 @@ impl<'a> Walk<'a> {
                 Err(Problem::Encoding { encoding })
             }
         }
+    }
+
+    /// The body of an ExtensionObject of a known type. It is as long as its type and not as
+    /// it says, if the difference is what the index ranges in it explain.
+    fn body_of(&mut self, kind: Kind, depth: usize) -> Result<()> {
+        let (at, edits, ranges) = (self.at, self.found.edits.len(), self.range_parts);
+        let claimed = self.length(kind)?.unwrap_or(0);
+        let is_kind = self.value(kind, depth).is_ok();
+        let len = self.at - at - 4;
+        let excess = 4 * (self.range_parts - ranges);
+        if is_kind && claimed == len + excess {
+            return match i32::try_from(len) {
+                Ok(len) if excess > 0 => self.edit(at, Rewrite::Int32(len)),
+                _ => Ok(()),
+            };
+        }
+        // another body than the type id says, kept as bytes
+        (self.at, self.range_parts) = (at, ranges);
+        self.found.edits.truncate(edits);
+        self.string(kind).map(|_| ())
     }
 
     /// Part 6, 5.2.2.17.
