@@ -16,3 +16,4 @@ pub mod service;
 pub mod session;
 pub mod template;
 pub mod time;
+pub mod url;

@@ -168,7 +168,7 @@ fn decode<T: BinaryDecodable>(body: &[u8], id: ObjectId) -> Result<Option<T>, Ch
     let mut cursor = Cursor::new(body);
     let found = NodeId::decode(&mut cursor, &context)
         .map_err(|_| malformed("an OPN message without a type"))?;
-    if found != NodeId::from(id) {
+    if found != id {
         return Ok(None);
     }
     T::decode(&mut cursor, &context)

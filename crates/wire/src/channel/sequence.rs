@@ -37,7 +37,7 @@ impl Outgoing {
     }
 
     /// The number of the next chunk.
-    pub fn next(&mut self) -> u32 {
+    pub fn take(&mut self) -> u32 {
         let number = self.next;
         self.next = match self.rule {
             // Wraps as early as allowed: some stacks refuse the numbers in between.
@@ -45,11 +45,6 @@ impl Outgoing {
             _ => number.wrapping_add(1),
         };
         number
-    }
-
-    /// Takes back the latest number: the chunk it was for was not sent after all.
-    pub fn undo(&mut self, number: u32) {
-        self.next = number;
     }
 }
 
@@ -146,7 +141,7 @@ mod tests {
             let mut incoming = Incoming::new(rule);
             incoming.last = Some(u32::MAX - 3001);
             for _ in 0..6000 {
-                incoming.accept(outgoing.next()).unwrap();
+                incoming.accept(outgoing.take()).unwrap();
             }
         }
     }

@@ -125,7 +125,7 @@ impl Stream {
 
     /// The place of an OPN chunk in the stream: its number is given and its bytes kept free.
     pub fn reserve(&mut self, sealed_len: impl FnOnce(u32) -> usize) -> Gap {
-        let sequence = self.outgoing.next();
+        let sequence = self.outgoing.take();
         self.outbox.reserve(sealed_len(sequence))
     }
 
@@ -169,7 +169,7 @@ impl Stream {
             request_id,
         };
         if chunks == 1 {
-            head.sequence = self.outgoing.next();
+            head.sequence = self.outgoing.take();
             seal.finish(out, start, head);
             return Ok(());
         }
@@ -179,7 +179,7 @@ impl Stream {
         while let Some(part) = parts.next() {
             let start = Seal::begin(out);
             out.extend_from_slice(part);
-            head.sequence = self.outgoing.next();
+            head.sequence = self.outgoing.take();
             head.chunk = match parts.peek() {
                 Some(_) => ChunkKind::Intermediate,
                 None => ChunkKind::Final,
@@ -201,7 +201,7 @@ impl Stream {
             chunk: ChunkKind::Abort,
             channel_id: self.channel_id,
             token_id: token.id,
-            sequence: self.outgoing.next(),
+            sequence: self.outgoing.take(),
             request_id,
         };
         seal.finish(out, start, head);

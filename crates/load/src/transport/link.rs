@@ -1,0 +1,489 @@
+//! A connection driven by blocking calls.
+
+use std::io::{self, ErrorKind, Read, Write};
+use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
+use std::time::{Duration, Instant};
+
+use thiserror::Error;
+use wire::certificate::Certificate;
+use wire::channel::{ChannelError, Identity, Protection, SendError};
+use wire::client::{Config, Connection, Event, RequestId};
+use wire::frame::{FrameError, Limits};
+use wire::service::{self, DecodeError, EncodeError, Request, Response, Service};
+use wire::types::{NodeId, StatusCode};
+use wire::url::Url;
+
+use super::{Clock, random};
+
+/// What a link is opened with.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// Policy and mode.
+    pub protection: Protection,
+    /// Certificate and key, for any policy but None.
+    pub identity: Option<Identity>,
+    /// The server's certificate, trusted by the caller; for any policy but None.
+    pub server: Option<Certificate>,
+    /// The EndpointUrl to say hello with, if it is not the one that is dialled.
+    pub endpoint_url: Option<String>,
+    /// What this side takes at most.
+    pub limits: Limits,
+    /// How long each step may take.
+    pub timeout: Duration,
+    /// The channel lifetime to ask for.
+    pub lifetime: Duration,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            protection: Protection::NONE,
+            identity: None,
+            server: None,
+            endpoint_url: None,
+            limits: Limits::default(),
+            timeout: Duration::from_secs(10),
+            lifetime: Duration::from_secs(3600),
+        }
+    }
+}
+
+/// A step of getting to a server and leaving it, each of which takes its time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Step {
+    /// The name becomes addresses.
+    Lookup,
+    /// TCP connects.
+    Connect,
+    /// HEL is answered by ACK.
+    Hello,
+    /// The SecureChannel is opened.
+    OpenChannel,
+    /// CreateSession.
+    CreateSession,
+    /// ActivateSession.
+    ActivateSession,
+    /// The first Read.
+    FirstRead,
+    /// Session, channel and socket are closed.
+    Close,
+}
+
+impl Step {
+    /// All of them, in order.
+    pub const ALL: [Self; 8] = [
+        Self::Lookup,
+        Self::Connect,
+        Self::Hello,
+        Self::OpenChannel,
+        Self::CreateSession,
+        Self::ActivateSession,
+        Self::FirstRead,
+        Self::Close,
+    ];
+
+    /// What is done in it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Lookup => "name lookup",
+            Self::Connect => "TCP connect",
+            Self::Hello => "hello",
+            Self::OpenChannel => "open channel",
+            Self::CreateSession => "create session",
+            Self::ActivateSession => "activate session",
+            Self::FirstRead => "first read",
+            Self::Close => "close",
+        }
+    }
+}
+
+/// Steps and how long each took.
+pub type Steps = Vec<(Step, Duration)>;
+
+/// Why there is no connection (any more).
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum LinkError {
+    /// The name has no address.
+    #[error("cannot look up {host}: {error}")]
+    Lookup {
+        /// The name.
+        host: String,
+        /// What the system said.
+        error: io::Error,
+    },
+    /// Nobody listens there.
+    #[error("connection refused by {0}")]
+    Refused(SocketAddr),
+    /// No answer at all while connecting.
+    #[error("no answer from {address} within {after:?}")]
+    Unreachable {
+        /// The address tried last.
+        address: SocketAddr,
+        /// The time given to it.
+        after: Duration,
+    },
+    /// The system said why not.
+    #[error("cannot connect to {address}: {error}")]
+    Connect {
+        /// The address tried last.
+        address: SocketAddr,
+        /// What the system said.
+        error: io::Error,
+    },
+    /// The port accepts connections, but says nothing to a hello.
+    #[error("the port is open, but nothing answers to a hello")]
+    Silent,
+    /// Another protocol lives there.
+    #[error("the port speaks {0}, not OPC UA")]
+    OtherProtocol(&'static str),
+    /// The socket was closed without a word at this step.
+    #[error("the server closed the connection without a word during: {}", .0.name())]
+    ClosedAt(Step),
+    /// The connection ended.
+    #[error(transparent)]
+    Channel(#[from] ChannelError),
+    /// The socket failed.
+    #[error(transparent)]
+    Io(#[from] io::Error),
+}
+
+/// Why a call has no good response.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum CallError {
+    /// The server answered with a fault, or with another service's response.
+    #[error(transparent)]
+    Service(#[from] service::CallError),
+    /// The response does not decode.
+    #[error("the response does not decode: {0}")]
+    Decode(#[from] DecodeError),
+    /// The request does not encode.
+    #[error("the request does not encode: {0}")]
+    Encode(#[from] EncodeError),
+    /// The request was not sent.
+    #[error(transparent)]
+    Send(#[from] SendError),
+    /// No response in time.
+    #[error("no response within {0:?}")]
+    TimedOut(Duration),
+    /// The server gave up sending the response.
+    #[error("the server gave up its response: {0}")]
+    Aborted(StatusCode),
+    /// The connection ended first.
+    #[error(transparent)]
+    Link(#[from] LinkError),
+}
+
+impl CallError {
+    /// The code that says it shortest.
+    pub fn status(&self) -> StatusCode {
+        match self {
+            Self::Service(error) => error.status(),
+            Self::Decode(_) => StatusCode::BadDecodingError,
+            Self::Encode(_) => StatusCode::BadEncodingError,
+            Self::Send(SendError::TooLarge { .. }) => StatusCode::BadRequestTooLarge,
+            Self::Send(_) => StatusCode::BadNotConnected,
+            Self::TimedOut(_) => StatusCode::BadTimeout,
+            Self::Aborted(status) => *status,
+            Self::Link(LinkError::Channel(error)) => error.status(),
+            Self::Link(_) => StatusCode::BadConnectionClosed,
+        }
+    }
+}
+
+/// An open SecureChannel, and a socket under it.
+#[derive(Debug)]
+pub struct Link {
+    socket: TcpStream,
+    connection: Connection,
+    clock: Clock,
+    timeout: Duration,
+    address: SocketAddr,
+}
+
+/// What one turn of the wheel brought.
+enum Turn {
+    Nothing,
+    Acknowledged,
+    Opened,
+    Response(RequestId, Vec<u8>),
+    Aborted(RequestId, StatusCode),
+    TimedOut(RequestId),
+    Ended(ChannelError),
+}
+
+/// How much is read at once.
+const READ: usize = 64 * 1024;
+
+impl Link {
+    /// Looks up, connects, says hello and opens the channel. `steps` has what each took, the
+    /// steps before a failing one too.
+    pub fn open(url: &Url, options: &Options, steps: &mut Steps) -> Result<Self, LinkError> {
+        let start = Instant::now();
+        let addresses = look_up(url)?;
+        steps.push((Step::Lookup, start.elapsed()));
+        let start = Instant::now();
+        let (socket, address) = connect(&addresses, options.timeout)?;
+        steps.push((Step::Connect, start.elapsed()));
+        let clock = Clock::start();
+        let endpoint_url = options
+            .endpoint_url
+            .clone()
+            .unwrap_or_else(|| url.to_string());
+        let config = Config {
+            protection: options.protection,
+            identity: options.identity.clone(),
+            server: options.server.clone(),
+            limits: options.limits,
+            timeout: options.timeout,
+            lifetime: options.lifetime,
+            ..Config::new(endpoint_url, random())
+        };
+        let connection = Connection::new(config, clock.now());
+        let mut link = Self {
+            socket,
+            connection,
+            clock,
+            timeout: options.timeout,
+            address,
+        };
+        let start = Instant::now();
+        link.wait_for(Step::Hello, |turn| matches!(turn, Turn::Acknowledged))?;
+        steps.push((Step::Hello, start.elapsed()));
+        let start = Instant::now();
+        link.wait_for(Step::OpenChannel, |turn| matches!(turn, Turn::Opened))?;
+        steps.push((Step::OpenChannel, start.elapsed()));
+        Ok(link)
+    }
+
+    /// The address that answered.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// The connection's state: limits, protection, channel.
+    pub fn connection(&self) -> &Connection {
+        &self.connection
+    }
+
+    /// The clocks of this link.
+    pub fn clock(&self) -> Clock {
+        self.clock
+    }
+
+    /// Calls a service and waits for its response. The header's handle, timestamp and timeout
+    /// are filled in; `token` is the session's, or null.
+    pub fn call<S: Service>(
+        &mut self,
+        token: &NodeId,
+        request: S,
+    ) -> Result<S::Response, CallError> {
+        let mut request: Request = request.into();
+        let now = self.clock.now();
+        let timeout = self.timeout;
+        let header = request.header_mut();
+        header.authentication_token = token.clone();
+        header.timestamp = now.utc.into();
+        header.timeout_hint = u32::try_from(timeout.as_millis()).unwrap_or(u32::MAX);
+        // What does not encode must not leave half a message behind: tried before it is sent.
+        request.encode(&mut Vec::new())?;
+        let id = self.connection.send(now.mono + timeout, |out, handle| {
+            request.header_mut().request_handle = handle;
+            let encoded = request.encode(out);
+            debug_assert!(encoded.is_ok());
+        })?;
+        let response = self.response_to(id)?;
+        let limits = self.decode_limits();
+        Ok(Response::decode(&response, &limits)?.try_into()?)
+    }
+
+    /// Sends a body encoded by the caller and waits for the encoded response.
+    pub fn call_raw(&mut self, body: &[u8]) -> Result<Vec<u8>, CallError> {
+        let deadline = self.clock.mono() + self.timeout;
+        let id = self
+            .connection
+            .send(deadline, |out, _| out.extend_from_slice(body))?;
+        self.response_to(id)
+    }
+
+    fn decode_limits(&self) -> service::Limits {
+        let agreed = self.connection.limits().receive_message;
+        service::Limits::for_message_size(agreed as usize)
+    }
+
+    fn response_to(&mut self, id: RequestId) -> Result<Vec<u8>, CallError> {
+        loop {
+            match self.turn()? {
+                Turn::Response(got, body) if got == id => return Ok(body),
+                Turn::Aborted(got, status) if got == id => return Err(CallError::Aborted(status)),
+                Turn::TimedOut(got) if got == id => return Err(CallError::TimedOut(self.timeout)),
+                Turn::Ended(error) => return Err(LinkError::Channel(error).into()),
+                _ => {}
+            }
+        }
+    }
+
+    /// Closes the channel and the socket.
+    pub fn close(mut self) -> Result<(), LinkError> {
+        self.connection.close(self.clock.now());
+        self.flush()?;
+        Ok(self.socket.shutdown(std::net::Shutdown::Both)?)
+    }
+
+    fn wait_for(&mut self, step: Step, done: impl Fn(&Turn) -> bool) -> Result<(), LinkError> {
+        loop {
+            match self.turn()? {
+                turn if done(&turn) => return Ok(()),
+                Turn::Ended(error) => return Err(diagnose(error, step)),
+                _ => {}
+            }
+        }
+    }
+
+    /// Writes, reads, lets time pass: until something happened.
+    fn turn(&mut self) -> Result<Turn, LinkError> {
+        loop {
+            match self.next_event() {
+                Turn::Nothing => {}
+                turn => return Ok(turn),
+            }
+            while let Some(job) = self.connection.poll_job() {
+                let done = job.run();
+                self.connection.complete(done, self.clock.now());
+            }
+            self.flush()?;
+            match self.next_event() {
+                Turn::Nothing => self.read()?,
+                turn => return Ok(turn),
+            }
+        }
+    }
+
+    fn next_event(&mut self) -> Turn {
+        while let Some(event) = self.connection.poll_event(self.clock.now()) {
+            return match event {
+                Event::Acknowledged(_) => Turn::Acknowledged,
+                Event::Opened { .. } => Turn::Opened,
+                Event::Response { id, body } => Turn::Response(id, body.to_vec()),
+                Event::Aborted { id, error } => Turn::Aborted(id, error.status),
+                Event::TimedOut(id) => Turn::TimedOut(id),
+                Event::Closed(error) => Turn::Ended(error),
+                _ => continue,
+            };
+        }
+        Turn::Nothing
+    }
+
+    fn flush(&mut self) -> Result<(), LinkError> {
+        while !self.connection.pending().is_empty() {
+            match self.socket.write(self.connection.pending()) {
+                Ok(n) => self.connection.wrote(n),
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) => return self.broken(error),
+            }
+        }
+        Ok(())
+    }
+
+    fn read(&mut self) -> Result<(), LinkError> {
+        let now = self.clock.now();
+        let wait = match self.connection.poll_timeout() {
+            Some(at) if at <= now.mono => {
+                self.connection.handle_timeout(now);
+                return Ok(());
+            }
+            Some(at) => at.since(now.mono),
+            None => self.timeout,
+        };
+        self.socket
+            .set_read_timeout(Some(wait.max(Duration::from_millis(1))))?;
+        match self.socket.read(self.connection.space(READ)) {
+            Ok(0) => self.connection.lost(CLOSED),
+            Ok(n) => self.connection.filled(n),
+            Err(error) => match error.kind() {
+                ErrorKind::WouldBlock | ErrorKind::TimedOut => {
+                    self.connection.handle_timeout(self.clock.now());
+                }
+                ErrorKind::Interrupted => {}
+                _ => return self.broken(error),
+            },
+        }
+        Ok(())
+    }
+
+    /// A reset is how many servers say no; what they wrote before it may still be read.
+    fn broken(&mut self, error: io::Error) -> Result<(), LinkError> {
+        match error.kind() {
+            ErrorKind::ConnectionReset | ErrorKind::BrokenPipe | ErrorKind::ConnectionAborted => {
+                if let Ok(n @ 1..) = self.socket.read(self.connection.space(READ)) {
+                    self.connection.filled(n);
+                } else {
+                    self.connection.lost(CLOSED);
+                }
+                Ok(())
+            }
+            _ => Err(error.into()),
+        }
+    }
+}
+
+const CLOSED: &str = "the socket was closed";
+
+/// Says what an end of the connection at this step most likely means.
+fn diagnose(error: ChannelError, step: Step) -> LinkError {
+    match error {
+        ChannelError::Frame(FrameError::UnknownType(letters)) => match &letters {
+            b"HTT" => LinkError::OtherProtocol("HTTP"),
+            [0x15 | 0x16, 3, _] => LinkError::OtherProtocol("TLS"),
+            b"SSH" => LinkError::OtherProtocol("SSH"),
+            _ => LinkError::OtherProtocol("another protocol"),
+        },
+        ChannelError::Timeout(_) if step == Step::Hello => LinkError::Silent,
+        ChannelError::Peer(message) if message.reason == CLOSED => LinkError::ClosedAt(step),
+        error => LinkError::Channel(error),
+    }
+}
+
+fn look_up(url: &Url) -> Result<Vec<SocketAddr>, LinkError> {
+    let failed = |error| LinkError::Lookup {
+        host: url.host().to_owned(),
+        error,
+    };
+    let addresses: Vec<_> = (url.host(), url.port())
+        .to_socket_addrs()
+        .map_err(failed)?
+        .collect();
+    if addresses.is_empty() {
+        return Err(failed(io::Error::other("it has no address")));
+    }
+    Ok(addresses)
+}
+
+/// Tries one address after the other, IPv6 and IPv4, in the order of the lookup.
+fn connect(
+    addresses: &[SocketAddr],
+    timeout: Duration,
+) -> Result<(TcpStream, SocketAddr), LinkError> {
+    let mut last = None;
+    for &address in addresses {
+        match TcpStream::connect_timeout(&address, timeout) {
+            Ok(socket) => {
+                socket.set_nodelay(true)?;
+                return Ok((socket, address));
+            }
+            Err(error) => last = Some((address, error)),
+        }
+    }
+    Err(match last {
+        Some((address, error)) => match error.kind() {
+            ErrorKind::ConnectionRefused => LinkError::Refused(address),
+            ErrorKind::TimedOut | ErrorKind::WouldBlock => LinkError::Unreachable {
+                address,
+                after: timeout,
+            },
+            _ => LinkError::Connect { address, error },
+        },
+        None => LinkError::Io(io::Error::other("no address to connect to")),
+    })
+}

@@ -1,0 +1,155 @@
+//! Endpoint URLs: `opc.tcp://host:port/path`.
+
+use std::fmt;
+use std::str::FromStr;
+
+use thiserror::Error;
+
+/// The port registered for OPC UA.
+pub const DEFAULT_PORT: u16 = 4840;
+
+/// Where an endpoint is, as typed by a user or advertised by a server.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Url {
+    host: String,
+    port: u16,
+    path: String,
+}
+
+/// Why a text is no endpoint URL.
+#[derive(Debug, Clone, Error, PartialEq, Eq)]
+pub enum UrlError {
+    /// Another scheme, or none.
+    #[error("{0:?} does not begin with opc.tcp://")]
+    Scheme(String),
+    /// Nothing between the slashes and the port.
+    #[error("{0:?} names no host")]
+    Host(String),
+    /// Not a number from 1 to 65535.
+    #[error("{0:?} is no port (want 1 to 65535)")]
+    Port(String),
+    /// Blanks or control characters, or longer than the protocol takes.
+    #[error("{0:?} has characters or a length that no endpoint has")]
+    Text(String),
+}
+
+impl Url {
+    /// The host, without the brackets of an IPv6 address.
+    pub fn host(&self) -> &str {
+        &self.host
+    }
+
+    /// The port; 4840 if the text named none.
+    pub fn port(&self) -> u16 {
+        self.port
+    }
+
+    /// From the slash behind the port on; empty if there is none.
+    pub fn path(&self) -> &str {
+        &self.path
+    }
+
+    /// The same endpoint at another host and port: a server may advertise a name that cannot be
+    /// reached from here.
+    #[must_use]
+    pub fn at(&self, host: &str, port: u16) -> Self {
+        Self {
+            host: host.to_owned(),
+            port,
+            path: self.path.clone(),
+        }
+    }
+}
+
+impl FromStr for Url {
+    type Err = UrlError;
+
+    fn from_str(text: &str) -> Result<Self, UrlError> {
+        let whole = || text.to_owned();
+        let sound = |c: char| !c.is_whitespace() && !c.is_control();
+        if text.len() >= crate::frame::MAX_TEXT || !text.chars().all(sound) {
+            return Err(UrlError::Text(whole()));
+        }
+        let rest = text
+            .get(..10)
+            .filter(|scheme| scheme.eq_ignore_ascii_case("opc.tcp://"))
+            .and_then(|_| text.get(10..))
+            .ok_or_else(|| UrlError::Scheme(whole()))?;
+        let (authority, path) = match rest.find('/') {
+            Some(at) => rest.split_at(at),
+            None => (rest, ""),
+        };
+        let (host, port) = match authority.strip_prefix('[') {
+            Some(bracketed) => {
+                let (host, port) = bracketed
+                    .split_once(']')
+                    .ok_or_else(|| UrlError::Host(whole()))?;
+                (host, port.strip_prefix(':'))
+            }
+            None => match authority.rsplit_once(':') {
+                Some((host, port)) => (host, Some(port)),
+                None => (authority, None),
+            },
+        };
+        if host.is_empty() {
+            return Err(UrlError::Host(whole()));
+        }
+        let port = match port {
+            None => DEFAULT_PORT,
+            Some(port) => port
+                .parse()
+                .ok()
+                .filter(|&port| port != 0)
+                .ok_or_else(|| UrlError::Port(port.to_owned()))?,
+        };
+        Ok(Self {
+            host: host.to_owned(),
+            port,
+            path: path.to_owned(),
+        })
+    }
+}
+
+impl fmt::Display for Url {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { host, port, path } = self;
+        if host.contains(':') {
+            write!(f, "opc.tcp://[{host}]:{port}{path}")
+        } else {
+            write!(f, "opc.tcp://{host}:{port}{path}")
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_url_has_a_host_a_port_and_a_path() {
+        for (text, host, port, path) in [
+            ("opc.tcp://plc:4841/a/b", "plc", 4841, "/a/b"),
+            ("opc.tcp://plc", "plc", 4840, ""),
+            ("OPC.TCP://10.0.0.1/", "10.0.0.1", 4840, "/"),
+            ("opc.tcp://[::1]:1", "::1", 1, ""),
+            ("opc.tcp://[fe80::1%eth0]", "fe80::1%eth0", 4840, ""),
+        ] {
+            let url: Url = text.parse().unwrap();
+            assert_eq!((url.host(), url.port(), url.path()), (host, port, path));
+            assert_eq!(url.to_string().parse(), Ok(url));
+        }
+    }
+
+    #[test]
+    fn what_is_no_url_is_told_why() {
+        let error = |text: &str| text.parse::<Url>().unwrap_err();
+        assert!(matches!(error("http://plc"), UrlError::Scheme(_)));
+        assert!(matches!(error("plc:4840"), UrlError::Scheme(_)));
+        assert!(matches!(error("opc.tcp://:4840"), UrlError::Host(_)));
+        assert!(matches!(error("opc.tcp://[::1"), UrlError::Host(_)));
+        assert!(matches!(error("opc.tcp://plc:0"), UrlError::Port(_)));
+        assert!(matches!(error("opc.tcp://plc:70000"), UrlError::Port(_)));
+        assert!(matches!(error("opc.tcp://plc:"), UrlError::Port(_)));
+        assert!(matches!(error("opc.tcp://p lc"), UrlError::Text(_)));
+    }
+}
