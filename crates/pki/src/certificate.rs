@@ -210,6 +210,10 @@ impl Certificate {
                 },
                 offset,
             })?;
+        let malformed = |what: &str| CertificateError::Malformed {
+            what: what.into(),
+            offset,
+        };
         let der = parsed.as_raw();
         if parsed.version() != X509Version::V3 {
             return Err(CertificateError::Version(
@@ -217,14 +221,13 @@ impl Certificate {
             ));
         }
         let tbs = &parsed.tbs_certificate;
-        let malformed = |what: &str| CertificateError::Malformed {
-            what: what.into(),
-            offset,
-        };
+        if tbs.signature != parsed.signature_algorithm {
+            return Err(malformed("two different signature algorithms"));
+        }
         let signed = Signed::new(
-            &tbs.signature,
-            &parsed.signature_algorithm,
+            der,
             tbs.as_ref(),
+            &parsed.signature_algorithm,
             &parsed.signature_value,
         );
         let key = PublicKey::read(&tbs.subject_pki);

@@ -59,9 +59,9 @@ impl RevocationList {
                 .map(|entry| without_leading_zeros(entry.raw_serial()).to_vec())
                 .collect(),
             signed: Signed::new(
-                &tbs.signature,
-                &parsed.signature_algorithm,
+                bytes,
                 tbs.as_ref(),
+                &parsed.signature_algorithm,
                 &parsed.signature_value,
             )
             .ok_or_else(|| CertificateError::Malformed {

@@ -20,6 +20,7 @@ mod moment;
 mod name;
 mod policy;
 mod refusal;
+mod review;
 mod signature;
 pub mod store;
 pub mod testing;

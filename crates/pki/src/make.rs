@@ -182,6 +182,19 @@ impl Request {
         self
     }
 
+    /// Another application URI.
+    pub fn uri(mut self, uri: impl Into<String>) -> Self {
+        self.uris = vec![uri.into()];
+        self
+    }
+
+    /// Without the hosts so far.
+    pub fn without_hosts(mut self) -> Self {
+        self.dns.clear();
+        self.ips.clear();
+        self
+    }
+
     /// Without an application URI: for a user's certificate, or a wrong one.
     pub fn without_uri(mut self) -> Self {
         self.uris.clear();

@@ -9,6 +9,7 @@ use x509_parser::signature_algorithm::RsaSsaPssParams;
 use x509_parser::x509::AlgorithmIdentifier;
 
 use crate::certificate::PublicKey;
+use crate::der;
 
 /// How a signature is formed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -72,17 +73,24 @@ pub(crate) struct Signed {
 }
 
 impl Signed {
-    /// `None` when the bytes could be written in more than one way: the algorithm
-    /// outside is not the signed one (RFC 5280, 4.1.1.2 and 5.1.1.2), or the
-    /// signature is not whole bytes.
+    /// From the whole, the signed content inside it, and what stands behind that.
+    ///
+    /// `None` when the algorithm outside is not, byte for byte, the signed one (RFC
+    /// 5280, 4.1.1.2 and 5.1.1.2), or the signature is not whole bytes: the same
+    /// thing could be written in many ways, each with a thumbprint of its own.
     pub fn new(
-        inner: &AlgorithmIdentifier<'_>,
-        outer: &AlgorithmIdentifier<'_>,
+        whole: &[u8],
         content: &[u8],
+        algorithm: &AlgorithmIdentifier<'_>,
         signature: &BitString<'_>,
     ) -> Option<Self> {
-        (inner == outer && signature.unused_bits == 0).then(|| Self {
-            algorithm: identify(outer),
+        let (inside, _) = der::take(der::SEQUENCE, whole)?;
+        let behind = inside.strip_prefix(content)?;
+        let (outer, _) = der::take(der::SEQUENCE, behind)?;
+        let signed_as_well =
+            !outer.is_empty() && content.windows(outer.len()).any(|inner| inner == outer);
+        (signed_as_well && signature.unused_bits == 0).then(|| Self {
+            algorithm: identify(algorithm),
             content: content.to_vec(),
             signature: signature.data.to_vec(),
         })

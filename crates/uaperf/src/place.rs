@@ -2,7 +2,10 @@
 //! machine's name.
 
 use std::ffi::OsString;
+use std::net::{Ipv4Addr, Ipv6Addr};
 use std::path::PathBuf;
+
+use pki::make::Request;
 
 use crate::failure::Failure;
 
@@ -18,13 +21,34 @@ pub fn configuration() -> anyhow::Result<PathBuf> {
 }
 
 /// The name of this machine, as it belongs into an application URI.
-pub fn host_name() -> String {
+fn host_name() -> String {
     let name = gethostname::gethostname().to_string_lossy().to_lowercase();
     if name.is_empty() {
-        "localhost".into()
+        LOCALHOST.into()
     } else {
         name
     }
+}
+
+const LOCALHOST: &str = "localhost";
+
+/// What this program's certificate says that is made at first use: the names by
+/// which this machine is reached, those of the loopback among them, where a bench
+/// often runs.
+pub fn own_request() -> Request {
+    let host = host_name();
+    let request = Request::application(format!("urn:{host}:uaperf"))
+        .common_name("uaperf")
+        .domain(&host);
+    let request = if host == LOCALHOST {
+        request
+    } else {
+        request.host(&host)
+    };
+    request
+        .dns(LOCALHOST)
+        .ip(Ipv4Addr::LOCALHOST.into())
+        .ip(Ipv6Addr::LOCALHOST.into())
 }
 
 // The XDG base directory specification: a relative path is to be ignored.

@@ -146,6 +146,19 @@ pub(super) fn remove(path: &Path) -> Result<(), StoreError> {
     }
 }
 
+/// Moves a file to another folder, where it replaces one of the same name.
+pub(super) fn move_to(path: &Path, folder: &Path) -> Result<(), StoreError> {
+    let Some(name) = path.file_name() else {
+        return Ok(());
+    };
+    make_folder(folder, false)?;
+    match fs::rename(path, folder.join(name)) {
+        // Another process was faster.
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
+        other => other.map_err(failed("move", path)),
+    }
+}
+
 /// Removes the oldest files until so many are left; never `except`.
 pub(super) fn keep_newest(folder: &Path, count: usize, except: &Path) -> Result<(), StoreError> {
     let paths = in_folder(folder)?;

@@ -3,6 +3,7 @@
 //!
 //! ```text
 //! own/certs, own/private        this application's certificate and key
+//! own/replaced                  its certificates of before
 //! trusted/certs, trusted/crl    whom it trusts
 //! issuers/certs, issuers/crl    authorities that complete chains
 //! rejected/certs                who was turned away, newest last
@@ -187,6 +188,21 @@ impl Store {
             }
         }
         Ok(())
+    }
+
+    /// The certificates whose thumbprint begins with these hexadecimal digits, in
+    /// any case and with or without colons.
+    pub fn find(&self, thumbprint: &str) -> Result<Vec<Entry>, StoreError> {
+        let digits: String = thumbprint
+            .chars()
+            .filter(|c| !matches!(c, ':' | ' '))
+            .map(|c| c.to_ascii_uppercase())
+            .collect();
+        let mut entries = self.list()?.entries;
+        entries.retain(|entry| {
+            !digits.is_empty() && entry.certificate.thumbprint_hex().starts_with(&digits)
+        });
+        Ok(entries)
     }
 
     /// The trust lists, and the files that could not be used for them.

@@ -94,8 +94,7 @@ impl Store {
         }
     }
 
-    /// Makes a new certificate of our own that takes the place of older ones; the
-    /// older files stay.
+    /// Makes a new certificate of our own that takes the place of older ones.
     pub fn make_own(
         &self,
         request: &Request,
@@ -107,7 +106,8 @@ impl Store {
         self.put_own(Identity::new(certificate, key))
     }
 
-    /// Keeps a certificate of our own that an authority signed.
+    /// Keeps a certificate of our own. Older ones make room: they go to the folder
+    /// `own/replaced`, and their keys stay.
     pub fn put_own(&self, mut identity: Identity) -> Result<Identity, StoreError> {
         let certificate = &identity.certificate;
         let named = |ending| files::name(certificate.subject(), certificate.thumbprint(), ending);
@@ -119,6 +119,11 @@ impl Store {
         )?;
         let path = self.certificates(Place::Own).join(named("der"));
         files::write(&path, certificate.der())?;
+        for old in files::in_folder(&self.certificates(Place::Own))? {
+            if old != path {
+                files::move_to(&old, &self.folder.join("own").join("replaced"))?;
+            }
+        }
         identity.path = Some(path);
         Ok(identity)
     }

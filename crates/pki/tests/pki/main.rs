@@ -6,4 +6,5 @@ mod hostile;
 mod openssl;
 mod plant;
 mod refusals;
+mod review;
 mod store;

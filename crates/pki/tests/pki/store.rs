@@ -72,15 +72,29 @@ fn of_many_that_come_first_at_once_one_makes_the_certificate() {
 }
 
 #[test]
-fn a_valid_certificate_of_our_own_is_preferred_to_an_expired_one() {
+fn a_new_certificate_of_our_own_replaces_the_one_before() {
     let (_folder, store) = store();
-    let old = request().from(NOW.plus_days(-100)).days(10);
-    store.make_own(&old, 2048, NOW).unwrap();
+    let old = store.make_own(&request(), 2048, NOW).unwrap();
     let new = store.make_own(&request(), 2048, NOW).unwrap();
-    let future = request().from(NOW.plus_days(100));
-    store.make_own(&future, 2048, NOW).unwrap();
     let found = store.find_own(NOW).unwrap().unwrap();
     assert_eq!(found.certificate, new.certificate);
+    let name = old.path.unwrap().file_name().unwrap().to_owned();
+    let kept = store.folder().join("own/replaced").join(name);
+    assert_eq!(read_certificates(&kept).unwrap(), [old.certificate]);
+}
+
+#[test]
+fn a_valid_certificate_of_our_own_is_preferred_to_an_expired_one() {
+    let (_folder, store) = store();
+    let own = store.own(&request(), 2048, NOW).unwrap();
+    let folder = store.certificates(Place::Own);
+    for (name, from) in [("a.der", -100), ("z.der", 100)] {
+        let other = request().from(NOW.plus_days(from)).days(10);
+        let other = other.self_signed(&own.key, NOW).unwrap();
+        fs::write(folder.join(name), other.der()).unwrap();
+    }
+    let found = store.find_own(NOW).unwrap().unwrap();
+    assert_eq!(found.certificate, own.certificate);
 }
 
 #[test]
@@ -254,4 +268,21 @@ fn an_authority_needs_its_own_key() {
     assert!(Authority::new(root.certificate().clone(), key(1)).is_err());
     let application = request().self_signed(&key(0), NOW).unwrap();
     assert!(Authority::new(application, key(0)).is_err());
+}
+
+#[test]
+fn a_certificate_is_found_by_the_beginning_of_its_thumbprint() {
+    let (_folder, store) = store();
+    let certificate = request().self_signed(&key(0), NOW).unwrap();
+    store.reject(&certificate).unwrap();
+    let all = certificate.thumbprint_hex();
+    let lower = format!("{}:{}", &all[..2], &all[2..6]).to_lowercase();
+    for good in [&all[..], &all[..4], &lower] {
+        let found = store.find(good).unwrap();
+        assert_eq!(found.len(), 1, "{good}");
+        assert_eq!(found[0].place, Place::Rejected);
+    }
+    for bad in ["", "xyz", &format!("{all}0")] {
+        assert_eq!(store.find(bad).unwrap().len(), 0, "{bad}");
+    }
 }

@@ -1,0 +1,122 @@
+//! `uaperf cert trust` and `uaperf cert reject`: whom this program talks to.
+
+use std::io::{self, Write};
+use std::path::Path;
+
+use pki::Certificate;
+use pki::store::{Place, read_certificates, read_revocations};
+
+use super::Bench;
+use crate::failure::Failure;
+
+/// Trust a certificate: one that was turned away, or one from a file
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  uaperf cert trust 3F09A1             a server that was turned away before
+  uaperf cert trust plant-ca.pem       an authority, and so all that it signs
+  uaperf cert trust --issuer root.der  an authority that completes chains, no more
+  uaperf cert trust plant.crl          a revocation list of an authority
+
+Of a file with several certificates the first is trusted; the authorities behind it
+complete its chain.")]
+pub struct TrustArgs {
+    /// A file, or the beginning of a thumbprint
+    #[arg(value_name = "FILE|THUMBPRINT")]
+    certificate: String,
+    /// Only let it complete chains of authorities, without trusting it
+    #[arg(long)]
+    issuer: bool,
+}
+
+/// Trust a certificate no longer; connections to its owner are refused
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  uaperf cert reject 3F09A1
+  uaperf cert reject old-plc.der")]
+pub struct RejectArgs {
+    /// A file, or the beginning of a thumbprint
+    #[arg(value_name = "FILE|THUMBPRINT")]
+    certificate: String,
+}
+
+pub fn run_trust(args: TrustArgs, bench: &Bench) -> anyhow::Result<()> {
+    let path = Path::new(&args.certificate);
+    if path.is_file() {
+        return import(path, args.issuer, bench);
+    }
+    let entries = bench.by_thumbprint(&args.certificate)?;
+    let mut out = io::stdout().lock();
+    if let Some(entry) = entries.first() {
+        keep(&mut out, &entry.certificate, args.issuer, bench)?;
+    }
+    Ok(())
+}
+
+fn import(path: &Path, issuer: bool, bench: &Bench) -> anyhow::Result<()> {
+    let mut out = io::stdout().lock();
+    let broken = match read_certificates(path) {
+        Ok(certificates) => {
+            for (index, certificate) in certificates.iter().enumerate() {
+                if index == 0 || certificate.is_authority() {
+                    keep(&mut out, certificate, issuer || index > 0, bench)?;
+                }
+            }
+            return Ok(());
+        }
+        Err(broken) => broken,
+    };
+    let Ok(lists) = read_revocations(path) else {
+        return Err(Failure::new(broken.to_string())
+            .hint("a certificate or a revocation list, as DER or PEM")
+            .into());
+    };
+    for list in &lists {
+        let file = bench.store.add_revocations(list)?;
+        writeln!(out, "added the revocation list of {}", list.issuer())?;
+        writeln!(out, "  {}", file.display())?;
+    }
+    Ok(())
+}
+
+fn keep(
+    out: &mut impl Write,
+    certificate: &Certificate,
+    issuer: bool,
+    bench: &Bench,
+) -> anyhow::Result<()> {
+    let (what, file) = if issuer {
+        ("known as issuer", bench.store.know_issuer(certificate)?)
+    } else {
+        ("trusted", bench.store.trust_certificate(certificate)?)
+    };
+    let thumbprint = certificate.thumbprint_hex();
+    writeln!(out, "{what}: {} [{thumbprint}]", certificate.subject())?;
+    writeln!(out, "  {}", file.display())?;
+    for problem in certificate.problems(bench.now) {
+        writeln!(out, "  but {problem}")?;
+    }
+    Ok(())
+}
+
+pub fn run_reject(args: RejectArgs, bench: &Bench) -> anyhow::Result<()> {
+    let found = bench.resolve(&args.certificate)?;
+    let mut out = io::stdout().lock();
+    for one in found {
+        if one.place == Some(Place::Own) {
+            return Err(Failure::new("this is our own certificate")
+                .hint("uaperf cert make --force")
+                .into());
+        }
+        let file = bench.store.reject(&one.certificate)?;
+        let thumbprint = one.certificate.thumbprint_hex();
+        writeln!(
+            out,
+            "rejected: {} [{thumbprint}]",
+            one.certificate.subject()
+        )?;
+        writeln!(out, "  {}", file.display())?;
+    }
+    Ok(())
+}
