@@ -2,6 +2,7 @@
 
 use crate::stack::{Stack, Step, Tool};
 
+mod async_opcua;
 mod asyncua;
 mod gopcua;
 mod node_opcua;
@@ -11,6 +12,7 @@ mod pyopcua;
 /// Every stack that can be installed.
 pub(crate) const ALL: &[&Stack] = &[
     &open62541::STACK,
+    &async_opcua::STACK,
     &asyncua::STACK,
     &pyopcua::STACK,
     &node_opcua::STACK,
