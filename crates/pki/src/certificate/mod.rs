@@ -1,19 +1,21 @@
 //! An X.509 certificate, parsed once from any bytes.
 
+mod extensions;
+mod public_key;
+
 use std::fmt;
 use std::net::IpAddr;
 
 use aws_lc_rs::digest;
-use x509_parser::extensions::{GeneralName, ParsedExtension};
-use x509_parser::oid_registry as oid;
-use x509_parser::prelude::{FromDer, X509Certificate, X509Extension, X509Version};
-use x509_parser::public_key::PublicKey as ParsedKey;
-use x509_parser::x509::SubjectPublicKeyInfo;
+use x509_parser::prelude::{FromDer, X509Certificate, X509Version};
+
+pub use public_key::PublicKey;
 
 use crate::moment::Moment;
-use crate::name::{Name, printable};
+use crate::name::Name;
 use crate::signature::{SignatureAlgorithm, Signed};
 use crate::usage::{ExtendedUsage, Usage};
+use extensions::Extensions;
 
 /// More certificates than this are not taken from one peer.
 pub const MAX_SENT: usize = 10;
@@ -50,94 +52,6 @@ pub enum CertificateError {
     TooMany,
 }
 
-/// The public key of a certificate.
-#[derive(Clone, PartialEq, Eq)]
-pub enum PublicKey {
-    /// RSA, as PKCS #1 RSAPublicKey.
-    Rsa {
-        /// Length of the modulus.
-        bits: usize,
-        /// The DER of the key.
-        der: Vec<u8>,
-    },
-    /// A point on an elliptic curve.
-    Elliptic {
-        /// `P-256`, `P-384`, …; `None` for one that is not known here.
-        curve: Option<&'static str>,
-        /// The encoded point.
-        point: Vec<u8>,
-    },
-    /// Something else.
-    Other {
-        /// The algorithm's object identifier.
-        algorithm: String,
-        /// The key's bytes.
-        bytes: Vec<u8>,
-    },
-}
-
-impl PublicKey {
-    fn read(info: &SubjectPublicKeyInfo<'_>) -> Option<Self> {
-        let bytes = info.subject_public_key.data.to_vec();
-        Some(match info.parsed().ok()? {
-            ParsedKey::RSA(key) => Self::Rsa {
-                bits: bit_length(key.modulus),
-                der: bytes,
-            },
-            ParsedKey::EC(_) => {
-                let parameters = info.algorithm.parameters.as_ref();
-                let curve = parameters.and_then(|any| any.as_oid().ok());
-                Self::Elliptic {
-                    curve: curve.and_then(|curve| curve_name(&curve)),
-                    point: bytes,
-                }
-            }
-            _ => Self::Other {
-                algorithm: info.algorithm.algorithm.to_id_string(),
-                bytes,
-            },
-        })
-    }
-
-    /// The bits of the SubjectPublicKeyInfo.
-    pub fn bytes(&self) -> &[u8] {
-        match self {
-            Self::Rsa { der: bytes, .. }
-            | Self::Elliptic { point: bytes, .. }
-            | Self::Other { bytes, .. } => bytes,
-        }
-    }
-
-    pub(crate) fn curve(&self) -> Option<&'static str> {
-        match self {
-            Self::Elliptic { curve, .. } => *curve,
-            _ => None,
-        }
-    }
-}
-
-impl fmt::Display for PublicKey {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Rsa { bits, .. } => write!(f, "RSA {bits} bits"),
-            Self::Elliptic { curve, .. } => {
-                write!(
-                    f,
-                    "elliptic curve {}",
-                    curve.unwrap_or("of an unknown kind")
-                )
-            }
-            Self::Other { algorithm, .. } => write!(f, "of algorithm {algorithm}"),
-        }
-    }
-}
-
-impl fmt::Debug for PublicKey {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "PublicKey({self})")
-    }
-}
-
 /// An X.509 v3 certificate.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Certificate {
@@ -151,20 +65,6 @@ pub struct Certificate {
     key: PublicKey,
     signed: Signed,
     extensions: Extensions,
-}
-
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-struct Extensions {
-    authority: bool,
-    path_length: Option<u32>,
-    usage: Option<Usage>,
-    extended: Option<ExtendedUsage>,
-    subject_key: Option<Vec<u8>>,
-    issuer_key: Option<Vec<u8>>,
-    uris: Vec<String>,
-    dns: Vec<String>,
-    ips: Vec<IpAddr>,
-    unknown_critical: Option<String>,
 }
 
 impl Certificate {
@@ -387,74 +287,6 @@ impl fmt::Debug for Certificate {
     }
 }
 
-impl Extensions {
-    fn read(extensions: &[X509Extension<'_>]) -> Result<Self, CertificateError> {
-        let mut found = Self::default();
-        for (index, extension) in extensions.iter().enumerate() {
-            let id = || extension.oid.to_id_string();
-            let earlier = extensions.iter().take(index);
-            if earlier.into_iter().any(|other| other.oid == extension.oid) {
-                return Err(CertificateError::Extension(format!("{}: twice", id())));
-            }
-            match extension.parsed_extension() {
-                ParsedExtension::ParseError { .. } => {
-                    return Err(CertificateError::Extension(id()));
-                }
-                ParsedExtension::BasicConstraints(constraints) => {
-                    found.authority = constraints.ca;
-                    found.path_length = constraints.path_len_constraint;
-                }
-                ParsedExtension::KeyUsage(usage) => {
-                    found.usage = Some(Usage::from_flags(usage.flags));
-                }
-                ParsedExtension::ExtendedKeyUsage(usage) => {
-                    found.extended = Some(ExtendedUsage {
-                        any: usage.any,
-                        server: usage.server_auth,
-                        client: usage.client_auth,
-                    });
-                }
-                ParsedExtension::SubjectKeyIdentifier(key) => {
-                    found.subject_key = Some(key.0.to_vec());
-                }
-                ParsedExtension::AuthorityKeyIdentifier(authority) => {
-                    found.issuer_key = authority.key_identifier.as_ref().map(|key| key.0.to_vec());
-                }
-                ParsedExtension::SubjectAlternativeName(names) => {
-                    found.read_names(&names.general_names);
-                }
-                // Understood well enough to be ignored: they restrict nothing that
-                // OPC UA asks for.
-                ParsedExtension::CertificatePolicies(_)
-                | ParsedExtension::CRLDistributionPoints(_)
-                | ParsedExtension::NSCertType(_) => {}
-                // RFC 5280, 4.2: a critical extension that is not understood
-                // makes the certificate unusable.
-                _ if extension.critical => found.unknown_critical = Some(id()),
-                _ => {}
-            }
-        }
-        Ok(found)
-    }
-
-    fn read_names(&mut self, names: &[GeneralName<'_>]) {
-        for name in names {
-            match name {
-                GeneralName::URI(uri) => self.uris.push(printable(uri)),
-                GeneralName::DNSName(name) => self.dns.push(printable(name)),
-                GeneralName::IPAddress(bytes) => {
-                    if let Ok(octets) = <[u8; 4]>::try_from(*bytes) {
-                        self.ips.push(octets.into());
-                    } else if let Ok(octets) = <[u8; 16]>::try_from(*bytes) {
-                        self.ips.push(octets.into());
-                    }
-                }
-                _ => {}
-            }
-        }
-    }
-}
-
 pub(crate) fn thumbprint(der: &[u8]) -> [u8; 20] {
     let digest = digest::digest(&digest::SHA1_FOR_LEGACY_USE_ONLY, der);
     let mut thumbprint = [0; 20];
@@ -471,20 +303,4 @@ pub(crate) fn hex(bytes: &[u8]) -> String {
 pub(crate) fn without_leading_zeros(bytes: &[u8]) -> &[u8] {
     let zeros = bytes.iter().take_while(|byte| **byte == 0).count();
     bytes.get(zeros..).unwrap_or_default()
-}
-
-fn bit_length(number: &[u8]) -> usize {
-    let digits = without_leading_zeros(number);
-    let unused = digits.first().map_or(0, |first| first.leading_zeros());
-    digits.len() * 8 - unused as usize
-}
-
-fn curve_name(id: &oid::Oid<'_>) -> Option<&'static str> {
-    let names = [
-        (oid::OID_EC_P256, "P-256"),
-        (oid::OID_NIST_EC_P384, "P-384"),
-        (oid::OID_NIST_EC_P521, "P-521"),
-    ];
-    let (_, name) = names.into_iter().find(|row| row.0 == *id)?;
-    Some(name)
 }
