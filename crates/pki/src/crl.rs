@@ -8,6 +8,7 @@ use x509_parser::oid_registry as oid;
 use x509_parser::prelude::{CertificateRevocationList, FromDer};
 
 use crate::certificate::{Certificate, CertificateError, without_leading_zeros};
+use crate::encoding;
 use crate::moment::Moment;
 use crate::name::Name;
 use crate::signature::Signed;
@@ -70,6 +71,12 @@ impl RevocationList {
             })?,
             partial: partial(&parsed),
         })
+    }
+
+    /// Reads the lists of a file: one in DER, or any number in PEM.
+    pub fn read_file(bytes: &[u8]) -> Result<Vec<Self>, CertificateError> {
+        let blocks = encoding::blocks(bytes, "X509 CRL")?;
+        blocks.iter().map(|block| Self::from_der(block)).collect()
     }
 
     /// The list as DER.

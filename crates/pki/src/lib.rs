@@ -14,6 +14,7 @@ mod chain;
 mod checks;
 mod crl;
 mod der;
+mod encoding;
 mod key;
 pub mod make;
 mod moment;

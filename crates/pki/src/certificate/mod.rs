@@ -11,6 +11,7 @@ use x509_parser::prelude::{FromDer, X509Certificate, X509Version};
 
 pub use public_key::PublicKey;
 
+use crate::encoding;
 use crate::moment::Moment;
 use crate::name::Name;
 use crate::signature::{SignatureAlgorithm, Signed};
@@ -44,6 +45,9 @@ pub enum CertificateError {
     /// An empty part in the subject or issuer name.
     #[error("bad name: an empty part")]
     Name,
+    /// Text that is no PEM, or PEM of something else.
+    #[error("bad PEM file: {0}")]
+    Pem(String),
     /// Two certificates where one was due, or rubbish behind it.
     #[error("{0} bytes after the certificate")]
     Trailing(usize),
@@ -97,6 +101,16 @@ impl Certificate {
             rest = after;
         }
         Ok(chain)
+    }
+
+    /// Reads the certificates of a file: DER, one or several after one another, or
+    /// any number in PEM with other things between.
+    pub fn read_file(bytes: &[u8]) -> Result<Vec<Self>, CertificateError> {
+        let mut certificates = Vec::new();
+        for block in encoding::blocks(bytes, "CERTIFICATE")? {
+            certificates.extend(Self::chain_from_der(&block)?);
+        }
+        Ok(certificates)
     }
 
     fn read(bytes: &[u8], offset: usize) -> Result<(Self, &[u8]), CertificateError> {

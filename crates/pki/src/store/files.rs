@@ -57,23 +57,6 @@ pub(super) fn read(path: &Path) -> Result<Zeroizing<Vec<u8>>, BrokenFile> {
     Ok(bytes)
 }
 
-/// The contents of a DER file, or of the PEM blocks with this tag.
-pub(super) fn blocks(path: &Path, tag: &str) -> Result<Vec<Vec<u8>>, BrokenFile> {
-    let bytes = read(path)?;
-    // openssl writes text before the first PEM line.
-    const PEM: &[u8] = b"-----BEGIN ";
-    if !bytes.windows(PEM.len()).any(|window| window == PEM) {
-        return Ok(vec![bytes.to_vec()]);
-    }
-    let all = pem::parse_many(&*bytes).map_err(|error| broken(path, error))?;
-    let wanted = all.into_iter().filter(|block| block.tag() == tag);
-    let wanted: Vec<_> = wanted.map(pem::Pem::into_contents).collect();
-    if wanted.is_empty() {
-        return Err(broken(path, format!("no block {tag} in this PEM file")));
-    }
-    Ok(wanted)
-}
-
 pub(super) fn is_called_pem(path: &Path) -> bool {
     let ending = path.extension().and_then(|ending| ending.to_str());
     ending.is_some_and(|ending| ["pem", "crt"].contains(&ending.to_ascii_lowercase().as_str()))

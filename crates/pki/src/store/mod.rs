@@ -298,25 +298,16 @@ impl Store {
     }
 }
 
-/// Reads the certificates of a file: one in DER, several after one another in DER,
-/// or any number in PEM.
+/// Reads the certificates of a file, DER or PEM.
 pub fn read_certificates(path: &Path) -> Result<Vec<Certificate>, BrokenFile> {
-    let blocks = files::blocks(path, "CERTIFICATE")?;
-    let mut certificates = Vec::new();
-    for block in blocks {
-        let chain = Certificate::chain_from_der(&block);
-        certificates.extend(chain.map_err(|error| broken(path, error))?);
-    }
-    Ok(certificates)
+    let bytes = files::read(path)?;
+    Certificate::read_file(&bytes).map_err(|error| broken(path, error))
 }
 
 /// Reads the revocation lists of a file, DER or PEM.
 pub fn read_revocations(path: &Path) -> Result<Vec<RevocationList>, BrokenFile> {
-    let blocks = files::blocks(path, "X509 CRL")?;
-    let lists = blocks.iter().map(|block| RevocationList::from_der(block));
-    lists
-        .collect::<Result<_, _>>()
-        .map_err(|error| broken(path, error))
+    let bytes = files::read(path)?;
+    RevocationList::read_file(&bytes).map_err(|error| broken(path, error))
 }
 
 /// Writes a certificate to a file of its own, as PEM when it is called so.
@@ -326,6 +317,11 @@ pub fn write_certificate(path: &Path, certificate: &Certificate) -> Result<(), S
     } else {
         files::write(path, certificate.der())
     }
+}
+
+/// Writes a revocation list to a file of its own, as DER.
+pub fn write_revocations(path: &Path, list: &RevocationList) -> Result<(), StoreError> {
+    files::write(path, list.der())
 }
 
 /// Writes a private key as PEM that only its owner can read.

@@ -1,6 +1,7 @@
 //! This application's certificate: found, or made at first use.
 
 use std::fs::OpenOptions;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use super::files::{self, failed};
@@ -172,9 +173,12 @@ impl Store {
         let mut options = OpenOptions::new();
         let file = options.create(true).append(true).open(&path);
         let file = file.map_err(failed("open", &path))?;
-        // Freed when the file is closed, or its process ends.
-        file.lock().map_err(failed("lock", &path))?;
-        Ok(file)
+        // Freed when the file is closed, or its process ends. A file system without
+        // locks is used without: the last one to write wins then.
+        match file.lock() {
+            Err(error) if error.kind() == ErrorKind::Unsupported => Ok(file),
+            other => other.map(|()| file).map_err(failed("lock", &path)),
+        }
     }
 }
 

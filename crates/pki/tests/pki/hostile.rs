@@ -74,6 +74,10 @@ proptest! {
         let _ = SAMPLES.trust.judge(&bytes, &expected());
         let _ = RevocationList::from_der(&bytes);
         let _ = Key::read(&bytes);
+        let mut text = b"-----BEGIN CERTIFICATE-----\n".to_vec();
+        text.extend_from_slice(&bytes);
+        let _ = Certificate::read_file(&text);
+        let _ = RevocationList::read_file(&text);
     }
 }
 

@@ -1,60 +1,17 @@
-//! Making certificates, authorities and revocation lists.
-//!
-//! ```
-//! use pki::{Key, Moment, make::{Authority, Request}};
-//!
-//! let now = Moment::from_unix(1_800_000_000);
-//! let plant = Authority::root(Request::authority("Plant CA"), Key::generate(2048)?, now)?;
-//! let key = Key::generate(2048)?;
-//! let request = Request::application("urn:plc1:drives").dns("plc1").days(365);
-//! let certificate = plant.sign(&request, &key, now)?;
-//! assert!(certificate.is_signed_by(plant.certificate()));
-//! # Ok::<(), pki::make::MakeError>(())
-//! ```
+//! What a certificate is to say.
 
 use std::net::IpAddr;
 
 use rcgen::{
-    BasicConstraints, CertificateParams, CertificateRevocationListParams, DistinguishedName,
-    DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyIdMethod, KeyPair, KeyUsagePurpose,
-    RevokedCertParams, SanType, SerialNumber,
+    BasicConstraints, CertificateParams, DistinguishedName, DnType, ExtendedKeyUsagePurpose, IsCa,
+    KeyUsagePurpose, SanType, SerialNumber,
 };
 
-use crate::certificate::{Certificate, CertificateError};
-use crate::crl::RevocationList;
-use crate::key::{Key, KeyError};
+use super::{MakeError, date};
+use crate::certificate::Certificate;
+use crate::key::Key;
 use crate::moment::Moment;
 use crate::usage::{ExtendedUsage, Usage};
-
-/// What kept something from being made.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum MakeError {
-    /// The private key cannot be made or read.
-    #[error(transparent)]
-    Key(#[from] KeyError),
-    /// Certificates hold names in ASCII only.
-    #[error("bad name {0:?}: want ASCII letters, digits and signs")]
-    Name(String),
-    /// A validity period outside of the years 0 to 9999.
-    #[error("bad validity: {0}")]
-    Time(Moment),
-    /// The key is not one that can sign here, such as one of 1024 bits.
-    #[error("this key cannot sign: {0}")]
-    Sign(rcgen::Error),
-    /// Only an authority may sign others.
-    #[error("{0} is not an authority")]
-    NotAnAuthority(String),
-    /// The private key is of another certificate.
-    #[error("the private key does not belong to {0}")]
-    OtherKey(String),
-    /// The authority's name has parts that cannot be written the same way again.
-    #[error("the name of the authority {0} cannot be copied into a certificate")]
-    Issuer(String),
-    /// What was made does not parse: a fault of this program.
-    #[error("made a certificate that cannot be read: {0}")]
-    Unreadable(#[from] CertificateError),
-}
 
 /// What a certificate is to say.
 #[derive(Debug, Clone)]
@@ -209,7 +166,11 @@ impl Request {
         Ok(Certificate::from_der(made.der())?)
     }
 
-    fn parameters(&self, self_signed: bool, now: Moment) -> Result<CertificateParams, MakeError> {
+    pub(super) fn parameters(
+        &self,
+        self_signed: bool,
+        now: Moment,
+    ) -> Result<CertificateParams, MakeError> {
         let mut parameters = CertificateParams::default();
         let from = self.from.unwrap_or(now);
         parameters.not_before = date(from)?;
@@ -272,119 +233,6 @@ impl Request {
         names.extend(self.ips.iter().copied().map(SanType::IpAddress));
         Ok(names)
     }
-}
-
-/// A certificate that signs others, with its private key.
-#[derive(Debug)]
-pub struct Authority {
-    certificate: Certificate,
-    key: Key,
-}
-
-impl Authority {
-    /// An authority that signs itself.
-    pub fn root(request: Request, key: Key, now: Moment) -> Result<Self, MakeError> {
-        let certificate = request.self_signed(&key, now)?;
-        Self::new(certificate, key)
-    }
-
-    /// An authority from files that are there already.
-    pub fn new(certificate: Certificate, key: Key) -> Result<Self, MakeError> {
-        if !key.belongs_to(&certificate) {
-            return Err(MakeError::OtherKey(certificate.subject().to_string()));
-        }
-        if !certificate.is_authority() {
-            return Err(MakeError::NotAnAuthority(certificate.subject().to_string()));
-        }
-        Ok(Self { certificate, key })
-    }
-
-    /// An authority below this one.
-    pub fn authority(&self, request: Request, key: Key, now: Moment) -> Result<Self, MakeError> {
-        let certificate = self.sign(&request, &key, now)?;
-        Self::new(certificate, key)
-    }
-
-    /// Its certificate.
-    pub fn certificate(&self) -> &Certificate {
-        &self.certificate
-    }
-
-    /// Its private key.
-    pub fn key(&self) -> &Key {
-        &self.key
-    }
-
-    /// Makes the certificate that the request asks for.
-    pub fn sign(
-        &self,
-        request: &Request,
-        key: &Key,
-        now: Moment,
-    ) -> Result<Certificate, MakeError> {
-        let pair = key.pair().map_err(MakeError::Sign)?;
-        let parameters = request.parameters(false, now)?;
-        let made = parameters
-            .signed_by(&pair, &self.issuer()?)
-            .map_err(MakeError::Sign)?;
-        let made = Certificate::from_der(made.der())?;
-        self.check_name(made.issuer())?;
-        Ok(made)
-    }
-
-    /// A list of certificates that this authority takes back, good from now on for
-    /// so many days.
-    pub fn revoke(
-        &self,
-        certificates: &[&Certificate],
-        now: Moment,
-        days: u32,
-    ) -> Result<RevocationList, MakeError> {
-        let revocation_time = date(now)?;
-        let revoked = certificates.iter().map(|certificate| RevokedCertParams {
-            serial_number: SerialNumber::from_slice(certificate.serial()),
-            revocation_time,
-            reason_code: None,
-            invalidity_date: None,
-        });
-        let parameters = CertificateRevocationListParams {
-            this_update: revocation_time,
-            next_update: date(now.plus_days(days.into()))?,
-            // A later list has a greater number.
-            crl_number: SerialNumber::from(now.unix().unsigned_abs()),
-            issuing_distribution_point: None,
-            revoked_certs: revoked.collect(),
-            key_identifier_method: KeyIdMethod::Sha256,
-        };
-        let made = parameters
-            .signed_by(&self.issuer()?)
-            .map_err(MakeError::Sign)?;
-        let made = RevocationList::from_der(made.der())?;
-        self.check_name(made.issuer())?;
-        Ok(made)
-    }
-
-    fn issuer(&self) -> Result<Issuer<'static, KeyPair>, MakeError> {
-        let pair = self.key.pair().map_err(MakeError::Sign)?;
-        let der = self.certificate.der().into();
-        Issuer::from_ca_cert_der(&der, pair).map_err(MakeError::Sign)
-    }
-
-    fn check_name(&self, written: &crate::Name) -> Result<(), MakeError> {
-        let subject = self.certificate.subject();
-        if written.matches(subject) {
-            Ok(())
-        } else {
-            Err(MakeError::Issuer(subject.to_string()))
-        }
-    }
-}
-
-fn date(moment: Moment) -> Result<time::OffsetDateTime, MakeError> {
-    moment
-        .to_date_time()
-        .filter(|date| (0..=9999).contains(&date.year()))
-        .ok_or(MakeError::Time(moment))
 }
 
 // RFC 5280, 4.1.2.2: positive, unique, at most 20 bytes.
