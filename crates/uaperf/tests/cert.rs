@@ -139,6 +139,28 @@ fn an_authority_signs_a_certificate_for_somebody_else() {
 }
 
 #[test]
+fn an_authority_comes_with_a_revocation_list_and_both_are_trusted_at_once() {
+    let bench = Bench::new();
+    bench.good("make --ca --out ca.der");
+    let text = bench.good("trust ca.der ca.crl");
+    assert!(text.contains("revocation list of CN=uaperf CA"), "{text}");
+    assert_eq!(bench.files("trusted/crl").len(), 1);
+    let list = bench.json("list --json");
+    assert_eq!(list["revocation_lists"][0]["revoked"], 0);
+
+    // What it signs is good for a peer with these two files and nothing else.
+    bench.good("make --issuer ca.der --uri urn:plc1:drives --dns plc1 --out plc1.der");
+    let (trust, broken) = pki::Store::new(bench.pki()).trust().unwrap();
+    assert_eq!(broken, []);
+    let now = std::time::SystemTime::now().into();
+    let mut expected = pki::Expected::of(pki::Role::Server, now);
+    expected.host = Some("plc1");
+    expected.keys = Some(pki::KeyRule::RSA);
+    let sent = fs::read(bench.path("plc1.der")).unwrap();
+    trust.judge(&sent, &expected).unwrap();
+}
+
+#[test]
 #[cfg(unix)]
 fn the_private_key_is_its_owners_alone() {
     use std::os::unix::fs::PermissionsExt;

@@ -6,7 +6,7 @@ use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 
 use pki::make::{Authority, DEFAULT_DAYS, Request};
-use pki::store::{read_certificates, read_key, write_certificate, write_key};
+use pki::store::{read_certificates, read_key, write_certificate, write_key, write_revocations};
 use pki::{Certificate, Identity, Key};
 
 use super::{Bench, Found, view};
@@ -20,7 +20,8 @@ Examples:
   uaperf cert make
       our own, as made by itself at first use; --force replaces the one that is there
   uaperf cert make --ca --name 'Plant CA' --out plant.der
-      an authority: plant.der, and its private key in plant.key
+      an authority: plant.der, its private key in plant.key, and plant.crl, the list of
+      certificates it took back, without which peers refuse what it signs
   uaperf cert make --issuer plant.der
       our own, signed by that authority
   uaperf cert make --issuer plant.der --uri urn:plc1:drives --dns plc1 --out plc1.pem
@@ -97,26 +98,19 @@ pub fn run(args: Args, bench: &Bench) -> anyhow::Result<()> {
         None => request.self_signed(&key, bench.now)?,
     };
     let mut out = io::stdout().lock();
+    let identity = Identity::new(certificate.clone(), key);
     let (file, hint) = match &args.out {
-        Some(file) => {
-            write_key(&key_beside(file), &key)?;
-            write_certificate(file, &certificate)?;
-            let key = key_beside(file);
-            (
-                Some(file.clone()),
-                format!("its private key is in {}", key.display()),
-            )
-        }
+        Some(file) => (
+            Some(file.clone()),
+            write_files(file, identity, &args, bench)?,
+        ),
         None => {
             for authority in issuer.iter().flat_map(|issuer| &issuer.chain) {
                 bench.store.know_issuer(authority)?;
             }
-            let own = Identity::new(certificate.clone(), key);
-            let path = bench.store.put_own(own)?.path;
-            (
-                path,
-                "servers have to trust this file before they let us in".into(),
-            )
+            let path = bench.store.put_own(identity)?.path;
+            let hint = "servers have to trust this file before they let us in";
+            (path, hint.to_owned())
         }
     };
     let found = Found {
@@ -127,6 +121,31 @@ pub fn run(args: Args, bench: &Bench) -> anyhow::Result<()> {
     view::write_text(&mut out, &found, bench.now)?;
     writeln!(out, "{hint}")?;
     Ok(())
+}
+
+/// Writes the certificate, its key and, of an authority, its revocation list; gives
+/// what the user should know of it.
+fn write_files(
+    file: &Path,
+    identity: Identity,
+    args: &Args,
+    bench: &Bench,
+) -> anyhow::Result<String> {
+    let key_file = key_beside(file);
+    write_key(&key_file, &identity.key)?;
+    write_certificate(file, &identity.certificate)?;
+    let hint = format!("its private key is in {}", key_file.display());
+    if !args.ca {
+        return Ok(hint);
+    }
+    let list_file = file.with_extension("crl");
+    let authority = Authority::new(identity.certificate, identity.key)?;
+    write_revocations(&list_file, &authority.revoke(&[], bench.now, args.days)?)?;
+    let (file, list) = (file.display(), list_file.display());
+    Ok(format!(
+        "{hint}\nits revocation list is in {list}, with nothing taken back\n\
+         try: uaperf cert trust {file} {list}"
+    ))
 }
 
 fn refuse_to_overwrite(args: &Args, bench: &Bench) -> anyhow::Result<()> {

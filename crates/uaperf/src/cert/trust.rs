@@ -13,17 +13,17 @@ use crate::failure::Failure;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
-  uaperf cert trust 3F09A1             a server that was turned away before
-  uaperf cert trust plant-ca.pem       an authority, and so all that it signs
-  uaperf cert trust --issuer root.der  an authority that completes chains, no more
-  uaperf cert trust plant.crl          a revocation list of an authority
+  uaperf cert trust 3F09A1                a server that was turned away before
+  uaperf cert trust plant-ca.pem          an authority, and so all that it signs
+  uaperf cert trust --issuer root.der     an authority that completes chains, no more
+  uaperf cert trust plant.der plant.crl   the same with its revocation list
 
 Of a file with several certificates the first is trusted; the authorities behind it
 complete its chain.")]
 pub struct TrustArgs {
-    /// A file, or the beginning of a thumbprint
-    #[arg(value_name = "FILE|THUMBPRINT")]
-    certificate: String,
+    /// Files, or beginnings of thumbprints
+    #[arg(value_name = "FILE|THUMBPRINT", required = true)]
+    certificates: Vec<String>,
     /// Only let it complete chains of authorities, without trusting it
     #[arg(long)]
     issuer: bool,
@@ -42,25 +42,24 @@ pub struct RejectArgs {
 }
 
 pub fn run_trust(args: TrustArgs, bench: &Bench) -> anyhow::Result<()> {
-    let path = Path::new(&args.certificate);
-    if path.is_file() {
-        return import(path, args.issuer, bench);
-    }
-    let entries = bench.by_thumbprint(&args.certificate)?;
     let mut out = io::stdout().lock();
-    if let Some(entry) = entries.first() {
-        keep(&mut out, &entry.certificate, args.issuer, bench)?;
+    for what in &args.certificates {
+        let path = Path::new(what);
+        if path.is_file() {
+            import(&mut out, path, args.issuer, bench)?;
+        } else if let Some(entry) = bench.by_thumbprint(what)?.first() {
+            keep(&mut out, &entry.certificate, args.issuer, bench)?;
+        }
     }
     Ok(())
 }
 
-fn import(path: &Path, issuer: bool, bench: &Bench) -> anyhow::Result<()> {
-    let mut out = io::stdout().lock();
+fn import(out: &mut impl Write, path: &Path, issuer: bool, bench: &Bench) -> anyhow::Result<()> {
     let broken = match read_certificates(path) {
         Ok(certificates) => {
             for (index, certificate) in certificates.iter().enumerate() {
                 if index == 0 || certificate.is_authority() {
-                    keep(&mut out, certificate, issuer || index > 0, bench)?;
+                    keep(out, certificate, issuer || index > 0, bench)?;
                 }
             }
             return Ok(());
