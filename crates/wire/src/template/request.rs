@@ -111,7 +111,7 @@ impl Template {
     }
 
     /// Copies the request to the start of `out` with this handle and time (100 ns since 1601),
-    /// and tells its length. Costs some 20 instructions and a memcpy.
+    /// and tells its length. A scalar Read costs 42 instructions, the copy included.
     #[inline]
     pub fn write(
         &self,
