@@ -1,0 +1,566 @@
+//! The client's side of a session.
+//!
+//! ```text
+//! create_request ─► CreateSession ─► created ─► job ─► verified
+//! activate ─► job ─► ActivateSession ─► activated        (again for another user, or on
+//! close_request ─► CloseSession ─► closed                 another channel after move_to)
+//! ```
+
+use std::time::Duration;
+
+use opcua_types::{
+    ActivateSessionRequest, ActivateSessionResponse, ApplicationDescription, ByteString,
+    CloseSessionRequest, CreateSessionRequest, CreateSessionResponse, DateTime,
+    EndpointDescription, NodeId, RequestHeader, ResponseHeader, StatusCode, UAString,
+    UserTokenPolicy, UserTokenType,
+};
+
+use super::token::{Credentials, Server, present};
+use super::{
+    Channel, NONCE_LEN, Nonce, certificate_bytes, endpoint_for, is_binary, is_signed, policy_for,
+    sign, tokens,
+};
+use crate::certificate::{Certificate, CertificateError};
+use crate::channel::Identity;
+use crate::job::Job;
+use crate::policy::{Policy, RsaError};
+use crate::time::{Instant, Now};
+
+/// What a client wants of a session.
+#[derive(Debug, Clone)]
+pub struct Config {
+    /// Who the client is.
+    pub application: ApplicationDescription,
+    /// The endpoint, as typed.
+    pub endpoint_url: String,
+    /// The name the session gets in the server's diagnostics.
+    pub name: String,
+    /// How long the session may go without a request.
+    pub timeout: Duration,
+    /// Languages the user reads, best first.
+    pub locales: Vec<String>,
+    /// The longest response this side takes; 0 for any.
+    pub max_response_message_size: u32,
+    /// Certificate and key, for any policy but None.
+    pub identity: Option<Identity>,
+    /// What GetEndpoints gave before, to be compared with what the session says.
+    pub discovered: Option<Vec<EndpointDescription>>,
+    /// Send secrets where anybody can read them: policy None for the token on a channel that
+    /// does not encrypt.
+    pub allow_plain_secrets: bool,
+}
+
+impl Config {
+    /// The usual: a session of a minute.
+    pub fn new(application: ApplicationDescription, endpoint_url: impl Into<String>) -> Self {
+        Self {
+            application,
+            endpoint_url: endpoint_url.into(),
+            name: String::new(),
+            timeout: Duration::from_secs(60),
+            locales: Vec::new(),
+            max_response_message_size: 0,
+            identity: None,
+            discovered: None,
+            allow_plain_secrets: false,
+        }
+    }
+}
+
+/// Why a session cannot be had, as the client sees it.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum SessionError {
+    /// The server said no.
+    #[error("the server refused {service}: {}", .status.sub_code().description())]
+    Refused {
+        /// What was asked for.
+        service: &'static str,
+        /// The server's answer.
+        status: StatusCode,
+    },
+    /// The certificate in the response is not the channel's (Part 4, 5.6.2.2).
+    #[error("the server shows the session another certificate than the channel")]
+    AnotherServer,
+    /// The certificate in the response cannot be read.
+    #[error("the server's certificate is unusable: {0}")]
+    Certificate(#[from] CertificateError),
+    /// The server did not prove to hold its certificate's key.
+    #[error("the server's signature is wrong: it does not hold the key of its certificate")]
+    Signature,
+    /// Too short to be signed safely (Part 4, 5.6.2.2).
+    #[error("a nonce of {len} bytes from the server (want {NONCE_LEN} or more)")]
+    Nonce {
+        /// The length that came.
+        len: usize,
+    },
+    /// Somebody changed the list on its way, or the server is not consistent (Part 4, 5.6.2.1).
+    #[error("the server's endpoints are not those that discovery gave: {0}")]
+    Endpoints(String),
+    /// The endpoint offers no policy for these credentials.
+    #[error("the endpoint takes no {0:?} tokens (it takes {1})")]
+    NotOffered(UserTokenType, String),
+    /// The policy for these credentials is one we do not have.
+    #[error("the user token is to be protected with {0}, which is not supported")]
+    TokenPolicy(String),
+    /// The secret would travel in the open.
+    #[error("the password would be sent unencrypted, which has to be allowed")]
+    PlainSecret,
+    /// A secret is to be encrypted for a server whose certificate is not known to be trusted
+    /// (Part 4, 7.40.2.1).
+    #[error("the secret needs the server's certificate, and none has been trusted")]
+    NotTrusted,
+    /// A policy other than None without certificate and key.
+    #[error("policy {0} needs a certificate and key of this application")]
+    NoIdentity(Policy),
+    /// Our key does not do.
+    #[error(transparent)]
+    Rsa(#[from] RsaError),
+    /// The step does not follow from the one before.
+    #[error("the session is {0}")]
+    State(&'static str),
+}
+
+impl SessionError {
+    /// The status code to count and report it by.
+    pub fn status(&self) -> StatusCode {
+        match self {
+            Self::Refused { status, .. } => *status,
+            Self::Certificate(_) => StatusCode::BadCertificateInvalid,
+            Self::AnotherServer | Self::Endpoints(_) | Self::NotTrusted => {
+                StatusCode::BadSecurityChecksFailed
+            }
+            Self::Signature => StatusCode::BadApplicationSignatureInvalid,
+            Self::Nonce { .. } => StatusCode::BadNonceInvalid,
+            Self::NotOffered(..) => StatusCode::BadIdentityTokenRejected,
+            Self::TokenPolicy(_) => StatusCode::BadSecurityPolicyRejected,
+            Self::PlainSecret => StatusCode::BadSecurityModeInsufficient,
+            Self::NoIdentity(_) | Self::Rsa(_) => StatusCode::BadConfigurationError,
+            Self::State(_) => StatusCode::BadInvalidState,
+        }
+    }
+}
+
+/// A session as its client knows it.
+#[derive(Debug)]
+pub struct Session {
+    config: Config,
+    channel: Channel,
+    state: State,
+    client_nonce: Nonce,
+    /// The server's certificate, once somebody vouched for it: the channel or the caller.
+    trusted: Option<Certificate>,
+    created: Option<Created>,
+    last_request: Instant,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    New,
+    Unverified,
+    Created,
+    Active,
+    Closed,
+}
+
+/// What the server gave when the session was created.
+#[derive(Debug)]
+struct Created {
+    session_id: NodeId,
+    authentication_token: NodeId,
+    timeout: Duration,
+    nonce: ByteString,
+    certificate: Option<Certificate>,
+    endpoints: Vec<EndpointDescription>,
+    max_request_message_size: u32,
+}
+
+/// That the server's signature was checked; for [`Session::verified`].
+#[derive(Debug)]
+#[must_use = "hand it to Session::verified"]
+pub struct Verified(bool);
+
+impl Session {
+    /// A session still to be created through `channel`.
+    pub fn new(config: Config, channel: Channel) -> Self {
+        Self {
+            trusted: channel.peer.clone(),
+            config,
+            channel,
+            state: State::New,
+            client_nonce: [0; NONCE_LEN],
+            created: None,
+            last_request: Instant::default(),
+        }
+    }
+
+    /// Vouches for the server's certificate, checked by the caller: needed to send a secret
+    /// encrypted through a channel of policy None.
+    pub fn trust(&mut self, certificate: Certificate) {
+        self.trusted = Some(certificate);
+    }
+
+    /// The request that creates the session. Handle and timestamp are for the sender to set.
+    pub fn create_request(&mut self, nonce: Nonce, now: Now) -> CreateSessionRequest {
+        self.client_nonce = nonce;
+        self.last_request = now.mono;
+        let identity = self.config.identity.as_ref();
+        CreateSessionRequest {
+            request_header: header(NodeId::null(), now),
+            client_description: self.config.application.clone(),
+            server_uri: UAString::null(),
+            endpoint_url: self.config.endpoint_url.as_str().into(),
+            session_name: self.config.name.as_str().into(),
+            client_nonce: ByteString::from(&nonce),
+            client_certificate: certificate_bytes(identity.map(|own| &own.certificate)),
+            requested_session_timeout: self.config.timeout.as_secs_f64() * 1e3,
+            max_response_message_size: self.config.max_response_message_size,
+        }
+    }
+
+    /// Takes the response. The job verifies the server's signature; its result goes to
+    /// [`Session::verified`].
+    pub fn created(
+        &mut self,
+        response: CreateSessionResponse,
+    ) -> Result<Job<Verified>, SessionError> {
+        self.expect(State::New, "created already")?;
+        is_good("CreateSession", &response.response_header)?;
+        let policy = self.channel.protection.policy;
+        let certificate = match response.server_certificate.as_ref() {
+            [] => None,
+            der => match Certificate::from_der(der) {
+                Ok(certificate) => Some(certificate),
+                // Under policy None nobody asked for it.
+                Err(_) if policy == Policy::None => None,
+                Err(error) => return Err(error.into()),
+            },
+        };
+        let endpoints = response.server_endpoints.unwrap_or_default();
+        if policy != Policy::None {
+            if certificate != self.channel.peer {
+                return Err(SessionError::AnotherServer);
+            }
+            check_nonce(&response.server_nonce)?;
+            if let Some(discovered) = &self.config.discovered {
+                compare_endpoints(discovered, &endpoints)?;
+            }
+        }
+        let verify = match (&certificate, &self.config.identity) {
+            _ if policy == Policy::None => Job::new(|| Verified(true)),
+            (Some(server), Some(own)) => {
+                let (key, own) = (server.public_key().clone(), own.certificate.clone());
+                let (nonce, signature) = (self.client_nonce, response.server_signature);
+                Job::new(move || Verified(is_signed(&signature, &key, policy, &own, &nonce)))
+            }
+            _ => return Err(SessionError::NoIdentity(policy)),
+        };
+        self.created = Some(Created {
+            session_id: response.session_id,
+            authentication_token: response.authentication_token,
+            timeout: milliseconds(response.revised_session_timeout),
+            nonce: response.server_nonce,
+            certificate,
+            endpoints,
+            max_request_message_size: response.max_request_message_size,
+        });
+        self.state = State::Unverified;
+        Ok(verify)
+    }
+
+    /// Takes the outcome of the job that [`Session::created`] gave.
+    pub fn verified(&mut self, Verified(is_signed): Verified) -> Result<(), SessionError> {
+        self.expect(State::Unverified, "not waiting for a signature check")?;
+        if !is_signed {
+            self.state = State::Closed;
+            return Err(SessionError::Signature);
+        }
+        self.state = State::Created;
+        Ok(())
+    }
+
+    /// The request that activates the session for a user, made by the job. The same again on an
+    /// active session changes the user, or moves the session to the channel that
+    /// [`Session::move_to`] named.
+    ///
+    /// `policy_id` picks one of the endpoint's token policies; without it the first that fits.
+    pub fn activate(
+        &mut self,
+        credentials: &Credentials,
+        policy_id: Option<&str>,
+        now: Now,
+    ) -> Result<Job<Result<ActivateSessionRequest, SessionError>>, SessionError> {
+        let created = match (&self.created, self.state) {
+            (Some(created), State::Created | State::Active) => created,
+            _ => return Err(SessionError::State("not created")),
+        };
+        let protection = self.channel.protection;
+        let token = self.token_policy(created, credentials, policy_id)?;
+        let policy = policy_for(&token, protection).ok_or_else(|| {
+            SessionError::TokenPolicy(token.security_policy_uri.as_ref().to_owned())
+        })?;
+        if credentials.is_secret() {
+            self.check_secret(created, policy)?;
+        }
+        let own = match (&self.config.identity, protection.policy) {
+            (_, Policy::None) => None,
+            (Some(own), _) => Some(own.clone()),
+            (None, policy) => return Err(SessionError::NoIdentity(policy)),
+        };
+        let request = ActivateSessionRequest {
+            request_header: header(created.authentication_token.clone(), now),
+            locale_ids: Some(self.config.locales.iter().map(UAString::from).collect()),
+            ..Default::default()
+        };
+        let (nonce, certificate) = (created.nonce.clone(), created.certificate.clone());
+        let certificate = certificate.or_else(|| self.trusted.clone());
+        let credentials = credentials.clone();
+        self.last_request = now.mono;
+        Ok(Job::new(move || {
+            let server = Server {
+                certificate: certificate.as_ref(),
+                nonce: nonce.as_ref(),
+            };
+            let (token, token_signature) =
+                present(&credentials, &token.policy_id, policy, &server)?;
+            let client_signature = match (&own, &certificate) {
+                (Some(own), Some(server)) => {
+                    sign(&own.key, protection.policy, server, nonce.as_ref())?
+                }
+                _ => Default::default(),
+            };
+            Ok(ActivateSessionRequest {
+                client_signature,
+                user_identity_token: token,
+                user_token_signature: token_signature,
+                ..request
+            })
+        }))
+    }
+
+    /// Takes the response to the activation.
+    pub fn activated(&mut self, response: ActivateSessionResponse) -> Result<(), SessionError> {
+        is_good("ActivateSession", &response.response_header)?;
+        let created = match (&mut self.created, self.state) {
+            (Some(created), State::Created | State::Active) => created,
+            _ => return Err(SessionError::State("not created")),
+        };
+        if self.channel.protection.policy != Policy::None {
+            check_nonce(&response.server_nonce)?;
+        }
+        created.nonce = response.server_nonce;
+        self.state = State::Active;
+        Ok(())
+    }
+
+    /// Names the channel to go on with, opened to the same server after the old one was lost.
+    /// The session must then be activated again.
+    pub fn move_to(&mut self, channel: Channel) -> Result<(), SessionError> {
+        if self.channel.peer != channel.peer {
+            return Err(SessionError::AnotherServer);
+        }
+        self.channel = channel;
+        if self.state == State::Active {
+            self.state = State::Created;
+        }
+        Ok(())
+    }
+
+    /// The request that closes the session; no other can follow.
+    pub fn close_request(&mut self, delete_subscriptions: bool, now: Now) -> CloseSessionRequest {
+        let request = CloseSessionRequest {
+            request_header: self.header(now),
+            delete_subscriptions,
+        };
+        self.state = State::Closed;
+        request
+    }
+
+    /// A header for any request of the session. Tells the session that one is sent, too.
+    pub fn header(&mut self, now: Now) -> RequestHeader {
+        self.last_request = now.mono;
+        header(self.authentication_token(), now)
+    }
+
+    /// Tells the session that requests were sent, which keeps it alive: once for many is enough.
+    pub fn requested(&mut self, now: Now) {
+        self.last_request = now.mono;
+    }
+
+    /// When the server will have given the session up unless a request arrives before; never
+    /// while there is none.
+    pub fn deadline(&self) -> Option<Instant> {
+        let created = self.created.as_ref()?;
+        (self.state != State::Closed).then(|| self.last_request + created.timeout)
+    }
+
+    /// Whether the server has given the session up by now, for lack of requests.
+    pub fn has_expired(&self, now: Now) -> bool {
+        self.deadline().is_some_and(|deadline| now.mono >= deadline)
+    }
+
+    /// Whether requests can be sent.
+    pub fn is_active(&self) -> bool {
+        self.state == State::Active
+    }
+
+    /// The session's place in the server's address space; null before it is created.
+    pub fn session_id(&self) -> NodeId {
+        self.created
+            .as_ref()
+            .map_or_else(NodeId::null, |created| created.session_id.clone())
+    }
+
+    /// What each request carries; null before the session is created.
+    pub fn authentication_token(&self) -> NodeId {
+        self.created
+            .as_ref()
+            .map_or_else(NodeId::null, |created| created.authentication_token.clone())
+    }
+
+    /// The timeout the server granted.
+    pub fn timeout(&self) -> Option<Duration> {
+        self.created.as_ref().map(|created| created.timeout)
+    }
+
+    /// The longest request the server takes; 0 for any.
+    pub fn max_request_message_size(&self) -> u32 {
+        self.created
+            .as_ref()
+            .map_or(0, |created| created.max_request_message_size)
+    }
+
+    /// The endpoints the server named when the session was created.
+    pub fn endpoints(&self) -> &[EndpointDescription] {
+        self.created
+            .as_ref()
+            .map_or(&[], |created| &created.endpoints)
+    }
+
+    /// The certificate the server named when the session was created. Under policy None it is
+    /// nobody's word but the network's.
+    pub fn server_certificate(&self) -> Option<&Certificate> {
+        self.created.as_ref()?.certificate.as_ref()
+    }
+
+    fn expect(&self, state: State, otherwise: &'static str) -> Result<(), SessionError> {
+        match self.state == state {
+            true => Ok(()),
+            false => Err(SessionError::State(otherwise)),
+        }
+    }
+
+    fn token_policy(
+        &self,
+        created: &Created,
+        credentials: &Credentials,
+        policy_id: Option<&str>,
+    ) -> Result<UserTokenPolicy, SessionError> {
+        let protection = self.channel.protection;
+        let discovered = self.config.discovered.as_deref().unwrap_or_default();
+        let endpoint = endpoint_for(&created.endpoints, protection)
+            .or_else(|| endpoint_for(discovered, protection));
+        let offered = endpoint.map(tokens).unwrap_or_default();
+        let kind = credentials.kind();
+        let fits = |token: &&UserTokenPolicy| {
+            token.token_type == kind && policy_id.is_none_or(|id| token.policy_id.as_ref() == id)
+        };
+        match offered.iter().find(fits) {
+            Some(token) => Ok(token.clone()),
+            // A server that lists no endpoints still takes an anonymous user.
+            None if endpoint.is_none() && kind == UserTokenType::Anonymous => Ok(UserTokenPolicy {
+                policy_id: policy_id.unwrap_or_default().into(),
+                ..Default::default()
+            }),
+            None => {
+                let kinds = offered
+                    .iter()
+                    .map(|token| format!("{:?}", token.token_type));
+                let kinds = kinds.collect::<Vec<_>>().join(", ");
+                Err(SessionError::NotOffered(kind, kinds))
+            }
+        }
+    }
+
+    /// Whether a secret may be sent under this token policy.
+    fn check_secret(&self, created: &Created, policy: Policy) -> Result<(), SessionError> {
+        if policy == Policy::None {
+            let is_hidden = self.channel.protection.mode.encrypts();
+            return match is_hidden || self.config.allow_plain_secrets {
+                true => Ok(()),
+                false => Err(SessionError::PlainSecret),
+            };
+        }
+        match (&self.trusted, &created.certificate) {
+            (Some(trusted), Some(shown)) if trusted != shown => Err(SessionError::AnotherServer),
+            (Some(_), _) => Ok(()),
+            (None, _) => Err(SessionError::NotTrusted),
+        }
+    }
+}
+
+fn header(authentication_token: NodeId, now: Now) -> RequestHeader {
+    RequestHeader {
+        authentication_token,
+        timestamp: DateTime::from(now.utc),
+        ..Default::default()
+    }
+}
+
+fn is_good(service: &'static str, header: &ResponseHeader) -> Result<(), SessionError> {
+    let status = header.service_result;
+    match status.is_bad() {
+        true => Err(SessionError::Refused { service, status }),
+        false => Ok(()),
+    }
+}
+
+fn check_nonce(nonce: &ByteString) -> Result<(), SessionError> {
+    let len = nonce.as_ref().len();
+    match len < NONCE_LEN {
+        true => Err(SessionError::Nonce { len }),
+        false => Ok(()),
+    }
+}
+
+/// Part 4, 5.6.2.1: the list from discovery came without protection; the session's, under a
+/// secured channel, cannot have been changed. Only what the specification says is compared.
+fn compare_endpoints(
+    discovered: &[EndpointDescription],
+    told: &[EndpointDescription],
+) -> Result<(), SessionError> {
+    let lacks = |list: &[EndpointDescription], wanted: &EndpointDescription| {
+        is_binary(wanted) && !list.iter().any(|endpoint| is_same(endpoint, wanted))
+    };
+    let describe = |what, endpoint: &EndpointDescription| {
+        let (url, mode) = (&endpoint.endpoint_url, endpoint.security_mode);
+        let uri = endpoint.security_policy_uri.as_ref();
+        let policy = Policy::from_uri(uri).map_or_else(|| uri.to_owned(), |ours| ours.to_string());
+        SessionError::Endpoints(format!("{url} {policy}:{mode:?} {what}"))
+    };
+    if let Some(hidden) = told.iter().find(|endpoint| lacks(discovered, endpoint)) {
+        return Err(describe("was not discovered", hidden));
+    }
+    match discovered.iter().find(|endpoint| lacks(told, endpoint)) {
+        Some(invented) => Err(describe("is not known to the session", invented)),
+        None => Ok(()),
+    }
+}
+
+fn is_same(a: &EndpointDescription, b: &EndpointDescription) -> bool {
+    a.server.application_uri == b.server.application_uri
+        && a.endpoint_url == b.endpoint_url
+        && a.security_mode == b.security_mode
+        && a.security_policy_uri == b.security_policy_uri
+        && a.transport_profile_uri == b.transport_profile_uri
+        && a.security_level == b.security_level
+        && tokens(a) == tokens(b)
+}
+
+/// A duration of the wire, as far as it is one.
+fn milliseconds(value: f64) -> Duration {
+    Duration::try_from_secs_f64(value / 1e3).unwrap_or(match value > 0.0 {
+        true => Duration::MAX,
+        false => Duration::ZERO,
+    })
+}

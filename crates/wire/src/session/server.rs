@@ -1,0 +1,475 @@
+//! The server's side of a session.
+//!
+//! ```text
+//! CreateSession ─► Session::create ─► job ─► CreateSessionResponse
+//! ActivateSession ─► activate ─► job ─► Activation ─► is this user welcome? ─► activated
+//! any other request ─► request                                              └► a fault
+//! CloseSession ─► close
+//! ```
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use opcua_types::{
+    ActivateSessionRequest, ActivateSessionResponse, ByteString, CloseSessionRequest,
+    CloseSessionResponse, CreateSessionRequest, CreateSessionResponse, EndpointDescription, NodeId,
+    StatusCode, UserTokenPolicy,
+};
+
+use super::token::{Server, TokenError, UserIdentity, recognise};
+use super::{
+    Channel, NONCE_LEN, Nonce, certificate_bytes, endpoint_for, is_signed, policy_for, sign, text,
+    tokens,
+};
+use crate::certificate::Certificate;
+use crate::channel::Identity;
+use crate::job::Job;
+use crate::policy::Policy;
+use crate::service::response_header;
+use crate::time::{Instant, Now};
+
+/// What a server says of itself to every session.
+#[derive(Debug, Clone)]
+pub struct Config {
+    /// Certificate and key; for any policy but None, and for secrets and user certificates.
+    pub identity: Option<Identity>,
+    /// All endpoints, with the user tokens that each takes.
+    pub endpoints: Vec<EndpointDescription>,
+    /// The shortest timeout a session gets.
+    pub min_timeout: Duration,
+    /// The longest.
+    pub max_timeout: Duration,
+    /// The longest request taken; 0 for any.
+    pub max_request_message_size: u32,
+    /// Whether the ApplicationUri a client claims must be that of its certificate
+    /// (Part 4, 5.6.2.2).
+    pub check_application_uri: bool,
+}
+
+impl Config {
+    /// A server with these endpoints and the usual limits.
+    pub fn new(identity: Option<Identity>, endpoints: Vec<EndpointDescription>) -> Self {
+        Self {
+            identity,
+            endpoints,
+            min_timeout: Duration::from_secs(10),
+            max_timeout: Duration::from_secs(3600),
+            max_request_message_size: 0,
+            check_application_uri: true,
+        }
+    }
+}
+
+/// What a new session is given, from a random source.
+#[derive(Debug, Clone)]
+pub struct Grant {
+    /// Its place in the address space.
+    pub session_id: NodeId,
+    /// The secret each of its requests carries; not to be guessed.
+    pub authentication_token: NodeId,
+    /// The first nonce.
+    pub nonce: Nonce,
+}
+
+/// Why a request was refused. The client gets [`Refusal::status`]; the rest is for the log.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Refusal {
+    /// The certificate in the request is not the channel's (Part 4, 5.6.2.2).
+    #[error("the session is asked for with another certificate than the channel")]
+    AnotherCertificate,
+    /// The ApplicationUri is not the certificate's (Part 4, 5.6.2.2).
+    #[error("the client calls itself {claimed:?}, its certificate says {certified:?}")]
+    ApplicationUri {
+        /// What the description says.
+        claimed: String,
+        /// What the certificate says.
+        certified: Option<String>,
+    },
+    /// Too short to be signed safely (Part 4, 5.6.2.2).
+    #[error("a client nonce of {len} bytes (want {NONCE_LEN} or more)")]
+    Nonce {
+        /// The length that came.
+        len: usize,
+    },
+    /// The server's nonce was used by another activation meanwhile (Part 4, 5.6.3.1).
+    #[error("the activation used a nonce that is no longer the last")]
+    NonceUsed,
+    /// The client did not prove to be the one that created the session (Part 4, 5.6.3.1).
+    #[error("the client's signature is missing or wrong")]
+    ClientSignature,
+    /// The user's token does not do (Part 4, 7.40).
+    #[error(transparent)]
+    Token(#[from] TokenError),
+    /// A session that moves keeps its user (Part 4, 5.6.3.1).
+    #[error("the session moves to another channel with another user")]
+    AnotherUser,
+    /// The request came through a channel that the session is not bound to (Part 4, 5.6.3.1).
+    #[error("the request came through channel {got}, the session is bound to {want}")]
+    AnotherChannel {
+        /// The session's channel.
+        want: u32,
+        /// The one it came through.
+        got: u32,
+    },
+    /// A request before the session was activated, which ends it (Part 4, 5.6.3.1).
+    #[error("the session is not activated")]
+    NotActivated,
+    /// The session was closed by its client.
+    #[error("the session is closed")]
+    Closed,
+    /// No request came for longer than the timeout, or nobody knows the session.
+    #[error("the session has timed out")]
+    TimedOut,
+    /// The server's own certificate or key is missing or unusable.
+    #[error("the server cannot sign with policy {0}")]
+    CannotSign(Policy),
+}
+
+impl Refusal {
+    /// What the client is told.
+    pub fn status(&self) -> StatusCode {
+        match self {
+            Self::AnotherCertificate => StatusCode::BadSecurityChecksFailed,
+            Self::ApplicationUri { .. } => StatusCode::BadCertificateUriInvalid,
+            Self::Nonce { .. } | Self::NonceUsed => StatusCode::BadNonceInvalid,
+            Self::ClientSignature => StatusCode::BadApplicationSignatureInvalid,
+            Self::Token(TokenError::Signature) => StatusCode::BadUserSignatureInvalid,
+            Self::Token(TokenError::NotOffered) => StatusCode::BadIdentityTokenRejected,
+            Self::Token(_) => StatusCode::BadIdentityTokenInvalid,
+            Self::AnotherUser => StatusCode::BadIdentityChangeNotSupported,
+            Self::AnotherChannel { .. } => StatusCode::BadSecureChannelIdInvalid,
+            Self::NotActivated => StatusCode::BadSessionNotActivated,
+            Self::Closed => StatusCode::BadSessionClosed,
+            Self::TimedOut => StatusCode::BadSessionIdInvalid,
+            Self::CannotSign(_) => StatusCode::BadConfigurationError,
+        }
+    }
+}
+
+/// A session as its server knows it.
+#[derive(Debug)]
+pub struct Session {
+    config: Arc<Config>,
+    session_id: NodeId,
+    authentication_token: NodeId,
+    name: String,
+    channel: Channel,
+    state: State,
+    nonce: Nonce,
+    timeout: Duration,
+    last_request: Instant,
+    locales: Vec<String>,
+    /// The user it was activated for: its fingerprint.
+    user: [u8; 32],
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    Created,
+    Active,
+    Closed,
+}
+
+/// The job that makes the response to CreateSession.
+pub type Signing = Job<Result<CreateSessionResponse, Refusal>>;
+
+/// A user who has proven to be whoever they say: let in with [`Session::activated`], or turned
+/// away with a fault such as BadUserAccessDenied or BadIdentityTokenRejected.
+#[derive(Debug)]
+#[must_use = "hand it to Session::activated, or refuse the user"]
+pub struct Activation {
+    user: UserIdentity,
+    channel: Channel,
+    nonce: Nonce,
+    locales: Vec<String>,
+    handle: u32,
+}
+
+impl Activation {
+    /// Who wants in.
+    pub fn user(&self) -> &UserIdentity {
+        &self.user
+    }
+}
+
+impl Session {
+    /// Creates a session. The job signs and gives the response.
+    ///
+    /// Whether there is room for another session, and whether the client's certificate is
+    /// trusted, has been decided before.
+    pub fn create(
+        config: &Arc<Config>,
+        request: &CreateSessionRequest,
+        channel: Channel,
+        grant: Grant,
+        now: Now,
+    ) -> Result<(Self, Signing), Refusal> {
+        let policy = channel.protection.policy;
+        let client = match policy {
+            // Part 4, 5.6.2.2: under policy None certificate and nonce are not looked at.
+            Policy::None => None,
+            _ => Some(check_client(config, request, &channel)?),
+        };
+        let asked = Duration::try_from_secs_f64(request.requested_session_timeout / 1e3);
+        // Part 4, 5.6.2.2: the server revises what it is asked for; nothing asked is its choice.
+        let timeout = match asked.unwrap_or_default() {
+            Duration::ZERO => config.max_timeout,
+            asked => asked.min(config.max_timeout).max(config.min_timeout),
+        };
+        let response = CreateSessionResponse {
+            response_header: response_header(&request.request_header, now.utc),
+            session_id: grant.session_id.clone(),
+            authentication_token: grant.authentication_token.clone(),
+            revised_session_timeout: timeout.as_secs_f64() * 1e3,
+            server_nonce: ByteString::from(&grant.nonce),
+            server_certificate: certificate_bytes(config.certificate()),
+            server_endpoints: Some(config.endpoints.clone()),
+            max_request_message_size: config.max_request_message_size,
+            ..Default::default()
+        };
+        let identity = config.identity.clone();
+        let nonce = request.client_nonce.clone();
+        let job = Job::new(move || {
+            let Some(client) = client else {
+                return Ok(response);
+            };
+            let cannot = Refusal::CannotSign(policy);
+            let identity = identity.ok_or_else(|| cannot.clone())?;
+            let signature = sign(&identity.key, policy, &client, nonce.as_ref());
+            Ok(CreateSessionResponse {
+                server_signature: signature.map_err(|_| cannot)?,
+                ..response
+            })
+        });
+        let session = Self {
+            config: config.clone(),
+            session_id: grant.session_id,
+            authentication_token: grant.authentication_token,
+            name: request.session_name.as_ref().to_owned(),
+            channel,
+            state: State::Created,
+            nonce: grant.nonce,
+            timeout,
+            last_request: now.mono,
+            locales: Vec::new(),
+            user: [0; 32],
+        };
+        Ok((session, job))
+    }
+
+    /// Takes a request to activate. The job verifies the client's signature and proves the user.
+    ///
+    /// The first activation comes through the channel that created the session, later ones may
+    /// come through another that was opened with the same certificate (Part 4, 5.6.3.1).
+    pub fn activate(
+        &self,
+        request: &ActivateSessionRequest,
+        channel: Channel,
+        now: Now,
+    ) -> Result<Job<Result<Activation, Refusal>>, Refusal> {
+        self.check_alive(now)?;
+        if channel.id != self.channel.id {
+            if self.state == State::Created {
+                self.check_channel(channel.id)?;
+            }
+            if channel.peer != self.channel.peer {
+                return Err(Refusal::AnotherCertificate);
+            }
+        }
+        let endpoint = endpoint_for(&self.config.endpoints, channel.protection);
+        let offered: &[UserTokenPolicy] = endpoint.map(tokens).unwrap_or_default();
+        let (token_policy, token) = recognise(&request.user_identity_token, offered)?;
+        let token_policy =
+            policy_for(token_policy, channel.protection).ok_or(TokenError::NotOffered)?;
+
+        let config = self.config.clone();
+        let nonce = self.nonce;
+        let client_signature = request.client_signature.clone();
+        let user_signature = request.user_token_signature.clone();
+        let locales = request.locale_ids.iter().flatten();
+        let locales = locales.map(|locale| locale.as_ref().to_owned()).collect();
+        let handle = request.request_header.request_handle;
+        let moved_user = (channel.id != self.channel.id).then_some(self.user);
+        Ok(Job::new(move || {
+            let policy = channel.protection.policy;
+            if let Some(client) = &channel.peer {
+                let key = client.public_key();
+                let own = config.certificate();
+                let own = own.ok_or(Refusal::CannotSign(policy))?;
+                if !is_signed(&client_signature, key, policy, own, &nonce) {
+                    return Err(Refusal::ClientSignature);
+                }
+            }
+            let server = Server {
+                certificate: config.certificate(),
+                nonce: &nonce,
+            };
+            let key = config.identity.as_ref().map(|own| &own.key);
+            let user = token.prove(&user_signature, token_policy, &server, key)?;
+            if moved_user.is_some_and(|before| before != user.fingerprint()) {
+                return Err(Refusal::AnotherUser);
+            }
+            Ok(Activation {
+                user,
+                channel,
+                nonce,
+                locales,
+                handle,
+            })
+        }))
+    }
+
+    /// Lets the user in, once the caller has decided so. From here on the session is bound to
+    /// the channel of the activation, and `nonce` is the one to sign next.
+    pub fn activated(
+        &mut self,
+        activation: Activation,
+        nonce: Nonce,
+        now: Now,
+    ) -> Result<ActivateSessionResponse, Refusal> {
+        self.check_alive(now)?;
+        // Part 4, 5.6.3.1: a nonce is used once, also by two activations under way together.
+        if activation.nonce != self.nonce {
+            return Err(Refusal::NonceUsed);
+        }
+        self.user = activation.user.fingerprint();
+        self.nonce = nonce;
+        self.channel = activation.channel;
+        self.state = State::Active;
+        self.last_request = now.mono;
+        // Part 4, 5.6.3.2: an empty list keeps what there is.
+        if !activation.locales.is_empty() {
+            self.locales = activation.locales;
+        }
+        Ok(ActivateSessionResponse {
+            response_header: response_header(activation.handle, now.utc),
+            server_nonce: ByteString::from(&nonce),
+            ..Default::default()
+        })
+    }
+
+    /// Takes note of any other request, which keeps the session alive, or says why it cannot be
+    /// served.
+    #[inline]
+    pub fn request(&mut self, channel_id: u32, now: Now) -> Result<(), Refusal> {
+        self.check_alive(now)?;
+        self.check_channel(channel_id)?;
+        if self.state == State::Created {
+            // Part 4, 5.6.3.1: nothing but CloseSession may come before the activation.
+            self.state = State::Closed;
+            return Err(Refusal::NotActivated);
+        }
+        self.last_request = now.mono;
+        Ok(())
+    }
+
+    /// Closes the session. Whether its subscriptions go with it, the request says.
+    pub fn close(
+        &mut self,
+        request: &CloseSessionRequest,
+        channel_id: u32,
+        now: Now,
+    ) -> Result<CloseSessionResponse, Refusal> {
+        self.check_alive(now)?;
+        self.check_channel(channel_id)?;
+        self.state = State::Closed;
+        Ok(CloseSessionResponse {
+            response_header: response_header(&request.request_header, now.utc),
+        })
+    }
+
+    /// When the session times out unless a request comes before; never once it is closed.
+    pub fn deadline(&self) -> Option<Instant> {
+        (self.state != State::Closed).then(|| self.last_request + self.timeout)
+    }
+
+    /// Whether no request has come for longer than the timeout.
+    pub fn has_expired(&self, now: Now) -> bool {
+        self.deadline().is_some_and(|deadline| now.mono >= deadline)
+    }
+
+    /// Whether requests are served.
+    pub fn is_active(&self) -> bool {
+        self.state == State::Active
+    }
+
+    /// The channel it is bound to.
+    pub fn channel_id(&self) -> u32 {
+        self.channel.id
+    }
+
+    /// Its place in the address space.
+    pub fn session_id(&self) -> &NodeId {
+        &self.session_id
+    }
+
+    /// What each of its requests carries.
+    pub fn authentication_token(&self) -> &NodeId {
+        &self.authentication_token
+    }
+
+    /// The name its client gave it.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The timeout it was granted.
+    pub fn timeout(&self) -> Duration {
+        self.timeout
+    }
+
+    /// Languages its user reads, best first.
+    pub fn locales(&self) -> &[String] {
+        &self.locales
+    }
+
+    fn check_channel(&self, got: u32) -> Result<(), Refusal> {
+        let want = self.channel.id;
+        match got == want {
+            true => Ok(()),
+            false => Err(Refusal::AnotherChannel { want, got }),
+        }
+    }
+
+    fn check_alive(&self, now: Now) -> Result<(), Refusal> {
+        if self.state == State::Closed {
+            return Err(Refusal::Closed);
+        }
+        match self.has_expired(now) {
+            true => Err(Refusal::TimedOut),
+            false => Ok(()),
+        }
+    }
+}
+
+impl Config {
+    fn certificate(&self) -> Option<&Certificate> {
+        self.identity.as_ref().map(|own| &own.certificate)
+    }
+}
+
+/// Whether the client that asks is the one the channel was opened by. Gives its certificate as
+/// the request has it, which is what the server signs.
+fn check_client(
+    config: &Config,
+    request: &CreateSessionRequest,
+    channel: &Channel,
+) -> Result<Certificate, Refusal> {
+    let certificate = Certificate::from_der(request.client_certificate.as_ref()).ok();
+    let certificate = certificate
+        .filter(|certificate| Some(certificate) == channel.peer.as_ref())
+        .ok_or(Refusal::AnotherCertificate)?;
+    let claimed = text(&request.client_description.application_uri);
+    if config.check_application_uri && claimed != certificate.application_uri() {
+        return Err(Refusal::ApplicationUri {
+            claimed: claimed.unwrap_or_default().to_owned(),
+            certified: certificate.application_uri().map(str::to_owned),
+        });
+    }
+    let len = request.client_nonce.as_ref().len();
+    match len < NONCE_LEN {
+        true => Err(Refusal::Nonce { len }),
+        false => Ok(certificate),
+    }
+}
