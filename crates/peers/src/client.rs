@@ -264,7 +264,7 @@ impl Client {
             Policy::None => None,
             _ => Some(FirstRun::of(&pki)?),
         };
-        let mut child = process::command(arguments(stack, url, options, &pki))
+        let mut child = process::command(process::tied(arguments(stack, url, options, &pki)))
             .current_dir(&run)
             .stdin(Stdio::null())
             .stdout(File::create(&out)?)

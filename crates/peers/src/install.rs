@@ -4,7 +4,6 @@ use std::fmt;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::path::PathBuf;
-use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 use crate::process;
@@ -92,11 +91,11 @@ impl Stack {
             return Err(InstallError::Missing { stack, tools });
         }
         if !self.is_installed() {
-            let _lock = self.lock(progress)?;
+            let lock = self.lock(progress)?;
             // Whoever held the lock before has most likely done the work.
             if !self.is_installed() {
                 self.unpack()?;
-                self.run_steps(progress)?;
+                self.run_steps(&lock, progress)?;
                 self.write("installed", self.fingerprint().as_bytes())?;
                 let _ = fs::remove_file(self.dir().join("failed"));
             }
@@ -167,14 +166,20 @@ impl Stack {
         Ok(())
     }
 
-    fn run_steps(&self, progress: &mut dyn FnMut(InstallEvent)) -> Result<(), InstallError> {
+    fn run_steps(
+        &self,
+        lock: &File,
+        progress: &mut dyn FnMut(InstallEvent),
+    ) -> Result<(), InstallError> {
         let log = self.install_log();
         File::create(&log).map_err(self.files_error(log.clone()))?;
         let of = self.steps.len();
         for (step, number) in self.steps.iter().zip(1..) {
             let what = step.what;
             progress(InstallEvent::Step { number, of, what });
-            let outcome = self.run(step).map_err(self.files_error(log.clone()))?;
+            let outcome = self
+                .run(step, lock)
+                .map_err(self.files_error(log.clone()))?;
             if let Err(end) = outcome {
                 let reason = format!("{what}: {end}");
                 let note = format!("{}\n{reason}", self.fingerprint());
@@ -191,16 +196,19 @@ impl Stack {
     }
 
     /// Runs one step; the inner result is how it ended.
-    fn run(&self, step: &Step) -> io::Result<Result<(), String>> {
+    fn run(&self, step: &Step, lock: &File) -> io::Result<Result<(), String>> {
         let mut log = OpenOptions::new().append(true).open(self.install_log())?;
         writeln!(log, "$ {}", step.command.join(" "))?;
-        let mut command = process::command(step.command.iter().map(|word| self.expand(word)));
+        let words = step.command.iter().map(|word| self.expand(word));
+        let mut command = process::command(process::tied(words.collect()));
         for (name, value) in step.env {
             command.env(name, self.expand(value));
         }
         command
             .current_dir(self.dir())
-            .stdin(Stdio::null())
+            // The lock file is empty, so there is nothing to read; but while the step holds it, the
+            // lock holds too, even when this process is gone and the step goes on.
+            .stdin(lock.try_clone()?)
             .stdout(log.try_clone()?)
             .stderr(log.try_clone()?);
         let mut child = match command.spawn() {

@@ -16,6 +16,17 @@ pub(crate) fn command(words: impl IntoIterator<Item = String>) -> Command {
     command
 }
 
+/// The same command, but one that the kernel kills when the thread that started it ends, where
+/// there is a program that can arrange it (util-linux on Linux). For commands that a thread waits
+/// for: nothing of them is left when this process is killed.
+pub(crate) fn tied(words: Vec<String>) -> Vec<String> {
+    if !cfg!(target_os = "linux") || on_path("setpriv").is_none() {
+        return words;
+    }
+    let tie = ["setpriv", "--pdeathsig", "KILL", "--"].map(str::to_owned);
+    tie.into_iter().chain(words).collect()
+}
+
 /// Where a program is, if its name is a path or it stands in one of the folders of `PATH`.
 pub(crate) fn on_path(program: &str) -> Option<PathBuf> {
     let endings: &[&str] = match cfg!(windows) {
@@ -119,4 +130,49 @@ pub(crate) fn tail(file: &Path, lines: usize) -> String {
     let text = String::from_utf8_lossy(&text);
     let all: Vec<&str> = text.lines().collect();
     all[all.len().saturating_sub(lines)..].join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_process_is_told_from_another_by_when_it_started() {
+        let me = started(std::process::id()).unwrap();
+        assert_eq!(started(std::process::id()), Some(me.clone()));
+        let mut other = Command::new("sleep").arg("5").spawn().unwrap();
+        std::thread::sleep(Duration::from_millis(30));
+        assert!(started(other.id()).is_some_and(|start| start != me));
+        end(&mut other, Duration::from_secs(1));
+        assert_eq!(started(other.id()), None);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn one_that_ignores_the_signal_is_ended_by_force() {
+        let mut deaf = Command::new("sh")
+            .args(["-c", "trap '' TERM; echo; while :; do sleep 0.1; done"])
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        // The line comes after the trap is set.
+        let mut line = [0];
+        io::Read::read_exact(&mut deaf.stdout.take().unwrap(), &mut line).unwrap();
+        let begin = Instant::now();
+        end(&mut deaf, Duration::from_millis(300));
+        assert!(begin.elapsed() >= Duration::from_millis(300));
+        assert!(deaf.try_wait().unwrap().is_some());
+    }
+
+    #[test]
+    fn what_a_check_prints_first_is_its_answer() {
+        assert_eq!(
+            first_line_of(&["sh", "-c", "echo; echo 1.2; echo 3"]),
+            Ok("1.2".into())
+        );
+        let failed = first_line_of(&["sh", "-c", "echo no >&2; exit 1"]).unwrap_err();
+        assert!(failed.ends_with("no"), "{failed}");
+        assert!(first_line_of(&["no-such-program-here"]).is_err());
+        assert!(first_line_of(&[]).is_err());
+    }
 }

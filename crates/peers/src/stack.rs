@@ -192,3 +192,46 @@ impl Stack {
             .replace("{exe}", exe)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_stack_has_a_name_of_its_own_and_all_that_it_needs() {
+        let mut names: Vec<_> = Stack::all().iter().map(|stack| stack.name).collect();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), Stack::all().len());
+        for stack in Stack::all() {
+            assert!(
+                !stack.sources.is_empty() && !stack.steps.is_empty(),
+                "{}",
+                stack.name
+            );
+            assert!(
+                stack.offers.policies.contains(&crate::Policy::None),
+                "{}",
+                stack.name
+            );
+            let steps = stack.steps.iter().flat_map(|step| step.command);
+            for word in steps.chain(stack.server).chain(stack.client) {
+                let expanded = stack.expand(word);
+                assert!(!expanded.contains(['{', '}']), "{}: {expanded}", stack.name);
+            }
+        }
+    }
+
+    #[test]
+    fn another_source_is_another_fingerprint() {
+        let prints: Vec<_> = Stack::all()
+            .iter()
+            .map(|stack| stack.fingerprint())
+            .collect();
+        let mut distinct = prints.clone();
+        distinct.sort_unstable();
+        distinct.dedup();
+        assert_eq!(distinct.len(), prints.len());
+        assert_eq!(prints[0], Stack::all()[0].fingerprint());
+    }
+}

@@ -1,7 +1,7 @@
 //! Servers start, are found running, and leave nothing behind, however their starter ends.
 
 use std::io::{BufRead, BufReader};
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use peers::testing::{require, say, start};
@@ -68,9 +68,24 @@ fn a_pinned_server_runs_on_that_cpu_alone() {
     assert_eq!(allowed, Some("Cpus_allowed_list:\t0"));
 }
 
-/// Not a test of its own: the process that the next test kills.
+/// Runs one of the tests below in a process of its own; gives it and the number that it prints.
+fn holder(test: &str) -> (Child, u32) {
+    let mut starter = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", test, "--ignored", "--nocapture"])
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let lines = BufReader::new(starter.stdout.take().unwrap()).lines();
+    let number = lines
+        .map_while(Result::ok)
+        .find_map(|line| line.split("HOLDING ").nth(1)?.trim().parse().ok())
+        .expect("the starter says what it holds");
+    (starter, number)
+}
+
+/// Not a test of its own: the process that a test kills.
 #[test]
-#[ignore = "started by the next test"]
+#[ignore = "started by another test"]
 fn hold_a_server() {
     let Some(stack) = require("asyncua") else {
         return;
@@ -85,16 +100,7 @@ fn killing_the_starter_leaves_no_server_behind() {
     if require("asyncua").is_none() {
         return;
     }
-    let mut starter = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "hold_a_server", "--ignored", "--nocapture"])
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let lines = BufReader::new(starter.stdout.take().unwrap()).lines();
-    let pid = lines
-        .map_while(Result::ok)
-        .find_map(|line| line.split("HOLDING ").nth(1)?.trim().parse::<u32>().ok())
-        .expect("the starter says which process it started");
+    let (mut starter, pid) = holder("hold_a_server");
     assert!(is_alive(pid));
 
     // SIGKILL on Unix: nothing in the starter gets to run any more.
@@ -106,6 +112,45 @@ fn killing_the_starter_leaves_no_server_behind() {
         "the server was gone {:.0?} after its starter was killed",
         took.unwrap()
     ));
+}
+
+/// Not a test of its own: the process that a test kills, waiting for a client that waits for an
+/// answer that never comes.
+#[test]
+#[ignore = "started by another test"]
+fn hold_a_client() {
+    let Some(stack) = require("asyncua") else {
+        return;
+    };
+    let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("opc.tcp://{}", silent.local_addr().unwrap());
+    std::thread::spawn(move || Client::run(stack, &url, &ClientOptions::default()));
+    let _connection = silent.accept().unwrap();
+    println!("HOLDING 0");
+    std::thread::sleep(Duration::from_secs(60));
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn killing_the_starter_leaves_no_client_behind() {
+    if require("asyncua").is_none() {
+        return;
+    }
+    let (mut starter, _) = holder("hold_a_client");
+    let children: Vec<u32> = std::fs::read_dir(format!("/proc/{}/task", starter.id()))
+        .unwrap()
+        .filter_map(|task| std::fs::read_to_string(task.ok()?.path().join("children")).ok())
+        .flat_map(|ids| {
+            ids.split_whitespace()
+                .map(|id| id.parse().unwrap())
+                .collect::<Vec<_>>()
+        })
+        .collect();
+    assert_eq!(children.len(), 1, "{children:?}");
+    assert!(is_alive(children[0]));
+    starter.kill().unwrap();
+    starter.wait().unwrap();
+    assert!(gone_within(Duration::from_secs(5), children[0]).is_some());
 }
 
 #[cfg(target_os = "linux")]
