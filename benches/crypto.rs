@@ -6,6 +6,11 @@
 //! anew; HMAC is built on the bare SHA-256 contexts, prepared once and copied, without the
 //! lookups of its newer interface. Both sides are checked to give the same bytes first.
 
+#![allow(
+    clippy::expect_used,
+    reason = "a bench has nobody to tell but its user"
+)]
+
 use std::hint::black_box;
 
 use benches::{Subject, compare, print};
