@@ -1,5 +1,9 @@
 //! The generator: what carries load to a server.
 //!
-//! So far it is [`transport`], where sockets live.
+//! - [`transport`] is where sockets live;
+//! - [`access`] is the way to a session: endpoint, trust, user;
+//! - [`probe`] looks at a server before anything is measured.
 
+pub mod access;
+pub mod probe;
 pub mod transport;

@@ -9,7 +9,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
-use crate::{cert, peers, place};
+use crate::{cert, peers, place, probe};
 
 /// The performance laboratory for OPC UA: measure, compare, explain, predict.
 #[derive(Debug, Parser)]
@@ -46,6 +46,7 @@ pub struct Global {
 enum Command {
     Cert(cert::Args),
     Peers(peers::Args),
+    Probe(probe::Args),
 }
 
 const EXIT_CODES: &str = "\
@@ -62,6 +63,7 @@ impl Cli {
         match self.command {
             Command::Cert(args) => cert::run(args, &self.global),
             Command::Peers(args) => peers::run(args, &self.global),
+            Command::Probe(args) => probe::run(args, &self.global),
         }
     }
 }

@@ -1,10 +1,14 @@
 //! The program: arguments in, exit code out.
 
+mod access;
+mod advice;
 mod cert;
 mod cli;
+mod duration;
 mod failure;
 mod peers;
 mod place;
+mod probe;
 
 use std::process::ExitCode;
 

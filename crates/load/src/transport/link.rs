@@ -59,6 +59,8 @@ pub enum Step {
     Hello,
     /// The SecureChannel is opened.
     OpenChannel,
+    /// GetEndpoints, on a channel of its own.
+    Discover,
     /// CreateSession.
     CreateSession,
     /// ActivateSession.
@@ -71,11 +73,12 @@ pub enum Step {
 
 impl Step {
     /// All of them, in order.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Lookup,
         Self::Connect,
         Self::Hello,
         Self::OpenChannel,
+        Self::Discover,
         Self::CreateSession,
         Self::ActivateSession,
         Self::FirstRead,
@@ -89,6 +92,7 @@ impl Step {
             Self::Connect => "TCP connect",
             Self::Hello => "hello",
             Self::OpenChannel => "open channel",
+            Self::Discover => "get endpoints",
             Self::CreateSession => "create session",
             Self::ActivateSession => "activate session",
             Self::FirstRead => "first read",
@@ -199,6 +203,7 @@ pub struct Link {
     connection: Connection,
     clock: Clock,
     timeout: Duration,
+    lifetime: Duration,
     address: SocketAddr,
 }
 
@@ -246,6 +251,7 @@ impl Link {
             connection,
             clock,
             timeout: options.timeout,
+            lifetime: Duration::ZERO,
             address,
         };
         let start = Instant::now();
@@ -265,6 +271,11 @@ impl Link {
     /// The connection's state: limits, protection, channel.
     pub fn connection(&self) -> &Connection {
         &self.connection
+    }
+
+    /// How long the current security token lives.
+    pub fn lifetime(&self) -> Duration {
+        self.lifetime
     }
 
     /// The clocks of this link.
@@ -328,7 +339,11 @@ impl Link {
     pub fn close(mut self) -> Result<(), LinkError> {
         self.connection.close(self.clock.now());
         self.flush()?;
-        Ok(self.socket.shutdown(std::net::Shutdown::Both)?)
+        match self.socket.shutdown(std::net::Shutdown::Both) {
+            // The server was quicker.
+            Err(error) if error.kind() == ErrorKind::NotConnected => Ok(()),
+            result => Ok(result?),
+        }
     }
 
     fn wait_for(&mut self, step: Step, done: impl Fn(&Turn) -> bool) -> Result<(), LinkError> {
@@ -364,7 +379,10 @@ impl Link {
         while let Some(event) = self.connection.poll_event(self.clock.now()) {
             return match event {
                 Event::Acknowledged(_) => Turn::Acknowledged,
-                Event::Opened { .. } => Turn::Opened,
+                Event::Opened { lifetime, .. } => {
+                    self.lifetime = lifetime;
+                    Turn::Opened
+                }
                 Event::Response { id, body } => Turn::Response(id, body.to_vec()),
                 Event::Aborted { id, error } => Turn::Aborted(id, error.status),
                 Event::TimedOut(id) => Turn::TimedOut(id),

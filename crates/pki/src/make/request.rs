@@ -139,6 +139,11 @@ impl Request {
         self
     }
 
+    /// The application URI, the first if there are several.
+    pub fn application_uri(&self) -> Option<&str> {
+        self.uris.first().map(String::as_str)
+    }
+
     /// Another application URI.
     pub fn uri(mut self, uri: impl Into<String>) -> Self {
         self.uris = vec![uri.into()];

@@ -1,0 +1,331 @@
+//! Getting to a server: which endpoint, whom to trust, as which user; and the session that
+//! comes of it.
+//!
+//! [`Access`] is what the user asked for. [`Access::discover`] asks the server what it offers
+//! and decides, [`Access::open`] opens a session as decided, as often as is wanted.
+
+mod about;
+mod endpoint;
+mod session;
+
+pub use about::{About, ClockOffset, Limit, Reads};
+pub use endpoint::{Endpoint, NotOffered, Security, UnknownSecurity, choose};
+pub use session::Session;
+pub use wire::session::token::Credentials;
+
+use std::path::PathBuf;
+use std::time::{Duration, SystemTime};
+
+use pki::{Checks, Expected, Moment, Refusal, Role, Store, StoreError};
+use thiserror::Error;
+use wire::certificate::Certificate;
+use wire::channel::{Identity, Protection};
+use wire::policy::Policy;
+use wire::types::UserTokenType;
+use wire::url::Url;
+
+use crate::transport::{CallError, Link, LinkError, Options, Step, Steps};
+
+/// Whether the server's certificate has to be a trusted one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum TrustRule {
+    /// It has to be in the trust list, or an authority above it.
+    #[default]
+    Listed,
+    /// Any will do, this once.
+    Everyone,
+}
+
+/// How to get to a server.
+#[derive(Debug)]
+pub struct Access {
+    /// Where it is, as typed.
+    pub url: Url,
+    /// The protection asked for.
+    pub security: Security,
+    /// Own certificate, trusted ones, issuers, rejected ones.
+    pub store: Store,
+    /// What the own certificate says if it has to be made first.
+    pub own: pki::make::Request,
+    /// Whom to trust.
+    pub trust: TrustRule,
+    /// The checks to make on the server's certificate.
+    pub checks: Checks,
+    /// The user.
+    pub user: Credentials,
+    /// Whether a password may travel in the clear.
+    pub plain_password: bool,
+    /// How long each step and call may take.
+    pub timeout: Duration,
+}
+
+/// Why there is no session.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum AccessError {
+    /// The connection could not be made, or ended.
+    #[error(transparent)]
+    Link(#[from] LinkError),
+    /// A service call on the way failed.
+    #[error("{} failed: {error}", .step.name())]
+    Call {
+        /// At which step.
+        step: Step,
+        /// Why.
+        error: CallError,
+    },
+    /// What was asked for is not there.
+    #[error(transparent)]
+    NotOffered(#[from] NotOffered),
+    /// The endpoint wants another kind of user.
+    #[error("the endpoint {security} takes no {asked}; it takes {offered}")]
+    User {
+        /// The endpoint.
+        security: String,
+        /// The kind of user asked for.
+        asked: &'static str,
+        /// What it takes.
+        offered: String,
+    },
+    /// The server's certificate was refused, here.
+    #[error("the server's certificate is not accepted: {refusal}")]
+    Untrusted {
+        /// Why.
+        refusal: Refusal,
+        /// SHA-1 of the certificate in hex, by which the folder knows it.
+        thumbprint: String,
+        /// Where it was put for a closer look.
+        file: Option<PathBuf>,
+    },
+    /// A secured endpoint without a usable certificate.
+    #[error("the endpoint {0} comes without a certificate that can be read")]
+    NoCertificate(String),
+    /// The own certificate, or the folder of them, is unusable.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The own certificate or key is of a kind the protocol has no use for.
+    #[error("our own certificate is unusable: {0}")]
+    Own(String),
+    /// Making or checking the session failed.
+    #[error(transparent)]
+    Session(#[from] wire::session::client::SessionError),
+}
+
+/// What a server offers and what was decided.
+#[derive(Debug)]
+pub struct Opening {
+    endpoints: Vec<Endpoint>,
+    chosen: usize,
+    certificate: Option<pki::Certificate>,
+    identity: Option<Identity>,
+    /// The certificate was judged and may be used to hide secrets.
+    vouched: bool,
+    application_uri: String,
+    notes: Vec<String>,
+}
+
+impl Opening {
+    /// All that is offered over `opc.tcp`.
+    pub fn endpoints(&self) -> &[Endpoint] {
+        &self.endpoints
+    }
+
+    /// The one to use.
+    pub fn endpoint(&self) -> &Endpoint {
+        &self.endpoints[self.chosen]
+    }
+
+    /// The server's certificate, if the endpoint has one.
+    pub fn certificate(&self) -> Option<&pki::Certificate> {
+        self.certificate.as_ref()
+    }
+
+    /// What is worth telling.
+    pub fn notes(&self) -> &[String] {
+        &self.notes
+    }
+
+    fn protection(&self) -> Protection {
+        self.endpoint().protection.unwrap_or(Protection::NONE)
+    }
+
+    fn is_secured(&self) -> bool {
+        self.protection().policy != Policy::None
+    }
+
+    fn vouched(&self) -> Option<Certificate> {
+        self.endpoint().certificate().filter(|_| self.vouched)
+    }
+}
+
+impl Access {
+    /// Today, for the validity of certificates.
+    pub fn today(&self) -> Moment {
+        SystemTime::now().into()
+    }
+
+    /// The user, for a reader.
+    pub fn user_name(&self) -> &str {
+        match &self.user {
+            Credentials::UserName { name, .. } => name,
+            other => endpoint::user(other.kind()),
+        }
+    }
+
+    /// Asks what the server offers, takes what was asked for, and judges the certificate.
+    pub fn discover(&self) -> Result<Opening, AccessError> {
+        let options = Options {
+            timeout: self.timeout,
+            ..Options::default()
+        };
+        let mut link = Link::open(&self.url, &options, &mut Steps::new())?;
+        let endpoints =
+            endpoint::endpoints(&mut link, &self.url).map_err(|error| AccessError::Call {
+                step: Step::Discover,
+                error,
+            })?;
+        // Whether the server minds being left is of no interest.
+        let _ = link.close();
+        let chosen = choose(&endpoints, self.security)?;
+        self.takes_user(chosen)?;
+        let mut opening = Opening {
+            chosen: endpoints
+                .iter()
+                .position(|e| std::ptr::eq(e, chosen))
+                .unwrap_or(0),
+            certificate: chosen
+                .description
+                .server_certificate
+                .value
+                .as_deref()
+                .and_then(|der| {
+                    pki::Certificate::chain_from_der(der)
+                        .ok()?
+                        .into_iter()
+                        .next()
+                }),
+            identity: None,
+            vouched: false,
+            application_uri: self.own.application_uri().unwrap_or_default().to_owned(),
+            notes: self.notes(chosen),
+            endpoints,
+        };
+        if opening.is_secured() || self.hides_secret(opening.endpoint()) {
+            self.accept(&opening)?;
+            opening.vouched = true;
+        }
+        if opening.is_secured() {
+            let own = self.store.own(&self.own, KEY_BITS, self.today())?;
+            if let Some(uri) = own.application_uri() {
+                opening.application_uri = uri.to_owned();
+            }
+            opening.identity =
+                Some(identity(&own).map_err(|error| AccessError::Own(error.to_string()))?);
+        }
+        Ok(opening)
+    }
+
+    /// A password on an open channel is encrypted for the server's certificate, which then has
+    /// to be the right one (Part 4, 7.40.2.1).
+    fn hides_secret(&self, endpoint: &Endpoint) -> bool {
+        let policy = endpoint.token(self.user.kind());
+        let hidden = policy.is_some_and(|policy| {
+            let uri = policy.security_policy_uri.as_ref();
+            !uri.is_empty() && uri != Policy::None.uri()
+        });
+        self.user.is_secret() && hidden
+    }
+
+    fn takes_user(&self, endpoint: &Endpoint) -> Result<(), AccessError> {
+        let asked = self.user.kind();
+        // Some servers list no tokens at all and mean Anonymous.
+        let silent = endpoint.tokens().is_empty() && asked == UserTokenType::Anonymous;
+        if silent || endpoint.token(asked).is_some() {
+            return Ok(());
+        }
+        let offered: Vec<_> = endpoint.users().collect();
+        Err(AccessError::User {
+            security: endpoint.name(),
+            asked: endpoint::user(asked),
+            offered: offered.join(", "),
+        })
+    }
+
+    fn notes(&self, endpoint: &Endpoint) -> Vec<String> {
+        let mut notes = Vec::new();
+        if let Ok(advertised) = endpoint.url().parse::<Url>()
+            && (advertised.host(), advertised.port()) != (self.url.host(), self.url.port())
+        {
+            notes.push(format!(
+                "the server calls itself {}; {}:{} is used as typed",
+                endpoint.url(),
+                self.url.host(),
+                self.url.port()
+            ));
+        }
+        if endpoint
+            .protection
+            .is_some_and(|p| p.policy.is_deprecated())
+        {
+            notes.push("the security policy is deprecated since 1.04 for its SHA-1".into());
+        }
+        notes
+    }
+
+    /// What our checks say of the server's certificate.
+    pub fn judge(&self, opening: &Opening) -> Result<(), Refusal> {
+        let endpoint = opening.endpoint();
+        let sent = endpoint.description.server_certificate.value.as_deref();
+        let server = endpoint.description.server.application_uri.as_ref();
+        let policy = endpoint.description.security_policy_uri.as_ref();
+        let (trust, _) = self.store.trust().unwrap_or_default();
+        let expected = Expected {
+            host: Some(self.url.host()),
+            application_uri: Some(server),
+            keys: pki::KeyRule::of_policy(policy),
+            checks: self.checks,
+            ..Expected::of(Role::Server, self.today())
+        };
+        trust.judge(sent.unwrap_or_default(), &expected).map(|_| ())
+    }
+
+    fn accept(&self, opening: &Opening) -> Result<(), AccessError> {
+        let Some(certificate) = opening.certificate() else {
+            return Err(AccessError::NoCertificate(opening.endpoint().name()));
+        };
+        match (self.judge(opening), self.trust) {
+            (Ok(()), _) | (_, TrustRule::Everyone) => Ok(()),
+            (Err(refusal), TrustRule::Listed) => Err(AccessError::Untrusted {
+                // Kept where `cert trust` finds it; a full disk must not hide the refusal.
+                file: self.store.reject(certificate).ok(),
+                thumbprint: certificate.thumbprint_hex(),
+                refusal,
+            }),
+        }
+    }
+
+    /// Opens a session as decided. `steps` has what each step took, also up to a failure.
+    pub fn open(&self, opening: &Opening, steps: &mut Steps) -> Result<Session, AccessError> {
+        let endpoint = opening.endpoint();
+        let options = Options {
+            protection: opening.protection(),
+            identity: opening.identity.clone(),
+            server: endpoint.certificate(),
+            timeout: self.timeout,
+            ..Options::default()
+        };
+        let link = Link::open(&self.url, &options, steps)?;
+        Session::open(link, self, opening, steps)
+    }
+}
+
+/// RSA keys made at first use: what every current policy takes.
+const KEY_BITS: u32 = 2048;
+
+/// A certificate and key from the folder, in the form the wire takes.
+pub fn identity(own: &pki::Identity) -> Result<Identity, Box<dyn std::error::Error>> {
+    Ok(Identity {
+        certificate: Certificate::from_der(&own.sent())?,
+        key: wire::policy::PrivateKey::from_der(own.key.pkcs8())?,
+    })
+}

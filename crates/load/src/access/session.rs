@@ -1,0 +1,138 @@
+//! A session driven by blocking calls.
+
+use std::time::{Duration, Instant};
+
+use wire::client::Connection;
+use wire::service::Service;
+use wire::session::client::Config;
+use wire::session::{self, Channel, Nonce};
+use wire::types::{
+    ApplicationDescription, ApplicationType, NodeId, ReadRequest, ReadResponse, ReadValueId,
+    TimestampsToReturn, VariableId,
+};
+
+use super::{Access, AccessError, Opening};
+use crate::transport::{CallError, Link, Step, Steps, random};
+
+/// An active session on a link of its own.
+#[derive(Debug)]
+pub struct Session {
+    link: Link,
+    state: session::client::Session,
+    token: NodeId,
+}
+
+impl Session {
+    pub(super) fn open(
+        mut link: Link,
+        access: &Access,
+        opening: &Opening,
+        steps: &mut Steps,
+    ) -> Result<Self, AccessError> {
+        let start = Instant::now();
+        let mut state = session::client::Session::new(
+            config(access, opening),
+            channel(link.connection(), opening),
+        );
+        if let Some(certificate) = opening.vouched() {
+            state.trust(certificate);
+        }
+        let request = state.create_request(nonce(), link.clock().now());
+        let response = link
+            .call(&NodeId::null(), request)
+            .map_err(at(Step::CreateSession))?;
+        let verified = state.created(response)?.run();
+        state.verified(verified)?;
+        steps.push((Step::CreateSession, start.elapsed()));
+        let start = Instant::now();
+        let request = state
+            .activate(&access.user, None, link.clock().now())?
+            .run()?;
+        let token = state.authentication_token();
+        let response = link
+            .call(&token, request)
+            .map_err(at(Step::ActivateSession))?;
+        state.activated(response)?;
+        steps.push((Step::ActivateSession, start.elapsed()));
+        Ok(Self { link, state, token })
+    }
+
+    /// Calls a service.
+    pub fn call<S: Service>(&mut self, request: S) -> Result<S::Response, CallError> {
+        self.state.requested(self.link.clock().now());
+        self.link.call(&self.token, request)
+    }
+
+    /// The smallest thing there is to read: the server's state.
+    pub fn read_state(&mut self) -> Result<ReadResponse, CallError> {
+        let node = NodeId::from(VariableId::Server_ServerStatus_State);
+        self.call(ReadRequest {
+            request_header: Default::default(),
+            max_age: 0.0,
+            timestamps_to_return: TimestampsToReturn::Neither,
+            nodes_to_read: Some(vec![ReadValueId::from(node)]),
+        })
+    }
+
+    /// The link under it.
+    pub fn link(&self) -> &Link {
+        &self.link
+    }
+
+    /// How long the server keeps the session without a request.
+    pub fn timeout(&self) -> Duration {
+        self.state.timeout().unwrap_or_default()
+    }
+
+    /// Closes session, channel and socket.
+    pub fn close(mut self, steps: &mut Steps) -> Result<(), AccessError> {
+        let start = Instant::now();
+        let request = self.state.close_request(true, self.link.clock().now());
+        let token = self.token.clone();
+        self.link.call(&token, request).map_err(at(Step::Close))?;
+        self.link.close()?;
+        steps.push((Step::Close, start.elapsed()));
+        Ok(())
+    }
+}
+
+fn at(step: Step) -> impl Fn(CallError) -> AccessError {
+    move |error| AccessError::Call { step, error }
+}
+
+fn nonce() -> Nonce {
+    let mut nonce = Nonce::default();
+    random()(&mut nonce);
+    nonce
+}
+
+fn channel(connection: &Connection, opening: &Opening) -> Channel {
+    let protection = connection.protection();
+    Channel {
+        id: connection.channel_id(),
+        protection,
+        peer: opening
+            .endpoint()
+            .certificate()
+            .filter(|_| opening.is_secured()),
+    }
+}
+
+fn config(access: &Access, opening: &Opening) -> Config {
+    let application = ApplicationDescription {
+        application_uri: opening.application_uri.as_str().into(),
+        application_name: "uaperf".into(),
+        product_uri: "urn:uaperf".into(),
+        application_type: ApplicationType::Client,
+        ..Default::default()
+    };
+    let discovered = opening.endpoints.iter().map(|e| e.description.clone());
+    Config {
+        name: "uaperf".into(),
+        identity: opening.identity.clone(),
+        discovered: Some(discovered.collect()),
+        allow_plain_secrets: access.plain_password,
+        // As typed: some servers insist on a name they know, and the user has typed one.
+        ..Config::new(application, access.url.to_string())
+    }
+}

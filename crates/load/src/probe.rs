@@ -1,0 +1,251 @@
+//! Looking at a server: what it offers, what it says of itself, and how long each step of
+//! getting there takes.
+
+use std::time::{Duration, Instant};
+
+use serde::Serialize;
+use wire::types::{ReadRequest, ReadResponse};
+
+use crate::access::{About, Access, AccessError, Endpoint, Opening, Reads, Session};
+use crate::transport::{CallError, Step, Steps};
+
+/// Everything a probe found out.
+#[derive(Debug, Clone, Serialize)]
+pub struct Probe {
+    /// The target as typed.
+    pub url: String,
+    /// The address that answered.
+    pub address: String,
+    /// What the server offers over `opc.tcp`.
+    pub endpoints: Vec<Offer>,
+    /// The server's certificate.
+    pub certificate: Option<CertificateFacts>,
+    /// The policy and mode the session used.
+    pub security: String,
+    /// The user it was activated for.
+    pub user: String,
+    /// What the server says of itself.
+    pub about: About,
+    /// What connection and session agreed on.
+    pub agreed: Agreed,
+    /// How long the steps took.
+    pub steps: Vec<StepTimes>,
+    /// What is worth knowing before measuring.
+    pub notes: Vec<String>,
+}
+
+/// An endpoint, for a reader.
+#[derive(Debug, Clone, Serialize)]
+pub struct Offer {
+    /// Policy and mode, or the URI of a policy that is not known here.
+    pub security: String,
+    /// The URL the server gives.
+    pub url: String,
+    /// Anonymous, user name, certificate, issued.
+    pub users: Vec<&'static str>,
+    /// The server's own weighing.
+    pub level: u8,
+    /// Whether the session used it.
+    pub used: bool,
+}
+
+/// The server's certificate, for a reader.
+#[derive(Debug, Clone, Serialize)]
+pub struct CertificateFacts {
+    /// Its subject.
+    pub subject: String,
+    /// The application URI in it.
+    pub application_uri: Option<String>,
+    /// SHA-1 of it, in hex.
+    pub thumbprint: String,
+    /// Kind and length of its key.
+    pub key: String,
+    /// Its last day.
+    pub valid_until: String,
+    /// Days until then.
+    pub days_left: i64,
+    /// What our own checks say: nothing if they pass.
+    pub refusal: Option<String>,
+}
+
+/// What was negotiated.
+#[derive(Debug, Clone, Default, Serialize)]
+pub struct Agreed {
+    /// The largest chunk the server sends us.
+    pub receive_chunk_bytes: u32,
+    /// The largest chunk we may send.
+    pub send_chunk_bytes: u32,
+    /// The largest request the server takes; 0 is no limit.
+    pub request_bytes: u32,
+    /// The most chunks of a request; 0 is no limit.
+    pub request_chunks: u32,
+    /// How long the session outlives a lost connection.
+    pub session_timeout_ns: u64,
+    /// How long a security token lives.
+    pub channel_lifetime_ns: u64,
+}
+
+/// The times of one step over all repetitions.
+#[derive(Debug, Clone, Serialize)]
+pub struct StepTimes {
+    /// Its name.
+    pub step: &'static str,
+    /// How often it was done.
+    pub count: usize,
+    /// The middle one.
+    pub median_ns: u64,
+    /// The quickest.
+    pub min_ns: u64,
+    /// The slowest.
+    pub max_ns: u64,
+}
+
+impl Reads for Session {
+    fn read(&mut self, request: ReadRequest) -> Result<ReadResponse, CallError> {
+        self.call(request)
+    }
+
+    fn utc(&self) -> i64 {
+        self.link().clock().now().utc
+    }
+}
+
+/// Looks at the server: once in full, and the steps `repeat` times.
+pub fn probe(access: &Access, repeat: usize) -> Result<Probe, AccessError> {
+    let mut runs = Vec::with_capacity(repeat);
+    let mut steps = Steps::new();
+    let opening = access.discover()?;
+    let mut session = access.open(&opening, &mut steps)?;
+    let start = Instant::now();
+    session.read_state().map_err(first_read)?;
+    steps.push((Step::FirstRead, start.elapsed()));
+    let about = About::ask(&mut session).map_err(first_read)?;
+    let mut probe = describe(access, &opening, &session, about);
+    session.close(&mut steps)?;
+    runs.push(steps);
+    while runs.len() < repeat.max(1) {
+        let mut steps = Steps::new();
+        let mut session = access.open(&opening, &mut steps)?;
+        let start = Instant::now();
+        session.read_state().map_err(first_read)?;
+        steps.push((Step::FirstRead, start.elapsed()));
+        session.close(&mut steps)?;
+        runs.push(steps);
+    }
+    probe.steps = times(&runs);
+    Ok(probe)
+}
+
+fn first_read(error: CallError) -> AccessError {
+    let step = Step::FirstRead;
+    AccessError::Call { step, error }
+}
+
+fn describe(access: &Access, opening: &Opening, session: &Session, about: About) -> Probe {
+    let limits = session.link().connection().limits();
+    let chosen = opening.endpoint();
+    Probe {
+        url: access.url.to_string(),
+        address: session.link().address().to_string(),
+        endpoints: opening
+            .endpoints()
+            .iter()
+            .map(|endpoint| offer(endpoint, chosen))
+            .collect(),
+        certificate: opening.certificate().map(|certificate| CertificateFacts {
+            subject: certificate.subject().to_string(),
+            application_uri: certificate.application_uri().map(str::to_owned),
+            thumbprint: certificate.thumbprint_hex(),
+            key: certificate.public_key().to_string(),
+            valid_until: certificate.not_after().to_string(),
+            days_left: certificate.not_after().days_since(access.today()),
+            refusal: access
+                .judge(opening)
+                .err()
+                .map(|refusal| refusal.to_string()),
+        }),
+        security: session.link().connection().protection().to_string(),
+        user: access.user_name().to_owned(),
+        about,
+        agreed: Agreed {
+            receive_chunk_bytes: limits.receive_buffer,
+            send_chunk_bytes: limits.send_buffer,
+            request_bytes: limits.send_message,
+            request_chunks: limits.send_chunks,
+            session_timeout_ns: nanos(session.timeout()),
+            channel_lifetime_ns: nanos(session.link().lifetime()),
+        },
+        steps: Vec::new(),
+        notes: opening.notes().to_vec(),
+    }
+}
+
+fn offer(endpoint: &Endpoint, chosen: &Endpoint) -> Offer {
+    Offer {
+        security: endpoint.name(),
+        url: endpoint.url().to_owned(),
+        users: endpoint.users().collect(),
+        level: endpoint.description.security_level,
+        used: std::ptr::eq(endpoint, chosen),
+    }
+}
+
+fn times(runs: &[Steps]) -> Vec<StepTimes> {
+    let of = |step| {
+        let mut times: Vec<_> = runs
+            .iter()
+            .flatten()
+            .filter(|(which, _)| *which == step)
+            .map(|(_, time)| nanos(*time))
+            .collect();
+        times.sort_unstable();
+        let (Some(&min), Some(&max)) = (times.first(), times.last()) else {
+            return None;
+        };
+        Some(StepTimes {
+            step: Step::name(step),
+            count: times.len(),
+            median_ns: median(&times),
+            min_ns: min,
+            max_ns: max,
+        })
+    };
+    Step::ALL.into_iter().filter_map(of).collect()
+}
+
+/// Of sorted numbers; the mean of the two in the middle if their count is even.
+fn median(sorted: &[u64]) -> u64 {
+    let upper = sorted.get(sorted.len() / 2).copied().unwrap_or_default();
+    let lower = sorted
+        .get(sorted.len().saturating_sub(1) / 2)
+        .copied()
+        .unwrap_or_default();
+    lower.midpoint(upper)
+}
+
+fn nanos(time: Duration) -> u64 {
+    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_median_lies_in_the_middle() {
+        assert_eq!(median(&[1]), 1);
+        assert_eq!(median(&[1, 3]), 2);
+        assert_eq!(median(&[1, 2, 9]), 2);
+    }
+
+    #[test]
+    fn each_step_has_its_own_times_over_all_runs() {
+        let run = |nanos| vec![(Step::Hello, Duration::from_nanos(nanos))];
+        let times = times(&[run(30), run(10), run(20)]);
+        let [hello] = times.as_slice() else {
+            panic!("{times:?}")
+        };
+        assert_eq!(hello.step, "hello");
+        assert_eq!((hello.min_ns, hello.median_ns, hello.max_ns), (10, 20, 30));
+    }
+}

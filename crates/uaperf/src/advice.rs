@@ -1,0 +1,137 @@
+//! What to try when a server cannot be reached or turns us away.
+
+use load::access::{Access, AccessError};
+use load::transport::{CallError, LinkError, Step};
+use wire::channel::ChannelError;
+use wire::session::client::SessionError;
+use wire::types::StatusCode;
+
+use crate::failure::Failure;
+
+/// What happened, where, and what to type next.
+pub fn on(error: &AccessError, access: &Access) -> Failure {
+    let url = &access.url;
+    let failure = Failure::new(format!("{url}: {error}"));
+    match hint(error, access) {
+        Some(hint) => failure.hint(hint),
+        None => failure,
+    }
+}
+
+fn hint(error: &AccessError, access: &Access) -> Option<String> {
+    Some(match error {
+        AccessError::Untrusted {
+            refusal,
+            thumbprint,
+            ..
+        } => {
+            let name = thumbprint.get(..8).unwrap_or_default();
+            match refusal.reason {
+                pki::Reason::Untrusted => format!(
+                    "if it is the right one: uaperf cert trust {name}, or accept it this once with \
+                     --trust"
+                ),
+                _ => format!(
+                    "see what is wrong with it: uaperf cert show {name}; leave checks out with \
+                     --skip-check, or all of them this once with --trust"
+                ),
+            }
+        }
+        AccessError::NotOffered(_) => {
+            "choose one of these with --security POLICY:MODE, or --security best".into()
+        }
+        AccessError::User { .. } => {
+            "give what the endpoint takes: --user NAME, --user-cert FILE --user-key FILE, or neither"
+                .into()
+        }
+        AccessError::Session(SessionError::PlainSecret) => {
+            "use an encrypted endpoint with --security best, or allow it with --plain-password"
+                .into()
+        }
+        AccessError::Link(error) => return link(error, access),
+        AccessError::Call { step, error } => return call(*step, error, access),
+        _ => return None,
+    })
+}
+
+fn link(error: &LinkError, access: &Access) -> Option<String> {
+    let port = access.url.port();
+    Some(match error {
+        LinkError::Lookup { .. } => "check the spelling, or use the server's IP address".into(),
+        LinkError::Refused(_) => format!(
+            "nothing listens on port {port} there: is the server running, and is 4840 its port?"
+        ),
+        LinkError::Unreachable { .. } => {
+            "check address, cable and firewall; a slow line may want --timeout 30s".into()
+        }
+        LinkError::Silent => {
+            "another service may own the port, or the server is overloaded; try --timeout 30s"
+                .into()
+        }
+        LinkError::OtherProtocol("HTTP") => {
+            "that is a web server: OPC UA most often has port 4840".into()
+        }
+        LinkError::OtherProtocol(_) => "look for the OPC UA port in the server's manual".into(),
+        LinkError::ClosedAt(Step::OpenChannel) => distrusted(access),
+        LinkError::Channel(ChannelError::Peer(message)) => return status(message.status, access),
+        LinkError::Channel(error) => return status(error.status(), access),
+        _ => return None,
+    })
+}
+
+/// A bare BadSecurityChecksFailed or a closed socket most often means one thing.
+fn distrusted(access: &Access) -> String {
+    let own = access.store.certificates(pki::store::Place::Own);
+    format!(
+        "most often the server does not trust our certificate yet: move it to the trusted ones on \
+         the server (many list it under \"rejected\"), or give the server the file in {}",
+        own.display()
+    )
+}
+
+fn call(step: Step, error: &CallError, access: &Access) -> Option<String> {
+    match error {
+        CallError::Link(LinkError::ClosedAt(_)) if step != Step::FirstRead => {
+            Some(distrusted(access))
+        }
+        CallError::Link(error) => link(error, access),
+        error => status(error.status(), access),
+    }
+}
+
+fn status(status: StatusCode, access: &Access) -> Option<String> {
+    let is = |codes: &[StatusCode]| {
+        codes
+            .iter()
+            .any(|code| code.sub_code() == status.sub_code())
+    };
+    if is(&[
+        StatusCode::BadSecurityChecksFailed,
+        StatusCode::BadCertificateUntrusted,
+        StatusCode::BadCertificateInvalid,
+        StatusCode::BadCertificateUriInvalid,
+    ]) {
+        return Some(distrusted(access));
+    }
+    if is(&[
+        StatusCode::BadUserAccessDenied,
+        StatusCode::BadIdentityTokenRejected,
+        StatusCode::BadIdentityTokenInvalid,
+    ]) {
+        let who = access.user_name();
+        return Some(format!(
+            "the server does not let {who} in: check the name and the password (--user NAME, \
+             UAPERF_PASSWORD), and what `uaperf probe` lists as its users"
+        ));
+    }
+    if is(&[StatusCode::BadTooManySessions]) {
+        return Some("close other clients, or wait until their sessions have timed out".into());
+    }
+    if is(&[
+        StatusCode::BadTcpEndpointUrlInvalid,
+        StatusCode::BadTcpServerTooBusy,
+    ]) {
+        return Some("the server knows no endpoint of this name: check the path of the URL".into());
+    }
+    None
+}

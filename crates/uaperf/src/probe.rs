@@ -1,0 +1,234 @@
+//! `uaperf probe`: what a server is, what it offers, and how long it takes to get to it.
+
+use std::fmt::Write as _;
+use std::io::Write as _;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use load::access::AccessError;
+use load::probe::{Probe, probe};
+use wire::url::Url;
+
+use crate::access;
+use crate::advice;
+use crate::cli::Global;
+use crate::duration::show;
+use crate::failure::Failure;
+
+/// Look at a server: endpoints, certificate, limits, and the time of each step of connecting
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Args {
+    /// Where the server is, such as opc.tcp://plc1:4840
+    url: Url,
+    /// How often to connect, for the spread of the times
+    #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    repeat: u32,
+    /// JSON for machines instead of a screen for people
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    access: access::Args,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  uaperf probe opc.tcp://plc1:4840
+  uaperf probe opc.tcp://plc1:4840 --security best --user operator
+  uaperf probe opc.tcp://plc1:4840 --repeat 100 --json > plc1.json";
+
+/// Carries out `uaperf probe`.
+pub fn run(args: Args, global: &Global) -> anyhow::Result<ExitCode> {
+    let access = args.access.resolve(args.url, global)?;
+    let found = probe(&access, args.repeat as usize)
+        .map_err(|error: AccessError| -> Failure { advice::on(&error, &access) })?;
+    let mut out = std::io::stdout().lock();
+    if args.json {
+        serde_json::to_writer_pretty(&mut out, &found)?;
+        writeln!(out)?;
+    } else {
+        out.write_all(screen(&found).as_bytes())?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// A screen of text.
+pub fn screen(probe: &Probe) -> String {
+    let mut out = String::new();
+    // Writing into a String does not fail.
+    let _ = write_screen(&mut out, probe);
+    out
+}
+
+/// The width of the first column.
+const LABEL: usize = 13;
+
+fn write_screen(out: &mut String, probe: &Probe) -> std::fmt::Result {
+    let about = &probe.about;
+    writeln!(out, "{}  ({})", probe.url, probe.address)?;
+    writeln!(out)?;
+    row(out, "Product", &product(probe))?;
+    if let Some(state) = &about.state {
+        let since = about.started.as_deref().map(seconds);
+        let since = since.map_or(String::new(), |time| format!(" since {time}"));
+        row(out, "State", &format!("{state}{since}"))?;
+    }
+    if let Some(clock) = about.clock {
+        let error = show(Duration::from_nanos(clock.error_ns.unsigned_abs()));
+        let text = match clock.ahead_ns {
+            n if n.abs() <= clock.error_ns => format!("agrees with ours within {error}"),
+            n => {
+                let side = if n > 0 { "ahead of" } else { "behind" };
+                let by = show(Duration::from_nanos(n.unsigned_abs()));
+                format!("{by} {side} ours (± {error})")
+            }
+        };
+        row(out, "Clock", &text)?;
+    }
+    for (i, uri) in about.namespaces.iter().enumerate().skip(1) {
+        let label = if i == 1 { "Namespaces" } else { "" };
+        row(out, label, &format!("{i}  {uri}"))?;
+    }
+    writeln!(out)?;
+    endpoints(out, probe)?;
+    if let Some(certificate) = &probe.certificate {
+        let days = certificate.days_left;
+        row(out, "Certificate", &certificate.subject)?;
+        let key = format!(
+            "{}, valid until {} ({days} days), {}",
+            certificate.key, certificate.valid_until, certificate.thumbprint
+        );
+        row(out, "", &key)?;
+        let verdict = match &certificate.refusal {
+            None => "trusted".to_owned(),
+            Some(refusal) => format!("not accepted: {refusal}"),
+        };
+        row(out, "", &verdict)?;
+    }
+    row(
+        out,
+        "Session",
+        &format!("{} as {}", probe.security, probe.user),
+    )?;
+    let agreed = &probe.agreed;
+    let times = format!(
+        "session timeout {}, channel lifetime {}",
+        show(Duration::from_nanos(agreed.session_timeout_ns)),
+        show(Duration::from_nanos(agreed.channel_lifetime_ns)),
+    );
+    row(out, "", &times)?;
+    let messages = format!(
+        "chunks of {} to the server and {} from it, requests up to {}{}",
+        bytes(agreed.send_chunk_bytes),
+        bytes(agreed.receive_chunk_bytes),
+        match agreed.request_bytes {
+            0 => "any size".to_owned(),
+            n => bytes(n),
+        },
+        match agreed.request_chunks {
+            0 => String::new(),
+            n => format!(" in {n} chunks"),
+        }
+    );
+    row(out, "Messages", &messages)?;
+    limits(out, probe)?;
+    writeln!(out)?;
+    let count = probe.steps.iter().map(|step| step.count).max().unwrap_or(0);
+    writeln!(
+        out,
+        "{:<18}{:>10}{:>12}{:>12}   of {count}",
+        "Step", "median", "min", "max"
+    )?;
+    for step in &probe.steps {
+        let [median, min, max] = [step.median_ns, step.min_ns, step.max_ns]
+            .map(|nanos| show(Duration::from_nanos(nanos)));
+        writeln!(out, "{:<18}{median:>10}{min:>12}{max:>12}", step.step)?;
+    }
+    for note in &probe.notes {
+        writeln!(out, "\nnote: {note}")?;
+    }
+    Ok(())
+}
+
+fn row(out: &mut String, label: &str, text: &str) -> std::fmt::Result {
+    writeln!(out, "{label:<LABEL$}{text}")
+}
+
+fn product(probe: &Probe) -> String {
+    let about = &probe.about;
+    let mut text = about.product.clone().unwrap_or_else(|| "not told".into());
+    if let Some(version) = &about.version {
+        let _ = write!(text, " {version}");
+    }
+    if let Some(build) = about
+        .build
+        .as_ref()
+        .filter(|b| Some(*b) != about.version.as_ref())
+    {
+        let _ = write!(text, ", build {build}");
+    }
+    if let Some(manufacturer) = &about.manufacturer {
+        let _ = write!(text, ", by {manufacturer}");
+    }
+    text
+}
+
+fn endpoints(out: &mut String, probe: &Probe) -> std::fmt::Result {
+    let width = probe.endpoints.iter().map(|e| e.security.len()).max();
+    let width = width.unwrap_or(0);
+    for (i, offer) in probe.endpoints.iter().enumerate() {
+        let label = if i == 0 { "Endpoints" } else { "" };
+        let users = offer.users.join(", ");
+        let used = if offer.used { "  <- used" } else { "" };
+        row(
+            out,
+            label,
+            &format!("{:<width$}  {users}{used}", offer.security),
+        )?;
+    }
+    Ok(())
+}
+
+/// Limits that are set, several a line.
+fn limits(out: &mut String, probe: &Probe) -> std::fmt::Result {
+    let set: Vec<String> = probe
+        .about
+        .limits
+        .iter()
+        .filter(|limit| limit.value > 0.0)
+        .map(|limit| format!("{} {}", limit.name, limit.value))
+        .collect();
+    if set.is_empty() {
+        return row(out, "Limits", "none declared");
+    }
+    let mut line = String::new();
+    let mut label = "Limits";
+    for limit in set {
+        if !line.is_empty() && line.len() + limit.len() > 84 {
+            row(out, label, &line)?;
+            label = "";
+            line.clear();
+        }
+        if !line.is_empty() {
+            line.push_str(", ");
+        }
+        line.push_str(&limit);
+    }
+    row(out, label, &line)
+}
+
+fn bytes(n: u32) -> String {
+    match n {
+        n if n >= 1 << 20 && n.is_multiple_of(1 << 20) => format!("{} MiB", n >> 20),
+        n if n >= 1 << 10 && n.is_multiple_of(1 << 10) => format!("{} KiB", n >> 10),
+        n => format!("{n} bytes"),
+    }
+}
+
+/// A time without its fractions.
+fn seconds(time: &str) -> &str {
+    time.split(['.', '+'])
+        .next()
+        .unwrap_or(time)
+        .trim_end_matches('Z')
+}
