@@ -15,6 +15,9 @@ use wire::types::{RequestHeader, SubscriptionAcknowledgement, Variant};
 
 #[path = "messages/mod.rs"]
 mod messages;
+#[allow(dead_code, reason = "the other tests of connections use the rest")]
+#[path = "connection/pair.rs"]
+mod pair;
 
 struct Counting;
 
@@ -176,4 +179,58 @@ fn a_broken_response_is_refused_without_allocating() {
         black_box(walk::check_read(black_box(&body), 100)).unwrap_err();
     });
     assert_eq!(n, 0);
+}
+
+/// A request from the client's template through both connections and back.
+#[test]
+fn a_request_and_its_response_pass_both_connections_without_allocating() {
+    use wire::channel::Protection;
+    use wire::policy::{Mode, Policy};
+
+    let owned = messages::context();
+    let context = owned.context();
+    let template = Template::new(&messages::read_request(10), &context).unwrap();
+    let response = vec![7; 500];
+    let modes = [Mode::Sign, Mode::SignAndEncrypt];
+    let secured = modes.map(|mode| Protection {
+        policy: Policy::Basic256Sha256,
+        mode,
+    });
+    for protection in [Protection::NONE].into_iter().chain(secured) {
+        let mut pair = pair::Pair::open(protection, 2048);
+        let now = pair.now;
+        let deadline = now.mono + std::time::Duration::from_secs(1);
+        let (client, server) = (&mut pair.client, &mut pair.server);
+        let mut answered = 0;
+        let mut round = || {
+            for _ in 0..4 {
+                client
+                    .send(deadline, |out, handle| template.append(out, handle, now.utc))
+                    .unwrap();
+            }
+            server.receive(client.pending());
+            client.wrote(client.pending().len());
+            while let Some(event) = server.poll_event(now) {
+                let wire::server::Event::Request { id, body } = event else {
+                    panic!("no request")
+                };
+                assert_eq!(body.len(), template.len());
+                server
+                    .respond(id, |out| out.extend_from_slice(&response))
+                    .unwrap();
+            }
+            client.receive(server.pending());
+            server.wrote(server.pending().len());
+            while let Some(event) = client.poll_event(now) {
+                let wire::client::Event::Response { body, .. } = event else {
+                    panic!("no response")
+                };
+                answered += black_box(body).len() / response.len();
+            }
+        };
+        // The buffers grow to their size once.
+        round();
+        assert_eq!(allocations_of(round), 0, "{protection}");
+        assert_eq!(answered, 4 * 1001, "{protection}");
+    }
 }
