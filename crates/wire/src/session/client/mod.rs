@@ -6,24 +6,28 @@
 //! close_request ─► CloseSession ─► closed                 another channel after move_to)
 //! ```
 
+mod endpoints;
+mod error;
+
+pub use error::SessionError;
+
 use std::time::Duration;
 
 use opcua_types::{
     ActivateSessionRequest, ActivateSessionResponse, ApplicationDescription, ByteString,
     CloseSessionRequest, CreateSessionRequest, CreateSessionResponse, DateTime,
-    EndpointDescription, NodeId, RequestHeader, ResponseHeader, StatusCode, UAString,
-    UserTokenPolicy, UserTokenType,
+    EndpointDescription, NodeId, RequestHeader, ResponseHeader, UAString, UserTokenPolicy,
+    UserTokenType,
 };
 
 use super::token::{Credentials, Server, present};
 use super::{
-    Channel, NONCE_LEN, Nonce, certificate_bytes, endpoint_for, is_binary, is_signed, policy_for,
-    sign, tokens,
+    Channel, NONCE_LEN, Nonce, certificate_bytes, endpoint_for, is_signed, policy_for, sign, tokens,
 };
-use crate::certificate::{Certificate, CertificateError};
+use crate::certificate::Certificate;
 use crate::channel::Identity;
 use crate::job::Job;
-use crate::policy::{Policy, RsaError};
+use crate::policy::Policy;
 use crate::time::{Instant, Now};
 
 /// What a client wants of a session.
@@ -63,80 +67,6 @@ impl Config {
             identity: None,
             discovered: None,
             allow_plain_secrets: false,
-        }
-    }
-}
-
-/// Why a session cannot be had, as the client sees it.
-#[derive(Debug, Clone, PartialEq, thiserror::Error)]
-#[non_exhaustive]
-pub enum SessionError {
-    /// The server said no.
-    #[error("the server refused {service}: {}", .status.sub_code().description())]
-    Refused {
-        /// What was asked for.
-        service: &'static str,
-        /// The server's answer.
-        status: StatusCode,
-    },
-    /// The certificate in the response is not the channel's (Part 4, 5.6.2.2).
-    #[error("the server shows the session another certificate than the channel")]
-    AnotherServer,
-    /// The certificate in the response cannot be read.
-    #[error("the server's certificate is unusable: {0}")]
-    Certificate(#[from] CertificateError),
-    /// The server did not prove to hold its certificate's key.
-    #[error("the server's signature is wrong: it does not hold the key of its certificate")]
-    Signature,
-    /// Too short to be signed safely (Part 4, 5.6.2.2).
-    #[error("a nonce of {len} bytes from the server (want {NONCE_LEN} or more)")]
-    Nonce {
-        /// The length that came.
-        len: usize,
-    },
-    /// Somebody changed the list on its way, or the server is not consistent (Part 4, 5.6.2.1).
-    #[error("the server's endpoints are not those that discovery gave: {0}")]
-    Endpoints(String),
-    /// The endpoint offers no policy for these credentials.
-    #[error("the endpoint takes no {0:?} tokens (it takes {1})")]
-    NotOffered(UserTokenType, String),
-    /// The policy for these credentials is one we do not have.
-    #[error("the user token is to be protected with {0}, which is not supported")]
-    TokenPolicy(String),
-    /// The secret would travel in the open.
-    #[error("the password would be sent unencrypted, which has to be allowed")]
-    PlainSecret,
-    /// A secret is to be encrypted for a server whose certificate is not known to be trusted
-    /// (Part 4, 7.40.2.1).
-    #[error("the secret needs the server's certificate, and none has been trusted")]
-    NotTrusted,
-    /// A policy other than None without certificate and key.
-    #[error("policy {0} needs a certificate and key of this application")]
-    NoIdentity(Policy),
-    /// Our key does not do.
-    #[error(transparent)]
-    Rsa(#[from] RsaError),
-    /// The step does not follow from the one before.
-    #[error("the session is {0}")]
-    State(&'static str),
-}
-
-impl SessionError {
-    /// The status code to count and report it by.
-    pub fn status(&self) -> StatusCode {
-        match self {
-            Self::Refused { status, .. } => *status,
-            Self::Certificate(_) => StatusCode::BadCertificateInvalid,
-            Self::AnotherServer | Self::Endpoints(_) | Self::NotTrusted => {
-                StatusCode::BadSecurityChecksFailed
-            }
-            Self::Signature => StatusCode::BadApplicationSignatureInvalid,
-            Self::Nonce { .. } => StatusCode::BadNonceInvalid,
-            Self::NotOffered(..) => StatusCode::BadIdentityTokenRejected,
-            Self::TokenPolicy(_) => StatusCode::BadSecurityPolicyRejected,
-            Self::PlainSecret => StatusCode::BadSecurityModeInsufficient,
-            Self::NoIdentity(_) | Self::Rsa(_) => StatusCode::BadConfigurationError,
-            Self::State(_) => StatusCode::BadInvalidState,
         }
     }
 }
@@ -243,7 +173,7 @@ impl Session {
             }
             check_nonce(&response.server_nonce)?;
             if let Some(discovered) = &self.config.discovered {
-                compare_endpoints(discovered, &endpoints)?;
+                endpoints::compare(discovered, &endpoints)?;
             }
         }
         let verify = match (&certificate, &self.config.identity) {
@@ -521,40 +451,6 @@ fn check_nonce(nonce: &ByteString) -> Result<(), SessionError> {
         true => Err(SessionError::Nonce { len }),
         false => Ok(()),
     }
-}
-
-/// Part 4, 5.6.2.1: the list from discovery came without protection; the session's, under a
-/// secured channel, cannot have been changed. Only what the specification says is compared.
-fn compare_endpoints(
-    discovered: &[EndpointDescription],
-    told: &[EndpointDescription],
-) -> Result<(), SessionError> {
-    let lacks = |list: &[EndpointDescription], wanted: &EndpointDescription| {
-        is_binary(wanted) && !list.iter().any(|endpoint| is_same(endpoint, wanted))
-    };
-    let describe = |what, endpoint: &EndpointDescription| {
-        let (url, mode) = (&endpoint.endpoint_url, endpoint.security_mode);
-        let uri = endpoint.security_policy_uri.as_ref();
-        let policy = Policy::from_uri(uri).map_or_else(|| uri.to_owned(), |ours| ours.to_string());
-        SessionError::Endpoints(format!("{url} {policy}:{mode:?} {what}"))
-    };
-    if let Some(hidden) = told.iter().find(|endpoint| lacks(discovered, endpoint)) {
-        return Err(describe("was not discovered", hidden));
-    }
-    match discovered.iter().find(|endpoint| lacks(told, endpoint)) {
-        Some(invented) => Err(describe("is not known to the session", invented)),
-        None => Ok(()),
-    }
-}
-
-fn is_same(a: &EndpointDescription, b: &EndpointDescription) -> bool {
-    a.server.application_uri == b.server.application_uri
-        && a.endpoint_url == b.endpoint_url
-        && a.security_mode == b.security_mode
-        && a.security_policy_uri == b.security_policy_uri
-        && a.transport_profile_uri == b.transport_profile_uri
-        && a.security_level == b.security_level
-        && tokens(a) == tokens(b)
 }
 
 /// A duration of the wire, as far as it is one.
