@@ -5,6 +5,9 @@ use crate::stack::{Stack, Step, Tool};
 mod async_opcua;
 mod asyncua;
 mod gopcua;
+mod milo;
+mod milo06;
+mod milo1;
 mod node_opcua;
 mod open62541;
 mod pyopcua;
@@ -17,6 +20,8 @@ pub(crate) const ALL: &[&Stack] = &[
     &pyopcua::STACK,
     &node_opcua::STACK,
     &gopcua::STACK,
+    &milo1::STACK,
+    &milo06::STACK,
 ];
 
 /// Embeds files of `stacks/`, named by the path they get in the stack's folder and the place

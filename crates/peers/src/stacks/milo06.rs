@@ -1,0 +1,30 @@
+//! Eclipse Milo 0.6: the generation most installations have.
+
+use super::{milo, sources};
+use crate::stack::{Quirk, Stack};
+
+pub(super) static STACK: Stack = Stack {
+    name: "milo06",
+    title: "Eclipse Milo 0.6",
+    version: "0.6.16",
+    language: "Java",
+    tools: &[&milo::JAVA, &milo::JAVAC, &milo::MAVEN],
+    sources: sources![
+        "pom.xml" from "milo06/pom.xml",
+        "src/Server.java" from "milo06/Server.java",
+        "src/Client.java" from "milo06/Client.java",
+        "src/Steps.java" from "milo/Steps.java",
+        "src/Identity.java" from "milo/Identity.java",
+        "src/Options.java" from "milo/Options.java",
+    ],
+    steps: milo::STEPS,
+    server: milo::SERVER,
+    client: milo::CLIENT,
+    offers: milo::ALL,
+    speaks: milo::ALL,
+    quirks: &[Quirk {
+        what: "starts slowly, and is several times slower until it has warmed up for about \
+                   five seconds under load",
+        clause: None,
+    }],
+};

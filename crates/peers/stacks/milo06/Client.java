@@ -1,0 +1,150 @@
+import static org.eclipse.milo.opcua.stack.core.types.builtin.unsigned.Unsigned.uint;
+
+import java.nio.file.Path;
+import java.security.cert.X509Certificate;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
+import org.eclipse.milo.opcua.sdk.client.OpcUaClient;
+import org.eclipse.milo.opcua.sdk.client.api.config.OpcUaClientConfig;
+import org.eclipse.milo.opcua.sdk.client.api.identity.AnonymousProvider;
+import org.eclipse.milo.opcua.sdk.client.api.identity.IdentityProvider;
+import org.eclipse.milo.opcua.sdk.client.api.identity.UsernameProvider;
+import org.eclipse.milo.opcua.sdk.client.api.identity.X509IdentityProvider;
+import org.eclipse.milo.opcua.sdk.client.subscriptions.ManagedDataItem;
+import org.eclipse.milo.opcua.sdk.client.subscriptions.ManagedSubscription;
+import org.eclipse.milo.opcua.stack.client.DiscoveryClient;
+import org.eclipse.milo.opcua.stack.client.security.ClientCertificateValidator;
+import org.eclipse.milo.opcua.stack.core.UaException;
+import org.eclipse.milo.opcua.stack.core.channel.EncodingLimits;
+import org.eclipse.milo.opcua.stack.core.types.builtin.ByteString;
+import org.eclipse.milo.opcua.stack.core.types.builtin.DataValue;
+import org.eclipse.milo.opcua.stack.core.types.builtin.StatusCode;
+import org.eclipse.milo.opcua.stack.core.types.enumerated.TimestampsToReturn;
+import org.eclipse.milo.opcua.stack.core.types.structured.BrowseDescription;
+import org.eclipse.milo.opcua.stack.core.types.structured.BrowseResult;
+import org.eclipse.milo.opcua.stack.core.types.structured.CallMethodRequest;
+import org.eclipse.milo.opcua.stack.core.types.structured.CallMethodResult;
+import org.eclipse.milo.opcua.stack.core.types.structured.EndpointDescription;
+import org.eclipse.milo.opcua.stack.core.types.structured.ReadValueId;
+import org.eclipse.milo.opcua.stack.core.types.structured.WriteValue;
+import org.eclipse.milo.opcua.stack.core.util.EndpointUtil;
+
+/** The client of Milo 0.6: {@code Client URL --pki DIR …}. */
+final class Client extends Steps {
+    private final String url;
+    private final Options options;
+
+    private Client(String url, Options options) {
+        this.url = url;
+        this.options = options;
+    }
+
+    public static void main(String[] args) {
+        Thread watchdog = new Thread(() -> {
+            try {
+                TimeUnit.SECONDS.sleep(60);
+            } catch (InterruptedException e) {
+                return;
+            }
+            System.exit(1);
+        });
+        watchdog.setDaemon(true);
+        watchdog.start();
+        Options options = new Options(args, 1);
+        String steps = options.get("--do", "read,write,browse,call,subscribe");
+        // Not every thread of the stack ends with the client.
+        System.exit(new Client(args[0], options).run("milo06", "0.6.16", steps));
+    }
+
+    @Override
+    Connection connect() throws Exception {
+        Identity own = options.get("--cert") == null
+            ? Identity.own(Path.of(options.get("--pki", "pki")), "urn:uaperf:peers:milo06:client")
+            : Identity.load(Path.of(options.get("--cert")), Path.of(options.get("--key")));
+        String policy = options.get("--policy", "None");
+        String mode = options.get("--mode", "None");
+        EndpointDescription endpoint = DiscoveryClient.getEndpoints(url).get(10, TimeUnit.SECONDS).stream()
+            .filter(e -> e.getSecurityPolicyUri().endsWith("#" + policy))
+            .filter(e -> e.getSecurityMode().name().equals(mode))
+            .findFirst()
+            .orElseThrow(() -> new IllegalStateException("the server has no endpoint " + policy + " " + mode));
+        // Whatever host and port the server believes to have.
+        endpoint = EndpointUtil.updateUrl(endpoint, EndpointUtil.getHost(url), EndpointUtil.getPort(url));
+        OpcUaClient client = OpcUaClient.create(OpcUaClientConfig.builder()
+            .setApplicationUri(own.uri())
+            .setEndpoint(endpoint)
+            .setKeyPair(own.keys())
+            .setCertificate(own.certificate())
+            .setCertificateChain(new X509Certificate[] {own.certificate()})
+            .setCertificateValidator(new TrustEverybody())
+            .setIdentityProvider(user())
+            .setRequestTimeout(uint(10_000))
+            .setEncodingLimits(new EncodingLimits(65_535, 4096, 1 << 24, 64))
+            .build());
+        client.connect().get(20, TimeUnit.SECONDS);
+        return new Session(client);
+    }
+
+    private IdentityProvider user() throws Exception {
+        if (options.get("--user") != null) {
+            return new UsernameProvider(options.get("--user"), options.get("--password", ""));
+        }
+        if (options.get("--user-cert") != null) {
+            Identity user = Identity.load(Path.of(options.get("--user-cert")), Path.of(options.get("--user-key")));
+            return new X509IdentityProvider(user.certificate(), user.keys().getPrivate());
+        }
+        return AnonymousProvider.INSTANCE;
+    }
+
+    private record Session(OpcUaClient client) implements Connection {
+        @Override
+        public DataValue[] read(List<ReadValueId> nodes) throws Exception {
+            return client.read(0, TimestampsToReturn.Both, nodes).get().getResults();
+        }
+
+        @Override
+        public StatusCode[] write(List<WriteValue> values) throws Exception {
+            return client.write(values).get().getResults();
+        }
+
+        @Override
+        public BrowseResult browse(BrowseDescription description) throws Exception {
+            return client.browse(description).get();
+        }
+
+        @Override
+        public BrowseResult browseNext(ByteString continuationPoint) throws Exception {
+            return client.browseNext(false, continuationPoint).get();
+        }
+
+        @Override
+        public CallMethodResult call(CallMethodRequest request) throws Exception {
+            return client.call(request).get();
+        }
+
+        @Override
+        public void subscribe(ReadValueId node, Consumer<DataValue> listener) throws Exception {
+            ManagedSubscription subscription = ManagedSubscription.create(client, 100.0);
+            subscription.setDefaultQueueSize(uint(10));
+            ManagedDataItem item = subscription.createDataItem(
+                100.0, node, created -> created.addDataValueListener(listener));
+            if (item.getStatusCode().isBad()) {
+                throw new UaException(item.getStatusCode());
+            }
+        }
+
+        @Override
+        public void close() throws Exception {
+            client.disconnect().get(5, TimeUnit.SECONDS);
+        }
+    }
+
+    private static final class TrustEverybody implements ClientCertificateValidator {
+        @Override
+        public void validateCertificateChain(List<X509Certificate> chain) {}
+
+        @Override
+        public void validateCertificateChain(List<X509Certificate> chain, String uri, String... hosts) {}
+    }
+}
