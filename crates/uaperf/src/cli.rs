@@ -9,7 +9,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
-use crate::{cert, peers, place, probe};
+use crate::{cert, demo, peers, place, probe, serve};
 
 /// The performance laboratory for OPC UA: measure, compare, explain, predict.
 #[derive(Debug, Parser)]
@@ -44,9 +44,11 @@ pub struct Global {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    Demo(demo::Args),
+    Probe(probe::Args),
+    Serve(serve::Args),
     Cert(cert::Args),
     Peers(peers::Args),
-    Probe(probe::Args),
 }
 
 const EXIT_CODES: &str = "\
@@ -64,6 +66,8 @@ impl Cli {
             Command::Cert(args) => cert::run(args, &self.global),
             Command::Peers(args) => peers::run(args, &self.global),
             Command::Probe(args) => probe::run(args, &self.global),
+            Command::Serve(args) => serve::run(args, &self.global),
+            Command::Demo(args) => demo::run(args, &self.global),
         }
     }
 }

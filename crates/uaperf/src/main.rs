@@ -4,11 +4,13 @@ mod access;
 mod advice;
 mod cert;
 mod cli;
+mod demo;
 mod duration;
 mod failure;
 mod peers;
 mod place;
 mod probe;
+mod serve;
 
 use std::process::ExitCode;
 

@@ -1,5 +1,7 @@
 //! `uaperf probe` as a user runs it, against what is not the server that was hoped for.
 
+#![allow(clippy::unwrap_used)]
+
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, TcpListener};
 use std::process::{Command, Output};
@@ -95,7 +97,11 @@ fn a_web_server_is_known_for_what_it_is() {
         1,
         &["speaks HTTP", "4840"],
     );
-    says(&port_that(&[0x15, 3, 1, 0, 2, 2, 70, 0, 0], false), 1, &["speaks TLS"]);
+    says(
+        &port_that(&[0x15, 3, 1, 0, 2, 2, 70, 0, 0], false),
+        1,
+        &["speaks TLS"],
+    );
 }
 
 #[test]

@@ -66,6 +66,9 @@ pub enum Heard {
     Closed(ChannelError),
 }
 
+/// Looks at, changes or swallows what is under way.
+pub type OnTheWay = Box<dyn FnMut(&mut Vec<u8>)>;
+
 pub struct Pair {
     pub client: client::Connection,
     pub server: server::Connection,
@@ -78,9 +81,8 @@ pub struct Pair {
     pub trust: Result<(), wire::types::StatusCode>,
     /// Bytes are delivered in pieces of this size.
     pub piece: usize,
-    /// Looks at, changes or swallows what is under way.
-    pub to_server: Box<dyn FnMut(&mut Vec<u8>)>,
-    pub to_client: Box<dyn FnMut(&mut Vec<u8>)>,
+    pub to_server: OnTheWay,
+    pub to_client: OnTheWay,
     /// Jobs wait until they are let go.
     pub hold_jobs: bool,
 }
