@@ -1,0 +1,55 @@
+//! One clock for a server: monotonic, with one recorded anchor in real time.
+//!
+//! Timestamps are the anchor plus what the monotonic clock counted since, so they never jump and
+//! the value of a counter gives the instant of its update.
+
+use std::time::{Duration, Instant as StdInstant, SystemTime, UNIX_EPOCH};
+
+use wire::time::{Instant, Now};
+
+/// Ticks of 100 ns between 1601-01-01 and 1970-01-01 (Part 6, 5.2.2.5).
+const UNIX_IN_TICKS: i64 = 116_444_736_000_000_000;
+
+/// Where monotonic time and real time meet.
+#[derive(Debug, Clone, Copy)]
+pub struct Clock {
+    origin: StdInstant,
+    /// Real time at the origin, in ticks.
+    utc: i64,
+}
+
+impl Clock {
+    /// Begins now.
+    pub fn start() -> Self {
+        Self {
+            origin: StdInstant::now(),
+            utc: ticks(SystemTime::now()),
+        }
+    }
+
+    /// What it shows.
+    pub fn now(&self) -> Now {
+        let elapsed = self.origin.elapsed();
+        Now {
+            mono: Instant::from_nanos(u64::try_from(elapsed.as_nanos()).unwrap_or(u64::MAX)),
+            utc: self.utc + ticks_of(elapsed),
+        }
+    }
+
+    /// Real time at the origin of monotonic time, in ticks.
+    pub fn anchor(&self) -> i64 {
+        self.utc
+    }
+}
+
+fn ticks_of(time: Duration) -> i64 {
+    i64::try_from(time.as_nanos() / 100).unwrap_or(i64::MAX)
+}
+
+/// Ticks of 100 ns since 1601.
+pub fn ticks(time: SystemTime) -> i64 {
+    match time.duration_since(UNIX_EPOCH) {
+        Ok(after) => UNIX_IN_TICKS + ticks_of(after),
+        Err(before) => UNIX_IN_TICKS - ticks_of(before.duration()),
+    }
+}

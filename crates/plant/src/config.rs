@@ -1,0 +1,130 @@
+//! What a server is told before it starts.
+
+use std::net::{Ipv4Addr, SocketAddr};
+use std::ops::RangeInclusive;
+use std::time::Duration;
+
+use wire::channel::{Protection, all_protections};
+
+use crate::profile::Profile;
+use crate::trust::TrustPolicy;
+use crate::users::Users;
+
+/// What a server is told before it starts.
+#[derive(Debug, Clone)]
+pub struct Config {
+    /// Where to listen; port 0 takes a free one.
+    pub listen: SocketAddr,
+    /// The host in the endpoint's URL; the address when not given.
+    pub host: Option<String>,
+    /// The application URI, when there is no certificate that says it.
+    pub application_uri: String,
+    /// The product's name, for people.
+    pub name: String,
+    /// Certificate and key; without them only the policy None is on offer.
+    pub identity: Option<pki::Identity>,
+    /// The policies and modes on offer.
+    pub protections: Vec<Protection>,
+    /// Which clients are trusted.
+    pub trust: TrustPolicy,
+    /// Who may activate a session.
+    pub users: Users,
+    /// What is granted at most.
+    pub limits: Limits,
+    /// What is in the address space beside the standard one.
+    pub profiles: Vec<Profile>,
+    /// Loops that serve connections, each with a thread of its own.
+    pub threads: usize,
+}
+
+impl Default for Config {
+    /// Loopback, a free port, every policy, anybody.
+    fn default() -> Self {
+        Self {
+            listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
+            host: None,
+            application_uri: "urn:uaperf:plant".into(),
+            name: "uaperf plant".into(),
+            identity: None,
+            protections: all_protections().collect(),
+            trust: TrustPolicy::All,
+            users: Users::default(),
+            limits: Limits::default(),
+            profiles: vec![Profile::Demo],
+            threads: 1,
+        }
+    }
+}
+
+/// What is granted at most. All of it stands in the address space under ServerCapabilities,
+/// where it has a place there.
+#[derive(Debug, Clone)]
+pub struct Limits {
+    /// Sizes of chunks and messages.
+    pub sizes: wire::frame::Limits,
+    /// Connections at a time, those without a session too.
+    pub connections: usize,
+    /// Sessions at a time.
+    pub sessions: usize,
+    /// The session timeouts that are granted.
+    pub session_timeout: RangeInclusive<Duration>,
+    /// Operations of a Read request.
+    pub nodes_per_read: usize,
+    /// Operations of a Write request.
+    pub nodes_per_write: usize,
+    /// Methods of a Call request.
+    pub methods_per_call: usize,
+    /// Operations of a Browse request.
+    pub nodes_per_browse: usize,
+    /// Operations of a RegisterNodes request.
+    pub nodes_per_register: usize,
+    /// Operations of a TranslateBrowsePathsToNodeIds request.
+    pub paths_per_translate: usize,
+    /// References in the result for one node.
+    pub references_per_node: usize,
+    /// Continuation points of a session.
+    pub continuation_points: usize,
+    /// Operations of a request of the MonitoredItem services.
+    pub items_per_call: usize,
+    /// Subscriptions of a session.
+    pub subscriptions_per_session: usize,
+    /// Items of a subscription.
+    pub items_per_subscription: usize,
+    /// Notifications kept for an item.
+    pub queue_size: u32,
+    /// Publish requests that a session may have waiting.
+    pub publish_requests: usize,
+    /// Sampling intervals below it are revised to it.
+    pub sampling_interval: Duration,
+    /// The publishing intervals that are granted.
+    pub publishing_interval: RangeInclusive<Duration>,
+    /// Notification messages that a subscription keeps for Republish.
+    pub kept_messages: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            sizes: wire::frame::Limits::default(),
+            connections: 10_000,
+            sessions: 10_000,
+            session_timeout: Duration::from_secs(1)..=Duration::from_secs(3600),
+            nodes_per_read: 10_000,
+            nodes_per_write: 10_000,
+            methods_per_call: 1_000,
+            nodes_per_browse: 10_000,
+            nodes_per_register: 10_000,
+            paths_per_translate: 10_000,
+            references_per_node: 10_000,
+            continuation_points: 100,
+            items_per_call: 10_000,
+            subscriptions_per_session: 1_000,
+            items_per_subscription: 100_000,
+            queue_size: 10_000,
+            publish_requests: 1_000,
+            sampling_interval: Duration::from_millis(1),
+            publishing_interval: Duration::from_millis(1)..=Duration::from_secs(3600),
+            kept_messages: 1_000,
+        }
+    }
+}

@@ -1,0 +1,78 @@
+//! One connection: a socket and the protocol's state over it.
+
+use std::io::{ErrorKind, Read, Write};
+
+use mio::net::TcpStream;
+use wire::server::Connection;
+use wire::time::Instant;
+
+/// More than this waiting to be written, and a connection's requests are not looked at: who does
+/// not read his answers gets no more of them.
+pub const HIGH_WATER: usize = 4 * 1024 * 1024;
+
+/// A connection.
+pub struct Link {
+    pub socket: TcpStream,
+    pub connection: Connection,
+    /// The endpoint that the client said hello to.
+    pub endpoint_url: String,
+    /// Its requests wait until its answers were taken.
+    pub paused: bool,
+    /// The socket may have more to read.
+    pub readable: bool,
+    /// When it is looked at next.
+    pub timer: Option<Instant>,
+}
+
+/// What a socket said.
+pub enum Got {
+    /// Bytes; there may be more.
+    Bytes,
+    /// Bytes, and there are no more.
+    Last,
+    /// Nothing now.
+    Nothing,
+    /// Nothing any more.
+    End,
+}
+
+impl Link {
+    /// Reads once, by way of `scratch`, so that a connection only holds memory for what waits.
+    pub fn read(&mut self, scratch: &mut [u8]) -> Got {
+        loop {
+            return match self.socket.read(scratch) {
+                Ok(0) => Got::End,
+                Ok(n) => {
+                    self.connection
+                        .receive(scratch.get(..n).unwrap_or_default());
+                    // epoll(7): a short read means that a stream is empty; elsewhere only being
+                    // told so re-arms the event.
+                    match cfg!(target_os = "linux") && n < scratch.len() {
+                        true => Got::Last,
+                        false => Got::Bytes,
+                    }
+                }
+                Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+                Err(error) if error.kind() == ErrorKind::WouldBlock => Got::Nothing,
+                Err(_) => Got::End,
+            };
+        }
+    }
+
+    /// Writes what waits, as far as the socket takes it. False if it takes no more for ever.
+    pub fn flush(&mut self) -> bool {
+        loop {
+            let pending = self.connection.pending();
+            if pending.is_empty() {
+                return true;
+            }
+            match self.socket.write(pending) {
+                Ok(0) => return false,
+                Ok(n) => self.connection.wrote(n),
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) if error.kind() == ErrorKind::WouldBlock => return true,
+                Err(_) => return false,
+            }
+        }
+    }
+}

@@ -1,0 +1,509 @@
+//! A loop that serves connections: one thread, its own sockets, sessions and timers.
+
+mod link;
+mod request;
+mod sessions;
+mod slots;
+mod timers;
+
+pub use slots::{SlotId, Slots};
+
+use std::io::ErrorKind;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::time::Duration;
+
+use mio::net::{TcpListener, TcpStream};
+use mio::{Events, Interest, Poll, Token, Waker};
+use wire::channel::ChannelError;
+use wire::server::{self, Connection, Event, RequestId};
+use wire::session::server::Activation;
+use wire::time::{Instant, Now};
+use wire::types::{CreateSessionResponse, StatusCode};
+
+use crate::pool::Pool;
+use crate::session::Session;
+use crate::shared::{Shared, random};
+use link::{Got, HIGH_WATER, Link};
+use timers::{Due, Timers};
+
+const LISTENER: Token = Token(usize::MAX);
+const WAKER: Token = Token(usize::MAX - 1);
+
+/// What one read takes from a socket at most.
+const READ: usize = 256 * 1024;
+/// Reads of one connection before others have their turn.
+const READS_IN_A_ROW: usize = 8;
+/// Answers that are written together: to write a quarter of what clients often have in flight
+/// lets both sides work at the same time.
+const ANSWERS_IN_A_ROW: usize = 16;
+/// Or so many bytes of them.
+const BYTES_IN_A_ROW: usize = 64 * 1024;
+
+/// What others tell a loop.
+pub enum Mail {
+    /// A new connection.
+    Socket(TcpStream),
+    /// A step of a channel is done.
+    Channel(SlotId, server::Done),
+    /// A client's certificate was judged.
+    Judged(SlotId, Result<(), StatusCode>),
+    /// The response to a CreateSession request is signed, or not.
+    Created(Asked, SlotId, Result<CreateSessionResponse, StatusCode>),
+    /// The user of an ActivateSession request is known, or not.
+    Proven(Asked, SlotId, Result<Activation, StatusCode>),
+    /// The server stops.
+    Stop,
+}
+
+/// A request that is answered later.
+#[derive(Debug, Clone, Copy)]
+pub struct Asked {
+    pub link: SlotId,
+    pub id: RequestId,
+    pub handle: u32,
+}
+
+/// Where a loop's mail is put.
+#[derive(Clone)]
+pub struct Post {
+    sender: Sender<Mail>,
+    waker: Arc<Waker>,
+}
+
+impl Post {
+    /// Puts something in and wakes the loop.
+    pub fn send(&self, mail: Mail) {
+        if self.sender.send(mail).is_ok() {
+            // A loop that cannot be woken has ended.
+            let _ = self.waker.wake();
+        }
+    }
+}
+
+/// The loop.
+pub struct Core {
+    index: u8,
+    shared: Arc<Shared>,
+    pool: Pool,
+    poll: Poll,
+    listener: Option<TcpListener>,
+    /// All loops, for the one that accepts connections.
+    posts: Vec<Post>,
+    turn: usize,
+    post: Post,
+    mailbox: Receiver<Mail>,
+    links: Slots<Link>,
+    sessions: Slots<Session>,
+    timers: Timers,
+    /// Connections that have more to read than they were given time for.
+    again: Vec<SlotId>,
+    now: Now,
+    scratch: Vec<u8>,
+    body: Vec<u8>,
+    stopping: bool,
+}
+
+impl Core {
+    /// Number `index` of the loops of a server.
+    pub fn new(index: u8, shared: Arc<Shared>, pool: Pool) -> std::io::Result<Self> {
+        let poll = Poll::new()?;
+        let waker = Arc::new(Waker::new(poll.registry(), WAKER)?);
+        let (sender, mailbox) = channel();
+        let now = shared.clock.now();
+        Ok(Self {
+            index,
+            shared,
+            pool,
+            poll,
+            listener: None,
+            posts: Vec::new(),
+            turn: 0,
+            post: Post { sender, waker },
+            mailbox,
+            links: Slots::default(),
+            sessions: Slots::default(),
+            timers: Timers::default(),
+            again: Vec::new(),
+            now,
+            scratch: vec![0; READ],
+            body: Vec::new(),
+            stopping: false,
+        })
+    }
+
+    /// Where its mail is put.
+    pub fn post(&self) -> Post {
+        self.post.clone()
+    }
+
+    /// Makes this the loop that accepts connections, for itself and the others.
+    pub fn accept_for(
+        &mut self,
+        mut listener: TcpListener,
+        posts: Vec<Post>,
+    ) -> std::io::Result<()> {
+        self.poll
+            .registry()
+            .register(&mut listener, LISTENER, Interest::READABLE)?;
+        self.listener = Some(listener);
+        self.posts = posts;
+        Ok(())
+    }
+
+    /// Runs until the server stops.
+    pub fn run(mut self) {
+        let mut events = Events::with_capacity(1024);
+        while !self.stopping {
+            let timeout = match self.again.is_empty() {
+                false => Some(Duration::ZERO),
+                true => self.timers.next().map(|at| self.until(at)),
+            };
+            match self.poll.poll(&mut events, timeout) {
+                Ok(()) => {}
+                Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+                // Without the poll nothing can be served.
+                Err(_) => return,
+            }
+            self.now = self.shared.clock.now();
+            for event in &events {
+                match event.token() {
+                    LISTENER => self.accept(),
+                    WAKER => self.read_mail(),
+                    token => self.ready(token, event.is_readable(), event.is_writable()),
+                }
+            }
+            for link in std::mem::take(&mut self.again) {
+                self.read(link);
+            }
+            self.run_timers();
+        }
+    }
+
+    /// Rounded up: a poll that returns a little early would be asked again at once.
+    fn until(&self, at: Instant) -> Duration {
+        at.since(self.shared.clock.now().mono) + Duration::from_micros(1)
+    }
+
+    fn accept(&mut self) {
+        loop {
+            let Some(listener) = &self.listener else {
+                return;
+            };
+            match listener.accept() {
+                Ok((socket, _)) => {
+                    let limit = self.shared.config.limits.connections;
+                    let counters = &self.shared.counters;
+                    if !counters.connections.admit(limit) {
+                        counters.refused_connections.add(1);
+                        continue;
+                    }
+                    counters.cumulated_connections.add(1);
+                    self.turn = (self.turn + 1) % self.posts.len().max(1);
+                    match self.posts.get(self.turn) {
+                        Some(post) if self.turn != usize::from(self.index) => {
+                            post.send(Mail::Socket(socket));
+                        }
+                        _ => self.adopt(socket),
+                    }
+                }
+                Err(error) if error.kind() == ErrorKind::WouldBlock => return,
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                // The peer is gone already, or there are no descriptors: the next may do.
+                Err(_) => return,
+            }
+        }
+    }
+
+    fn adopt(&mut self, mut socket: TcpStream) {
+        // Answers are written in groups already; a socket that cannot do without waiting works
+        // all the same.
+        let _ = socket.set_nodelay(true);
+        let shared = &self.shared;
+        let mut config = server::Config::new(shared.channel_id(), Box::new(random));
+        config.limits = shared.config.limits.sizes;
+        config.protections.clone_from(&shared.config.protections);
+        config.identity.clone_from(&shared.identity);
+        let connection = Connection::new(config, self.now);
+        let registry = self.poll.registry();
+        let mut registered = false;
+        let id = self.links.insert_with(|id| {
+            let interest = Interest::READABLE | Interest::WRITABLE;
+            registered = registry.register(&mut socket, token(id), interest).is_ok();
+            Link {
+                socket,
+                connection,
+                endpoint_url: String::new(),
+                paused: false,
+                readable: false,
+                timer: None,
+            }
+        });
+        match registered {
+            true => self.schedule(id),
+            false => self.drop_link(id),
+        }
+    }
+
+    fn ready(&mut self, token: Token, readable: bool, writable: bool) {
+        let id = SlotId {
+            slot: token.0 as u32,
+            generation: (token.0 >> 32) as u32,
+        };
+        if writable {
+            self.flush(id);
+        }
+        if readable {
+            self.read(id);
+        }
+    }
+
+    /// Reads what there is, answers it and writes the answers.
+    fn read(&mut self, id: SlotId) {
+        for _ in 0..READS_IN_A_ROW {
+            let Some(link) = self.links.get_mut(id) else {
+                return;
+            };
+            link.readable = true;
+            if link.paused {
+                return;
+            }
+            let got = link.read(&mut self.scratch);
+            match got {
+                Got::Bytes => self.serve(id),
+                Got::Last | Got::Nothing => {
+                    link.readable = false;
+                    if let Got::Last = got {
+                        self.serve(id);
+                    }
+                    return;
+                }
+                Got::End => {
+                    link.connection.lost();
+                    self.serve(id);
+                    return;
+                }
+            }
+        }
+        self.again.push(id);
+    }
+
+    /// Looks at all that a connection has to say.
+    fn serve(&mut self, id: SlotId) {
+        enum Step {
+            Nothing,
+            Judge(wire::certificate::Certificate),
+            Opened { renewed: bool },
+            Request(RequestId),
+            Closed(ChannelError),
+        }
+        let mut body = std::mem::take(&mut self.body);
+        let mut answers = 0;
+        loop {
+            let now = self.now;
+            let Some(link) = self.links.get_mut(id) else {
+                break;
+            };
+            if link.connection.backlog() > HIGH_WATER {
+                link.paused = true;
+                break;
+            }
+            let step = match link.connection.poll_event(now) {
+                None => break,
+                Some(Event::Request { id, body: bytes }) => {
+                    body.clear();
+                    body.extend_from_slice(bytes);
+                    Step::Request(id)
+                }
+                Some(Event::Hello { endpoint_url }) => {
+                    link.endpoint_url = endpoint_url;
+                    Step::Nothing
+                }
+                Some(Event::Certificate(certificate)) => Step::Judge(certificate),
+                Some(Event::Opened { renewed, .. }) => Step::Opened { renewed },
+                Some(Event::Closed(error)) => Step::Closed(error),
+                Some(_) => Step::Nothing,
+            };
+            match step {
+                Step::Nothing => {}
+                Step::Judge(certificate) => self.judge(id, certificate),
+                Step::Opened { renewed } => {
+                    if !renewed {
+                        self.shared.counters.channels.add(1);
+                    }
+                    self.schedule(id);
+                }
+                Step::Request(request) => {
+                    self.request(id, request, &body);
+                    answers += 1;
+                    let backlog = self.links.get(id).map_or(0, |l| l.connection.backlog());
+                    if answers % ANSWERS_IN_A_ROW == 0 || backlog > BYTES_IN_A_ROW {
+                        self.flush_only(id);
+                    }
+                }
+                Step::Closed(error) => {
+                    self.closed(id, &error);
+                    break;
+                }
+            }
+            self.take_job(id);
+        }
+        self.body = body;
+        self.flush(id);
+    }
+
+    /// Hands an expensive step of a channel to the pool.
+    fn take_job(&mut self, id: SlotId) {
+        let Some(link) = self.links.get_mut(id) else {
+            return;
+        };
+        if let Some(job) = link.connection.poll_job() {
+            let post = self.post();
+            self.pool
+                .submit(move || post.send(Mail::Channel(id, job.run())));
+        }
+    }
+
+    fn judge(&mut self, id: SlotId, certificate: wire::certificate::Certificate) {
+        if let crate::TrustPolicy::All = self.shared.config.trust {
+            if let Some(link) = self.links.get_mut(id) {
+                link.connection.decide(Ok(()), self.now);
+            }
+            return;
+        }
+        let (shared, post) = (Arc::clone(&self.shared), self.post());
+        self.pool.submit(move || {
+            let trust = &shared.config.trust;
+            // The policy is not known here but by the channel, which has judged the key itself.
+            let judged = trust.judge(certificate.as_bytes(), pki::Role::Client, None);
+            post.send(Mail::Judged(id, judged));
+        });
+    }
+
+    fn closed(&mut self, id: SlotId, error: &ChannelError) {
+        let counters = &self.shared.counters;
+        if matches!(
+            error,
+            ChannelError::Security(_) | ChannelError::Certificate(_) | ChannelError::Nonce { .. }
+        ) {
+            counters.security_rejected_channels.add(1);
+        }
+        self.flush_only(id);
+        self.drop_link(id);
+    }
+
+    fn drop_link(&mut self, id: SlotId) {
+        if let Some(mut link) = self.links.remove(id) {
+            // A socket that was never registered says so; it is dropped all the same.
+            let _ = self.poll.registry().deregister(&mut link.socket);
+            let _ = link.socket.shutdown(std::net::Shutdown::Write);
+            self.shared.counters.connections.sub(1);
+        }
+    }
+
+    /// Writes, and goes on with a connection that waited for it.
+    fn flush(&mut self, id: SlotId) {
+        self.flush_only(id);
+        let Some(link) = self.links.get_mut(id) else {
+            return;
+        };
+        if link.paused && link.connection.backlog() < HIGH_WATER / 2 {
+            link.paused = false;
+            // What was received before is looked at first, in a turn of its own.
+            self.again.push(id);
+            self.serve(id);
+        }
+    }
+
+    fn flush_only(&mut self, id: SlotId) {
+        let Some(link) = self.links.get_mut(id) else {
+            return;
+        };
+        if !link.flush() {
+            link.connection.lost();
+            self.drop_link(id);
+        }
+    }
+
+    fn read_mail(&mut self) {
+        while let Ok(mail) = self.mailbox.try_recv() {
+            let now = self.now;
+            match mail {
+                Mail::Socket(socket) => self.adopt(socket),
+                Mail::Channel(id, done) => {
+                    if let Some(link) = self.links.get_mut(id) {
+                        link.connection.complete(done, now);
+                        self.take_job(id);
+                        self.serve(id);
+                    }
+                }
+                Mail::Judged(id, judged) => {
+                    if let Some(link) = self.links.get_mut(id) {
+                        link.connection.decide(judged, now);
+                        self.take_job(id);
+                        self.serve(id);
+                    }
+                }
+                Mail::Created(asked, session, result) => {
+                    self.created(asked, session, result);
+                    self.flush(asked.link);
+                }
+                Mail::Proven(asked, session, result) => {
+                    self.proven(asked, session, result);
+                    self.flush(asked.link);
+                }
+                Mail::Stop => self.stop(),
+            }
+        }
+    }
+
+    fn stop(&mut self) {
+        self.stopping = true;
+        self.listener = None;
+        for id in self.links.ids() {
+            if let Some(link) = self.links.get_mut(id) {
+                let reason = "the server is shutting down";
+                link.connection.shut(StatusCode::BadShutdown, reason);
+            }
+            self.flush_only(id);
+            self.drop_link(id);
+        }
+    }
+
+    /// Sees to it that a connection is looked at when it has to be.
+    fn schedule(&mut self, id: SlotId) {
+        let Some(link) = self.links.get_mut(id) else {
+            return;
+        };
+        let Some(at) = link.connection.poll_timeout() else {
+            return;
+        };
+        // One entry that is early enough will do: whoever wakes up too early sleeps again.
+        if link.timer.is_none_or(|there| at < there) {
+            link.timer = Some(at);
+            self.timers.add(at, Due::Link(id));
+        }
+    }
+
+    fn run_timers(&mut self) {
+        while let Some(due) = self.timers.pop(self.now.mono) {
+            match due {
+                Due::Link(id) => {
+                    let now = self.now;
+                    if let Some(link) = self.links.get_mut(id) {
+                        link.timer = None;
+                        link.connection.handle_timeout(now);
+                        self.serve(id);
+                        self.schedule(id);
+                    }
+                }
+                Due::Session(id) => self.session_due(id),
+                Due::Subscription(_) => {}
+            }
+        }
+    }
+}
+
+fn token(id: SlotId) -> Token {
+    Token(id.slot as usize | (id.generation as usize) << 32)
+}

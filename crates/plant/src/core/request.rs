@@ -1,0 +1,196 @@
+//! A request: whose it is, which service, and the answer on its way back.
+
+use wire::channel::SendError;
+use wire::server::RequestId;
+use wire::service::{Limits, Request, Response, fault};
+use wire::template::walk::{RequestHead, type_id};
+use wire::time::Now;
+use wire::types::{DateTime, StatusCode};
+
+use super::{Core, SlotId};
+use crate::service::{Desk, Refusal, discovery, read, write};
+use crate::shared::Shared;
+use crate::space;
+
+impl Core {
+    /// Answers a request, or sees to it that it is answered later.
+    pub(super) fn request(&mut self, link: SlotId, id: RequestId, body: &[u8]) {
+        self.shared.counters.requests.add(1);
+        match RequestHead::parse(body) {
+            Ok(head) => self.request_of(link, id, body, &head),
+            Err(_) => self.decode(link, id, body),
+        }
+    }
+
+    fn request_of(&mut self, link: SlotId, id: RequestId, body: &[u8], head: &RequestHead<'_>) {
+        match head.type_id {
+            type_id::READ_REQUEST | type_id::WRITE_REQUEST => {
+                match self.session_for(head.authentication_token, link) {
+                    Ok(_) => self.walk(link, id, body, head),
+                    Err(status) => self.fault(link, id, head.request_handle, status),
+                }
+            }
+            _ => self.decode(link, id, body),
+        }
+    }
+
+    /// Services that are answered while the request is read: nothing is built in between.
+    fn walk(&mut self, link: SlotId, id: RequestId, body: &[u8], head: &RequestHead<'_>) {
+        let (shared, now) = (&self.shared, self.now);
+        let Some(there) = self.links.get_mut(link) else {
+            return;
+        };
+        let sent = there.connection.respond(id, |out| {
+            let start = out.len();
+            let mut outcome = walk(shared, body, head, now, out);
+            if let Err(Refusal::Walk(_)) = outcome {
+                out.truncate(start);
+                outcome = canonical(body, &shared.decoding)
+                    .map_err(Refusal::Status)
+                    .and_then(|body| walk(shared, &body, head, now, out));
+            }
+            let status = match outcome {
+                Ok(()) => return,
+                Err(Refusal::Status(status)) => status,
+                Err(Refusal::Walk(_)) => StatusCode::BadDecodingError,
+            };
+            shared.counters.rejected_requests.add(1);
+            out.truncate(start);
+            encode_fault(head.request_handle, status, now.utc, out);
+        });
+        if let Err(error) = sent {
+            self.not_sent(link, id, head.request_handle, &error);
+        }
+    }
+
+    /// Services whose request is decoded first.
+    fn decode(&mut self, link: SlotId, id: RequestId, body: &[u8]) {
+        let request = match Request::decode(body, &self.shared.decoding) {
+            Ok(request) => request,
+            Err(error) => {
+                let handle = error.request_handle.unwrap_or(0);
+                return self.fault(link, id, handle, error.status());
+            }
+        };
+        let handle = request.header().request_handle;
+        if let Request::Read(_) | Request::Write(_) = &request {
+            // Its type was spelled out in another way than usual; now it is not.
+            let mut body = Vec::new();
+            return match request.encode(&mut body) {
+                Ok(()) => self.request(link, id, &body),
+                Err(_) => self.fault(link, id, handle, StatusCode::BadDecodingError),
+            };
+        }
+        let answered = match &request {
+            Request::CreateSession(request) => self.create_session(link, id, request),
+            Request::ActivateSession(request) => self.activate_session(link, id, request),
+            Request::CloseSession(request) => self.close_session(link, id, request),
+            _ => match self.answer(link, request) {
+                Ok(mut response) => {
+                    let header = response.header_mut();
+                    header.request_handle = handle;
+                    header.timestamp = DateTime::from(self.now.utc);
+                    self.respond_with(link, id, response);
+                    Ok(())
+                }
+                Err(status) => Err(status),
+            },
+        };
+        if let Err(status) = answered {
+            self.fault(link, id, handle, status);
+        }
+    }
+
+    /// Services that are answered at once, from decoded request to response.
+    fn answer(&mut self, link: SlotId, request: Request) -> Result<Response, StatusCode> {
+        match &request {
+            Request::FindServers(request) => {
+                return Ok(discovery::find_servers(&self.shared, request).into());
+            }
+            Request::GetEndpoints(request) => {
+                return Ok(discovery::get_endpoints(&self.shared, request).into());
+            }
+            _ => {}
+        }
+        let token = space::raw(&request.header().authentication_token);
+        let session = self.session_for(token, link)?;
+        let session = self.sessions.get_mut(session);
+        let session = session.ok_or(StatusCode::BadSessionIdInvalid)?;
+        let mut desk = Desk {
+            shared: &self.shared,
+            session,
+            now: self.now,
+        };
+        desk.answer(request)
+    }
+
+    /// Sends a response.
+    pub(super) fn respond_with(&mut self, link: SlotId, id: RequestId, response: Response) {
+        let (now, handle) = (self.now, response.header().request_handle);
+        let Some(there) = self.links.get_mut(link) else {
+            return;
+        };
+        let sent = there.connection.respond(id, |out| {
+            if response.encode(out).is_err() {
+                encode_fault(handle, StatusCode::BadEncodingError, now.utc, out);
+            }
+        });
+        if let Err(error) = sent {
+            self.not_sent(link, id, handle, &error);
+        }
+    }
+
+    /// Sends a ServiceFault.
+    pub(super) fn fault(&mut self, link: SlotId, id: RequestId, handle: u32, status: StatusCode) {
+        let counters = &self.shared.counters;
+        counters.rejected_requests.add(1);
+        if matches!(
+            status,
+            StatusCode::BadSessionIdInvalid
+                | StatusCode::BadSecureChannelIdInvalid
+                | StatusCode::BadSessionNotActivated
+        ) {
+            counters.security_rejected_requests.add(1);
+        }
+        let utc = self.now.utc;
+        if let Some(there) = self.links.get_mut(link) {
+            // A fault of a few bytes fits into every agreement; a channel that ended needs none.
+            let _ = there.connection.respond(id, |out| {
+                encode_fault(handle, status, utc, out);
+            });
+        }
+    }
+
+    fn not_sent(&mut self, link: SlotId, id: RequestId, handle: u32, error: &SendError) {
+        if let SendError::TooLarge { .. } = error {
+            self.fault(link, id, handle, StatusCode::BadResponseTooLarge);
+        }
+    }
+}
+
+fn encode_fault(handle: u32, status: StatusCode, utc: i64, out: &mut Vec<u8>) {
+    // Nothing in a fault has no form on the wire.
+    let _ = fault(handle, status, utc).encode(out);
+}
+
+fn walk(
+    shared: &Shared,
+    body: &[u8],
+    head: &RequestHead<'_>,
+    now: Now,
+    out: &mut Vec<u8>,
+) -> Result<(), Refusal> {
+    match head.type_id {
+        type_id::READ_REQUEST => read::answer(shared, body, now, out),
+        _ => write::answer(shared, body, now, out),
+    }
+}
+
+/// The same request in the shape that walkers know.
+fn canonical(body: &[u8], limits: &Limits) -> Result<Vec<u8>, StatusCode> {
+    let request = Request::decode(body, limits).map_err(|error| error.status())?;
+    let mut body = Vec::new();
+    let encoded = request.encode(&mut body);
+    encoded.map_err(|_| StatusCode::BadDecodingError)?;
+    Ok(body)
+}

@@ -1,0 +1,322 @@
+//! Sessions of a loop: created, activated, used, closed, timed out.
+
+use std::sync::Arc;
+
+use wire::job::Job;
+use wire::server::RequestId;
+use wire::session::server::{Activation, Grant, Refusal};
+use wire::session::token::UserIdentity;
+use wire::session::{Channel, NONCE_LEN, server};
+use wire::template::walk::RawNodeId;
+use wire::types::{
+    ActivateSessionRequest, AnonymousIdentityToken, CloseSessionRequest, CreateSessionRequest,
+    CreateSessionResponse, NodeId, StatusCode,
+};
+
+use super::timers::Due;
+use super::{Asked, Core, Mail, SlotId};
+use crate::session::{SECRET_LEN, Session, SessionKey};
+use crate::shared::{Shared, random};
+use crate::space;
+
+impl Core {
+    /// The session that a request is for, if it may be served over this connection.
+    #[inline]
+    pub(super) fn session_for(
+        &mut self,
+        token: RawNodeId<'_>,
+        link: SlotId,
+    ) -> Result<SlotId, StatusCode> {
+        let id = self.session_by(token)?;
+        let channel = self
+            .links
+            .get(link)
+            .map(|link| link.connection.channel_id());
+        let session = self.sessions.get_mut(id);
+        let (Some(channel), Some(session)) = (channel, session) else {
+            return Err(StatusCode::BadSessionIdInvalid);
+        };
+        match session.protocol.request(channel, self.now) {
+            Ok(()) => Ok(id),
+            Err(refusal) => {
+                if refusal == Refusal::NotActivated {
+                    self.end_session(id, true);
+                }
+                Err(refusal.status())
+            }
+        }
+    }
+
+    fn session_by(&self, token: RawNodeId<'_>) -> Result<SlotId, StatusCode> {
+        let key = SessionKey::read(token).filter(|key| key.core == self.index);
+        let found = key.and_then(|key| {
+            let id = self.sessions.current(key.slot)?;
+            let session = self.sessions.get(id)?;
+            (session.key == key).then_some(id)
+        });
+        found.ok_or(StatusCode::BadSessionIdInvalid)
+    }
+
+    /// The channel of a connection as sessions see it.
+    fn channel(&self, link: SlotId) -> Result<Channel, StatusCode> {
+        let link = self
+            .links
+            .get(link)
+            .ok_or(StatusCode::BadSecureChannelClosed)?;
+        let channel = Channel {
+            id: link.connection.channel_id(),
+            protection: link.connection.protection(),
+            peer: link.connection.peer().cloned(),
+        };
+        // None is always taken by a connection, because discovery needs it; sessions do not.
+        match self.shared.config.protections.contains(&channel.protection) {
+            true => Ok(channel),
+            false => Err(StatusCode::BadSecurityPolicyRejected),
+        }
+    }
+
+    /// Runs a session's job: at once where it costs nothing.
+    fn run_job<T: Send + 'static>(
+        &mut self,
+        cheap: bool,
+        job: Job<T>,
+        mail: impl FnOnce(T) -> Mail + Send + 'static,
+        done: impl FnOnce(&mut Self, T),
+    ) {
+        if cheap {
+            return done(self, job.run());
+        }
+        let post = self.post();
+        self.pool.submit(move || post.send(mail(job.run())));
+    }
+
+    pub(super) fn create_session(
+        &mut self,
+        link: SlotId,
+        id: RequestId,
+        request: &CreateSessionRequest,
+    ) -> Result<(), StatusCode> {
+        let channel = self.channel(link)?;
+        let cheap = channel.peer.is_none();
+        let counters = Arc::clone(&self.shared.counters);
+        if !counters.sessions.admit(self.shared.config.limits.sessions) {
+            counters.rejected_sessions.add(1);
+            return Err(StatusCode::BadTooManySessions);
+        }
+        let mut secret = [0; SECRET_LEN];
+        random(&mut secret);
+        let number = self.shared.session_number();
+        let (config, now, core) = (&self.shared.session_config, self.now, self.index);
+        let mut outcome = Err(Refusal::Closed);
+        let session = self.sessions.try_insert_with(|slot| {
+            let key = SessionKey {
+                core,
+                slot: slot.slot,
+                secret,
+            };
+            let grant = Grant {
+                session_id: NodeId::new(1, number),
+                authentication_token: key.to_node_id(),
+                nonce: nonce(),
+            };
+            match server::Session::create(config, request, channel, grant, now) {
+                Ok((protocol, job)) => {
+                    outcome = Ok(job);
+                    Some(Session {
+                        protocol,
+                        key,
+                        link,
+                        points: Default::default(),
+                    })
+                }
+                Err(refusal) => {
+                    outcome = Err(refusal);
+                    None
+                }
+            }
+        });
+        let (Some(session), Ok(job)) = (session, &mut outcome) else {
+            counters.sessions.sub(1);
+            counters.rejected_sessions.add(1);
+            counters.security_rejected_sessions.add(1);
+            return Err(outcome
+                .err()
+                .map_or(StatusCode::BadInternalError, |r| r.status()));
+        };
+        let job = std::mem::replace(job, Job::new(|| Err(Refusal::Closed)));
+        counters.cumulated_sessions.add(1);
+        let asked = Asked {
+            link,
+            id,
+            handle: request.request_header.request_handle,
+        };
+        let job = job.map(|result| result.map_err(|refusal| refusal.status()));
+        self.watch(session);
+        self.run_job(
+            cheap,
+            job,
+            move |result| Mail::Created(asked, session, result),
+            move |core, result| core.created(asked, session, result),
+        );
+        Ok(())
+    }
+
+    pub(super) fn created(
+        &mut self,
+        asked: Asked,
+        session: SlotId,
+        result: Result<CreateSessionResponse, StatusCode>,
+    ) {
+        match result {
+            Ok(response) => self.respond_with(asked.link, asked.id, response.into()),
+            Err(status) => {
+                self.shared.counters.rejected_sessions.add(1);
+                self.end_session(session, true);
+                self.fault(asked.link, asked.id, asked.handle, status);
+            }
+        }
+    }
+
+    pub(super) fn activate_session(
+        &mut self,
+        link: SlotId,
+        id: RequestId,
+        request: &ActivateSessionRequest,
+    ) -> Result<(), StatusCode> {
+        let token = space::raw(&request.request_header.authentication_token);
+        let session = self.session_by(token)?;
+        let channel = self.channel(link)?;
+        let token = &request.user_identity_token;
+        let anonymous = token.is_null() || token.inner_is::<AnonymousIdentityToken>();
+        let cheap = channel.peer.is_none() && anonymous;
+        let held = self.sessions.get_mut(session);
+        let held = held.ok_or(StatusCode::BadSessionIdInvalid)?;
+        let job = match held.protocol.activate(request, channel, self.now) {
+            Ok(job) => job,
+            Err(refusal) => {
+                self.shared.counters.rejected_sessions.add(1);
+                self.shared.counters.security_rejected_sessions.add(1);
+                return Err(refusal.status());
+            }
+        };
+        let asked = Asked {
+            link,
+            id,
+            handle: request.request_header.request_handle,
+        };
+        let shared = Arc::clone(&self.shared);
+        let job = job.map(move |result| {
+            let activation = result.map_err(|refusal| refusal.status())?;
+            welcome(&shared, activation.user())?;
+            Ok(activation)
+        });
+        self.run_job(
+            cheap,
+            job,
+            move |result| Mail::Proven(asked, session, result),
+            move |core, result| core.proven(asked, session, result),
+        );
+        Ok(())
+    }
+
+    pub(super) fn proven(
+        &mut self,
+        asked: Asked,
+        session: SlotId,
+        result: Result<Activation, StatusCode>,
+    ) {
+        let held = self.sessions.get_mut(session);
+        let activated = held
+            .ok_or(StatusCode::BadSessionIdInvalid)
+            .and_then(|held| {
+                let activated = held.protocol.activated(result?, nonce(), self.now);
+                held.link = asked.link;
+                activated.map_err(|refusal| refusal.status())
+            });
+        match activated {
+            Ok(response) => self.respond_with(asked.link, asked.id, response.into()),
+            Err(status) => {
+                self.shared.counters.rejected_sessions.add(1);
+                self.shared.counters.security_rejected_sessions.add(1);
+                self.fault(asked.link, asked.id, asked.handle, status);
+            }
+        }
+    }
+
+    pub(super) fn close_session(
+        &mut self,
+        link: SlotId,
+        id: RequestId,
+        request: &CloseSessionRequest,
+    ) -> Result<(), StatusCode> {
+        let token = space::raw(&request.request_header.authentication_token);
+        let session = self.session_by(token)?;
+        let channel = self
+            .links
+            .get(link)
+            .map_or(0, |l| l.connection.channel_id());
+        let held = self.sessions.get_mut(session);
+        let held = held.ok_or(StatusCode::BadSessionIdInvalid)?;
+        let response = held
+            .protocol
+            .close(request, channel, self.now)
+            .map_err(|refusal| refusal.status())?;
+        self.end_session(session, request.delete_subscriptions);
+        self.respond_with(link, id, response.into());
+        Ok(())
+    }
+
+    /// Forgets a session.
+    pub(super) fn end_session(&mut self, id: SlotId, _delete_subscriptions: bool) {
+        if self.sessions.remove(id).is_some() {
+            self.shared.counters.sessions.sub(1);
+        }
+    }
+
+    /// Sees to it that a session dies when nobody uses it.
+    fn watch(&mut self, id: SlotId) {
+        let deadline = self.sessions.get(id).and_then(|s| s.protocol.deadline());
+        if let Some(at) = deadline {
+            self.timers.add(at, Due::Session(id));
+        }
+    }
+
+    pub(super) fn session_due(&mut self, id: SlotId) {
+        let Some(session) = self.sessions.get(id) else {
+            return;
+        };
+        match session.protocol.has_expired(self.now) {
+            true => {
+                self.shared.counters.session_timeouts.add(1);
+                self.end_session(id, true);
+            }
+            // It was used meanwhile.
+            false => self.watch(id),
+        }
+    }
+}
+
+/// Whether this user may come in.
+fn welcome(shared: &Shared, user: &UserIdentity) -> Result<(), StatusCode> {
+    let users = &shared.config.users;
+    match user {
+        UserIdentity::Anonymous if users.anonymous => Ok(()),
+        UserIdentity::UserName { name, password } => match users.check(name, password) {
+            true => Ok(()),
+            false => Err(StatusCode::BadUserAccessDenied),
+        },
+        UserIdentity::X509 { certificate } => match &users.certificates {
+            Some(trust) => trust
+                .judge(certificate.as_bytes(), pki::Role::User, None)
+                .map_err(|_| StatusCode::BadIdentityTokenRejected),
+            None => Err(StatusCode::BadIdentityTokenRejected),
+        },
+        _ => Err(StatusCode::BadIdentityTokenRejected),
+    }
+}
+
+fn nonce() -> [u8; NONCE_LEN] {
+    let mut nonce = [0; NONCE_LEN];
+    random(&mut nonce);
+    nonce
+}

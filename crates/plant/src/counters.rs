@@ -1,0 +1,111 @@
+//! What the server counts, for its diagnostics and for people. Summed when asked.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+macro_rules! counters {
+    ($($(#[$doc:meta])* $name:ident,)*) => {
+        /// What all threads of a server counted together.
+        #[derive(Debug, Default)]
+        pub struct Counters {
+            $($(#[$doc])* pub $name: Count,)*
+        }
+
+        /// The same at one moment.
+        #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+        pub struct Counted {
+            $($(#[$doc])* pub $name: u64,)*
+        }
+
+        impl Counters {
+            /// Reads them all.
+            pub fn read(&self) -> Counted {
+                Counted {
+                    $($name: self.$name.get(),)*
+                }
+            }
+        }
+    };
+}
+
+counters! {
+    /// Connections that are open.
+    connections,
+    /// Connections ever accepted.
+    cumulated_connections,
+    /// Connections turned away because there were too many.
+    refused_connections,
+    /// Secure channels ever opened, renewals not counted.
+    channels,
+    /// Secure channels refused for their certificate or their signatures.
+    security_rejected_channels,
+    /// Sessions that exist.
+    sessions,
+    /// Sessions ever created.
+    cumulated_sessions,
+    /// Sessions that could not be created or activated.
+    rejected_sessions,
+    /// Those of them refused for reasons of security.
+    security_rejected_sessions,
+    /// Sessions that died by their timeout.
+    session_timeouts,
+    /// Requests answered, faults too.
+    requests,
+    /// Requests answered with a ServiceFault.
+    rejected_requests,
+    /// Those of them refused for reasons of security.
+    security_rejected_requests,
+    /// Nodes read.
+    reads,
+    /// Nodes written.
+    writes,
+    /// Methods called.
+    calls,
+    /// Subscriptions that exist.
+    subscriptions,
+    /// Subscriptions ever created.
+    cumulated_subscriptions,
+    /// Monitored items that exist.
+    items,
+    /// Notification messages sent.
+    messages,
+    /// Values in them.
+    notifications,
+    /// Notification messages sent again.
+    republished,
+    /// Values that were dropped because a queue was full.
+    overflows,
+    /// Notification messages that were acknowledged.
+    acknowledged,
+}
+
+/// One count.
+#[derive(Debug, Default)]
+pub struct Count(AtomicU64);
+
+impl Count {
+    /// So many more.
+    #[inline]
+    pub fn add(&self, n: u64) {
+        self.0.fetch_add(n, Ordering::Relaxed);
+    }
+
+    /// So many less.
+    pub fn sub(&self, n: u64) {
+        self.0.fetch_sub(n, Ordering::Relaxed);
+    }
+
+    /// How many.
+    pub fn get(&self) -> u64 {
+        self.0.load(Ordering::Relaxed)
+    }
+
+    /// One more unless there are `limit` already.
+    pub fn admit(&self, limit: usize) -> bool {
+        let limit = limit as u64;
+        self.0
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |n| {
+                (n < limit).then_some(n + 1)
+            })
+            .is_ok()
+    }
+}

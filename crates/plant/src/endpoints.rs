@@ -1,0 +1,108 @@
+//! What the server says of itself before a session: its description and its endpoints.
+
+use wire::channel::{Identity, Protection};
+use wire::policy::{Mode, Policy};
+use wire::types::{
+    ApplicationDescription, ApplicationType, ByteString, EndpointDescription, LocalizedText,
+    UAString, UserTokenPolicy, UserTokenType,
+};
+
+use crate::config::Config;
+
+const UA_TCP: &str = "http://opcfoundation.org/UA-Profile/Transport/uatcp-uasc-uabinary";
+/// What secrets and user certificates are protected with where the channel is not.
+const TOKEN_POLICY: Policy = Policy::Basic256Sha256;
+
+/// The server's description.
+pub fn application(config: &Config, url: &str) -> ApplicationDescription {
+    ApplicationDescription {
+        application_uri: config.application_uri.as_str().into(),
+        product_uri: "urn:uaperf".into(),
+        application_name: LocalizedText::new("", &config.name),
+        application_type: ApplicationType::Server,
+        discovery_urls: Some(vec![url.into()]),
+        ..Default::default()
+    }
+}
+
+/// An endpoint for each protection on offer, weakest first.
+pub fn endpoints(
+    config: &Config,
+    url: &str,
+    identity: Option<&Identity>,
+) -> Vec<EndpointDescription> {
+    let mut offered = config.protections.clone();
+    offered.sort();
+    offered.dedup();
+    let certificate = identity.map_or_else(ByteString::null, |identity| {
+        ByteString::from(identity.certificate.as_bytes())
+    });
+    let server = application(config, url);
+    offered
+        .into_iter()
+        .map(|protection| EndpointDescription {
+            endpoint_url: url.into(),
+            server: server.clone(),
+            server_certificate: certificate.clone(),
+            security_mode: protection.mode.into(),
+            security_policy_uri: protection.policy.uri().into(),
+            user_identity_tokens: Some(tokens(config, protection, identity)),
+            transport_profile_uri: UA_TCP.into(),
+            security_level: level(protection),
+        })
+        .collect()
+}
+
+/// Higher is better (Part 4, 7.14); only None says 0, that it is not recommended.
+fn level(protection: Protection) -> u8 {
+    let policy = Policy::ALL
+        .iter()
+        .position(|policy| *policy == protection.policy)
+        .unwrap_or_default();
+    let mode = usize::from(protection.mode == Mode::SignAndEncrypt);
+    (policy * 10 + mode * 5) as u8
+}
+
+fn tokens(
+    config: &Config,
+    protection: Protection,
+    identity: Option<&Identity>,
+) -> Vec<UserTokenPolicy> {
+    let users = &config.users;
+    let needs_own = protection.policy == Policy::None;
+    // Part 4, 7.41: an empty URI stands for the policy of the endpoint.
+    let security_policy_uri = match (needs_own, identity) {
+        (false, _) => UAString::null(),
+        (true, Some(_)) => TOKEN_POLICY.uri().into(),
+        (true, None) => Policy::None.uri().into(),
+    };
+    let token = |id: &str, token_type, security_policy_uri| UserTokenPolicy {
+        policy_id: id.into(),
+        token_type,
+        security_policy_uri,
+        ..Default::default()
+    };
+    let mut tokens = Vec::new();
+    if users.anonymous {
+        tokens.push(token(
+            "anonymous",
+            UserTokenType::Anonymous,
+            UAString::null(),
+        ));
+    }
+    if !users.passwords.is_empty() {
+        tokens.push(token(
+            "username",
+            UserTokenType::UserName,
+            security_policy_uri.clone(),
+        ));
+    }
+    if users.certificates.is_some() && identity.is_some() {
+        tokens.push(token(
+            "certificate",
+            UserTokenType::Certificate,
+            security_policy_uri,
+        ));
+    }
+    tokens
+}

@@ -1,0 +1,41 @@
+//! The workload server: an OPC UA server that is made to be a load, and to be believed.
+//!
+//! ```no_run
+//! use plant::{Config, Profile, Server};
+//!
+//! let server = Server::start(Config {
+//!     profiles: vec![Profile::Bench { update: None }],
+//!     ..Config::default()
+//! })?;
+//! println!("{}", server.url());
+//! server.stop();
+//! # Ok::<(), plant::StartError>(())
+//! ```
+//!
+//! A server is a few loops, each with a thread, its own sockets, sessions and timers (`core`).
+//! They share an address space that never changes but for its values ([`space`]). What a service
+//! does is in `service`, one file for each set of them; what takes milliseconds, such as RSA, is
+//! done by helper threads (`pool`).
+
+mod clock;
+mod config;
+mod core;
+mod counters;
+mod endpoints;
+mod pool;
+mod profile;
+mod server;
+mod service;
+mod session;
+mod shared;
+pub mod space;
+mod trust;
+mod users;
+
+pub use clock::Clock;
+pub use config::{Config, Limits};
+pub use counters::Counted;
+pub use profile::Profile;
+pub use server::{Server, StartError};
+pub use trust::TrustPolicy;
+pub use users::{NotAHash, PasswordHash, Users};

@@ -1,0 +1,192 @@
+//! A server as its owner sees it: started, asked where it is, stopped.
+
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::thread::JoinHandle;
+
+use mio::net::TcpListener;
+use wire::certificate::{Certificate, CertificateError};
+use wire::channel::{Identity, Protection};
+use wire::policy::{KeyError, PrivateKey};
+
+use crate::clock::Clock;
+use crate::config::Config;
+use crate::core::{Core, Mail, Post};
+use crate::counters::{Counted, Counters};
+use crate::pool::Pool;
+use crate::shared::Shared;
+use crate::space::{Builder, Space, server_object, standard};
+
+/// Why a server does not start.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum StartError {
+    /// Nothing can listen there: most often the port is taken, or the address is not one of
+    /// this machine.
+    #[error("cannot listen on {address}: {source}")]
+    Listen {
+        /// Where.
+        address: SocketAddr,
+        /// What the operating system said.
+        source: io::Error,
+    },
+    /// The operating system has no more threads or descriptors.
+    #[error("cannot start a loop: {0}")]
+    Loop(#[from] io::Error),
+    /// The certificate cannot be used for a secure channel.
+    #[error("the server's certificate cannot be used: {0}")]
+    Certificate(#[from] CertificateError),
+    /// The private key cannot be used for a secure channel.
+    #[error("the server's private key cannot be used: {0}")]
+    Key(#[from] KeyError),
+    /// Nothing is left of what was to be offered.
+    #[error("nothing to offer: the security policies asked for need a certificate")]
+    NothingToOffer,
+}
+
+/// A running server. Dropping it stops it.
+pub struct Server {
+    shared: Arc<Shared>,
+    address: SocketAddr,
+    posts: Vec<Post>,
+    pool: Pool,
+    threads: Vec<JoinHandle<()>>,
+}
+
+impl std::fmt::Debug for Server {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Server")
+            .field("url", &self.shared.url)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Server {
+    /// Starts a server. Once this returns, clients can connect.
+    pub fn start(mut config: Config) -> Result<Self, StartError> {
+        let identity = config.identity.as_ref().map(identity).transpose()?;
+        if let Some(own) = &config.identity
+            && let Some(uri) = own.application_uri()
+        {
+            uri.clone_into(&mut config.application_uri);
+        }
+        if identity.is_none() {
+            config.protections.retain(|p| *p == Protection::NONE);
+        }
+        if config.protections.is_empty() {
+            return Err(StartError::NothingToOffer);
+        }
+        let listen = |source| StartError::Listen {
+            address: config.listen,
+            source,
+        };
+        let listener = TcpListener::bind(config.listen).map_err(listen)?;
+        let address = listener.local_addr().map_err(listen)?;
+        let url = url(&config, address);
+        let clock = Clock::start();
+        let counters = Arc::<Counters>::default();
+        let space = space(&config, &clock, &counters);
+        let cores = config.threads.clamp(1, 255);
+        let shared = Arc::new(Shared::new(config, url, clock, counters, space, identity));
+        Self::serve(shared, address, listener, cores)
+    }
+
+    fn serve(
+        shared: Arc<Shared>,
+        address: SocketAddr,
+        listener: TcpListener,
+        cores: usize,
+    ) -> Result<Self, StartError> {
+        // RSA is worth a second core where there is one; more would take them from the loops.
+        let (pool, threads) = Pool::start(HELPERS)?;
+        // From here on a failure stops what was started, by way of Drop.
+        let mut server = Self {
+            shared,
+            address,
+            posts: Vec::new(),
+            pool,
+            threads,
+        };
+        let mut loops = Vec::new();
+        for index in 0..cores {
+            let core = Core::new(index as u8, Arc::clone(&server.shared), server.pool.clone())?;
+            server.posts.push(core.post());
+            loops.push(core);
+        }
+        if let Some(first) = loops.first_mut() {
+            first.accept_for(listener, server.posts.clone())?;
+        }
+        for (n, core) in loops.into_iter().enumerate() {
+            let thread = std::thread::Builder::new().name(format!("plant-{n}"));
+            server.threads.push(thread.spawn(move || core.run())?);
+        }
+        Ok(server)
+    }
+
+    /// Where clients connect to.
+    pub fn url(&self) -> &str {
+        &self.shared.url
+    }
+
+    /// The address it listens on, with the port it got.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// What it counted so far.
+    pub fn counted(&self) -> Counted {
+        self.shared.counters.read()
+    }
+
+    /// Its address space.
+    pub fn space(&self) -> &Space {
+        &self.shared.space
+    }
+
+    /// Tells clients that it ends, and ends.
+    pub fn stop(self) {
+        drop(self);
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        for post in &self.posts {
+            post.send(Mail::Stop);
+        }
+        self.pool.close();
+        for thread in self.threads.drain(..) {
+            // One that panicked has nothing left to stop.
+            let _ = thread.join();
+        }
+    }
+}
+
+/// Threads for what takes milliseconds.
+const HELPERS: usize = 2;
+
+fn identity(own: &pki::Identity) -> Result<Identity, StartError> {
+    Ok(Identity {
+        certificate: Certificate::from_der(&own.sent())?,
+        key: PrivateKey::from_der(own.key.pkcs8())?,
+    })
+}
+
+fn url(config: &Config, address: SocketAddr) -> String {
+    let port = address.port();
+    match &config.host {
+        Some(host) => format!("opc.tcp://{host}:{port}"),
+        None => format!("opc.tcp://{address}"),
+    }
+}
+
+fn space(config: &Config, clock: &Clock, counters: &Arc<Counters>) -> Space {
+    let mut builder = Builder::new(&config.application_uri, clock.anchor());
+    standard::load(&mut builder);
+    for profile in &config.profiles {
+        profile.build(&mut builder);
+    }
+    server_object::describe(&mut builder, config, counters);
+    builder.finish()
+}

@@ -1,0 +1,103 @@
+//! Call (Part 4, 5.12).
+
+use wire::types::{
+    CallMethodRequest, CallMethodResult, CallRequest, CallResponse, ReferenceTypeId, StatusCode,
+    Variant,
+};
+
+use super::{Desk, operations};
+use crate::space::{Body, Method, NodeIndex, Space};
+
+/// What a method gives: its output arguments, or a status and one for each input argument.
+type Outcome = Result<Vec<Variant>, (StatusCode, Vec<StatusCode>)>;
+
+impl Desk<'_> {
+    pub(super) fn call(&mut self, request: CallRequest) -> Result<CallResponse, StatusCode> {
+        let limit = self.shared.config.limits.methods_per_call;
+        let methods = operations(request.methods_to_call, limit)?;
+        self.shared.counters.calls.add(methods.len() as u64);
+        let results = methods.into_iter().map(|what| self.call_one(what));
+        Ok(CallResponse {
+            results: Some(results.collect()),
+            ..Default::default()
+        })
+    }
+
+    fn call_one(&mut self, what: CallMethodRequest) -> CallMethodResult {
+        let outcome = find(&self.shared.space, &what)
+            .map_err(|status| (status, Vec::new()))
+            .and_then(|method| {
+                let arguments = what.input_arguments.unwrap_or_default();
+                self.run(method, arguments)
+            });
+        match outcome {
+            Ok(outputs) => CallMethodResult {
+                output_arguments: Some(outputs),
+                ..Default::default()
+            },
+            Err((status_code, inputs)) => CallMethodResult {
+                status_code,
+                input_argument_results: (!inputs.is_empty()).then_some(inputs),
+                ..Default::default()
+            },
+        }
+    }
+
+    fn run(&mut self, method: Method, arguments: Vec<Variant>) -> Outcome {
+        match method {
+            Method::Echo => match one(arguments)? {
+                Variant::Double(value) => Ok(vec![Variant::Double(value)]),
+                _ => Err(mismatch()),
+            },
+            Method::GetMonitoredItems | Method::ResendData => {
+                Err((StatusCode::BadNotImplemented, Vec::new()))
+            }
+        }
+    }
+}
+
+/// The only argument.
+fn one(arguments: Vec<Variant>) -> Result<Variant, (StatusCode, Vec<StatusCode>)> {
+    let mut arguments = arguments.into_iter();
+    match (arguments.next(), arguments.next()) {
+        (Some(argument), None) => Ok(argument),
+        (None, _) => Err((StatusCode::BadArgumentsMissing, Vec::new())),
+        (Some(_), Some(_)) => Err((StatusCode::BadTooManyArguments, Vec::new())),
+    }
+}
+
+/// Part 4, 5.12.2.2: the argument of another type is named.
+fn mismatch() -> (StatusCode, Vec<StatusCode>) {
+    let inputs = vec![StatusCode::BadTypeMismatch];
+    (StatusCode::BadInvalidArgument, inputs)
+}
+
+/// The method, if it belongs to the object or to its type.
+fn find(space: &Space, what: &CallMethodRequest) -> Result<Method, StatusCode> {
+    let object = space.find_id(&what.object_id);
+    let object = object.ok_or(StatusCode::BadNodeIdUnknown)?;
+    let method = space.find_id(&what.method_id);
+    let method = method.ok_or(StatusCode::BadMethodInvalid)?;
+    let node = space.node(method).ok_or(StatusCode::BadMethodInvalid)?;
+    let Body::Method { method: does, .. } = &node.body else {
+        return Err(StatusCode::BadMethodInvalid);
+    };
+    if !has(space, object, method) {
+        return Err(StatusCode::BadMethodInvalid);
+    }
+    does.ok_or(StatusCode::BadNotImplemented)
+}
+
+fn has(space: &Space, object: NodeIndex, method: NodeIndex) -> bool {
+    let Some(component) = space.reference_type(ReferenceTypeId::HasComponent) else {
+        return false;
+    };
+    let in_node = |at: NodeIndex| {
+        space.links(at).iter().any(|link| {
+            link.forward && link.target == method && space.is_subtype(link.kind, component)
+        })
+    };
+    let of = space.type_definition(object);
+    let of = of.and_then(|node| space.find_id(&node.id));
+    in_node(object) || of.is_some_and(in_node)
+}

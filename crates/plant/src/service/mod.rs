@@ -1,0 +1,97 @@
+//! The services: one file for each set of them.
+
+pub mod call;
+pub mod discovery;
+pub mod read;
+pub mod view;
+pub mod write;
+
+use wire::service::{Request, Response};
+use wire::template::walk::WalkError;
+use wire::time::Now;
+use wire::types::StatusCode;
+
+use crate::session::Session;
+use crate::shared::Shared;
+
+/// Why a request that is walked is not answered.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Refusal {
+    /// The service as a whole fails.
+    Status(StatusCode),
+    /// The walker does not follow the request.
+    Walk(WalkError),
+}
+
+impl From<StatusCode> for Refusal {
+    fn from(status: StatusCode) -> Self {
+        Self::Status(status)
+    }
+}
+
+impl From<WalkError> for Refusal {
+    fn from(error: WalkError) -> Self {
+        Self::Walk(error)
+    }
+}
+
+/// What a service works with.
+pub struct Desk<'a> {
+    pub shared: &'a Shared,
+    pub session: &'a mut Session,
+    pub now: Now,
+}
+
+impl Desk<'_> {
+    /// Answers a request of a service that needs a session. The dispatcher sees to the header.
+    pub fn answer(&mut self, request: Request) -> Result<Response, StatusCode> {
+        match request {
+            Request::Browse(request) => self.browse(request).map(Into::into),
+            Request::BrowseNext(request) => self.browse_next(request).map(Into::into),
+            Request::TranslateBrowsePathsToNodeIds(request) => {
+                self.translate(request).map(Into::into)
+            }
+            Request::RegisterNodes(request) => self.register(request).map(Into::into),
+            Request::UnregisterNodes(request) => self.unregister(&request).map(Into::into),
+            Request::Call(request) => self.call(request).map(Into::into),
+            _ => Err(StatusCode::BadServiceUnsupported),
+        }
+    }
+}
+
+/// The operations of a request, if there are any and not too many (Part 4, 7.38.2).
+pub fn operations<T>(list: Option<Vec<T>>, limit: usize) -> Result<Vec<T>, StatusCode> {
+    let list = list.unwrap_or_default();
+    count(list.len(), limit)?;
+    Ok(list)
+}
+
+/// Whether there is something to do, and not too much.
+pub fn count(operations: usize, limit: usize) -> Result<(), StatusCode> {
+    match operations {
+        0 => Err(StatusCode::BadNothingToDo),
+        n if n > limit => Err(StatusCode::BadTooManyOperations),
+        _ => Ok(()),
+    }
+}
+
+/// Appends type, timestamp and handle of a good response and all that is usually empty in its
+/// header (Part 4, 7.33).
+pub fn write_head(out: &mut Vec<u8>, type_id: u32, handle: u32, now: Now) {
+    let [low, high, ..] = type_id.to_le_bytes();
+    out.extend_from_slice(&[1, 0, low, high]);
+    out.extend_from_slice(&now.utc.to_le_bytes());
+    out.extend_from_slice(&handle.to_le_bytes());
+    // Good, no diagnostics, no strings, no additional header.
+    out.extend_from_slice(&[0, 0, 0, 0, 0, 0xff, 0xff, 0xff, 0xff, 0, 0, 0]);
+}
+
+/// Appends an array that is null.
+pub fn write_null_array(out: &mut Vec<u8>) {
+    out.extend_from_slice(&(-1i32).to_le_bytes());
+}
+
+/// Appends the length of an array.
+pub fn write_len(out: &mut Vec<u8>, len: usize) {
+    out.extend_from_slice(&i32::try_from(len).unwrap_or(i32::MAX).to_le_bytes());
+}

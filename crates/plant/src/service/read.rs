@@ -1,0 +1,38 @@
+//! Read (Part 4, 5.11.2), answered while the request is walked.
+//!
+//! A value costs the walk of its ReadValueId, an array access for its node and the copy of its
+//! bytes; nothing is allocated but by the output buffer.
+
+use wire::template::walk::{ReadRequest, type_id};
+use wire::time::Now;
+use wire::types::StatusCode;
+
+use super::{Refusal, count, write_head, write_len, write_null_array};
+use crate::shared::Shared;
+use crate::space::attribute::{self, Timestamps};
+
+/// Appends the response to a Read request.
+pub fn answer(shared: &Shared, body: &[u8], now: Now, out: &mut Vec<u8>) -> Result<(), Refusal> {
+    let request = ReadRequest::parse(body)?;
+    // Part 4, table 54.
+    if request.max_age < 0.0 || request.max_age.is_nan() {
+        return Err(StatusCode::BadMaxAgeInvalid.into());
+    }
+    let stamps = Timestamps::from_wire(request.timestamps_to_return)
+        .ok_or(StatusCode::BadTimestampsToReturnInvalid)?;
+    let nodes = request.nodes.left();
+    count(nodes, shared.config.limits.nodes_per_read)?;
+    write_head(
+        out,
+        type_id::READ_RESPONSE,
+        request.head.request_handle,
+        now,
+    );
+    write_len(out, nodes);
+    for node in request.nodes {
+        attribute::read(&shared.space, &node?, stamps, now, out);
+    }
+    write_null_array(out);
+    shared.counters.reads.add(nodes as u64);
+    Ok(())
+}

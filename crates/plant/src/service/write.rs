@@ -1,0 +1,126 @@
+//! Write (Part 4, 5.11.4), done while the request is walked.
+
+use std::sync::Arc;
+
+use wire::template::walk::{BuiltInType, RawVariant, WriteNode, WriteRequest, type_id};
+use wire::time::Now;
+use wire::types::StatusCode;
+
+use super::{Refusal, count, write_head, write_len, write_null_array};
+use crate::shared::Shared;
+use crate::space::attribute::{self, id};
+use crate::space::{Source, Space, Stamp, Variable, access, encode};
+
+/// Appends the response to a Write request.
+pub fn answer(shared: &Shared, body: &[u8], now: Now, out: &mut Vec<u8>) -> Result<(), Refusal> {
+    let request = WriteRequest::parse(body)?;
+    let nodes = request.nodes.left();
+    count(nodes, shared.config.limits.nodes_per_write)?;
+    // The whole request is looked at before anything is written: half of a request that is
+    // malformed must not come true.
+    for node in request.nodes.clone() {
+        node?;
+    }
+    write_head(
+        out,
+        type_id::WRITE_RESPONSE,
+        request.head.request_handle,
+        now,
+    );
+    write_len(out, nodes);
+    for node in request.nodes {
+        let status = match write(&shared.space, &node?, now) {
+            Ok(()) => StatusCode::Good,
+            Err(status) => status,
+        };
+        out.extend_from_slice(&status.bits().to_le_bytes());
+    }
+    write_null_array(out);
+    shared.counters.writes.add(nodes as u64);
+    Ok(())
+}
+
+fn write(space: &Space, what: &WriteNode<'_>, now: Now) -> Result<(), StatusCode> {
+    let node = space
+        .find(what.node_id)
+        .and_then(|at| space.node(at))
+        .ok_or(StatusCode::BadNodeIdUnknown)?;
+    let variable = match (node.variable(), what.attribute_id) {
+        (Some(variable), id::VALUE) => variable,
+        _ if attribute::has(node, what.attribute_id) => return Err(StatusCode::BadNotWritable),
+        _ => return Err(StatusCode::BadAttributeIdInvalid),
+    };
+    if variable.access_level & access::WRITE == 0 {
+        return Err(StatusCode::BadNotWritable);
+    }
+    let stamp = Stamp {
+        status: what.value.status(),
+        source: what.value.source_timestamp().unwrap_or(now.utc),
+    };
+    let null = RawVariant::parse(&[0]).map_err(|_| StatusCode::BadInternalError)?;
+    let value = what.value.value.unwrap_or(null);
+    let current = current(&variable.source)?;
+    let current = RawVariant::parse(&current).map_err(|_| StatusCode::BadInternalError)?;
+    if !what.index_range.is_empty() {
+        return write_range(variable, &current, what, &value, stamp);
+    }
+    let bytes;
+    let value = match as_byte_array(&value, &current) {
+        Some(converted) => {
+            bytes = converted;
+            RawVariant::parse(&bytes).map_err(|_| StatusCode::BadInternalError)?
+        }
+        None => value,
+    };
+    let same_rank = value.array_len().is_some() == current.array_len().is_some();
+    if value.kind() != current.kind() || !same_rank {
+        return Err(StatusCode::BadTypeMismatch);
+    }
+    match variable.source.set(&value, stamp) {
+        true => Ok(()),
+        false => Err(StatusCode::BadNotWritable),
+    }
+}
+
+/// The encoded value that is there, which says what type another one must have.
+fn current(source: &Source) -> Result<Arc<[u8]>, StatusCode> {
+    match source {
+        Source::Blob(blob) => Ok(blob.get().0),
+        Source::Scalar(scalar) => {
+            let mut encoded = vec![scalar.kind() as u8];
+            encoded.resize(1 + scalar.kind().size().unwrap_or(0), 0);
+            Ok(encoded.into())
+        }
+        _ => Err(StatusCode::BadNotWritable),
+    }
+}
+
+/// Part 4, 5.11.4.2: a ByteString may be written to an array of Byte.
+fn as_byte_array(value: &RawVariant<'_>, current: &RawVariant<'_>) -> Option<Vec<u8>> {
+    let wanted = current.kind() == BuiltInType::Byte && current.array_len().is_some();
+    if !wanted || value.kind() != BuiltInType::ByteString || value.array_len().is_some() {
+        return None;
+    }
+    let mut array = vec![BuiltInType::Byte as u8 | 0x80];
+    array.extend_from_slice(value.payload());
+    Some(array)
+}
+
+fn write_range(
+    variable: &Variable,
+    current: &RawVariant<'_>,
+    what: &WriteNode<'_>,
+    value: &RawVariant<'_>,
+    stamp: Stamp,
+) -> Result<(), StatusCode> {
+    let range = attribute::range(what.index_range)?;
+    let Source::Blob(blob) = &variable.source else {
+        return Err(StatusCode::BadIndexRangeNoData);
+    };
+    let decode =
+        |raw: &RawVariant<'_>| encode::decoded(raw.encoded()).ok_or(StatusCode::BadTypeMismatch);
+    let mut whole = decode(current)?;
+    whole.set_range_of(&range, &decode(value)?)?;
+    blob.set(encode::variant(whole).into(), stamp);
+    Ok(())
+}

@@ -1,0 +1,55 @@
+//! A session as the server keeps it: the protocol's part of it and what the services need.
+
+use wire::session::server::Session as Protocol;
+use wire::template::walk::RawNodeId;
+use wire::types::{ByteString, NodeId};
+
+use crate::core::SlotId;
+use crate::service::view::ContinuationPoints;
+
+/// Bytes of a token that nobody can guess.
+pub const SECRET_LEN: usize = 16;
+
+/// What a session's requests carry: the core that serves it, its place there, and a secret.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct SessionKey {
+    pub core: u8,
+    pub slot: u32,
+    pub secret: [u8; SECRET_LEN],
+}
+
+impl SessionKey {
+    /// As a NodeId.
+    pub fn to_node_id(self) -> NodeId {
+        let [a, b, c, _] = self.slot.to_le_bytes();
+        let mut bytes = vec![self.core, a, b, c];
+        bytes.extend_from_slice(&self.secret);
+        NodeId::new(0, ByteString::from(bytes))
+    }
+
+    /// From a request's header.
+    #[inline]
+    pub fn read(token: RawNodeId<'_>) -> Option<Self> {
+        let RawNodeId::Opaque { namespace: 0, id } = token else {
+            return None;
+        };
+        let (&[core, a, b, c], secret) = id.split_first_chunk()?;
+        Some(Self {
+            core,
+            slot: u32::from_le_bytes([a, b, c, 0]),
+            secret: *secret.as_array()?,
+        })
+    }
+}
+
+/// A session.
+pub struct Session {
+    /// What the protocol knows of it.
+    pub protocol: Protocol,
+    /// What its requests carry.
+    pub key: SessionKey,
+    /// Where its answers go.
+    pub link: SlotId,
+    /// Browses that are not finished.
+    pub points: ContinuationPoints,
+}

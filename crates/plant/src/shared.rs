@@ -1,0 +1,84 @@
+//! What all threads of a server share, none of it changing but for counts and values.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use wire::channel::Identity;
+use wire::session;
+use wire::types::EndpointDescription;
+
+use crate::clock::Clock;
+use crate::config::Config;
+use crate::counters::Counters;
+use crate::space::Space;
+
+/// What all threads of a server share.
+pub struct Shared {
+    pub config: Config,
+    pub url: String,
+    pub clock: Clock,
+    pub counters: Arc<Counters>,
+    pub space: Space,
+    pub identity: Option<Identity>,
+    pub session_config: Arc<session::server::Config>,
+    /// How much memory a decoded request may take.
+    pub decoding: wire::service::Limits,
+    next_channel: AtomicU32,
+    next_session: AtomicU32,
+}
+
+impl Shared {
+    pub fn new(
+        config: Config,
+        url: String,
+        clock: Clock,
+        counters: Arc<Counters>,
+        space: Space,
+        identity: Option<Identity>,
+    ) -> Self {
+        let endpoints = crate::endpoints::endpoints(&config, &url, identity.as_ref());
+        let limits = &config.limits;
+        let mut session_config = session::server::Config::new(identity.clone(), endpoints);
+        session_config.min_timeout = *limits.session_timeout.start();
+        session_config.max_timeout = *limits.session_timeout.end();
+        session_config.max_request_message_size = limits.sizes.receive_message;
+        let message = limits.sizes.receive_message;
+        Self {
+            decoding: wire::service::Limits::for_message_size(message as usize),
+            session_config: Arc::new(session_config),
+            url,
+            clock,
+            counters,
+            space,
+            identity,
+            config,
+            next_channel: AtomicU32::new(1),
+            next_session: AtomicU32::new(1),
+        }
+    }
+
+    pub fn endpoints(&self) -> &[EndpointDescription] {
+        &self.session_config.endpoints
+    }
+
+    /// A number for a channel, never 0.
+    pub fn channel_id(&self) -> u32 {
+        match self.next_channel.fetch_add(1, Ordering::Relaxed) {
+            0 => self.channel_id(),
+            id => id,
+        }
+    }
+
+    /// A number for a session's node.
+    pub fn session_number(&self) -> u32 {
+        self.next_session.fetch_add(1, Ordering::Relaxed)
+    }
+}
+
+/// Fills bytes that must not be guessed.
+pub fn random(bytes: &mut [u8]) {
+    if aws_lc_rs::rand::fill(bytes).is_err() {
+        // A server without randomness would hand out nonces and tokens that can be guessed.
+        std::process::abort();
+    }
+}

@@ -1,0 +1,343 @@
+//! Attributes as they are read: a DataValue appended to a response.
+
+use wire::template::walk::ReadNode;
+use wire::time::Now;
+use wire::types::{DataTypeId, NodeId, NumericRange, StatusCode, Variant};
+
+use super::node::{Body, Node, Variable, access};
+use super::value::Stamp;
+use super::{Space, encode};
+
+/// Numbers of the attributes (Part 6, A.1).
+#[allow(missing_docs, reason = "the specification's own names")]
+pub mod id {
+    pub const NODE_ID: u32 = 1;
+    pub const NODE_CLASS: u32 = 2;
+    pub const BROWSE_NAME: u32 = 3;
+    pub const DISPLAY_NAME: u32 = 4;
+    pub const DESCRIPTION: u32 = 5;
+    pub const WRITE_MASK: u32 = 6;
+    pub const USER_WRITE_MASK: u32 = 7;
+    pub const IS_ABSTRACT: u32 = 8;
+    pub const SYMMETRIC: u32 = 9;
+    pub const INVERSE_NAME: u32 = 10;
+    pub const CONTAINS_NO_LOOPS: u32 = 11;
+    pub const EVENT_NOTIFIER: u32 = 12;
+    pub const VALUE: u32 = 13;
+    pub const DATA_TYPE: u32 = 14;
+    pub const VALUE_RANK: u32 = 15;
+    pub const ARRAY_DIMENSIONS: u32 = 16;
+    pub const ACCESS_LEVEL: u32 = 17;
+    pub const USER_ACCESS_LEVEL: u32 = 18;
+    pub const MINIMUM_SAMPLING_INTERVAL: u32 = 19;
+    pub const HISTORIZING: u32 = 20;
+    pub const EXECUTABLE: u32 = 21;
+    pub const USER_EXECUTABLE: u32 = 22;
+    pub const DATA_TYPE_DEFINITION: u32 = 23;
+    pub const ROLE_PERMISSIONS: u32 = 24;
+    pub const ACCESS_RESTRICTIONS: u32 = 26;
+    pub const ACCESS_LEVEL_EX: u32 = 27;
+}
+
+/// Which timestamps go with a value (Part 4, 7.40).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Timestamps {
+    /// The source's.
+    pub source: bool,
+    /// The server's.
+    pub server: bool,
+}
+
+impl Timestamps {
+    /// From the enumeration TimestampsToReturn. None for a value it does not have.
+    pub fn from_wire(value: i32) -> Option<Self> {
+        let (source, server) = match value {
+            0 => (true, false),
+            1 => (false, true),
+            2 => (true, true),
+            3 => (false, false),
+            _ => return None,
+        };
+        Some(Self { source, server })
+    }
+}
+
+/// Bits of a DataValue's mask (Part 6, 5.2.2.17).
+pub(crate) mod mask {
+    pub const VALUE: u8 = 0x01;
+    pub const STATUS: u8 = 0x02;
+    pub const SOURCE: u8 = 0x04;
+    pub const SERVER: u8 = 0x08;
+}
+
+/// Appends what reading one attribute of one node gives.
+#[inline]
+pub fn read(space: &Space, what: &ReadNode<'_>, stamps: Timestamps, now: Now, out: &mut Vec<u8>) {
+    if what.attribute_id == id::VALUE
+        && what.index_range.is_empty()
+        && what.data_encoding.1.is_empty()
+        && let Some(at) = space.find(what.node_id)
+        && let Some(node) = space.node(at)
+        && let Body::Variable(variable) = &node.body
+        && variable.access_level & access::READ != 0
+    {
+        let start = out.len();
+        out.push(0);
+        let stamp = variable.source.write(now, space.anchor(), out);
+        finish(out, start, stamp, stamps, now);
+        return;
+    }
+    let start = out.len();
+    if let Err(status) = read_any(space, what, stamps, now, out) {
+        out.truncate(start);
+        refuse(out, status, stamps, now);
+    }
+}
+
+/// Sets the mask in front of a value and appends what stands behind it.
+#[inline]
+pub(crate) fn finish(out: &mut Vec<u8>, start: usize, stamp: Stamp, stamps: Timestamps, now: Now) {
+    let mut bits = mask::VALUE;
+    if stamp.status != StatusCode::Good {
+        bits |= mask::STATUS;
+        out.extend_from_slice(&stamp.status.bits().to_le_bytes());
+    }
+    if stamps.source {
+        bits |= mask::SOURCE;
+        out.extend_from_slice(&stamp.source.to_le_bytes());
+    }
+    if stamps.server {
+        bits |= mask::SERVER;
+        out.extend_from_slice(&now.utc.to_le_bytes());
+    }
+    if let Some(mask) = out.get_mut(start) {
+        *mask = bits;
+    }
+}
+
+/// Appends a DataValue that is nothing but a status.
+fn refuse(out: &mut Vec<u8>, status: StatusCode, stamps: Timestamps, now: Now) {
+    out.push(mask::STATUS | if stamps.server { mask::SERVER } else { 0 });
+    out.extend_from_slice(&status.bits().to_le_bytes());
+    if stamps.server {
+        out.extend_from_slice(&now.utc.to_le_bytes());
+    }
+}
+
+#[cold]
+fn read_any(
+    space: &Space,
+    what: &ReadNode<'_>,
+    stamps: Timestamps,
+    now: Now,
+    out: &mut Vec<u8>,
+) -> Result<(), StatusCode> {
+    let node = find(space, what)?;
+    let range = range(what.index_range)?;
+    let start = out.len();
+    out.push(0);
+    let stamp = match (&node.body, what.attribute_id) {
+        (Body::Variable(variable), id::VALUE) => {
+            readable(variable)?;
+            known_encoding(space, variable, what.data_encoding)?;
+            let stamp = variable.source.write(now, space.anchor(), out);
+            if range.has_range() {
+                cut(out, start + 1, &range)?;
+            }
+            stamp
+        }
+        _ => {
+            if range.has_range() {
+                return Err(StatusCode::BadIndexRangeNoData);
+            }
+            // Part 4, 5.11.2: an encoding can only be asked for of the Value.
+            if !what.data_encoding.1.is_empty() {
+                return Err(StatusCode::BadDataEncodingInvalid);
+            }
+            other(node, what.attribute_id, out)?;
+            Stamp {
+                status: StatusCode::Good,
+                source: 0,
+            }
+        }
+    };
+    // Only values come from a source.
+    let source = stamps.source && what.attribute_id == id::VALUE;
+    finish(out, start, stamp, Timestamps { source, ..stamps }, now);
+    Ok(())
+}
+
+fn find<'a>(space: &'a Space, what: &ReadNode<'_>) -> Result<&'a Node, StatusCode> {
+    let at = space.find(what.node_id);
+    at.and_then(|at| space.node(at))
+        .ok_or(StatusCode::BadNodeIdUnknown)
+}
+
+fn readable(variable: &Variable) -> Result<(), StatusCode> {
+    match variable.access_level & access::READ {
+        0 => Err(StatusCode::BadNotReadable),
+        _ => Ok(()),
+    }
+}
+
+/// The text of a NumericRange in a request.
+pub fn range(text: &[u8]) -> Result<NumericRange, StatusCode> {
+    let text = str::from_utf8(text).map_err(|_| StatusCode::BadIndexRangeInvalid)?;
+    text.parse().map_err(|_| StatusCode::BadIndexRangeInvalid)
+}
+
+/// Part 4, 5.11.2.2: encodings are for structures; here they have the default one.
+fn known_encoding(
+    space: &Space,
+    variable: &Variable,
+    (namespace, name): (u16, &[u8]),
+) -> Result<(), StatusCode> {
+    if name.is_empty() {
+        return Ok(());
+    }
+    if !is_structure(space, &variable.data_type) {
+        return Err(StatusCode::BadDataEncodingInvalid);
+    }
+    match (namespace, name) {
+        (0, b"Default Binary") => Ok(()),
+        (0, b"Default XML" | b"Default JSON") => Err(StatusCode::BadDataEncodingUnsupported),
+        _ => Err(StatusCode::BadDataEncodingInvalid),
+    }
+}
+
+fn is_structure(space: &Space, data_type: &NodeId) -> bool {
+    let structure = space.find_id(&DataTypeId::Structure.into());
+    match (space.find_id(data_type), structure) {
+        (Some(kind), Some(structure)) => space.is_subtype(kind, structure),
+        _ => false,
+    }
+}
+
+/// Replaces the Variant at `at` by the part of it that a range names.
+pub(crate) fn cut(out: &mut Vec<u8>, at: usize, range: &NumericRange) -> Result<(), StatusCode> {
+    let whole = out.get(at..).and_then(encode::decoded);
+    let part = whole
+        .ok_or(StatusCode::BadInternalError)?
+        .range_of(range)
+        .map_err(|_| StatusCode::BadIndexRangeNoData)?;
+    if matches!(part, Variant::Empty) {
+        return Err(StatusCode::BadIndexRangeNoData);
+    }
+    out.truncate(at);
+    encode::encode(&part, out);
+    Ok(())
+}
+
+/// Whether a node has an attribute.
+pub fn has(node: &Node, attribute: u32) -> bool {
+    attribute == id::VALUE && matches!(node.body, Body::Variable(_))
+        || other(node, attribute, &mut Vec::new()).is_ok()
+}
+
+/// Appends any attribute but the value of a variable.
+pub(crate) fn other(node: &Node, attribute: u32, out: &mut Vec<u8>) -> Result<(), StatusCode> {
+    let invalid = Err(StatusCode::BadAttributeIdInvalid);
+    let value: Variant = match attribute {
+        id::NODE_ID => node.id.clone().into(),
+        id::NODE_CLASS => (node.class() as i32).into(),
+        id::BROWSE_NAME => node.browse_name.clone().into(),
+        id::DISPLAY_NAME => node.display_name.clone().into(),
+        id::DESCRIPTION => match &node.description {
+            Some(description) => description.clone().into(),
+            None => return invalid,
+        },
+        // No attribute but the value can be written.
+        id::WRITE_MASK | id::USER_WRITE_MASK => 0u32.into(),
+        // Optional, and not kept here.
+        id::ROLE_PERMISSIONS..=id::ACCESS_RESTRICTIONS => return invalid,
+        _ => match of_class(&node.body, attribute, out)? {
+            Some(value) => value,
+            None => return Ok(()),
+        },
+    };
+    encode::encode(&value, out);
+    Ok(())
+}
+
+/// An attribute that only some classes have; nothing if it was appended already.
+fn of_class(body: &Body, attribute: u32, out: &mut Vec<u8>) -> Result<Option<Variant>, StatusCode> {
+    let value: Variant = match (body, attribute) {
+        (
+            Body::Object { event_notifier } | Body::View { event_notifier, .. },
+            id::EVENT_NOTIFIER,
+        ) => (*event_notifier).into(),
+        (
+            Body::View {
+                contains_no_loops, ..
+            },
+            id::CONTAINS_NO_LOOPS,
+        ) => (*contains_no_loops).into(),
+        (Body::Variable(variable), _) => of_variable(variable, attribute)?,
+        (Body::Method { executable, .. }, id::EXECUTABLE | id::USER_EXECUTABLE) => {
+            (*executable).into()
+        }
+        (
+            Body::ObjectType { is_abstract }
+            | Body::ReferenceType { is_abstract, .. }
+            | Body::DataType { is_abstract, .. },
+            id::IS_ABSTRACT,
+        ) => (*is_abstract).into(),
+        (Body::ReferenceType { symmetric, .. }, id::SYMMETRIC) => (*symmetric).into(),
+        (
+            Body::ReferenceType {
+                inverse_name: Some(name),
+                ..
+            },
+            id::INVERSE_NAME,
+        ) => name.clone().into(),
+        (
+            Body::DataType {
+                definition: Some(definition),
+                ..
+            },
+            id::DATA_TYPE_DEFINITION,
+        ) => {
+            out.extend_from_slice(definition);
+            return Ok(None);
+        }
+        (Body::VariableType(of), id::VALUE) => match &of.value {
+            Some(value) => {
+                out.extend_from_slice(value);
+                return Ok(None);
+            }
+            None => return Err(StatusCode::BadAttributeIdInvalid),
+        },
+        (Body::VariableType(of), id::DATA_TYPE) => of.data_type.clone().into(),
+        (Body::VariableType(of), id::VALUE_RANK) => of.value_rank.into(),
+        (Body::VariableType(of), id::IS_ABSTRACT) => of.is_abstract.into(),
+        (Body::VariableType(of), id::ARRAY_DIMENSIONS) => {
+            dimensions(of.array_dimensions.as_deref(), of.value_rank)?
+        }
+        _ => return Err(StatusCode::BadAttributeIdInvalid),
+    };
+    Ok(Some(value))
+}
+
+fn of_variable(variable: &Variable, attribute: u32) -> Result<Variant, StatusCode> {
+    Ok(match attribute {
+        id::DATA_TYPE => variable.data_type.clone().into(),
+        id::VALUE_RANK => variable.value_rank.into(),
+        id::ARRAY_DIMENSIONS => {
+            dimensions(variable.array_dimensions.as_deref(), variable.value_rank)?
+        }
+        id::ACCESS_LEVEL | id::USER_ACCESS_LEVEL => variable.access_level.into(),
+        id::ACCESS_LEVEL_EX => u32::from(variable.access_level).into(),
+        id::MINIMUM_SAMPLING_INTERVAL => variable.minimum_sampling_interval.into(),
+        id::HISTORIZING => false.into(),
+        _ => return Err(StatusCode::BadAttributeIdInvalid),
+    })
+}
+
+/// Part 3, 5.6.2: as many as the rank says, 0 where the length varies.
+fn dimensions(known: Option<&[u32]>, rank: i32) -> Result<Variant, StatusCode> {
+    match (known, usize::try_from(rank)) {
+        (Some(known), _) => Ok(known.to_vec().into()),
+        (None, Ok(rank)) if rank > 0 => Ok(vec![0u32; rank].into()),
+        _ => Err(StatusCode::BadAttributeIdInvalid),
+    }
+}

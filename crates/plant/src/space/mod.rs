@@ -1,0 +1,157 @@
+//! The address space: nodes and references, made once and then only read; values apart.
+
+pub mod attribute;
+mod build;
+pub mod encode;
+mod ids;
+pub mod node;
+pub mod server_object;
+pub mod signal;
+pub mod standard;
+pub mod value;
+
+pub use build::Builder;
+pub use node::{Body, Method, Node, NodeIndex, Variable, access};
+pub use signal::{Pattern, Signal};
+pub use value::{Live, Source, Stamp};
+
+use wire::template::walk::RawNodeId;
+use wire::types::{NodeId, ReferenceTypeId};
+
+use ids::Index;
+pub use ids::raw;
+
+/// A reference as seen from one of its ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Link {
+    /// Whether this end is its source.
+    pub forward: bool,
+    /// Its type.
+    pub kind: NodeIndex,
+    /// The other end.
+    pub target: NodeIndex,
+}
+
+/// All nodes of a server.
+#[derive(Debug)]
+pub struct Space {
+    namespaces: Vec<String>,
+    nodes: Vec<Node>,
+    ids: Index,
+    links: Vec<Link>,
+    /// For each node where its links begin, and where those of the last end.
+    first_link: Vec<u32>,
+    /// For each node that is a reference type the one it is a subtype of.
+    has_subtype: Option<NodeIndex>,
+    /// Real time at the origin of monotonic time, in ticks.
+    anchor: i64,
+}
+
+impl Space {
+    /// The namespace table.
+    pub fn namespaces(&self) -> &[String] {
+        &self.namespaces
+    }
+
+    /// The number of nodes.
+    pub fn len(&self) -> usize {
+        self.nodes.len()
+    }
+
+    /// Whether there is no node.
+    pub fn is_empty(&self) -> bool {
+        self.nodes.is_empty()
+    }
+
+    /// Real time at the origin of monotonic time, in ticks.
+    pub fn anchor(&self) -> i64 {
+        self.anchor
+    }
+
+    /// The place of a node whose id lies in a message.
+    #[inline]
+    pub fn find(&self, id: RawNodeId<'_>) -> Option<NodeIndex> {
+        match self.ids.find(id) {
+            None => self.aliased(id),
+            found => found,
+        }
+    }
+
+    /// The place of a node.
+    pub fn find_id(&self, id: &NodeId) -> Option<NodeIndex> {
+        self.find(raw(id))
+    }
+
+    /// The node at a place.
+    #[inline]
+    pub fn node(&self, at: NodeIndex) -> Option<&Node> {
+        self.nodes.get(at.get())
+    }
+
+    /// All nodes.
+    pub fn nodes(&self) -> impl Iterator<Item = &Node> {
+        self.nodes.iter()
+    }
+
+    /// The references of a node, forward ones last.
+    pub fn links(&self, at: NodeIndex) -> &[Link] {
+        let bound = |i: usize| self.first_link.get(i).map_or(0, |n| *n as usize);
+        self.links
+            .get(bound(at.get())..bound(at.get() + 1))
+            .unwrap_or_default()
+    }
+
+    /// The place of a standard reference type.
+    pub fn reference_type(&self, id: ReferenceTypeId) -> Option<NodeIndex> {
+        self.find_id(&id.into())
+    }
+
+    /// Whether `kind` is `of` or a subtype of it.
+    pub fn is_subtype(&self, kind: NodeIndex, of: NodeIndex) -> bool {
+        let mut at = kind;
+        // Deeper than any hierarchy of types: ends a circle.
+        for _ in 0..64 {
+            if at == of {
+                return true;
+            }
+            let parent = |link: &&Link| !link.forward && Some(link.kind) == self.has_subtype;
+            match self.links(at).iter().find(parent) {
+                Some(link) => at = link.target,
+                None => return false,
+            }
+        }
+        false
+    }
+
+    /// The type definition of an object or variable.
+    pub fn type_definition(&self, at: NodeIndex) -> Option<&Node> {
+        let kind = self.reference_type(ReferenceTypeId::HasTypeDefinition)?;
+        let links = self.links(at).iter();
+        let mut links = links.filter(|link| link.forward && link.kind == kind);
+        self.node(links.next()?.target)
+    }
+}
+
+/// Numbers from here on in the server's own namespace are aliases of nodes.
+const ALIASES: u32 = 0x8000_0000;
+const ALIAS_NAMESPACE: u16 = 1;
+
+impl Space {
+    /// A numeric id under which a node can be found, too.
+    pub fn alias(&self, at: NodeIndex) -> NodeId {
+        NodeId::new(ALIAS_NAMESPACE, ALIASES | at.0)
+    }
+
+    fn aliased(&self, id: RawNodeId<'_>) -> Option<NodeIndex> {
+        match id {
+            RawNodeId::Numeric {
+                namespace: ALIAS_NAMESPACE,
+                id,
+            } if id >= ALIASES => {
+                let at = NodeIndex(id - ALIASES);
+                self.node(at).map(|_| at)
+            }
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,344 @@
+//! The Server object (Part 5, 6.3.1): what the server says of itself, live where it changes.
+
+use std::sync::Arc;
+
+use wire::types::{
+    BuildInfo, DateTime, ExtensionObject, LocalizedText, NodeId, ServerDiagnosticsSummaryDataType,
+    ServerState, ServerStatusDataType, UAString, VariableId, Variant,
+};
+
+use super::build::Builder;
+use super::encode;
+use super::value::Source;
+use crate::config::{Config, Limits};
+use crate::counters::{Count, Counted, Counters};
+
+/// Profiles of Part 7 that the server keeps.
+const PROFILES: &[&str] = &["http://opcfoundation.org/UA-Profile/Server/EmbeddedUA2017"];
+
+/// Gives the variables of the Server object their values.
+pub fn describe(builder: &mut Builder, config: &Config, counters: &Arc<Counters>) {
+    use VariableId as V;
+    let started = builder.anchor();
+    status(builder, config, started);
+    let uris: Vec<UAString> = vec![config.application_uri.as_str().into()];
+    constant(builder, V::Server_ServerArray, uris);
+    let namespaces: Vec<UAString> = builder.namespaces().iter().map(|s| s.into()).collect();
+    constant(builder, V::Server_NamespaceArray, namespaces);
+    constant(builder, V::Server_ServiceLevel, 255u8);
+    constant(builder, V::Server_Auditing, false);
+    capabilities(builder, &config.limits);
+    diagnostics(builder, counters);
+}
+
+fn constant(builder: &mut Builder, id: VariableId, value: impl Into<Variant>) {
+    let since = builder.anchor();
+    let encoded = encode::variant(value);
+    set(builder, id, Source::Constant { encoded, since });
+}
+
+fn set(builder: &mut Builder, id: VariableId, source: Source) {
+    if let Some(variable) = builder.variable_mut(&NodeId::from(id)) {
+        variable.source = source;
+    }
+}
+
+/// Computed whenever it is asked for.
+fn live(
+    builder: &mut Builder,
+    id: VariableId,
+    value: impl Fn(i64) -> Variant + Send + Sync + 'static,
+) {
+    let source = Source::Live(Arc::new(move |now, out| {
+        encode::encode(&value(now.utc), out);
+        now.utc
+    }));
+    set(builder, id, source);
+}
+
+fn build_info(config: &Config, started: i64) -> BuildInfo {
+    BuildInfo {
+        product_uri: "urn:uaperf".into(),
+        manufacturer_name: "uaperf".into(),
+        product_name: config.name.as_str().into(),
+        software_version: env!("CARGO_PKG_VERSION").into(),
+        build_number: env!("CARGO_PKG_VERSION").into(),
+        build_date: DateTime::from(started),
+    }
+}
+
+fn status(builder: &mut Builder, config: &Config, started: i64) {
+    use VariableId as V;
+    let info = build_info(config, started);
+    constant(
+        builder,
+        V::Server_ServerStatus_StartTime,
+        DateTime::from(started),
+    );
+    constant(
+        builder,
+        V::Server_ServerStatus_State,
+        ServerState::Running as i32,
+    );
+    constant(builder, V::Server_ServerStatus_SecondsTillShutdown, 0u32);
+    constant(
+        builder,
+        V::Server_ServerStatus_ShutdownReason,
+        LocalizedText::null(),
+    );
+    for (id, text) in [
+        (
+            V::Server_ServerStatus_BuildInfo_ProductUri,
+            &info.product_uri,
+        ),
+        (
+            V::Server_ServerStatus_BuildInfo_ManufacturerName,
+            &info.manufacturer_name,
+        ),
+        (
+            V::Server_ServerStatus_BuildInfo_ProductName,
+            &info.product_name,
+        ),
+        (
+            V::Server_ServerStatus_BuildInfo_SoftwareVersion,
+            &info.software_version,
+        ),
+        (
+            V::Server_ServerStatus_BuildInfo_BuildNumber,
+            &info.build_number,
+        ),
+    ] {
+        constant(builder, id, text.clone());
+    }
+    constant(
+        builder,
+        V::Server_ServerStatus_BuildInfo_BuildDate,
+        info.build_date,
+    );
+    let structure = ExtensionObject::from_message(info.clone());
+    constant(builder, V::Server_ServerStatus_BuildInfo, structure);
+    live(builder, V::Server_ServerStatus_CurrentTime, |utc| {
+        DateTime::from(utc).into()
+    });
+    live(builder, V::Server_ServerStatus, move |utc| {
+        ExtensionObject::from_message(ServerStatusDataType {
+            start_time: DateTime::from(started),
+            current_time: DateTime::from(utc),
+            state: ServerState::Running,
+            build_info: info.clone(),
+            seconds_till_shutdown: 0,
+            shutdown_reason: LocalizedText::null(),
+        })
+        .into()
+    });
+}
+
+fn capabilities(builder: &mut Builder, limits: &Limits) {
+    use VariableId as V;
+    let profiles: Vec<UAString> = PROFILES.iter().map(|uri| (*uri).into()).collect();
+    constant(
+        builder,
+        V::Server_ServerCapabilities_ServerProfileArray,
+        profiles,
+    );
+    let locales: Vec<UAString> = vec!["en".into()];
+    constant(builder, V::Server_ServerCapabilities_LocaleIdArray, locales);
+    let sampling = limits.sampling_interval.as_secs_f64() * 1000.0;
+    constant(
+        builder,
+        V::Server_ServerCapabilities_MinSupportedSampleRate,
+        sampling,
+    );
+    let points = u16::try_from(limits.continuation_points).unwrap_or(u16::MAX);
+    constant(
+        builder,
+        V::Server_ServerCapabilities_MaxBrowseContinuationPoints,
+        points,
+    );
+    for id in [
+        V::Server_ServerCapabilities_MaxQueryContinuationPoints,
+        V::Server_ServerCapabilities_MaxHistoryContinuationPoints,
+    ] {
+        constant(builder, id, 0u16);
+    }
+    let message = limits.sizes.receive_message;
+    for (id, limit) in [
+        (
+            V::Server_ServerCapabilities_MaxArrayLength,
+            message as usize,
+        ),
+        (
+            V::Server_ServerCapabilities_MaxStringLength,
+            message as usize,
+        ),
+        (
+            V::Server_ServerCapabilities_MaxByteStringLength,
+            message as usize,
+        ),
+        (V::Server_ServerCapabilities_MaxSessions, limits.sessions),
+        (V::Server_ServerCapabilities_MaxSubscriptions, 0),
+        (V::Server_ServerCapabilities_MaxMonitoredItems, 0),
+        (
+            V::Server_ServerCapabilities_MaxSubscriptionsPerSession,
+            limits.subscriptions_per_session,
+        ),
+        (
+            V::Server_ServerCapabilities_MaxMonitoredItemsPerSubscription,
+            limits.items_per_subscription,
+        ),
+        (
+            V::Server_ServerCapabilities_MaxMonitoredItemsQueueSize,
+            limits.queue_size as usize,
+        ),
+    ] {
+        number(builder, id, limit);
+    }
+    operation_limits(builder, limits);
+}
+
+/// Part 5, 6.3.11. What is not supported is limited to nothing by being refused.
+fn operation_limits(builder: &mut Builder, limits: &Limits) {
+    use VariableId as V;
+    for (id, limit) in [
+        (
+            V::Server_ServerCapabilities_OperationLimits_MaxNodesPerRead,
+            limits.nodes_per_read,
+        ),
+        (
+            V::Server_ServerCapabilities_OperationLimits_MaxNodesPerWrite,
+            limits.nodes_per_write,
+        ),
+        (
+            V::Server_ServerCapabilities_OperationLimits_MaxNodesPerMethodCall,
+            limits.methods_per_call,
+        ),
+        (
+            V::Server_ServerCapabilities_OperationLimits_MaxNodesPerBrowse,
+            limits.nodes_per_browse,
+        ),
+        (
+            V::Server_ServerCapabilities_OperationLimits_MaxNodesPerRegisterNodes,
+            limits.nodes_per_register,
+        ),
+        (
+            V::Server_ServerCapabilities_OperationLimits_MaxNodesPerTranslateBrowsePathsToNodeIds,
+            limits.paths_per_translate,
+        ),
+        (
+            V::Server_ServerCapabilities_OperationLimits_MaxMonitoredItemsPerCall,
+            limits.items_per_call,
+        ),
+        (
+            V::Server_ServerCapabilities_OperationLimits_MaxNodesPerNodeManagement,
+            0,
+        ),
+        (
+            V::Server_ServerCapabilities_OperationLimits_MaxNodesPerHistoryReadData,
+            0,
+        ),
+        (
+            V::Server_ServerCapabilities_OperationLimits_MaxNodesPerHistoryReadEvents,
+            0,
+        ),
+        (
+            V::Server_ServerCapabilities_OperationLimits_MaxNodesPerHistoryUpdateData,
+            0,
+        ),
+        (
+            V::Server_ServerCapabilities_OperationLimits_MaxNodesPerHistoryUpdateEvents,
+            0,
+        ),
+    ] {
+        number(builder, id, limit);
+    }
+}
+
+fn number(builder: &mut Builder, id: VariableId, limit: usize) {
+    constant(builder, id, u32::try_from(limit).unwrap_or(u32::MAX));
+}
+
+/// A count out of them all.
+type Pick = fn(&Counters) -> &Count;
+
+fn diagnostics(builder: &mut Builder, counters: &Arc<Counters>) {
+    use VariableId as V;
+    constant(builder, V::Server_ServerDiagnostics_EnabledFlag, true);
+    let picks: [(V, Pick); 8] = [
+        (
+            V::Server_ServerDiagnostics_ServerDiagnosticsSummary_CurrentSessionCount,
+            |c| &c.sessions,
+        ),
+        (
+            V::Server_ServerDiagnostics_ServerDiagnosticsSummary_CumulatedSessionCount,
+            |c| &c.cumulated_sessions,
+        ),
+        (
+            V::Server_ServerDiagnostics_ServerDiagnosticsSummary_SecurityRejectedSessionCount,
+            |c| &c.security_rejected_sessions,
+        ),
+        (
+            V::Server_ServerDiagnostics_ServerDiagnosticsSummary_RejectedSessionCount,
+            |c| &c.rejected_sessions,
+        ),
+        (
+            V::Server_ServerDiagnostics_ServerDiagnosticsSummary_SessionTimeoutCount,
+            |c| &c.session_timeouts,
+        ),
+        (
+            V::Server_ServerDiagnostics_ServerDiagnosticsSummary_CurrentSubscriptionCount,
+            |c| &c.subscriptions,
+        ),
+        (
+            V::Server_ServerDiagnostics_ServerDiagnosticsSummary_CumulatedSubscriptionCount,
+            |c| &c.cumulated_subscriptions,
+        ),
+        (
+            V::Server_ServerDiagnostics_ServerDiagnosticsSummary_RejectedRequestsCount,
+            |c| &c.rejected_requests,
+        ),
+    ];
+    for (id, pick) in picks {
+        let counters = Arc::clone(counters);
+        live(builder, id, move |_| count(pick(&counters).get()).into());
+    }
+    let all = Arc::clone(counters);
+    let security =
+        V::Server_ServerDiagnostics_ServerDiagnosticsSummary_SecurityRejectedRequestsCount;
+    live(builder, security, move |_| {
+        count(all.security_rejected_requests.get()).into()
+    });
+    for id in [
+        V::Server_ServerDiagnostics_ServerDiagnosticsSummary_ServerViewCount,
+        V::Server_ServerDiagnostics_ServerDiagnosticsSummary_SessionAbortCount,
+        V::Server_ServerDiagnostics_ServerDiagnosticsSummary_PublishingIntervalCount,
+    ] {
+        constant(builder, id, 0u32);
+    }
+    let all = Arc::clone(counters);
+    live(
+        builder,
+        V::Server_ServerDiagnostics_ServerDiagnosticsSummary,
+        move |_| ExtensionObject::from_message(summary(&all.read())).into(),
+    );
+}
+
+fn summary(counted: &Counted) -> ServerDiagnosticsSummaryDataType {
+    ServerDiagnosticsSummaryDataType {
+        server_view_count: 0,
+        current_session_count: count(counted.sessions),
+        cumulated_session_count: count(counted.cumulated_sessions),
+        security_rejected_session_count: count(counted.security_rejected_sessions),
+        rejected_session_count: count(counted.rejected_sessions),
+        session_timeout_count: count(counted.session_timeouts),
+        session_abort_count: 0,
+        current_subscription_count: count(counted.subscriptions),
+        cumulated_subscription_count: count(counted.cumulated_subscriptions),
+        publishing_interval_count: 0,
+        security_rejected_requests_count: count(counted.security_rejected_requests),
+        rejected_requests_count: count(counted.rejected_requests),
+    }
+}
+
+fn count(n: u64) -> u32 {
+    u32::try_from(n).unwrap_or(u32::MAX)
+}

@@ -1,0 +1,231 @@
+//! Values that are a function of time: nothing is stored, nothing has to be updated.
+
+use std::time::Duration;
+
+use wire::template::walk::BuiltInType;
+
+/// How a signal moves from one update to the next.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Pattern {
+    /// Always the same.
+    Constant(f64),
+    /// `start + n` after `n` updates; integers wrap.
+    Counter {
+        /// The value before the first update.
+        start: f64,
+    },
+    /// Rises from `low` to `high` in so many updates, then begins again.
+    Ramp {
+        /// The lowest value.
+        low: f64,
+        /// The value it never quite reaches.
+        high: f64,
+        /// Updates from one fall to the next.
+        updates: u64,
+    },
+    /// Between `low` and `high` and back within so many updates.
+    Sine {
+        /// The lowest value.
+        low: f64,
+        /// The highest value.
+        high: f64,
+        /// Updates in a period.
+        updates: u64,
+        /// Where in the period it begins, 0 to 1.
+        phase: f64,
+    },
+    /// One value, then the other.
+    Toggle {
+        /// After an even number of updates.
+        even: f64,
+        /// After an odd one.
+        odd: f64,
+    },
+    /// Another value between `low` and `high` each time, the same in every run.
+    Noise {
+        /// The lowest value.
+        low: f64,
+        /// The value it never quite reaches.
+        high: f64,
+        /// Tells signals apart.
+        seed: u64,
+    },
+}
+
+/// A signal: a pattern that takes a step each interval.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Signal {
+    /// The type of its values: a Boolean or a number.
+    pub kind: BuiltInType,
+    /// How it moves.
+    pub pattern: Pattern,
+    interval: u64,
+}
+
+impl Signal {
+    /// Updated each `interval`, the first time one interval after the clock's origin.
+    pub fn new(kind: BuiltInType, pattern: Pattern, interval: Duration) -> Self {
+        let interval = u64::try_from(interval.as_nanos()).unwrap_or(u64::MAX);
+        Self {
+            kind,
+            pattern,
+            interval: interval.max(1),
+        }
+    }
+
+    /// How many updates there were after so many nanoseconds.
+    #[inline]
+    pub fn updates(&self, nanos: u64) -> u64 {
+        nanos / self.interval
+    }
+
+    /// When that update was, in nanoseconds.
+    #[inline]
+    pub fn updated_at(&self, n: u64) -> u64 {
+        n.saturating_mul(self.interval)
+    }
+
+    /// The time between two updates.
+    pub fn interval(&self) -> Duration {
+        Duration::from_nanos(self.interval)
+    }
+
+    /// The value after `n` updates.
+    pub fn value(&self, n: u64) -> f64 {
+        match self.pattern {
+            Pattern::Constant(value) => value,
+            Pattern::Counter { start } => start + n as f64,
+            Pattern::Ramp { low, high, updates } => low + (high - low) * part(n, updates),
+            Pattern::Sine {
+                low,
+                high,
+                updates,
+                phase,
+            } => {
+                let angle = (part(n, updates) + phase) * std::f64::consts::TAU;
+                low + (high - low) * (angle.sin() + 1.0) / 2.0
+            }
+            Pattern::Toggle { even, odd } => match n % 2 {
+                0 => even,
+                _ => odd,
+            },
+            Pattern::Noise { low, high, seed } => {
+                // 53 bits fill the mantissa of a Double.
+                let unit = (mixed(seed ^ mixed(n)) >> 11) as f64 / (1u64 << 53) as f64;
+                low + (high - low) * unit
+            }
+        }
+    }
+
+    /// Appends the value after `n` updates as an encoded Variant.
+    #[inline]
+    pub fn encode(&self, n: u64, out: &mut Vec<u8>) {
+        use BuiltInType as T;
+        out.push(self.kind as u8);
+        // Counters beyond 2^53 would lose steps as Doubles.
+        if let (Pattern::Counter { start }, false) =
+            (self.pattern, matches!(self.kind, T::Float | T::Double))
+        {
+            let count = (start as i64).wrapping_add_unsigned(n);
+            let size = self.kind.size().unwrap_or(0).min(8);
+            out.extend_from_slice(count.to_le_bytes().get(..size).unwrap_or_default());
+            return;
+        }
+        let value = self.value(n);
+        match self.kind {
+            T::Double => out.extend_from_slice(&value.to_le_bytes()),
+            T::Float => out.extend_from_slice(&(value as f32).to_le_bytes()),
+            T::Boolean => out.push(u8::from(value != 0.0)),
+            T::SByte => out.extend_from_slice(&(value as i8).to_le_bytes()),
+            T::Byte => out.push(value as u8),
+            T::Int16 => out.extend_from_slice(&(value as i16).to_le_bytes()),
+            T::UInt16 => out.extend_from_slice(&(value as u16).to_le_bytes()),
+            T::Int32 => out.extend_from_slice(&(value as i32).to_le_bytes()),
+            T::UInt32 => out.extend_from_slice(&(value as u32).to_le_bytes()),
+            T::Int64 => out.extend_from_slice(&(value as i64).to_le_bytes()),
+            T::UInt64 => out.extend_from_slice(&(value as u64).to_le_bytes()),
+            // A null: no signal has such a type.
+            _ => {
+                if let Some(kind) = out.last_mut() {
+                    *kind = 0;
+                }
+            }
+        }
+    }
+}
+
+fn part(n: u64, of: u64) -> f64 {
+    let of = of.max(1);
+    (n % of) as f64 / of as f64
+}
+
+/// The finaliser of SplitMix64: every bit of the input reaches every bit of the output.
+fn mixed(mut x: u64) -> u64 {
+    x = x.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    x ^ (x >> 31)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn signal(kind: BuiltInType, pattern: Pattern) -> Signal {
+        Signal::new(kind, pattern, Duration::from_millis(100))
+    }
+
+    #[test]
+    fn a_counter_tells_the_instant_of_its_update() {
+        let counter = signal(BuiltInType::UInt32, Pattern::Counter { start: 0.0 });
+        let n = counter.updates(1_234_567_890);
+        assert_eq!(n, 12);
+        assert_eq!(counter.updated_at(n), 1_200_000_000);
+        let mut out = Vec::new();
+        counter.encode(n, &mut out);
+        assert_eq!(out, [7, 12, 0, 0, 0]);
+    }
+
+    #[test]
+    fn an_integer_counter_wraps_at_the_size_of_its_type() {
+        let counter = signal(BuiltInType::Byte, Pattern::Counter { start: 250.0 });
+        let mut out = Vec::new();
+        counter.encode(10, &mut out);
+        assert_eq!(out, [3, 4]);
+    }
+
+    #[test]
+    fn a_sine_keeps_between_its_bounds_and_reaches_them() {
+        let sine = signal(
+            BuiltInType::Double,
+            Pattern::Sine {
+                low: -10.0,
+                high: 30.0,
+                updates: 100,
+                phase: 0.0,
+            },
+        );
+        let values: Vec<f64> = (0..100).map(|n| sine.value(n)).collect();
+        let (low, high) = values
+            .iter()
+            .fold((f64::MAX, f64::MIN), |(l, h), v| (l.min(*v), h.max(*v)));
+        assert!((low + 10.0).abs() < 1e-9 && (high - 30.0).abs() < 1e-9);
+        assert!((values[0] - 10.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn noise_is_the_same_in_every_run_and_fills_its_range() {
+        let noise = signal(
+            BuiltInType::Double,
+            Pattern::Noise {
+                low: 0.0,
+                high: 1.0,
+                seed: 7,
+            },
+        );
+        let mean = (0..10_000).map(|n| noise.value(n)).sum::<f64>() / 10_000.0;
+        assert!((mean - 0.5).abs() < 0.02, "{mean}");
+        assert_eq!(noise.value(3), noise.value(3));
+        assert_ne!(noise.value(3), noise.value(4));
+    }
+}

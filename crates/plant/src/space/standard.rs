@@ -1,0 +1,165 @@
+//! The standard address space of Part 5, as the NodeSet file of the specification has it.
+
+use opcua_core_namespace::CoreNamespace;
+use opcua_nodes::{NodeBase, NodeSetImport, NodeSetNamespaceMapper, NodeType};
+use wire::types::{
+    DataEncoding, DataTypeDefinition, ExtensionObject, MethodId, NamespaceMap, NodeId,
+    NumericRange, TimestampsToReturn, Variant,
+};
+
+use super::build::Builder;
+use super::encode;
+use super::node::{Body, Method, Node, Variable, VariableType, access};
+use super::value::Source;
+
+/// The methods of it that do something here.
+const METHODS: &[(MethodId, Method)] = &[
+    (
+        MethodId::Server_GetMonitoredItems,
+        Method::GetMonitoredItems,
+    ),
+    (MethodId::Server_ResendData, Method::ResendData),
+];
+
+/// Adds all its nodes.
+pub fn load(builder: &mut Builder) {
+    let mut namespaces = NamespaceMap::new();
+    let mut mapper = NodeSetNamespaceMapper::new(&mut namespaces);
+    CoreNamespace.register_namespaces(&mut mapper);
+    let since = builder.anchor();
+    for item in CoreNamespace.load(&mapper) {
+        let id = item_id(&item.node);
+        for reference in item.references {
+            let (source, target) = if reference.is_forward {
+                (&id, &reference.target_id)
+            } else {
+                (&reference.target_id, &id)
+            };
+            builder.link(source, reference.type_id, target);
+        }
+        builder.insert(converted(item.node, since));
+    }
+    for (id, method) in METHODS {
+        if let Some(node) = builder.node_mut(&(*id).into()) {
+            node.body = Body::Method {
+                executable: true,
+                method: Some(*method),
+            };
+        }
+    }
+}
+
+fn item_id(node: &NodeType) -> NodeId {
+    use opcua_nodes::HasNodeId;
+    node.node_id().clone()
+}
+
+fn converted(node: NodeType, since: i64) -> Node {
+    let base: &dyn NodeBase = node.as_node();
+    Node {
+        id: base.node_id().clone(),
+        browse_name: base.browse_name().clone(),
+        display_name: base.display_name().clone(),
+        description: base.description().cloned(),
+        body: body(node, since),
+    }
+}
+
+fn body(node: NodeType, since: i64) -> Body {
+    match node {
+        NodeType::Object(object) => Body::Object {
+            event_notifier: object.event_notifier().bits(),
+        },
+        NodeType::Variable(variable) => {
+            let value = variable.value(
+                TimestampsToReturn::Neither,
+                &NumericRange::None,
+                &DataEncoding::Binary,
+                0.0,
+            );
+            Body::Variable(Box::new(Variable {
+                source: Source::Constant {
+                    encoded: encode::variant(value.value.unwrap_or_default()),
+                    since,
+                },
+                data_type: variable.data_type(),
+                value_rank: variable.value_rank(),
+                array_dimensions: variable.array_dimensions(),
+                // What the server says of itself is not for others to write.
+                access_level: access::READ,
+                minimum_sampling_interval: variable.minimum_sampling_interval().unwrap_or(0.0),
+                range: None,
+            }))
+        }
+        NodeType::Method(_) => Body::Method {
+            executable: false,
+            method: None,
+        },
+        NodeType::ObjectType(of) => Body::ObjectType {
+            is_abstract: of.is_abstract(),
+        },
+        NodeType::VariableType(of) => Body::VariableType(Box::new(VariableType {
+            data_type: of.data_type().clone(),
+            value_rank: of.value_rank(),
+            array_dimensions: of.array_dimensions(),
+            is_abstract: of.is_abstract(),
+            value: of
+                .value()
+                .and_then(|value| value.value.clone())
+                .filter(|value| !matches!(value, Variant::Empty))
+                .map(encode::variant),
+        })),
+        NodeType::ReferenceType(of) => Body::ReferenceType {
+            is_abstract: of.is_abstract(),
+            symmetric: of.symmetric(),
+            inverse_name: of.inverse_name(),
+        },
+        NodeType::DataType(of) => Body::DataType {
+            is_abstract: of.is_abstract(),
+            definition: of.data_type_definition().map(|definition| {
+                let object = match definition.clone() {
+                    DataTypeDefinition::Structure(of) => ExtensionObject::from_message(of),
+                    DataTypeDefinition::Enum(of) => ExtensionObject::from_message(of),
+                };
+                encode::variant(Variant::ExtensionObject(object))
+            }),
+        },
+        NodeType::View(_) => Body::View {
+            event_notifier: 0,
+            contains_no_loops: true,
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use wire::types::{ObjectId, ReferenceTypeId, VariableId};
+
+    #[test]
+    fn the_standard_address_space_is_all_there_and_connected() {
+        let mut builder = Builder::new("urn:test", 0);
+        load(&mut builder);
+        let space = builder.finish();
+        assert!(space.len() > 5000, "{}", space.len());
+
+        let root = space.find_id(&ObjectId::RootFolder.into()).unwrap();
+        let organizes = space.reference_type(ReferenceTypeId::Organizes).unwrap();
+        let below: Vec<_> = space
+            .links(root)
+            .iter()
+            .filter(|link| link.forward && link.kind == organizes)
+            .map(|link| space.node(link.target).unwrap().browse_name.name.as_ref())
+            .collect();
+        assert_eq!(below, ["Objects", "Types", "Views"]);
+
+        let hierarchical = ReferenceTypeId::HierarchicalReferences;
+        let hierarchical = space.reference_type(hierarchical).unwrap();
+        assert!(space.is_subtype(organizes, hierarchical));
+        assert!(!space.is_subtype(hierarchical, organizes));
+
+        let time = VariableId::Server_ServerStatus_CurrentTime.into();
+        let time = space.node(space.find_id(&time).unwrap()).unwrap();
+        assert_eq!(time.browse_name.name.as_ref(), "CurrentTime");
+    }
+}

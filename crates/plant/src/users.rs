@@ -1,0 +1,163 @@
+//! Who may activate a session. Passwords are kept as salted hashes.
+
+use std::fmt;
+use std::num::NonZeroU32;
+use std::str::FromStr;
+
+use aws_lc_rs::pbkdf2::{self, PBKDF2_HMAC_SHA256};
+
+use crate::trust::TrustPolicy;
+
+/// Who may activate a session.
+#[derive(Debug, Clone)]
+pub struct Users {
+    /// Anybody, without a name.
+    pub anonymous: bool,
+    /// Names with passwords.
+    pub passwords: Vec<(String, PasswordHash)>,
+    /// Owners of certificates, when these are taken at all.
+    pub certificates: Option<TrustPolicy>,
+}
+
+impl Default for Users {
+    /// Anonymous, and nobody else.
+    fn default() -> Self {
+        Self {
+            anonymous: true,
+            passwords: Vec::new(),
+            certificates: None,
+        }
+    }
+}
+
+impl Users {
+    /// Whether this is the user's password. Takes as long for a name that is unknown: it
+    /// belongs on a helper thread.
+    pub fn check(&self, name: &str, password: &[u8]) -> bool {
+        let known = self.passwords.iter().find(|(known, _)| known == name);
+        match known.or(self.passwords.first()) {
+            Some((_, hash)) => hash.verify(password) & known.is_some(),
+            None => false,
+        }
+    }
+}
+
+/// A password as it may be kept: PBKDF2 with HMAC-SHA256, a salt of its own, and a number of
+/// rounds. As text: `pbkdf2-sha256$ROUNDS$SALT$HASH`, in hexadecimal.
+#[derive(Clone, PartialEq, Eq)]
+pub struct PasswordHash {
+    rounds: NonZeroU32,
+    salt: Vec<u8>,
+    hash: Vec<u8>,
+}
+
+const SCHEME: &str = "pbkdf2-sha256";
+const HASH_LEN: usize = 32;
+
+impl PasswordHash {
+    /// The hash of a password. More rounds make guessing, and each session, more expensive.
+    pub fn new(password: &[u8], salt: [u8; 16], rounds: NonZeroU32) -> Self {
+        let mut hash = vec![0; HASH_LEN];
+        pbkdf2::derive(PBKDF2_HMAC_SHA256, rounds, &salt, password, &mut hash);
+        Self {
+            rounds,
+            salt: salt.into(),
+            hash,
+        }
+    }
+
+    /// Whether this is the password, in a time that does not depend on how much of it is right.
+    pub fn verify(&self, password: &[u8]) -> bool {
+        pbkdf2::verify(
+            PBKDF2_HMAC_SHA256,
+            self.rounds,
+            &self.salt,
+            password,
+            &self.hash,
+        )
+        .is_ok()
+    }
+}
+
+impl fmt::Debug for PasswordHash {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("PasswordHash")
+    }
+}
+
+impl fmt::Display for PasswordHash {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{SCHEME}${}$", self.rounds)?;
+        self.salt
+            .iter()
+            .try_for_each(|byte| write!(f, "{byte:02x}"))?;
+        f.write_str("$")?;
+        self.hash
+            .iter()
+            .try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
+}
+
+/// Text that is no password hash.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("not a password hash (want {SCHEME}$ROUNDS$SALT$HASH)")]
+pub struct NotAHash;
+
+impl FromStr for PasswordHash {
+    type Err = NotAHash;
+
+    fn from_str(text: &str) -> Result<Self, NotAHash> {
+        let mut parts = text.split('$');
+        let mut next = || parts.next().ok_or(NotAHash);
+        if next()? != SCHEME {
+            return Err(NotAHash);
+        }
+        let rounds = next()?.parse().map_err(|_| NotAHash)?;
+        let salt = from_hex(next()?)?;
+        let hash = from_hex(next()?)?;
+        if hash.len() != HASH_LEN {
+            return Err(NotAHash);
+        }
+        Ok(Self { rounds, salt, hash })
+    }
+}
+
+fn from_hex(text: &str) -> Result<Vec<u8>, NotAHash> {
+    let digits = text.as_bytes().chunks(2);
+    digits
+        .map(|pair| {
+            let pair = str::from_utf8(pair).map_err(|_| NotAHash)?;
+            u8::from_str_radix(pair, 16).map_err(|_| NotAHash)
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn hash(password: &str) -> PasswordHash {
+        PasswordHash::new(password.as_bytes(), [7; 16], NonZeroU32::new(3).unwrap())
+    }
+
+    #[test]
+    fn only_the_right_password_of_a_known_user_is_right() {
+        let users = Users {
+            passwords: vec![("bench".into(), hash("bench")), ("eve".into(), hash("x"))],
+            ..Users::default()
+        };
+        assert!(users.check("bench", b"bench"));
+        assert!(users.check("eve", b"x"));
+        assert!(!users.check("bench", b"x"));
+        assert!(!users.check("nobody", b"bench"));
+        assert!(!Users::default().check("bench", b"bench"));
+    }
+
+    #[test]
+    fn a_hash_is_kept_as_text_and_its_debug_form_says_nothing() {
+        let text = hash("secret").to_string();
+        assert_eq!(text.parse(), Ok(hash("secret")));
+        assert_eq!("secret".parse::<PasswordHash>(), Err(NotAHash));
+        assert_eq!(format!("{:?}", hash("secret")), "PasswordHash");
+    }
+}

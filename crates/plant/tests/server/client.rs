@@ -1,0 +1,316 @@
+//! A client of the other half of `wire`, over a real socket and with blocking calls.
+
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::time::{Duration, Instant};
+
+use wire::certificate::Certificate;
+use wire::channel::{Identity, Protection};
+use wire::client::{Config, Connection, Event, RequestId};
+use wire::policy::PrivateKey;
+use wire::service::{Limits, Request, Response, Service};
+use wire::session::client::{Config as SessionConfig, Session};
+use wire::session::token::Credentials;
+use wire::session::{Channel, Nonce};
+use wire::types::{
+    ApplicationDescription, AttributeId, DataValue, NodeId, QualifiedName, ReadRequest,
+    ReadValueId, RequestHeader, StatusCode, TimestampsToReturn, UAString,
+};
+
+pub const PATIENCE: Duration = Duration::from_secs(20);
+
+pub fn random(bytes: &mut [u8]) {
+    aws_lc_rs::rand::fill(bytes).unwrap();
+}
+
+pub fn nonce() -> Nonce {
+    let mut nonce = Nonce::default();
+    random(&mut nonce);
+    nonce
+}
+
+/// A certificate and its key, self-signed.
+pub fn identity(uri: &str) -> pki::Identity {
+    let key = pki::Key::generate(2048).unwrap();
+    let request = pki::make::Request::application(uri)
+        .dns("localhost")
+        .days(30);
+    let now = std::time::SystemTime::now().into();
+    pki::Identity::new(request.self_signed(&key, now).unwrap(), key)
+}
+
+pub fn for_wire(own: &pki::Identity) -> Identity {
+    Identity {
+        certificate: Certificate::from_der(&own.sent()).unwrap(),
+        key: PrivateKey::from_der(own.key.pkcs8()).unwrap(),
+    }
+}
+
+/// A connection whose channel is open.
+pub struct Client {
+    socket: TcpStream,
+    pub connection: Connection,
+    clock: plant::Clock,
+    answers: Vec<(RequestId, Vec<u8>)>,
+    /// Why the connection ended.
+    pub closed: Option<wire::channel::ChannelError>,
+    pub token: NodeId,
+    url: String,
+    own: Option<Identity>,
+    server: Option<Certificate>,
+}
+
+impl Client {
+    pub fn connect(
+        url: &str,
+        protection: Protection,
+        own: Option<&pki::Identity>,
+        server: Option<&pki::Identity>,
+    ) -> Result<Self, wire::channel::ChannelError> {
+        let mut config = Config::new(url, Box::new(random));
+        config.protection = protection;
+        let own = own.map(for_wire);
+        let server = server.map(|server| for_wire(server).certificate);
+        if protection != Protection::NONE {
+            config.identity.clone_from(&own);
+            config.server.clone_from(&server);
+        }
+        let clock = plant::Clock::start();
+        let socket = TcpStream::connect(url.strip_prefix("opc.tcp://").unwrap()).unwrap();
+        socket.set_nodelay(true).unwrap();
+        let mut client = Self {
+            socket,
+            connection: Connection::new(config, clock.now()),
+            clock,
+            answers: Vec::new(),
+            closed: None,
+            token: NodeId::null(),
+            url: url.to_owned(),
+            own,
+            server,
+        };
+        let deadline = Instant::now() + PATIENCE;
+        while !client.connection.is_open() {
+            client.step(deadline);
+            if let Some(error) = client.closed {
+                return Err(error);
+            }
+        }
+        Ok(client)
+    }
+
+    /// Without protection, and anonymous.
+    pub fn plain(url: &str) -> Self {
+        let mut client = Self::connect(url, Protection::NONE, None, None).unwrap();
+        client.log_in(&Credentials::Anonymous).unwrap();
+        client
+    }
+
+    /// Writes, waits for something and takes note of it.
+    pub fn step(&mut self, deadline: Instant) {
+        let now = self.clock.now();
+        while let Some(job) = self.connection.poll_job() {
+            self.connection.complete(job.run(), now);
+        }
+        self.flush();
+        if !self.look() {
+            let left = deadline.saturating_duration_since(Instant::now());
+            assert!(!left.is_zero(), "the server is silent");
+            self.socket.set_read_timeout(Some(left)).unwrap();
+            match self.socket.read(self.connection.space(65536)) {
+                Ok(0) => self.connection.lost("the socket ended"),
+                Ok(n) => self.connection.filled(n),
+                Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => return,
+                Err(_) => self.connection.lost("the socket broke"),
+            }
+            self.look();
+        }
+    }
+
+    pub fn flush(&mut self) {
+        while !self.connection.pending().is_empty() && self.closed.is_none() {
+            match self.socket.write(self.connection.pending()) {
+                Ok(n) => self.connection.wrote(n),
+                Err(_) => break,
+            }
+        }
+    }
+
+    fn look(&mut self) -> bool {
+        let mut seen = false;
+        while let Some(event) = self.connection.poll_event(self.clock.now()) {
+            seen = true;
+            match event {
+                Event::Response { id, body } => self.answers.push((id, body.to_vec())),
+                Event::Closed(error) => self.closed = Some(error),
+                _ => {}
+            }
+        }
+        seen
+    }
+
+    /// Sends a request, not waiting for its answer.
+    pub fn send(&mut self, request: impl Into<Request>) -> RequestId {
+        let mut request = request.into();
+        let token = self.token.clone();
+        let deadline = self.clock.now().mono + PATIENCE;
+        let sent = self.connection.send(deadline, |out, number| {
+            let header = request.header_mut();
+            if header.authentication_token.is_null() {
+                header.authentication_token = token;
+            }
+            header.request_handle = number;
+            request.encode(out).unwrap();
+        });
+        self.flush();
+        sent.unwrap()
+    }
+
+    /// Sends bytes as they are.
+    pub fn send_raw(&mut self, body: &[u8]) -> RequestId {
+        let deadline = self.clock.now().mono + PATIENCE;
+        let sent = self
+            .connection
+            .send(deadline, |out, _| out.extend_from_slice(body));
+        self.flush();
+        sent.unwrap()
+    }
+
+    /// Waits for the answer to a request.
+    pub fn answer(&mut self, id: RequestId) -> Result<Response, StatusCode> {
+        let deadline = Instant::now() + PATIENCE;
+        loop {
+            if let Some(at) = self.answers.iter().position(|(got, _)| *got == id) {
+                let (_, body) = self.answers.remove(at);
+                let response = Response::decode(&body, &Limits::default()).unwrap();
+                assert_eq!(response.header().request_handle, id.number());
+                return match response {
+                    Response::Fault(fault) => Err(fault.response_header.service_result),
+                    response => Ok(response),
+                };
+            }
+            if self.closed.is_some() {
+                return Err(StatusCode::BadConnectionClosed);
+            }
+            self.step(deadline);
+        }
+    }
+
+    /// The status of a ServiceFault whose handle does not matter.
+    pub fn answer_raw(&mut self, id: RequestId) -> StatusCode {
+        let deadline = Instant::now() + PATIENCE;
+        while !self.answers.iter().any(|(got, _)| *got == id) {
+            self.step(deadline);
+        }
+        let body = self.answers.pop().unwrap().1;
+        let response = Response::decode(&body, &Limits::default()).unwrap();
+        response.header().service_result
+    }
+
+    /// The answer to a request, if it comes within this time.
+    pub fn answer_within(&mut self, id: RequestId, time: Duration) -> Option<Response> {
+        let until = Instant::now() + time;
+        while !self.answers.iter().any(|(got, _)| *got == id) {
+            if Instant::now() >= until {
+                return None;
+            }
+            self.step(until.max(Instant::now() + Duration::from_millis(1)));
+        }
+        self.answer(id).ok()
+    }
+
+    pub fn call<S: Service>(&mut self, request: S) -> Result<S::Response, StatusCode> {
+        let id = self.send(request);
+        let response = self.answer(id)?;
+        S::Response::try_from(response).map_err(|error| error.status())
+    }
+
+    pub fn channel(&self) -> Channel {
+        let protection = self.connection.protection();
+        Channel {
+            id: self.connection.channel_id(),
+            protection,
+            peer: match protection {
+                Protection::NONE => None,
+                _ => self.server.clone(),
+            },
+        }
+    }
+
+    /// Creates a session.
+    pub fn create(&mut self) -> Result<Session, StatusCode> {
+        let uri = self.own.as_ref();
+        let uri = uri.and_then(|own| own.certificate.application_uri());
+        let application = ApplicationDescription {
+            application_uri: uri.unwrap_or("urn:test").into(),
+            ..Default::default()
+        };
+        let mut session = Session::new(
+            SessionConfig {
+                identity: self.own.clone(),
+                ..SessionConfig::new(application, self.url.clone())
+            },
+            self.channel(),
+        );
+        if let Some(server) = &self.server {
+            session.trust(server.clone());
+        }
+        let request = session.create_request(nonce(), self.clock.now());
+        let response = self.call(request)?;
+        let verified = session.created(response).unwrap().run();
+        session.verified(verified).unwrap();
+        Ok(session)
+    }
+
+    /// Activates a session, made here or over another connection.
+    pub fn activate(
+        &mut self,
+        session: &mut Session,
+        user: &Credentials,
+    ) -> Result<(), StatusCode> {
+        let job = session.activate(user, None, self.clock.now());
+        let request = job.expect("the user's token is offered").run().unwrap();
+        let response = self.call(request)?;
+        session.activated(response).unwrap();
+        self.token = session.authentication_token();
+        Ok(())
+    }
+
+    /// Both.
+    pub fn log_in(&mut self, user: &Credentials) -> Result<Session, StatusCode> {
+        let mut session = self.create()?;
+        self.activate(&mut session, user)?;
+        Ok(session)
+    }
+
+    /// Values, with no timestamps.
+    pub fn read(&mut self, nodes: &[NodeId]) -> Vec<DataValue> {
+        let nodes = nodes.iter().cloned();
+        let nodes = nodes.map(|node| read_value(node, AttributeId::Value, ""));
+        self.read_any(nodes.collect(), TimestampsToReturn::Neither)
+            .unwrap()
+    }
+
+    pub fn read_any(
+        &mut self,
+        nodes: Vec<ReadValueId>,
+        timestamps_to_return: TimestampsToReturn,
+    ) -> Result<Vec<DataValue>, StatusCode> {
+        let response = self.call(ReadRequest {
+            request_header: RequestHeader::default(),
+            max_age: 0.0,
+            timestamps_to_return,
+            nodes_to_read: Some(nodes),
+        })?;
+        Ok(response.results.unwrap_or_default())
+    }
+}
+
+pub fn read_value(node_id: NodeId, attribute: AttributeId, range: &str) -> ReadValueId {
+    ReadValueId {
+        node_id,
+        attribute_id: attribute as u32,
+        index_range: range.parse().unwrap(),
+        data_encoding: QualifiedName::new(0, UAString::null()),
+    }
+}

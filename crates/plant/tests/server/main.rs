@@ -1,0 +1,24 @@
+//! The server over real loopback sockets, asked by `wire`'s own client.
+
+mod client;
+mod reading;
+mod sessions;
+mod viewing;
+
+use plant::{Config, Profile, Server};
+use wire::types::NodeId;
+
+/// The namespace of the bench profile when it is the only one.
+const BENCH: u16 = 2;
+
+fn bench(number: u32) -> NodeId {
+    NodeId::new(BENCH, number)
+}
+
+fn start(config: Config) -> Server {
+    Server::start(Config {
+        profiles: vec![Profile::Bench { update: None }, Profile::Demo],
+        ..config
+    })
+    .unwrap()
+}

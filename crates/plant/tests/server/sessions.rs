@@ -1,0 +1,335 @@
+use std::num::NonZeroU32;
+use std::time::{Duration, Instant};
+
+use plant::{Config, Limits, PasswordHash, TrustPolicy, Users};
+use wire::certificate::Certificate;
+use wire::channel::{ChannelError, Protection, all_protections};
+use wire::policy::{Mode, Policy, PrivateKey};
+use wire::session::token::Credentials;
+use wire::types::{
+    CloseSessionRequest, FindServersRequest, GetEndpointsRequest, QueryFirstRequest, RequestHeader,
+    StatusCode, UAString, Variant,
+};
+
+use crate::client::{Client, PATIENCE, identity};
+use crate::{bench, start};
+
+fn user(name: &str, password: &str) -> Credentials {
+    Credentials::UserName {
+        name: name.into(),
+        password: password.to_owned().into(),
+    }
+}
+
+fn x509(own: &pki::Identity) -> Credentials {
+    Credentials::X509 {
+        certificate: Certificate::from_der(own.certificate.der()).unwrap(),
+        key: PrivateKey::from_der(own.key.pkcs8()).unwrap(),
+    }
+}
+
+fn users() -> Users {
+    let hash = PasswordHash::new(b"bench", [3; 16], NonZeroU32::MIN);
+    Users {
+        anonymous: true,
+        passwords: vec![("bench".into(), hash)],
+        certificates: Some(TrustPolicy::All),
+    }
+}
+
+#[test]
+fn every_policy_and_mode_lets_every_kind_of_user_in() {
+    let own = identity("urn:test:server");
+    let client_identity = identity("urn:test:client");
+    let server = start(Config {
+        identity: Some(own.clone()),
+        users: users(),
+        ..Config::default()
+    });
+    let credentials = [
+        Credentials::Anonymous,
+        user("bench", "bench"),
+        x509(&client_identity),
+    ];
+    for protection in all_protections() {
+        let mut client =
+            Client::connect(server.url(), protection, Some(&client_identity), Some(&own))
+                .unwrap_or_else(|error| panic!("{protection}: {error}"));
+        for user in &credentials {
+            client
+                .log_in(user)
+                .unwrap_or_else(|status| panic!("{protection} {user:?}: {status}"));
+            let value = client.read(&[bench(1234)]).remove(0).value;
+            assert_eq!(value, Some(Variant::Double(1234.0)), "{protection}");
+        }
+        let refused = client.log_in(&user("bench", "guess")).unwrap_err();
+        assert_eq!(refused, StatusCode::BadUserAccessDenied, "{protection}");
+    }
+    let counted = server.counted();
+    assert_eq!(counted.channels, 11);
+    assert_eq!(counted.cumulated_sessions, 11 * 4);
+}
+
+#[test]
+fn a_stranger_is_turned_away_until_an_administrator_trusts_him() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = pki::Store::new(folder.path());
+    let own = identity("urn:test:server");
+    let stranger = identity("urn:test:client");
+    let server = start(Config {
+        identity: Some(own.clone()),
+        trust: TrustPolicy::Store(store.clone()),
+        ..Config::default()
+    });
+    let protection = Protection {
+        policy: Policy::Basic256Sha256,
+        mode: Mode::SignAndEncrypt,
+    };
+    let connect = || Client::connect(server.url(), protection, Some(&stranger), Some(&own));
+    let refused = connect().err().unwrap();
+    let ChannelError::Peer(message) = refused else {
+        panic!("{refused}");
+    };
+    assert_eq!(message.status, StatusCode::BadSecurityChecksFailed);
+    let rejected = store.certificates(pki::store::Place::Rejected);
+    assert_eq!(std::fs::read_dir(rejected).unwrap().count(), 1);
+
+    store.trust_certificate(&stranger.certificate).unwrap();
+    let mut client = connect().unwrap();
+    client.log_in(&Credentials::Anonymous).unwrap();
+}
+
+#[test]
+fn a_user_certificate_that_nobody_trusts_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let own = identity("urn:test:server");
+    let somebody = identity("urn:test:client");
+    let server = start(Config {
+        identity: Some(own.clone()),
+        users: Users {
+            certificates: Some(TrustPolicy::Store(pki::Store::new(folder.path()))),
+            ..users()
+        },
+        ..Config::default()
+    });
+    let mut client =
+        Client::connect(server.url(), Protection::NONE, Some(&somebody), Some(&own)).unwrap();
+    let refused = client.log_in(&x509(&somebody)).unwrap_err();
+    assert_eq!(refused, StatusCode::BadIdentityTokenRejected);
+}
+
+#[test]
+fn a_server_that_offers_no_plain_endpoint_gives_no_plain_session() {
+    let own = identity("urn:test:server");
+    let protection = Protection {
+        policy: Policy::Aes256Sha256RsaPss,
+        mode: Mode::Sign,
+    };
+    let server = start(Config {
+        identity: Some(own.clone()),
+        protections: vec![protection],
+        ..Config::default()
+    });
+    let mut client = Client::connect(server.url(), Protection::NONE, None, None).unwrap();
+    let endpoints = client.call(GetEndpointsRequest {
+        request_header: RequestHeader::default(),
+        endpoint_url: server.url().into(),
+        locale_ids: None,
+        profile_uris: None,
+    });
+    let endpoints = endpoints.unwrap().endpoints.unwrap();
+    assert_eq!(endpoints.len(), 1);
+    assert_eq!(
+        endpoints[0].security_policy_uri.as_ref(),
+        protection.policy.uri()
+    );
+    assert_eq!(
+        endpoints[0].server_certificate.as_ref(),
+        own.certificate.der()
+    );
+    assert_eq!(
+        endpoints[0].server.application_uri.as_ref(),
+        "urn:test:server"
+    );
+    let refused = client.create().unwrap_err();
+    assert_eq!(refused, StatusCode::BadSecurityPolicyRejected);
+}
+
+#[test]
+fn a_session_survives_a_lost_connection() {
+    let server = start(Config::default());
+    let mut first = Client::connect(server.url(), Protection::NONE, None, None).unwrap();
+    let mut session = first.log_in(&Credentials::Anonymous).unwrap();
+    drop(first);
+    let mut second = Client::connect(server.url(), Protection::NONE, None, None).unwrap();
+    second.token = session.authentication_token();
+    let id = second.send(bare_read());
+    assert_eq!(
+        second.answer(id).unwrap_err(),
+        StatusCode::BadSecureChannelIdInvalid
+    );
+    session.move_to(second.channel()).unwrap();
+    second
+        .activate(&mut session, &Credentials::Anonymous)
+        .unwrap();
+    assert_eq!(
+        second.read(&[bench(1000)])[0].value,
+        Some(Variant::Double(1000.0))
+    );
+    assert_eq!(server.counted().cumulated_sessions, 1);
+}
+
+fn bare_read() -> wire::types::ReadRequest {
+    wire::types::ReadRequest {
+        request_header: RequestHeader::default(),
+        max_age: 0.0,
+        timestamps_to_return: wire::types::TimestampsToReturn::Neither,
+        nodes_to_read: None,
+    }
+}
+
+#[test]
+fn a_session_dies_when_nobody_uses_it() {
+    let short = Duration::from_millis(300);
+    let server = start(Config {
+        limits: Limits {
+            session_timeout: short..=short,
+            ..Limits::default()
+        },
+        ..Config::default()
+    });
+    let mut client = Client::plain(server.url());
+    for _ in 0..6 {
+        std::thread::sleep(Duration::from_millis(100));
+        client.read(&[bench(1000)]);
+    }
+    let until = Instant::now() + PATIENCE;
+    while server.counted().sessions > 0 {
+        assert!(Instant::now() < until, "the session lives on");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let id = client.send(bare_read());
+    assert_eq!(
+        client.answer(id).unwrap_err(),
+        StatusCode::BadSessionIdInvalid
+    );
+    assert_eq!(server.counted().session_timeouts, 1);
+}
+
+#[test]
+fn requests_without_a_good_session_are_refused_each_with_its_code() {
+    let server = start(Config::default());
+    let mut client = Client::connect(server.url(), Protection::NONE, None, None).unwrap();
+    let id = client.send(bare_read());
+    assert_eq!(
+        client.answer(id).unwrap_err(),
+        StatusCode::BadSessionIdInvalid
+    );
+    let session = client.create().unwrap();
+    client.token = session.authentication_token();
+    for expected in [
+        StatusCode::BadSessionNotActivated,
+        StatusCode::BadSessionIdInvalid,
+    ] {
+        // Part 4, 5.6.3.1: the first request ends the session.
+        let id = client.send(bare_read());
+        assert_eq!(client.answer(id).unwrap_err(), expected);
+    }
+    let mut client = Client::plain(server.url());
+    let id = client.send(QueryFirstRequest::default());
+    assert_eq!(
+        client.answer(id).unwrap_err(),
+        StatusCode::BadServiceUnsupported
+    );
+    let close = || CloseSessionRequest {
+        request_header: RequestHeader::default(),
+        delete_subscriptions: true,
+    };
+    client.call(close()).unwrap();
+    assert_eq!(
+        client.call(close()).unwrap_err(),
+        StatusCode::BadSessionIdInvalid
+    );
+    let id = client.send_raw(&[1, 0, 0x77, 0x02, 0xff]);
+    let id = client.answer_raw(id);
+    assert_eq!(id, StatusCode::BadDecodingError);
+}
+
+#[test]
+fn no_more_sessions_and_connections_than_declared() {
+    let server = start(Config {
+        limits: Limits {
+            sessions: 2,
+            connections: 3,
+            ..Limits::default()
+        },
+        ..Config::default()
+    });
+    let mut clients: Vec<Client> = (0..2).map(|_| Client::plain(server.url())).collect();
+    let mut third = Client::connect(server.url(), Protection::NONE, None, None).unwrap();
+    assert_eq!(third.create().unwrap_err(), StatusCode::BadTooManySessions);
+    assert!(Client::connect(server.url(), Protection::NONE, None, None).is_err());
+    let close = CloseSessionRequest {
+        request_header: RequestHeader::default(),
+        delete_subscriptions: true,
+    };
+    clients[0].call(close).unwrap();
+    third.log_in(&Credentials::Anonymous).unwrap();
+}
+
+#[test]
+fn servers_are_found_by_their_uri() {
+    let server = start(Config::default());
+    let mut client = Client::connect(server.url(), Protection::NONE, None, None).unwrap();
+    let mut find = |uris: Option<Vec<UAString>>| {
+        let request = FindServersRequest {
+            request_header: RequestHeader::default(),
+            endpoint_url: server.url().into(),
+            locale_ids: None,
+            server_uris: uris,
+        };
+        client.call(request).unwrap().servers.unwrap()
+    };
+    assert_eq!(find(None)[0].application_uri.as_ref(), "urn:uaperf:plant");
+    assert_eq!(find(Some(vec!["urn:another".into()])).len(), 0);
+}
+
+#[test]
+fn a_server_that_stops_says_so() {
+    let server = start(Config::default());
+    let mut client = Client::plain(server.url());
+    let url = server.url().to_owned();
+    server.stop();
+    let deadline = Instant::now() + PATIENCE;
+    while client.closed.is_none() {
+        client.step(deadline);
+    }
+    let Some(ChannelError::Peer(message)) = client.closed else {
+        panic!("{:?}", client.closed);
+    };
+    assert_eq!(message.status, StatusCode::BadShutdown);
+    let address = url.strip_prefix("opc.tcp://").unwrap();
+    assert!(std::net::TcpStream::connect(address).is_err());
+}
+
+#[test]
+fn many_requests_in_flight_are_all_answered() {
+    let server = start(Config::default());
+    let mut client = Client::plain(server.url());
+    for _ in 0..20 {
+        let ids: Vec<_> = (0..64)
+            .map(|_| {
+                let mut request = bare_read();
+                request.nodes_to_read = Some(vec![crate::client::read_value(
+                    bench(3013),
+                    wire::types::AttributeId::Value,
+                    "",
+                )]);
+                client.send(request)
+            })
+            .collect();
+        for id in ids {
+            client.answer(id).unwrap();
+        }
+    }
+}
