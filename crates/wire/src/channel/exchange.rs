@@ -1,16 +1,16 @@
 //! The bodies of OPN messages: OpenSecureChannelRequest and -Response (Part 4, 5.5.2).
 
-use std::io::Cursor;
 use std::time::Duration;
 
 use opcua_types::{
-    BinaryDecodable, BinaryEncodable, ByteString, ChannelSecurityToken, ContextOwned, DateTime,
-    MessageInfo, NodeId, ObjectId, OpenSecureChannelRequest, OpenSecureChannelResponse,
-    RequestHeader, ResponseHeader, SecurityTokenRequestType, ServiceFault, StatusCode,
+    BinaryEncodable, ByteString, ChannelSecurityToken, ContextOwned, DateTime, MessageInfo, NodeId,
+    OpenSecureChannelRequest, OpenSecureChannelResponse, RequestHeader, ResponseHeader,
+    SecurityTokenRequestType, ServiceFault, StatusCode,
 };
 
 use super::ChannelError;
 use crate::policy::Mode;
+use crate::service::{DecodeError, Limits, Request, Response};
 
 /// What a client asks for.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -68,9 +68,10 @@ impl OpenRequest {
 
     /// Reads a body.
     pub fn decode(body: &[u8]) -> Result<Self, ChannelError> {
-        let id = ObjectId::OpenSecureChannelRequest_Encoding_DefaultBinary;
-        let request: OpenSecureChannelRequest = decode(body, id)?
-            .ok_or_else(|| malformed("an OPN message that is no OpenSecureChannelRequest"))?;
+        let request = Request::decode(body, &limits(body)).map_err(unreadable)?;
+        let Request::OpenSecureChannel(request) = request else {
+            return Err(another(request.name()));
+        };
         Ok(Self {
             handle: request.request_header.request_handle,
             sent: request.request_header.timestamp.ticks(),
@@ -105,14 +106,13 @@ impl OpenResponse {
 
     /// Reads a body; a ServiceFault becomes [`ChannelError::Refused`].
     pub fn decode(body: &[u8]) -> Result<Self, ChannelError> {
-        if let Some(fault) =
-            decode::<ServiceFault>(body, ObjectId::ServiceFault_Encoding_DefaultBinary)?
-        {
-            return Err(ChannelError::Refused(fault.response_header.service_result));
-        }
-        let id = ObjectId::OpenSecureChannelResponse_Encoding_DefaultBinary;
-        let response: OpenSecureChannelResponse = decode(body, id)?
-            .ok_or_else(|| malformed("an OPN message that is no OpenSecureChannelResponse"))?;
+        let response = match Response::decode(body, &limits(body)).map_err(unreadable)? {
+            Response::OpenSecureChannel(response) => response,
+            Response::Fault(fault) => {
+                return Err(ChannelError::Refused(fault.response_header.service_result));
+            }
+            other => return Err(another(other.name())),
+        };
         let result = response.response_header.service_result;
         if result.is_bad() {
             return Err(ChannelError::Refused(result));
@@ -151,8 +151,6 @@ fn millis(duration: Duration) -> u32 {
     u32::try_from(duration.as_millis()).unwrap_or(u32::MAX)
 }
 
-/// OPN bodies have no arrays and two short strings: the default limits of the decoder are
-/// enough, and so is its own checking.
 fn encode<T: BinaryEncodable + MessageInfo>(message: &T) -> Vec<u8> {
     let context = ContextOwned::default();
     let context = context.context();
@@ -161,21 +159,36 @@ fn encode<T: BinaryEncodable + MessageInfo>(message: &T) -> Vec<u8> {
     out
 }
 
-/// Nothing if the body is of another type.
-fn decode<T: BinaryDecodable>(body: &[u8], id: ObjectId) -> Result<Option<T>, ChannelError> {
-    let context = ContextOwned::default();
-    let context = context.context();
-    let mut cursor = Cursor::new(body);
-    let found = NodeId::decode(&mut cursor, &context)
-        .map_err(|_| malformed("an OPN message without a type"))?;
-    if found != id {
-        return Ok(None);
-    }
-    T::decode(&mut cursor, &context)
-        .map(Some)
-        .map_err(|error| ChannelError::Malformed(format!("an OPN message: {error}").into()))
+/// Whoever opens a channel is not known yet: what decoding costs is measured first, as for any
+/// other message, and bounded by the one chunk that an OPN message is.
+fn limits(body: &[u8]) -> Limits {
+    Limits::for_message_size(body.len().max(1))
 }
 
-fn malformed(what: &'static str) -> ChannelError {
-    ChannelError::Malformed(what.into())
+fn unreadable(error: DecodeError) -> ChannelError {
+    ChannelError::Malformed(format!("an OPN message: {error}").into())
+}
+
+fn another(name: &str) -> ChannelError {
+    ChannelError::Malformed(format!("an OPN message that is a {name}").into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A ServiceFault whose DiagnosticInfo has so many others within each other.
+    fn nested(levels: usize) -> Vec<u8> {
+        let plain = fault(1, 0, StatusCode::BadTcpInternalError);
+        let (head, tail) = plain.split_at(4 + 8 + 4 + 4);
+        [head, &vec![0x40; levels], tail].concat()
+    }
+
+    #[test]
+    fn nested_diagnostics_are_refused_before_they_exhaust_the_stack() {
+        let refused = ChannelError::Refused(StatusCode::BadTcpInternalError);
+        assert_eq!(OpenResponse::decode(&nested(90)), Err(refused));
+        let too_deep = OpenResponse::decode(&nested(60_000));
+        assert!(matches!(too_deep, Err(ChannelError::Malformed(_))));
+    }
 }
