@@ -114,17 +114,27 @@ pub(super) fn encode<T: BinaryEncodable>(
     if let Err(error) = message.encode(out, &context) {
         return refuse(out, error.to_string());
     }
-    if message.byte_len(&context) != out.len() - start - 4 {
-        // an index range of several dimensions, perhaps in the body of an ExtensionObject
-        let structure = out.get(start + 4..).unwrap_or_default();
-        let Some(edits) = shape::true_body_lengths(kind, structure) else {
-            return refuse(out, "an ExtensionObject says a wrong length".into());
-        };
-        let structure = shape::rewritten(structure, &edits);
-        out.truncate(start + 4);
-        out.extend_from_slice(&structure);
+    if message.byte_len(&context) != out.len() - start - 4 && !correct_lengths(kind, out, start + 4)
+    {
+        return refuse(out, "an ExtensionObject says a wrong length".into());
     }
     Ok(())
+}
+
+/// Writes true lengths before the bodies of the structure at `at`, which ends where `out`
+/// does. False if it is no structure of this kind even then.
+///
+/// Needed where a message takes other than the bytes that `opcua_types` reckons: there is an
+/// index range of several dimensions in it, perhaps in the body of an ExtensionObject.
+pub(crate) fn correct_lengths(kind: Kind, out: &mut Vec<u8>, at: usize) -> bool {
+    let structure = out.get(at..).unwrap_or_default();
+    let Some(edits) = shape::true_body_lengths(kind, structure) else {
+        return false;
+    };
+    let structure = shape::rewritten(structure, &edits);
+    out.truncate(at);
+    out.extend_from_slice(&structure);
+    true
 }
 
 /// The type id at the beginning of a message, if it is a number in namespace 0, and the

@@ -28,6 +28,7 @@ mod codec;
 pub mod shape;
 
 pub use answer::{CallError, Fault, fault, response_header};
+pub(crate) use codec::correct_lengths;
 pub use codec::{DecodeCause, DecodeError, EncodeError, type_id};
 pub use shape::{Kind, Limits};
 

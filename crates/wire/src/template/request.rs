@@ -1,6 +1,7 @@
 //! A request encoded once.
 
 use super::walk::{RequestHead, WalkError};
+use crate::service::{Kind, correct_lengths};
 use crate::types::{
     BinaryDecodable, BinaryEncodable, Context, Error, MessageInfo, NodeId, RequestHeader,
 };
@@ -55,9 +56,17 @@ impl Template {
         context: &Context<'_>,
     ) -> Result<Self, TemplateError> {
         let type_id = NodeId::from(request.type_id());
-        let mut body = Vec::with_capacity(type_id.byte_len(context) + request.byte_len(context));
+        let foreseen = type_id.byte_len(context) + request.byte_len(context);
+        let mut body = Vec::with_capacity(foreseen);
         type_id.encode(&mut body, context)?;
+        let at = body.len();
         request.encode(&mut body, context)?;
+        if body.len() != foreseen {
+            let kind = type_id.as_u32().and_then(Kind::from_encoding_id);
+            if !kind.is_some_and(|kind| correct_lengths(kind, &mut body, at)) {
+                return Err(TemplateError::ReadsDifferently("lengths of bodies"));
+            }
+        }
         Self::from_body(body, context)
     }
 
