@@ -443,10 +443,14 @@ impl<'a> Walk<'a> {
         if bytes.is_empty() {
             return Ok(());
         }
-        match index_range_parts(bytes) {
+        let parts = index_range_parts(bytes);
+        // what is written instead of a wrong one is parsed as well
+        self.charge((4 + parts.unwrap_or(1)) * INDEX_RANGE_PART_COST)?;
+        match parts {
+            Some(1) => Ok(()),
             Some(parts) => {
-                self.range_parts += if parts > 1 { parts } else { 0 };
-                self.charge((4 + parts) * INDEX_RANGE_PART_COST)
+                self.range_parts += parts;
+                Ok(())
             }
             None => self.edit(at, Rewrite::IndexRange(self.at - at)),
         }
