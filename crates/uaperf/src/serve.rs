@@ -32,6 +32,9 @@ pub struct Args {
     /// Address to listen on; anything but the loopback opens the server to the network
     #[arg(long, default_value_t = IpAddr::V4(Ipv4Addr::LOCALHOST))]
     listen: IpAddr,
+    /// Host name to give in endpoint URLs instead of the address
+    #[arg(long, value_name = "NAME")]
+    host: Option<String>,
     /// Threads that serve connections
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=256))]
     threads: u16,
@@ -86,6 +89,7 @@ fn config(args: &Args, global: &Global) -> anyhow::Result<Config> {
     let defaults = Config::default();
     Ok(Config {
         listen: SocketAddr::new(args.listen, args.port),
+        host: args.host.clone(),
         identity: match secured {
             true => Some(store.own(&own, KEY_BITS, SystemTime::now().into())?),
             false => None,

@@ -1,11 +1,14 @@
-//! `uaperf probe` as a user runs it, against what is not the server that was hoped for.
+//! `uaperf probe` as a user runs it, against servers, and against what is none.
 
 #![allow(clippy::unwrap_used)]
 
-use std::io::{Read, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{Ipv4Addr, TcpListener};
-use std::process::{Command, Output};
+use std::process::{Child, Command, Output, Stdio};
 use std::thread;
+
+use serde_json::Value;
+use tempfile::TempDir;
 
 fn probe(url: &str, options: &[&str]) -> Output {
     let pki = tempfile::tempdir().unwrap();
@@ -121,4 +124,170 @@ fn a_server_that_says_why_it_refuses_is_quoted() {
         1,
         &["BadTcpEndpointUrlInvalid", "path of the URL"],
     );
+}
+
+/// `uaperf serve` with a folder of its own, and a client's folder beside it.
+struct Bench {
+    folder: TempDir,
+    server: Child,
+    url: String,
+}
+
+impl Bench {
+    fn serving(options: &[&str]) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let mut server = Command::new(env!("CARGO_BIN_EXE_uaperf"))
+            .args(["serve", "--port", "0", "--with-parent"])
+            .args(options)
+            .env("UAPERF_PKI", folder.path().join("server"))
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut line = String::new();
+        let out = server.stdout.take().unwrap();
+        BufReader::new(out).read_line(&mut line).unwrap();
+        let url = line.trim().strip_prefix("READY ").unwrap().to_owned();
+        let url = match url.rsplit_once(':') {
+            Some((_, port)) => format!("opc.tcp://127.0.0.1:{port}"),
+            None => url,
+        };
+        Self {
+            folder,
+            server,
+            url,
+        }
+    }
+
+    /// Types `uaperf ARGUMENTS` as the client.
+    fn client(&self, arguments: &str, password: &str) -> (i32, String, String) {
+        let output = Command::new(env!("CARGO_BIN_EXE_uaperf"))
+            .args(arguments.split_whitespace())
+            .env("UAPERF_PKI", self.folder.path().join("client"))
+            .env("UAPERF_PASSWORD", password)
+            .output()
+            .unwrap();
+        let text = |bytes| String::from_utf8(bytes).unwrap();
+        (
+            output.status.code().unwrap(),
+            text(output.stdout),
+            text(output.stderr),
+        )
+    }
+
+    fn probe(&self, options: &str) -> (i32, String, String) {
+        self.client(&format!("probe {} --repeat 2 {options}", self.url), "bench")
+    }
+}
+
+impl Drop for Bench {
+    fn drop(&mut self) {
+        drop(self.server.stdin.take());
+        self.server.wait().unwrap();
+    }
+}
+
+#[test]
+fn a_probe_tells_people_what_they_want_to_know() {
+    let bench = Bench::serving(&["--trust"]);
+    let (code, screen, said) = bench.probe("");
+    assert_eq!(code, 0, "{said}");
+    for word in [
+        "Product      uaperf plant",
+        "State        Running",
+        "urn:bench",
+        "Basic256Sha256:SignAndEncrypt",
+        "MaxNodesPerRead",
+        "activate session",
+        "of 2",
+    ] {
+        assert!(screen.contains(word), "{word:?} is not in:\n{screen}");
+    }
+    let widest = screen.lines().map(|line| line.chars().count()).max();
+    assert!(widest <= Some(120), "{widest:?}");
+}
+
+#[test]
+fn a_probe_tells_machines_the_same_and_times_every_step() {
+    let bench = Bench::serving(&["--trust"]);
+    let (code, json, said) = bench.probe("--json --security best --trust --user bench");
+    assert_eq!(code, 0, "{said}");
+    let probe: Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(probe["security"], "Aes256_Sha256_RsaPss:SignAndEncrypt");
+    assert_eq!(probe["user"], "bench");
+    assert_eq!(probe["endpoints"].as_array().unwrap().len(), 11);
+    let steps = probe["steps"].as_array().unwrap();
+    let names: Vec<_> = steps.iter().map(|s| s["step"].as_str().unwrap()).collect();
+    assert_eq!(
+        names,
+        [
+            "name lookup",
+            "TCP connect",
+            "hello",
+            "open channel",
+            "create session",
+            "activate session",
+            "first read",
+            "close"
+        ]
+    );
+    for step in steps {
+        assert_eq!(step["count"], 2);
+        assert!(step["min_ns"].as_u64() <= step["median_ns"].as_u64());
+        assert!(step["max_ns"].as_u64() > Some(0));
+    }
+    assert!(!json.contains("UAPERF_PASSWORD"));
+}
+
+#[test]
+fn a_certificate_unknown_here_is_refused_until_it_is_trusted() {
+    let bench = Bench::serving(&["--trust"]);
+    let (code, _, said) = bench.probe("--security best");
+    assert_eq!(code, 1);
+    assert!(said.contains("BadCertificateUntrusted"), "{said}");
+    let trust = said
+        .split("uaperf ")
+        .find(|text| text.starts_with("cert trust "))
+        .unwrap();
+    let trust = trust.split(',').next().unwrap();
+    let (code, _, said) = bench.client(trust, "");
+    assert_eq!(code, 0, "{said}");
+    let (code, _, said) = bench.probe("--security best");
+    assert_eq!(code, 0, "{said}");
+}
+
+#[test]
+fn a_certificate_unknown_to_the_server_is_guessed_from_its_silence() {
+    let bench = Bench::serving(&[]);
+    let (code, _, said) = bench.probe("--security best --trust");
+    assert_eq!(code, 1);
+    assert!(said.contains("does not trust our certificate"), "{said}");
+    assert!(said.contains("own"), "{said}");
+}
+
+#[test]
+fn a_wrong_password_is_told_apart_from_a_wrong_name_of_the_server() {
+    let bench = Bench::serving(&["--trust"]);
+    let probe = format!("probe {} --security best --trust --user bench", bench.url);
+    let (code, _, said) = bench.client(&probe, "wrong");
+    assert_eq!(code, 1);
+    assert!(said.contains("does not let bench in"), "{said}");
+    assert!(!said.contains("wrong"), "the secret is shown: {said}");
+}
+
+#[test]
+fn the_address_as_typed_is_used_when_the_server_calls_itself_otherwise() {
+    let bench = Bench::serving(&["--host", "inside.invalid", "--security", "none"]);
+    let (code, screen, said) = bench.probe("");
+    assert_eq!(code, 0, "{said}");
+    assert!(screen.contains("note: the server calls itself"), "{screen}");
+    assert!(screen.contains("inside.invalid"), "{screen}");
+}
+
+#[test]
+fn what_is_not_offered_is_answered_with_what_is() {
+    let bench = Bench::serving(&["--trust", "--security", "Basic256Sha256:Sign"]);
+    let (code, _, said) = bench.probe("--security Aes128_Sha256_RsaOaep:Sign");
+    assert_eq!(code, 1);
+    assert!(said.contains("it offers Basic256Sha256:Sign"), "{said}");
 }
