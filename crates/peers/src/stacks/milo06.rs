@@ -22,9 +22,17 @@ pub(super) static STACK: Stack = Stack {
     client: milo::CLIENT,
     offers: milo::ALL,
     speaks: milo::ALL,
-    quirks: &[Quirk {
-        what: "starts slowly, and is several times slower until it has warmed up for about \
+    quirks: &[
+        Quirk {
+            what: "starts slowly, and is several times slower until it has warmed up for about \
                    five seconds under load",
-        clause: None,
-    }],
+            clause: None,
+        },
+        Quirk {
+            what: "a UserName token policy with an empty securityPolicyUri on a secured endpoint \
+                   makes the server refuse every password with BadIdentityTokenInvalid (ours names \
+                   the policy)",
+            clause: Some("Part 4, 7.42 (UserTokenPolicy: empty means the endpoint's policy)"),
+        },
+    ],
 };
