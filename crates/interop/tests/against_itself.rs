@@ -106,6 +106,26 @@ fn node_opcua_agrees_with_itself() {
 }
 
 #[test]
+fn open62541_agrees_with_itself() {
+    agrees_with_itself("open62541");
+}
+
+#[test]
+fn async_opcua_agrees_with_itself() {
+    agrees_with_itself("async-opcua");
+}
+
+#[test]
+fn milo_1_agrees_with_itself() {
+    agrees_with_itself("milo1");
+}
+
+#[test]
+fn milo_0_6_agrees_with_itself() {
+    agrees_with_itself("milo06");
+}
+
+#[test]
 fn a_wrong_password_is_refused_and_reported() {
     for name in ["asyncua", "pyopcua", "node-opcua"] {
         let Some(stack) = require(name) else { continue };
