@@ -205,7 +205,9 @@ fn a_request_and_its_response_pass_both_connections_without_allocating() {
         let mut round = || {
             for _ in 0..4 {
                 client
-                    .send(deadline, |out, handle| template.append(out, handle, now.utc))
+                    .send(deadline, |out, handle| {
+                        template.append(out, handle, now.utc)
+                    })
                     .unwrap();
             }
             server.receive(client.pending());
