@@ -3,7 +3,7 @@
 //! The decoders of `opcua_types` trust what they read: they reserve memory for as many
 //! elements as a count claims, follow some nestings without end, and drop a whole message
 //! for one value of an enumeration they do not know. So every message is walked first:
-//! [`walk`] runs over the bytes with the [`table`] of all structures, allocates nothing
+//! [`walk`] runs over the bytes with the table of all structures ([`Kind`]), allocates nothing
 //! for what it meets, and says how long the structure is, how much memory it will take
 //! once decoded, and which few bytes have to be put in other words before `opcua_types`
 //! may read them.
@@ -12,14 +12,18 @@
 //! to be decoded comes, with what is left of the same limits.
 
 mod edit;
+mod limits;
+mod problem;
 mod table;
 mod walk;
 
 pub use edit::{Edit, INVALID_INDEX_RANGE, Rewrite};
 pub(crate) use edit::{offset_before, rewritten};
+pub use limits::Limits;
+pub use problem::{Problem, ProblemAt};
 pub use table::Kind;
 pub(crate) use walk::true_body_lengths;
-pub use walk::{Limits, Measure, Problem, ProblemAt, walk, walk_at};
+pub use walk::{Measure, walk, walk_at};
 
 use crate::types::StatusCode;
 

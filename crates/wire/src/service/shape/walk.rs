@@ -1,7 +1,7 @@
 //! The walk over the bytes of a structure.
 
-use super::{Edit, Field, Form, Kind, Otherwise, Rewrite};
-use crate::types::{Array, NumericRange, StatusCode, Variant};
+use super::{Edit, Field, Form, Kind, Limits, Otherwise, Problem, ProblemAt, Rewrite};
+use crate::types::{Array, NumericRange, Variant};
 
 /// The most dimensions that an index range may have for `opcua_types`.
 const MAX_INDEX_RANGE_PARTS: usize = 10;
@@ -24,50 +24,6 @@ const EDIT_COST: usize = 4 * size_of::<Edit>();
 /// What the box around an opaque body takes, besides the body.
 const OPAQUE_COST: usize = 128;
 
-/// What a message may cost before it is refused.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Limits {
-    /// Bytes of memory allocated while it is decoded, all in all.
-    pub memory: usize,
-    /// How deep Variants, DataValues, DiagnosticInfos and ExtensionObjects may be nested.
-    pub depth: usize,
-}
-
-impl Limits {
-    /// The depth that Part 6, 5.1 asks every decoder for.
-    pub const DEPTH: usize = 100;
-
-    /// Bytes of memory for each byte of the largest message.
-    ///
-    /// The most that useful messages take is an array of Boolean or Byte in a Variant:
-    /// one byte becomes a `Variant` of 32. An array of empty DiagnosticInfos would take
-    /// more than a hundred, and a nest of ExtensionObjects a copy for each level.
-    pub const MEMORY_PER_BYTE: usize = 64;
-
-    /// The message size that stands for "no limit" (0 in the HEL and ACK messages).
-    pub const LARGEST_MESSAGE: usize = 16 << 20;
-
-    /// The limits for a connection on which messages of `bytes` bytes were negotiated.
-    pub const fn for_message_size(bytes: usize) -> Self {
-        let bytes = match bytes {
-            0 => Self::LARGEST_MESSAGE,
-            // the smallest buffer of Part 6, 7.1.2.3
-            1..8192 => 8192,
-            _ => bytes,
-        };
-        Self {
-            memory: bytes.saturating_mul(Self::MEMORY_PER_BYTE),
-            depth: Self::DEPTH,
-        }
-    }
-}
-
-impl Default for Limits {
-    fn default() -> Self {
-        Self::for_message_size(0)
-    }
-}
-
 /// What a walk has found.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Measure {
@@ -83,110 +39,6 @@ pub struct Measure {
     /// What must be put in other words before `opcua_types` reads it.
     pub edits: Vec<Edit>,
 }
-
-/// Why bytes are not the structure they should be.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum Problem {
-    /// The bytes end within a value. Often a message was cut, or a length before was wrong.
-    #[error("{} needs {wanted} bytes, {left} are left", .kind.name())]
-    Short {
-        /// What was being read.
-        kind: Kind,
-        /// The bytes it takes.
-        wanted: usize,
-        /// The bytes there are.
-        left: usize,
-    },
-    /// A length below -1.
-    #[error("{} of length {length}", .kind.name())]
-    Length {
-        /// What was being read.
-        kind: Kind,
-        /// The length that it claims.
-        length: i32,
-    },
-    /// An array claims more elements than the bytes could hold.
-    #[error("an array of {count} {} in {left} bytes", .kind.name())]
-    Count {
-        /// What was being read.
-        kind: Kind,
-        /// The elements claimed.
-        count: usize,
-        /// The bytes there are.
-        left: usize,
-    },
-    /// Variants, DataValues, DiagnosticInfos or ExtensionObjects within each other.
-    #[error("values are nested deeper than {limit} levels")]
-    Depth {
-        /// The levels allowed.
-        limit: usize,
-    },
-    /// The decoded value would be too large.
-    #[error("the decoded message would take more than {limit} bytes of memory")]
-    Memory {
-        /// The bytes allowed.
-        limit: usize,
-    },
-    /// An unknown value of an enumeration that has no word for it.
-    #[error("{} has no value {value}", .kind.name())]
-    Enumeration {
-        /// The enumeration.
-        kind: Kind,
-        /// The value that came.
-        value: i32,
-        /// What Part 4 answers.
-        status: StatusCode,
-    },
-    /// The first byte of a NodeId is none of those of Part 6, 5.2.2.9.
-    #[error("{} begins with the byte {byte:#04x}", .kind.name())]
-    NodeId {
-        /// What was being read.
-        kind: Kind,
-        /// Its first byte.
-        byte: u8,
-    },
-    /// A Variant of a type that is none, or cannot be in an array (Part 6, 5.2.2.16).
-    #[error("a Variant with the encoding mask {mask:#04x}")]
-    Variant {
-        /// The encoding mask.
-        mask: u8,
-    },
-    /// Dimensions that do not multiply to the length of the array.
-    #[error("array dimensions that do not make {length} elements")]
-    Dimensions {
-        /// The elements of the array.
-        length: usize,
-    },
-    /// An ExtensionObject whose body is neither absent, binary nor XML.
-    #[error("an ExtensionObject with the encoding {encoding:#04x}")]
-    Encoding {
-        /// The encoding byte.
-        encoding: u8,
-    },
-    /// An Argument whose value rank asks for dimensions that are not there.
-    #[error("an Argument of rank {rank} with {count} dimensions")]
-    Rank {
-        /// The value rank.
-        rank: i32,
-        /// The dimensions there are.
-        count: usize,
-    },
-}
-
-impl Problem {
-    /// The status code that tells the peer.
-    pub fn status(&self) -> StatusCode {
-        match self {
-            Problem::Depth { .. } | Problem::Memory { .. } => StatusCode::BadEncodingLimitsExceeded,
-            Problem::Enumeration { status, .. } => *status,
-            _ => StatusCode::BadDecodingError,
-        }
-    }
-}
-
-/// A [`Problem`] and the offset of the byte where it showed.
-pub type ProblemAt = (usize, Problem);
 
 /// Walks over a value of `kind` at the beginning of `bytes`, however much memory it would
 /// take. More bytes may follow it.
