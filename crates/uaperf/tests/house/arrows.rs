@@ -16,7 +16,7 @@ const LAYERS: &[&[&str]] = &[
 ];
 
 /// Crates that only test or measure the others: they may use all, and nobody uses them.
-const OUTSIDE: &[&str] = &["interop", "benches"];
+const OUTSIDE: &[&str] = &["interop", "fuzzed", "benches"];
 
 /// Arrows inside a layer that were found worth having, with the reason beside each.
 const BETWEEN_NEIGHBOURS: &[(&str, &str)] = &[];
