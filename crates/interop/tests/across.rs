@@ -2,6 +2,8 @@
 //! same contract, and where two stacks disagree among themselves, so that neither is taken for
 //! the truth when ours disagrees with one of them.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
 use std::time::Instant;
 
 use peers::testing::{require, say, start};

@@ -1,5 +1,7 @@
 //! Each stack's client against its own server: what does not work here says nothing about ours.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
 use std::collections::HashSet;
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,5 +1,7 @@
 //! Servers start, are found running, and leave nothing behind, however their starter ends.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
