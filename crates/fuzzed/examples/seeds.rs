@@ -1,0 +1,401 @@
+//! Writes `fuzz/seeds/`: small messages of our own making, one or more for each kind.
+//!
+//! ```sh
+//! cargo run -p fuzzed --example seeds
+//! ```
+//!
+//! The certificates of `crates/fuzzed/plant/` are made first if `root.der` there is empty.
+
+#![allow(clippy::unwrap_used, reason = "run by hand")]
+#![allow(
+    unexpected_cfgs,
+    dead_code,
+    reason = "what is shared with the tests of wire"
+)]
+
+#[path = "../../wire/tests/sample/mod.rs"]
+mod sample;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use pki::make::{Authority, Request};
+use pki::{Key, Moment};
+use sample::Random;
+
+fn repository() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../..")
+        .canonicalize()
+        .unwrap()
+}
+
+fn main() {
+    let plant = repository().join("crates/fuzzed/plant");
+    if fs::read(plant.join("root.der")).is_ok_and(|der| der.is_empty()) {
+        make_plant(&plant);
+    }
+    frame();
+    channel();
+    services();
+    certificates(&plant);
+    client();
+    server();
+}
+
+fn seed(target: &str, name: &str, bytes: &[u8]) {
+    let folder = repository().join("fuzz/seeds").join(target);
+    fs::create_dir_all(&folder).unwrap();
+    fs::write(folder.join(name), bytes).unwrap();
+}
+
+/// A root, two authorities below it, and an application of the lowest.
+fn make_plant(folder: &Path) {
+    const NOW: Moment = Moment::from_unix(1_800_000_000);
+    let key = || Key::generate(2048).unwrap();
+    let root = Authority::root(Request::authority("Root"), key(), NOW).unwrap();
+    let division = root
+        .authority(Request::authority("Division"), key(), NOW)
+        .unwrap();
+    let line = division
+        .authority(Request::authority("Line"), key(), NOW)
+        .unwrap();
+    let request = Request::application("urn:plc1:drives")
+        .organization("Plant")
+        .dns("plc1")
+        .ip([192, 0, 2, 7].into());
+    let application = line.sign(&request, &key(), NOW).unwrap();
+    let revoked = root.sign(&request, &key(), NOW).unwrap();
+    fs::create_dir_all(folder).unwrap();
+    let put = |name: &str, der: &[u8]| fs::write(folder.join(name), der).unwrap();
+    put("application.der", application.der());
+    put("line.der", line.certificate().der());
+    put("division.der", division.certificate().der());
+    put("root.der", root.certificate().der());
+    // Long enough for any test of today.
+    put("line.crl", line.revoke(&[], NOW, 30).unwrap().der());
+    put("division.crl", division.revoke(&[], NOW, 30).unwrap().der());
+    put("root.crl", root.revoke(&[&revoked], NOW, 30).unwrap().der());
+}
+
+fn text(text: &str) -> Vec<u8> {
+    let mut out = (text.len() as u32).to_le_bytes().to_vec();
+    out.extend_from_slice(text.as_bytes());
+    out
+}
+
+fn message(head: &[u8; 4], body: &[u8]) -> Vec<u8> {
+    let size = 8 + body.len() as u32;
+    [head, &size.to_le_bytes()[..], body].concat()
+}
+
+fn numbers(numbers: &[u32]) -> Vec<u8> {
+    numbers.iter().flat_map(|n| n.to_le_bytes()).collect()
+}
+
+fn hello() -> Vec<u8> {
+    let body = [
+        numbers(&[0, 65_536, 65_536, 0, 0]),
+        text("opc.tcp://plant:4840"),
+    ];
+    message(b"HELF", &body.concat())
+}
+
+fn acknowledge() -> Vec<u8> {
+    message(b"ACKF", &numbers(&[0, 8192, 8192, 0, 0]))
+}
+
+fn error() -> Vec<u8> {
+    let body = [numbers(&[0x8013_0000]), text("no")].concat();
+    message(b"ERRF", &body)
+}
+
+fn reverse() -> Vec<u8> {
+    let body = [text("urn:plant"), text("opc.tcp://inside:4840")].concat();
+    message(b"RHEF", &body)
+}
+
+fn open_none(body: &[u8]) -> Vec<u8> {
+    let policy = "http://opcfoundation.org/UA/SecurityPolicy#None";
+    let nobody = numbers(&[u32::MAX, u32::MAX]);
+    let head = [numbers(&[0]), text(policy), nobody, numbers(&[1, 1])].concat();
+    message(b"OPNF", &[&head, body].concat())
+}
+
+fn frame() {
+    let stream = [
+        hello(),
+        acknowledge(),
+        error(),
+        reverse(),
+        open_none(b"body"),
+        message(b"MSGC", &[1; 30]),
+        message(b"MSGF", &[2; 20]),
+        message(b"MSGA", &[3; 24]),
+        message(b"CLOF", &[4; 16]),
+    ];
+    for limit in 0..5 {
+        let mut data = vec![limit * 4, limit, 7, 9];
+        data.extend_from_slice(&stream.concat());
+        seed("frame", &format!("all-{limit}"), &data);
+    }
+    for (index, part) in stream.iter().enumerate() {
+        let mut data = vec![3, 3, 1, 2];
+        data.extend_from_slice(part);
+        seed("frame", &format!("one-{index}"), &data);
+    }
+    let steps = [
+        0xff, 0, 5, 1, 2, 3, 4, 5, 2, 9, 0, 3, 7, 7, 7, 5, 3, 3, 8, 5, 40, 2, 3, 0, 1, 1, 4, 5, 99,
+    ];
+    seed("frame", "outgoing", &steps);
+}
+
+fn channel() {
+    for protection in 0..11_u8 {
+        // Two messages and an abort, sent, changed on the way, renewed, delivered.
+        let steps: &[u8] = &[
+            0, 9, 0, 0, 0, 1, 3, 1, 2, 3, 0, // a message
+            1, 8, 0, 0, 0, 1, 9, 1, 2, 3, 4, 5, 6, 7, 8, 9, 4, // a long one
+            2, 7, 0, 0, 0, 2, 104, 105, // an abort
+            3, 4, 10, 0, 9, 0, 0, 0, 1, 1, 65, 0, 10, // sent, delivered, renewed
+            0, 9, 0, 0, 0, 1, 1, 66, 3, 3, 4, 11, 50, // and some time
+        ];
+        seed(
+            "channel",
+            &format!("under-way-{protection}"),
+            &[&[0, protection], steps].concat(),
+        );
+        let changes: &[u8] = &[
+            0, 9, 0, 0, 0, 1, 3, 1, 2, 3, 0, 1, 8, 0, 0, 0, 1, 2, 1, 2, 0, 3, 9, 5, 30, 0, 1, 4, 6,
+            3, 0, 9, 0, 7, 0, 0, 20, 0, 4,
+        ];
+        seed(
+            "channel",
+            &format!("changed-{protection}"),
+            &[&[0, protection], changes].concat(),
+        );
+        let numbers = [7, 0, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0, 3, 0, 0, 0];
+        let sealed = [&[4, protection, 0], &numbers[..], &[20, 0, 1], b"a body"].concat();
+        seed("channel", &format!("sealed-{protection}"), &sealed);
+        let mut raw = vec![4, protection, 1];
+        raw.extend_from_slice(&message(b"MSGF", &[0; 88]));
+        seed("channel", &format!("raw-{protection}"), &raw);
+        let mut padded = vec![4, protection, 2];
+        padded.extend_from_slice(&[7; 8 + 16]);
+        padded.extend_from_slice(&[3; 4]);
+        seed("channel", &format!("padded-{protection}"), &padded);
+    }
+    for rule in 0..2 {
+        let order = [
+            5, rule, 0, 0xff, 0xff, 0xff, 3, 3, 3, 1, 1, 0, 9, 0, 0, 0, 2, 1, 0, 3,
+        ];
+        seed("channel", &format!("order-{rule}"), &order);
+    }
+    let pieces = [
+        6, 3, 1, 4, 1, 2, 3, 4, 3, 2, 1, 9, 1, 1, 2, 5, 6, 0, 2, 2, 1, 3, 1, 200,
+    ];
+    seed("channel", "pieces", &pieces);
+    let mut open = vec![7, 0];
+    open.extend_from_slice(&open_none(b"body"));
+    seed("channel", "open-none", &open);
+    use wire::service::Kind;
+    for number in 0..6 {
+        let random = &mut Random(number);
+        let request = sample::message(Kind::OpenSecureChannelRequest, random);
+        seed(
+            "channel",
+            &format!("open-request-{number}"),
+            &[&[7, 1], &request[..]].concat(),
+        );
+        let kind = match number {
+            0..4 => Kind::OpenSecureChannelResponse,
+            _ => Kind::ServiceFault,
+        };
+        let response = sample::message(kind, random);
+        seed(
+            "channel",
+            &format!("open-response-{number}"),
+            &[&[7, 2], &response[..]].concat(),
+        );
+    }
+    for policy in 0..5 {
+        let changed = [7, 0xf8, policy, 5, 99, 1, 1, 8, 3, 0];
+        seed("channel", &format!("rsa-changed-{policy}"), &changed);
+        let mut padded = vec![7, 0xf0, policy];
+        padded.extend_from_slice(&[5; 30]);
+        padded.extend_from_slice(&[7; 8]);
+        seed("channel", &format!("rsa-padded-{policy}"), &padded);
+    }
+}
+
+fn services() {
+    for (index, kind) in fuzzed::services::kinds().enumerate() {
+        for number in 0..2 {
+            let message = sample::message(kind, &mut Random(number));
+            let mut data = vec![index as u8];
+            data.extend_from_slice(&message[4..]);
+            seed("services", &format!("{}-{number}", kind.name()), &data);
+        }
+    }
+    // Bodies of known types, each as the one argument of a call.
+    for kind in sample::bodies() {
+        let body = sample::structure(kind, &mut Random(5));
+        let object = sample::extension_object(kind, &body);
+        let mut data = vec![255];
+        data.extend_from_slice(&sample::type_id(wire::service::Kind::CallRequest));
+        data.extend_from_slice(&[0; 29]);
+        data.extend_from_slice(&1_i32.to_le_bytes());
+        data.extend_from_slice(&[0, 1, 0, 2]);
+        data.extend_from_slice(&1_i32.to_le_bytes());
+        data.push(22);
+        data.extend_from_slice(&object);
+        seed("services", &format!("body-{}", kind.name()), &data);
+    }
+    // Values within values, around the depth that is allowed.
+    for depth in [98, 99, 100, 101] {
+        let kind = wire::service::Kind::ReadResponse;
+        let mut data = vec![255];
+        data.extend_from_slice(&sample::type_id(kind));
+        data.extend_from_slice(&[0; 24]);
+        data.extend_from_slice(&1_i32.to_le_bytes());
+        data.push(1);
+        data.extend(std::iter::repeat_n(24, depth));
+        data.extend_from_slice(&[1, 1]);
+        data.extend_from_slice(&[0; 4]);
+        seed("services", &format!("nested-{depth}"), &data);
+    }
+}
+
+fn certificates(plant: &Path) {
+    let read = |name: &str| fs::read(plant.join(name)).unwrap();
+    let keys = repository().join("crates/wire/tests/keys");
+    let chain = [
+        read("application.der"),
+        read("line.der"),
+        read("division.der"),
+    ];
+    for flags in [0, 4, 9, 63] {
+        let data = [&[0, flags], &chain.concat()[..]].concat();
+        seed("certificates", &format!("chain-{flags}"), &data);
+    }
+    for name in ["application.der", "root.der"] {
+        let data = [&[0, 0], &read(name)[..]].concat();
+        seed("certificates", &format!("sent-{name}"), &data);
+    }
+    for name in ["cert1024.der", "cert2048.der", "cert4096.der", "certec.der"] {
+        let data = [&[0, 63], &fs::read(keys.join(name)).unwrap()[..]].concat();
+        seed("certificates", &format!("sent-{name}"), &data);
+    }
+    for name in ["line.crl", "root.crl"] {
+        let data = [&[1], &read(name)[..]].concat();
+        seed("certificates", name, &data);
+    }
+    let folder = [2, 0, 0xd0, 0x91, 0x51, 0x22, 0x62, 0xa2, 0x13];
+    seed("certificates", "folder", &folder);
+    let mut own = vec![2, 63];
+    for kind in [0, 3] {
+        let der = fs::read(keys.join("cert1024.der")).unwrap();
+        own.extend_from_slice(&[kind, 0xf0]);
+        own.extend_from_slice(&(der.len() as u16).to_le_bytes());
+        own.extend_from_slice(&der);
+    }
+    seed("certificates", "folder-own", &own);
+}
+
+fn bytes(bytes: &[u8]) -> Vec<u8> {
+    let mut out = match u8::try_from(bytes.len()) {
+        Ok(short) if short < 0xf0 => vec![short],
+        _ => {
+            let [low, high, ..] = bytes.len().to_le_bytes();
+            vec![0xf0, low, high]
+        }
+    };
+    out.extend_from_slice(bytes);
+    out
+}
+
+fn client() {
+    let raw = |parts: &[Vec<u8>]| {
+        let mut out = vec![0];
+        for part in parts {
+            out.push(0);
+            out.extend_from_slice(&bytes(part));
+        }
+        out
+    };
+    seed("client", "acknowledged", &raw(&[acknowledge()]));
+    seed("client", "refused", &raw(&[error()]));
+    seed("client", "http", &raw(&[b"HTTP/1.1 400 Bad".to_vec()]));
+    let mut reversed = raw(&[reverse(), acknowledge()]);
+    reversed[0] = 1;
+    seed("client", "reversed", &reversed);
+    let mut opening = raw(&[open_none(b"body")]);
+    opening[0] = 2;
+    seed("client", "opening", &opening);
+    let answered = [
+        4, 3, 2, 104, 105, 0, 3, 0, 1, 10, // a request
+        1, 1, 2, 104, 105, 0, 0, 0, 0, // its response
+        3, 2, 104, 105, 0, 1, 2, 7, 5, 1, 60, // another, half forgotten
+        9, 1, 30, 0, 5, 1, 90, // and renewed
+        1, 1, 2, 97, 98, 4, 0, 2, 0, 1, 1, 2, 97, 98, 4, 0, 0, 0, 13, 0xf8,
+    ];
+    seed("client", "answered", &answered);
+    let mut long = vec![4];
+    for _ in 0..10 {
+        long.extend_from_slice(&[1, 1, 9, 1, 2, 3, 4, 5, 6, 7, 8, 9, 4, 0, 2, 0]);
+    }
+    seed("client", "long", &long);
+    let renewed = [
+        4, 8, 9, 1, 0, 0, 5, 1, 1, 8, 9, 1, 60, 2, 5, 3, 1, 8, 9, 1, 60, 3,
+    ];
+    seed("client", "renewed", &renewed);
+    seed(
+        "client",
+        "secured",
+        &[0xf2, 11, 6, 255, 9, 1, 60, 0, 5, 2, 1],
+    );
+    seed(
+        "client",
+        "messages",
+        &[4, 12, 2, 104, 105, 2, 1, 2, 3, 4, 15, 15],
+    );
+}
+
+fn server() {
+    let raw = |begin: u8, parts: &[Vec<u8>]| {
+        let mut out = vec![begin];
+        for part in parts {
+            out.push(0);
+            out.extend_from_slice(&bytes(part));
+        }
+        out
+    };
+    seed("server", "hello", &raw(0, &[hello()]));
+    seed("server", "reverse", &raw(1, &[hello()]));
+    seed("server", "http", &raw(0, &[b"GET / HTTP/1.1".to_vec()]));
+    seed("server", "opening", &raw(2, &[open_none(b"body")]));
+    let answered = [
+        4, 1, 9, 0, 0, 0, 2, 104, 105, 0, 0, 0, 0, // a request
+        4, 2, 104, 105, 4, 7, 200, // its response
+        1, 9, 0, 0, 0, 2, 104, 105, 4, 0, 2, 0, 1, 9, 0, 0, 0, 2, 104, 105, 4, 0, 0, 0, 14, 0, 8,
+        1, 30, 1, 6, 1, 90, 1, 9, 0, 0, 0, 2, 104, 105, 0, 0xf1, 0, 0,
+    ];
+    seed("server", "answered", &answered);
+    let mut long = vec![4];
+    for _ in 0..10 {
+        long.extend_from_slice(&[1, 9, 0, 0, 0, 9, 1, 2, 3, 4, 5, 6, 7, 8, 9, 4, 0, 2, 0]);
+    }
+    seed("server", "long", &long);
+    for policy in 0..6 {
+        let secured = [0x82, 10, policy, 3, 0, 4, 1, 2, 3, 4, 11, 7, 255, 15];
+        seed("server", &format!("secured-{policy}"), &secured);
+        let strange = [0x82, 13, 1, 10, policy, 0, 0, 4, 1, 2, 3, 4, 11, 15];
+        seed("server", &format!("untrusted-{policy}"), &strange);
+    }
+    seed(
+        "server",
+        "messages",
+        &[2, 12, 2, 104, 105, 1, 1, 2, 3, 4, 15],
+    );
+    seed("server", "shut", &[4, 14, 0xe1, 15, 14, 0xf1]);
+}

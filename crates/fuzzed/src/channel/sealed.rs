@@ -1,0 +1,92 @@
+//! One chunk, by one who has the keys and by one who has not.
+
+use wire::channel::symmetric::{BODY_AT, ChunkHead, Seal, names};
+use wire::channel::{Protection, all_protections};
+use wire::frame::{ChunkKind, Limits, MessageType};
+use wire::policy::{Keys, Mode, Policy};
+
+use crate::script::Script;
+
+/// Where the encrypted part begins.
+const SECURED_AT: usize = BODY_AT - 8;
+
+pub fn run(script: &mut Script<'_>) {
+    let protections: Vec<Protection> = all_protections().collect();
+    let protection = protections[script.below(protections.len())];
+    let keys = (protection.policy != Policy::None)
+        .then(|| Keys::derive(protection.policy, &[1; 32], &[2; 32]));
+    let seal = Seal::new(keys.as_ref(), protection.mode);
+    match script.below(3) {
+        0 => there_and_back(&seal, protection, script),
+        1 => {
+            let mut chunk = script.rest().to_vec();
+            let _ = names(&chunk);
+            let opened = seal.open(&mut chunk);
+            // Nobody guesses a signature.
+            assert!(protection.mode == Mode::None || opened.is_err());
+        }
+        _ => {
+            if let Some(keys) = &keys {
+                by_a_peer(&seal, keys, protection.mode, script);
+            }
+        }
+    }
+}
+
+fn there_and_back(seal: &Seal<'_>, protection: Protection, script: &mut Script<'_>) {
+    let head = ChunkHead {
+        message: MessageType::Message,
+        chunk: ChunkKind::Final,
+        channel_id: script.u32(),
+        token_id: script.u32(),
+        sequence: script.u32(),
+        request_id: script.u32(),
+    };
+    let (at, change) = (usize::from(script.u16()), script.byte());
+    let most = seal.max_body(&Limits::default());
+    let mut body = script.rest().to_vec();
+    body.truncate(most);
+    let mut chunk = b"before".to_vec();
+    let start = Seal::begin(&mut chunk);
+    chunk.extend_from_slice(&body);
+    seal.finish(&mut chunk, start, head);
+    let mut chunk = chunk.split_off(start);
+    assert!(chunk.len() <= Limits::default().send_buffer as usize);
+    assert_eq!(names(&chunk), Ok((head.channel_id, head.token_id)));
+    let at = at % chunk.len();
+    chunk[at] ^= change;
+    match seal.open(&mut chunk) {
+        Ok((sequence, request_id, range)) if change == 0 => {
+            assert_eq!((sequence, request_id), (head.sequence, head.request_id));
+            assert_eq!(chunk[range], body);
+        }
+        Ok(_) => assert_eq!(protection.mode, Mode::None),
+        Err(error) => assert!(change != 0, "{error}"),
+    }
+}
+
+/// Whoever has the keys may still write nonsense: signed, encrypted, and with a wrong padding.
+fn by_a_peer(seal: &Seal<'_>, keys: &Keys, mode: Mode, script: &mut Script<'_>) {
+    let mut chunk = vec![0; SECURED_AT];
+    chunk.extend_from_slice(script.rest());
+    if mode == Mode::SignAndEncrypt {
+        let len = chunk.len() - SECURED_AT + keys.signature_len();
+        // Whole blocks, by leaving bytes out: what stands last is the padding.
+        let excess = len % keys.block_len();
+        chunk.truncate((chunk.len().saturating_sub(excess)).max(SECURED_AT));
+    }
+    let signed = chunk.clone();
+    chunk.resize(signed.len() + keys.signature_len(), 0);
+    keys.sign(&signed, &mut chunk[signed.len()..]);
+    if mode == Mode::SignAndEncrypt && keys.encrypt(&mut chunk[SECURED_AT..]).is_err() {
+        return;
+    }
+    if let Ok((_, _, body)) = seal.open(&mut chunk) {
+        assert!(BODY_AT <= body.start && body.start <= body.end && body.end <= signed.len());
+        if mode == Mode::SignAndEncrypt {
+            let padding = &signed[body.end..];
+            let count = usize::from(padding[0]);
+            assert_eq!(padding, vec![padding[0]; count + 1]);
+        }
+    }
+}

@@ -1,0 +1,34 @@
+//! Tests only: what bytes of strangers reach, as plain functions of any bytes.
+//!
+//! Each target panics when something is wrong and returns otherwise. `fuzz/` lets libFuzzer
+//! look for bytes that make one panic; `tests/replay.rs` repeats what was found, and changes
+//! the seeds for a while in an order that is always the same.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a target fails by panicking"
+)]
+
+pub mod certificates;
+pub mod channel;
+pub mod client;
+pub mod frame;
+mod keys;
+mod script;
+pub mod server;
+pub mod services;
+mod stranger;
+
+/// A target: its name, which is that of its folders in `fuzz/`, and what it does.
+pub type Target = (&'static str, fn(&[u8]));
+
+/// All there are.
+pub const TARGETS: [Target; 6] = [
+    ("frame", frame::run),
+    ("channel", channel::run),
+    ("services", services::run),
+    ("certificates", certificates::run),
+    ("client", client::run),
+    ("server", server::run),
+];
