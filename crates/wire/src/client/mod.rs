@@ -12,127 +12,30 @@
 //! - [`poll_timeout`](Connection::poll_timeout) is when to call
 //!   [`handle_timeout`](Connection::handle_timeout) if nothing else happens before.
 
+mod config;
+mod event;
 mod in_flight;
+mod opening;
 
+pub use config::Config;
+pub use event::Event;
 pub use in_flight::{MAX_IN_FLIGHT, RequestId};
+pub use opening::Done;
 
 use std::time::Duration;
 
 use opcua_types::StatusCode;
 
-use crate::certificate::Certificate;
-use crate::channel::asymmetric::{self, OpenHead, Opened, Unsealed};
-use crate::channel::exchange::{OpenRequest, OpenResponse};
 use crate::channel::stream::{Arrival, Body, Stream};
 use crate::channel::tokens::{Role, Token};
-use crate::channel::{ChannelError, Identity, Protection, Random, SendError};
+use crate::channel::{ChannelError, Protection, SendError};
 use crate::frame::{
-    Acknowledge, ErrorMessage, Gap, HEADER_LEN, Header, Limits, MessageType, ReverseHello,
+    Acknowledge, ErrorMessage, HEADER_LEN, Header, Limits, MessageType, ReverseHello,
 };
 use crate::job::Job;
-use crate::policy::Policy;
 use crate::time::{Instant, Now};
 use in_flight::InFlight;
-
-/// What a client wants of a connection.
-pub struct Config {
-    /// The endpoint, as typed by the user or as named by the server.
-    pub endpoint_url: String,
-    /// What this side takes and will send at most.
-    pub limits: Limits,
-    /// Policy and mode of the channel.
-    pub protection: Protection,
-    /// Certificate and key, for any policy but None.
-    pub identity: Option<Identity>,
-    /// The server's certificate, known from discovery and trusted by the caller; for any policy
-    /// but None.
-    pub server: Option<Certificate>,
-    /// The lifetime to ask for.
-    pub lifetime: Duration,
-    /// How long the hello and the opening of the channel may take each.
-    pub timeout: Duration,
-    /// Wait for the server's ReverseHello first.
-    pub reverse: bool,
-    /// Where nonces come from.
-    pub random: Random,
-}
-
-impl Config {
-    /// An unprotected channel with the usual sizes and times.
-    pub fn new(endpoint_url: impl Into<String>, random: Random) -> Self {
-        Self {
-            endpoint_url: endpoint_url.into(),
-            limits: Limits::default(),
-            protection: Protection::NONE,
-            identity: None,
-            server: None,
-            lifetime: Duration::from_secs(3600),
-            timeout: Duration::from_secs(10),
-            reverse: false,
-            random,
-        }
-    }
-}
-
-impl std::fmt::Debug for Config {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Config")
-            .field("endpoint_url", &self.endpoint_url)
-            .field("protection", &self.protection)
-            .field("limits", &self.limits)
-            .finish_non_exhaustive()
-    }
-}
-
-/// What happened. Every request has exactly one outcome: a response, an abort, a timeout, or
-/// that it was left unanswered when the connection ended.
-#[derive(Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Event<'a> {
-    /// A server that dialled in says who it is; the hello is on its way.
-    Reversed {
-        /// The ApplicationUri it claims.
-        server_uri: String,
-        /// The endpoint it wants to be asked for.
-        endpoint_url: String,
-    },
-    /// The server answered the hello.
-    Acknowledged(Acknowledge),
-    /// The channel is open, or has new keys.
-    Opened {
-        /// The server's number for the channel.
-        channel_id: u32,
-        /// The lifetime it granted.
-        lifetime: Duration,
-        /// Whether this was a renewal.
-        renewed: bool,
-    },
-    /// A response; its body is encoded, type first, and lies in the receive buffer.
-    Response {
-        /// The request it answers.
-        id: RequestId,
-        /// The body.
-        body: &'a [u8],
-    },
-    /// The server gave up sending a response, most often because it is too large.
-    Aborted {
-        /// The request.
-        id: RequestId,
-        /// Why.
-        error: ErrorMessage,
-    },
-    /// The deadline of a request has passed. Its response, should it still come, is `Late`.
-    TimedOut(RequestId),
-    /// A response to a request that does not wait (any more).
-    Late {
-        /// The request id it names.
-        number: u32,
-    },
-    /// The connection has ended without an answer to this request.
-    Unanswered(RequestId),
-    /// The connection has ended; nothing more will come.
-    Closed(ChannelError),
-}
+use opening::Exchange;
 
 #[derive(Debug)]
 enum State {
@@ -142,29 +45,6 @@ enum State {
     Channel,
     /// The reason is kept until all that wait were told.
     Ended(Option<ChannelError>),
-}
-
-/// An OPN request under way.
-#[derive(Debug)]
-struct Exchange {
-    request_id: u32,
-    nonce: Vec<u8>,
-    renew: bool,
-    deadline: Instant,
-    /// Kept free for the request while it is being signed.
-    gap: Option<Gap>,
-    /// The response is being opened: nothing behind it is read before.
-    opening: bool,
-}
-
-/// The result of a job of a client's connection.
-#[derive(Debug)]
-pub struct Done(Outcome);
-
-#[derive(Debug)]
-enum Outcome {
-    Sealed(Result<Vec<u8>, ChannelError>),
-    Opened(Result<Opened, ChannelError>),
 }
 
 /// A whole event without its bytes, which are looked up at the very end.
@@ -383,120 +263,6 @@ impl Connection {
         }
     }
 
-    /// Starts an OPN exchange: its place in the stream is taken now, its bytes come when they
-    /// are signed.
-    fn open(&mut self, renew: bool, now: Now) {
-        let policy = self.config.protection.policy;
-        let mut nonce = vec![0; policy.nonce_len()];
-        (self.config.random)(&mut nonce);
-        let Some(id) = self.in_flight.insert(now.mono + self.config.timeout) else {
-            return;
-        };
-        // The exchange has its own deadline; the table is only asked for a number nobody has.
-        self.in_flight.remove(id);
-        let request = OpenRequest {
-            handle: id.number(),
-            sent: now.utc,
-            renew,
-            mode: self.config.protection.mode,
-            nonce,
-            lifetime: self.config.lifetime,
-        };
-        let secured = policy != Policy::None;
-        let mut unsealed = Unsealed {
-            channel_id: self.stream.channel_id,
-            policy,
-            sequence: 0,
-            request_id: request.handle,
-            body: request.encode(),
-            own: self.config.identity.clone().filter(|_| secured),
-            peer: self.config.server.clone().filter(|_| secured),
-        };
-        let gap = self.stream.reserve(|sequence| {
-            unsealed.sequence = sequence;
-            unsealed.sealed_len()
-        });
-        self.exchange = Some(Exchange {
-            request_id: request.handle,
-            nonce: request.nonce,
-            renew,
-            deadline: now.mono + self.config.timeout,
-            gap: Some(gap),
-            opening: false,
-        });
-        let job = Job::new(move || Done(Outcome::Sealed(unsealed.seal())));
-        self.dispatch(job, now);
-    }
-
-    /// Work that costs nothing is done at once.
-    fn dispatch(&mut self, job: Job<Done>, now: Now) {
-        if self.config.protection.policy == Policy::None {
-            self.complete(job.run(), now);
-        } else {
-            self.job = Some(job);
-        }
-    }
-
-    /// Takes the result of a job.
-    pub fn complete(&mut self, done: Done, now: Now) {
-        if self.exchange.is_none() {
-            return;
-        }
-        let result = match done.0 {
-            Outcome::Sealed(sealed) => sealed.and_then(|chunk| self.place(&chunk)),
-            Outcome::Opened(opened) => opened.and_then(|opened| self.opened(opened, now)),
-        };
-        if let Err(error) = result {
-            self.end(error);
-        }
-    }
-
-    fn place(&mut self, chunk: &[u8]) -> Result<(), ChannelError> {
-        let gap = self.exchange.as_mut().and_then(|e| e.gap.take());
-        match gap.map(|gap| self.stream.outbox.fill(gap, chunk)) {
-            Some(true) => Ok(()),
-            _ => Err(ChannelError::Security(
-                "an OPN chunk of another length than foreseen".into(),
-            )),
-        }
-    }
-
-    fn opened(&mut self, opened: Opened, now: Now) -> Result<(), ChannelError> {
-        self.stream.accept(&opened)?;
-        let Some(exchange) = self.exchange.take() else {
-            return Ok(());
-        };
-        if opened.request_id != exchange.request_id {
-            return Err(ChannelError::Unexpected(
-                "an OPN response to another request".into(),
-            ));
-        }
-        let response = OpenResponse::decode(&opened.body)?;
-        let Protection { policy, .. } = self.config.protection;
-        if response.nonce.len() < policy.nonce_len() {
-            let (want, got) = (policy.nonce_len(), response.nonce.len());
-            return Err(ChannelError::Nonce { want, got });
-        }
-        if exchange.renew && response.channel_id != self.stream.channel_id {
-            return Err(ChannelError::ChannelId {
-                want: self.stream.channel_id,
-                got: response.channel_id,
-            });
-        }
-        self.stream.channel_id = response.channel_id;
-        let token = Token::derive(
-            Role::Client,
-            policy,
-            (&exchange.nonce, &response.nonce),
-            response.token_id,
-            now.mono,
-            response.lifetime,
-        );
-        self.stream.tokens.add(token, Role::Client);
-        self.opened = Some((response.lifetime, exchange.renew));
-        Ok(())
-    }
-
     /// The next thing that happened. To be called until there is none.
     pub fn poll_event(&mut self, now: Now) -> Option<Event<'_>> {
         match self.advance(now)? {
@@ -593,46 +359,6 @@ impl Connection {
             }
         };
         Ok(Some(happened.map(Happened::Other)))
-    }
-
-    fn open_response(
-        &mut self,
-        range: std::ops::Range<usize>,
-        now: Now,
-    ) -> Result<(), ChannelError> {
-        let chunk = self.stream.inbox.chunk(range);
-        let Some(exchange) = self.exchange.as_mut().filter(|e| e.gap.is_none()) else {
-            let what = "an OPN response that nobody asked for";
-            return Err(ChannelError::Unexpected(what.into()));
-        };
-        let head = OpenHead::parse(chunk)?;
-        if head.policy != self.config.protection.policy {
-            let what = "an OPN response with another security policy";
-            return Err(ChannelError::Unexpected(what.into()));
-        }
-        let own = self.config.identity.clone();
-        let peer = self.config.server.clone();
-        // Part 6, 6.7.2.3: the certificates are compared before anything is decrypted.
-        if let (Some(sender), Some(server)) = (&head.sender, &peer)
-            && !sender.starts_with(server.leaf())
-        {
-            let what = "the server answered with another certificate than its endpoint names";
-            return Err(ChannelError::Security(what.into()));
-        }
-        if let (Some(receiver), Some(own)) = (&head.receiver, &own)
-            && *receiver != own.certificate.thumbprint()
-        {
-            let what = "the server answered for another certificate than ours";
-            return Err(ChannelError::Security(what.into()));
-        }
-        let chunk = chunk.to_vec();
-        exchange.opening = true;
-        let job = Job::new(move || {
-            let opened = asymmetric::open(&head, &chunk, own.as_ref(), peer.as_ref());
-            Done(Outcome::Opened(opened))
-        });
-        self.dispatch(job, now);
-        Ok(())
     }
 
     fn response(

@@ -1,0 +1,57 @@
+//! What a client's connection is made from.
+
+use std::time::Duration;
+
+use crate::certificate::Certificate;
+use crate::channel::{Identity, Protection, Random};
+use crate::frame::Limits;
+
+/// What a client wants of a connection.
+pub struct Config {
+    /// The endpoint, as typed by the user or as named by the server.
+    pub endpoint_url: String,
+    /// What this side takes and will send at most.
+    pub limits: Limits,
+    /// Policy and mode of the channel.
+    pub protection: Protection,
+    /// Certificate and key, for any policy but None.
+    pub identity: Option<Identity>,
+    /// The server's certificate, known from discovery and trusted by the caller; for any policy
+    /// but None.
+    pub server: Option<Certificate>,
+    /// The lifetime to ask for.
+    pub lifetime: Duration,
+    /// How long the hello and the opening of the channel may take each.
+    pub timeout: Duration,
+    /// Wait for the server's ReverseHello first.
+    pub reverse: bool,
+    /// Where nonces come from.
+    pub random: Random,
+}
+
+impl Config {
+    /// An unprotected channel with the usual sizes and times.
+    pub fn new(endpoint_url: impl Into<String>, random: Random) -> Self {
+        Self {
+            endpoint_url: endpoint_url.into(),
+            limits: Limits::default(),
+            protection: Protection::NONE,
+            identity: None,
+            server: None,
+            lifetime: Duration::from_secs(3600),
+            timeout: Duration::from_secs(10),
+            reverse: false,
+            random,
+        }
+    }
+}
+
+impl std::fmt::Debug for Config {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Config")
+            .field("endpoint_url", &self.endpoint_url)
+            .field("protection", &self.protection)
+            .field("limits", &self.limits)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,193 @@
+//! Opening and renewing the channel: the OPN exchange, its jobs and its keys.
+
+use std::ops::Range;
+
+use super::Connection;
+use crate::channel::asymmetric::{self, OpenHead, Opened, Unsealed};
+use crate::channel::exchange::{OpenRequest, OpenResponse};
+use crate::channel::tokens::{Role, Token};
+use crate::channel::{ChannelError, Protection};
+use crate::frame::Gap;
+use crate::job::Job;
+use crate::policy::Policy;
+use crate::time::{Instant, Now};
+
+/// An OPN request under way.
+#[derive(Debug)]
+pub(super) struct Exchange {
+    request_id: u32,
+    nonce: Vec<u8>,
+    pub(super) renew: bool,
+    pub(super) deadline: Instant,
+    /// Kept free for the request while it is being signed.
+    gap: Option<Gap>,
+    /// The response is being opened: nothing behind it is read before.
+    pub(super) opening: bool,
+}
+
+/// The result of a job of a client's connection.
+#[derive(Debug)]
+pub struct Done(Outcome);
+
+#[derive(Debug)]
+enum Outcome {
+    Sealed(Result<Vec<u8>, ChannelError>),
+    Opened(Result<Opened, ChannelError>),
+}
+
+impl Connection {
+    /// Starts an OPN exchange: its place in the stream is taken now, its bytes come when they
+    /// are signed.
+    pub(super) fn open(&mut self, renew: bool, now: Now) {
+        let policy = self.config.protection.policy;
+        let mut nonce = vec![0; policy.nonce_len()];
+        (self.config.random)(&mut nonce);
+        let Some(id) = self.in_flight.insert(now.mono + self.config.timeout) else {
+            return;
+        };
+        // The exchange has its own deadline; the table is only asked for a number nobody has.
+        self.in_flight.remove(id);
+        let request = OpenRequest {
+            handle: id.number(),
+            sent: now.utc,
+            renew,
+            mode: self.config.protection.mode,
+            nonce,
+            lifetime: self.config.lifetime,
+        };
+        let secured = policy != Policy::None;
+        let mut unsealed = Unsealed {
+            channel_id: self.stream.channel_id,
+            policy,
+            sequence: 0,
+            request_id: request.handle,
+            body: request.encode(),
+            own: self.config.identity.clone().filter(|_| secured),
+            peer: self.config.server.clone().filter(|_| secured),
+        };
+        let gap = self.stream.reserve(|sequence| {
+            unsealed.sequence = sequence;
+            unsealed.sealed_len()
+        });
+        self.exchange = Some(Exchange {
+            request_id: request.handle,
+            nonce: request.nonce,
+            renew,
+            deadline: now.mono + self.config.timeout,
+            gap: Some(gap),
+            opening: false,
+        });
+        let job = Job::new(move || Done(Outcome::Sealed(unsealed.seal())));
+        self.dispatch(job, now);
+    }
+
+    /// Work that costs nothing is done at once.
+    fn dispatch(&mut self, job: Job<Done>, now: Now) {
+        if self.config.protection.policy == Policy::None {
+            self.complete(job.run(), now);
+        } else {
+            self.job = Some(job);
+        }
+    }
+
+    /// Takes the result of a job.
+    pub fn complete(&mut self, done: Done, now: Now) {
+        if self.exchange.is_none() {
+            return;
+        }
+        let result = match done.0 {
+            Outcome::Sealed(sealed) => sealed.and_then(|chunk| self.place(&chunk)),
+            Outcome::Opened(opened) => opened.and_then(|opened| self.opened(opened, now)),
+        };
+        if let Err(error) = result {
+            self.end(error);
+        }
+    }
+
+    fn place(&mut self, chunk: &[u8]) -> Result<(), ChannelError> {
+        let gap = self.exchange.as_mut().and_then(|e| e.gap.take());
+        match gap.map(|gap| self.stream.outbox.fill(gap, chunk)) {
+            Some(true) => Ok(()),
+            _ => Err(ChannelError::Security(
+                "an OPN chunk of another length than foreseen".into(),
+            )),
+        }
+    }
+
+    fn opened(&mut self, opened: Opened, now: Now) -> Result<(), ChannelError> {
+        self.stream.accept(&opened)?;
+        let Some(exchange) = self.exchange.take() else {
+            return Ok(());
+        };
+        if opened.request_id != exchange.request_id {
+            return Err(ChannelError::Unexpected(
+                "an OPN response to another request".into(),
+            ));
+        }
+        let response = OpenResponse::decode(&opened.body)?;
+        let Protection { policy, .. } = self.config.protection;
+        if response.nonce.len() < policy.nonce_len() {
+            let (want, got) = (policy.nonce_len(), response.nonce.len());
+            return Err(ChannelError::Nonce { want, got });
+        }
+        if exchange.renew && response.channel_id != self.stream.channel_id {
+            return Err(ChannelError::ChannelId {
+                want: self.stream.channel_id,
+                got: response.channel_id,
+            });
+        }
+        self.stream.channel_id = response.channel_id;
+        let token = Token::derive(
+            Role::Client,
+            policy,
+            (&exchange.nonce, &response.nonce),
+            response.token_id,
+            now.mono,
+            response.lifetime,
+        );
+        self.stream.tokens.add(token, Role::Client);
+        self.opened = Some((response.lifetime, exchange.renew));
+        Ok(())
+    }
+
+    /// What can be said of the response before a key is touched.
+    pub(super) fn open_response(
+        &mut self,
+        range: Range<usize>,
+        now: Now,
+    ) -> Result<(), ChannelError> {
+        let chunk = self.stream.inbox.chunk(range);
+        let Some(exchange) = self.exchange.as_mut().filter(|e| e.gap.is_none()) else {
+            let what = "an OPN response that nobody asked for";
+            return Err(ChannelError::Unexpected(what.into()));
+        };
+        let head = OpenHead::parse(chunk)?;
+        if head.policy != self.config.protection.policy {
+            let what = "an OPN response with another security policy";
+            return Err(ChannelError::Unexpected(what.into()));
+        }
+        let own = self.config.identity.clone();
+        let peer = self.config.server.clone();
+        // Part 6, 6.7.2.3: the certificates are compared before anything is decrypted.
+        if let (Some(sender), Some(server)) = (&head.sender, &peer)
+            && !sender.starts_with(server.leaf())
+        {
+            let what = "the server answered with another certificate than its endpoint names";
+            return Err(ChannelError::Security(what.into()));
+        }
+        if let (Some(receiver), Some(own)) = (&head.receiver, &own)
+            && *receiver != own.certificate.thumbprint()
+        {
+            let what = "the server answered for another certificate than ours";
+            return Err(ChannelError::Security(what.into()));
+        }
+        let chunk = chunk.to_vec();
+        exchange.opening = true;
+        let job = Job::new(move || {
+            let opened = asymmetric::open(&head, &chunk, own.as_ref(), peer.as_ref());
+            Done(Outcome::Opened(opened))
+        });
+        self.dispatch(job, now);
+        Ok(())
+    }
+}

@@ -1,0 +1,54 @@
+//! What a server's connection is made from.
+
+use std::ops::RangeInclusive;
+use std::time::Duration;
+
+use crate::channel::{Identity, Protection, Random};
+use crate::frame::Limits;
+
+/// What a server offers on a connection.
+pub struct Config {
+    /// What this side takes and will send at most.
+    pub limits: Limits,
+    /// The policies and modes on offer. None is always taken, because discovery needs it: what
+    /// a client may do with it is for the services to say.
+    pub protections: Vec<Protection>,
+    /// Certificate and key, for any policy but None.
+    pub identity: Option<Identity>,
+    /// The number of the channel, unique within the server.
+    pub channel_id: u32,
+    /// The lifetimes that are granted.
+    pub lifetime: RangeInclusive<Duration>,
+    /// How long a client may take until its channel is open.
+    pub timeout: Duration,
+    /// Dial out: ServerUri and EndpointUrl for a ReverseHello.
+    pub reverse: Option<(String, String)>,
+    /// Where nonces come from.
+    pub random: Random,
+}
+
+impl Config {
+    /// An unprotected endpoint with the usual sizes and times.
+    pub fn new(channel_id: u32, random: Random) -> Self {
+        Self {
+            limits: Limits::default(),
+            protections: vec![Protection::NONE],
+            identity: None,
+            channel_id,
+            lifetime: Duration::from_secs(10)..=Duration::from_secs(3600),
+            timeout: Duration::from_secs(10),
+            reverse: None,
+            random,
+        }
+    }
+}
+
+impl std::fmt::Debug for Config {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Config")
+            .field("channel_id", &self.channel_id)
+            .field("protections", &self.protections)
+            .field("limits", &self.limits)
+            .finish_non_exhaustive()
+    }
+}
