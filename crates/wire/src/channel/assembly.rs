@@ -50,8 +50,12 @@ impl Assembly {
                 partial.body.extend_from_slice(body);
             }
             None => {
-                // The memory of the message before this one serves again.
-                let mut memory = std::mem::take(&mut self.whole);
+                // The memory of the message before this one serves again; but not while others
+                // are unfinished, each of which could come to hold that of a long message.
+                let mut memory = match self.partials.as_slice() {
+                    [] => std::mem::take(&mut self.whole),
+                    _ => Vec::new(),
+                };
                 memory.clear();
                 memory.extend_from_slice(body);
                 self.partials.push(Partial {
@@ -112,5 +116,32 @@ impl Assembly {
         self.partials
             .iter()
             .position(|partial| partial.request_id == request_id)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn small_pieces_do_not_keep_the_memory_of_long_messages() {
+        const LONG: usize = 1 << 20;
+        let limits = Limits {
+            receive_message: LONG as u32,
+            ..Limits::default()
+        };
+        let mut assembly = Assembly::default();
+        let part = vec![0; LONG / 4];
+        for number in 0..60 {
+            assembly.add(number, b"a", &limits).unwrap();
+            for _ in 0..3 {
+                assembly.add(1000, &part, &limits).unwrap();
+            }
+            assert_eq!(assembly.finish(1000, &part[100..], &limits), Ok(true));
+        }
+        let partials = assembly.partials.iter();
+        let held: usize = partials.map(|partial| partial.body.capacity()).sum();
+        let held = held + assembly.whole.capacity();
+        assert!(held <= 4 * LONG, "{held} bytes for messages of {LONG}");
     }
 }
