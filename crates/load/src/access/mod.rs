@@ -226,7 +226,7 @@ impl Access {
     }
 
     /// A password on an open channel is encrypted for the server's certificate, which then has
-    /// to be the right one (Part 4, 7.40.2.1).
+    /// to be the right one (Part 4, 7.41.2.1).
     fn hides_secret(&self, endpoint: &Endpoint) -> bool {
         let policy = endpoint.token(self.user.kind());
         let hidden = policy.is_some_and(|policy| {

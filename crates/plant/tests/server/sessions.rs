@@ -231,7 +231,7 @@ fn requests_without_a_good_session_are_refused_each_with_its_code() {
         StatusCode::BadSessionNotActivated,
         StatusCode::BadSessionIdInvalid,
     ] {
-        // Part 4, 5.6.3.1: the first request ends the session.
+        // Part 4, 5.7.3.1: the first request ends the session.
         let id = client.send(bare_read());
         assert_eq!(client.answer(id).unwrap_err(), expected);
     }

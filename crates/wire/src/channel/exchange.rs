@@ -1,4 +1,4 @@
-//! The bodies of OPN messages: OpenSecureChannelRequest and -Response (Part 4, 5.5.2).
+//! The bodies of OPN messages: OpenSecureChannelRequest and -Response (Part 4, 5.6.2).
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! SecureChannels (Part 4, 5.5; Part 6, 6.7): what both roles need to protect chunks, prove
+//! SecureChannels (Part 4, 5.6; Part 6, 6.7): what both roles need to protect chunks, prove
 //! their order and exchange keys.
 //!
 //! [`asymmetric`] is the OPN message with its certificates, [`symmetric`] everything after it,

@@ -1,4 +1,4 @@
-//! Security tokens: the keys of a channel and how long they live (Part 4, 5.5.2).
+//! Security tokens: the keys of a channel and how long they live (Part 4, 5.6.2).
 
 use std::time::Duration;
 
@@ -56,13 +56,13 @@ impl Token {
         }
     }
 
-    /// Part 4, 5.5.2.1: a receiver takes messages with an expired token for another 25 % of
+    /// Part 4, 5.6.2.1: a receiver takes messages with an expired token for another 25 % of
     /// its lifetime.
     pub fn dies_at(&self) -> Instant {
         self.created + self.lifetime + self.lifetime / 4
     }
 
-    /// Part 4, 5.5.2.1: a client asks for the next token when 75 % of the lifetime are over.
+    /// Part 4, 5.6.2.1: a client asks for the next token when 75 % of the lifetime are over.
     pub fn renew_at(&self) -> Instant {
         self.created + self.lifetime * 3 / 4
     }
@@ -78,7 +78,7 @@ pub struct Tokens {
 
 impl Tokens {
     /// A client sends with a new token at once; a server keeps to the old one until it has seen
-    /// the new one used (Part 4, 5.5.2.1).
+    /// the new one used (Part 4, 5.6.2.1).
     pub fn add(&mut self, token: Token, role: Role) {
         self.held.insert(0, token);
         self.sending = match role {

@@ -391,7 +391,7 @@ impl Connection {
     }
 }
 
-/// CloseSecureChannelRequest: nothing but a header (Part 4, 5.5.3).
+/// CloseSecureChannelRequest: nothing but a header (Part 4, 5.6.3).
 fn close_request(handle: u32, utc: i64) -> Vec<u8> {
     // NodeId i=452, four-byte form; null authentication token.
     let mut body = vec![1, 0, 0xc4, 1, 0, 0];

@@ -18,7 +18,7 @@
 //!   id and sequence number (Part 6, 6.7.2.5), one more kind of cipher there;
 //! - [`asymmetric`]: a kind of key that signs but neither encrypts nor decrypts, so that
 //!   [`Policy::asymmetric_encryption_uri`] is `None` and OPN chunks are only signed; secrets of
-//!   user tokens become `EccEncryptedSecret` (Part 4, 7.40.2.5).
+//!   user tokens become `EccEncryptedSecret` (Part 4, 7.41.2.5).
 
 pub mod asymmetric;
 pub mod symmetric;

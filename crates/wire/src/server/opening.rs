@@ -177,7 +177,7 @@ impl Connection {
         protection == Protection::NONE || self.config.protections.contains(&protection)
     }
 
-    /// Part 4, 5.5.2.2: a requested lifetime of 0 leaves the choice to the server.
+    /// Part 4, 5.6.2.2: a requested lifetime of 0 leaves the choice to the server.
     fn revise(&self, requested: Duration) -> Duration {
         let (least, most) = (*self.config.lifetime.start(), *self.config.lifetime.end());
         if requested.is_zero() {

@@ -1,5 +1,5 @@
 //! Sessions: created, activated, moved to another channel, closed or timed out
-//! (Part 4, 5.6).
+//! (Part 4, 5.7).
 //!
 //! [`client::Session`] and [`server::Session`] make and check the requests and responses of one
 //! session. They send nothing: what they make goes through a connection, whose channel they are
@@ -21,7 +21,7 @@ use crate::certificate::Certificate;
 use crate::channel::Protection;
 use crate::policy::{Policy, PrivateKey, PublicKey, RsaError};
 
-/// Length of the nonces both sides give: the least there may be (Part 4, 5.6.2.2).
+/// Length of the nonces both sides give: the least there may be (Part 4, 5.7.2.2).
 pub const NONCE_LEN: usize = 32;
 
 /// A nonce of a session, fresh from a random source for each use.
@@ -49,7 +49,7 @@ fn sign(
     let Some(algorithm) = policy.asymmetric_signature_uri() else {
         return Ok(SignatureData::default());
     };
-    // Part 4, 5.6.2.2 and 5.6.3.2: only the leaf of a chain is signed.
+    // Part 4, 5.7.2.2 and 5.7.3.2: only the leaf of a chain is signed.
     let signature = key.sign(policy, &[certificate.leaf(), nonce].concat())?;
     Ok(SignatureData {
         algorithm: algorithm.into(),
@@ -72,7 +72,7 @@ fn is_signed(
         let data = [certificate, nonce].concat();
         key.verify(policy, &data, signature.signature.as_ref())
     };
-    // Part 4, 5.6.3.2: older stacks sign the whole chain, which is to be tried second.
+    // Part 4, 5.7.3.2: older stacks sign the whole chain, which is to be tried second.
     signed_with(certificate.leaf())
         || (certificate.chain().len() > 1 && signed_with(certificate.as_bytes()))
 }
@@ -97,7 +97,7 @@ fn is_binary(endpoint: &EndpointDescription) -> bool {
 
 const UA_TCP: &str = "http://opcfoundation.org/UA-Profile/Transport/uatcp-uasc-uabinary";
 
-/// The policy a user token is protected with: its own, or else the channel's (Part 4, 7.40.2.1).
+/// The policy a user token is protected with: its own, or else the channel's (Part 4, 7.41.2.1).
 /// None if it is not one of ours.
 fn policy_for(token: &UserTokenPolicy, protection: Protection) -> Option<Policy> {
     match token.security_policy_uri.as_ref() {

@@ -1,4 +1,4 @@
-//! Users: what a client proves itself with, and whom a server finds proven (Part 4, 7.40).
+//! Users: what a client proves itself with, and whom a server finds proven (Part 4, 7.41).
 
 use std::fmt;
 
@@ -94,7 +94,7 @@ pub enum UserIdentity {
 }
 
 impl UserIdentity {
-    /// A fingerprint by which the same user is known again (Part 4, 5.6.3.1), without keeping
+    /// A fingerprint by which the same user is known again (Part 4, 5.7.3.1), without keeping
     /// what was secret.
     pub(super) fn fingerprint(&self) -> [u8; 32] {
         let parts: [&[u8]; 2] = match self {
@@ -185,7 +185,7 @@ fn hide(
     policy: Policy,
     server: &Server<'_>,
 ) -> Result<(ByteString, UAString), RsaError> {
-    // Part 4, 7.40.2.2: without encryption the secret alone is sent, without the nonce.
+    // Part 4, 7.41.2.2: without encryption the secret alone is sent, without the nonce.
     let Some(algorithm) = policy.asymmetric_encryption_uri() else {
         return Ok((ByteString::from(secret), UAString::null()));
     };
@@ -194,7 +194,7 @@ fn hide(
     Ok((ByteString::from(cipher), UAString::from(algorithm)))
 }
 
-/// Encrypts a secret in the legacy format (Part 4, 7.40.2.2): length, secret and the last nonce
+/// Encrypts a secret in the legacy format (Part 4, 7.41.2.2): length, secret and the last nonce
 /// of the server, in as many RSA blocks as it takes.
 pub fn encrypt_secret(
     policy: Policy,
@@ -227,7 +227,7 @@ pub fn decrypt_secret(
     let secret = len.checked_sub(nonce.len()).ok_or(WrongSecret)?;
     let (secret, end) = content.split_at_checked(secret).ok_or(WrongSecret)?;
     let is_nonce = end.ct_eq(nonce);
-    // Part 4, 7.40.2.2 by way of its errata: padding a client adds must be zeros.
+    // Part 4, 7.41.2.2 by way of its errata: padding a client adds must be zeros.
     let is_padding = padding.ct_eq(&vec![0; padding.len()]);
     match (is_nonce & is_padding).into() {
         true => Ok(Zeroizing::new(secret.to_vec())),
@@ -289,7 +289,7 @@ pub(super) enum Token {
 }
 
 impl Token {
-    /// No token at all stands for Anonymous (Part 4, 5.6.3.2).
+    /// No token at all stands for Anonymous (Part 4, 5.7.3.2).
     fn read(token: &ExtensionObject) -> Option<Self> {
         if token.is_null() {
             let policy_id = UAString::null();
@@ -339,7 +339,7 @@ impl Token {
             Self::X509(token) => {
                 let certificate = Certificate::from_der(token.certificate_data.as_ref())?;
                 let key = certificate.public_key();
-                // Part 4, 7.40.2.1 would let policy None go without a signature, and with it
+                // Part 4, 7.41.2.1 would let policy None go without a signature, and with it
                 // anybody who has once seen the certificate.
                 let proven = server.certificate.is_some_and(|server_certificate| {
                     is_signed(signature, key, policy, server_certificate, server.nonce)

@@ -6,7 +6,7 @@ use super::SessionError;
 use crate::policy::Policy;
 use crate::session::{is_binary, tokens};
 
-/// Part 4, 5.6.2.1: the list from discovery came without protection; the session's, under a
+/// Part 4, 5.7.2.1: the list from discovery came without protection; the session's, under a
 /// secured channel, cannot have been changed. Only what the specification says is compared.
 pub(super) fn compare(
     discovered: &[EndpointDescription],

@@ -16,7 +16,7 @@ pub enum SessionError {
         /// The server's answer.
         status: StatusCode,
     },
-    /// The certificate in the response is not the channel's (Part 4, 5.6.2.2).
+    /// The certificate in the response is not the channel's (Part 4, 5.7.2.2).
     #[error("the server shows the session another certificate than the channel")]
     AnotherServer,
     /// The certificate in the response cannot be read.
@@ -25,13 +25,13 @@ pub enum SessionError {
     /// The server did not prove to hold its certificate's key.
     #[error("the server's signature is wrong: it does not hold the key of its certificate")]
     Signature,
-    /// Too short to be signed safely (Part 4, 5.6.2.2).
+    /// Too short to be signed safely (Part 4, 5.7.2.2).
     #[error("a nonce of {len} bytes from the server (want {NONCE_LEN} or more)")]
     Nonce {
         /// The length that came.
         len: usize,
     },
-    /// Somebody changed the list on its way, or the server is not consistent (Part 4, 5.6.2.1).
+    /// Somebody changed the list on its way, or the server is not consistent (Part 4, 5.7.2.1).
     #[error("the server's endpoints are not those that discovery gave: {0}")]
     Endpoints(String),
     /// The endpoint offers no policy for these credentials.
@@ -44,7 +44,7 @@ pub enum SessionError {
     #[error("the password would be sent unencrypted, which has to be allowed")]
     PlainSecret,
     /// A secret is to be encrypted for a server whose certificate is not known to be trusted
-    /// (Part 4, 7.40.2.1).
+    /// (Part 4, 7.41.2.1).
     #[error("the secret needs the server's certificate, and none has been trusted")]
     NotTrusted,
     /// A policy other than None without certificate and key.

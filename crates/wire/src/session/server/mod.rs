@@ -46,7 +46,7 @@ pub struct Config {
     /// The longest request taken; 0 for any.
     pub max_request_message_size: u32,
     /// Whether the ApplicationUri a client claims must be that of its certificate
-    /// (Part 4, 5.6.2.2).
+    /// (Part 4, 5.7.2.2).
     pub check_application_uri: bool,
 }
 
@@ -135,12 +135,12 @@ impl Session {
     ) -> Result<(Self, Signing), Refusal> {
         let policy = channel.protection.policy;
         let client = match policy {
-            // Part 4, 5.6.2.2: under policy None certificate and nonce are not looked at.
+            // Part 4, 5.7.2.2: under policy None certificate and nonce are not looked at.
             Policy::None => None,
             _ => Some(check_client(config, request, &channel)?),
         };
         let asked = Duration::try_from_secs_f64(request.requested_session_timeout / 1e3);
-        // Part 4, 5.6.2.2: the server revises what it is asked for; nothing asked is its choice.
+        // Part 4, 5.7.2.2: the server revises what it is asked for; nothing asked is its choice.
         let timeout = match asked.unwrap_or_default() {
             Duration::ZERO => config.max_timeout,
             asked => asked.min(config.max_timeout).max(config.min_timeout),
@@ -189,7 +189,7 @@ impl Session {
     /// Takes a request to activate. The job verifies the client's signature and proves the user.
     ///
     /// The first activation comes through the channel that created the session, later ones may
-    /// come through another that was opened with the same certificate (Part 4, 5.6.3.1).
+    /// come through another that was opened with the same certificate (Part 4, 5.7.3.1).
     pub fn activate(
         &self,
         request: &ActivateSessionRequest,
@@ -257,7 +257,7 @@ impl Session {
         now: Now,
     ) -> Result<ActivateSessionResponse, Refusal> {
         self.check_alive(now)?;
-        // Part 4, 5.6.3.1: a nonce is used once, also by two activations under way together.
+        // Part 4, 5.7.3.1: a nonce is used once, also by two activations under way together.
         if activation.nonce != self.nonce {
             return Err(Refusal::NonceUsed);
         }
@@ -266,7 +266,7 @@ impl Session {
         self.channel = activation.channel;
         self.state = State::Active;
         self.last_request = now.mono;
-        // Part 4, 5.6.3.2: an empty list keeps what there is.
+        // Part 4, 5.7.3.2: an empty list keeps what there is.
         if !activation.locales.is_empty() {
             self.locales = activation.locales;
         }
@@ -284,7 +284,7 @@ impl Session {
         self.check_alive(now)?;
         self.check_channel(channel_id)?;
         if self.state == State::Created {
-            // Part 4, 5.6.3.1: nothing but CloseSession may come before the activation.
+            // Part 4, 5.7.3.1: nothing but CloseSession may come before the activation.
             self.state = State::Closed;
             return Err(Refusal::NotActivated);
         }

@@ -8,10 +8,10 @@ use crate::session::token::TokenError;
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Refusal {
-    /// The certificate in the request is not the channel's (Part 4, 5.6.2.2).
+    /// The certificate in the request is not the channel's (Part 4, 5.7.2.2).
     #[error("the session is asked for with another certificate than the channel")]
     AnotherCertificate,
-    /// The ApplicationUri is not the certificate's (Part 4, 5.6.2.2).
+    /// The ApplicationUri is not the certificate's (Part 4, 5.7.2.2).
     #[error("the client calls itself {claimed:?}, its certificate says {certified:?}")]
     ApplicationUri {
         /// What the description says.
@@ -19,25 +19,25 @@ pub enum Refusal {
         /// What the certificate says.
         certified: Option<String>,
     },
-    /// Too short to be signed safely (Part 4, 5.6.2.2).
+    /// Too short to be signed safely (Part 4, 5.7.2.2).
     #[error("a client nonce of {len} bytes (want {NONCE_LEN} or more)")]
     Nonce {
         /// The length that came.
         len: usize,
     },
-    /// The server's nonce was used by another activation meanwhile (Part 4, 5.6.3.1).
+    /// The server's nonce was used by another activation meanwhile (Part 4, 5.7.3.1).
     #[error("the activation used a nonce that is no longer the last")]
     NonceUsed,
-    /// The client did not prove to be the one that created the session (Part 4, 5.6.3.1).
+    /// The client did not prove to be the one that created the session (Part 4, 5.7.3.1).
     #[error("the client's signature is missing or wrong")]
     ClientSignature,
-    /// The user's token does not do (Part 4, 7.40).
+    /// The user's token does not do (Part 4, 7.41).
     #[error(transparent)]
     Token(#[from] TokenError),
-    /// A session that moves keeps its user (Part 4, 5.6.3.1).
+    /// A session that moves keeps its user (Part 4, 5.7.3.1).
     #[error("the session moves to another channel with another user")]
     AnotherUser,
-    /// The request came through a channel that the session is not bound to (Part 4, 5.6.3.1).
+    /// The request came through a channel that the session is not bound to (Part 4, 5.7.3.1).
     #[error("the request came through channel {got}, the session is bound to {want}")]
     AnotherChannel {
         /// The session's channel.
@@ -45,7 +45,7 @@ pub enum Refusal {
         /// The one it came through.
         got: u32,
     },
-    /// A request before the session was activated, which ends it (Part 4, 5.6.3.1).
+    /// A request before the session was activated, which ends it (Part 4, 5.7.3.1).
     #[error("the session is not activated")]
     NotActivated,
     /// The session was closed by its client.
