@@ -38,6 +38,8 @@ struct Channel {
     now: Instant,
     /// The newest token, and when it was made.
     token: (u32, Instant),
+    /// When the one before it was made, which what is under way may still be protected with.
+    before: Instant,
     /// The server has a newer one than the client.
     renewing: bool,
     network: Vec<u8>,
@@ -74,6 +76,7 @@ impl Channel {
             server: Stream::new(Role::Server, LIMITS),
             now: Instant::from_nanos(0),
             token: (0, Instant::from_nanos(0)),
+            before: Instant::from_nanos(0),
             renewing: false,
             network: Vec::new(),
             touched: false,
@@ -123,6 +126,7 @@ impl Channel {
 
     /// The server grants a token.
     fn issue(&mut self) {
+        self.before = self.token.1;
         self.token = (self.token.0 + 1, self.now);
         let token = self.make(Role::Server);
         self.server.tokens.add(token, Role::Server);
@@ -181,7 +185,7 @@ impl Channel {
             }
             _ => {
                 self.now = self.now + Duration::from_secs(script.byte().into());
-                self.touched |= self.now >= self.token.1 + LIFETIME;
+                self.touched |= self.now >= self.before + LIFETIME;
             }
         }
     }
