@@ -13,7 +13,11 @@ use wire::channel::{ChannelError, Protection, all_protections};
 use wire::client::RequestId;
 use wire::frame::FrameError;
 use wire::policy::{Mode, Policy};
-use wire::types::StatusCode;
+use wire::service::{Limits, Request, Response, response_header};
+use wire::template::{Template, walk};
+use wire::types::{
+    ContextOwned, DataValue, NodeId, ReadRequest, ReadResponse, ReadValueId, StatusCode,
+};
 
 const SIGNED: Protection = Protection {
     policy: Policy::Basic256Sha256,
@@ -47,6 +51,53 @@ fn every_policy_and_mode_opens_with_every_key_length_it_allows() {
             );
             assert_eq!(pair.seen.last(), Some(&Seen::Closed(ChannelError::Closed)));
         }
+    }
+}
+
+#[test]
+fn a_template_goes_out_and_its_response_is_walked_under_every_policy_and_mode() {
+    let owned = ContextOwned::default();
+    let nodes = (0..40)
+        .map(|i| ReadValueId::from(NodeId::new(2, i)))
+        .collect();
+    let request = ReadRequest {
+        nodes_to_read: Some(nodes),
+        ..Default::default()
+    };
+    let template = Template::new(&request, &owned.context()).unwrap();
+    for protection in all_protections() {
+        let mut pair = Pair::open(protection, 2048);
+        pair.echo = false;
+        let (deadline, utc) = (pair.now.mono + HOUR, pair.now.utc);
+        let id = pair
+            .client
+            .send(deadline, |out, handle| template.append(out, handle, utc))
+            .unwrap();
+        pair.run();
+        let Some(Heard::Request(asked, body)) = pair.heard.last().cloned() else {
+            panic!("{:?}", pair.heard)
+        };
+        let Request::Read(read) =
+            Request::decode(&body, &Limits::for_message_size(1 << 16)).unwrap()
+        else {
+            panic!("no ReadRequest")
+        };
+        assert_eq!(read.nodes_to_read, request.nodes_to_read);
+        assert_eq!(read.request_header.request_handle, id.number());
+        let values = (0..40)
+            .map(|i| DataValue::value_only(f64::from(i)))
+            .collect();
+        let response = Response::from(ReadResponse {
+            response_header: response_header(&read.request_header, utc),
+            results: Some(values),
+            diagnostic_infos: None,
+        });
+        pair.server
+            .respond(asked, |out| response.encode(out).unwrap())
+            .unwrap();
+        pair.run();
+        let tally = walk::check_read(&pair.answer(id).unwrap(), 40).unwrap();
+        assert_eq!((tally.values, tally.bad), (40, 0), "{protection}");
     }
 }
 
