@@ -31,6 +31,12 @@ struct Slot {
     deadline: Instant,
 }
 
+impl Slot {
+    fn id(&self, index: usize) -> RequestId {
+        RequestId(u32::from(self.generation) << 16 | index as u32)
+    }
+}
+
 /// The table.
 #[derive(Debug)]
 pub(super) struct InFlight {
@@ -38,14 +44,22 @@ pub(super) struct InFlight {
     free: Vec<u16>,
     /// No deadline is earlier: a bound, made exact when it is reached.
     earliest: Instant,
+    /// Where the search for expired ones goes on.
+    searched: usize,
+    /// No deadline of the places searched so far is earlier, nor of any taken meanwhile.
+    later: Instant,
 }
+
+const NEVER: Instant = Instant::from_nanos(u64::MAX);
 
 impl Default for InFlight {
     fn default() -> Self {
         Self {
             slots: Vec::new(),
             free: Vec::new(),
-            earliest: Instant::from_nanos(u64::MAX),
+            earliest: NEVER,
+            searched: 0,
+            later: NEVER,
         }
     }
 }
@@ -54,6 +68,7 @@ impl InFlight {
     /// Takes a place. Nothing if all are taken.
     pub(super) fn insert(&mut self, deadline: Instant) -> Option<RequestId> {
         self.earliest = self.earliest.min(deadline);
+        self.later = self.later.min(deadline);
         let index = match self.free.pop() {
             Some(index) => index,
             None => {
@@ -70,9 +85,7 @@ impl InFlight {
         slot.generation = slot.generation.checked_add(1).unwrap_or(1);
         slot.waiting = true;
         slot.deadline = deadline;
-        Some(RequestId(
-            u32::from(slot.generation) << 16 | u32::from(index),
-        ))
+        Some(slot.id(usize::from(index)))
     }
 
     /// Whether the request still waits.
@@ -104,37 +117,49 @@ impl InFlight {
         (self.len() > 0).then_some(self.earliest)
     }
 
-    /// One request whose time is over, taken out. Scans the table only when the earliest
-    /// deadline has passed, which is once a timeout and not once a request.
+    /// One request whose time is over, taken out. Searches the table only when the earliest
+    /// deadline has passed, which is once a timeout and not once a request; and once for all
+    /// that have the same deadline.
     pub(super) fn expire(&mut self, now: Instant) -> Option<RequestId> {
-        if now < self.earliest {
-            return None;
-        }
-        let mut expired = None;
-        let mut earliest = Instant::from_nanos(u64::MAX);
-        for (index, slot) in self.slots.iter().enumerate().filter(|(_, s)| s.waiting) {
-            if slot.deadline <= now && expired.is_none() {
-                expired = Some(RequestId(u32::from(slot.generation) << 16 | index as u32));
-            } else {
-                earliest = earliest.min(slot.deadline);
+        while self.len() > 0 && now >= self.earliest {
+            while let Some(slot) = self.slots.get(self.searched) {
+                let id = slot.id(self.searched);
+                self.searched += 1;
+                if slot.waiting && slot.deadline <= now {
+                    self.remove(id);
+                    return Some(id);
+                }
+                if slot.waiting {
+                    self.later = self.later.min(slot.deadline);
+                }
             }
+            self.earliest = std::mem::replace(&mut self.later, NEVER);
+            self.searched = 0;
         }
-        self.earliest = earliest;
-        self.remove(expired?);
-        expired
+        None
     }
 
     /// All that wait, taken out one by one.
     pub(super) fn drain(&mut self) -> Option<RequestId> {
-        let (index, slot) = self.slots.iter().enumerate().find(|(_, s)| s.waiting)?;
-        let id = RequestId(u32::from(slot.generation) << 16 | index as u32);
-        self.remove(id);
-        Some(id)
+        while self.len() > 0 {
+            let Some(slot) = self.slots.get(self.searched) else {
+                self.searched = 0;
+                continue;
+            };
+            let id = slot.id(self.searched);
+            if self.remove(id) {
+                return Some(id);
+            }
+            self.searched += 1;
+        }
+        None
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
 
     fn at(nanos: u64) -> Instant {
@@ -185,5 +210,50 @@ mod tests {
         }
         assert_eq!(table.insert(at(1)), None);
         assert_eq!(table.len(), MAX_IN_FLIGHT);
+    }
+
+    #[test]
+    fn a_full_table_expires_and_drains_in_a_few_passes() {
+        // One pass for each request would take half a minute in a debug build.
+        let begin = std::time::Instant::now();
+        let mut table = InFlight::default();
+        for _ in 0..MAX_IN_FLIGHT {
+            table.insert(at(5)).unwrap();
+        }
+        let mut expired = 0;
+        while table.expire(at(5)).is_some() {
+            expired += 1;
+            if expired == 10 {
+                table.insert(at(3)).unwrap();
+                table.insert(at(9)).unwrap();
+            }
+        }
+        assert_eq!(expired, MAX_IN_FLIGHT + 1);
+        assert_eq!(table.next_deadline(), Some(at(9)));
+        for _ in 1..MAX_IN_FLIGHT {
+            table.insert(at(7)).unwrap();
+        }
+        let mut drained = 0;
+        while table.drain().is_some() {
+            drained += 1;
+        }
+        assert_eq!(drained, MAX_IN_FLIGHT);
+        assert!(begin.elapsed() < Duration::from_secs(10));
+    }
+
+    #[test]
+    fn requests_sent_while_others_expire_keep_their_deadlines() {
+        let mut table = InFlight::default();
+        let first = table.insert(at(10)).unwrap();
+        let second = table.insert(at(10)).unwrap();
+        assert_eq!(table.expire(at(10)), Some(first));
+        let third = table.insert(at(12)).unwrap();
+        assert_eq!(third.slot(), first.slot());
+        assert_eq!(table.expire(at(11)), Some(second));
+        assert_eq!(table.expire(at(11)), None);
+        assert_eq!(table.next_deadline(), Some(at(12)));
+        assert_eq!(table.expire(at(12)), Some(third));
+        assert_eq!(table.expire(at(12)), None);
+        assert_eq!(table.expire(NEVER), None);
     }
 }
