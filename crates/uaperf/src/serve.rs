@@ -151,9 +151,6 @@ fn wait(with_parent: bool) -> anyhow::Result<()> {
             let _ = std::io::stdin().read_to_end(&mut Vec::new());
             let _ = end.send(());
         });
-    } else {
-        // Nobody else may end the wait by going away.
-        std::mem::forget(end);
     }
     ended.recv()?;
     Ok(())
