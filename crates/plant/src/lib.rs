@@ -29,6 +29,7 @@ mod service;
 mod session;
 mod shared;
 pub mod space;
+mod subscription;
 mod trust;
 mod users;
 

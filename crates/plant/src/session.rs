@@ -1,10 +1,13 @@
 //! A session as the server keeps it: the protocol's part of it and what the services need.
 
+use std::collections::VecDeque;
+
 use wire::session::server::Session as Protocol;
 use wire::template::walk::RawNodeId;
-use wire::types::{ByteString, NodeId};
+use wire::time::Instant;
+use wire::types::{ByteString, NodeId, StatusCode};
 
-use crate::core::SlotId;
+use crate::core::{Asked, SlotId};
 use crate::service::view::ContinuationPoints;
 
 /// Bytes of a token that nobody can guess.
@@ -52,4 +55,42 @@ pub struct Session {
     pub link: SlotId,
     /// Browses that are not finished.
     pub points: ContinuationPoints,
+    /// Who it is: the same for the same user, in whatever session.
+    pub user: String,
+    /// Its subscriptions, by their numbers.
+    pub subscriptions: Vec<u32>,
+    /// Publish requests that wait, oldest first.
+    pub requests: VecDeque<PublishRequest>,
+    /// Subscriptions that wait for a Publish request, longest first.
+    pub waiting: Vec<u32>,
+    /// Subscriptions that ended or moved, and why: to be told with the next Publish requests.
+    pub endings: VecDeque<(u32, StatusCode)>,
+}
+
+impl Session {
+    /// A session that was just created.
+    pub fn new(protocol: Protocol, key: SessionKey, link: SlotId) -> Self {
+        Self {
+            protocol,
+            key,
+            link,
+            points: ContinuationPoints::default(),
+            user: String::new(),
+            subscriptions: Vec::new(),
+            requests: VecDeque::new(),
+            waiting: Vec::new(),
+            endings: VecDeque::new(),
+        }
+    }
+}
+
+/// A Publish request that waits.
+#[derive(Debug)]
+pub struct PublishRequest {
+    /// How it is answered.
+    pub asked: Asked,
+    /// When nobody waits for the answer any more.
+    pub deadline: Option<Instant>,
+    /// What became of its acknowledgements.
+    pub results: Vec<StatusCode>,
 }

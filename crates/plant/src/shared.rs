@@ -25,6 +25,7 @@ pub struct Shared {
     pub decoding: wire::service::Limits,
     next_channel: AtomicU32,
     next_session: AtomicU32,
+    next_subscription: AtomicU32,
 }
 
 impl Shared {
@@ -54,6 +55,7 @@ impl Shared {
             config,
             next_channel: AtomicU32::new(1),
             next_session: AtomicU32::new(1),
+            next_subscription: AtomicU32::new(1),
         }
     }
 
@@ -65,6 +67,14 @@ impl Shared {
     pub fn channel_id(&self) -> u32 {
         match self.next_channel.fetch_add(1, Ordering::Relaxed) {
             0 => self.channel_id(),
+            id => id,
+        }
+    }
+
+    /// A number for a subscription, never 0.
+    pub fn subscription_id(&self) -> u32 {
+        match self.next_subscription.fetch_add(1, Ordering::Relaxed) {
+            0 => self.subscription_id(),
             id => id,
         }
     }

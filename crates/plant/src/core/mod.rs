@@ -1,12 +1,14 @@
 //! A loop that serves connections: one thread, its own sockets, sessions and timers.
 
 mod link;
+mod publish;
 mod request;
 mod sessions;
 mod slots;
 mod timers;
 
 pub use slots::{SlotId, Slots};
+pub use timers::{Due, Timers};
 
 use std::io::ErrorKind;
 use std::sync::Arc;
@@ -15,6 +17,7 @@ use std::time::Duration;
 
 use mio::net::{TcpListener, TcpStream};
 use mio::{Events, Interest, Poll, Token, Waker};
+use rustc_hash::FxHashMap;
 use wire::channel::ChannelError;
 use wire::server::{self, Connection, Event, RequestId};
 use wire::session::server::Activation;
@@ -24,8 +27,11 @@ use wire::types::{CreateSessionResponse, StatusCode};
 use crate::pool::Pool;
 use crate::session::Session;
 use crate::shared::{Shared, random};
+use crate::subscription::Subscription;
 use link::{Got, HIGH_WATER, Link};
-use timers::{Due, Timers};
+
+/// Subscriptions by their numbers.
+pub type Subscriptions = FxHashMap<u32, Subscription>;
 
 const LISTENER: Token = Token(usize::MAX);
 const WAKER: Token = Token(usize::MAX - 1);
@@ -49,9 +55,13 @@ pub enum Mail {
     /// A client's certificate was judged.
     Judged(SlotId, Result<(), StatusCode>),
     /// The response to a CreateSession request is signed, or not.
-    Created(Asked, SlotId, Result<CreateSessionResponse, StatusCode>),
+    Created(
+        Asked,
+        SlotId,
+        Result<Box<CreateSessionResponse>, StatusCode>,
+    ),
     /// The user of an ActivateSession request is known, or not.
-    Proven(Asked, SlotId, Result<Activation, StatusCode>),
+    Proven(Asked, SlotId, Result<Box<Activation>, StatusCode>),
     /// The server stops.
     Stop,
 }
@@ -95,7 +105,10 @@ pub struct Core {
     mailbox: Receiver<Mail>,
     links: Slots<Link>,
     sessions: Slots<Session>,
+    subscriptions: Subscriptions,
     timers: Timers,
+    /// Connections that were given something to send while nobody looked at them.
+    dirty: Vec<SlotId>,
     /// Connections that have more to read than they were given time for.
     again: Vec<SlotId>,
     now: Now,
@@ -123,7 +136,9 @@ impl Core {
             mailbox,
             links: Slots::default(),
             sessions: Slots::default(),
+            subscriptions: Subscriptions::default(),
             timers: Timers::default(),
+            dirty: Vec::new(),
             again: Vec::new(),
             now,
             scratch: vec![0; READ],
@@ -486,7 +501,7 @@ impl Core {
     }
 
     fn run_timers(&mut self) {
-        while let Some(due) = self.timers.pop(self.now.mono) {
+        while let Some((at, due)) = self.timers.pop(self.now.mono) {
             match due {
                 Due::Link(id) => {
                     let now = self.now;
@@ -498,9 +513,21 @@ impl Core {
                     }
                 }
                 Due::Session(id) => self.session_due(id),
-                Due::Subscription(_) => {}
+                Due::Subscription(id) => self.subscription_due(id, at),
             }
         }
+        self.flush_dirty();
+    }
+
+    fn flush_dirty(&mut self) {
+        let mut dirty = std::mem::take(&mut self.dirty);
+        dirty.sort_unstable();
+        dirty.dedup();
+        for link in dirty.drain(..) {
+            self.flush(link);
+        }
+        // Flushing gives nobody else anything to send: the memory can be used again.
+        self.dirty = dirty;
     }
 }
 

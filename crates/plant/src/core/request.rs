@@ -30,6 +30,10 @@ impl Core {
                     Err(status) => self.fault(link, id, head.request_handle, status),
                 }
             }
+            type_id::PUBLISH_REQUEST => match self.session_for(head.authentication_token, link) {
+                Ok(session) => self.publish(link, id, session, body, head),
+                Err(status) => self.fault(link, id, head.request_handle, status),
+            },
             _ => self.decode(link, id, body),
         }
     }
@@ -73,7 +77,7 @@ impl Core {
             }
         };
         let handle = request.header().request_handle;
-        if let Request::Read(_) | Request::Write(_) = &request {
+        if let Request::Read(_) | Request::Write(_) | Request::Publish(_) = &request {
             // Its type was spelled out in another way than usual; now it is not.
             let mut body = Vec::new();
             return match request.encode(&mut body) {
@@ -85,6 +89,9 @@ impl Core {
             Request::CreateSession(request) => self.create_session(link, id, request),
             Request::ActivateSession(request) => self.activate_session(link, id, request),
             Request::CloseSession(request) => self.close_session(link, id, request),
+            Request::Republish(request) => self.republish(link, id, request),
+            Request::TransferSubscriptions(request) => self.transfer(link, id, request),
+            Request::Cancel(request) => self.cancel(link, id, request),
             _ => match self.answer(link, request) {
                 Ok(mut response) => {
                     let header = response.header_mut();
@@ -113,15 +120,20 @@ impl Core {
             _ => {}
         }
         let token = space::raw(&request.header().authentication_token);
-        let session = self.session_for(token, link)?;
-        let session = self.sessions.get_mut(session);
+        let number = self.session_for(token, link)?;
+        let session = self.sessions.get_mut(number);
         let session = session.ok_or(StatusCode::BadSessionIdInvalid)?;
         let mut desk = Desk {
             shared: &self.shared,
+            id: number,
             session,
+            subscriptions: &mut self.subscriptions,
+            timers: &mut self.timers,
             now: self.now,
         };
-        desk.answer(request)
+        let answer = desk.answer(request);
+        self.answer_publish(number);
+        answer
     }
 
     /// Sends a response.
@@ -161,7 +173,7 @@ impl Core {
         }
     }
 
-    fn not_sent(&mut self, link: SlotId, id: RequestId, handle: u32, error: &SendError) {
+    pub(super) fn not_sent(&mut self, link: SlotId, id: RequestId, handle: u32, error: &SendError) {
         if let SendError::TooLarge { .. } = error {
             self.fault(link, id, handle, StatusCode::BadResponseTooLarge);
         }
@@ -187,7 +199,7 @@ fn walk(
 }
 
 /// The same request in the shape that walkers know.
-fn canonical(body: &[u8], limits: &Limits) -> Result<Vec<u8>, StatusCode> {
+pub(super) fn canonical(body: &[u8], limits: &Limits) -> Result<Vec<u8>, StatusCode> {
     let request = Request::decode(body, limits).map_err(|error| error.status())?;
     let mut body = Vec::new();
     let encoded = request.encode(&mut body);

@@ -122,12 +122,7 @@ impl Core {
             match server::Session::create(config, request, channel, grant, now) {
                 Ok((protocol, job)) => {
                     outcome = Ok(job);
-                    Some(Session {
-                        protocol,
-                        key,
-                        link,
-                        points: Default::default(),
-                    })
+                    Some(Session::new(protocol, key, link))
                 }
                 Err(refusal) => {
                     outcome = Err(refusal);
@@ -150,7 +145,10 @@ impl Core {
             id,
             handle: request.request_header.request_handle,
         };
-        let job = job.map(|result| result.map_err(|refusal| refusal.status()));
+        let job = job.map(|result| match result {
+            Ok(response) => Ok(Box::new(response)),
+            Err(refusal) => Err(refusal.status()),
+        });
         self.watch(session);
         self.run_job(
             cheap,
@@ -165,10 +163,10 @@ impl Core {
         &mut self,
         asked: Asked,
         session: SlotId,
-        result: Result<CreateSessionResponse, StatusCode>,
+        result: Result<Box<CreateSessionResponse>, StatusCode>,
     ) {
         match result {
-            Ok(response) => self.respond_with(asked.link, asked.id, response.into()),
+            Ok(response) => self.respond_with(asked.link, asked.id, (*response).into()),
             Err(status) => {
                 self.shared.counters.rejected_sessions.add(1);
                 self.end_session(session, true);
@@ -208,7 +206,7 @@ impl Core {
         let job = job.map(move |result| {
             let activation = result.map_err(|refusal| refusal.status())?;
             welcome(&shared, activation.user())?;
-            Ok(activation)
+            Ok(Box::new(activation))
         });
         self.run_job(
             cheap,
@@ -223,15 +221,23 @@ impl Core {
         &mut self,
         asked: Asked,
         session: SlotId,
-        result: Result<Activation, StatusCode>,
+        result: Result<Box<Activation>, StatusCode>,
     ) {
         let held = self.sessions.get_mut(session);
         let activated = held
             .ok_or(StatusCode::BadSessionIdInvalid)
             .and_then(|held| {
-                let activated = held.protocol.activated(result?, nonce(), self.now);
-                held.link = asked.link;
-                activated.map_err(|refusal| refusal.status())
+                let activation = *result?;
+                let user = name(activation.user());
+                let activated = held.protocol.activated(activation, nonce(), self.now);
+                let activated = activated.map_err(|refusal| refusal.status())?;
+                held.user = user;
+                if held.link != asked.link {
+                    // Whoever waited on the old channel is gone with it.
+                    held.requests.clear();
+                    held.link = asked.link;
+                }
+                Ok(activated)
             });
         match activated {
             Ok(response) => self.respond_with(asked.link, asked.id, response.into()),
@@ -266,10 +272,23 @@ impl Core {
         Ok(())
     }
 
-    /// Forgets a session.
-    pub(super) fn end_session(&mut self, id: SlotId, _delete_subscriptions: bool) {
-        if self.sessions.remove(id).is_some() {
-            self.shared.counters.sessions.sub(1);
+    /// Forgets a session, and its subscriptions or not.
+    pub(super) fn end_session(&mut self, id: SlotId, delete_subscriptions: bool) {
+        let Some(session) = self.sessions.remove(id) else {
+            return;
+        };
+        self.shared.counters.sessions.sub(1);
+        for request in session.requests {
+            let Asked { link, id, handle } = request.asked;
+            self.fault(link, id, handle, StatusCode::BadSessionClosed);
+            self.dirty.push(link);
+        }
+        for number in session.subscriptions {
+            if delete_subscriptions {
+                self.forget_subscription(number);
+            } else if let Some(subscription) = self.subscriptions.get_mut(&number) {
+                subscription.session = None;
+            }
         }
     }
 
@@ -312,6 +331,17 @@ fn welcome(shared: &Shared, user: &UserIdentity) -> Result<(), StatusCode> {
             None => Err(StatusCode::BadIdentityTokenRejected),
         },
         _ => Err(StatusCode::BadIdentityTokenRejected),
+    }
+}
+
+/// A name that is the same for the same user.
+fn name(user: &UserIdentity) -> String {
+    match user {
+        UserIdentity::UserName { name, .. } => format!("name {name}"),
+        UserIdentity::X509 { certificate } => {
+            format!("certificate {:x?}", certificate.thumbprint())
+        }
+        _ => String::new(),
     }
 }
 

@@ -15,7 +15,7 @@ pub enum Due {
     /// A session: nobody used it.
     Session(SlotId),
     /// A subscription: a publishing interval is over.
-    Subscription(SlotId),
+    Subscription(u32),
 }
 
 /// Moments to come.
@@ -33,11 +33,11 @@ impl Timers {
         self.0.peek().map(|Reverse((at, _))| *at)
     }
 
-    /// One that is due.
-    pub fn pop(&mut self, now: Instant) -> Option<Due> {
+    /// One that is due, and since when.
+    pub fn pop(&mut self, now: Instant) -> Option<(Instant, Due)> {
         if self.next()? > now {
             return None;
         }
-        self.0.pop().map(|Reverse((_, due))| due)
+        self.0.pop().map(|Reverse(entry)| entry)
     }
 }

@@ -50,7 +50,17 @@ impl Desk<'_> {
                 _ => Err(mismatch()),
             },
             Method::GetMonitoredItems | Method::ResendData => {
-                Err((StatusCode::BadNotImplemented, Vec::new()))
+                let Variant::UInt32(id) = one(arguments)? else {
+                    return Err(mismatch());
+                };
+                let outcome = match method {
+                    Method::GetMonitoredItems => self.get_items(id),
+                    _ => self.subscription(id).map(|subscription| {
+                        subscription.resend();
+                        Vec::new()
+                    }),
+                };
+                outcome.map_err(|status| (status, Vec::new()))
             }
         }
     }

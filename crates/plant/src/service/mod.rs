@@ -2,7 +2,9 @@
 
 pub mod call;
 pub mod discovery;
+pub mod item;
 pub mod read;
+pub mod subscription;
 pub mod view;
 pub mod write;
 
@@ -11,6 +13,7 @@ use wire::template::walk::WalkError;
 use wire::time::Now;
 use wire::types::StatusCode;
 
+use crate::core::{SlotId, Subscriptions, Timers};
 use crate::session::Session;
 use crate::shared::Shared;
 
@@ -38,7 +41,10 @@ impl From<WalkError> for Refusal {
 /// What a service works with.
 pub struct Desk<'a> {
     pub shared: &'a Shared,
+    pub id: SlotId,
     pub session: &'a mut Session,
+    pub subscriptions: &'a mut Subscriptions,
+    pub timers: &'a mut Timers,
     pub now: Now,
 }
 
@@ -54,6 +60,25 @@ impl Desk<'_> {
             Request::RegisterNodes(request) => self.register(request).map(Into::into),
             Request::UnregisterNodes(request) => self.unregister(&request).map(Into::into),
             Request::Call(request) => self.call(request).map(Into::into),
+            Request::CreateMonitoredItems(request) => self.create_items(request).map(Into::into),
+            Request::ModifyMonitoredItems(request) => self.modify_items(request).map(Into::into),
+            Request::SetMonitoringMode(request) => {
+                self.set_monitoring_mode(request).map(Into::into)
+            }
+            Request::SetTriggering(request) => self.set_triggering(request).map(Into::into),
+            Request::DeleteMonitoredItems(request) => self.delete_items(request).map(Into::into),
+            Request::CreateSubscription(request) => {
+                self.create_subscription(&request).map(Into::into)
+            }
+            Request::ModifySubscription(request) => {
+                self.modify_subscription(&request).map(Into::into)
+            }
+            Request::SetPublishingMode(request) => {
+                self.set_publishing_mode(request).map(Into::into)
+            }
+            Request::DeleteSubscriptions(request) => {
+                self.delete_subscriptions(request).map(Into::into)
+            }
             _ => Err(StatusCode::BadServiceUnsupported),
         }
     }

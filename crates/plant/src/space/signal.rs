@@ -117,41 +117,69 @@ impl Signal {
         }
     }
 
-    /// Appends the value after `n` updates as an encoded Variant.
+    /// The payload of the value after `n` updates: its little-endian bytes, the rest zero.
     #[inline]
-    pub fn encode(&self, n: u64, out: &mut Vec<u8>) {
+    pub fn bits(&self, n: u64) -> u64 {
         use BuiltInType as T;
-        out.push(self.kind as u8);
         // Counters beyond 2^53 would lose steps as Doubles.
-        if let (Pattern::Counter { start }, false) =
-            (self.pattern, matches!(self.kind, T::Float | T::Double))
+        if let Pattern::Counter { start } = self.pattern
+            && !matches!(self.kind, T::Float | T::Double)
         {
-            let count = (start as i64).wrapping_add_unsigned(n);
-            let size = self.kind.size().unwrap_or(0).min(8);
-            out.extend_from_slice(count.to_le_bytes().get(..size).unwrap_or_default());
-            return;
+            let count = (start as i64).wrapping_add_unsigned(n) as u64;
+            return match self.kind.size() {
+                Some(size @ 1..8) => count & ((1 << (size * 8)) - 1),
+                _ => count,
+            };
         }
         let value = self.value(n);
         match self.kind {
-            T::Double => out.extend_from_slice(&value.to_le_bytes()),
-            T::Float => out.extend_from_slice(&(value as f32).to_le_bytes()),
-            T::Boolean => out.push(u8::from(value != 0.0)),
-            T::SByte => out.extend_from_slice(&(value as i8).to_le_bytes()),
-            T::Byte => out.push(value as u8),
-            T::Int16 => out.extend_from_slice(&(value as i16).to_le_bytes()),
-            T::UInt16 => out.extend_from_slice(&(value as u16).to_le_bytes()),
-            T::Int32 => out.extend_from_slice(&(value as i32).to_le_bytes()),
-            T::UInt32 => out.extend_from_slice(&(value as u32).to_le_bytes()),
-            T::Int64 => out.extend_from_slice(&(value as i64).to_le_bytes()),
-            T::UInt64 => out.extend_from_slice(&(value as u64).to_le_bytes()),
-            // A null: no signal has such a type.
-            _ => {
-                if let Some(kind) = out.last_mut() {
-                    *kind = 0;
-                }
-            }
+            T::Double => value.to_bits(),
+            T::Float => u64::from((value as f32).to_bits()),
+            T::Boolean => u64::from(value != 0.0),
+            T::SByte => u64::from(value as i8 as u8),
+            T::Byte => u64::from(value as u8),
+            T::Int16 => u64::from(value as i16 as u16),
+            T::UInt16 => u64::from(value as u16),
+            T::Int32 => u64::from(value as i32 as u32),
+            T::UInt32 => u64::from(value as u32),
+            T::Int64 => value as i64 as u64,
+            _ => value as u64,
         }
     }
+
+    /// Appends the value after `n` updates as an encoded Variant.
+    #[inline]
+    pub fn encode(&self, n: u64, out: &mut Vec<u8>) {
+        encode_bits(self.kind, self.bits(n), out);
+    }
+}
+
+/// Appends an encoded Variant: a Boolean or a number by its payload.
+#[inline]
+pub fn encode_bits(kind: BuiltInType, bits: u64, out: &mut Vec<u8>) {
+    let mut encoded = [0; 9];
+    encoded[0] = kind as u8;
+    encoded[1..].copy_from_slice(&bits.to_le_bytes());
+    let len = 1 + kind.size().unwrap_or(0).min(8);
+    out.extend_from_slice(encoded.get(..len).unwrap_or_default());
+}
+
+/// A number, or a Boolean as 0 or 1, by its payload.
+pub fn number(kind: BuiltInType, bits: u64) -> Option<f64> {
+    use BuiltInType as T;
+    Some(match kind {
+        T::Boolean | T::Byte => f64::from(bits as u8),
+        T::SByte => f64::from(bits as i8),
+        T::Int16 => f64::from(bits as i16),
+        T::UInt16 => f64::from(bits as u16),
+        T::Int32 => f64::from(bits as i32),
+        T::UInt32 => f64::from(bits as u32),
+        T::Int64 => bits as i64 as f64,
+        T::UInt64 => bits as f64,
+        T::Float => f64::from(f32::from_bits(bits as u32)),
+        T::Double => f64::from_bits(bits),
+        _ => return None,
+    })
 }
 
 fn part(n: u64, of: u64) -> f64 {

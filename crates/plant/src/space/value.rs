@@ -8,7 +8,7 @@ use wire::template::walk::{BuiltInType, RawVariant};
 use wire::time::Now;
 use wire::types::StatusCode;
 
-use super::signal::Signal;
+use super::signal::{Signal, encode_bits};
 
 /// What stands beside a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -109,21 +109,18 @@ pub struct Scalar {
     bits: AtomicU64,
     source: AtomicI64,
     kind: BuiltInType,
-    size: u8,
 }
 
 impl Scalar {
     /// The value of an encoded Variant. None if it is not a scalar of at most eight bytes.
     pub fn new(value: &RawVariant<'_>, stamp: Stamp) -> Option<Self> {
-        let size = value.kind().size().filter(|size| (1..=8).contains(size))?;
+        value.kind().size().filter(|size| (1..=8).contains(size))?;
         let scalar = Self {
             sequence: AtomicU32::new(0),
             status: AtomicU32::new(0),
             bits: AtomicU64::new(0),
             source: AtomicI64::new(0),
             kind: value.kind(),
-            // at most 8
-            size: size as u8,
         };
         scalar.set_encoded(value, stamp).then_some(scalar)
     }
@@ -194,11 +191,7 @@ impl Scalar {
     #[inline]
     fn write(&self, out: &mut Vec<u8>) -> Stamp {
         let (bits, stamp) = self.get();
-        let mut encoded = [0; 9];
-        encoded[0] = self.kind as u8;
-        encoded[1..].copy_from_slice(&bits.to_le_bytes());
-        let len = 1 + usize::from(self.size);
-        out.extend_from_slice(encoded.get(..len).unwrap_or_default());
+        encode_bits(self.kind, bits, out);
         stamp
     }
 }

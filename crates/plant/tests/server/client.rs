@@ -207,18 +207,6 @@ impl Client {
         response.header().service_result
     }
 
-    /// The answer to a request, if it comes within this time.
-    pub fn answer_within(&mut self, id: RequestId, time: Duration) -> Option<Response> {
-        let until = Instant::now() + time;
-        while !self.answers.iter().any(|(got, _)| *got == id) {
-            if Instant::now() >= until {
-                return None;
-            }
-            self.step(until.max(Instant::now() + Duration::from_millis(1)));
-        }
-        self.answer(id).ok()
-    }
-
     pub fn call<S: Service>(&mut self, request: S) -> Result<S::Response, StatusCode> {
         let id = self.send(request);
         let response = self.answer(id)?;

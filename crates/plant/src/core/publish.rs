@@ -1,0 +1,376 @@
+//! Publish requests and the subscriptions that wait for them (Part 4, 5.14.5).
+
+use std::time::Duration;
+
+use wire::server::RequestId;
+use wire::service::shape::Kind;
+use wire::template::walk::{self, RequestHead, WalkError, type_id};
+use wire::time::Instant;
+use wire::types::{
+    CancelRequest, CancelResponse, RepublishRequest, StatusCode, TransferResult,
+    TransferSubscriptionsRequest, TransferSubscriptionsResponse,
+};
+
+use super::request::canonical;
+use super::{Asked, Core, Due, SlotId};
+use crate::service::{operations, write_head, write_len, write_null_array};
+use crate::session::PublishRequest;
+use crate::space;
+use crate::subscription::{Message, Tick, status_change};
+
+impl Core {
+    /// Takes a Publish request.
+    pub(super) fn publish(
+        &mut self,
+        link: SlotId,
+        id: RequestId,
+        session: SlotId,
+        body: &[u8],
+        head: &RequestHead<'_>,
+    ) {
+        let again;
+        let request = match walk::PublishRequest::parse(body) {
+            Err(WalkError::Unusual { .. }) => {
+                again = canonical(body, &self.shared.decoding).unwrap_or_default();
+                walk::PublishRequest::parse(&again)
+            }
+            request => request,
+        };
+        let Ok(request) = request else {
+            return self.fault(link, id, head.request_handle, StatusCode::BadDecodingError);
+        };
+        let results = request.acknowledgements;
+        let results = results
+            .map(|(subscription, sequence)| self.acknowledge(session, subscription, sequence));
+        let results = results.collect();
+        let hint = Duration::from_millis(u64::from(head.timeout_hint));
+        let request = PublishRequest {
+            asked: Asked {
+                link,
+                id,
+                handle: head.request_handle,
+            },
+            deadline: (!hint.is_zero()).then(|| self.now.mono + hint),
+            results,
+        };
+        let limit = self.shared.config.limits.publish_requests;
+        let Some(held) = self.sessions.get_mut(session) else {
+            return;
+        };
+        held.requests.push_back(request);
+        if held.requests.len() > limit.max(1)
+            && let Some(oldest) = held.requests.pop_front()
+        {
+            self.refuse(&oldest, StatusCode::BadTooManyPublishRequests);
+        }
+        self.answer_publish(session);
+    }
+
+    fn acknowledge(&mut self, session: SlotId, subscription: u32, sequence: u32) -> StatusCode {
+        let found = self.subscriptions.get_mut(&subscription);
+        match found.filter(|subscription| subscription.session == Some(session)) {
+            None => StatusCode::BadSubscriptionIdInvalid,
+            Some(subscription) => match subscription.acknowledge(sequence) {
+                true => {
+                    self.shared.counters.acknowledged.add(1);
+                    StatusCode::Good
+                }
+                false => StatusCode::BadSequenceNumberUnknown,
+            },
+        }
+    }
+
+    fn refuse(&mut self, request: &PublishRequest, status: StatusCode) {
+        let Asked { link, id, handle } = request.asked;
+        self.fault(link, id, handle, status);
+        self.dirty.push(link);
+    }
+
+    /// Brings Publish requests of a session and subscriptions that wait for them together.
+    pub(super) fn answer_publish(&mut self, session: SlotId) {
+        loop {
+            let now = self.now.mono;
+            let Some(held) = self.sessions.get_mut(session) else {
+                return;
+            };
+            let Some(oldest) = held.requests.front() else {
+                return;
+            };
+            let refusal = if oldest.deadline.is_some_and(|deadline| deadline <= now) {
+                Some(StatusCode::BadTimeout)
+            } else if held.subscriptions.is_empty() && held.endings.is_empty() {
+                // Part 4, 5.14.5.3.
+                Some(StatusCode::BadNoSubscription)
+            } else {
+                None
+            };
+            if let Some(status) = refusal {
+                if let Some(request) = held.requests.pop_front() {
+                    self.refuse(&request, status);
+                }
+                continue;
+            }
+            if let Some((id, status)) = held.endings.pop_front() {
+                if let Some(request) = held.requests.pop_front() {
+                    let now = self.now;
+                    self.send(&request, |out| status_change(id, status, now, out));
+                }
+                continue;
+            }
+            let Some(id) = self.next_waiting(session) else {
+                return;
+            };
+            self.send_notifications(session, id);
+        }
+    }
+
+    /// The subscription that is served first: by priority, then the one that waited longest.
+    fn next_waiting(&mut self, session: SlotId) -> Option<u32> {
+        let subscriptions = &self.subscriptions;
+        let held = self.sessions.get_mut(session)?;
+        let wants = |id: &u32| subscriptions.get(id).is_some_and(|s| s.wants());
+        held.waiting.retain(wants);
+        let priority = |id: &u32| subscriptions.get(id).map_or(0, |s| s.terms.priority);
+        let highest = held.waiting.iter().map(priority).max()?;
+        let at = held.waiting.iter().position(|id| priority(id) == highest)?;
+        // Behind the others of its priority, should it want more.
+        let id = held.waiting.remove(at);
+        held.waiting.push(id);
+        Some(id)
+    }
+
+    fn send_notifications(&mut self, session: SlotId, id: u32) {
+        let request = self.sessions.get_mut(session);
+        let Some(request) = request.and_then(|held| held.requests.pop_front()) else {
+            return;
+        };
+        let (now, kept) = (self.now, self.shared.config.limits.kept_messages);
+        let Some(mut subscription) = self.subscriptions.remove(&id) else {
+            return;
+        };
+        let mut sent = Message::KeepAlive;
+        self.send(&request, |out| sent = subscription.publish(now, kept, out));
+        self.subscriptions.insert(id, subscription);
+        let counters = &self.shared.counters;
+        counters.messages.add(1);
+        if let Message::Notifications(count) = sent {
+            counters.notifications.add(count as u64);
+        }
+    }
+
+    /// Answers a Publish request; `write` appends subscriptionId to notificationMessage.
+    fn send(&mut self, request: &PublishRequest, write: impl FnOnce(&mut Vec<u8>)) {
+        let (now, asked) = (self.now, request.asked);
+        let Some(link) = self.links.get_mut(asked.link) else {
+            return;
+        };
+        let sent = link.connection.respond(asked.id, |out| {
+            write_head(out, type_id::PUBLISH_RESPONSE, asked.handle, now);
+            write(out);
+            write_len(out, request.results.len());
+            for status in &request.results {
+                out.extend_from_slice(&status.bits().to_le_bytes());
+            }
+            write_null_array(out);
+        });
+        if let Err(error) = sent {
+            self.not_sent(asked.link, asked.id, asked.handle, &error);
+        }
+        self.dirty.push(asked.link);
+    }
+
+    /// A timer of a subscription rang.
+    pub(super) fn subscription_due(&mut self, id: u32, at: Instant) {
+        let now = self.now;
+        let Some(subscription) = self.subscriptions.get_mut(&id) else {
+            return;
+        };
+        if subscription.wake != at {
+            return;
+        }
+        let session = subscription.session;
+        if subscription.is_due(now) {
+            let held = session.and_then(|session| self.sessions.get(session));
+            let requests = held.is_some_and(|held| !held.requests.is_empty());
+            if subscription.tick(&self.shared.space, now, requests) == Tick::Expired {
+                return self.subscription_expired(id);
+            }
+        } else {
+            subscription.sample(&self.shared.space, now);
+        }
+        self.shared
+            .counters
+            .overflows
+            .add(subscription.take_dropped());
+        let wants = subscription.wants();
+        subscription.wake = subscription.due();
+        self.timers.add(subscription.wake, Due::Subscription(id));
+        if let (true, Some(session)) = (wants, session) {
+            if let Some(held) = self.sessions.get_mut(session)
+                && !held.waiting.contains(&id)
+            {
+                held.waiting.push(id);
+            }
+            self.answer_publish(session);
+        }
+    }
+
+    fn subscription_expired(&mut self, id: u32) {
+        let session = self.subscriptions.get(&id).and_then(|s| s.session);
+        self.forget_subscription(id);
+        if let Some(session) = session {
+            if let Some(held) = self.sessions.get_mut(session) {
+                held.subscriptions.retain(|other| *other != id);
+                // Row 27 of the table in Part 4, 5.14.1.2.
+                held.endings.push_back((id, StatusCode::BadTimeout));
+            }
+            self.answer_publish(session);
+        }
+    }
+
+    /// Forgets a subscription that its session does not name any more.
+    pub(super) fn forget_subscription(&mut self, id: u32) {
+        if let Some(subscription) = self.subscriptions.remove(&id) {
+            let counters = &self.shared.counters;
+            counters.subscriptions.sub(1);
+            counters.items.sub(subscription.items().len() as u64);
+        }
+    }
+
+    /// Republish (Part 4, 5.14.6).
+    pub(super) fn republish(
+        &mut self,
+        link: SlotId,
+        id: RequestId,
+        request: &RepublishRequest,
+    ) -> Result<(), StatusCode> {
+        let header = &request.request_header;
+        let session = self.session_for(space::raw(&header.authentication_token), link)?;
+        let found = self.subscriptions.get_mut(&request.subscription_id);
+        let subscription = found
+            .filter(|subscription| subscription.session == Some(session))
+            .ok_or(StatusCode::BadSubscriptionIdInvalid)?;
+        let message = subscription
+            .republish(request.retransmit_sequence_number)
+            .ok_or(StatusCode::BadMessageNotAvailable)?;
+        let (now, handle) = (self.now, header.request_handle);
+        let Some(there) = self.links.get_mut(link) else {
+            return Ok(());
+        };
+        let sent = there.connection.respond(id, |out| {
+            write_head(out, Kind::RepublishResponse.encoding_id(), handle, now);
+            out.extend_from_slice(message);
+        });
+        match sent {
+            Ok(()) => self.shared.counters.republished.add(1),
+            Err(error) => self.not_sent(link, id, handle, &error),
+        }
+        Ok(())
+    }
+
+    /// TransferSubscriptions (Part 4, 5.14.7).
+    pub(super) fn transfer(
+        &mut self,
+        link: SlotId,
+        id: RequestId,
+        request: &TransferSubscriptionsRequest,
+    ) -> Result<(), StatusCode> {
+        let header = &request.request_header;
+        let session = self.session_for(space::raw(&header.authentication_token), link)?;
+        let limit = self.shared.config.limits.subscriptions_per_session;
+        let ids = operations(request.subscription_ids.clone(), limit)?;
+        let results = ids.into_iter().map(|id| {
+            let moved = self.transfer_one(session, id, request.send_initial_values);
+            match moved {
+                Ok(available) => TransferResult {
+                    status_code: StatusCode::Good,
+                    available_sequence_numbers: Some(available),
+                },
+                Err(status_code) => TransferResult {
+                    status_code,
+                    available_sequence_numbers: None,
+                },
+            }
+        });
+        let mut response = TransferSubscriptionsResponse {
+            results: Some(results.collect()),
+            ..Default::default()
+        };
+        response.response_header =
+            wire::service::response_header(header.request_handle, self.now.utc);
+        self.respond_with(link, id, response.into());
+        self.answer_publish(session);
+        Ok(())
+    }
+
+    fn transfer_one(
+        &mut self,
+        session: SlotId,
+        id: u32,
+        send_initial_values: bool,
+    ) -> Result<Vec<u32>, StatusCode> {
+        let subscription = self.subscriptions.get_mut(&id);
+        let subscription = subscription.ok_or(StatusCode::BadSubscriptionIdInvalid)?;
+        let old = subscription.session.filter(|old| *old != session);
+        let user = |id| self.sessions.get(id).map(|session| &session.user);
+        // Part 4, 5.14.7.1: only for the same user.
+        if let Some(old) = old
+            && user(old) != user(session)
+        {
+            return Err(StatusCode::BadUserAccessDenied);
+        }
+        subscription.session = Some(session);
+        subscription.touch();
+        if send_initial_values {
+            subscription.resend();
+        }
+        let (available, wants) = (subscription.available(), subscription.wants());
+        if let Some(held) = old.and_then(|old| self.sessions.get_mut(old)) {
+            held.subscriptions.retain(|other| *other != id);
+            let moved = StatusCode::GoodSubscriptionTransferred;
+            held.endings.push_back((id, moved));
+        }
+        if let Some(held) = self.sessions.get_mut(session) {
+            if !held.subscriptions.contains(&id) {
+                held.subscriptions.push(id);
+            }
+            if wants && !held.waiting.contains(&id) {
+                held.waiting.push(id);
+            }
+        }
+        if let Some(old) = old {
+            self.answer_publish(old);
+        }
+        Ok(available)
+    }
+
+    /// Cancel (Part 4, 5.7.5): only Publish requests wait long enough to be cancelled.
+    pub(super) fn cancel(
+        &mut self,
+        link: SlotId,
+        id: RequestId,
+        request: &CancelRequest,
+    ) -> Result<(), StatusCode> {
+        let header = &request.request_header;
+        let session = self.session_for(space::raw(&header.authentication_token), link)?;
+        let mut cancelled = Vec::new();
+        if let Some(held) = self.sessions.get_mut(session) {
+            let all = std::mem::take(&mut held.requests);
+            for waiting in all {
+                match waiting.asked.handle == request.request_handle {
+                    true => cancelled.push(waiting),
+                    false => held.requests.push_back(waiting),
+                }
+            }
+        }
+        for waiting in &cancelled {
+            self.refuse(waiting, StatusCode::BadRequestCancelledByClient);
+        }
+        let response = CancelResponse {
+            response_header: wire::service::response_header(header.request_handle, self.now.utc),
+            cancel_count: cancelled.len() as u32,
+        };
+        self.respond_with(link, id, response.into());
+        Ok(())
+    }
+}

@@ -1,0 +1,316 @@
+//! The MonitoredItem services (Part 4, 5.13).
+
+use std::time::Duration;
+
+use wire::types::{
+    CreateMonitoredItemsRequest, CreateMonitoredItemsResponse, DataChangeFilter,
+    DeleteMonitoredItemsRequest, DeleteMonitoredItemsResponse, ModifyMonitoredItemsRequest,
+    ModifyMonitoredItemsResponse, MonitoredItemCreateRequest, MonitoredItemCreateResult,
+    MonitoredItemModifyResult, MonitoringParameters, NodeId, SetMonitoringModeRequest,
+    SetMonitoringModeResponse, SetTriggeringRequest, SetTriggeringResponse, StatusCode,
+    TimestampsToReturn, Variant,
+};
+
+use super::{Desk, operations};
+use crate::shared::Shared;
+use crate::space::attribute::{self, Timestamps, id};
+use crate::space::{Node, Source, Variable, access};
+use crate::subscription::{Filter, Item, Parameters};
+
+/// What an item gets, as the responses tell it.
+struct Revised {
+    parameters: Parameters,
+    sampling: f64,
+}
+
+fn stamps(asked: TimestampsToReturn) -> Result<Timestamps, StatusCode> {
+    Timestamps::from_wire(asked as i32).ok_or(StatusCode::BadTimestampsToReturnInvalid)
+}
+
+/// Part 4, 7.21: what a client asks for, made into what it gets.
+fn revise(
+    shared: &Shared,
+    variable: Option<&Variable>,
+    asked: &MonitoringParameters,
+    stamps: Timestamps,
+    publishing: Duration,
+) -> Result<Revised, StatusCode> {
+    let limits = &shared.config.limits;
+    let filter = match (asked.filter.is_null(), variable) {
+        (true, _) => Filter::default(),
+        // Filters are for values (Part 4, 7.22.1), and those for events have no events here.
+        (false, None) => return Err(StatusCode::BadFilterNotAllowed),
+        (false, Some(variable)) => match asked.filter.inner_as::<DataChangeFilter>() {
+            Some(filter) => Filter::new(filter, variable)?,
+            None => return Err(StatusCode::BadMonitoredItemFilterUnsupported),
+        },
+    };
+    let fastest = limits.sampling_interval;
+    // Part 4, 5.13.1.2: less than 0 stands for the publishing interval; 0 for as fast as can
+    // be, which is as fast as the value changes where that is known.
+    let sampling = if asked.sampling_interval < 0.0 {
+        publishing
+    } else {
+        Duration::try_from_secs_f64(asked.sampling_interval / 1000.0).unwrap_or(publishing)
+    };
+    let sampling = match (sampling.is_zero(), variable.map(|v| &v.source)) {
+        (true, Some(Source::Signal(signal))) => signal.interval().max(fastest),
+        (true, _) => publishing.max(fastest),
+        _ => sampling.max(fastest),
+    };
+    Ok(Revised {
+        sampling: sampling.as_secs_f64() * 1000.0,
+        parameters: Parameters {
+            client_handle: asked.client_handle,
+            sampling,
+            queue_size: asked.queue_size.clamp(1, limits.queue_size.max(1)),
+            discard_oldest: asked.discard_oldest,
+            filter,
+            stamps,
+        },
+    })
+}
+
+/// The variable whose value is to be watched; none if it is another attribute.
+fn watched<'a>(
+    node: &'a Node,
+    what: &MonitoredItemCreateRequest,
+) -> Result<Option<&'a Variable>, StatusCode> {
+    let item = &what.item_to_monitor;
+    if item.attribute_id == id::EVENT_NOTIFIER && attribute::has(node, id::EVENT_NOTIFIER) {
+        // There are no events.
+        return Err(StatusCode::BadNotSupported);
+    }
+    if !attribute::has(node, item.attribute_id) {
+        return Err(StatusCode::BadAttributeIdInvalid);
+    }
+    let variable = node.variable().filter(|_| item.attribute_id == id::VALUE);
+    let no_encoding = item.data_encoding.name.is_null() || item.data_encoding.name.is_empty();
+    match variable {
+        Some(variable) if variable.access_level & access::READ == 0 => {
+            Err(StatusCode::BadNotReadable)
+        }
+        None if item.index_range.has_range() => Err(StatusCode::BadIndexRangeNoData),
+        _ if !no_encoding => Err(StatusCode::BadDataEncodingInvalid),
+        variable => Ok(variable),
+    }
+}
+
+impl Desk<'_> {
+    pub(super) fn create_items(
+        &mut self,
+        request: CreateMonitoredItemsRequest,
+    ) -> Result<CreateMonitoredItemsResponse, StatusCode> {
+        let stamps = stamps(request.timestamps_to_return)?;
+        let limit = self.shared.config.limits.items_per_call;
+        let (shared, now) = (self.shared, self.now);
+        let subscription = self.subscription(request.subscription_id)?;
+        let items = operations(request.items_to_create, limit)?;
+        subscription.touch();
+        let results: Vec<_> = items
+            .into_iter()
+            .map(|what| {
+                let publishing = subscription.terms.interval;
+                if subscription.items().len() >= shared.config.limits.items_per_subscription {
+                    return refused(StatusCode::BadTooManyMonitoredItems);
+                }
+                let (node, revised) = match prepare(shared, &what, stamps, publishing) {
+                    Ok(prepared) => prepared,
+                    Err(status) => return refused(status),
+                };
+                let queue_size = revised.parameters.queue_size;
+                let sampling = revised.sampling;
+                let (attribute, mode) = (what.item_to_monitor.attribute_id, what.monitoring_mode);
+                let range = what.item_to_monitor.index_range;
+                let id = subscription.add(
+                    |id| Item::new(id, node, attribute, range, mode, revised.parameters),
+                    &shared.space,
+                    now,
+                );
+                shared.counters.items.add(1);
+                MonitoredItemCreateResult {
+                    monitored_item_id: id,
+                    revised_sampling_interval: sampling,
+                    revised_queue_size: queue_size,
+                    ..Default::default()
+                }
+            })
+            .collect();
+        subscription.settle(&shared.space, now);
+        self.schedule(request.subscription_id);
+        Ok(CreateMonitoredItemsResponse {
+            results: Some(results),
+            ..Default::default()
+        })
+    }
+
+    pub(super) fn modify_items(
+        &mut self,
+        request: ModifyMonitoredItemsRequest,
+    ) -> Result<ModifyMonitoredItemsResponse, StatusCode> {
+        let stamps = stamps(request.timestamps_to_return)?;
+        let limit = self.shared.config.limits.items_per_call;
+        let (shared, now) = (self.shared, self.now);
+        let subscription = self.subscription(request.subscription_id)?;
+        let items = operations(request.items_to_modify, limit)?;
+        subscription.touch();
+        let results: Vec<_> = items
+            .into_iter()
+            .map(|what| {
+                let failed = |status_code| MonitoredItemModifyResult {
+                    status_code,
+                    ..Default::default()
+                };
+                let publishing = subscription.terms.interval;
+                let Some(item) = subscription.item(what.monitored_item_id) else {
+                    return failed(StatusCode::BadMonitoredItemIdInvalid);
+                };
+                let variable = item.variable(&shared.space);
+                let asked = &what.requested_parameters;
+                match revise(shared, variable, asked, stamps, publishing) {
+                    Ok(revised) => {
+                        let queue_size = revised.parameters.queue_size;
+                        let id = what.monitored_item_id;
+                        subscription.set_item(id, revised.parameters, &shared.space, now);
+                        MonitoredItemModifyResult {
+                            revised_sampling_interval: revised.sampling,
+                            revised_queue_size: queue_size,
+                            ..Default::default()
+                        }
+                    }
+                    Err(status) => failed(status),
+                }
+            })
+            .collect();
+        subscription.settle(&shared.space, now);
+        self.schedule(request.subscription_id);
+        Ok(ModifyMonitoredItemsResponse {
+            results: Some(results),
+            ..Default::default()
+        })
+    }
+
+    pub(super) fn set_monitoring_mode(
+        &mut self,
+        request: SetMonitoringModeRequest,
+    ) -> Result<SetMonitoringModeResponse, StatusCode> {
+        let limit = self.shared.config.limits.items_per_call;
+        let (shared, now) = (self.shared, self.now);
+        let subscription = self.subscription(request.subscription_id)?;
+        let items = operations(request.monitored_item_ids, limit)?;
+        subscription.touch();
+        let mode = request.monitoring_mode;
+        let results =
+            items.into_iter().map(
+                |id| match subscription.set_mode(id, mode, &shared.space, now) {
+                    true => StatusCode::Good,
+                    false => StatusCode::BadMonitoredItemIdInvalid,
+                },
+            );
+        let results = results.collect();
+        subscription.settle(&shared.space, now);
+        self.schedule(request.subscription_id);
+        Ok(SetMonitoringModeResponse {
+            results: Some(results),
+            ..Default::default()
+        })
+    }
+
+    pub(super) fn set_triggering(
+        &mut self,
+        request: SetTriggeringRequest,
+    ) -> Result<SetTriggeringResponse, StatusCode> {
+        let limit = self.shared.config.limits.items_per_call;
+        let subscription = self.subscription(request.subscription_id)?;
+        let add = request.links_to_add.unwrap_or_default();
+        let remove = request.links_to_remove.unwrap_or_default();
+        super::count(add.len() + remove.len(), limit)?;
+        subscription.touch();
+        let there = |id: &u32| subscription.item(*id).is_some();
+        if !there(&request.triggering_item_id) {
+            return Err(StatusCode::BadMonitoredItemIdInvalid);
+        }
+        let known: Vec<bool> = add.iter().map(there).collect();
+        let item = subscription.item_mut(request.triggering_item_id);
+        let item = item.ok_or(StatusCode::BadMonitoredItemIdInvalid)?;
+        let status = |good| match good {
+            true => StatusCode::Good,
+            false => StatusCode::BadMonitoredItemIdInvalid,
+        };
+        // Part 4, 5.13.5.2: those to remove first.
+        let removed = remove.iter().map(|id| {
+            let before = item.links.len();
+            item.links.retain(|other| other != id);
+            status(item.links.len() < before)
+        });
+        let removed: Vec<_> = removed.collect();
+        let added = add.iter().zip(known).map(|(id, known)| {
+            if known && !item.links.contains(id) {
+                item.links.push(*id);
+            }
+            status(known)
+        });
+        let added: Vec<_> = added.collect();
+        Ok(SetTriggeringResponse {
+            add_results: (!added.is_empty()).then_some(added),
+            remove_results: (!removed.is_empty()).then_some(removed),
+            ..Default::default()
+        })
+    }
+
+    pub(super) fn delete_items(
+        &mut self,
+        request: DeleteMonitoredItemsRequest,
+    ) -> Result<DeleteMonitoredItemsResponse, StatusCode> {
+        let limit = self.shared.config.limits.items_per_call;
+        let (shared, now) = (self.shared, self.now);
+        let subscription = self.subscription(request.subscription_id)?;
+        let ids = operations(request.monitored_item_ids, limit)?;
+        subscription.touch();
+        let before = subscription.items().len();
+        let there = subscription.remove(&ids);
+        let gone = before - subscription.items().len();
+        shared.counters.items.sub(gone as u64);
+        subscription.settle(&shared.space, now);
+        let results = there.into_iter().map(|there| match there {
+            true => StatusCode::Good,
+            false => StatusCode::BadMonitoredItemIdInvalid,
+        });
+        Ok(DeleteMonitoredItemsResponse {
+            results: Some(results.collect()),
+            ..Default::default()
+        })
+    }
+
+    /// The method GetMonitoredItems (Part 5, 9.1): server handles and client handles.
+    pub(super) fn get_items(&mut self, subscription: u32) -> Result<Vec<Variant>, StatusCode> {
+        let items = self.subscription(subscription)?.items();
+        let servers: Vec<u32> = items.iter().map(|item| item.id).collect();
+        let clients = items.iter().map(|item| item.parameters.client_handle);
+        let clients: Vec<u32> = clients.collect();
+        Ok(vec![servers.into(), clients.into()])
+    }
+}
+
+fn refused(status_code: StatusCode) -> MonitoredItemCreateResult {
+    MonitoredItemCreateResult {
+        status_code,
+        ..Default::default()
+    }
+}
+
+fn prepare(
+    shared: &Shared,
+    what: &MonitoredItemCreateRequest,
+    stamps: Timestamps,
+    publishing: Duration,
+) -> Result<(crate::space::NodeIndex, Revised), StatusCode> {
+    let id: &NodeId = &what.item_to_monitor.node_id;
+    let at = shared.space.find_id(id);
+    let at = at.ok_or(StatusCode::BadNodeIdUnknown)?;
+    let node = shared.space.node(at).ok_or(StatusCode::BadNodeIdUnknown)?;
+    let variable = watched(node, what)?;
+    let asked = &what.requested_parameters;
+    let revised = revise(shared, variable, asked, stamps, publishing)?;
+    Ok((at, revised))
+}

@@ -1,0 +1,286 @@
+//! A monitored item: what it watches, how often, and what it saw.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use wire::template::walk::{BuiltInType, RawVariant};
+use wire::time::Now;
+use wire::types::{MonitoringMode, NumericRange, StatusCode};
+
+use super::filter::Filter;
+use super::queue::{Entry, Queue, Seen};
+use crate::space::attribute::{self, Timestamps, id};
+use crate::space::{Body, NodeIndex, Signal, Source, Space, Variable};
+
+/// What a client may change about an item.
+#[derive(Debug, Clone)]
+pub struct Parameters {
+    /// The client's name for it.
+    pub client_handle: u32,
+    /// Time between samples, revised.
+    pub sampling: Duration,
+    /// Values kept at most, revised.
+    pub queue_size: u32,
+    /// Which of them go first.
+    pub discard_oldest: bool,
+    /// Which of them are told.
+    pub filter: Filter,
+    /// The times that go with them.
+    pub stamps: Timestamps,
+}
+
+/// A monitored item.
+#[derive(Debug)]
+pub struct Item {
+    /// Its number in the subscription.
+    pub id: u32,
+    /// The node it watches.
+    pub node: NodeIndex,
+    attribute: u32,
+    range: NumericRange,
+    /// Whether and how it reports.
+    pub mode: MonitoringMode,
+    /// What the client may change.
+    pub parameters: Parameters,
+    queue: Queue,
+    /// The last value that passed the filter.
+    last: Option<Entry>,
+    /// When it samples next, in nanoseconds of monotonic time.
+    next: u64,
+    /// Items that report when this one sees something (Part 4, 5.13.1.6).
+    pub links: Vec<u32>,
+    /// Another item has seen something: what is in the queue may go.
+    pub triggered: bool,
+}
+
+/// What sampling came to.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Sampled {
+    /// Values that were queued.
+    pub queued: usize,
+    /// Values that were dropped for them.
+    pub dropped: usize,
+}
+
+impl Item {
+    /// An item that has seen nothing yet.
+    pub fn new(
+        id: u32,
+        node: NodeIndex,
+        attribute: u32,
+        range: NumericRange,
+        mode: MonitoringMode,
+        parameters: Parameters,
+    ) -> Self {
+        Self {
+            id,
+            node,
+            attribute,
+            range,
+            mode,
+            parameters,
+            queue: Queue::default(),
+            last: None,
+            next: 0,
+            links: Vec::new(),
+            triggered: false,
+        }
+    }
+
+    /// The variable whose value it watches; none if it watches another attribute.
+    pub fn variable<'a>(&self, space: &'a Space) -> Option<&'a Variable> {
+        let variable = space.node(self.node)?.variable();
+        variable.filter(|_| self.attribute == id::VALUE)
+    }
+
+    /// Whether its values follow from the time alone, so that it can look back.
+    fn signal<'a>(&self, space: &'a Space) -> Option<&'a Signal> {
+        if self.range.has_range() {
+            return None;
+        }
+        match &self.variable(space)?.source {
+            Source::Signal(signal) => Some(signal),
+            _ => None,
+        }
+    }
+
+    /// How often it must be asked; none if it can look back.
+    pub fn polled(&self, space: &Space) -> Option<Duration> {
+        let watches = self.mode != MonitoringMode::Disabled && self.signal(space).is_none();
+        watches.then_some(self.parameters.sampling)
+    }
+
+    /// Begins to watch: the value now is the first it sees.
+    pub fn begin(&mut self, space: &Space, now: Now) -> Sampled {
+        let mut sampled = Sampled::default();
+        self.last = None;
+        if self.mode != MonitoringMode::Disabled {
+            let entry = self.sample(space, now);
+            self.offer(entry, &mut sampled);
+            self.next = now.mono.as_nanos() + self.interval();
+        }
+        sampled
+    }
+
+    fn interval(&self) -> u64 {
+        u64::try_from(self.parameters.sampling.as_nanos())
+            .unwrap_or(u64::MAX)
+            .max(1)
+    }
+
+    /// Takes the samples that are due.
+    pub fn catch_up(&mut self, space: &Space, now: Now) -> Sampled {
+        let mut sampled = Sampled::default();
+        let until = now.mono.as_nanos();
+        if self.mode == MonitoringMode::Disabled || self.next > until {
+            return sampled;
+        }
+        match self.signal(space) {
+            Some(signal) => self.look_back(signal, space.anchor(), until, &mut sampled),
+            None => {
+                let entry = self.sample(space, now);
+                self.offer(entry, &mut sampled);
+                // Samples that were missed are gone.
+                let late = (until - self.next) / self.interval();
+                self.next += (late + 1) * self.interval();
+            }
+        }
+        sampled
+    }
+
+    /// All samples up to `until`, each of them with the value there was.
+    fn look_back(&mut self, signal: &Signal, anchor: i64, until: u64, sampled: &mut Sampled) {
+        let interval = self.interval();
+        while self.next <= until {
+            let n = signal.updates(self.next);
+            let entry = Entry {
+                seen: Seen::Bits(signal.kind, signal.bits(n)),
+                status: 0,
+                source: anchor + (signal.updated_at(n) / 100) as i64,
+                server: anchor + (self.next / 100) as i64,
+            };
+            self.offer(entry, sampled);
+            // On to the first sample that sees another update.
+            let update = signal.updated_at(n + 1).min(until);
+            let steps = update.saturating_sub(self.next).div_ceil(interval).max(1);
+            self.next += steps * interval;
+        }
+    }
+
+    fn offer(&mut self, entry: Entry, sampled: &mut Sampled) {
+        if !self.parameters.filter.passes(self.last.as_ref(), &entry) {
+            return;
+        }
+        self.last = Some(entry.clone());
+        let size = self.parameters.queue_size as usize;
+        sampled.queued += 1;
+        if !self.queue.push(entry, size, self.parameters.discard_oldest) {
+            sampled.dropped += 1;
+        }
+    }
+
+    fn sample(&self, space: &Space, now: Now) -> Entry {
+        let mut encoded = Vec::new();
+        let read = self.read(space, now, &mut encoded);
+        let (seen, status, source) = match read {
+            Ok((status, source)) => (seen(&encoded), status, source),
+            Err(status) => (Seen::Nothing, status.bits(), 0),
+        };
+        Entry {
+            seen,
+            status,
+            source,
+            server: now.utc,
+        }
+    }
+
+    fn read(&self, space: &Space, now: Now, out: &mut Vec<u8>) -> Result<(u32, i64), StatusCode> {
+        let node = space.node(self.node).ok_or(StatusCode::BadNodeIdUnknown)?;
+        match &node.body {
+            Body::Variable(variable) if self.attribute == id::VALUE => {
+                let stamp = variable.source.write(now, space.anchor(), out);
+                if self.range.has_range() {
+                    attribute::cut(out, 0, &self.range)?;
+                }
+                Ok((stamp.status.bits(), stamp.source))
+            }
+            _ => attribute::other(node, self.attribute, out).map(|()| (0, 0)),
+        }
+    }
+
+    /// How many values it has to report now.
+    pub fn ready(&self) -> usize {
+        let reports = match self.mode {
+            MonitoringMode::Reporting => true,
+            MonitoringMode::Sampling => self.triggered,
+            MonitoringMode::Disabled => false,
+        };
+        if reports { self.queue.len() } else { 0 }
+    }
+
+    /// Appends its oldest value as a MonitoredItemNotification. False if there is none.
+    pub fn report(&mut self, out: &mut Vec<u8>) -> bool {
+        match self.queue.pop() {
+            Some(entry) => {
+                out.extend_from_slice(&self.parameters.client_handle.to_le_bytes());
+                entry.encode(self.parameters.stamps, out);
+                true
+            }
+            None => false,
+        }
+    }
+
+    /// Changes how it reports (Part 4, 5.13.4).
+    pub fn set_mode(&mut self, mode: MonitoringMode, space: &Space, now: Now) -> Sampled {
+        let before = std::mem::replace(&mut self.mode, mode);
+        match (before, mode) {
+            (_, MonitoringMode::Disabled) => {
+                self.queue.clear();
+                self.last = None;
+                Sampled::default()
+            }
+            (MonitoringMode::Disabled, _) => self.begin(space, now),
+            _ => Sampled::default(),
+        }
+    }
+
+    /// Changes what the client may change. What was seen so far stays.
+    pub fn set(&mut self, parameters: Parameters) {
+        let (size, oldest) = (parameters.queue_size, parameters.discard_oldest);
+        let resized = self.parameters.queue_size != size;
+        self.parameters = parameters;
+        if resized {
+            self.queue.resize(size as usize, oldest);
+        }
+    }
+
+    /// Reports its last value again, unless one waits already (Part 5, 9.2).
+    pub fn resend(&mut self) -> usize {
+        if self.mode != MonitoringMode::Reporting || self.queue.len() > 0 {
+            return 0;
+        }
+        let Some(last) = self.last.clone() else {
+            return 0;
+        };
+        self.queue.push(last, 1, true);
+        1
+    }
+}
+
+/// A value by its encoded Variant.
+fn seen(encoded: &[u8]) -> Seen {
+    let scalar = encoded.split_first().and_then(|(kind, payload)| {
+        let value = RawVariant::parse(encoded).ok()?;
+        let small = (1..=8).contains(&payload.len());
+        let plain = *kind <= BuiltInType::Double as u8 && value.array_len().is_none();
+        if !small || !plain {
+            return None;
+        }
+        let mut bits = [0; 8];
+        bits.iter_mut()
+            .zip(payload)
+            .for_each(|(to, from)| *to = *from);
+        Some(Seen::Bits(value.kind(), u64::from_le_bytes(bits)))
+    });
+    scalar.unwrap_or_else(|| Seen::Encoded(Arc::from(encoded)))
+}

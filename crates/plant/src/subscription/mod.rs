@@ -1,0 +1,476 @@
+//! Subscriptions (Part 4, 5.14): the state machine, without sockets and with time as an
+//! argument.
+//!
+//! [`Subscription::tick`] is to be called each publishing interval, [`Subscription::publish`]
+//! whenever a Publish request can be answered and [`Subscription::wants`] one.
+
+mod filter;
+mod item;
+mod kept;
+mod queue;
+#[cfg(test)]
+mod tests;
+
+pub use filter::Filter;
+pub use item::{Item, Parameters, Sampled};
+
+use std::time::Duration;
+
+use wire::time::{Instant, Now};
+use wire::types::{MonitoringMode, StatusCode};
+
+use crate::core::SlotId;
+use crate::space::Space;
+use kept::Kept;
+
+/// Encoding ids of notifications (Part 6, annex A.3).
+const DATA_CHANGE: u16 = 811;
+const STATUS_CHANGE: u16 = 820;
+
+/// Time goes on, whatever somebody asks for.
+const LEAST_INTERVAL: Duration = Duration::from_micros(100);
+
+/// What a client may change about a subscription, revised.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Terms {
+    /// Time between publishings.
+    pub interval: Duration,
+    /// Publishings without a Publish request until it dies.
+    pub lifetime: u32,
+    /// Publishings without notifications until the client is told that it lives.
+    pub keep_alive: u32,
+    /// Notifications of a message at most; 0 for any number.
+    pub most: u32,
+    /// Which subscription is served first when several wait.
+    pub priority: u8,
+}
+
+/// Where it is in the table of Part 4, 5.14.1.2.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    /// Has sent something in the last interval.
+    Normal,
+    /// Has something to send and no Publish request for it.
+    Late,
+    /// Has nothing to send, and counts.
+    KeepAlive,
+}
+
+/// What a publishing came to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Tick {
+    /// It goes on; see [`Subscription::wants`].
+    Alive,
+    /// Nobody asked for so long that it is to be deleted.
+    Expired,
+}
+
+/// What a message was.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Message {
+    /// So many values.
+    Notifications(usize),
+    /// That it lives.
+    KeepAlive,
+}
+
+/// A subscription.
+#[derive(Debug)]
+pub struct Subscription {
+    /// Its number in the server.
+    pub id: u32,
+    /// Whose it is; nobody's when its session was closed without it.
+    pub session: Option<SlotId>,
+    /// What the client may change.
+    pub terms: Terms,
+    /// Whether it sends notifications.
+    pub enabled: bool,
+    /// When the next publishing is due.
+    pub next: Instant,
+    /// What it watches, by rising number.
+    items: Vec<Item>,
+    last_item: u32,
+    state: State,
+    lifetime: u32,
+    keep_alive: u32,
+    /// Whether anything was sent since it was created.
+    message_sent: bool,
+    /// Something is to be sent as soon as there is a Publish request.
+    wants: bool,
+    /// The number of the next notification message, never 0.
+    sequence: u32,
+    kept: Kept,
+    /// The item that reports first in the next message.
+    turn: usize,
+    /// Values dropped because queues were full, not told yet.
+    dropped: u64,
+    /// The shortest sampling interval of items that have to be asked, and when that is.
+    poll: Option<(Duration, Instant)>,
+    /// When its timer rings; others that ring are left from before.
+    pub wake: Instant,
+}
+
+impl Subscription {
+    /// A subscription without items.
+    pub fn new(id: u32, session: SlotId, terms: Terms, enabled: bool, now: Now) -> Self {
+        Self {
+            id,
+            session: Some(session),
+            terms,
+            enabled,
+            next: now.mono + terms.interval,
+            items: Vec::new(),
+            last_item: 0,
+            state: State::Normal,
+            lifetime: terms.lifetime,
+            keep_alive: terms.keep_alive,
+            message_sent: false,
+            wants: false,
+            sequence: 1,
+            kept: Kept::default(),
+            turn: 0,
+            dropped: 0,
+            poll: None,
+            wake: Instant::default(),
+        }
+    }
+
+    /// Whether something is to be sent as soon as there is a Publish request.
+    pub fn wants(&self) -> bool {
+        self.wants
+    }
+
+    /// When it is to be looked at next: for a publishing, or to ask items before.
+    pub fn due(&self) -> Instant {
+        match self.poll {
+            Some((_, at)) => self.next.min(at),
+            None => self.next,
+        }
+    }
+
+    /// Whether a publishing interval is over.
+    pub fn is_due(&self, now: Now) -> bool {
+        self.next <= now.mono
+    }
+
+    /// Any call of its client that names it keeps it alive (Part 4, table 83).
+    pub fn touch(&mut self) {
+        self.lifetime = self.terms.lifetime;
+    }
+
+    /// Takes the samples that are due. Returns how many values were queued.
+    pub fn sample(&mut self, space: &Space, now: Now) -> Sampled {
+        if let Some((interval, at)) = &mut self.poll {
+            while *at <= now.mono {
+                *at = *at + *interval;
+            }
+        }
+        let mut sum = Sampled::default();
+        let mut triggered = Vec::new();
+        for item in &mut self.items {
+            let sampled = item.catch_up(space, now);
+            if sampled.queued > 0 && !item.links.is_empty() {
+                triggered.extend_from_slice(&item.links);
+            }
+            sum.queued += sampled.queued;
+            sum.dropped += sampled.dropped;
+        }
+        self.dropped += sum.dropped as u64;
+        for id in triggered {
+            if let Some(item) = self.item_mut(id) {
+                item.triggered = true;
+            }
+        }
+        sum
+    }
+
+    /// Values dropped because queues were full, since this was asked last.
+    pub fn take_dropped(&mut self) -> u64 {
+        std::mem::take(&mut self.dropped)
+    }
+
+    fn ready(&self) -> bool {
+        self.enabled && self.items.iter().any(|item| item.ready() > 0)
+    }
+
+    /// A publishing interval is over. `requests`: Publish requests of its session wait.
+    pub fn tick(&mut self, space: &Space, now: Now, requests: bool) -> Tick {
+        // One that was looked at too late does not catch up.
+        while self.next <= now.mono {
+            self.next = self.next + self.terms.interval.max(LEAST_INTERVAL);
+        }
+        // Part 4, 5.14.1.3: the counter is set back by Publish requests; one that waits means
+        // that the client is there.
+        self.lifetime = match requests {
+            true => self.terms.lifetime,
+            false => self.lifetime.saturating_sub(1),
+        };
+        if self.lifetime == 0 {
+            return Tick::Expired;
+        }
+        self.sample(space, now);
+        self.wants = match self.state {
+            // Row 12.
+            State::Late => true,
+            // Rows 6, 8, 14, 17.
+            _ if self.ready() => true,
+            // Rows 7, 8: the first message comes after one interval, whatever it is.
+            State::Normal if !self.message_sent => true,
+            // Row 9.
+            State::Normal => {
+                self.state = State::KeepAlive;
+                self.keep_alive = self.terms.keep_alive;
+                self.count()
+            }
+            // Rows 15, 16, 17.
+            State::KeepAlive => self.count(),
+        };
+        if self.wants && !requests {
+            self.state = State::Late;
+        }
+        Tick::Alive
+    }
+
+    /// Counts an interval without notifications. True when it is time to say so.
+    fn count(&mut self) -> bool {
+        if self.keep_alive <= 1 {
+            return true;
+        }
+        self.keep_alive -= 1;
+        false
+    }
+
+    /// Answers a Publish request: appends the response from subscriptionId to
+    /// notificationMessage.
+    pub fn publish(&mut self, now: Now, kept: usize, out: &mut Vec<u8>) -> Message {
+        self.touch();
+        let ready = self.ready();
+        out.extend_from_slice(&self.id.to_le_bytes());
+        // Part 4, 5.14.5.2: what can be republished, this message among it.
+        let sequences = self.kept.sequences();
+        let available = sequences.len() + usize::from(ready);
+        let skip = available.saturating_sub(kept.max(1));
+        out.extend_from_slice(&((available - skip) as u32).to_le_bytes());
+        for sequence in sequences.skip(skip) {
+            out.extend_from_slice(&sequence.to_le_bytes());
+        }
+        if ready {
+            out.extend_from_slice(&self.sequence.to_le_bytes());
+        }
+        let more_at = out.len();
+        out.push(0);
+        let start = out.len();
+        out.extend_from_slice(&self.sequence.to_le_bytes());
+        out.extend_from_slice(&now.utc.to_le_bytes());
+        self.message_sent = true;
+        self.keep_alive = self.terms.keep_alive;
+        if !ready {
+            // Part 4, 5.14.1.1: a keep-alive has the number of the next message, and no data.
+            out.extend_from_slice(&0u32.to_le_bytes());
+            if self.state == State::Late {
+                self.state = State::KeepAlive;
+            }
+            self.wants = false;
+            return Message::KeepAlive;
+        }
+        let count = self.notifications(out);
+        let more = self.ready();
+        if let Some(flag) = out.get_mut(more_at) {
+            *flag = u8::from(more);
+        }
+        let message = out.get(start..).unwrap_or_default();
+        self.kept.keep(self.sequence, message, kept);
+        self.advance();
+        self.state = State::Normal;
+        self.wants = more;
+        Message::Notifications(count)
+    }
+
+    fn advance(&mut self) {
+        // Part 4, 5.14.1.1: after the largest number comes 1.
+        self.sequence = self.sequence.checked_add(1).unwrap_or(1);
+    }
+
+    /// Appends notificationData with one DataChangeNotification; tells how many values.
+    fn notifications(&mut self, out: &mut Vec<u8>) -> usize {
+        let body = begin(out, DATA_CHANGE);
+        let count_at = out.len();
+        out.extend_from_slice(&[0; 4]);
+        let most = match self.terms.most {
+            0 => usize::MAX,
+            most => most as usize,
+        };
+        let mut count = 0;
+        let items = self.items.len();
+        for step in 0..items {
+            let at = (self.turn + step) % items;
+            let Some(item) = self.items.get_mut(at) else {
+                break;
+            };
+            let ready = item.ready();
+            for _ in 0..ready.min(most - count) {
+                count += usize::from(item.report(out));
+            }
+            if item.ready() > 0 {
+                // The message is full: this one goes on in the next.
+                self.turn = at;
+                break;
+            }
+            item.triggered = false;
+        }
+        if let Some(place) = out.get_mut(count_at..count_at + 4) {
+            place.copy_from_slice(&(count as u32).to_le_bytes());
+        }
+        // No diagnostics.
+        out.extend_from_slice(&(-1i32).to_le_bytes());
+        end(out, body);
+        count
+    }
+
+    /// A message that was sent and not acknowledged.
+    pub fn republish(&mut self, sequence: u32) -> Option<&[u8]> {
+        self.touch();
+        self.kept.get(sequence)
+    }
+
+    /// Lets a message go. False if there is none of this number.
+    pub fn acknowledge(&mut self, sequence: u32) -> bool {
+        self.kept.acknowledge(sequence)
+    }
+
+    /// Numbers of messages that can be republished.
+    pub fn available(&self) -> Vec<u32> {
+        self.kept.sequences().collect()
+    }
+
+    /// Changes terms; the next publishing is one new interval from now.
+    pub fn modify(&mut self, terms: Terms, now: Now) {
+        if terms.interval != self.terms.interval {
+            self.next = now.mono + terms.interval;
+        }
+        self.terms = terms;
+        self.keep_alive = self.keep_alive.min(terms.keep_alive);
+        self.touch();
+    }
+
+    /// Row 19 of the table.
+    pub fn set_publishing(&mut self, enabled: bool) {
+        self.enabled = enabled;
+        self.touch();
+        if self.state != State::Late {
+            self.wants = false;
+        }
+    }
+
+    /// Adds an item, which sees the value now.
+    pub fn add(&mut self, make: impl FnOnce(u32) -> Item, space: &Space, now: Now) -> u32 {
+        self.last_item = self.last_item.wrapping_add(1);
+        let mut item = make(self.last_item);
+        item.begin(space, now);
+        self.items.push(item);
+        self.last_item
+    }
+
+    /// Sees to it that items are asked often enough. To be called after items have changed.
+    pub fn settle(&mut self, space: &Space, now: Now) {
+        let shortest = self
+            .items
+            .iter()
+            .filter_map(|item| item.polled(space))
+            .min();
+        self.poll = shortest
+            .filter(|interval| *interval < self.terms.interval)
+            .map(|interval| interval.max(LEAST_INTERVAL))
+            .map(|interval| (interval, now.mono + interval));
+        self.turn = 0;
+    }
+
+    /// Removes items; tells of each whether it was there.
+    pub fn remove(&mut self, ids: &[u32]) -> Vec<bool> {
+        let there = ids.iter().map(|id| self.item(*id).is_some()).collect();
+        let mut gone = ids.to_vec();
+        gone.sort_unstable();
+        let is_gone = |id: &u32| gone.binary_search(id).is_ok();
+        self.items.retain(|item| !is_gone(&item.id));
+        for item in &mut self.items {
+            item.links.retain(|id| !is_gone(id));
+        }
+        there
+    }
+
+    /// An item.
+    pub fn item(&self, id: u32) -> Option<&Item> {
+        let at = self.items.binary_search_by_key(&id, |item| item.id).ok()?;
+        self.items.get(at)
+    }
+
+    /// The same, to change it.
+    pub fn item_mut(&mut self, id: u32) -> Option<&mut Item> {
+        let at = self.items.binary_search_by_key(&id, |item| item.id).ok()?;
+        self.items.get_mut(at)
+    }
+
+    /// All items.
+    pub fn items(&self) -> &[Item] {
+        &self.items
+    }
+
+    /// Changes how an item reports. What it saw up to now counts as before.
+    pub fn set_mode(&mut self, id: u32, mode: MonitoringMode, space: &Space, now: Now) -> bool {
+        match self.item_mut(id) {
+            Some(item) => {
+                item.catch_up(space, now);
+                item.set_mode(mode, space, now);
+                true
+            }
+            None => false,
+        }
+    }
+
+    /// Changes an item. What it saw up to now counts as before.
+    pub fn set_item(&mut self, id: u32, parameters: Parameters, space: &Space, now: Now) {
+        if let Some(item) = self.item_mut(id) {
+            item.catch_up(space, now);
+            item.set(parameters);
+        }
+    }
+
+    /// Reports the last value of every item again (Part 5, 9.2).
+    pub fn resend(&mut self) {
+        for item in &mut self.items {
+            item.resend();
+        }
+    }
+}
+
+/// Appends the beginning of an array of one ExtensionObject; gives the place of its length.
+fn begin(out: &mut Vec<u8>, type_id: u16) -> usize {
+    out.extend_from_slice(&1u32.to_le_bytes());
+    let [low, high] = type_id.to_le_bytes();
+    out.extend_from_slice(&[1, 0, low, high, 1]);
+    let at = out.len();
+    out.extend_from_slice(&[0; 4]);
+    at
+}
+
+/// Writes the length at `at`.
+fn end(out: &mut [u8], at: usize) {
+    let len = (out.len() - at - 4) as u32;
+    if let Some(place) = out.get_mut(at..at + 4) {
+        place.copy_from_slice(&len.to_le_bytes());
+    }
+}
+
+/// Appends, from subscriptionId on, that a subscription has ended or moved (Part 4, 7.25.4).
+pub fn status_change(id: u32, status: StatusCode, now: Now, out: &mut Vec<u8>) {
+    out.extend_from_slice(&id.to_le_bytes());
+    // Nothing to republish, nothing more.
+    out.extend_from_slice(&[0, 0, 0, 0, 0]);
+    // Not one of the numbered messages of a subscription that is gone.
+    out.extend_from_slice(&1u32.to_le_bytes());
+    out.extend_from_slice(&now.utc.to_le_bytes());
+    let body = begin(out, STATUS_CHANGE);
+    out.extend_from_slice(&status.bits().to_le_bytes());
+    out.push(0);
+    end(out, body);
+}
