@@ -171,7 +171,7 @@ impl Session {
             if certificate != self.channel.peer {
                 return Err(SessionError::AnotherServer);
             }
-            check_nonce(&response.server_nonce)?;
+            check_nonce(policy, &response.server_nonce)?;
             if let Some(discovered) = &self.config.discovered {
                 endpoints::compare(discovered, &endpoints)?;
             }
@@ -243,7 +243,9 @@ impl Session {
             ..Default::default()
         };
         let (nonce, certificate) = (created.nonce.clone(), created.certificate.clone());
-        let certificate = certificate.or_else(|| self.trusted.clone());
+        let certificate = certificate
+            .or_else(|| self.trusted.clone())
+            .or_else(|| self.named_certificate(created));
         let credentials = credentials.clone();
         self.last_request = now.mono;
         Ok(Job::new(move || {
@@ -275,8 +277,9 @@ impl Session {
             (Some(created), State::Created | State::Active) => created,
             _ => return Err(SessionError::State("not created")),
         };
-        if self.channel.protection.policy != Policy::None {
-            check_nonce(&response.server_nonce)?;
+        let policy = self.channel.protection.policy;
+        if policy != Policy::None {
+            check_nonce(policy, &response.server_nonce)?;
         }
         created.nonce = response.server_nonce;
         self.state = State::Active;
@@ -321,7 +324,9 @@ impl Session {
     /// while there is none.
     pub fn deadline(&self) -> Option<Instant> {
         let created = self.created.as_ref()?;
-        (self.state != State::Closed).then(|| self.last_request + created.timeout)
+        // gopcua grants a timeout of 0 and keeps its sessions for good.
+        let ends = self.state != State::Closed && !created.timeout.is_zero();
+        ends.then(|| self.last_request + created.timeout)
     }
 
     /// Whether the server has given the session up by now, for lack of requests.
@@ -412,6 +417,16 @@ impl Session {
         }
     }
 
+    /// The certificate that the endpoint was described with. A user's signature is over it when
+    /// CreateSession gave none, as open62541 does under policy None; secrets need a trusted one.
+    fn named_certificate(&self, created: &Created) -> Option<Certificate> {
+        let discovered = self.config.discovered.as_deref().unwrap_or_default();
+        [created.endpoints.as_slice(), discovered]
+            .iter()
+            .filter_map(|list| endpoint_for(list, self.channel.protection))
+            .find_map(|e| Certificate::from_der(e.server_certificate.as_ref()).ok())
+    }
+
     /// Whether a secret may be sent under this token policy.
     fn check_secret(&self, created: &Created, policy: Policy) -> Result<(), SessionError> {
         if policy == Policy::None {
@@ -445,9 +460,11 @@ fn is_good(service: &'static str, header: &ResponseHeader) -> Result<(), Session
     }
 }
 
-fn check_nonce(nonce: &ByteString) -> Result<(), SessionError> {
+/// Part 4, 5.7.2.2 wants 32 bytes. async-opcua gives as many as the policy has for its channel
+/// nonces, 16 for Basic128Rsa15, which is tolerated: the nonce protects the server, not us.
+fn check_nonce(policy: Policy, nonce: &ByteString) -> Result<(), SessionError> {
     let len = nonce.as_ref().len();
-    match len < NONCE_LEN {
+    match len < NONCE_LEN.min(policy.nonce_len()) {
         true => Err(SessionError::Nonce { len }),
         false => Ok(()),
     }

@@ -87,6 +87,25 @@ fn a_server_with_another_certificate_or_a_short_nonce_is_refused() {
 }
 
 #[test]
+fn a_nonce_as_short_as_the_channels_of_an_old_policy_is_tolerated() {
+    let old = Protection {
+        policy: Policy::Basic128Rsa15,
+        mode: Mode::Sign,
+    };
+    let mut pair = Pair::new(old, all_tokens(None));
+    let request = pair.request(at(0));
+    let sound = pair.respond(&request, at(0)).unwrap();
+    let with_nonce = |len| CreateSessionResponse {
+        server_nonce: ByteString::from(&vec![1; len]),
+        ..sound.clone()
+    };
+    let error = pair.client.created(with_nonce(15)).unwrap_err();
+    assert_eq!(error, SessionError::Nonce { len: 15 });
+    let verified = pair.client.created(with_nonce(16)).unwrap().run();
+    assert_eq!(pair.client.verified(verified), Ok(()));
+}
+
+#[test]
 fn a_server_may_send_its_chain_or_its_leaf() {
     let mut pair = Pair::new(BEST, all_tokens(None));
     let chain = [SERVER.certificate.as_bytes(), USER.certificate.as_bytes()].concat();

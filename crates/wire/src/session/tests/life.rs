@@ -252,3 +252,17 @@ fn an_activation_cannot_be_repeated() {
     let refusal = pair.prove(&request, at(2)).unwrap_err();
     assert_eq!(refusal, Refusal::ClientSignature);
 }
+
+#[test]
+fn a_session_that_was_granted_no_time_at_all_does_not_end() {
+    let mut pair = Pair::new(BEST, all_tokens(None));
+    let request = pair.request(at(0));
+    let response = CreateSessionResponse {
+        revised_session_timeout: 0.0,
+        ..pair.respond(&request, at(0)).unwrap()
+    };
+    let verified = pair.client.created(response).unwrap().run();
+    pair.client.verified(verified).unwrap();
+    assert_eq!(pair.client.deadline(), None);
+    assert!(!pair.client.has_expired(at(1_000_000)));
+}

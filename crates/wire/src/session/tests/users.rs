@@ -35,6 +35,28 @@ fn a_user_certificate_under_policy_none_proves_nothing() {
     assert_eq!(refusal.status(), StatusCode::BadUserSignatureInvalid);
 }
 
+/// A server that keeps its certificate to itself in CreateSession still verifies with it.
+#[test]
+fn a_user_signs_for_the_certificate_of_the_endpoint_when_the_session_names_none() {
+    let tokens = all_tokens(Some(Policy::Basic256Sha256));
+    let described = EndpointDescription {
+        server_certificate: SERVER.certificate.as_bytes().into(),
+        ..endpoint(Protection::NONE, tokens.clone())
+    };
+    let mut pair = Pair::with(Protection::NONE, tokens, |config| {
+        config.discovered = Some(vec![described]);
+    });
+    let request = pair.request(at(0));
+    let response = CreateSessionResponse {
+        server_certificate: ByteString::null(),
+        ..pair.respond(&request, at(0)).unwrap()
+    };
+    let verified = pair.client.created(response).unwrap().run();
+    pair.client.verified(verified).unwrap();
+    let [_, _, x509, _] = credentials(Policy::Basic256Sha256);
+    assert_eq!(pair.activate(&x509, at(1)).unwrap(), expected(&x509));
+}
+
 /// A request whose name token was changed on its way.
 fn with_name_token(
     request: &ActivateSessionRequest,
