@@ -69,13 +69,13 @@ fn tokens(
     identity: Option<&Identity>,
 ) -> Vec<UserTokenPolicy> {
     let users = &config.users;
-    let needs_own = protection.policy == Policy::None;
-    // Part 4, 7.41: an empty URI stands for the policy of the endpoint.
-    let security_policy_uri = match (needs_own, identity) {
-        (false, _) => UAString::null(),
-        (true, Some(_)) => TOKEN_POLICY.uri().into(),
-        (true, None) => Policy::None.uri().into(),
+    // Part 4, 7.41: an empty URI would stand for the policy of the endpoint, but the client of
+    // async-opcua takes it for None and signs nothing. So the policy is named.
+    let policy = match (protection.policy, identity) {
+        (Policy::None, Some(_)) => TOKEN_POLICY,
+        (policy, _) => policy,
     };
+    let security_policy_uri = UAString::from(policy.uri());
     let token = |id: &str, token_type, security_policy_uri| UserTokenPolicy {
         policy_id: id.into(),
         token_type,
