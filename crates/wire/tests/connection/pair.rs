@@ -1,5 +1,7 @@
 //! Two connections and a pretend network between them, in virtual time.
 
+#![allow(clippy::unwrap_used, clippy::panic)]
+
 use std::time::Duration;
 
 use wire::certificate::Certificate;
