@@ -1,4 +1,4 @@
-//! The stacks: one file each, one line each in [`ALL`].
+//! The stacks: one file each, one line each in `ALL`.
 
 use crate::stack::{Stack, Step, Tool};
 
