@@ -17,7 +17,7 @@ pub enum Event<'a> {
         endpoint_url: String,
     },
     /// A client wants to open a secured channel. Nothing goes on until the caller has said with
-    /// [`Connection::decide`] whether it trusts the certificate.
+    /// [`Connection::decide`](super::Connection::decide) whether it trusts the certificate.
     Certificate(Certificate),
     /// The channel is open, or has new keys.
     Opened {
