@@ -195,6 +195,20 @@ fn channel() {
         6, 3, 1, 4, 1, 2, 3, 4, 3, 2, 1, 9, 1, 1, 2, 5, 6, 0, 2, 2, 1, 3, 1, 200,
     ];
     seed("channel", "pieces", &pieces);
+    // Too much for one message, for all together, and in too many pieces.
+    let mut too_much = vec![6];
+    for id in [1, 2, 3, 1, 2, 3, 1, 2, 3] {
+        too_much.extend_from_slice(&[3, id, 60]);
+        too_much.extend_from_slice(&[id; 60]);
+        too_much.extend_from_slice(&[1, id, 3, 4, 5, 6, 0, id]);
+    }
+    seed("channel", "pieces-too-long", &too_much);
+    let mut too_many = vec![6];
+    for _ in 0..9 {
+        too_many.extend_from_slice(&[3, 1, 1, 9, 3, 2, 0]);
+    }
+    too_many.extend_from_slice(&[1, 2, 1, 9, 1, 1, 0]);
+    seed("channel", "pieces-too-many", &too_many);
     let mut open = vec![7, 0];
     open.extend_from_slice(&open_none(b"body"));
     seed("channel", "open-none", &open);
@@ -219,12 +233,21 @@ fn channel() {
         );
     }
     for policy in 0..5 {
-        let changed = [7, 0xf8, policy, 5, 99, 1, 1, 8, 3, 0];
-        seed("channel", &format!("rsa-changed-{policy}"), &changed);
-        let mut padded = vec![7, 0xf0, policy];
+        let changed = [0xf8, policy, 5, 99, 1, 1, 8, 3, 0];
+        let mut padded = vec![0xf0, policy];
         padded.extend_from_slice(&[5; 30]);
         padded.extend_from_slice(&[7; 8]);
-        seed("channel", &format!("rsa-padded-{policy}"), &padded);
+        for (name, steps) in [("changed", &changed[..]), ("padded", &padded)] {
+            let mut steps = steps.to_vec();
+            // The last byte decides little here but whether RSA is done at all.
+            steps.push(0);
+            let end = steps.len() - 1;
+            while !fuzzed::is_chosen(&steps) {
+                steps[end] += 1;
+            }
+            steps.insert(0, 7);
+            seed("channel", &format!("rsa-{name}-{policy}"), &steps);
+        }
     }
 }
 
@@ -397,5 +420,17 @@ fn server() {
         "messages",
         &[2, 12, 2, 104, 105, 1, 1, 2, 3, 4, 15],
     );
+    for (policy, kind) in (0..5).flat_map(|policy| (0..3).map(move |kind| (policy, kind))) {
+        let mut secret = vec![0x7f, policy, kind, 36, 0, 0, 0];
+        secret.extend_from_slice(b"word");
+        secret.extend_from_slice(&[7; 32]);
+        // The last byte decides little here but whether RSA is done at all.
+        secret.push(0);
+        let end = secret.len() - 1;
+        while !fuzzed::is_chosen(&secret) {
+            secret[end] += 1;
+        }
+        seed("server", &format!("secret-{policy}-{kind}"), &secret);
+    }
     seed("server", "shut", &[4, 14, 0xe1, 15, 14, 0xf1]);
 }

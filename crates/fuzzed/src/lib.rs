@@ -20,6 +20,8 @@ pub mod server;
 pub mod services;
 mod stranger;
 
+pub use script::is_chosen;
+
 /// A target: its name, which is that of its folders in `fuzz/`, and what it does.
 pub type Target = (&'static str, fn(&[u8]));
 

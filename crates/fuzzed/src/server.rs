@@ -7,8 +7,10 @@ use wire::channel::{Protection, all_protections};
 use wire::frame::{ErrorMessage, Hello, MessageType};
 use wire::policy::{Mode, Policy};
 use wire::server::{Config, Connection, Event, RequestId};
+use wire::session::token::{decrypt_secret, encrypt_secret};
 use wire::time::Now;
 use wire::types::StatusCode;
+use wire::url::Url;
 
 use crate::keys::{identity, random, stranger};
 use crate::script::{Script, is_chosen};
@@ -36,6 +38,9 @@ struct Run {
 pub fn run(data: &[u8]) {
     let mut script = Script::new(data);
     let begin = script.byte();
+    if begin == 0x7f && is_chosen(data) {
+        return secret(&mut script);
+    }
     let mut run = Run::new(begin);
     run.jobs = usize::from(is_chosen(data));
     match begin & 7 {
@@ -54,6 +59,39 @@ pub fn run(data: &[u8]) {
         run.check();
     }
     run.end();
+}
+
+/// The password of a user token, by one who knows the public key and may encrypt any bytes
+/// (Part 4, 7.41.2.2).
+fn secret(script: &mut Script<'_>) {
+    let secured: Vec<Policy> = Policy::ALL
+        .into_iter()
+        .filter(|policy| *policy != Policy::None)
+        .collect();
+    let policy = secured[script.below(secured.len())];
+    let own = identity();
+    let key = own.certificate.public_key();
+    let nonce = [7; 32];
+    let kind = script.below(3);
+    let text = script.rest();
+    let text = &text[..text.len().min(600)];
+    let cipher = match kind {
+        0 => text.to_vec(),
+        1 => key.encrypt(policy, text).unwrap(),
+        _ => encrypt_secret(policy, key, text, &nonce).unwrap(),
+    };
+    let secret = decrypt_secret(policy, &own.key, &cipher, &nonce);
+    match (kind, secret) {
+        (0, secret) => assert!(secret.is_err()),
+        (1, Ok(secret)) => {
+            let len = (secret.len() + nonce.len()) as u32;
+            let plain = [&len.to_le_bytes(), secret.as_slice(), &nonce].concat();
+            assert!(text.starts_with(&plain));
+            assert!(text[plain.len()..].iter().all(|byte| *byte == 0));
+        }
+        (1, Err(_)) => {}
+        (_, secret) => assert_eq!(secret.as_ref().map(|secret| secret.as_slice()), Ok(text)),
+    }
 }
 
 impl Run {
@@ -281,7 +319,12 @@ impl Run {
                     let _ = (error.to_string(), error.message());
                     self.closed = true;
                 }
-                Event::Hello { .. } | Event::Aborted { .. } => {}
+                Event::Hello { endpoint_url } => {
+                    if let Ok(url) = endpoint_url.parse::<Url>() {
+                        assert_eq!(url.to_string().parse(), Ok(url));
+                    }
+                }
+                Event::Aborted { .. } => {}
                 other => panic!("{other:?}"),
             }
             if asked {

@@ -84,14 +84,18 @@ impl FromStr for Url {
                 let (host, port) = bracketed
                     .split_once(']')
                     .ok_or_else(|| UrlError::Host(whole()))?;
-                (host, port.strip_prefix(':'))
+                match port.strip_prefix(':') {
+                    None if !port.is_empty() => return Err(UrlError::Port(port.to_owned())),
+                    port => (host, port),
+                }
             }
             None => match authority.rsplit_once(':') {
                 Some((host, port)) => (host, Some(port)),
                 None => (authority, None),
             },
         };
-        if host.is_empty() {
+        // Brackets stand around an address or nowhere (RFC 3986, 3.2.2).
+        if host.is_empty() || host.contains(['[', ']']) {
             return Err(UrlError::Host(whole()));
         }
         let port = match port {
@@ -99,7 +103,7 @@ impl FromStr for Url {
             Some(port) => port
                 .parse()
                 .ok()
-                .filter(|&port| port != 0)
+                .filter(|&number| number != 0 && !port.starts_with('+'))
                 .ok_or_else(|| UrlError::Port(port.to_owned()))?,
         };
         Ok(Self {
@@ -150,6 +154,9 @@ mod tests {
         assert!(matches!(error("opc.tcp://plc:0"), UrlError::Port(_)));
         assert!(matches!(error("opc.tcp://plc:70000"), UrlError::Port(_)));
         assert!(matches!(error("opc.tcp://plc:"), UrlError::Port(_)));
+        assert!(matches!(error("opc.tcp://plc:+4840"), UrlError::Port(_)));
+        assert!(matches!(error("opc.tcp://[::1]4841"), UrlError::Port(_)));
+        assert!(matches!(error("opc.tcp://a:b]c:1"), UrlError::Host(_)));
         assert!(matches!(error("opc.tcp://p lc"), UrlError::Text(_)));
     }
 }
