@@ -48,7 +48,7 @@ impl Filter {
             _ => return Err(StatusCode::BadDeadbandFilterInvalid),
         };
         if let Some(value) = deadband {
-            if !(value >= 0.0) || value.is_infinite() {
+            if value.is_nan() || value < 0.0 || value.is_infinite() {
                 return Err(StatusCode::BadDeadbandFilterInvalid);
             }
             if !is_numeric(variable) {

@@ -65,19 +65,16 @@ fn browsing_from_the_root_reaches_the_bench_and_the_server() {
 fn a_long_browse_goes_on_where_it_stopped_until_nothing_is_left() {
     let server = start(Config::default());
     let mut client = Client::plain(server.url());
-    let mut next = |points, release| {
-        let request = BrowseNextRequest {
-            request_header: RequestHeader::default(),
-            release_continuation_points: release,
-            continuation_points: Some(vec![points]),
-        };
-        client.call(request).unwrap().results.unwrap().remove(0)
-    };
     let mut other = Client::plain(server.url());
     let mut result = browse(&mut other, all_of(bench(1)), 150);
-    let refused = next(result.continuation_point.clone(), false);
-    assert_eq!(refused.status_code, StatusCode::BadContinuationPointInvalid);
-    drop(next);
+    let elsewhere = BrowseNextRequest {
+        request_header: RequestHeader::default(),
+        release_continuation_points: false,
+        continuation_points: Some(vec![result.continuation_point.clone()]),
+    };
+    let refused = client.call(elsewhere).unwrap().results.unwrap();
+    let invalid = StatusCode::BadContinuationPointInvalid;
+    assert_eq!(refused[0].status_code, invalid);
 
     let mut seen = names(&result);
     let mut answers = 1;
