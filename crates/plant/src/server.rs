@@ -114,8 +114,11 @@ impl Server {
             server.posts.push(core.post());
             loops.push(core);
         }
+        for core in &mut loops {
+            core.know(server.posts.clone());
+        }
         if let Some(first) = loops.first_mut() {
-            first.accept_for(listener, server.posts.clone())?;
+            first.accept(listener)?;
         }
         for (n, core) in loops.into_iter().enumerate() {
             let thread = std::thread::Builder::new().name(format!("plant-{n}"));

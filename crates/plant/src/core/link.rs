@@ -3,7 +3,7 @@
 use std::io::{ErrorKind, Read, Write};
 
 use mio::net::TcpStream;
-use wire::server::Connection;
+use wire::server::{Connection, RequestId};
 use wire::time::Instant;
 
 /// More than this waiting to be written, and a connection's requests are not looked at: who does
@@ -22,6 +22,10 @@ pub struct Link {
     pub readable: bool,
     /// When it is looked at next.
     pub timer: Option<Instant>,
+    /// Steps of its channel that helpers are at.
+    pub busy: u32,
+    /// It is to move to another loop with this request, once it is not busy.
+    pub leaving: Option<(RequestId, Vec<u8>)>,
 }
 
 /// What a socket said.
@@ -37,6 +41,20 @@ pub enum Got {
 }
 
 impl Link {
+    /// A connection that was just accepted.
+    pub fn new(socket: TcpStream, connection: Connection) -> Self {
+        Self {
+            socket,
+            connection,
+            endpoint_url: String::new(),
+            paused: false,
+            readable: false,
+            timer: None,
+            busy: 0,
+            leaving: None,
+        }
+    }
+
     /// Reads once, by way of `scratch`, so that a connection only holds memory for what waits.
     pub fn read(&mut self, scratch: &mut [u8]) -> Got {
         loop {

@@ -62,8 +62,17 @@ pub enum Mail {
     ),
     /// The user of an ActivateSession request is known, or not.
     Proven(Asked, SlotId, Result<Box<Activation>, StatusCode>),
+    /// A connection whose session lives here, with the request that says so.
+    Moved(Box<Moved>),
     /// The server stops.
     Stop,
+}
+
+/// A connection on its way to another loop.
+pub struct Moved {
+    link: Link,
+    id: RequestId,
+    body: Vec<u8>,
 }
 
 /// A request that is answered later.
@@ -98,7 +107,7 @@ pub struct Core {
     pool: Pool,
     poll: Poll,
     listener: Option<TcpListener>,
-    /// All loops, for the one that accepts connections.
+    /// All loops of the server, this one too.
     posts: Vec<Post>,
     turn: usize,
     post: Post,
@@ -152,17 +161,17 @@ impl Core {
         self.post.clone()
     }
 
+    /// Makes all loops known to this one.
+    pub fn know(&mut self, posts: Vec<Post>) {
+        self.posts = posts;
+    }
+
     /// Makes this the loop that accepts connections, for itself and the others.
-    pub fn accept_for(
-        &mut self,
-        mut listener: TcpListener,
-        posts: Vec<Post>,
-    ) -> std::io::Result<()> {
+    pub fn accept(&mut self, mut listener: TcpListener) -> std::io::Result<()> {
         self.poll
             .registry()
             .register(&mut listener, LISTENER, Interest::READABLE)?;
         self.listener = Some(listener);
-        self.posts = posts;
         Ok(())
     }
 
@@ -183,7 +192,7 @@ impl Core {
             self.now = self.shared.clock.now();
             for event in &events {
                 match event.token() {
-                    LISTENER => self.accept(),
+                    LISTENER => self.accept_all(),
                     WAKER => self.read_mail(),
                     token => self.ready(token, event.is_readable(), event.is_writable()),
                 }
@@ -200,7 +209,7 @@ impl Core {
         at.since(self.shared.clock.now().mono) + Duration::from_micros(1)
     }
 
-    fn accept(&mut self) {
+    fn accept_all(&mut self) {
         loop {
             let Some(listener) = &self.listener else {
                 return;
@@ -230,7 +239,7 @@ impl Core {
         }
     }
 
-    fn adopt(&mut self, mut socket: TcpStream) {
+    fn adopt(&mut self, socket: TcpStream) {
         // Answers are written in groups already; a socket that cannot do without waiting works
         // all the same.
         let _ = socket.set_nodelay(true);
@@ -240,23 +249,78 @@ impl Core {
         config.protections.clone_from(&shared.config.protections);
         config.identity.clone_from(&shared.identity);
         let connection = Connection::new(config, self.now);
+        self.keep(Link::new(socket, connection));
+    }
+
+    /// Makes a connection one of this loop's.
+    fn keep(&mut self, mut link: Link) -> Option<SlotId> {
         let registry = self.poll.registry();
         let mut registered = false;
         let id = self.links.insert_with(|id| {
             let interest = Interest::READABLE | Interest::WRITABLE;
-            registered = registry.register(&mut socket, token(id), interest).is_ok();
-            Link {
-                socket,
-                connection,
-                endpoint_url: String::new(),
-                paused: false,
-                readable: false,
-                timer: None,
-            }
+            let socket = &mut link.socket;
+            registered = registry.register(socket, token(id), interest).is_ok();
+            link
         });
         match registered {
-            true => self.schedule(id),
-            false => self.drop_link(id),
+            true => {
+                self.schedule(id);
+                Some(id)
+            }
+            false => {
+                self.drop_link(id);
+                None
+            }
+        }
+    }
+
+    /// Gives a connection to the loop where its session lives. What was received and not looked
+    /// at goes along; a step of its channel that is under way has to come back first.
+    fn move_link(&mut self, id: SlotId, home: &Post, request: RequestId, body: &[u8]) {
+        let busy = |link: &Link| link.busy > 0;
+        if self.links.get(id).is_some_and(busy) {
+            if let Some(link) = self.links.get_mut(id) {
+                link.leaving = Some((request, body.to_vec()));
+            }
+            return;
+        }
+        if let Some(mut link) = self.links.remove(id) {
+            // A socket that is not registered here is none that rings here.
+            let _ = self.poll.registry().deregister(&mut link.socket);
+            home.send(Mail::Moved(Box::new(Moved {
+                link,
+                id: request,
+                body: body.to_vec(),
+            })));
+        }
+    }
+
+    /// Takes a connection from another loop.
+    fn moved(&mut self, moved: Moved) {
+        let Moved {
+            mut link,
+            id: request,
+            body,
+        } = moved;
+        link.timer = None;
+        if let Some(id) = self.keep(link) {
+            self.request(id, request, &body);
+            self.serve(id);
+            // What came before it was registered here rings as well; reading nothing is cheap.
+            self.again.push(id);
+        }
+    }
+
+    /// A step of a channel came back: whoever waited for it to leave, leaves.
+    fn unbusy(&mut self, id: SlotId) {
+        let Some(link) = self.links.get_mut(id) else {
+            return;
+        };
+        link.busy = link.busy.saturating_sub(1);
+        if link.busy == 0
+            && let Some((request, body)) = link.leaving.take()
+        {
+            self.request(id, request, &body);
         }
     }
 
@@ -373,6 +437,7 @@ impl Core {
             return;
         };
         if let Some(job) = link.connection.poll_job() {
+            link.busy += 1;
             let post = self.post();
             self.pool
                 .submit(move || post.send(Mail::Channel(id, job.run())));
@@ -387,6 +452,9 @@ impl Core {
             return;
         }
         let (shared, post) = (Arc::clone(&self.shared), self.post());
+        if let Some(link) = self.links.get_mut(id) {
+            link.busy += 1;
+        }
         self.pool.submit(move || {
             let trust = &shared.config.trust;
             // The policy is not known here but by the channel, which has judged the key itself.
@@ -449,6 +517,7 @@ impl Core {
                     if let Some(link) = self.links.get_mut(id) {
                         link.connection.complete(done, now);
                         self.take_job(id);
+                        self.unbusy(id);
                         self.serve(id);
                     }
                 }
@@ -456,6 +525,7 @@ impl Core {
                     if let Some(link) = self.links.get_mut(id) {
                         link.connection.decide(judged, now);
                         self.take_job(id);
+                        self.unbusy(id);
                         self.serve(id);
                     }
                 }
@@ -467,6 +537,7 @@ impl Core {
                     self.proven(asked, session, result);
                     self.flush(asked.link);
                 }
+                Mail::Moved(moved) => self.moved(*moved),
                 Mail::Stop => self.stop(),
             }
         }

@@ -87,7 +87,13 @@ impl Core {
         }
         let answered = match &request {
             Request::CreateSession(request) => self.create_session(link, id, request),
-            Request::ActivateSession(request) => self.activate_session(link, id, request),
+            Request::ActivateSession(request) => {
+                let token = &request.request_header.authentication_token;
+                if let Some(home) = self.home_of(token) {
+                    return self.move_link(link, &home, id, body);
+                }
+                self.activate_session(link, id, request)
+            }
             Request::CloseSession(request) => self.close_session(link, id, request),
             Request::Republish(request) => self.republish(link, id, request),
             Request::TransferSubscriptions(request) => self.transfer(link, id, request),

@@ -14,7 +14,7 @@ use wire::types::{
 };
 
 use super::timers::Due;
-use super::{Asked, Core, Mail, SlotId};
+use super::{Asked, Core, Mail, Post, SlotId};
 use crate::session::{SECRET_LEN, Session, SessionKey};
 use crate::shared::{Shared, random};
 use crate::space;
@@ -55,6 +55,16 @@ impl Core {
             (session.key == key).then_some(id)
         });
         found.ok_or(StatusCode::BadSessionIdInvalid)
+    }
+
+    /// The loop where a session lives, if it is not this one.
+    pub(super) fn home_of(&self, token: &NodeId) -> Option<Post> {
+        let key = SessionKey::read(space::raw(token))?;
+        let away = key.core != self.index;
+        self.posts
+            .get(usize::from(key.core))
+            .filter(|_| away)
+            .cloned()
     }
 
     /// The channel of a connection as sessions see it.

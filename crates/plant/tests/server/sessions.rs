@@ -179,6 +179,37 @@ fn a_session_survives_a_lost_connection() {
     assert_eq!(server.counted().cumulated_sessions, 1);
 }
 
+#[test]
+fn a_session_is_reached_from_every_loop_of_the_server() {
+    let own = identity("urn:test:server");
+    let client_identity = identity("urn:test:client");
+    let protection = Protection {
+        policy: Policy::Basic256Sha256,
+        mode: Mode::SignAndEncrypt,
+    };
+    let server = start(Config {
+        threads: 3,
+        identity: Some(own.clone()),
+        ..Config::default()
+    });
+    let connect = || {
+        let (own, server_own) = (Some(&client_identity), Some(&own));
+        Client::connect(server.url(), protection, own, server_own).unwrap()
+    };
+    let mut first = connect();
+    let mut session = first.log_in(&Credentials::Anonymous).unwrap();
+    drop(first);
+    for _ in 0..7 {
+        let mut next = connect();
+        session.move_to(next.channel()).unwrap();
+        next.activate(&mut session, &Credentials::Anonymous)
+            .unwrap();
+        let value = next.read(&[bench(1007)]).remove(0).value;
+        assert_eq!(value, Some(Variant::Double(1007.0)));
+    }
+    assert_eq!(server.counted().cumulated_sessions, 1);
+}
+
 fn bare_read() -> wire::types::ReadRequest {
     wire::types::ReadRequest {
         request_header: RequestHeader::default(),
