@@ -1,0 +1,177 @@
+//! The page: the tables, the footnotes, the quirks. It is a function of what is known, so that a
+//! test can hold the page to it, and others can hold what is known to the stacks.
+
+use std::fmt::{self, Write};
+
+use peers::{Stack, Token};
+
+use crate::cell::{Cell, TOKENS};
+use crate::known::{Direction, GAPS, KNOWN, Known, Mark, mark};
+use crate::quirks::MET;
+
+/// The text of `docs/interop.md`.
+pub fn page() -> String {
+    let mut out = String::new();
+    // Writing into a String does not fail.
+    let _ = write_page(&mut out);
+    out
+}
+
+const HEAD: &str = "\
+# Who agrees with whom
+
+uaperf's client against the servers of other stacks, and their clients against uaperf's own server:
+each security policy and mode, each kind of user. This page is written by a command and held to the
+truth by tests; do not edit it.
+
+```
+cargo run --release -p interop --bin table                    # tries everything and writes this page
+cargo run --release -p interop --bin table -- --only asyncua  # tries one stack
+cargo test -p interop                                         # fails where this page is wrong
+```
+
+✓ is all of: **connect** (channel, session, activation, and leaving in good order, with every check
+on the server's certificate), **read** of every variable of the [bench address space](interface.md)
+in batches within the server's limits, each value compared, **write** of a Double and an Int32, read
+back and restored, **browse** of all nodes from Objects, **call** of `echo`, and a **subscription** to
+a counter that must count up. A number is an explained failure, – what the other stack does not have.
+Clauses are those of version 1.05.
+";
+
+fn write_page(out: &mut String) -> fmt::Result {
+    out.write_str(HEAD)?;
+    stacks(out)?;
+    writeln!(out, "\n## Our client, their servers")?;
+    tables(out, Direction::Out)?;
+    writeln!(out, "\n## Their clients, our server")?;
+    writeln!(
+        out,
+        "\nThe clients do the same, with their own means ([peers](peers.md))."
+    )?;
+    tables(out, Direction::In)?;
+    quirks(out)
+}
+
+fn stacks(out: &mut String) -> fmt::Result {
+    writeln!(out, "\n| stack | version | language |\n|---|---|---|")?;
+    for stack in Stack::all() {
+        let (title, name) = (stack.title, stack.name);
+        let name = match title == name {
+            true => name.to_owned(),
+            false => format!("{title}: `{name}`"),
+        };
+        writeln!(out, "| {name} | {} | {} |", stack.version, stack.language)?;
+    }
+    Ok(())
+}
+
+fn tables(out: &mut String, direction: Direction) -> fmt::Result {
+    for token in TOKENS {
+        let user = match token {
+            Token::Anonymous => "Anonymous",
+            Token::UserName => "User name and password",
+            Token::X509 => "User certificate (X.509)",
+        };
+        write!(out, "\n**{user}**\n\n| policy:mode |")?;
+        for stack in Stack::all() {
+            write!(out, " {} |", stack.name)?;
+        }
+        writeln!(out, "\n|---|{}", ":-:|".repeat(Stack::all().len()))?;
+        for cell in Cell::all().filter(|cell| cell.token == token) {
+            write!(out, "| {} |", cell.protection())?;
+            for stack in Stack::all() {
+                write!(out, " {} |", sign(&mark(direction, stack, cell)))?;
+            }
+            writeln!(out)?;
+        }
+    }
+    notes(out, direction)
+}
+
+fn sign(mark: &Mark) -> String {
+    match mark {
+        Mark::Works => "✓".into(),
+        Mark::NotOffered => "–".into(),
+        Mark::Notes(notes) => {
+            let numbers: Vec<_> = notes.iter().map(|index| (index + 1).to_string()).collect();
+            numbers.join(", ")
+        }
+    }
+}
+
+fn notes(out: &mut String, direction: Direction) -> fmt::Result {
+    let ours = |known: &Known| known.direction == direction;
+    let mut notes = KNOWN
+        .iter()
+        .enumerate()
+        .filter(|(_, known)| ours(known))
+        .peekable();
+    if notes.peek().is_some() {
+        writeln!(out, "\nFailures:\n")?;
+    }
+    for (index, known) in notes {
+        let Known {
+            stack,
+            reason,
+            clause,
+            ..
+        } = known;
+        let (number, work) = (index + 1, known.work.name());
+        writeln!(out, "- **{number}** {stack}, {work}: {reason}. {clause}.")?;
+    }
+    let mut gaps = GAPS
+        .iter()
+        .filter(|gap| gap.direction == direction)
+        .peekable();
+    if gaps.peek().is_some() {
+        writeln!(out, "\nWhat is not there:\n")?;
+    }
+    for gap in gaps {
+        writeln!(out, "- {}: {}.", gap.stack, gap.reason)?;
+    }
+    Ok(())
+}
+
+fn quirks(out: &mut String) -> fmt::Result {
+    writeln!(
+        out,
+        "\n## Quirks\n\nWhat whoever measures or tests against a stack should know, with the clause that \
+         decides\nwhere there is one. What a user would stumble over is tolerated."
+    )?;
+    for stack in Stack::all() {
+        let met = || MET.iter().filter(|met| met.stack == stack.name);
+        if stack.quirks.is_empty() && met().next().is_none() {
+            continue;
+        }
+        writeln!(out, "\n### {} {}\n", stack.title, stack.version)?;
+        for met in met() {
+            write!(out, "- {}. {}.", first_upper(met.what), met.clause)?;
+            match met.tolerated {
+                Some(how) => writeln!(out, " Tolerated: {how}.")?,
+                None => writeln!(out)?,
+            }
+        }
+        for quirk in stack.quirks {
+            write!(out, "- {}.", first_upper(quirk.what))?;
+            match quirk.clause {
+                Some(clause) => writeln!(out, " {clause}.")?,
+                None => writeln!(out)?,
+            }
+        }
+    }
+    Ok(())
+}
+
+fn first_upper(text: &str) -> String {
+    // A name keeps its case: `revisedSessionTimeout is 0`.
+    let word = text.split(' ').next().unwrap_or_default();
+    let is_name = word
+        .chars()
+        .skip(1)
+        .any(|c| !c.is_ascii_lowercase() && c != ',');
+    let mut chars = text.chars();
+    match chars.next() {
+        Some(first) if !is_name => first.to_uppercase().chain(chars).collect(),
+        _ => text.to_owned(),
+    }
+}
