@@ -1,5 +1,7 @@
 //! The tables of `docs/interop.md`, held to the stacks: a test for each stack in each direction.
 
+#![allow(clippy::unwrap_used)]
+
 use std::sync::LazyLock;
 
 use interop::{Extent, Ours, Theirs, inward, out};
