@@ -1,13 +1,12 @@
 //! One stack, tried in every way.
 
-use std::collections::HashSet;
 use std::time::Instant;
 
 use peers::testing::say;
 use peers::{Mode, Policy, Server, Stack, StartOptions, Token};
 
 use crate::cell::{Cell, Outcome, Work};
-use crate::known::{Direction, surprises};
+use crate::known::{Direction, Mark, mark, surprises};
 use crate::ours::{Ours, SetupError};
 use crate::theirs::Theirs;
 
@@ -50,25 +49,26 @@ pub fn out(stack: &'static Stack, ours: &Ours) -> Result<Vec<String>, ColumnErro
 pub enum Extent {
     /// Everything in every cell.
     Whole,
-    /// Every policy and mode, every token on the weakest and the strongest, and everything once
-    /// for each policy.
+    /// Every policy, and every mode and token on the strongest; everything without security, on
+    /// the strongest and where there is a footnote, elsewhere connect and read.
     Sample,
 }
 
 impl Extent {
-    fn has(self, cell: Cell, stack: &Stack) -> bool {
-        let strongest =
-            stack.speaks.policies.last() == Some(&cell.policy) && cell.mode == Mode::SignAndEncrypt;
-        self == Self::Whole
-            || cell.token == Token::UserName
-            || cell.policy == Policy::None
-            || strongest
-    }
-
-    fn steps(self, first: bool) -> &'static [Work] {
-        match self == Self::Whole || first {
-            true => &Work::ALL,
-            false => &[Work::Connect],
+    /// What is done in a cell; nothing if it is left out.
+    fn work(self, cell: Cell, stack: &Stack) -> Option<&'static [Work]> {
+        let named = cell.token == Token::UserName;
+        let encrypts = cell.mode == Mode::SignAndEncrypt;
+        let strongest = stack.speaks.policies.last() == Some(&cell.policy);
+        let has_note = matches!(mark(Direction::In, stack, cell), Mark::Notes(_));
+        let open = cell.policy == Policy::None;
+        match self {
+            Self::Whole => Some(&Work::ALL),
+            _ if has_note || named && (open || strongest && encrypts) => Some(&Work::ALL),
+            _ if open || named && (strongest || encrypts) || strongest && encrypts => {
+                Some(&[Work::Connect, Work::Read])
+            }
+            _ => None,
         }
     }
 }
@@ -77,11 +77,12 @@ impl Extent {
 pub fn inward(stack: &'static Stack, theirs: &Theirs, extent: Extent) -> Vec<String> {
     let begin = Instant::now();
     let mut unexpected = Vec::new();
-    let mut complete = HashSet::new();
     let mut tried = 0;
-    for cell in Cell::all().filter(|&cell| extent.has(cell, stack)) {
-        let steps = extent.steps(complete.insert(cell.policy));
-        let outcome = theirs.attempt(stack, cell, steps);
+    for cell in Cell::all() {
+        let Some(work) = extent.work(cell, stack) else {
+            continue;
+        };
+        let outcome = theirs.attempt(stack, cell, work);
         tried += usize::from(matches!(outcome, Outcome::Tried(_)));
         unexpected.extend(surprises(Direction::In, stack, cell, &outcome));
     }

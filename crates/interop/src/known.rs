@@ -49,20 +49,49 @@ pub struct Known {
 }
 
 /// All footnotes, in the order of their numbers.
-pub const KNOWN: &[Known] = &[Known {
-    direction: Direction::Out,
-    stack: "gopcua",
-    policies: &[],
-    modes: &[],
-    tokens: &[],
-    work: Work::Read,
-    says: "a chunk of 65617 bytes is more than the 65535 agreed on",
-    reason: "its server never splits a response: the arrays of 65,535 and 102,400 bytes arrive as \
+pub const KNOWN: &[Known] = &[
+    Known {
+        direction: Direction::Out,
+        stack: "gopcua",
+        policies: &[],
+        modes: &[],
+        tokens: &[],
+        work: Work::Read,
+        says: "a chunk of 65617 bytes is more than the 65535 agreed on",
+        reason: "its server never splits a response: the arrays of 65,535 and 102,400 bytes arrive as \
              one chunk each, larger than both sides agreed on, and we close the connection. \
              Everything else is read",
-    clause: "Part 6, 7.1.2.3 and 7.1.2.4 (Hello, Acknowledge): no chunk is larger than the \
+        clause: "Part 6, 7.1.2.3 and 7.1.2.4 (Hello, Acknowledge): no chunk is larger than the \
              receiver's ReceiveBufferSize",
-}];
+    },
+    Known {
+        direction: Direction::In,
+        stack: "open62541",
+        policies: &[Policy::None],
+        modes: &[],
+        tokens: &[Token::X509],
+        work: Work::Connect,
+        says: "BadUserSignatureInvalid",
+        reason: "on an unsecured channel its client signs our nonce alone, without the certificate \
+                 that our CreateSession response showed. Accepting that would let whoever sits \
+                 between the two pass the signature on",
+        clause: "Part 4, 5.7.3 (ActivateSession: userTokenSignature is over serverCertificate and \
+                 serverNonce)",
+    },
+    Known {
+        direction: Direction::In,
+        stack: "pyopcua",
+        policies: &[Policy::Basic128Rsa15, Policy::Basic256],
+        modes: &[],
+        tokens: &[Token::X509],
+        work: Work::Connect,
+        says: "BadUserSignatureInvalid",
+        reason: "its client signs with the hash that the user's certificate was signed with, \
+                 SHA-256, where the policy of the token wants SHA-1",
+        clause: "Part 4, 7.42 (UserTokenPolicy: securityPolicyUri) and Part 7, the policies' \
+                 AsymmetricSignatureAlgorithm",
+    },
+];
 
 /// Why a stack lacks what others have.
 #[derive(Debug)]

@@ -7,7 +7,7 @@ use peers::{Stack, Token};
 
 use crate::cell::{Cell, TOKENS};
 use crate::known::{Direction, GAPS, KNOWN, Known, Mark, mark};
-use crate::quirks::MET;
+use crate::quirks::{MET, Tolerated};
 
 /// The text of `docs/interop.md`.
 pub fn page() -> String {
@@ -145,21 +145,30 @@ fn quirks(out: &mut String) -> fmt::Result {
         }
         writeln!(out, "\n### {} {}\n", stack.title, stack.version)?;
         for met in met() {
-            write!(out, "- {}. {}.", first_upper(met.what), met.clause)?;
-            match met.tolerated {
-                Some(how) => writeln!(out, " Tolerated: {how}.")?,
-                None => writeln!(out)?,
-            }
+            item(out, met.what, Some(met.clause), Some(met.tolerated))?;
         }
         for quirk in stack.quirks {
-            write!(out, "- {}.", first_upper(quirk.what))?;
-            match quirk.clause {
-                Some(clause) => writeln!(out, " {clause}.")?,
-                None => writeln!(out)?,
-            }
+            let tolerated = Tolerated::of(stack.name, quirk.what).map(|one| one.how);
+            item(out, quirk.what, quirk.clause, tolerated)?;
         }
     }
     Ok(())
+}
+
+fn item(
+    out: &mut String,
+    what: &str,
+    clause: Option<&str>,
+    tolerated: Option<&str>,
+) -> fmt::Result {
+    write!(out, "- {}.", first_upper(what))?;
+    if let Some(clause) = clause {
+        write!(out, " {clause}.")?;
+    }
+    if let Some(how) = tolerated {
+        write!(out, " *Tolerated*: {how}.")?;
+    }
+    writeln!(out)
 }
 
 fn first_upper(text: &str) -> String {

@@ -11,65 +11,125 @@ pub struct Met {
     /// The clause of the specification that decides.
     pub clause: &'static str,
     /// Where we tolerate it, and how.
-    pub tolerated: Option<&'static str>,
+    pub tolerated: &'static str,
 }
 
-/// All of them.
+/// What the peers do not say.
 pub const MET: &[Met] = &[
     Met {
         stack: "open62541",
-        what: "verifies the signature of an X.509 user on an unsecured channel with a certificate \
-               that its CreateSession response did not show",
-        clause: "Part 4, 5.7.2 (CreateSession: serverCertificate) and 5.7.3 (ActivateSession: \
-                 userTokenSignature)",
-        tolerated: Some(
-            "`wire::session::client` signs for the certificate of the endpoint's description when \
-             the session names none",
-        ),
-    },
-    Met {
-        stack: "open62541",
-        what: "wants a timestamp in CreateSession",
-        clause: "Part 4, 7.32 (RequestHeader: timestamp)",
-        tolerated: Some("`load::transport` writes the time into every request"),
+        what: "a server whose maxNotificationsPerPublish is configured as 0 sends no notification \
+               at all, although 0 in a request means no limit",
+        clause: "Part 4, 5.14.2 (CreateSubscription: maxNotificationsPerPublish)",
+        tolerated: "our server on it names a limit",
     },
     Met {
         stack: "async-opcua",
-        what: "its server nonces with Basic128Rsa15 are 16 bytes long",
-        clause: "Part 4, 5.7.2 and 5.7.3 (serverNonce, at least 32 bytes)",
-        tolerated: Some(
-            "`wire::session::client` takes a nonce as short as the policy's channel nonces: it \
-             protects the server, not the client",
-        ),
-    },
-    Met {
-        stack: "asyncua",
-        what: "answers a Browse with more references than were asked for",
-        clause: "Part 4, 5.9.2 (requestedMaxReferencesPerNode)",
-        tolerated: Some("nothing of ours relies on the number"),
+        what: "its client takes a user token policy without a security policy for None, also on a \
+               secured channel: a user's certificate then comes without a signature",
+        clause: "Part 4, 7.42 (UserTokenPolicy: empty means the endpoint's policy)",
+        tolerated: "`plant` names the policy in each of its user token policies",
     },
     Met {
         stack: "pyopcua",
-        what: "a Publish response has no results for the acknowledgements of its request",
-        clause: "Part 4, 5.14.5 (Publish: results match the acknowledgements in size and order)",
-        tolerated: Some("an acknowledgement without a result is taken for done"),
+        what: NO_RESULTS,
+        clause: RESULTS,
+        tolerated: DONE,
     },
     Met {
         stack: "gopcua",
-        what: "a Publish response has no results for the acknowledgements of its request",
-        clause: "Part 4, 5.14.5 (Publish: results match the acknowledgements in size and order)",
-        tolerated: Some("an acknowledgement without a result is taken for done"),
-    },
-    Met {
-        stack: "gopcua",
-        what: "grants sessions a timeout of 0, which would mean that they end at once",
-        clause: "Part 4, 5.7.2 (CreateSession: revisedSessionTimeout)",
-        tolerated: Some("`wire::session::client` takes it for no end at all"),
-    },
-    Met {
-        stack: "node-opcua",
-        what: "remembers the client's nonces of all sessions",
-        clause: "Part 4, 5.7.2 (CreateSession: clientNonce)",
-        tolerated: Some("`load::access` draws a new nonce for each session anyway"),
+        what: NO_RESULTS,
+        clause: RESULTS,
+        tolerated: DONE,
     },
 ];
+
+const NO_RESULTS: &str =
+    "a Publish response has no results for the acknowledgements of its request";
+const RESULTS: &str =
+    "Part 4, 5.14.5 (Publish: results match the acknowledgements in size and order)";
+const DONE: &str = "an acknowledgement without a result is taken for done";
+
+/// How we tolerate what a peer says of itself.
+#[derive(Debug)]
+pub struct Tolerated {
+    /// The stack.
+    pub stack: &'static str,
+    /// Words of the quirk.
+    pub quirk: &'static str,
+    /// Where, and how.
+    pub how: &'static str,
+}
+
+/// All of them.
+pub const TOLERATED: &[Tolerated] = &[
+    Tolerated {
+        stack: "open62541",
+        quirk: "has no timestamp",
+        how: "`load::transport` writes the time into every request",
+    },
+    Tolerated {
+        stack: "open62541",
+        quirk: "has a server certificate only",
+        how: "where the session names no certificate, `wire::session::client` signs for the one \
+              in the endpoint's description, and encrypts for it when it is trusted",
+    },
+    Tolerated {
+        stack: "open62541",
+        quirk: "expects 32 bytes of nonce on an unsecured channel",
+        how: "`wire::session::server` gives 32 bytes on every channel",
+    },
+    Tolerated {
+        stack: "async-opcua",
+        quirk: "16 bytes long with Basic128Rsa15",
+        how: "`wire::session::client` takes a nonce as short as the policy's channel nonces are: \
+              it protects the server, not the client",
+    },
+    Tolerated {
+        stack: "asyncua",
+        quirk: "has no BrowseNext",
+        how: "nothing of ours relies on the number of references in a response",
+    },
+    Tolerated {
+        stack: "pyopcua",
+        quirk: "name no security policy",
+        how: "`wire::session::client` sends the password as it is only where that was allowed \
+              (`--plain-password`)",
+    },
+    Tolerated {
+        stack: "node-opcua",
+        quirk: "refuses a client nonce",
+        how: "`load::access` draws a new one for each session",
+    },
+    Tolerated {
+        stack: "gopcua",
+        quirk: "revisedSessionTimeout is 0",
+        how: "`wire::session::client` takes it for no end at all",
+    },
+];
+
+impl Tolerated {
+    /// How a quirk is tolerated, if it is.
+    pub fn of(stack: &str, quirk: &str) -> Option<&'static Self> {
+        let mut all = TOLERATED.iter();
+        all.find(|one| one.stack == stack && quirk.contains(one.quirk))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use peers::Stack;
+
+    #[test]
+    fn each_tolerance_belongs_to_one_quirk_of_its_stack() {
+        for one in TOLERATED {
+            let stack = Stack::named(one.stack).unwrap();
+            let quirks = stack.quirks.iter().filter(|q| q.what.contains(one.quirk));
+            assert_eq!(quirks.count(), 1, "{one:?}");
+        }
+        for met in MET {
+            assert!(Stack::named(met.stack).is_some(), "{met:?}");
+        }
+    }
+}

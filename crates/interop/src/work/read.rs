@@ -22,6 +22,17 @@ pub(super) fn everything(target: &mut Target) -> Result<(), WorkError> {
             return Err(wrong(id, &value, "a UInt32"));
         }
     }
+    let (id, length) = INT16_ARRAY;
+    let value = values(target, &[id])?.remove(0);
+    let want = (0..length).map(|k| Variant::Int16(k as i16));
+    if !matches!(&value, Variant::Array(array) if array.values.iter().cloned().eq(want)) {
+        return Err(wrong(
+            id,
+            &value,
+            &format!("Int16[{length}], element k is k"),
+        ));
+    }
+    // The largest last: a server that cannot send them has sent everything else.
     for &(id, length) in BYTE_ARRAYS {
         let value = values(target, &[id])?.remove(0);
         let want = (0..length).map(|k| k as u8);
@@ -29,17 +40,7 @@ pub(super) fn everything(target: &mut Target) -> Result<(), WorkError> {
             return Err(wrong(id, &value, &format!("Byte[{length}], k modulo 256")));
         }
     }
-    let (id, length) = INT16_ARRAY;
-    let value = values(target, &[id])?.remove(0);
-    let want = (0..length).map(|k| Variant::Int16(k as i16));
-    match &value {
-        Variant::Array(array) if array.values.iter().cloned().eq(want) => Ok(()),
-        _ => Err(wrong(
-            id,
-            &value,
-            &format!("Int16[{length}], element k is k"),
-        )),
-    }
+    Ok(())
 }
 
 /// The values of these nodes, as many as were asked for, each of them good.

@@ -72,11 +72,11 @@ pub(super) static STACK: Stack = Stack {
         Quirk {
             what: "refuses a CreateSession whose request header has no timestamp with \
                    BadInvalidTimestamp",
-            clause: Some("Part 4, 7.32 (RequestHeader: timestamp)"),
+            clause: Some("Part 4, 7.33 (RequestHeader: timestamp)"),
         },
         Quirk {
             what: "answers a Publish that has waited for its timeoutHint with BadTimeout",
-            clause: Some("Part 4, 7.32 (RequestHeader: timeoutHint), allowed"),
+            clause: Some("Part 4, 7.33 (RequestHeader: timeoutHint), allowed"),
         },
         Quirk {
             what: "on an unsecured channel the CreateSession response has a server certificate only \

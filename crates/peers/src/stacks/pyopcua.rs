@@ -46,7 +46,7 @@ pub(super) static STACK: Stack = Stack {
         Quirk {
             what: "its user token policies name no security policy, so that on a channel without \
                    security the password travels as it is",
-            clause: Some("Part 4, 7.41 (UserTokenPolicy): empty means the endpoint's policy"),
+            clause: Some("Part 4, 7.42 (UserTokenPolicy): empty means the endpoint's policy"),
         },
         Quirk {
             what: "an activated session cannot be activated again: BadSessionIdInvalid",
