@@ -3,12 +3,14 @@
 use std::sync::Arc;
 
 use wire::types::{
-    BuildInfo, DateTime, ExtensionObject, LocalizedText, NodeId, ServerDiagnosticsSummaryDataType,
-    ServerState, ServerStatusDataType, UAString, VariableId, Variant,
+    BuildInfo, DateTime, ExtensionObject, LocalizedText, NodeId, ObjectId,
+    ServerDiagnosticsSummaryDataType, ServerState, ServerStatusDataType, UAString, VariableId,
+    Variant,
 };
 
 use super::build::Builder;
 use super::encode;
+use super::node::Body;
 use super::value::Source;
 use crate::config::{Config, Limits};
 use crate::counters::{Count, Counted, Counters};
@@ -29,6 +31,10 @@ pub fn describe(builder: &mut Builder, config: &Config, counters: &Arc<Counters>
     constant(builder, V::Server_Auditing, false);
     capabilities(builder, &config.limits);
     diagnostics(builder, counters);
+    // There are no events to subscribe to.
+    if let Some(server) = builder.node_mut(&ObjectId::Server.into()) {
+        server.body = Body::Object { event_notifier: 0 };
+    }
 }
 
 fn constant(builder: &mut Builder, id: VariableId, value: impl Into<Variant>) {
