@@ -13,6 +13,8 @@
     reason = "what is shared with the tests of wire"
 )]
 
+#[path = "../../wire/tests/messages/mod.rs"]
+mod messages;
 #[path = "../../wire/tests/sample/mod.rs"]
 mod sample;
 
@@ -265,6 +267,7 @@ fn services() {
             seed("services", &format!("{}-{number}", kind.name()), &data);
         }
     }
+    hot_path();
     // Bodies of known types, each as the one argument of a call.
     for kind in sample::bodies() {
         let body = sample::structure(kind, &mut Random(5));
@@ -292,6 +295,61 @@ fn services() {
         data.extend_from_slice(&[0; 4]);
         seed("services", &format!("nested-{depth}"), &data);
     }
+}
+
+/// What is walked and not decoded, as it usually looks.
+fn hot_path() {
+    use wire::types::{ByteString, DataValue, DateTime, StatusCode, Variant};
+    let whole = |name: &str, body: Vec<u8>| {
+        seed("services", name, &[&[255], &body[..]].concat());
+    };
+    let statuses = [
+        StatusCode::Good,
+        StatusCode::BadNodeIdUnknown,
+        StatusCode::UncertainInitialValue,
+        StatusCode::BadOutOfService,
+    ];
+    let values = [
+        Variant::Double(1.5),
+        Variant::UInt64(u64::MAX),
+        Variant::Int32(-7),
+        Variant::from("text"),
+        Variant::ByteString(ByteString::from(vec![1, 2, 3])),
+        Variant::from(vec![1_i16, 2, 3]),
+        Variant::from(vec![1.5_f64, 2.5]),
+        Variant::Boolean(true),
+    ];
+    let results = values
+        .iter()
+        .zip(statuses.iter().cycle())
+        .zip(1..)
+        .map(|((value, status), number)| DataValue {
+            value: Some(value.clone()),
+            status: Some(*status),
+            source_timestamp: Some(DateTime::from(messages::TICKS)),
+            source_picoseconds: Some(number),
+            server_timestamp: Some(DateTime::from(messages::TICKS + i64::from(number))),
+            server_picoseconds: Some(number * 3),
+        })
+        .collect();
+    let mut written = messages::write_response(0);
+    written.results = Some(statuses.to_vec());
+    let mut called = messages::call_response(2);
+    called.results.iter_mut().flatten().for_each(|result| {
+        result.status_code = StatusCode::BadInvalidArgument;
+        result.input_argument_results = Some(statuses.to_vec());
+    });
+    let read = messages::read_response(results);
+    whole("hot-read-values", messages::encode(&read));
+    let doubles = messages::read_response(messages::doubles(5, true));
+    whole("hot-read-doubles", messages::encode(&doubles));
+    whole("hot-written", messages::encode(&written));
+    whole("hot-called", messages::encode(&called));
+    let published = messages::publish_response(4);
+    whole("hot-published", messages::encode(&published));
+    whole("hot-read", messages::encode(&messages::read_request(3)));
+    let write = messages::write_request(&values);
+    whole("hot-write", messages::encode(&write));
 }
 
 fn certificates(plant: &Path) {

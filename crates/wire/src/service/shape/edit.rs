@@ -26,10 +26,11 @@ pub enum Rewrite {
     /// A byte: a Boolean that is true but not 1 (Part 6, 5.2.2.1), or the encoding mask of
     /// an empty array without its dimensions.
     Byte(u8),
-    /// An Int32: the stand-in for an unknown value of an enumeration.
+    /// An Int32: the stand-in for an unknown value of an enumeration, or the count of an
+    /// Argument's dimensions.
     Int32(i32),
     /// Nothing instead of so many bytes: the dimensions of an empty array, which
-    /// `opcua_types` leaves unread.
+    /// `opcua_types` leaves unread, or those of an Argument that has no rank.
     Cut(usize),
     /// [`INVALID_INDEX_RANGE`] instead of a String of so many bytes in all.
     IndexRange(usize),

@@ -510,6 +510,8 @@ impl<'a> Walk<'a> {
         self.node_id(Kind::NodeId)?;
         let at = self.at;
         let rank = self.int32(Kind::Argument)?;
+        let dimensions_at = self.at;
+        let is_null = self.bytes.get(self.at..self.at + 4) == Some(&[0xff; 4]);
         let count = self.count(Kind::UInt32)?;
         let missing = usize::try_from(rank).unwrap_or(0).saturating_sub(count);
         if missing > MAX_MISSING_DIMENSIONS {
@@ -518,6 +520,14 @@ impl<'a> Walk<'a> {
         }
         self.charge((count + missing.min(MAX_MISSING_DIMENSIONS)) * 2 * size_of::<u32>())?;
         self.elements(Kind::UInt32, count, 0)?;
+        // Part 3, 8.6: dimensions belong to a rank above 0, and 0 is one of unknown length.
+        // Others could be decoded, but not encoded again.
+        if rank > 0 && is_null {
+            self.edit(dimensions_at, Rewrite::Int32(0))?;
+        } else if rank <= 0 && count > 0 {
+            self.edit(dimensions_at, Rewrite::Int32(0))?;
+            self.edit(dimensions_at + 4, Rewrite::Cut(count * 4))?;
+        }
         self.built_in(Kind::LocalizedText, 0)
     }
 }
