@@ -3,11 +3,12 @@
 use std::time::Instant;
 
 use peers::testing::say;
-use peers::{Mode, Policy, Server, Stack, StartOptions, Token};
+use peers::{Mode, Policy, Server, Stack, StartOptions, State, Token};
 
 use crate::cell::{Cell, Outcome, Work};
 use crate::known::{Direction, Mark, mark, surprises};
 use crate::ours::{Ours, SetupError};
+use crate::pairs;
 use crate::theirs::Theirs;
 
 /// Why a column could not be tried.
@@ -91,4 +92,42 @@ pub fn inward(stack: &'static Stack, theirs: &Theirs, extent: Extent) -> Vec<Str
         "{name}: {tried} cells with its client in {took:.1?}"
     ));
     unexpected
+}
+
+/// Starts the stack's server and has the installed clients of all stacks, its own too, do everything
+/// on it; gives what is not as the page says. A [`Extent::Sample`] is the better protected of the two
+/// ways that a pair has, and those with a footnote.
+pub fn among_themselves(stack: &'static Stack, extent: Extent) -> Result<Vec<String>, ColumnError> {
+    let server = Server::start(stack, &StartOptions::default())?;
+    let begin = Instant::now();
+    let mut unexpected = Vec::new();
+    let mut tried = 0;
+    for client in Stack::all() {
+        if !matches!(client.state(), State::Installed) {
+            let name = client.name;
+            say(&format!(
+                "SKIPPED {name} as client: not installed: uaperf peers install {name}"
+            ));
+            continue;
+        }
+        let ways = pairs::PROTECTIONS;
+        let better = ways
+            .into_iter()
+            .rfind(|&way| pairs::cell(client, stack, way).is_some());
+        for way in ways {
+            let has_note = pairs::known(client, stack, way.0).next().is_some();
+            if extent == Extent::Sample && better != Some(way) && !has_note {
+                continue;
+            }
+            if let Outcome::Tried(complaints) = pairs::attempt(client, &server, way) {
+                tried += 1;
+                unexpected.extend(pairs::surprise(client, stack, way.0, &complaints));
+            }
+        }
+    }
+    let (name, took) = (stack.name, begin.elapsed());
+    say(&format!(
+        "{name}: {tried} runs of all clients in {took:.1?}"
+    ));
+    Ok(unexpected)
 }

@@ -5,7 +5,8 @@
 //!
 //! The library is the tables of `docs/interop.md`. A [`Cell`] is tried by our client on another
 //! stack's server ([`Ours`]) and by its client on our server ([`Theirs`]); what came of it is
-//! compared with what is [`known`], and [`page`] writes that down.
+//! compared with what is [`known`], and [`page`] writes that down. The other stacks among themselves
+//! are [`pairs`].
 //! `cargo run -p interop --bin table` does all of it.
 
 mod cell;
@@ -13,11 +14,12 @@ mod column;
 pub mod known;
 mod ours;
 pub mod page;
+pub mod pairs;
 pub mod quirks;
 mod theirs;
 mod work;
 
 pub use cell::{Cell, Complaint, Outcome, Work};
-pub use column::{ColumnError, Extent, inward, out};
+pub use column::{ColumnError, Extent, among_themselves, inward, out};
 pub use ours::{Ours, SetupError};
 pub use theirs::Theirs;

@@ -3,10 +3,11 @@
 
 use std::fmt::{self, Write};
 
-use peers::{Stack, Token};
+use peers::{Policy, Stack, Token};
 
 use crate::cell::{Cell, TOKENS};
 use crate::known::{Direction, GAPS, KNOWN, Known, Mark, mark};
+use crate::pairs;
 use crate::quirks::{MET, Tolerated};
 
 /// The text of `docs/interop.md`.
@@ -34,8 +35,8 @@ cargo test -p interop                                         # fails where this
 on the server's certificate), **read** of every variable of the [bench address space](interface.md)
 in batches within the server's limits, each value compared, **write** of a Double and an Int32, read
 back and restored, **browse** of all nodes from Objects, **call** of `echo`, and a **subscription** to
-a counter that must count up. A number is an explained failure, – what the other stack does not have.
-Clauses are those of version 1.05.
+a counter that must count up. A number or letter is an explained failure, – what the other stack does
+not have. Clauses are those of version 1.05.
 ";
 
 fn write_page(out: &mut String) -> fmt::Result {
@@ -49,6 +50,7 @@ fn write_page(out: &mut String) -> fmt::Result {
         "\nThe clients do the same, with their own means ([peers](peers.md))."
     )?;
     tables(out, Direction::In)?;
+    among_themselves(out)?;
     quirks(out)
 }
 
@@ -86,6 +88,62 @@ fn tables(out: &mut String, direction: Direction) -> fmt::Result {
         }
     }
     notes(out, direction)
+}
+
+fn among_themselves(out: &mut String) -> fmt::Result {
+    writeln!(
+        out,
+        "\n## Their clients, each other's servers\n\nThe same work, as a user with a password, anonymous \
+         on a server that knows no users. Where two\nof them disagree, neither is taken for the truth when \
+         ours disagrees with one."
+    )?;
+    for way in pairs::PROTECTIONS {
+        let protection = match way {
+            (Policy::None, _) => "None".to_owned(),
+            (policy, mode) => format!("{policy}:{mode}"),
+        };
+        write!(out, "\n**{protection}**\n\n| server \\ client |")?;
+        for client in Stack::all() {
+            write!(out, " {} |", client.name)?;
+        }
+        writeln!(out, "\n|---|{}", ":-:|".repeat(Stack::all().len()))?;
+        for server in Stack::all() {
+            write!(out, "| {} |", server.name)?;
+            for client in Stack::all() {
+                let letters: Vec<_> = pairs::known(client, server, way.0)
+                    .map(|(index, _)| letter(index))
+                    .collect();
+                match pairs::cell(client, server, way) {
+                    None => write!(out, " – |")?,
+                    Some(_) if letters.is_empty() => write!(out, " ✓ |")?,
+                    Some(_) => write!(out, " {} |", letters.join(", "))?,
+                }
+            }
+            writeln!(out)?;
+        }
+    }
+    if !pairs::DISAGREEMENTS.is_empty() {
+        writeln!(out, "\nDisagreements:\n")?;
+    }
+    for (index, known) in pairs::DISAGREEMENTS.iter().enumerate() {
+        let (letter, work) = (letter(index), known.work.name());
+        let (clients, server) = (known.clients.join(", "), known.server);
+        let (reason, clause) = (known.reason, known.clause);
+        writeln!(
+            out,
+            "- **{letter}** {clients} on {server}, {work}: {reason}. {clause}."
+        )?;
+    }
+    Ok(())
+}
+
+/// a, b, … z, aa: numbers are taken by the failures of ours.
+fn letter(index: usize) -> String {
+    let last = char::from(b'a' + (index % 26) as u8);
+    match index / 26 {
+        0 => last.to_string(),
+        more => format!("{}{last}", letter(more - 1)),
+    }
 }
 
 fn sign(mark: &Mark) -> String {

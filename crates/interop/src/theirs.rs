@@ -87,7 +87,7 @@ impl Theirs {
     }
 }
 
-fn complaints(report: &ClientReport) -> Vec<Complaint> {
+pub(crate) fn complaints(report: &ClientReport) -> Vec<Complaint> {
     let outcomes = report.steps.outcomes();
     let failed = outcomes.iter().filter(|(_, outcome)| !outcome.ok);
     let failed = failed.filter_map(|(step, outcome)| {

@@ -4,13 +4,13 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use interop::{Extent, Ours, Theirs, inward, out, page};
+use interop::{Extent, Ours, Theirs, among_themselves, inward, out, page};
 use peers::{Stack, State};
 
 const HELP: &str = "\
 Tries every policy, mode and user with our client on every installed stack's server, and with every
-installed stack's client on our server; compares what comes of it with what the page says, and
-writes the page.
+installed stack's client on our server, and the others' clients on the others' servers; compares
+what comes of it with what the page says, and writes the page.
 
 Usage: table [--only STACK,…] [FILE]     FILE: docs/interop.md of this repository
 
@@ -79,6 +79,7 @@ fn run(args: &Args) -> Result<bool, Box<dyn std::error::Error>> {
         }
         let mut unexpected = out(stack, &ours)?;
         unexpected.extend(inward(stack, &theirs, Extent::Whole));
+        unexpected.extend(among_themselves(stack, Extent::Whole)?);
         for line in &unexpected {
             eprintln!("{line}");
         }

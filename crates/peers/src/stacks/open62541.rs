@@ -80,7 +80,8 @@ pub(super) static STACK: Stack = Stack {
         },
         Quirk {
             what: "on an unsecured channel the CreateSession response has a server certificate only \
-                   if the request had a client's, so that gopcua cannot encrypt a password",
+                   if the request had a client's, so that asyncua and python-opcua cannot encrypt \
+                   a password",
             clause: Some("Part 4, 5.7.2 (CreateSession: serverCertificate)"),
         },
         Quirk {
