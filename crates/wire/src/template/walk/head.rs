@@ -159,8 +159,13 @@ impl<'a> RequestHead<'a> {
 #[inline]
 fn type_of(c: &mut Cursor<'_>) -> Result<u32, WalkError> {
     let before = *c;
-    match RawNodeId::read(c)? {
-        RawNodeId::Numeric { namespace: 0, id } => Ok(id),
-        _ => Err(before.unusual("a message type outside namespace 0")),
+    match RawNodeId::read(c) {
+        Ok(RawNodeId::Numeric { namespace: 0, id }) => Ok(id),
+        Ok(_) => Err(before.unusual("a message type outside namespace 0")),
+        // An ExpandedNodeId where Part 6, 5.2.7 wants a NodeId: the full decoder knows those.
+        Err(_) if before.rest().first().is_some_and(|form| form & 0xc0 != 0) => {
+            Err(before.unusual("a message type that is an ExpandedNodeId"))
+        }
+        Err(error) => Err(error),
     }
 }
