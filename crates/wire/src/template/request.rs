@@ -1,10 +1,8 @@
 //! A request encoded once.
 
 use super::walk::{RequestHead, WalkError};
-use crate::service::{Kind, correct_lengths};
-use crate::types::{
-    BinaryDecodable, BinaryEncodable, Context, Error, MessageInfo, NodeId, RequestHeader,
-};
+use crate::service::{DecodeError, Kind, Limits, Request, correct_lengths};
+use crate::types::{BinaryEncodable, Context, Error, MessageInfo, NodeId, RequestHeader};
 
 /// Why a template could not be made or used.
 #[derive(Debug, thiserror::Error)]
@@ -15,6 +13,9 @@ pub enum TemplateError {
     /// The encoded request does not read back: a value in it has no binary encoding.
     #[error("the encoded request does not read back: {0}")]
     Walk(#[from] WalkError),
+    /// The same, as the full decoder says it.
+    #[error("the encoded request does not read back: {0}")]
+    Decode(#[from] DecodeError),
     /// Two decoders see different things in the encoded request.
     #[error("the encoded request reads back differently: {0}")]
     ReadsDifferently(&'static str),
@@ -67,28 +68,25 @@ impl Template {
                 return Err(TemplateError::ReadsDifferently("lengths of bodies"));
             }
         }
-        Self::from_body(body, context)
+        Self::from_body(body)
     }
 
     /// Takes an encoded request.
-    pub(super) fn from_body(body: Vec<u8>, context: &Context<'_>) -> Result<Self, TemplateError> {
+    pub(super) fn from_body(body: Vec<u8>) -> Result<Self, TemplateError> {
         let timestamp_at = RequestHead::parse(&body)?.timestamp_at;
         let template = Self { body, timestamp_at };
-        template.verify(context)?;
+        template.verify()?;
         Ok(template)
     }
 
     /// Patches a copy and has it read by the full decoder: it must see what was patched, and
     /// nothing else may have changed.
-    fn verify(&self, context: &Context<'_>) -> Result<(), TemplateError> {
+    fn verify(&self) -> Result<(), TemplateError> {
         // Whole seconds of 2001, that no decoder could round.
         const TICKS: i64 = 126_227_808_000_000_000;
         const HANDLE: u32 = 0xa5c3_3c5a;
-        let header = |body: &[u8]| {
-            let mut stream = body;
-            NodeId::decode(&mut stream, context)?;
-            RequestHeader::decode(&mut stream, context)
-        };
+        let limits = Limits::for_message_size(self.len());
+        let header = |body: &[u8]| Request::decode(body, &limits).map(|it| it.header().clone());
         let before = header(&self.body)?;
         let mut copy = vec![0; self.len()];
         self.write(&mut copy, HANDLE, TICKS)?;
