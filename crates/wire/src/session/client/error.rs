@@ -2,7 +2,6 @@ use opcua_types::{StatusCode, UserTokenType};
 
 use crate::certificate::CertificateError;
 use crate::policy::{Policy, RsaError};
-use crate::session::NONCE_LEN;
 
 /// Why a session cannot be had, as the client sees it.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
@@ -26,7 +25,7 @@ pub enum SessionError {
     #[error("the server's signature is wrong: it does not hold the key of its certificate")]
     Signature,
     /// Too short to be signed safely (Part 4, 5.7.2.2).
-    #[error("a nonce of {len} bytes from the server (want {NONCE_LEN} or more)")]
+    #[error("a nonce of {len} bytes from the server is too short to be signed")]
     Nonce {
         /// The length that came.
         len: usize,
