@@ -179,9 +179,6 @@ pub enum FrameError {
         /// What is wrong with it.
         what: &'static str,
     },
-    /// The peer speaks an older protocol than the first one there is.
-    #[error("protocol version {0} is not supported")]
-    Version(u32),
     /// A buffer smaller than every implementation must offer (Part 6, 7.1.2.3).
     #[error("a buffer of {0} bytes is below the minimum of {MIN_BUFFER}")]
     BufferTooSmall(u32),
@@ -194,7 +191,6 @@ impl FrameError {
             Self::UnknownType(_) | Self::UnknownKind { .. } => StatusCode::BadTcpMessageTypeInvalid,
             Self::TooLarge { .. } => StatusCode::BadTcpMessageTooLarge,
             Self::TooShort { .. } | Self::Malformed { .. } => StatusCode::BadDecodingError,
-            Self::Version(_) => StatusCode::BadProtocolVersionUnsupported,
             Self::BufferTooSmall(_) => StatusCode::BadConnectionRejected,
         }
     }
