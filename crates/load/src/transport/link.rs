@@ -309,15 +309,6 @@ impl Link {
         Ok(Response::decode(&response, &limits)?.try_into()?)
     }
 
-    /// Sends a body encoded by the caller and waits for the encoded response.
-    pub fn call_raw(&mut self, body: &[u8]) -> Result<Vec<u8>, CallError> {
-        let deadline = self.clock.mono() + self.timeout;
-        let id = self
-            .connection
-            .send(deadline, |out, _| out.extend_from_slice(body))?;
-        self.response_to(id)
-    }
-
     fn decode_limits(&self) -> service::Limits {
         let agreed = self.connection.limits().receive_message;
         service::Limits::for_message_size(agreed as usize)

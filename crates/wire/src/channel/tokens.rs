@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::policy::{Keys, Mode, Policy};
+use crate::policy::{Keys, Policy};
 use crate::time::Instant;
 
 /// One issue of keys.
@@ -115,14 +115,5 @@ impl Tokens {
             self.held.truncate(1);
             self.sending = 0;
         }
-    }
-}
-
-/// Whether messages are signed and whether they are encrypted.
-pub fn applied(mode: Mode) -> (bool, bool) {
-    match mode {
-        Mode::None => (false, false),
-        Mode::Sign => (true, false),
-        Mode::SignAndEncrypt => (true, true),
     }
 }

@@ -8,7 +8,7 @@ use super::{FrameError, HEADER_LEN, Header};
 ///
 /// The caller reads from its socket straight into [`space`](Self::space) and says with
 /// [`filled`](Self::filled) how much came. Nothing is copied until a chunk straddles the end
-/// of the buffer. An empty inbox may lend its memory to others: [`take_memory`](Self::take_memory).
+/// of the buffer.
 #[derive(Debug, Default)]
 pub struct Inbox {
     bytes: Vec<u8>,
@@ -99,22 +99,5 @@ impl Inbox {
     /// The same, to decrypt it in place.
     pub fn chunk_mut(&mut self, range: Range<usize>) -> &mut [u8] {
         self.bytes.get_mut(range).unwrap_or_default()
-    }
-
-    /// Hands the memory of an empty inbox over, so that idle connections hold none.
-    pub fn take_memory(&mut self) -> Option<Vec<u8>> {
-        if !self.is_empty() || self.bytes.is_empty() {
-            return None;
-        }
-        self.start = 0;
-        self.end = 0;
-        Some(std::mem::take(&mut self.bytes))
-    }
-
-    /// Takes memory for an inbox that has none; its contents do not matter.
-    pub fn give_memory(&mut self, memory: Vec<u8>) {
-        if self.bytes.is_empty() {
-            self.bytes = memory;
-        }
     }
 }

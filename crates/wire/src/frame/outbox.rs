@@ -92,20 +92,4 @@ impl Outbox {
             self.bytes.truncate(start);
         }
     }
-
-    /// Hands the memory of an empty outbox over, so that idle connections hold none.
-    pub fn take_memory(&mut self) -> Option<Vec<u8>> {
-        if !self.bytes.is_empty() || self.bytes.capacity() == 0 {
-            return None;
-        }
-        Some(std::mem::take(&mut self.bytes))
-    }
-
-    /// Takes memory for an outbox that has none.
-    pub fn give_memory(&mut self, mut memory: Vec<u8>) {
-        if self.bytes.capacity() == 0 {
-            memory.clear();
-            self.bytes = memory;
-        }
-    }
 }
