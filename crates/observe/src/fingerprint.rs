@@ -1,0 +1,275 @@
+//! On what a result was measured: results of two machines, or of one before and after a setting
+//! was changed, must not be taken for each other.
+
+use crate::figure::{Figure, NotAvailable};
+use crate::files;
+
+/// The machine, its settings and the build, as far as they change what is measured.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Fingerprint {
+    /// The name of this host.
+    pub host: Figure<String>,
+    /// The operating system and its kernel: `Linux 6.12.9`.
+    pub kernel: Figure<String>,
+    /// The CPU's model.
+    pub cpu: Figure<String>,
+    /// Cores that this process may use.
+    pub cores: Figure<u64>,
+    /// Cores of the machine.
+    pub cores_online: Figure<u64>,
+    /// RAM.
+    pub ram_bytes: Figure<u64>,
+    /// What sets the frequency of the cores; more than one when they differ.
+    pub governor: Figure<String>,
+    /// Cores that the scheduler leaves alone, as a list; empty when none is.
+    pub isolated: Figure<String>,
+    /// The hypervisor, `yes` for one that gives no name, `no` for bare metal.
+    pub virtualisation: Figure<String>,
+    /// The kernel's source of time.
+    pub clock_source: Figure<String>,
+    /// The interfaces of the network that are up, with what is known of them.
+    pub network: Figure<Vec<String>>,
+    /// This program.
+    pub build: Build,
+}
+
+/// How this program was built.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Build {
+    /// The version of the workspace.
+    pub version: &'static str,
+    /// The compiler.
+    pub rustc: Figure<String>,
+    /// What it was built for.
+    pub target: &'static str,
+    /// `release` or `debug`, with the level of optimisation.
+    pub profile: String,
+    /// It checks itself as it runs, which makes its times worthless.
+    pub debug_assertions: bool,
+}
+
+impl Fingerprint {
+    /// Of this machine and program, now.
+    pub fn take() -> Self {
+        let cpuinfo = files::text(CPUINFO);
+        let of_cpuinfo = cpuinfo.as_deref().map_err(Clone::clone);
+        let cores = std::thread::available_parallelism();
+        Self {
+            host: files::line("/proc/sys/kernel/hostname"),
+            kernel: kernel(),
+            cpu: of_cpuinfo.clone().and_then(model),
+            cores: cores
+                .map(|cores| cores.get() as u64)
+                .map_err(|error| NotAvailable::because(error.to_string())),
+            cores_online: files::line(&cpus("online")).and_then(|list| listed(&list)),
+            ram_bytes: files::text("/proc/meminfo")
+                .and_then(|text| files::keyed(&text, "MemTotal", "/proc/meminfo"))
+                .map(|kibibytes| kibibytes * 1024),
+            governor: governor(),
+            // The file is empty when no core is isolated, and that is an answer.
+            isolated: files::text(&cpus("isolated")).map(|list| list.trim().to_owned()),
+            virtualisation: of_cpuinfo.and_then(virtualisation),
+            clock_source: files::line(
+                "/sys/devices/system/clocksource/clocksource0/current_clocksource",
+            ),
+            network: network(),
+            build: Build::this(),
+        }
+    }
+}
+
+impl Build {
+    fn this() -> Self {
+        let rustc = env!("OBSERVE_RUSTC");
+        Self {
+            version: env!("CARGO_PKG_VERSION"),
+            rustc: match rustc {
+                "" => Err(NotAvailable::because(
+                    "the compiler did not say its version",
+                )),
+                version => Ok(version.to_owned()),
+            },
+            target: env!("OBSERVE_TARGET"),
+            profile: format!(
+                "{}, opt-level {}",
+                env!("OBSERVE_PROFILE"),
+                env!("OBSERVE_OPT_LEVEL")
+            ),
+            debug_assertions: cfg!(debug_assertions),
+        }
+    }
+}
+
+const CPUINFO: &str = "/proc/cpuinfo";
+
+fn cpus(file: &str) -> String {
+    format!("/sys/devices/system/cpu/{file}")
+}
+
+fn kernel() -> Figure<String> {
+    let name = files::line("/proc/sys/kernel/ostype")?;
+    let release = files::line("/proc/sys/kernel/osrelease")?;
+    Ok(format!("{name} {release}"))
+}
+
+fn model(cpuinfo: &str) -> Figure<String> {
+    // On x86 it is "model name"; ARM boards name the whole board in "Model", or nothing at all.
+    let named = |key: &str| {
+        cpuinfo.lines().find_map(|line| {
+            let (name, value) = line.split_once(':')?;
+            (name.trim() == key && !value.trim().is_empty()).then(|| value.trim().to_owned())
+        })
+    };
+    named("model name")
+        .or_else(|| named("Model"))
+        .or_else(|| named("Hardware"))
+        .ok_or_else(|| NotAvailable::because("/proc/cpuinfo names no model"))
+}
+
+/// How many CPUs a list such as `0-3,8` names.
+fn listed(list: &str) -> Figure<u64> {
+    let mut count = 0;
+    for part in list.split(',') {
+        let (first, last) = part.split_once('-').unwrap_or((part, part));
+        match (first.trim().parse::<u64>(), last.trim().parse::<u64>()) {
+            (Ok(first), Ok(last)) if first <= last => count += last - first + 1,
+            _ => return Err(NotAvailable::because(format!("no list of CPUs: {list:?}"))),
+        }
+    }
+    Ok(count)
+}
+
+fn governor() -> Figure<String> {
+    let mut governors = Vec::new();
+    for name in files::names(&cpus(""))? {
+        let is_core = name
+            .strip_prefix("cpu")
+            .is_some_and(|number| number.parse::<u32>().is_ok());
+        if !is_core {
+            continue;
+        }
+        if let Ok(governor) = files::line(&cpus(&format!("{name}/cpufreq/scaling_governor"))) {
+            governors.push(governor);
+        }
+    }
+    governors.sort();
+    governors.dedup();
+    match governors.is_empty() {
+        true => Err(NotAvailable::because(
+            "no core has a cpufreq driver (usual in virtual machines)",
+        )),
+        false => Ok(governors.join(", ")),
+    }
+}
+
+fn virtualisation(cpuinfo: &str) -> Figure<String> {
+    for file in ["/sys/hypervisor/type", "/sys/class/dmi/id/product_name"] {
+        if let Ok(name) = files::line(file)
+            && let Some(hypervisor) = hypervisor(&name)
+        {
+            return Ok(hypervisor.to_owned());
+        }
+    }
+    // Paravirtual clocks are offered by the hypervisor that they are named after.
+    let clocks = "/sys/devices/system/clocksource/clocksource0/available_clocksource";
+    let clocks = files::line(clocks).unwrap_or_default();
+    let paravirtual = [("kvm-clock", "KVM"), ("hyperv", "Hyper-V"), ("xen", "Xen")];
+    if let Some((_, name)) = paravirtual.iter().find(|(clock, _)| clocks.contains(clock)) {
+        return Ok((*name).to_owned());
+    }
+    let flags = cpuinfo.lines().find(|line| line.starts_with("flags"));
+    match flags {
+        Some(flags) if flags.split_whitespace().any(|flag| flag == "hypervisor") => {
+            Ok("yes".to_owned())
+        }
+        Some(_) => Ok("no".to_owned()),
+        None => Err(NotAvailable::because(
+            "/proc/cpuinfo has no flags on this architecture",
+        )),
+    }
+}
+
+/// The hypervisor behind what a machine says it is.
+fn hypervisor(product: &str) -> Option<&str> {
+    let known = [
+        ("VMware", "VMware"),
+        ("VirtualBox", "VirtualBox"),
+        ("KVM", "KVM"),
+        ("Standard PC", "QEMU"),
+        ("Virtual Machine", "Hyper-V"),
+        ("HVM domU", "Xen"),
+        ("xen", "Xen"),
+    ];
+    let found = known.iter().find(|(part, _)| product.contains(part));
+    found.map(|(_, name)| *name)
+}
+
+fn network() -> Figure<Vec<String>> {
+    let mut interfaces = Vec::new();
+    for name in files::names("/sys/class/net")? {
+        let of = |file: &str| files::line(&format!("/sys/class/net/{name}/{file}"));
+        // The loopback's state is unknown to the kernel, and it is up all the same.
+        let state = of("operstate").unwrap_or_default();
+        if state != "up" && name != "lo" {
+            continue;
+        }
+        let mut words = vec![name.clone()];
+        if let Ok(mtu) = of("mtu") {
+            words.push(format!("MTU {mtu}"));
+        }
+        // Virtual interfaces have no speed, or -1.
+        if let Ok(speed) = of("speed")
+            && let Ok(speed) = speed.parse::<u64>()
+        {
+            words.push(format!("{speed} Mbit/s"));
+        }
+        if let Ok(modalias) = of("device/modalias")
+            && let Some((bus, _)) = modalias.split_once(':')
+        {
+            words.push(bus.to_owned());
+        }
+        interfaces.push(words.join(", "));
+    }
+    interfaces.sort();
+    Ok(interfaces)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+
+    #[test]
+    fn a_list_of_cpus_is_counted() {
+        assert_eq!(listed("0-3,8"), Ok(5));
+        assert_eq!(listed("0"), Ok(1));
+        assert!(listed("3-0").is_err());
+        assert!(listed("").is_err());
+    }
+
+    #[test]
+    fn a_board_without_a_model_name_is_named_after_the_board() {
+        let pi =
+            "processor\t: 0\nBogoMIPS\t: 108.00\n\nModel\t\t: Raspberry Pi 4 Model B Rev 1.4\n";
+        assert_eq!(model(pi).unwrap(), "Raspberry Pi 4 Model B Rev 1.4");
+        let pc = "model\t\t: 2\nmodel name\t: AMD EPYC\n";
+        assert_eq!(model(pc).unwrap(), "AMD EPYC");
+        assert!(model("processor\t: 0\n").is_err());
+    }
+
+    #[test]
+    fn a_product_name_gives_the_hypervisor_away() {
+        assert_eq!(hypervisor("VMware20,1"), Some("VMware"));
+        assert_eq!(hypervisor("Standard PC (Q35 + ICH9, 2009)"), Some("QEMU"));
+        assert_eq!(hypervisor("PowerEdge R650"), None);
+    }
+
+    #[test]
+    fn the_build_says_what_it_was_built_with() {
+        let build = Build::this();
+        assert!(build.rustc.unwrap().starts_with("rustc "));
+        assert!(build.target.contains(std::env::consts::ARCH));
+        assert_eq!(build.debug_assertions, build.profile.starts_with("debug"));
+    }
+}
