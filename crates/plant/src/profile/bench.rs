@@ -9,7 +9,9 @@ use wire::types::{
 };
 
 use crate::space::value::{Blob, Scalar, Stamp};
-use crate::space::{Body, Builder, Method, Pattern, Signal, Source, Variable, access, encode};
+use crate::space::{
+    Body, Builder, Method, Pattern, Shape, Signal, Source, Variable, access, encode,
+};
 use wire::template::walk::RawVariant;
 use wire::types::StatusCode;
 
@@ -84,22 +86,23 @@ fn scalar(builder: &Builder, kind: BuiltInType, i: u32, update: Option<Duration>
     };
     let value = RawVariant::parse(&encoded).ok();
     let source = value.and_then(|value| Scalar::new(&value, stamp));
-    Variable {
-        source: match source {
-            Some(scalar) => Source::Scalar(scalar),
-            None => Source::Blob(Blob::new(encoded.into(), stamp)),
-        },
+    let source = match source {
+        Some(scalar) => Source::Scalar(scalar),
+        None => Source::Blob(Blob::new(encoded.into(), stamp)),
+    };
+    let shape = Shape {
         access_level: WRITABLE,
-        ..variable(NodeId::new(0, kind as u32))
-    }
+        ..Shape::scalar(NodeId::new(0, kind as u32))
+    };
+    Variable::new(source, shape)
 }
 
 fn signal(signal: Signal) -> Variable {
-    Variable {
+    let shape = Shape {
         minimum_sampling_interval: signal.interval().as_secs_f64() * 1000.0,
-        source: Source::Signal(signal),
-        ..variable(NodeId::new(0, signal.kind as u32))
-    }
+        ..Shape::scalar(NodeId::new(0, signal.kind as u32))
+    };
+    Variable::new(Source::Signal(signal), shape)
 }
 
 fn array(builder: &Builder, of: DataTypeId, value: Variant) -> Variable {
@@ -107,27 +110,13 @@ fn array(builder: &Builder, of: DataTypeId, value: Variant) -> Variable {
         status: StatusCode::Good,
         source: builder.anchor(),
     };
-    Variable {
-        source: Source::Blob(Blob::new(encode::variant(value).into(), stamp)),
+    let shape = Shape {
         value_rank: 1,
         access_level: WRITABLE,
-        ..variable(of.into())
-    }
-}
-
-fn variable(data_type: NodeId) -> Variable {
-    Variable {
-        source: Source::Constant {
-            encoded: Box::default(),
-            since: 0,
-        },
-        data_type,
-        value_rank: -1,
-        array_dimensions: None,
-        access_level: access::READ,
-        minimum_sampling_interval: 0.0,
-        range: None,
-    }
+        ..Shape::scalar(of)
+    };
+    let source = Source::Blob(Blob::new(encode::variant(value).into(), stamp));
+    Variable::new(source, shape)
 }
 
 fn method(builder: &mut Builder, objects: &NodeId, namespace: u16) {

@@ -5,7 +5,7 @@ use std::time::Duration;
 use wire::template::walk::BuiltInType;
 use wire::types::{NodeId, ObjectId, UAString};
 
-use crate::space::{Builder, Pattern, Signal, Source, Variable, access};
+use crate::space::{Builder, Pattern, Shape, Signal, Source, Variable};
 
 const NAMESPACE: &str = "urn:uaperf:demo";
 
@@ -19,15 +19,11 @@ pub fn build(builder: &mut Builder) {
     let folder = builder.folder(&objects, id("Demo"), "Demo");
     for (name, kind, pattern) in signals() {
         let signal = Signal::new(kind, pattern, UPDATE);
-        let variable = Variable {
-            source: Source::Signal(signal),
-            data_type: NodeId::new(0, kind as u32),
-            value_rank: -1,
-            array_dimensions: None,
-            access_level: access::READ,
+        let shape = Shape {
             minimum_sampling_interval: UPDATE.as_secs_f64() * 1000.0,
-            range: None,
+            ..Shape::scalar(NodeId::new(0, kind as u32))
         };
+        let variable = Variable::new(Source::Signal(signal), shape);
         builder.variable(&folder, id(name), name, variable);
     }
 }

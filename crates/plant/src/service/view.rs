@@ -279,10 +279,10 @@ fn describe(space: &Space, link: &Link, mask: u32) -> Option<ReferenceDescriptio
         reference.node_class = node.class();
     }
     if has(result::BROWSE_NAME) {
-        reference.browse_name = node.browse_name.clone();
+        reference.browse_name = node.browse_name();
     }
     if has(result::DISPLAY_NAME) {
-        reference.display_name = node.display_name.clone();
+        reference.display_name = node.display_name();
     }
     // Part 4, 7.30: only objects and variables have one.
     if has(result::TYPE_DEFINITION)
@@ -343,7 +343,7 @@ fn step(
             let fits = link.forward != element.is_inverse
                 && is_of(space, link, kind)
                 && space.node(link.target).is_some_and(|node| {
-                    element.target_name.is_null() || node.browse_name == element.target_name
+                    element.target_name.is_null() || node.is_called(&element.target_name)
                 });
             if fits && !found.contains(&link.target) {
                 found.push(link.target);

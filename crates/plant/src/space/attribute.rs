@@ -240,9 +240,9 @@ pub(crate) fn other(node: &Node, attribute: u32, out: &mut Vec<u8>) -> Result<()
     let value: Variant = match attribute {
         id::NODE_ID => node.id.clone().into(),
         id::NODE_CLASS => (node.class() as i32).into(),
-        id::BROWSE_NAME => node.browse_name.clone().into(),
-        id::DISPLAY_NAME => node.display_name.clone().into(),
-        id::DESCRIPTION => match &node.description {
+        id::BROWSE_NAME => node.browse_name().into(),
+        id::DISPLAY_NAME => node.display_name().into(),
+        id::DESCRIPTION => match node.description() {
             Some(description) => description.clone().into(),
             None => return invalid,
         },
@@ -289,7 +289,7 @@ fn of_class(body: &Body, attribute: u32, out: &mut Vec<u8>) -> Result<Option<Var
                 ..
             },
             id::INVERSE_NAME,
-        ) => name.clone().into(),
+        ) => (**name).clone().into(),
         (
             Body::DataType {
                 definition: Some(definition),

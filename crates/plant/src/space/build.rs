@@ -5,9 +5,9 @@ use wire::types::{
 };
 
 use super::ids::Index;
-use super::node::{Body, Node, NodeIndex, Variable};
+use super::node::{Body, FullNames, Names, Node, NodeIndex, Shape, Variable};
 use super::value::Source;
-use super::{Link, Space, access, encode};
+use super::{Link, Space, encode};
 use wire::types::Variant;
 
 /// The namespace of OPC UA itself.
@@ -129,24 +129,22 @@ impl Builder {
         value: Variant,
     ) {
         let is_array = matches!(value, Variant::Array(_));
-        let variable = Variable {
-            source: Source::Constant {
-                encoded: encode::variant(value),
-                since: self.anchor,
-            },
-            data_type: data_type.into(),
+        let source = Source::Constant {
+            encoded: encode::variant(value),
+            since: self.anchor,
+        };
+        let shape = Shape {
             value_rank: if is_array { 1 } else { -1 },
-            array_dimensions: None,
-            access_level: access::READ,
-            minimum_sampling_interval: 0.0,
-            range: None,
+            ..Shape::scalar(data_type)
         };
         // Names that the specification gives are in its own namespace (Part 3, 5.6.2).
         self.insert(Node {
-            browse_name: QualifiedName::new(0, name),
-            display_name: LocalizedText::new("", name),
-            description: None,
-            body: Body::Variable(Box::new(variable)),
+            names: Names::Full(Box::new(FullNames {
+                browse_name: QualifiedName::new(0, name),
+                display_name: LocalizedText::new("", name),
+                description: None,
+            })),
+            body: Body::Variable(Box::new(Variable::new(source, shape))),
             id: id.clone(),
         });
         self.link(parent, ReferenceTypeId::HasProperty, &id);
@@ -157,9 +155,7 @@ impl Builder {
     /// Adds a node that is called the same by programs and people.
     pub fn named(&mut self, id: &NodeId, name: &str, body: Body) {
         self.insert(Node {
-            browse_name: QualifiedName::new(id.namespace, name),
-            display_name: LocalizedText::new("", name),
-            description: None,
+            names: Names::Plain(name.into()),
             body,
             id: id.clone(),
         });

@@ -1,5 +1,8 @@
 //! What a node is, whatever its place among the others.
 
+use std::ops::Deref;
+use std::sync::Arc;
+
 use wire::types::{LocalizedText, NodeClass, NodeId, QualifiedName};
 
 use super::value::Source;
@@ -14,19 +17,35 @@ impl NodeIndex {
     }
 }
 
-/// A node.
+/// A node. There may be a million of them, so it is kept small.
 #[derive(Debug)]
 pub struct Node {
     /// Its id.
     pub id: NodeId,
-    /// Its name for programs.
-    pub browse_name: QualifiedName,
-    /// Its name for people.
-    pub display_name: LocalizedText,
-    /// What it is for.
-    pub description: Option<LocalizedText>,
+    /// What it is called.
+    pub names: Names,
     /// What its class adds.
     pub body: Body,
+}
+
+/// What a node is called.
+#[derive(Debug)]
+pub enum Names {
+    /// The same by programs and people: a name in the namespace of its id.
+    Plain(Box<str>),
+    /// Differently, or with a description.
+    Full(Box<FullNames>),
+}
+
+/// Names one by one.
+#[derive(Debug)]
+pub struct FullNames {
+    /// The name for programs.
+    pub browse_name: QualifiedName,
+    /// The name for people.
+    pub display_name: LocalizedText,
+    /// What the node is for.
+    pub description: Option<LocalizedText>,
 }
 
 /// What a node class adds to the attributes of all nodes (Part 3, 5).
@@ -48,7 +67,7 @@ pub enum Body {
     ReferenceType {
         is_abstract: bool,
         symmetric: bool,
-        inverse_name: Option<LocalizedText>,
+        inverse_name: Option<Box<LocalizedText>>,
     },
     DataType {
         is_abstract: bool,
@@ -61,11 +80,37 @@ pub enum Body {
     },
 }
 
-/// A variable.
+/// A variable: where its value comes from, and what it has in common with others.
 #[derive(Debug)]
-#[allow(missing_docs, reason = "the attributes' own names")]
 pub struct Variable {
+    /// Where its value comes from.
     pub source: Source,
+    /// All attributes but the value; one copy for all variables alike.
+    pub shape: Arc<Shape>,
+}
+
+impl Variable {
+    /// A variable of a shape that it shares with others, or has alone.
+    pub fn new(source: Source, shape: impl Into<Arc<Shape>>) -> Self {
+        Self {
+            source,
+            shape: shape.into(),
+        }
+    }
+}
+
+impl Deref for Variable {
+    type Target = Shape;
+
+    fn deref(&self) -> &Shape {
+        &self.shape
+    }
+}
+
+/// The attributes of a variable but for its value.
+#[derive(Debug, Clone, PartialEq)]
+#[allow(missing_docs, reason = "the attributes' own names")]
+pub struct Shape {
     pub data_type: NodeId,
     pub value_rank: i32,
     pub array_dimensions: Option<Vec<u32>>,
@@ -111,7 +156,56 @@ pub mod access {
     pub const TIMESTAMP_WRITE: u8 = 64;
 }
 
+impl Shape {
+    /// A scalar that can only be read.
+    pub fn scalar(data_type: impl Into<NodeId>) -> Self {
+        Self {
+            data_type: data_type.into(),
+            value_rank: -1,
+            array_dimensions: None,
+            access_level: access::READ,
+            minimum_sampling_interval: 0.0,
+            range: None,
+        }
+    }
+}
+
 impl Node {
+    /// Its name for programs.
+    pub fn browse_name(&self) -> QualifiedName {
+        match &self.names {
+            Names::Plain(name) => QualifiedName::new(self.id.namespace, &**name),
+            Names::Full(names) => names.browse_name.clone(),
+        }
+    }
+
+    /// Whether programs call it so.
+    pub fn is_called(&self, browse_name: &QualifiedName) -> bool {
+        match &self.names {
+            Names::Plain(name) => {
+                browse_name.namespace_index == self.id.namespace
+                    && browse_name.name.as_ref() == &**name
+            }
+            Names::Full(names) => names.browse_name == *browse_name,
+        }
+    }
+
+    /// Its name for people.
+    pub fn display_name(&self) -> LocalizedText {
+        match &self.names {
+            Names::Plain(name) => LocalizedText::new("", name),
+            Names::Full(names) => names.display_name.clone(),
+        }
+    }
+
+    /// What it is for.
+    pub fn description(&self) -> Option<&LocalizedText> {
+        match &self.names {
+            Names::Plain(_) => None,
+            Names::Full(names) => names.description.as_ref(),
+        }
+    }
+
     /// Its class.
     pub fn class(&self) -> NodeClass {
         match self.body {

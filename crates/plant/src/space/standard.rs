@@ -9,7 +9,7 @@ use wire::types::{
 
 use super::build::Builder;
 use super::encode;
-use super::node::{Body, Method, Node, Variable, VariableType, access};
+use super::node::{Body, FullNames, Method, Names, Node, Shape, Variable, VariableType, access};
 use super::value::Source;
 
 /// The methods of it that do something here.
@@ -58,9 +58,11 @@ fn converted(node: NodeType, since: i64) -> Node {
     let base: &dyn NodeBase = node.as_node();
     Node {
         id: base.node_id().clone(),
-        browse_name: base.browse_name().clone(),
-        display_name: base.display_name().clone(),
-        description: base.description().cloned(),
+        names: Names::Full(Box::new(FullNames {
+            browse_name: base.browse_name().clone(),
+            display_name: base.display_name().clone(),
+            description: base.description().cloned(),
+        })),
         body: body(node, since),
     }
 }
@@ -77,11 +79,11 @@ fn body(node: NodeType, since: i64) -> Body {
                 &DataEncoding::Binary,
                 0.0,
             );
-            Body::Variable(Box::new(Variable {
-                source: Source::Constant {
-                    encoded: encode::variant(value.value.unwrap_or_default()),
-                    since,
-                },
+            let source = Source::Constant {
+                encoded: encode::variant(value.value.unwrap_or_default()),
+                since,
+            };
+            let shape = Shape {
                 data_type: variable.data_type(),
                 value_rank: variable.value_rank(),
                 array_dimensions: variable.array_dimensions(),
@@ -89,7 +91,8 @@ fn body(node: NodeType, since: i64) -> Body {
                 access_level: access::READ,
                 minimum_sampling_interval: variable.minimum_sampling_interval().unwrap_or(0.0),
                 range: None,
-            }))
+            };
+            Body::Variable(Box::new(Variable::new(source, shape)))
         }
         NodeType::Method(_) => Body::Method {
             executable: false,
@@ -112,7 +115,7 @@ fn body(node: NodeType, since: i64) -> Body {
         NodeType::ReferenceType(of) => Body::ReferenceType {
             is_abstract: of.is_abstract(),
             symmetric: of.symmetric(),
-            inverse_name: of.inverse_name(),
+            inverse_name: of.inverse_name().map(Box::new),
         },
         NodeType::DataType(of) => Body::DataType {
             is_abstract: of.is_abstract(),
@@ -149,8 +152,9 @@ mod tests {
             .links(root)
             .iter()
             .filter(|link| link.forward && link.kind == organizes)
-            .map(|link| space.node(link.target).unwrap().browse_name.name.as_ref())
+            .map(|link| space.node(link.target).unwrap().browse_name())
             .collect();
+        let below: Vec<_> = below.iter().map(|name| name.name.as_ref()).collect();
         assert_eq!(below, ["Objects", "Types", "Views"]);
 
         let hierarchical = ReferenceTypeId::HierarchicalReferences;
@@ -160,6 +164,6 @@ mod tests {
 
         let time = VariableId::Server_ServerStatus_CurrentTime.into();
         let time = space.node(space.find_id(&time).unwrap()).unwrap();
-        assert_eq!(time.browse_name.name.as_ref(), "CurrentTime");
+        assert_eq!(time.browse_name().name.as_ref(), "CurrentTime");
     }
 }

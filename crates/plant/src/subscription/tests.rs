@@ -13,7 +13,9 @@ use super::{Filter, Item, Message, Parameters, Subscription, Terms, Tick, status
 use crate::core::SlotId;
 use crate::space::attribute::Timestamps;
 use crate::space::value::Scalar;
-use crate::space::{Builder, NodeIndex, Pattern, Signal, Source, Space, Stamp, Variable, access};
+use crate::space::{
+    Builder, NodeIndex, Pattern, Shape, Signal, Source, Space, Stamp, Variable, access,
+};
 
 const INTERVAL: Duration = Duration::from_millis(100);
 const KEPT: usize = 10;
@@ -46,15 +48,12 @@ fn space() -> Space {
         (WRITTEN, written(), None),
         (ANALOG, written(), Some((-100.0, 100.0))),
     ] {
-        let variable = Variable {
-            source,
-            data_type: NodeId::new(0, 11),
-            value_rank: -1,
-            array_dimensions: None,
+        let shape = Shape {
             access_level: access::READ | access::WRITE,
-            minimum_sampling_interval: 0.0,
             range,
+            ..Shape::scalar(NodeId::new(0, 11u32))
         };
+        let variable = Variable::new(source, shape);
         builder.variable(&objects, NodeId::new(1, number), "x", variable);
     }
     builder.finish()
