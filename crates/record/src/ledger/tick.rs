@@ -1,0 +1,154 @@
+//! The tick that is open: where the hot path writes.
+
+use crate::Histogram;
+use crate::histogram::dense::Dense;
+
+use super::bin::{Bin, Statuses};
+use super::{Counters, Lateness, TICK_NS, Tally, Times};
+
+/// What there is a histogram of, in nanoseconds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Measure {
+    /// Completed − planned: what a user of the system would have waited.
+    Response,
+    /// Completed − sent: what the server and the way to it took.
+    Service,
+    /// Sent − planned, of every operation that was sent: the sum of the next three.
+    Lateness,
+    /// The generator woke up late or was busy.
+    Pacer,
+    /// All slots were in flight.
+    Slot,
+    /// The socket was full.
+    Socket,
+    /// From the kernel's receive stamp of a buffer to the end of draining it.
+    Lag,
+}
+
+impl Measure {
+    /// All of them, in the order of their declaration.
+    pub const ALL: [Self; 7] = [
+        Self::Response,
+        Self::Service,
+        Self::Lateness,
+        Self::Pacer,
+        Self::Slot,
+        Self::Socket,
+        Self::Lag,
+    ];
+
+    /// Its name in thresholds and result files.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Response => "response",
+            Self::Service => "service",
+            Self::Lateness => "lateness",
+            Self::Pacer => "pacer",
+            Self::Slot => "slot",
+            Self::Socket => "socket",
+            Self::Lag => "lag",
+        }
+    }
+}
+
+/// At most 100 ms of a phase, never across its end; or all that was drained after it.
+#[derive(Debug)]
+pub(super) struct Tick {
+    start: u64,
+    width: u64,
+    drained: bool,
+    pub(super) counters: Counters,
+    pub(super) statuses: Statuses,
+    pub(super) value_statuses: Statuses,
+    dense: [Dense; Measure::ALL.len()],
+}
+
+impl Tick {
+    pub(super) fn new() -> Self {
+        Self {
+            start: 0,
+            width: TICK_NS,
+            drained: false,
+            counters: Counters::default(),
+            statuses: Statuses::default(),
+            value_statuses: Statuses::default(),
+            dense: std::array::from_fn(|_| Dense::new()),
+        }
+    }
+
+    /// Moves an empty tick to where a time belongs.
+    pub(super) fn place(&mut self, at: u64, end: u64) {
+        self.drained = at >= end;
+        if self.drained {
+            self.start = end;
+            self.width = u64::MAX - end;
+        } else {
+            self.start = at - at % TICK_NS;
+            self.width = TICK_NS.min(end - self.start);
+        }
+    }
+
+    #[inline]
+    pub(super) fn covers(&self, at: u64) -> bool {
+        at.wrapping_sub(self.start) < self.width
+    }
+
+    pub(super) fn start(&self) -> u64 {
+        self.start
+    }
+
+    pub(super) fn width(&self) -> u64 {
+        self.width
+    }
+
+    pub(super) fn end(&self) -> u64 {
+        self.start.saturating_add(self.width)
+    }
+
+    #[inline]
+    pub(super) fn add(&mut self, measure: Measure, value: u64, n: u64) {
+        self.dense[measure as usize].record(value, n);
+    }
+
+    #[inline]
+    pub(super) fn measure(&mut self, times: Times, n: u64) {
+        let response = times.completed.saturating_sub(times.planned);
+        let service = times.completed.saturating_sub(times.sent);
+        self.add(Measure::Response, response, n);
+        self.add(Measure::Service, service, n);
+    }
+
+    #[inline]
+    pub(super) fn late(&mut self, lateness: Lateness, n: u64) {
+        let Lateness {
+            pacer,
+            slot,
+            socket,
+        } = lateness;
+        let sum = pacer.saturating_add(slot).saturating_add(socket);
+        self.add(Measure::Lateness, sum, n);
+        self.add(Measure::Pacer, pacer, n);
+        self.add(Measure::Slot, slot, n);
+        self.add(Measure::Socket, socket, n);
+    }
+
+    /// Empties it into the tally; what a live display needs comes back.
+    pub(super) fn close_into(&mut self, tally: &mut Tally) -> Option<(Counters, Histogram)> {
+        let bin = Bin {
+            counters: std::mem::take(&mut self.counters),
+            statuses: std::mem::take(&mut self.statuses),
+            value_statuses: std::mem::take(&mut self.value_statuses),
+            histograms: std::array::from_fn(|at| self.dense[at].take()),
+        };
+        if bin == Bin::default() {
+            return None;
+        }
+        let live = (bin.counters, bin.histogram(Measure::Response).clone());
+        if self.drained {
+            tally.drained.merge(&bin);
+        } else {
+            tally.add(self.start, bin);
+        }
+        Some(live)
+    }
+}
