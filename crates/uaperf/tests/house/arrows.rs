@@ -19,7 +19,10 @@ const LAYERS: &[&[&str]] = &[
 const OUTSIDE: &[&str] = &["interop", "fuzzed", "benches"];
 
 /// Arrows inside a layer that were found worth having, with the reason beside each.
-const BETWEEN_NEIGHBOURS: &[(&str, &str)] = &[];
+const BETWEEN_NEIGHBOURS: &[(&str, &str)] = &[
+    // A plan names endpoints, nodes and attributes as the wire does.
+    ("plan", "wire"),
+];
 
 /// One arrow: `from` uses `to`.
 type Arrow = (String, String);

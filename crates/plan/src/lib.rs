@@ -1,0 +1,42 @@
+//! What to do: which targets, which nodes, which requests, and when each of them is due.
+//!
+//! The crate is pure: no sockets, no threads, no clock, no randomness of the operating system, no files.
+//! A schedule follows from rate, kind and seed alone; a plan is carried out alike by any number of threads.
+//!
+//! - [`unit`] reads and shows quantities;
+//! - [`Targets`] and [`NodeSpec`] read what is loaded;
+//! - [`Arrival`] says when requests are due and [`Schedule`] computes it, session by session;
+//! - [`Work`], [`Phase`] and [`Plan`] say what is done; [`Share`] is the part of one thread;
+//! - [`Threshold`] is a condition on a result.
+
+mod arrival;
+mod error;
+mod listed;
+mod nodes;
+mod path;
+mod phase;
+mod random;
+mod schedule;
+mod share;
+mod spread;
+mod targets;
+mod text;
+mod threshold;
+pub mod unit;
+mod work;
+
+pub use arrival::{Arrival, ArrivalError, CatchUp, Pace, Shape, Step};
+pub use error::PlanError;
+pub use listed::ListError;
+pub use nodes::{Namespace, NodeError, NodeSpec, Nodes};
+pub use path::{BrowsePath, PathStep};
+pub use phase::{Phase, Plan, Warmup};
+pub use random::Random;
+pub use schedule::Schedule;
+pub use share::{Seat, Share};
+pub use spread::{Groups, Spread};
+pub use targets::{TargetSpec, Targets};
+pub use threshold::{Figures, Measure, Op, Outcome, Stat, Threshold, ThresholdError, Value};
+pub use work::{
+    Attribute, Browse, Call, Direction, Read, Register, Timestamps, Translate, Values, Work, Write,
+};

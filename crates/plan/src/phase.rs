@@ -1,0 +1,247 @@
+//! A plan, and its phases.
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use crate::arrival::{Arrival, CatchUp, Pace};
+use crate::error::PlanError;
+use crate::spread::Spread;
+use crate::targets::Targets;
+use crate::text::{self, nanos};
+use crate::threshold::Threshold;
+use crate::work::Work;
+
+/// What is done to which targets.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Plan {
+    /// All phases use all of them.
+    pub targets: Targets,
+    /// One after the other.
+    pub phases: Vec<Phase>,
+}
+
+/// One kind of load for a while.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Phase {
+    /// What people call it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// What each request does.
+    pub work: Work,
+    /// With each target.
+    pub sessions: u32,
+    /// Which nodes a session uses.
+    pub spread: Spread,
+    /// When requests are due.
+    pub arrival: Arrival,
+    /// How long is measured; none: until `requests` are done.
+    #[serde(rename = "duration_ns", with = "nanos::option")]
+    pub duration: Option<Duration>,
+    /// How many requests are measured, of all sessions of all targets together; none: until the
+    /// duration is over. The first of the two to be reached ends the phase.
+    pub requests: Option<u64>,
+    /// What is left out of the figures at the beginning.
+    pub warmup: Warmup,
+    /// What is left out at the end: load goes on for so long.
+    #[serde(rename = "cooldown_ns", with = "nanos")]
+    pub cooldown: Duration,
+    /// How long a request may take.
+    #[serde(rename = "timeout_ns", with = "nanos")]
+    pub timeout: Duration,
+    /// What becomes of requests that were due during a stall of the generator.
+    pub catch_up: CatchUp,
+    /// Requests that may be unanswered in a session of an open loop; beyond it they wait for a slot.
+    pub slots: u32,
+    /// Closed loop: answers to wait for before the thread wakes up.
+    pub coalesce: u32,
+    /// Poll without sleeping.
+    pub spin: bool,
+    /// A session for each request.
+    pub fresh_session: bool,
+    /// Connect again when a connection breaks; without it, its session is lost.
+    pub reconnect: bool,
+    /// Of everything random.
+    pub seed: u64,
+    /// Conditions on the result.
+    #[serde(default, with = "text::list")]
+    pub expect: Vec<Threshold>,
+    /// Conditions that must not come true: the phase ends early.
+    #[serde(default, with = "text::list")]
+    pub abort_on: Vec<Threshold>,
+}
+
+/// What is left out at the beginning of a phase.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum Warmup {
+    /// Found in the data afterwards; the phase is measured from its beginning.
+    Auto,
+    /// So long, before the measured time begins.
+    Given {
+        /// May be zero.
+        #[serde(rename = "warmup_ns", with = "nanos")]
+        warmup: Duration,
+    },
+}
+
+/// More sessions than ports of one address.
+const MAX_SESSIONS: u32 = 1_000_000;
+/// More requests in flight than anyone's memory holds.
+const MAX_IN_FLIGHT: u32 = 1_000_000;
+
+impl Phase {
+    /// As long as a quick command runs when nothing is said.
+    pub const DURATION: Duration = Duration::from_secs(10);
+
+    /// One session with one request in flight for ten seconds, and the defaults of everything else.
+    pub fn new(work: Work) -> Self {
+        Self {
+            name: None,
+            work,
+            sessions: 1,
+            spread: Spread::All,
+            arrival: Arrival::one_in_flight(),
+            duration: Some(Self::DURATION),
+            requests: None,
+            warmup: Warmup::Auto,
+            cooldown: Duration::ZERO,
+            timeout: Duration::from_secs(10),
+            catch_up: CatchUp::default(),
+            slots: 4096,
+            coalesce: 1,
+            spin: false,
+            fresh_session: false,
+            reconnect: false,
+            seed: 1,
+            expect: Vec::new(),
+            abort_on: Vec::new(),
+        }
+    }
+
+    /// The planned times of an open loop.
+    pub const fn pace(&self) -> Option<&Pace> {
+        match &self.arrival {
+            Arrival::Open(pace) => Some(pace),
+            Arrival::Closed { .. } => None,
+        }
+    }
+
+    /// Requests that may be unanswered in each session.
+    pub const fn in_flight(&self) -> u32 {
+        match &self.arrival {
+            Arrival::Open(_) => self.slots,
+            Arrival::Closed { in_flight, .. } => *in_flight,
+        }
+    }
+
+    /// When the measured time ends, since the phase began; none if requests alone end it.
+    pub fn measured_until(&self) -> Option<Duration> {
+        let own = self.pace().and_then(Pace::length);
+        let length = match (self.duration, own) {
+            (Some(given), Some(own)) => given.min(own),
+            (given, own) => given.or(own)?,
+        };
+        Some(self.warmup.given().saturating_add(length))
+    }
+
+    /// The requests of one session out of those of all targets; none if the duration alone ends the phase.
+    /// Sessions differ by one request at most.
+    pub fn requests_of(&self, target: u32, index: u32, targets: u32) -> Option<u64> {
+        let sessions = u64::from(self.sessions.max(1));
+        let total = sessions * u64::from(targets.max(1));
+        let place = u64::from(target) * sessions + u64::from(index);
+        self.requests
+            .map(|all| all / total + u64::from(place < all % total))
+    }
+
+    /// Whether the phase makes sense; what does not is named.
+    pub fn check(&self) -> Result<(), PlanError> {
+        let bad =
+            |field, value: &dyn ToString, want| Err(PlanError::new(field, value.to_string(), want));
+        if !(1..=MAX_SESSIONS).contains(&self.sessions) {
+            return bad("sessions", &self.sessions, "1 to 1000000");
+        }
+        self.work.check()?;
+        match &self.arrival {
+            Arrival::Closed { in_flight, .. } => {
+                if !(1..=MAX_IN_FLIGHT).contains(in_flight) {
+                    return bad("in-flight", in_flight, "1 to 1000000");
+                }
+                if !(1..=*in_flight).contains(&self.coalesce) {
+                    return bad("coalesce", &self.coalesce, "1 to the requests in flight");
+                }
+            }
+            Arrival::Open(pace) => {
+                if self.coalesce != 1 {
+                    return bad(
+                        "coalesce",
+                        &self.coalesce,
+                        "a closed loop: --in-flight instead of a rate",
+                    );
+                }
+                if !(1..=MAX_IN_FLIGHT).contains(&self.slots) {
+                    return bad("slots", &self.slots, "1 to 1000000");
+                }
+                if matches!(pace, Pace::Ramp { .. }) && self.duration.is_none() {
+                    return bad("arrival", &"ramp", "a duration over which the rate changes");
+                }
+                if matches!(pace, Pace::Steps { steps } if steps.is_empty()) {
+                    return bad("arrival", &"steps", "one step or more");
+                }
+            }
+        }
+        if self.requests == Some(0) {
+            return bad("requests", &0, "1 or more");
+        }
+        if self.duration == Some(Duration::ZERO) {
+            return bad("duration", &"0s", "above zero");
+        }
+        if self.duration.is_none() && self.requests.is_none() && self.measured_until().is_none() {
+            return bad(
+                "duration",
+                &"none",
+                "a duration, a number of requests, or both",
+            );
+        }
+        if self.timeout.is_zero() {
+            return bad("timeout", &"0s", "above zero");
+        }
+        Ok(())
+    }
+}
+
+impl Warmup {
+    /// What was given; zero if it is to be found.
+    pub const fn given(self) -> Duration {
+        match self {
+            Self::Auto => Duration::ZERO,
+            Self::Given { warmup } => warmup,
+        }
+    }
+}
+
+impl Plan {
+    /// One phase.
+    pub fn of(targets: Targets, phase: Phase) -> Self {
+        Self {
+            targets,
+            phases: vec![phase],
+        }
+    }
+
+    /// Whether the plan makes sense; what does not is named.
+    pub fn check(&self) -> Result<(), PlanError> {
+        if self.targets.is_empty() {
+            return Err(PlanError::new(
+                "target",
+                "none",
+                "opc.tcp://host:port, one or more",
+            ));
+        }
+        if self.phases.is_empty() {
+            return Err(PlanError::new("phase", "none", "one or more"));
+        }
+        self.phases.iter().try_for_each(Phase::check)
+    }
+}

@@ -1,0 +1,117 @@
+//! Values that are kept in files as the text that people type.
+
+use std::fmt::Display;
+use std::str::FromStr;
+
+use serde::{Deserialize, Deserializer, Serializer, de};
+
+/// For `#[serde(with = "text")]`.
+pub fn serialize<T: Display, S: Serializer>(value: &T, out: S) -> Result<S::Ok, S::Error> {
+    out.collect_str(value)
+}
+
+/// For `#[serde(with = "text")]`.
+pub fn deserialize<'de, T, D>(input: D) -> Result<T, D::Error>
+where
+    T: FromStr<Err: Display>,
+    D: Deserializer<'de>,
+{
+    String::deserialize(input)?
+        .parse()
+        .map_err(de::Error::custom)
+}
+
+/// The same for what may be missing.
+pub mod option {
+    use super::*;
+
+    /// For `#[serde(with = "text::option")]`.
+    pub fn serialize<T: Display, S: Serializer>(
+        value: &Option<T>,
+        out: S,
+    ) -> Result<S::Ok, S::Error> {
+        match value {
+            Some(value) => out.collect_str(value),
+            None => out.serialize_none(),
+        }
+    }
+
+    /// For `#[serde(with = "text::option")]`.
+    pub fn deserialize<'de, T, D>(input: D) -> Result<Option<T>, D::Error>
+    where
+        T: FromStr<Err: Display>,
+        D: Deserializer<'de>,
+    {
+        let text = Option::<String>::deserialize(input)?;
+        text.map(|text| text.parse().map_err(de::Error::custom))
+            .transpose()
+    }
+}
+
+/// The same for several.
+pub mod list {
+    use super::*;
+
+    /// For `#[serde(with = "text::list")]`.
+    pub fn serialize<T: Display, S: Serializer>(values: &[T], out: S) -> Result<S::Ok, S::Error> {
+        out.collect_seq(values.iter().map(T::to_string))
+    }
+
+    /// For `#[serde(with = "text::list")]`.
+    pub fn deserialize<'de, T, D>(input: D) -> Result<Vec<T>, D::Error>
+    where
+        T: FromStr<Err: Display>,
+        D: Deserializer<'de>,
+    {
+        let texts = Vec::<String>::deserialize(input)?;
+        let values = texts
+            .iter()
+            .map(|text| text.parse().map_err(de::Error::custom));
+        values.collect()
+    }
+}
+
+/// Durations as integer nanoseconds; the name of such a field ends in `_ns`.
+pub mod nanos {
+    use std::time::Duration;
+
+    use super::*;
+
+    /// For `#[serde(with = "nanos")]`.
+    pub fn serialize<S: Serializer>(value: &Duration, out: S) -> Result<S::Ok, S::Error> {
+        out.serialize_u64(whole(*value))
+    }
+
+    /// For `#[serde(with = "nanos")]`.
+    pub fn deserialize<'de, D: Deserializer<'de>>(input: D) -> Result<Duration, D::Error> {
+        u64::deserialize(input).map(Duration::from_nanos)
+    }
+
+    /// Nanoseconds of a duration; what was typed always fits.
+    pub fn whole(value: Duration) -> u64 {
+        u64::try_from(value.as_nanos()).unwrap_or(u64::MAX)
+    }
+
+    /// The same for what may be missing.
+    pub mod option {
+        use super::*;
+
+        /// For `#[serde(with = "nanos::option")]`.
+        pub fn serialize<S: Serializer>(
+            value: &Option<Duration>,
+            out: S,
+        ) -> Result<S::Ok, S::Error> {
+            match value {
+                Some(value) => out.serialize_some(&whole(*value)),
+                None => out.serialize_none(),
+            }
+        }
+
+        /// For `#[serde(with = "nanos::option")]`.
+        pub fn deserialize<'de, D: Deserializer<'de>>(
+            input: D,
+        ) -> Result<Option<Duration>, D::Error> {
+            Ok(Option::<u64>::deserialize(input)?.map(Duration::from_nanos))
+        }
+    }
+}
