@@ -2,6 +2,8 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use serde::Serialize;
+
 macro_rules! counters {
     ($($(#[$doc:meta])* $name:ident,)*) => {
         /// What all threads of a server counted together.
@@ -11,7 +13,7 @@ macro_rules! counters {
         }
 
         /// The same at one moment.
-        #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+        #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
         pub struct Counted {
             $($(#[$doc])* pub $name: u64,)*
         }
@@ -58,6 +60,9 @@ counters! {
     reads,
     /// Nodes written.
     writes,
+    /// Stored values that were replaced: nodes written with success, and all turns of update
+    /// loops.
+    updates,
     /// Methods called.
     calls,
     /// Subscriptions that exist.

@@ -14,9 +14,10 @@ use crate::clock::Clock;
 use crate::config::Config;
 use crate::core::{Core, Mail, Post};
 use crate::counters::{Counted, Counters};
+use crate::ledger::{GroundTruth, Tally};
 use crate::pool::Pool;
 use crate::shared::Shared;
-use crate::space::{Builder, Space, server_object, standard};
+use crate::space::{Builder, Space, plant_object, server_object, standard};
 
 /// Why a server does not start.
 #[derive(Debug, thiserror::Error)]
@@ -142,6 +143,16 @@ impl Server {
         self.shared.counters.read()
     }
 
+    /// What became of values and messages of all subscriptions, added up.
+    pub fn tally(&self) -> Tally {
+        self.shared.ledger.total()
+    }
+
+    /// What became of each update, sample, value and message so far.
+    pub fn ground_truth(&self) -> GroundTruth {
+        GroundTruth::read(&self.shared)
+    }
+
     /// Its address space.
     pub fn space(&self) -> &Space {
         &self.shared.space
@@ -190,6 +201,7 @@ fn space(config: &Config, clock: &Clock, counters: &Arc<Counters>) -> Space {
     for profile in &config.profiles {
         profile.build(&mut builder);
     }
+    plant_object::describe(&mut builder);
     server_object::describe(&mut builder, config, counters);
     builder.finish()
 }

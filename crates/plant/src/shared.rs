@@ -10,6 +10,7 @@ use wire::types::EndpointDescription;
 use crate::clock::Clock;
 use crate::config::Config;
 use crate::counters::Counters;
+use crate::ledger::Ledger;
 use crate::space::Space;
 
 /// What all threads of a server share.
@@ -18,6 +19,7 @@ pub struct Shared {
     pub url: String,
     pub clock: Clock,
     pub counters: Arc<Counters>,
+    pub ledger: Arc<Ledger>,
     pub space: Space,
     pub identity: Option<Identity>,
     pub session_config: Arc<session::server::Config>,
@@ -50,6 +52,7 @@ impl Shared {
             url,
             clock,
             counters,
+            ledger: Arc::default(),
             space,
             identity,
             config,

@@ -16,7 +16,7 @@ use super::{Asked, Core, Due, SlotId};
 use crate::service::{operations, write_head, write_len, write_null_array};
 use crate::session::PublishRequest;
 use crate::space;
-use crate::subscription::{Message, Tick, status_change};
+use crate::subscription::{Delivery, Message, Tick, status_change};
 
 impl Core {
     /// Takes a Publish request.
@@ -149,7 +149,11 @@ impl Core {
             return;
         };
         let mut sent = Message::KeepAlive;
-        self.send(&request, |out| sent = subscription.publish(now, kept, out));
+        let delivered = self.send(&request, |out| sent = subscription.publish(now, kept, out));
+        subscription.became(match delivered {
+            true => Delivery::Sent,
+            false => Delivery::Unsent,
+        });
         self.subscriptions.insert(id, subscription);
         let counters = &self.shared.counters;
         counters.messages.add(1);
@@ -158,11 +162,12 @@ impl Core {
         }
     }
 
-    /// Answers a Publish request; `write` appends subscriptionId to notificationMessage.
-    fn send(&mut self, request: &PublishRequest, write: impl FnOnce(&mut Vec<u8>)) {
+    /// Answers a Publish request; `write` appends subscriptionId to notificationMessage. True if
+    /// the connection took it.
+    fn send(&mut self, request: &PublishRequest, write: impl FnOnce(&mut Vec<u8>)) -> bool {
         let (now, asked) = (self.now, request.asked);
         let Some(link) = self.links.get_mut(asked.link) else {
-            return;
+            return false;
         };
         let sent = link.connection.respond(asked.id, |out| {
             write_head(out, type_id::PUBLISH_RESPONSE, asked.handle, now);
@@ -173,10 +178,11 @@ impl Core {
             }
             write_null_array(out);
         });
-        if let Err(error) = sent {
-            self.not_sent(asked.link, asked.id, asked.handle, &error);
+        if let Err(error) = &sent {
+            self.not_sent(asked.link, asked.id, asked.handle, error);
         }
         self.dirty.push(asked.link);
+        sent.is_ok()
     }
 
     /// A timer of a subscription rang.

@@ -6,6 +6,7 @@ use wire::types::{
 };
 
 use super::{Desk, operations};
+use crate::ledger::GroundTruth;
 use crate::space::{Body, Method, NodeIndex, Space};
 
 /// What a method gives: its output arguments, or a status and one for each input argument.
@@ -49,6 +50,11 @@ impl Desk<'_> {
                 Variant::Double(value) => Ok(vec![Variant::Double(value)]),
                 _ => Err(mismatch()),
             },
+            Method::GroundTruth => {
+                none(&arguments)?;
+                let truth = GroundTruth::read(self.shared);
+                Ok(vec![truth.to_json().into()])
+            }
             Method::GetMonitoredItems | Method::ResendData => {
                 let Variant::UInt32(id) = one(arguments)? else {
                     return Err(mismatch());
@@ -63,6 +69,14 @@ impl Desk<'_> {
                 outcome.map_err(|status| (status, Vec::new()))
             }
         }
+    }
+}
+
+/// There is no argument.
+fn none(arguments: &[Variant]) -> Result<(), (StatusCode, Vec<StatusCode>)> {
+    match arguments {
+        [] => Ok(()),
+        _ => Err((StatusCode::BadTooManyArguments, Vec::new())),
     }
 }
 

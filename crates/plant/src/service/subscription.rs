@@ -89,7 +89,8 @@ impl Desk<'_> {
         );
         let id = self.shared.subscription_id();
         let enabled = request.publishing_enabled;
-        let subscription = Subscription::new(id, self.id, terms, enabled, self.now);
+        let mut subscription = Subscription::new(id, self.id, terms, enabled, self.now);
+        subscription.enter(&self.shared.ledger);
         self.subscriptions.insert(id, subscription);
         self.session.subscriptions.push(id);
         self.shared.counters.subscriptions.add(1);

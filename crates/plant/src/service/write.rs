@@ -28,15 +28,20 @@ pub fn answer(shared: &Shared, body: &[u8], now: Now, out: &mut Vec<u8>) -> Resu
         now,
     );
     write_len(out, nodes);
+    let mut updates = 0;
     for node in request.nodes {
         let status = match write(&shared.space, &node?, now) {
-            Ok(()) => StatusCode::Good,
+            Ok(()) => {
+                updates += 1;
+                StatusCode::Good
+            }
             Err(status) => status,
         };
         out.extend_from_slice(&status.bits().to_le_bytes());
     }
     write_null_array(out);
     shared.counters.writes.add(nodes as u64);
+    shared.counters.updates.add(updates);
     Ok(())
 }
 

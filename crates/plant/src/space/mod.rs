@@ -5,6 +5,7 @@ mod build;
 pub mod encode;
 mod ids;
 pub mod node;
+pub mod plant_object;
 pub mod server_object;
 pub mod signal;
 pub mod standard;

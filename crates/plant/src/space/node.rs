@@ -142,6 +142,8 @@ pub enum Method {
     GetMonitoredItems,
     /// Part 5, 9.2: reports the last value of all items of a subscription again.
     ResendData,
+    /// What the server counted, as JSON.
+    GroundTruth,
 }
 
 /// Bits of the AccessLevel attribute (Part 3, 8.57).

@@ -78,6 +78,16 @@ impl Source {
         }
     }
 
+    /// How often it was written; of values that are not written always the same. Wraps at 31
+    /// bits.
+    pub fn version(&self) -> u32 {
+        match self {
+            Self::Scalar(scalar) => scalar.sequence.load(Ordering::Relaxed) >> 1,
+            Self::Blob(blob) => blob.1.load(Ordering::Relaxed) & (u32::MAX >> 1),
+            _ => 0,
+        }
+    }
+
     /// Takes a value of the right type. False if this source cannot be written to.
     pub fn set(&self, value: &RawVariant<'_>, stamp: Stamp) -> bool {
         match self {
@@ -198,12 +208,12 @@ impl Scalar {
 
 /// Any value that is written: encoded when written, copied when read.
 #[derive(Debug)]
-pub struct Blob(Mutex<(Arc<[u8]>, Stamp)>);
+pub struct Blob(Mutex<(Arc<[u8]>, Stamp)>, AtomicU32);
 
 impl Blob {
     /// An encoded Variant.
     pub fn new(encoded: Arc<[u8]>, stamp: Stamp) -> Self {
-        Self(Mutex::new((encoded, stamp)))
+        Self(Mutex::new((encoded, stamp)), AtomicU32::new(0))
     }
 
     fn lock(&self) -> MutexGuard<'_, (Arc<[u8]>, Stamp)> {
@@ -219,6 +229,7 @@ impl Blob {
     /// Replaces it.
     pub fn set(&self, encoded: Arc<[u8]>, stamp: Stamp) {
         *self.lock() = (encoded, stamp);
+        self.1.fetch_add(1, Ordering::Relaxed);
     }
 }
 

@@ -9,6 +9,7 @@ use wire::types::{MonitoringMode, NumericRange, StatusCode};
 
 use super::filter::Filter;
 use super::queue::{Entry, Queue, Seen};
+use crate::ledger::{ItemKind, Tally, Values};
 use crate::space::attribute::{self, Timestamps, id};
 use crate::space::{Body, NodeIndex, Signal, Source, Space, Variable};
 
@@ -47,19 +48,14 @@ pub struct Item {
     last: Option<Entry>,
     /// When it samples next, in nanoseconds of monotonic time.
     next: u64,
+    /// Where its values come from, for the ledger.
+    kind: ItemKind,
+    /// The update that its last sample saw.
+    update: u64,
     /// Items that report when this one sees something (Part 4, 5.13.1.6).
     pub links: Vec<u32>,
     /// Another item has seen something: what is in the queue may go.
     pub triggered: bool,
-}
-
-/// What sampling came to.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Sampled {
-    /// Values that were queued.
-    pub queued: usize,
-    /// Values that were dropped for them.
-    pub dropped: usize,
 }
 
 impl Item {
@@ -82,6 +78,8 @@ impl Item {
             queue: Queue::default(),
             last: None,
             next: 0,
+            kind: ItemKind::Stored,
+            update: 0,
             links: Vec::new(),
             triggered: false,
         }
@@ -111,15 +109,32 @@ impl Item {
     }
 
     /// Begins to watch: the value now is the first it sees.
-    pub fn begin(&mut self, space: &Space, now: Now) -> Sampled {
-        let mut sampled = Sampled::default();
+    pub fn begin(&mut self, space: &Space, now: Now, tally: &mut Tally) {
         self.last = None;
-        if self.mode != MonitoringMode::Disabled {
-            let entry = self.sample(space, now);
-            self.offer(entry, &mut sampled);
-            self.next = now.mono.as_nanos() + self.interval();
+        if self.mode == MonitoringMode::Disabled {
+            return;
         }
-        sampled
+        self.update = match self.signal(space) {
+            Some(signal) => {
+                self.kind = ItemKind::Computed;
+                signal.updates(now.mono.as_nanos())
+            }
+            None => {
+                self.kind = ItemKind::Stored;
+                u64::from(self.version(space))
+            }
+        };
+        let values = tally.of(self.kind);
+        let entry = self.sample(space, now);
+        values.samples += 1;
+        self.offer(entry, values);
+        self.next = now.mono.as_nanos() + self.interval();
+    }
+
+    /// How often what it watches was written.
+    fn version(&self, space: &Space) -> u32 {
+        let variable = self.variable(space);
+        variable.map_or(0, |variable| variable.source.version())
     }
 
     fn interval(&self) -> u64 {
@@ -128,28 +143,38 @@ impl Item {
             .max(1)
     }
 
-    /// Takes the samples that are due.
-    pub fn catch_up(&mut self, space: &Space, now: Now) -> Sampled {
-        let mut sampled = Sampled::default();
+    /// Takes the samples that are due. True if one of them was queued.
+    pub fn catch_up(&mut self, space: &Space, now: Now, tally: &mut Tally) -> bool {
         let until = now.mono.as_nanos();
         if self.mode == MonitoringMode::Disabled || self.next > until {
-            return sampled;
+            return false;
         }
+        let values = tally.of(self.kind);
+        let before = values.queued;
         match self.signal(space) {
-            Some(signal) => self.look_back(signal, space.anchor(), until, &mut sampled),
+            Some(signal) => self.look_back(signal, space.anchor(), until, values),
             None => {
+                // Before the value: a write in between shows in the next sample as well, where
+                // the filter finds nothing new.
+                let version = self.version(space);
+                // A count of writes wraps below 31 bits.
+                let updates = u64::from(version.wrapping_sub(self.update as u32) & (u32::MAX >> 1));
+                self.update = u64::from(version);
+                values.updates += updates;
+                values.unsampled += updates.saturating_sub(1);
+                values.samples += 1;
                 let entry = self.sample(space, now);
-                self.offer(entry, &mut sampled);
+                self.offer(entry, values);
                 // Samples that were missed are gone.
                 let late = (until - self.next) / self.interval();
                 self.next += (late + 1) * self.interval();
             }
         }
-        sampled
+        values.queued > before
     }
 
     /// All samples up to `until`, each of them with the value there was.
-    fn look_back(&mut self, signal: &Signal, anchor: i64, until: u64, sampled: &mut Sampled) {
+    fn look_back(&mut self, signal: &Signal, anchor: i64, until: u64, values: &mut Values) {
         let interval = self.interval();
         while self.next <= until {
             let n = signal.updates(self.next);
@@ -159,23 +184,30 @@ impl Item {
                 source: anchor + (signal.updated_at(n) / 100) as i64,
                 server: anchor + (self.next / 100) as i64,
             };
-            self.offer(entry, sampled);
-            // On to the first sample that sees another update.
+            self.offer(entry, values);
+            let updates = n.saturating_sub(self.update);
+            self.update = n;
+            values.updates += updates;
+            values.unsampled += updates.saturating_sub(1);
+            // On to the first sample that sees another update; those before it see nothing new.
             let update = signal.updated_at(n + 1).min(until);
             let steps = update.saturating_sub(self.next).div_ceil(interval).max(1);
+            values.samples += steps;
+            values.filtered += steps - 1;
             self.next += steps * interval;
         }
     }
 
-    fn offer(&mut self, entry: Entry, sampled: &mut Sampled) {
+    fn offer(&mut self, entry: Entry, values: &mut Values) {
         if !self.parameters.filter.passes(self.last.as_ref(), &entry) {
+            values.filtered += 1;
             return;
         }
         self.last = Some(entry.clone());
         let size = self.parameters.queue_size as usize;
-        sampled.queued += 1;
+        values.queued += 1;
         if !self.queue.push(entry, size, self.parameters.discard_oldest) {
-            sampled.dropped += 1;
+            *dropped(values, size) += 1;
         }
     }
 
@@ -231,39 +263,65 @@ impl Item {
     }
 
     /// Changes how it reports (Part 4, 5.13.4).
-    pub fn set_mode(&mut self, mode: MonitoringMode, space: &Space, now: Now) -> Sampled {
+    pub fn set_mode(&mut self, mode: MonitoringMode, space: &Space, now: Now, tally: &mut Tally) {
         let before = std::mem::replace(&mut self.mode, mode);
         match (before, mode) {
-            (_, MonitoringMode::Disabled) => {
-                self.queue.clear();
-                self.last = None;
-                Sampled::default()
-            }
-            (MonitoringMode::Disabled, _) => self.begin(space, now),
-            _ => Sampled::default(),
+            (_, MonitoringMode::Disabled) => self.clear(tally),
+            (MonitoringMode::Disabled, _) => self.begin(space, now, tally),
+            _ => {}
         }
     }
 
+    /// Throws away what waits.
+    pub fn clear(&mut self, tally: &mut Tally) {
+        tally.of(self.kind).discarded += self.queue.len() as u64;
+        self.queue.clear();
+        self.last = None;
+    }
+
+    /// Where its values come from.
+    pub fn kind(&self) -> ItemKind {
+        self.kind
+    }
+
     /// Changes what the client may change. What was seen so far stays.
-    pub fn set(&mut self, parameters: Parameters) {
+    pub fn set(&mut self, parameters: Parameters, tally: &mut Tally) {
         let (size, oldest) = (parameters.queue_size, parameters.discard_oldest);
         let resized = self.parameters.queue_size != size;
         self.parameters = parameters;
         if resized {
-            self.queue.resize(size as usize, oldest);
+            let gone = self.queue.resize(size as usize, oldest);
+            *dropped(tally.of(self.kind), size as usize) += gone as u64;
         }
     }
 
     /// Reports its last value again, unless one waits already (Part 5, 9.2).
-    pub fn resend(&mut self) -> usize {
+    pub fn resend(&mut self, tally: &mut Tally) {
         if self.mode != MonitoringMode::Reporting || self.queue.len() > 0 {
-            return 0;
+            return;
         }
         let Some(last) = self.last.clone() else {
-            return 0;
+            return;
         };
+        let values = tally.of(self.kind);
+        values.resent += 1;
+        values.queued += 1;
         self.queue.push(last, 1, true);
-        1
+    }
+
+    /// How many values wait, whether they may go or not.
+    #[cfg(test)]
+    pub fn waiting(&self) -> usize {
+        self.queue.len()
+    }
+}
+
+/// What a value that had to make room counts as: in a queue of one it is replaced, in a longer
+/// one it overflows (Part 4, 5.13.1.5).
+fn dropped(values: &mut Values, size: usize) -> &mut u64 {
+    match size {
+        0 | 1 => &mut values.overwritten,
+        _ => &mut values.overflowed,
     }
 }
 

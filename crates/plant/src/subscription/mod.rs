@@ -12,14 +12,18 @@ mod queue;
 mod tests;
 
 pub use filter::Filter;
-pub use item::{Item, Parameters, Sampled};
+pub use item::{Item, Parameters};
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use wire::time::{Instant, Now};
 use wire::types::{MonitoringMode, StatusCode};
 
 use crate::core::SlotId;
+#[cfg(test)]
+use crate::ledger::Tally;
+use crate::ledger::{Account, Ledger, Load, Values};
 use crate::space::Space;
 use kept::Kept;
 
@@ -74,6 +78,18 @@ pub enum Message {
     KeepAlive,
 }
 
+/// What became of a notification message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Delivery {
+    /// A connection has it.
+    Sent,
+    /// A fault held it back.
+    #[allow(dead_code, reason = "faults come next")]
+    Dropped,
+    /// There was no connection, or it was too large for it.
+    Unsent,
+}
+
 /// A subscription.
 #[derive(Debug)]
 pub struct Subscription {
@@ -102,7 +118,11 @@ pub struct Subscription {
     kept: Kept,
     /// The item that reports first in the next message.
     turn: usize,
-    /// Values dropped because queues were full, not told yet.
+    /// What it counts for the ledger.
+    account: Account,
+    /// What the last notification message holds, until it is told what became of it.
+    load: Option<Load>,
+    /// Values dropped because queues were full that [`take_dropped`](Self::take_dropped) told.
     dropped: u64,
     /// The shortest sampling interval of items that have to be asked, and when that is.
     poll: Option<(Duration, Instant)>,
@@ -129,10 +149,23 @@ impl Subscription {
             sequence: 1,
             kept: Kept::default(),
             turn: 0,
+            account: Account::default(),
+            load: None,
             dropped: 0,
             poll: None,
             wake: Instant::default(),
         }
+    }
+
+    /// Enters what it counts into a ledger.
+    pub fn enter(&mut self, ledger: &Arc<Ledger>) {
+        self.account.open(self.id, ledger);
+    }
+
+    /// What it counted.
+    #[cfg(test)]
+    pub fn tally(&self) -> &Tally {
+        &self.account.tally
     }
 
     /// Whether something is to be sent as soon as there is a Publish request.
@@ -158,35 +191,33 @@ impl Subscription {
         self.lifetime = self.terms.lifetime;
     }
 
-    /// Takes the samples that are due. Returns how many values were queued.
-    pub fn sample(&mut self, space: &Space, now: Now) -> Sampled {
+    /// Takes the samples that are due.
+    pub fn sample(&mut self, space: &Space, now: Now) {
         if let Some((interval, at)) = &mut self.poll {
             while *at <= now.mono {
                 *at = *at + *interval;
             }
         }
-        let mut sum = Sampled::default();
         let mut triggered = Vec::new();
         for item in &mut self.items {
-            let sampled = item.catch_up(space, now);
-            if sampled.queued > 0 && !item.links.is_empty() {
+            let queued = item.catch_up(space, now, &mut self.account.tally);
+            if queued && !item.links.is_empty() {
                 triggered.extend_from_slice(&item.links);
             }
-            sum.queued += sampled.queued;
-            sum.dropped += sampled.dropped;
         }
-        self.dropped += sum.dropped as u64;
         for id in triggered {
             if let Some(item) = self.item_mut(id) {
                 item.triggered = true;
             }
         }
-        sum
+        self.account.settle();
     }
 
     /// Values dropped because queues were full, since this was asked last.
     pub fn take_dropped(&mut self) -> u64 {
-        std::mem::take(&mut self.dropped)
+        let values = self.account.tally.values();
+        let dropped = values.overwritten + values.overflowed;
+        dropped - std::mem::replace(&mut self.dropped, dropped)
     }
 
     fn ready(&self) -> bool {
@@ -271,19 +302,43 @@ impl Subscription {
                 self.state = State::KeepAlive;
             }
             self.wants = false;
+            self.account.tally.messages.keep_alives += 1;
+            self.account.settle();
             return Message::KeepAlive;
         }
-        let count = self.notifications(out);
+        let load = self.notifications(out);
         let more = self.ready();
         if let Some(flag) = out.get_mut(more_at) {
             *flag = u8::from(more);
         }
         let message = out.get(start..).unwrap_or_default();
-        self.kept.keep(self.sequence, message, kept);
+        let tally = &mut self.account.tally;
+        tally.messages.made += 1;
+        tally.load(load, |values| &mut values.reported);
+        self.kept.keep(self.sequence, message, load, kept, |load| {
+            tally.messages.forgotten += 1;
+            tally.load(load, |values| &mut values.forgotten);
+        });
+        self.load = Some(load);
         self.advance();
         self.state = State::Normal;
         self.wants = more;
-        Message::Notifications(count)
+        Message::Notifications(load.total())
+    }
+
+    /// Says what became of the notification message that was made last.
+    pub fn became(&mut self, fate: Delivery) {
+        if let Some(load) = self.load.take() {
+            let tally = &mut self.account.tally;
+            let (message, value): (_, fn(&mut Values) -> &mut u64) = match fate {
+                Delivery::Sent => (&mut tally.messages.sent, |values| &mut values.sent),
+                Delivery::Dropped => (&mut tally.messages.dropped, |values| &mut values.dropped),
+                Delivery::Unsent => (&mut tally.messages.unsent, |values| &mut values.unsent),
+            };
+            *message += 1;
+            tally.load(load, value);
+        }
+        self.account.settle();
     }
 
     fn advance(&mut self) {
@@ -292,7 +347,8 @@ impl Subscription {
     }
 
     /// Appends notificationData with one DataChangeNotification; tells how many values.
-    fn notifications(&mut self, out: &mut Vec<u8>) -> usize {
+    fn notifications(&mut self, out: &mut Vec<u8>) -> Load {
+        let mut load = Load::default();
         let body = begin(out, DATA_CHANGE);
         let count_at = out.len();
         out.extend_from_slice(&[0; 4]);
@@ -309,7 +365,9 @@ impl Subscription {
             };
             let ready = item.ready();
             for _ in 0..ready.min(most - count) {
-                count += usize::from(item.report(out));
+                item.report(out);
+                load.count(item.kind());
+                count += 1;
             }
             if item.ready() > 0 {
                 // The message is full: this one goes on in the next.
@@ -324,18 +382,30 @@ impl Subscription {
         // No diagnostics.
         out.extend_from_slice(&(-1i32).to_le_bytes());
         end(out, body);
-        count
+        load
     }
 
     /// A message that was sent and not acknowledged.
     pub fn republish(&mut self, sequence: u32) -> Option<&[u8]> {
         self.touch();
-        self.kept.get(sequence)
+        let (message, load) = self.kept.get(sequence)?;
+        let tally = &mut self.account.tally;
+        tally.messages.republished += 1;
+        tally.load(load, |values| &mut values.republished);
+        self.account.settle();
+        Some(message)
     }
 
     /// Lets a message go. False if there is none of this number.
     pub fn acknowledge(&mut self, sequence: u32) -> bool {
-        self.kept.acknowledge(sequence)
+        let Some(load) = self.kept.acknowledge(sequence) else {
+            return false;
+        };
+        let tally = &mut self.account.tally;
+        tally.messages.acknowledged += 1;
+        tally.load(load, |values| &mut values.acknowledged);
+        self.account.settle();
+        true
     }
 
     /// Numbers of messages that can be republished.
@@ -366,8 +436,9 @@ impl Subscription {
     pub fn add(&mut self, make: impl FnOnce(u32) -> Item, space: &Space, now: Now) -> u32 {
         self.last_item = self.last_item.wrapping_add(1);
         let mut item = make(self.last_item);
-        item.begin(space, now);
+        item.begin(space, now, &mut self.account.tally);
         self.items.push(item);
+        self.account.settle();
         self.last_item
     }
 
@@ -391,7 +462,15 @@ impl Subscription {
         let mut gone = ids.to_vec();
         gone.sort_unstable();
         let is_gone = |id: &u32| gone.binary_search(id).is_ok();
-        self.items.retain(|item| !is_gone(&item.id));
+        let tally = &mut self.account.tally;
+        self.items.retain_mut(|item| {
+            let gone = is_gone(&item.id);
+            if gone {
+                item.clear(tally);
+            }
+            !gone
+        });
+        self.account.settle();
         for item in &mut self.items {
             item.links.retain(|id| !is_gone(id));
         }
@@ -406,8 +485,7 @@ impl Subscription {
 
     /// The same, to change it.
     pub fn item_mut(&mut self, id: u32) -> Option<&mut Item> {
-        let at = self.items.binary_search_by_key(&id, |item| item.id).ok()?;
-        self.items.get_mut(at)
+        find_mut(&mut self.items, id)
     }
 
     /// All items.
@@ -417,30 +495,53 @@ impl Subscription {
 
     /// Changes how an item reports. What it saw up to now counts as before.
     pub fn set_mode(&mut self, id: u32, mode: MonitoringMode, space: &Space, now: Now) -> bool {
-        match self.item_mut(id) {
-            Some(item) => {
-                item.catch_up(space, now);
-                item.set_mode(mode, space, now);
-                true
-            }
-            None => false,
-        }
+        let (items, tally) = (&mut self.items, &mut self.account.tally);
+        let Some(item) = find_mut(items, id) else {
+            return false;
+        };
+        item.catch_up(space, now, tally);
+        item.set_mode(mode, space, now, tally);
+        self.account.settle();
+        true
     }
 
     /// Changes an item. What it saw up to now counts as before.
     pub fn set_item(&mut self, id: u32, parameters: Parameters, space: &Space, now: Now) {
-        if let Some(item) = self.item_mut(id) {
-            item.catch_up(space, now);
-            item.set(parameters);
+        let (items, tally) = (&mut self.items, &mut self.account.tally);
+        if let Some(item) = find_mut(items, id) {
+            item.catch_up(space, now, tally);
+            item.set(parameters, tally);
         }
+        self.account.settle();
     }
 
     /// Reports the last value of every item again (Part 5, 9.2).
     pub fn resend(&mut self) {
         for item in &mut self.items {
-            item.resend();
+            item.resend(&mut self.account.tally);
         }
+        self.account.settle();
     }
+}
+
+impl Drop for Subscription {
+    /// Whatever ends it: what it counted stays in the ledger.
+    fn drop(&mut self) {
+        let tally = &mut self.account.tally;
+        for item in &mut self.items {
+            item.clear(tally);
+        }
+        for load in self.kept.loads() {
+            tally.messages.forgotten += 1;
+            tally.load(load, |values| &mut values.forgotten);
+        }
+        self.account.close();
+    }
+}
+
+fn find_mut(items: &mut [Item], id: u32) -> Option<&mut Item> {
+    let at = items.binary_search_by_key(&id, |item| item.id).ok()?;
+    items.get_mut(at)
 }
 
 /// Appends the beginning of an array of one ExtensionObject; gives the place of its length.

@@ -126,12 +126,15 @@ impl Queue {
         self.rest.clear();
     }
 
-    /// Makes it fit a new size, with the overflow told as if it had been so small before.
-    pub fn resize(&mut self, size: usize, discard_oldest: bool) {
+    /// Makes it fit a new size, with the overflow told as if it had been so small before. Tells
+    /// how many values were dropped.
+    pub fn resize(&mut self, size: usize, discard_oldest: bool) -> usize {
         let mut old = std::mem::take(self);
+        let mut dropped = 0;
         while let Some(entry) = old.pop() {
-            self.push(entry, size, discard_oldest);
+            dropped += usize::from(!self.push(entry, size, discard_oldest));
         }
+        dropped
     }
 }
 
@@ -187,7 +190,7 @@ mod tests {
         for n in 0..4 {
             assert!(queue.push(entry(n), 4, true));
         }
-        queue.resize(2, true);
+        assert_eq!(queue.resize(2, true), 2);
         let oldest = queue.pop().unwrap();
         assert_eq!((oldest.seen, oldest.status), (entry(2).seen, OVERFLOW));
         assert_eq!(queue.len(), 1);

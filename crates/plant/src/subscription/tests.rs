@@ -1,5 +1,7 @@
 //! The table of Part 4, 5.14.1.2 and the queues of 5.13.1, in virtual time.
 
+mod ledger;
+
 use std::time::Duration;
 
 use proptest::prelude::*;
@@ -9,7 +11,9 @@ use wire::types::{
     DataChangeFilter, DataChangeTrigger, MonitoringMode, NodeId, NumericRange, ObjectId, StatusCode,
 };
 
-use super::{Filter, Item, Message, Parameters, Subscription, Terms, Tick, status_change};
+use super::{
+    Delivery, Filter, Item, Message, Parameters, Subscription, Terms, Tick, status_change,
+};
 use crate::core::SlotId;
 use crate::space::attribute::Timestamps;
 use crate::space::value::Scalar;
@@ -176,6 +180,7 @@ impl Bench {
             self.requests -= 1;
             let mut out = Vec::new();
             let message = self.subscription.publish(self.now, KEPT, &mut out);
+            self.subscription.became(Delivery::Sent);
             let sent = decoded(&out);
             match message {
                 Message::KeepAlive => assert!(sent.values.is_empty()),

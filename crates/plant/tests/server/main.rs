@@ -6,6 +6,7 @@ mod client;
 mod reading;
 mod sessions;
 mod subscribing;
+mod truth;
 mod viewing;
 
 use plant::{Config, Profile, Server};

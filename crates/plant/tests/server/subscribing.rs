@@ -18,11 +18,11 @@ use crate::{bench, start};
 
 const COUNTER: u32 = 3030;
 
-fn header() -> RequestHeader {
+pub fn header() -> RequestHeader {
     RequestHeader::default()
 }
 
-fn subscribe(client: &mut Client, interval: f64) -> CreateSubscriptionResponse {
+pub fn subscribe(client: &mut Client, interval: f64) -> CreateSubscriptionResponse {
     let request = CreateSubscriptionRequest {
         request_header: header(),
         requested_publishing_interval: interval,
@@ -35,7 +35,7 @@ fn subscribe(client: &mut Client, interval: f64) -> CreateSubscriptionResponse {
     client.call(request).unwrap()
 }
 
-fn item(node: NodeId, handle: u32, sampling_interval: f64) -> MonitoredItemCreateRequest {
+pub fn item(node: NodeId, handle: u32, sampling_interval: f64) -> MonitoredItemCreateRequest {
     MonitoredItemCreateRequest {
         item_to_monitor: read_value(node, AttributeId::Value, ""),
         monitoring_mode: MonitoringMode::Reporting,
@@ -49,7 +49,7 @@ fn item(node: NodeId, handle: u32, sampling_interval: f64) -> MonitoredItemCreat
     }
 }
 
-fn watch(
+pub fn watch(
     client: &mut Client,
     subscription_id: u32,
     items: Vec<MonitoredItemCreateRequest>,
@@ -63,7 +63,7 @@ fn watch(
     client.call(request).unwrap().results.unwrap()
 }
 
-fn publish(acknowledge: Option<(u32, u32)>) -> PublishRequest {
+pub fn publish(acknowledge: Option<(u32, u32)>) -> PublishRequest {
     let acknowledgement = |(subscription_id, sequence_number)| SubscriptionAcknowledgement {
         subscription_id,
         sequence_number,
@@ -74,7 +74,7 @@ fn publish(acknowledge: Option<(u32, u32)>) -> PublishRequest {
     }
 }
 
-fn values(message: &NotificationMessage) -> Vec<(u32, Variant)> {
+pub fn values(message: &NotificationMessage) -> Vec<(u32, Variant)> {
     let data = message.notification_data.iter().flatten();
     let items = data.flat_map(|data| {
         let change = data.inner_as::<DataChangeNotification>().unwrap();

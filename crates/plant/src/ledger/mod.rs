@@ -1,0 +1,131 @@
+//! Ground truth: what became of each update, sample, value and message, so that a client can be
+//! judged by what it was sent.
+//!
+//! Every subscription keeps an [`Account`]. The accounts of those that ended are added up; what
+//! lives is read when somebody asks.
+
+mod page;
+mod tally;
+mod truth;
+
+pub use tally::{ItemKind, Load, Messages, Tally, Values};
+pub use truth::{GroundTruth, Updates};
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use serde::Serialize;
+
+use page::Page;
+
+/// The accounts of all subscriptions of a server.
+#[derive(Debug, Default)]
+pub struct Ledger(Mutex<Books>);
+
+#[derive(Debug, Default)]
+struct Books {
+    open: BTreeMap<u32, Arc<Page>>,
+    ended: Tally,
+}
+
+/// The counts of all subscriptions at one moment.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct Subscriptions {
+    /// Those that live and those that ended.
+    pub total: Tally,
+    /// Those that ended.
+    pub ended: Tally,
+    /// Those that live, by their numbers.
+    pub open: BTreeMap<u32, Tally>,
+}
+
+impl Ledger {
+    fn lock(&self) -> MutexGuard<'_, Books> {
+        // Sums are replaced as a whole; one that panicked has left none half done.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The counts of all subscriptions.
+    pub fn read(&self) -> Subscriptions {
+        let books = self.lock();
+        let mut read = Subscriptions {
+            total: books.ended,
+            ended: books.ended,
+            open: BTreeMap::new(),
+        };
+        for (id, page) in &books.open {
+            let tally = page.read();
+            read.total += tally;
+            read.open.insert(*id, tally);
+        }
+        read
+    }
+
+    /// The sums alone.
+    pub fn total(&self) -> Tally {
+        let books = self.lock();
+        let mut total = books.ended;
+        for page in books.open.values() {
+            total += page.read();
+        }
+        total
+    }
+}
+
+/// What a subscription counts.
+///
+/// The counts are plain numbers of the loop that has the subscription; [`settle`](Self::settle)
+/// shows them to others.
+#[derive(Debug, Default)]
+pub struct Account {
+    /// The counts.
+    pub tally: Tally,
+    page: Arc<Page>,
+    in_ledger: Option<(u32, Arc<Ledger>)>,
+}
+
+impl Account {
+    /// Enters it into a ledger, under the number of its subscription.
+    pub fn open(&mut self, id: u32, ledger: &Arc<Ledger>) {
+        ledger.lock().open.insert(id, Arc::clone(&self.page));
+        self.in_ledger = Some((id, Arc::clone(ledger)));
+        self.settle();
+    }
+
+    /// Shows the counts to other threads. Costs about sixty stores.
+    pub fn settle(&mut self) {
+        self.page.write(&self.tally);
+    }
+
+    /// Adds the counts to those of subscriptions that ended.
+    pub fn close(&mut self) {
+        if let Some((id, ledger)) = self.in_ledger.take() {
+            let mut books = ledger.lock();
+            books.open.remove(&id);
+            books.ended += self.tally;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_account_that_is_closed_still_counts() {
+        let ledger = Arc::<Ledger>::default();
+        let (mut one, mut two) = (Account::default(), Account::default());
+        one.open(1, &ledger);
+        two.open(2, &ledger);
+        one.tally.messages.made = 3;
+        one.settle();
+        two.tally.messages.made = 4;
+        two.settle();
+        one.close();
+        let read = ledger.read();
+        assert_eq!(read.total.messages.made, 7);
+        assert_eq!(read.ended.messages.made, 3);
+        assert_eq!(read.open.keys().collect::<Vec<_>>(), [&2]);
+        assert_eq!(ledger.total(), read.total);
+    }
+}

@@ -1,0 +1,76 @@
+//! The whole truth about a server at one moment: what is asked for by method and written to a
+//! file at the end.
+
+use serde::Serialize;
+
+use super::Subscriptions;
+use crate::counters::Counted;
+use crate::shared::Shared;
+use crate::space::{Source, Space};
+use wire::time::Now;
+use wire::types::DateTime;
+
+/// How often values were renewed since the server started, watched or not.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct Updates {
+    /// Values that follow from the time alone.
+    pub computed: u64,
+    /// Values that were written, by clients and by update loops.
+    pub stored: u64,
+    /// Events raised.
+    pub event: u64,
+}
+
+/// All that a server counted, at one moment.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct GroundTruth {
+    /// When the server started, RFC 3339.
+    pub started: String,
+    /// When this was read.
+    pub at: String,
+    /// Monotonic time of the server at that moment, which its computed values follow.
+    pub elapsed_ns: u64,
+    /// Updates made.
+    pub updates: Updates,
+    /// What became of values and messages of subscriptions.
+    pub subscriptions: Subscriptions,
+    /// What the server counted beside.
+    pub counted: Counted,
+}
+
+impl GroundTruth {
+    /// What is true now.
+    pub(crate) fn read(shared: &Shared) -> Self {
+        let now = shared.clock.now();
+        let counted = shared.counters.read();
+        Self {
+            started: DateTime::from(shared.clock.anchor()).to_rfc3339(),
+            at: DateTime::from(now.utc).to_rfc3339(),
+            elapsed_ns: now.mono.as_nanos(),
+            updates: Updates {
+                computed: computed(&shared.space, now),
+                stored: counted.updates,
+                event: 0,
+            },
+            subscriptions: shared.ledger.read(),
+            counted,
+        }
+    }
+
+    /// As JSON, for people too.
+    pub fn to_json(&self) -> String {
+        // Numbers, names and times have a form in JSON.
+        serde_json::to_string_pretty(self).unwrap_or_default()
+    }
+}
+
+fn computed(space: &Space, now: Now) -> u64 {
+    let nanos = now.mono.as_nanos();
+    let sources = space.nodes().filter_map(|node| node.variable());
+    sources
+        .map(|variable| match &variable.source {
+            Source::Signal(signal) => signal.updates(nanos),
+            _ => 0,
+        })
+        .fold(0, u64::saturating_add)
+}

@@ -1,0 +1,58 @@
+//! The Plant object: what a client can ask of this server beside OPC UA.
+
+use wire::types::{
+    Argument, DataTypeId, ExtensionObject, LocalizedText, NodeId, ObjectId, ObjectTypeId,
+    ReferenceTypeId, UAString, Variant,
+};
+
+use super::build::Builder;
+use super::node::{Body, Method};
+
+/// The namespace of what plants have in common, whatever their application URI.
+pub const NAMESPACE: &str = "urn:uaperf:plant";
+
+/// Methods by name, with the names of their arguments: input, output. All are strings.
+const METHODS: &[(&str, Method, Option<&str>, Option<&str>)] =
+    &[("GroundTruth", Method::GroundTruth, None, Some("Json"))];
+
+/// Adds it below Objects, as `s=Plant` with methods `s=Plant.NAME`.
+pub fn describe(builder: &mut Builder) {
+    let namespace = builder.namespace(NAMESPACE);
+    let id = |name: String| NodeId::new(namespace, UAString::from(name));
+    let objects: NodeId = ObjectId::ObjectsFolder.into();
+    let plant = id("Plant".into());
+    let plant = builder.object(&objects, plant, "Plant", ObjectTypeId::BaseObjectType);
+    for &(name, method, input, output) in METHODS {
+        let method_id = id(format!("Plant.{name}"));
+        let body = Body::Method {
+            executable: true,
+            method: Some(method),
+        };
+        builder.named(&method_id, name, body);
+        builder.link(&plant, ReferenceTypeId::HasComponent, &method_id);
+        for (property, argument) in [("InputArguments", input), ("OutputArguments", output)] {
+            if let Some(argument) = argument {
+                let at = id(format!("Plant.{name}.{property}"));
+                builder.property(
+                    &method_id,
+                    at,
+                    property,
+                    DataTypeId::Argument,
+                    text(argument),
+                );
+            }
+        }
+    }
+}
+
+/// One argument, a string.
+fn text(name: &str) -> Variant {
+    let argument = Argument {
+        name: name.into(),
+        data_type: DataTypeId::String.into(),
+        value_rank: -1,
+        array_dimensions: None,
+        description: LocalizedText::null(),
+    };
+    Variant::from(vec![ExtensionObject::from_message(argument)])
+}
