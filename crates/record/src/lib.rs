@@ -6,8 +6,19 @@
 //! number of cores, bit for bit. Memory depends on how long a phase is and how widely its times
 //! spread, not on how many operations it had.
 
-pub mod histogram;
-pub mod ledger;
+//!
+//! Everything that is known in the end is a [`Run`]: the result file, and the only place that knows
+//! its format.
 
-pub use histogram::Histogram;
-pub use ledger::{Closed, Lateness, Ledger, Measure, Tally, Times};
+pub mod histogram;
+pub mod hlog;
+pub mod ledger;
+pub mod run;
+pub mod samples;
+mod time;
+
+pub use histogram::{Histogram, HistogramError};
+pub use ledger::{Closed, Lateness, Ledger, Measure, Tally, Times, Window};
+pub use run::Run;
+pub use samples::{Samples, Sheet};
+pub use time::{BadTimestamp, Timestamp};

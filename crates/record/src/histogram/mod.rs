@@ -14,7 +14,7 @@ use buckets::{highest, lowest, slot};
 /// All of it is integers, so that merging is exact, commutative and associative; percentiles are
 /// never averaged. Mean and extremes are those of the values themselves, quantiles and deviation
 /// those of the slots, which differ by less than a thousandth. Nothing is clamped.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Clone, Default, PartialEq, Eq)]
 pub struct Histogram {
     // Pairs of (slots since the last one, count), each a little-endian base-128 number.
     bytes: Vec<u8>,
@@ -25,6 +25,15 @@ pub struct Histogram {
 }
 
 impl Histogram {
+    /// Without values.
+    pub const EMPTY: Self = Self {
+        bytes: Vec::new(),
+        count: 0,
+        sum: 0,
+        min: 0,
+        max: 0,
+    };
+
     /// A histogram of `n` equal values.
     pub fn of(value: u64, n: u64) -> Self {
         if n == 0 {
@@ -163,6 +172,17 @@ impl Histogram {
             bytes: &self.bytes,
             slot: 0,
         }
+    }
+}
+
+impl std::fmt::Debug for Histogram {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Histogram")
+            .field("count", &self.count)
+            .field("min", &self.min())
+            .field("mean", &self.mean())
+            .field("max", &self.max())
+            .finish_non_exhaustive()
     }
 }
 

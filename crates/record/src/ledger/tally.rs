@@ -116,6 +116,12 @@ impl Tally {
         }
     }
 
+    /// When the phase ended, or the end of its last bin if nobody said so.
+    pub fn phase_end(&self) -> u64 {
+        self.end_ns
+            .unwrap_or((self.bins.len() as u64).saturating_mul(self.width))
+    }
+
     /// All of the phase.
     pub fn whole(&self) -> Window {
         self.window(0, u64::MAX)

@@ -1,0 +1,206 @@
+//! Reading and writing: all of a file or none of it.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use super::{FORMAT, Run, VERSION};
+use crate::Timestamp;
+
+/// Where a result goes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Destination {
+    /// This file, whatever was in it.
+    File(PathBuf),
+    /// A new file in this folder, named after time and command; never over another one.
+    Folder(PathBuf),
+}
+
+/// Why a result was not saved.
+#[derive(Debug, thiserror::Error)]
+pub enum WriteError {
+    /// The folder cannot be made.
+    #[error("result not saved: cannot create folder {}: {source}; name a file with --out", folder.display())]
+    Folder {
+        /// Which.
+        folder: PathBuf,
+        /// What the operating system said.
+        source: io::Error,
+    },
+    /// The file cannot be written: disk full, not permitted.
+    #[error("result not saved: cannot write {}: {source}; name another file with --out", file.display())]
+    File {
+        /// Which.
+        file: PathBuf,
+        /// What the operating system said.
+        source: io::Error,
+    },
+    /// The run cannot be put into JSON.
+    #[error("result not saved: {0}")]
+    Json(serde_json::Error),
+}
+
+/// Why a result cannot be read.
+#[derive(Debug, thiserror::Error)]
+pub enum ReadError {
+    /// The file cannot be read.
+    #[error("cannot read {}: {source}", file.display())]
+    File {
+        /// Which.
+        file: PathBuf,
+        /// What the operating system said.
+        source: io::Error,
+    },
+    /// It is not JSON, or a field is not what it should be.
+    #[error("{}: {source}", file.display())]
+    Json {
+        /// Which.
+        file: PathBuf,
+        /// Where and what.
+        source: serde_json::Error,
+    },
+    /// It is JSON, but not a result.
+    #[error("{}: not a result of uaperf (want \"format\": \"uaperf run\")", .0.display())]
+    NotARun(PathBuf),
+    /// A later uaperf wrote it.
+    #[error("{}: written by a newer uaperf (file version {found}; this one reads up to {VERSION}): update uaperf", file.display())]
+    Newer {
+        /// Which.
+        file: PathBuf,
+        /// The version that it says.
+        found: u64,
+    },
+}
+
+impl Run {
+    /// The whole file, as text.
+    pub fn to_json(&self) -> Result<Vec<u8>, serde_json::Error> {
+        let mut text = serde_json::to_vec_pretty(self)?;
+        text.push(b'\n');
+        Ok(text)
+    }
+
+    /// Reads a result; `file` is for messages.
+    pub fn from_json(text: &[u8], file: &Path) -> Result<Self, ReadError> {
+        let json = |source| ReadError::Json {
+            file: file.to_owned(),
+            source,
+        };
+        let value: Value = serde_json::from_slice(text).map_err(json)?;
+        if value["format"] != FORMAT {
+            return Err(ReadError::NotARun(file.to_owned()));
+        }
+        match value["version"].as_u64() {
+            // Here older versions will be brought up to date, one after another.
+            Some(1) => {}
+            Some(found) if found > u64::from(VERSION) => {
+                return Err(ReadError::Newer {
+                    file: file.to_owned(),
+                    found,
+                });
+            }
+            _ => return Err(ReadError::NotARun(file.to_owned())),
+        }
+        // Not from the value: from the text, errors name line and column.
+        serde_json::from_slice(text).map_err(json)
+    }
+
+    /// Reads a result file.
+    pub fn read(file: &Path) -> Result<Self, ReadError> {
+        let text = fs::read(file).map_err(|source| ReadError::File {
+            file: file.to_owned(),
+            source,
+        })?;
+        Self::from_json(&text, file)
+    }
+
+    /// Writes it, and says where. Another program sees the whole file or none; when writing
+    /// fails, what was there before still is.
+    pub fn write(&self, destination: &Destination) -> Result<PathBuf, WriteError> {
+        let text = self.to_json().map_err(WriteError::Json)?;
+        let (folder, names): (PathBuf, Box<dyn Iterator<Item = String>>) = match destination {
+            Destination::File(file) => {
+                let folder = file.parent().unwrap_or(Path::new("")).to_owned();
+                let Some(name) = file.file_name() else {
+                    return Err(WriteError::File {
+                        file: file.clone(),
+                        source: io::Error::new(io::ErrorKind::InvalidInput, "it names no file"),
+                    });
+                };
+                let name = name.to_string_lossy().into_owned();
+                (folder, Box::new(std::iter::once(name)))
+            }
+            Destination::Folder(folder) => {
+                let names = names(self.started, &self.command);
+                (folder.clone(), Box::new(names))
+            }
+        };
+        if !folder.as_os_str().is_empty() {
+            fs::create_dir_all(&folder).map_err(|source| WriteError::Folder {
+                folder: folder.clone(),
+                source,
+            })?;
+        }
+        let over = matches!(destination, Destination::File(_));
+        let mut wanted = folder.clone();
+        for name in names {
+            wanted = folder.join(name);
+            match place(&text, &wanted, over) {
+                Err(error) if !over && error.kind() == io::ErrorKind::AlreadyExists => {}
+                Err(source) => {
+                    return Err(WriteError::File {
+                        file: wanted,
+                        source,
+                    });
+                }
+                Ok(()) => return Ok(wanted),
+            }
+        }
+        Err(WriteError::File {
+            file: wanted,
+            source: io::ErrorKind::AlreadyExists.into(),
+        })
+    }
+}
+
+/// `20260301T093000Z-read.json`, and further ones should that be taken.
+fn names(started: Timestamp, command: &str) -> impl Iterator<Item = String> {
+    let command: String = command
+        .chars()
+        .map(|c| if c.is_ascii_alphanumeric() { c } else { '-' })
+        .collect();
+    let stem = format!("{}-{command}", started.compact());
+    let more = stem.clone();
+    std::iter::once(format!("{stem}.json"))
+        .chain((2..1000).map(move |n| format!("{more}-{n}.json")))
+}
+
+/// Writes beside the wanted place first, then moves there.
+fn place(text: &[u8], wanted: &Path, over: bool) -> io::Result<()> {
+    let mut beside = wanted.as_os_str().to_owned();
+    beside.push(format!(".{}.part", std::process::id()));
+    let beside = PathBuf::from(beside);
+    let written = File::create(&beside).and_then(|mut file| {
+        file.write_all(text)?;
+        file.sync_all()
+    });
+    let placed = written.and_then(|()| {
+        if over {
+            return fs::rename(&beside, wanted);
+        }
+        // Takes the name if nobody has it, then fills it. Two runs that end in the same second
+        // cannot both succeed.
+        OpenOptions::new()
+            .write(true)
+            .create_new(true)
+            .open(wanted)?;
+        fs::rename(&beside, wanted)
+    });
+    if placed.is_err() {
+        // The error that matters is the one above.
+        let _ = fs::remove_file(&beside);
+    }
+    placed
+}

@@ -1,0 +1,62 @@
+//! On what a result was measured.
+
+use serde::{Deserialize, Serialize};
+
+use super::Figure;
+
+/// The machine, its settings and the build, as far as they change what is measured.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Fingerprint {
+    /// The name of the host.
+    #[serde(default)]
+    pub host: Figure<String>,
+    /// The operating system and its kernel.
+    #[serde(default)]
+    pub kernel: Figure<String>,
+    /// The CPU's model.
+    #[serde(default)]
+    pub cpu: Figure<String>,
+    /// Cores that the generator may use.
+    #[serde(default)]
+    pub cores: Figure<u64>,
+    /// Cores of the machine.
+    #[serde(default)]
+    pub cores_online: Figure<u64>,
+    /// RAM.
+    #[serde(default)]
+    pub ram_bytes: Figure<u64>,
+    /// What sets the frequency of the cores.
+    #[serde(default)]
+    pub governor: Figure<String>,
+    /// Cores that the scheduler leaves alone; empty when none is.
+    #[serde(default)]
+    pub isolated: Figure<String>,
+    /// The hypervisor, or `no`.
+    #[serde(default)]
+    pub virtualisation: Figure<String>,
+    /// The kernel's source of time.
+    #[serde(default)]
+    pub clock_source: Figure<String>,
+    /// Interfaces of the network that are up.
+    #[serde(default)]
+    pub network: Figure<Vec<String>>,
+    /// The program.
+    #[serde(default)]
+    pub build: Build,
+}
+
+/// How the program was built.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Build {
+    /// Its version.
+    pub version: String,
+    /// The compiler.
+    #[serde(default)]
+    pub rustc: Figure<String>,
+    /// What it was built for.
+    pub target: String,
+    /// `release` or `debug`.
+    pub profile: String,
+    /// It checks itself as it runs, which makes its times worthless.
+    pub debug_assertions: bool,
+}

@@ -1,0 +1,138 @@
+//! The result file: one JSON document that can be understood alone. `docs/results.md` describes it
+//! for readers; `docs/results.schema.json` is its schema.
+
+mod figure;
+mod file;
+mod machine;
+mod phase;
+mod series;
+mod verdict;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+pub use figure::Figure;
+pub use file::{Destination, ReadError, WriteError};
+pub use machine::{Build, Fingerprint};
+pub use phase::{Level, Messages, Part, Phase, Status, Sum, WarmUp};
+pub use series::{Course, Series, Usage, UsageSeries};
+pub use verdict::{Expectation, Kind, Verdict};
+
+use crate::Timestamp;
+
+/// What every result file says it is.
+pub const FORMAT: &str = "uaperf run";
+
+/// The version that is written. Older ones are read too.
+pub const VERSION: u32 = 1;
+
+/// A run: what was asked, on what, what came out, and whether it can be believed.
+///
+/// Sections whose types live elsewhere (the request as typed, the plan made of it) are JSON
+/// values: a result is read without knowing how they are executed.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Run {
+    /// [`FORMAT`].
+    pub format: String,
+    /// [`VERSION`].
+    pub version: u32,
+    /// The command: `read`, `browse`, `run`.
+    pub command: String,
+    /// When it began.
+    pub started: Timestamp,
+    /// When it was over.
+    pub ended: Timestamp,
+    /// What was asked for, resolved: every option with its value. No secrets.
+    pub request: Value,
+    /// The plan made of it.
+    pub plan: Value,
+    /// The servers.
+    pub targets: Vec<Target>,
+    /// The machine of the generator.
+    pub machine: Fingerprint,
+    /// What was measured, in order.
+    pub phases: Vec<Phase>,
+    /// The worst verdict of all phases.
+    pub verdict: Verdict,
+    /// What happened to the run as a whole.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub marks: Vec<Mark>,
+    /// What a reader should know: sentences.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
+}
+
+/// What happened to a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Mark {
+    /// Ended by the user before its time; what was measured until then is here.
+    Interrupted,
+    /// Ended by `--abort-on`.
+    Aborted,
+    /// A part of it was lost: a core, an agent, a server.
+    Degraded,
+    /// The server's declared limits were ignored on purpose.
+    LimitsIgnored,
+}
+
+/// A server as it presented itself.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Target {
+    /// As typed.
+    pub url: String,
+    /// As the server names the endpoint, where that differs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub endpoint_url: Option<String>,
+    /// Its name in `uaperf peers`, where it was started from there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub peer: Option<String>,
+    /// What it says of itself.
+    #[serde(default)]
+    pub product: Product,
+    /// Policy and mode, as `Basic256Sha256:SignAndEncrypt`.
+    #[serde(default)]
+    pub security: String,
+    /// Who logged in: `anonymous`, a user's name, a certificate's subject.
+    #[serde(default)]
+    pub user: String,
+    /// What it declares, by the specification's names (`MaxNodesPerRead`); 0 means no limit.
+    #[serde(default)]
+    pub limits: std::collections::BTreeMap<String, u64>,
+}
+
+/// `ServerStatus/BuildInfo`.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Product {
+    /// Its name.
+    pub name: Figure<String>,
+    /// Who made it.
+    pub manufacturer: Figure<String>,
+    /// Its URI.
+    pub uri: Figure<String>,
+    /// Its version.
+    pub version: Figure<String>,
+    /// Its build number.
+    pub build: Figure<String>,
+}
+
+impl Run {
+    /// A run with nothing in it yet.
+    pub fn new(command: impl Into<String>, started: Timestamp, machine: Fingerprint) -> Self {
+        Self {
+            format: FORMAT.to_owned(),
+            version: VERSION,
+            command: command.into(),
+            started,
+            ended: started,
+            request: Value::Null,
+            plan: Value::Null,
+            targets: Vec::new(),
+            machine,
+            phases: Vec::new(),
+            verdict: Verdict::default(),
+            marks: Vec::new(),
+            notes: Vec::new(),
+        }
+    }
+}

@@ -1,0 +1,264 @@
+//! A phase: what was planned, what was measured, for each target and in total.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::{Expectation, Series, UsageSeries, Verdict};
+use crate::ledger::{Gauge, Sizes, Statuses};
+use crate::{Histogram, Measure, Tally, Timestamp, Window};
+
+/// A phase of a run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Phase {
+    /// Its name, unique in the run.
+    pub name: String,
+    /// When its clock showed 0. All `_ns` of the phase count from here.
+    pub started: Timestamp,
+    /// When it stopped offering load.
+    pub end_ns: u64,
+    /// What was left out at its beginning, and why.
+    pub warm_up: WarmUp,
+    /// The window that all of `total` and `parts` speak of.
+    pub from_ns: u64,
+    /// Where the window ends.
+    pub to_ns: u64,
+    /// All targets and services together.
+    pub total: Sum,
+    /// Each target and service alone, where there is more than one.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub parts: Vec<Part>,
+    /// The whole phase in intervals, warm-up included.
+    pub series: Series,
+    /// What was spent meanwhile: the generator, the server, the host.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub resources: Vec<UsageSeries>,
+    /// Whether it can be believed.
+    pub verdict: Verdict,
+    /// Thresholds, and what became of them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub expectations: Vec<Expectation>,
+}
+
+/// What was left out at the beginning of a phase.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WarmUp {
+    /// As asked for; none when it was left to be found.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub given_ns: Option<u64>,
+    /// As found in the figures, if looked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub found_ns: Option<u64>,
+    /// Which figure took longest to settle.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub longest: Option<String>,
+    /// What was left out.
+    pub cut_ns: u64,
+}
+
+/// One target and service of a phase.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Part {
+    /// The target, as an index into the run's `targets`.
+    pub target: usize,
+    /// The service: `read`.
+    pub service: String,
+    /// What was measured.
+    pub sum: Sum,
+}
+
+/// What was measured in a window.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Sum {
+    /// Operations that fell due: sent, left out, or never sent.
+    pub planned: u64,
+    /// Operations that were sent.
+    pub sent: u64,
+    /// Operations that ended, well or badly, timeouts among them.
+    pub completed: u64,
+    /// Of these, how many ended after the phase had: in the histograms, not in the rate.
+    pub drained: u64,
+    /// Operations that ended with a Bad status, timeouts among them.
+    pub errors: u64,
+    /// Operations given up after the client's own timeout.
+    pub timeouts: u64,
+    /// Operations left out to catch up.
+    pub skipped: u64,
+    /// Operations that were due and never sent.
+    pub unsent: u64,
+    /// Operations without an answer when the generator stopped waiting.
+    pub unfinished: u64,
+    /// Values read, written or otherwise carried.
+    pub values: u64,
+    /// Connections that were lost and came back.
+    pub reconnects: u64,
+    /// How long they were away, added up.
+    pub outage_ns: u64,
+    /// Completed operations per second of the window.
+    pub rate_per_s: Option<f64>,
+    /// Values per second of the window.
+    pub values_per_s: Option<f64>,
+    /// Operations by the status that they ended with.
+    pub statuses: Vec<Status>,
+    /// Values inside responses by their status, other than Good.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub value_statuses: Vec<Status>,
+    /// Messages written.
+    pub requests: Messages,
+    /// Messages received.
+    pub responses: Messages,
+    /// Requests in flight of a session, looked at from time to time.
+    pub in_flight: Level,
+    /// Operations of a session that were due and waited.
+    pub waiting: Level,
+    /// By name: response, service, lateness, pacer, slot, socket, lag, and others.
+    pub histograms: BTreeMap<String, Histogram>,
+}
+
+/// How often a status came.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Status {
+    /// The code, without flags.
+    pub code: u32,
+    /// The specification's name: `BadNodeIdUnknown`.
+    pub name: String,
+    /// How often.
+    pub count: u64,
+}
+
+/// Messages and their bytes.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Messages {
+    /// How many.
+    pub count: u64,
+    /// Bytes of all of them.
+    pub total_bytes: u64,
+    /// Bytes of the smallest.
+    pub min_bytes: Option<u64>,
+    /// Bytes of one on average.
+    pub mean_bytes: Option<f64>,
+    /// Bytes of the largest.
+    pub max_bytes: Option<u64>,
+}
+
+/// A level that was looked at from time to time.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Level {
+    /// How often.
+    pub looks: u64,
+    /// The mean.
+    pub mean: Option<f64>,
+    /// The highest.
+    pub max: Option<u64>,
+}
+
+impl Sum {
+    /// What a window of a tally says; `name` knows the specification's names of status codes.
+    pub fn of(window: &Window, name: &dyn Fn(u32) -> String) -> Self {
+        let counters = &window.sum.counters;
+        let per_second = |n: u64| {
+            let seconds = window.seconds();
+            (seconds > 0.0).then(|| n as f64 / seconds)
+        };
+        let statuses = |statuses: &Statuses| {
+            statuses
+                .iter()
+                .map(|(code, count)| Status {
+                    code,
+                    name: name(code),
+                    count,
+                })
+                .collect()
+        };
+        Self {
+            planned: counters.planned(),
+            sent: counters.sent,
+            completed: counters.completed,
+            drained: counters.completed - window.completed_in_time,
+            errors: window.sum.statuses.bad(),
+            timeouts: counters.timeouts,
+            skipped: counters.skipped,
+            unsent: counters.unsent,
+            unfinished: counters.unfinished,
+            values: counters.values,
+            reconnects: counters.reconnects,
+            outage_ns: counters.outage_ns,
+            rate_per_s: per_second(window.completed_in_time),
+            values_per_s: per_second(window.values_in_time),
+            statuses: statuses(&window.sum.statuses),
+            value_statuses: statuses(&window.sum.value_statuses),
+            requests: Messages::of(&counters.sent_sizes),
+            responses: Messages::of(&counters.received_sizes),
+            in_flight: Level::of(&counters.in_flight),
+            waiting: Level::of(&counters.waiting),
+            histograms: Measure::ALL
+                .iter()
+                .map(|&measure| (measure.name().to_owned(), window.histogram(measure).clone()))
+                .filter(|(_, histogram)| !histogram.is_empty())
+                .collect(),
+        }
+    }
+
+    /// One of its histograms; an empty one if there is none of that name.
+    pub fn histogram(&self, name: &str) -> &Histogram {
+        const NONE: &Histogram = &Histogram::EMPTY;
+        self.histograms.get(name).unwrap_or(NONE)
+    }
+}
+
+impl Messages {
+    fn of(sizes: &Sizes) -> Self {
+        let some = sizes.messages > 0;
+        Self {
+            count: sizes.messages,
+            total_bytes: sizes.bytes,
+            min_bytes: some.then_some(sizes.min_bytes.into()),
+            mean_bytes: some.then(|| sizes.bytes as f64 / sizes.messages as f64),
+            max_bytes: some.then_some(sizes.max_bytes.into()),
+        }
+    }
+}
+
+impl Level {
+    fn of(gauge: &Gauge) -> Self {
+        Self {
+            looks: gauge.looks,
+            mean: gauge.mean(),
+            max: (gauge.looks > 0).then_some(gauge.max),
+        }
+    }
+}
+
+impl Phase {
+    /// A phase from what all cores wrote down, its warm-up cut off. Verdict, resources and
+    /// expectations are for others to fill in.
+    pub fn new(
+        name: impl Into<String>,
+        started: Timestamp,
+        tally: &Tally,
+        warm_up: WarmUp,
+        cool_down_ns: u64,
+        status_name: &dyn Fn(u32) -> String,
+    ) -> Self {
+        let end_ns = tally.phase_end();
+        let to = match cool_down_ns {
+            0 => u64::MAX,
+            left_out => end_ns.saturating_sub(left_out),
+        };
+        let window = tally.window(warm_up.cut_ns, to);
+        Self {
+            name: name.into(),
+            started,
+            end_ns,
+            warm_up,
+            from_ns: window.from_ns,
+            to_ns: window.to_ns,
+            total: Sum::of(&window, status_name),
+            parts: Vec::new(),
+            series: Series::of(tally),
+            resources: Vec::new(),
+            verdict: Verdict::default(),
+            expectations: Vec::new(),
+        }
+    }
+}

@@ -1,0 +1,133 @@
+//! What changed in the course of a phase: a column for each figure, a row for each interval.
+
+use serde::{Deserialize, Serialize};
+
+use super::Figure;
+use crate::{Histogram, Measure, Tally};
+
+/// A phase in at most 600 intervals. All columns have as many rows; the last interval may be cut
+/// short by the phase's end.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Series {
+    /// The length of an interval: 100 ms, or that doubled until 600 hold the phase.
+    pub interval_ns: u64,
+    /// Operations that were sent.
+    pub sent: Vec<u64>,
+    /// Operations that ended.
+    pub completed: Vec<u64>,
+    /// Of these, with a Bad status, timeouts among them.
+    pub errors: Vec<u64>,
+    /// Operations left out to catch up.
+    pub skipped: Vec<u64>,
+    /// Values carried.
+    pub values: Vec<u64>,
+    /// Bytes written.
+    pub sent_bytes: Vec<u64>,
+    /// Bytes received.
+    pub received_bytes: Vec<u64>,
+    /// Mean number of operations in flight.
+    pub in_flight: Vec<f64>,
+    /// Response times.
+    pub response: Course,
+    /// Service times.
+    pub service: Course,
+    /// Lateness.
+    pub lateness: Course,
+}
+
+/// A histogram in the course of time; null where an interval had no value.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Course {
+    /// Means.
+    pub mean_ns: Vec<Option<f64>>,
+    /// Medians.
+    pub p50_ns: Vec<Option<u64>>,
+    /// 99th percentiles.
+    pub p99_ns: Vec<Option<u64>>,
+    /// Largest values.
+    pub max_ns: Vec<Option<u64>>,
+}
+
+impl Course {
+    fn push(&mut self, histogram: &Histogram) {
+        self.mean_ns.push(histogram.mean());
+        self.p50_ns.push(histogram.quantile(0.5));
+        self.p99_ns.push(histogram.quantile(0.99));
+        self.max_ns.push(histogram.max());
+    }
+}
+
+impl Series {
+    /// The course of a phase.
+    pub fn of(tally: &Tally) -> Self {
+        let mut series = Self {
+            interval_ns: tally.width_ns(),
+            in_flight: tally.in_flight(),
+            ..Self::default()
+        };
+        for bin in tally.bins() {
+            let counters = &bin.counters;
+            series.sent.push(counters.sent);
+            series.completed.push(counters.completed);
+            series.errors.push(bin.statuses.bad());
+            series.skipped.push(counters.skipped);
+            series.values.push(counters.values);
+            series.sent_bytes.push(counters.sent_sizes.bytes);
+            series.received_bytes.push(counters.received_sizes.bytes);
+            series.response.push(bin.histogram(Measure::Response));
+            series.service.push(bin.histogram(Measure::Service));
+            series.lateness.push(bin.histogram(Measure::Lateness));
+        }
+        series
+    }
+}
+
+/// What somebody spent during a phase.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct UsageSeries {
+    /// `generator`, `server`, `host`.
+    pub who: String,
+    /// Its process, where it is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pid: Option<u32>,
+    /// In the measured window.
+    pub window: Usage,
+    /// Times of the samples since the phase began, rising.
+    #[serde(default)]
+    pub at_ns: Vec<u64>,
+    /// Cores kept busy since the sample before (or the phase's beginning).
+    #[serde(default)]
+    pub cpu_cores: Vec<Option<f64>>,
+    /// Resident memory at the sample.
+    #[serde(default)]
+    pub rss_bytes: Vec<Option<u64>>,
+}
+
+/// Sums over a window; what the machine does not tell has its reason.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Usage {
+    /// CPU time in all.
+    pub cpu_ns: Figure<u64>,
+    /// Of it, in its own code.
+    pub user_ns: Figure<u64>,
+    /// Of it, in the kernel.
+    pub system_ns: Figure<u64>,
+    /// Ready to run, and waiting for a core.
+    pub waited_ns: Figure<u64>,
+    /// Taken by the hypervisor (of the host only).
+    pub stolen_ns: Figure<u64>,
+    /// CPU time that was spent polling without finding anything.
+    pub spun_ns: Figure<u64>,
+    /// Cores kept busy on average.
+    pub cpu_cores: Figure<f64>,
+    /// Largest resident memory.
+    pub rss_peak_bytes: Figure<u64>,
+    /// Switches because it waited.
+    pub voluntary_switches: Figure<u64>,
+    /// Switches because another one's turn came.
+    pub involuntary_switches: Figure<u64>,
+    /// Page faults without a read from disk.
+    pub minor_faults: Figure<u64>,
+    /// Page faults with one.
+    pub major_faults: Figure<u64>,
+}
