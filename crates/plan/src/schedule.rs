@@ -48,6 +48,8 @@ enum Part {
     Ramp {
         /// How many requests are due before the next: the area under the rate.
         area: f64,
+        /// That of the whole ramp.
+        total: f64,
         /// In requests per nanosecond, and the growth of that per nanosecond.
         from: f64,
         growth: f64,
@@ -155,10 +157,13 @@ impl Schedule {
             }
             Pace::Ramp { from, to } => {
                 let (from, to) = (from.as_f64() / 1e9, to.as_f64() / 1e9);
+                let length = end.saturating_sub(begin) as f64;
                 Part::Ramp {
                     area: f64::from(index) / f64::from(of),
+                    // A request at the very end belongs to what follows, whatever the rounding.
+                    total: f64::midpoint(from, to) * length * (1.0 - 1e-9),
                     from,
-                    growth: (to - from) / end.saturating_sub(begin).max(1) as f64,
+                    growth: (to - from) / length.max(1.0),
                     begin,
                     end,
                 }
@@ -238,19 +243,19 @@ impl Iterator for Schedule {
                 }
                 Part::Ramp {
                     area,
+                    total,
                     from,
                     growth,
                     begin,
                     end,
                 } => {
-                    // from·t + growth·t²/2 = area, solved so that nothing cancels. A falling ramp has a
-                    // largest area; behind it the root is not a number.
-                    let root = (*from * *from + 2.0 * *growth * *area).sqrt();
-                    let after = 2.0 * *area / (*from + root);
-                    let due = begin.saturating_add(after as u64);
-                    if !after.is_nan() && due < *end {
+                    if *area < *total {
+                        // from·t + growth·t²/2 = area, solved so that nothing cancels.
+                        let root = (*from * *from + 2.0 * *growth * *area).max(0.0).sqrt();
+                        let after = 2.0 * *area / (*from + root);
+                        let due = begin.saturating_add(after.round() as u64);
                         *area += 1.0;
-                        return Some(due);
+                        return Some(due.min(end.saturating_sub(1)));
                     }
                 }
                 Part::Burst {
