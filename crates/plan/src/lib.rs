@@ -3,7 +3,7 @@
 //! The crate is pure: no sockets, no threads, no clock, no randomness of the operating system, no files.
 //! A schedule follows from rate, kind and seed alone; a plan is carried out alike by any number of threads.
 //!
-//! - [`unit`] reads and shows quantities;
+//! - [`mod@unit`] reads and shows quantities;
 //! - [`Targets`] and [`NodeSpec`] read what is loaded;
 //! - [`Arrival`] says when requests are due and [`Schedule`] computes it, session by session;
 //! - [`Work`], [`Phase`] and [`Plan`] say what is done; [`Share`] is the part of one thread;

@@ -14,8 +14,8 @@ use crate::unit::Rate;
 /// It follows from the arrivals, the seed and the session's seat alone, so that any division of the
 /// sessions among threads or hosts gives the same load, and it can be computed twice. Constant arrivals are
 /// exact: the k-th request of session i of n is due at (k + i/n) periods, rounded down to a
-/// nanosecond, after a day as well. One step costs a few nanoseconds (Poisson: about fifteen, for the
-/// logarithm); `benches/schedule` measures it.
+/// nanosecond, after a day as well. One step costs about two nanoseconds, eight with Poisson's
+/// logarithm or a ramp's root; `benches/schedule.rs` measures it.
 #[derive(Debug, Clone)]
 pub struct Schedule {
     current: Part,

@@ -11,9 +11,9 @@ use wire::url::Url;
 use zeroize::Zeroizing;
 
 use crate::cli::Global;
-use crate::duration;
 use crate::failure::Failure;
 use crate::place;
+use plan::unit::duration;
 
 /// How a server is reached.
 #[derive(Debug, clap::Args)]

@@ -19,9 +19,9 @@ use wire::types::{
 use wire::url::Url;
 
 use crate::cli::Global;
-use crate::duration::show;
 use crate::failure::Failure;
 use crate::{advice, place};
+use plan::unit::duration::show;
 
 /// Show what uaperf does, on a server of its own on this machine
 #[derive(Debug, clap::Args)]

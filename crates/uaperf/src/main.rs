@@ -5,7 +5,6 @@ mod advice;
 mod cert;
 mod cli;
 mod demo;
-mod duration;
 mod failure;
 mod peers;
 mod place;

@@ -12,8 +12,8 @@ use wire::url::Url;
 use crate::access;
 use crate::advice;
 use crate::cli::Global;
-use crate::duration::show;
 use crate::failure::Failure;
+use plan::unit::duration::show;
 
 /// Look at a server: endpoints, certificate, limits, and the time of each step of connecting
 #[derive(Debug, clap::Args)]

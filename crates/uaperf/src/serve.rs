@@ -9,12 +9,13 @@ use std::time::{Duration, SystemTime};
 
 use load::access::Security;
 use pki::Store;
+use plan::unit::duration;
 use plant::{Config, PasswordHash, Profile, Server, TrustPolicy, Users};
 use wire::channel::{Protection, all_protections};
 
 use crate::cli::Global;
 use crate::failure::Failure;
-use crate::{duration, place};
+use crate::place;
 
 /// Serve an address space that is made to be a load
 #[derive(Debug, clap::Args)]

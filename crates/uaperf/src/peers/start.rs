@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use ::peers::{Server, StartError, StartOptions, State};
 
-use crate::duration;
 use crate::failure::Failure;
+use plan::unit::duration;
 
 /// Start a server with the bench nodes
 #[derive(Debug, clap::Args)]
@@ -111,7 +111,7 @@ fn explained(error: StartError) -> anyhow::Error {
 
 /// An interval in which something changes.
 fn interval(text: &str) -> Result<Duration, String> {
-    match duration::parse(text)? {
+    match duration::parse(text).map_err(|error| error.to_string())? {
         Duration::ZERO => Err(format!("bad interval {text:?}, want one above zero")),
         interval => Ok(interval),
     }
