@@ -53,6 +53,7 @@ impl Theirs {
                 anonymous: true,
                 passwords: vec![(USER.0.to_owned(), hash)],
                 certificates: Some(TrustPolicy::All),
+                ..Users::default()
             },
             profiles: vec![Profile::Bench { update: None }],
             ..Config::default()

@@ -41,4 +41,4 @@ pub use ledger::{GroundTruth, Messages, Subscriptions, Tally, Updates, Values};
 pub use profile::Profile;
 pub use server::{Server, StartError};
 pub use trust::TrustPolicy;
-pub use users::{NotAHash, PasswordHash, Users};
+pub use users::{NotAHash, PasswordHash, Rights, Users};

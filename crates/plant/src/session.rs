@@ -9,6 +9,7 @@ use wire::types::{ByteString, NodeId, StatusCode};
 
 use crate::core::{Asked, SlotId};
 use crate::service::view::ContinuationPoints;
+use crate::users::Rights;
 
 /// Bytes of a token that nobody can guess.
 pub const SECRET_LEN: usize = 16;
@@ -57,6 +58,8 @@ pub struct Session {
     pub points: ContinuationPoints,
     /// Who it is: the same for the same user, in whatever session.
     pub user: String,
+    /// What this user may do.
+    pub rights: Rights,
     /// Its subscriptions, by their numbers.
     pub subscriptions: Vec<u32>,
     /// Publish requests that wait, oldest first.
@@ -76,6 +79,7 @@ impl Session {
             link,
             points: ContinuationPoints::default(),
             user: String::new(),
+            rights: Rights::NONE,
             subscriptions: Vec::new(),
             requests: VecDeque::new(),
             waiting: Vec::new(),

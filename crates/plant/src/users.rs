@@ -6,6 +6,7 @@ use std::str::FromStr;
 
 use aws_lc_rs::pbkdf2::{self, PBKDF2_HMAC_SHA256};
 
+use crate::space::access;
 use crate::trust::TrustPolicy;
 
 /// Who may activate a session.
@@ -17,20 +18,91 @@ pub struct Users {
     pub passwords: Vec<(String, PasswordHash)>,
     /// Owners of certificates, when these are taken at all.
     pub certificates: Option<TrustPolicy>,
+    /// What those without a name may do.
+    pub anonymous_rights: Rights,
+    /// What those with a name or a certificate may do, unless `rights` names them.
+    pub named_rights: Rights,
+    /// What single users may do, by their names.
+    pub rights: Vec<(String, Rights)>,
+}
+
+/// What a user may do with the nodes of a plant. The standard nodes are there for everybody.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Rights {
+    /// Read values and monitor them.
+    pub read: bool,
+    /// Write values.
+    pub write: bool,
+    /// Call methods.
+    pub call: bool,
+}
+
+impl Rights {
+    /// Everything.
+    pub const ALL: Self = Self {
+        read: true,
+        write: true,
+        call: true,
+    };
+    /// Look, and change nothing.
+    pub const READ_ONLY: Self = Self {
+        read: true,
+        write: false,
+        call: false,
+    };
+    /// Nothing but to browse.
+    pub const NONE: Self = Self {
+        read: false,
+        write: false,
+        call: false,
+    };
+
+    /// The bits of an access level that these rights leave (Part 3, 5.6.2: UserAccessLevel).
+    #[inline]
+    pub(crate) fn access(self) -> u8 {
+        let mut bits = 0;
+        if self.read {
+            bits |= access::READ;
+        }
+        if self.write {
+            bits |= access::WRITE | access::STATUS_WRITE | access::TIMESTAMP_WRITE;
+        }
+        bits
+    }
+}
+
+impl Default for Rights {
+    fn default() -> Self {
+        Self::ALL
+    }
 }
 
 impl Default for Users {
-    /// Anonymous, and nobody else.
+    /// Anonymous, and nobody else; who comes in may do everything.
     fn default() -> Self {
         Self {
             anonymous: true,
             passwords: Vec::new(),
             certificates: None,
+            anonymous_rights: Rights::ALL,
+            named_rights: Rights::ALL,
+            rights: Vec::new(),
         }
     }
 }
 
 impl Users {
+    /// What a user may do; `None` is one without a name.
+    pub fn rights_of(&self, name: Option<&str>) -> Rights {
+        match name {
+            None => self.anonymous_rights,
+            Some(name) => {
+                let own = self.rights.iter().find(|(known, _)| known == name);
+                own.map_or(self.named_rights, |(_, rights)| *rights)
+            }
+        }
+    }
+
     /// Whether this is the user's password. Takes as long for a name that is unknown: it
     /// belongs on a helper thread.
     pub fn check(&self, name: &str, password: &[u8]) -> bool {

@@ -10,6 +10,9 @@ use wire::time::Instant;
 /// not read his answers gets no more of them.
 pub const HIGH_WATER: usize = 4 * 1024 * 1024;
 
+/// A read has at least so much room.
+const LEAST_READ: usize = 64 * 1024;
+
 /// A connection.
 pub struct Link {
     pub socket: TcpStream,
@@ -55,17 +58,18 @@ impl Link {
         }
     }
 
-    /// Reads once, by way of `scratch`, so that a connection only holds memory for what waits.
-    pub fn read(&mut self, scratch: &mut [u8]) -> Got {
+    /// Reads once, into memory that the connection was lent.
+    pub fn read(&mut self) -> Got {
         loop {
-            return match self.socket.read(scratch) {
+            let space = self.connection.space(LEAST_READ);
+            let room = space.len();
+            return match self.socket.read(space) {
                 Ok(0) => Got::End,
                 Ok(n) => {
-                    self.connection
-                        .receive(scratch.get(..n).unwrap_or_default());
+                    self.connection.filled(n);
                     // epoll(7): a short read means that a stream is empty; elsewhere only being
                     // told so re-arms the event.
-                    match cfg!(target_os = "linux") && n < scratch.len() {
+                    match cfg!(target_os = "linux") && n < room {
                         true => Got::Last,
                         false => Got::Bytes,
                     }

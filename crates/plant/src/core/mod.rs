@@ -18,8 +18,8 @@ use std::time::Duration;
 use mio::net::{TcpListener, TcpStream};
 use mio::{Events, Interest, Poll, Token, Waker};
 use rustc_hash::FxHashMap;
-use wire::channel::ChannelError;
-use wire::server::{self, Connection, Event, RequestId};
+use wire::channel::{ChannelError, SendError};
+use wire::server::{self, Connection, Event, Polled, RequestId};
 use wire::session::server::Activation;
 use wire::time::{Instant, Now};
 use wire::types::{CreateSessionResponse, StatusCode};
@@ -29,6 +29,7 @@ use crate::session::Session;
 use crate::shared::{Shared, random};
 use crate::subscription::Subscription;
 use link::{Got, HIGH_WATER, Link};
+use request::{Answer, answer_now};
 
 /// Subscriptions by their numbers.
 pub type Subscriptions = FxHashMap<u32, Subscription>;
@@ -43,6 +44,8 @@ const READS_IN_A_ROW: usize = 8;
 /// Answers that are written together: to write a quarter of what clients often have in flight
 /// lets both sides work at the same time.
 const ANSWERS_IN_A_ROW: usize = 16;
+/// More memory than this is not kept for the next one who needs some.
+const KEEP: usize = 1024 * 1024;
 /// Or so many bytes of them.
 const BYTES_IN_A_ROW: usize = 64 * 1024;
 
@@ -121,7 +124,10 @@ pub struct Core {
     /// Connections that have more to read than they were given time for.
     again: Vec<SlotId>,
     now: Now,
+    /// Memory to read into, lent to the connection that has its turn.
     scratch: Vec<u8>,
+    /// Memory to write into, lent to the connection that has its turn.
+    spare: Vec<u8>,
     body: Vec<u8>,
     stopping: bool,
 }
@@ -151,6 +157,7 @@ impl Core {
             again: Vec::new(),
             now,
             scratch: vec![0; READ],
+            spare: Vec::new(),
             body: Vec::new(),
             stopping: false,
         })
@@ -284,6 +291,10 @@ impl Core {
             }
             return;
         }
+        if self.scratch.is_empty() {
+            // It was lent this loop's memory to read into.
+            self.take_back(id);
+        }
         if let Some(mut link) = self.links.remove(id) {
             // A socket that is not registered here is none that rings here.
             let _ = self.poll.registry().deregister(&mut link.socket);
@@ -338,16 +349,34 @@ impl Core {
     }
 
     /// Reads what there is, answers it and writes the answers.
+    ///
+    /// The connection reads into the loop's own memory, so that it holds none while it is idle.
     fn read(&mut self, id: SlotId) {
+        let Some(link) = self.links.get_mut(id) else {
+            return;
+        };
+        link.readable = true;
+        if link.paused {
+            return;
+        }
+        let memory = std::mem::take(&mut self.scratch);
+        link.connection.lend_inbox(memory);
+        self.read_on(id);
+        // One that ended or moved meanwhile has taken care of itself.
+        if self.scratch.is_empty() {
+            self.take_back(id);
+        }
+    }
+
+    fn read_on(&mut self, id: SlotId) {
         for _ in 0..READS_IN_A_ROW {
             let Some(link) = self.links.get_mut(id) else {
                 return;
             };
-            link.readable = true;
             if link.paused {
                 return;
             }
-            let got = link.read(&mut self.scratch);
+            let got = link.read();
             match got {
                 Got::Bytes => self.serve(id),
                 Got::Last | Got::Nothing => {
@@ -367,10 +396,23 @@ impl Core {
         self.again.push(id);
     }
 
+    /// Takes the memory back that a connection was lent to read into.
+    fn take_back(&mut self, id: SlotId) {
+        if let Some(link) = self.links.get_mut(id) {
+            self.scratch = link.connection.reclaim_inbox();
+        }
+        // A connection that is gone took it along, and a long chunk may have made it longer.
+        if self.scratch.len() != READ {
+            self.scratch = vec![0; READ];
+        }
+    }
+
     /// Looks at all that a connection has to say.
     fn serve(&mut self, id: SlotId) {
         enum Step {
             Nothing,
+            Answered,
+            NotSent(RequestId, u32, SendError),
             Judge(wire::certificate::Certificate),
             Opened { renewed: bool },
             Request(RequestId),
@@ -378,33 +420,68 @@ impl Core {
         }
         let mut body = std::mem::take(&mut self.body);
         let mut answers = 0;
+        let mut unflushed = 0;
         loop {
             let now = self.now;
             let Some(link) = self.links.get_mut(id) else {
                 break;
             };
-            if link.connection.backlog() > HIGH_WATER {
+            let backlog = link.connection.backlog();
+            if backlog > HIGH_WATER {
                 link.paused = true;
                 break;
             }
-            let step = match link.connection.poll_event(now) {
+            if unflushed >= ANSWERS_IN_A_ROW || (unflushed > 0 && backlog > BYTES_IN_A_ROW) {
+                unflushed = 0;
+                self.flush_only(id);
+                continue;
+            }
+            link.connection.lend_outbox(&mut self.spare);
+            let channel = link.connection.channel_id();
+            let step = match link.connection.poll(now) {
                 None => break,
-                Some(Event::Request { id, body: bytes }) => {
-                    body.clear();
-                    body.extend_from_slice(bytes);
-                    Step::Request(id)
+                Some(Polled::Request {
+                    id,
+                    body: bytes,
+                    mut reply,
+                }) => {
+                    let (shared, sessions) = (&self.shared, &mut self.sessions);
+                    match answer_now(
+                        shared, sessions, self.index, channel, bytes, &mut reply, now,
+                    ) {
+                        Answer::Sent => Step::Answered,
+                        Answer::NotSent(handle, error) => Step::NotSent(id, handle, error),
+                        Answer::Later => {
+                            body.clear();
+                            body.extend_from_slice(bytes);
+                            Step::Request(id)
+                        }
+                    }
                 }
-                Some(Event::Hello { endpoint_url }) => {
-                    link.endpoint_url = endpoint_url;
-                    Step::Nothing
-                }
-                Some(Event::Certificate(certificate)) => Step::Judge(certificate),
-                Some(Event::Opened { renewed, .. }) => Step::Opened { renewed },
-                Some(Event::Closed(error)) => Step::Closed(error),
-                Some(_) => Step::Nothing,
+                Some(Polled::Other(event)) => match event {
+                    Event::Hello { endpoint_url } => {
+                        link.endpoint_url = endpoint_url;
+                        Step::Nothing
+                    }
+                    Event::Certificate(certificate) => Step::Judge(certificate),
+                    Event::Opened { renewed, .. } => Step::Opened { renewed },
+                    Event::Closed(error) => Step::Closed(error),
+                    _ => Step::Nothing,
+                },
             };
             match step {
                 Step::Nothing => {}
+                Step::Answered => {
+                    answers += 1;
+                    unflushed += 1;
+                    // Answering gives a channel nothing to do.
+                    continue;
+                }
+                Step::NotSent(request, handle, error) => {
+                    answers += 1;
+                    unflushed += 1;
+                    self.not_sent(id, request, handle, &error);
+                }
                 Step::Judge(certificate) => self.judge(id, certificate),
                 Step::Opened { renewed } => {
                     if !renewed {
@@ -415,10 +492,7 @@ impl Core {
                 Step::Request(request) => {
                     self.request(id, request, &body);
                     answers += 1;
-                    let backlog = self.links.get(id).map_or(0, |l| l.connection.backlog());
-                    if answers % ANSWERS_IN_A_ROW == 0 || backlog > BYTES_IN_A_ROW {
-                        self.flush_only(id);
-                    }
+                    unflushed += 1;
                 }
                 Step::Closed(error) => {
                     self.closed(id, &error);
@@ -427,6 +501,10 @@ impl Core {
             }
             self.take_job(id);
         }
+        if answers > 0 {
+            self.shared.counters.requests.add(answers);
+        }
+        body.shrink_to(KEEP);
         self.body = body;
         self.flush(id);
     }
@@ -476,6 +554,9 @@ impl Core {
     }
 
     fn drop_link(&mut self, id: SlotId) {
+        if self.scratch.is_empty() {
+            self.take_back(id);
+        }
         if let Some(mut link) = self.links.remove(id) {
             // A socket that was never registered says so; it is dropped all the same.
             let _ = self.poll.registry().deregister(&mut link.socket);
@@ -490,6 +571,12 @@ impl Core {
         let Some(link) = self.links.get_mut(id) else {
             return;
         };
+        if let Some(memory) = link.connection.reclaim_outbox()
+            && memory.capacity() <= KEEP
+            && memory.capacity() > self.spare.capacity()
+        {
+            self.spare = memory;
+        }
         if link.paused && link.connection.backlog() < HIGH_WATER / 2 {
             link.paused = false;
             // What was received before is looked at first, in a turn of its own.

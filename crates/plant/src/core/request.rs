@@ -1,21 +1,23 @@
 //! A request: whose it is, which service, and the answer on its way back.
 
 use wire::channel::SendError;
-use wire::server::RequestId;
+use wire::server::{Reply, RequestId};
 use wire::service::{Limits, Request, Response, fault};
 use wire::template::walk::{RequestHead, type_id};
 use wire::time::Now;
 use wire::types::{DateTime, StatusCode};
 
-use super::{Core, SlotId};
+use super::sessions::find_session;
+use super::{Core, SlotId, Slots};
 use crate::service::{Desk, Refusal, discovery, read, write};
+use crate::session::Session;
 use crate::shared::Shared;
 use crate::space;
+use crate::users::Rights;
 
 impl Core {
     /// Answers a request, or sees to it that it is answered later.
     pub(super) fn request(&mut self, link: SlotId, id: RequestId, body: &[u8]) {
-        self.shared.counters.requests.add(1);
         match RequestHead::parse(body) {
             Ok(head) => self.request_of(link, id, body, &head),
             Err(_) => self.decode(link, id, body),
@@ -26,7 +28,7 @@ impl Core {
         match head.type_id {
             type_id::READ_REQUEST | type_id::WRITE_REQUEST => {
                 match self.session_for(head.authentication_token, link) {
-                    Ok(_) => self.walk(link, id, body, head),
+                    Ok(session) => self.walk(link, id, session, body, head),
                     Err(status) => self.fault(link, id, head.request_handle, status),
                 }
             }
@@ -39,28 +41,22 @@ impl Core {
     }
 
     /// Services that are answered while the request is read: nothing is built in between.
-    fn walk(&mut self, link: SlotId, id: RequestId, body: &[u8], head: &RequestHead<'_>) {
+    fn walk(
+        &mut self,
+        link: SlotId,
+        id: RequestId,
+        session: SlotId,
+        body: &[u8],
+        head: &RequestHead<'_>,
+    ) {
         let (shared, now) = (&self.shared, self.now);
-        let Some(there) = self.links.get_mut(link) else {
+        let (Some(there), Some(held)) = (self.links.get_mut(link), self.sessions.get(session))
+        else {
             return;
         };
+        let rights = held.rights;
         let sent = there.connection.respond(id, |out| {
-            let start = out.len();
-            let mut outcome = walk(shared, body, head, now, out);
-            if let Err(Refusal::Walk(_)) = outcome {
-                out.truncate(start);
-                outcome = canonical(body, &shared.decoding)
-                    .map_err(Refusal::Status)
-                    .and_then(|body| walk(shared, &body, head, now, out));
-            }
-            let status = match outcome {
-                Ok(()) => return,
-                Err(Refusal::Status(status)) => status,
-                Err(Refusal::Walk(_)) => StatusCode::BadDecodingError,
-            };
-            shared.counters.rejected_requests.add(1);
-            out.truncate(start);
-            encode_fault(head.request_handle, status, now.utc, out);
+            answer_walked(shared, rights, body, head, now, out);
         });
         if let Err(error) = sent {
             self.not_sent(link, id, head.request_handle, &error);
@@ -191,16 +187,90 @@ fn encode_fault(handle: u32, status: StatusCode, utc: i64, out: &mut Vec<u8>) {
     let _ = fault(handle, status, utc).encode(out);
 }
 
+/// What became of a request that was looked at where it lies.
+pub(super) enum Answer {
+    /// It is answered.
+    Sent,
+    /// Its answer is too long.
+    NotSent(u32, SendError),
+    /// It is not one of those that are answered so.
+    Later,
+}
+
+/// Answers a Read or a Write while it lies in the receive buffer. What is unusual about it is
+/// left to [`Core::request`], which begins anew.
+#[inline]
+pub(super) fn answer_now(
+    shared: &Shared,
+    sessions: &mut Slots<Session>,
+    core: u8,
+    channel: u32,
+    body: &[u8],
+    reply: &mut Reply<'_>,
+    now: Now,
+) -> Answer {
+    let Ok(head) = RequestHead::parse(body) else {
+        return Answer::Later;
+    };
+    if !matches!(head.type_id, type_id::READ_REQUEST | type_id::WRITE_REQUEST) {
+        return Answer::Later;
+    }
+    let session = find_session(sessions, head.authentication_token, core);
+    let Some(session) = session.ok().and_then(|id| sessions.get_mut(id)) else {
+        return Answer::Later;
+    };
+    if !session.protocol.is_active() || session.protocol.request(channel, now).is_err() {
+        return Answer::Later;
+    }
+    let rights = session.rights;
+    let sent = reply.respond(|out| {
+        answer_walked(shared, rights, body, &head, now, out);
+    });
+    match sent {
+        Ok(()) => Answer::Sent,
+        Err(error) => Answer::NotSent(head.request_handle, error),
+    }
+}
+
+/// Appends the response to a Read or Write, or a fault.
+fn answer_walked(
+    shared: &Shared,
+    rights: Rights,
+    body: &[u8],
+    head: &RequestHead<'_>,
+    now: Now,
+    out: &mut Vec<u8>,
+) {
+    let start = out.len();
+    let mut outcome = walk(shared, rights, body, head, now, out);
+    if let Err(Refusal::Walk(_)) = outcome {
+        out.truncate(start);
+        outcome = canonical(body, &shared.decoding)
+            .map_err(Refusal::Status)
+            .and_then(|body| walk(shared, rights, &body, head, now, out));
+    }
+    let status = match outcome {
+        Ok(()) => return,
+        Err(Refusal::Status(status)) => status,
+        Err(Refusal::Walk(_)) => StatusCode::BadDecodingError,
+    };
+    shared.counters.rejected_requests.add(1);
+    out.truncate(start);
+    encode_fault(head.request_handle, status, now.utc, out);
+}
+
+#[inline]
 fn walk(
     shared: &Shared,
+    rights: Rights,
     body: &[u8],
     head: &RequestHead<'_>,
     now: Now,
     out: &mut Vec<u8>,
 ) -> Result<(), Refusal> {
     match head.type_id {
-        type_id::READ_REQUEST => read::answer(shared, body, now, out),
-        _ => write::answer(shared, body, now, out),
+        type_id::READ_REQUEST => read::answer(shared, rights, body, now, out),
+        _ => write::answer(shared, rights, body, now, out),
     }
 }
 

@@ -14,10 +14,11 @@ use wire::types::{
 };
 
 use super::timers::Due;
-use super::{Asked, Core, Mail, Post, SlotId};
+use super::{Asked, Core, Mail, Post, SlotId, Slots};
 use crate::session::{SECRET_LEN, Session, SessionKey};
 use crate::shared::{Shared, random};
 use crate::space;
+use crate::users::Rights;
 
 impl Core {
     /// The session that a request is for, if it may be served over this connection.
@@ -47,14 +48,8 @@ impl Core {
         }
     }
 
-    fn session_by(&self, token: RawNodeId<'_>) -> Result<SlotId, StatusCode> {
-        let key = SessionKey::read(token).filter(|key| key.core == self.index);
-        let found = key.and_then(|key| {
-            let id = self.sessions.current(key.slot)?;
-            let session = self.sessions.get(id)?;
-            (session.key == key).then_some(id)
-        });
-        found.ok_or(StatusCode::BadSessionIdInvalid)
+    pub(super) fn session_by(&self, token: RawNodeId<'_>) -> Result<SlotId, StatusCode> {
+        find_session(&self.sessions, token, self.index)
     }
 
     /// The loop where a session lives, if it is not this one.
@@ -239,9 +234,11 @@ impl Core {
             .and_then(|held| {
                 let activation = *result?;
                 let user = name(activation.user());
+                let rights = rights(&self.shared, activation.user());
                 let activated = held.protocol.activated(activation, nonce(), self.now);
                 let activated = activated.map_err(|refusal| refusal.status())?;
                 held.user = user;
+                held.rights = rights;
                 if held.link != asked.link {
                     // Whoever waited on the old channel is gone with it.
                     held.requests.clear();
@@ -325,6 +322,22 @@ impl Core {
     }
 }
 
+/// The session that a request names, if it lives in this loop.
+#[inline]
+pub(super) fn find_session(
+    sessions: &Slots<Session>,
+    token: RawNodeId<'_>,
+    core: u8,
+) -> Result<SlotId, StatusCode> {
+    let key = SessionKey::read(token).filter(|key| key.core == core);
+    let found = key.and_then(|key| {
+        let id = sessions.current(key.slot)?;
+        let session = sessions.get(id)?;
+        (session.key == key).then_some(id)
+    });
+    found.ok_or(StatusCode::BadSessionIdInvalid)
+}
+
 /// Whether this user may come in.
 fn welcome(shared: &Shared, user: &UserIdentity) -> Result<(), StatusCode> {
     let users = &shared.config.users;
@@ -341,6 +354,15 @@ fn welcome(shared: &Shared, user: &UserIdentity) -> Result<(), StatusCode> {
             None => Err(StatusCode::BadIdentityTokenRejected),
         },
         _ => Err(StatusCode::BadIdentityTokenRejected),
+    }
+}
+
+fn rights(shared: &Shared, user: &UserIdentity) -> Rights {
+    let users = &shared.config.users;
+    match user {
+        UserIdentity::Anonymous => users.rights_of(None),
+        UserIdentity::UserName { name, .. } => users.rights_of(Some(name)),
+        _ => users.named_rights,
     }
 }
 

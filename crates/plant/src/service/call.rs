@@ -7,7 +7,8 @@ use wire::types::{
 
 use super::{Desk, operations};
 use crate::ledger::GroundTruth;
-use crate::space::{Body, Method, NodeIndex, Space};
+use crate::space::{Body, Method, NodeIndex, Space, attribute};
+use crate::users::Rights;
 
 /// What a method gives: its output arguments, or a status and one for each input argument.
 type Outcome = Result<Vec<Variant>, (StatusCode, Vec<StatusCode>)>;
@@ -25,7 +26,7 @@ impl Desk<'_> {
     }
 
     fn call_one(&mut self, what: CallMethodRequest) -> CallMethodResult {
-        let outcome = find(&self.shared.space, &what)
+        let outcome = find(&self.shared.space, &what, self.session.rights)
             .map_err(|status| (status, Vec::new()))
             .and_then(|method| {
                 let arguments = what.input_arguments.unwrap_or_default();
@@ -97,7 +98,7 @@ fn mismatch() -> (StatusCode, Vec<StatusCode>) {
 }
 
 /// The method, if it belongs to the object or to its type.
-fn find(space: &Space, what: &CallMethodRequest) -> Result<Method, StatusCode> {
+fn find(space: &Space, what: &CallMethodRequest, rights: Rights) -> Result<Method, StatusCode> {
     let object = space.find_id(&what.object_id);
     let object = object.ok_or(StatusCode::BadNodeIdUnknown)?;
     let method = space.find_id(&what.method_id);
@@ -108,6 +109,9 @@ fn find(space: &Space, what: &CallMethodRequest) -> Result<Method, StatusCode> {
     };
     if !has(space, object, method) {
         return Err(StatusCode::BadMethodInvalid);
+    }
+    if !attribute::may_call(node, rights) {
+        return Err(StatusCode::BadUserAccessDenied);
     }
     does.ok_or(StatusCode::BadNotImplemented)
 }

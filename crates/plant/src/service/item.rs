@@ -14,8 +14,9 @@ use wire::types::{
 use super::{Desk, operations};
 use crate::shared::Shared;
 use crate::space::attribute::{self, Timestamps, id};
-use crate::space::{Node, Source, Variable, access};
+use crate::space::{Node, Source, Variable};
 use crate::subscription::{Filter, Item, Parameters};
+use crate::users::Rights;
 
 /// What an item gets, as the responses tell it.
 struct Revised {
@@ -75,6 +76,7 @@ fn revise(
 fn watched<'a>(
     node: &'a Node,
     what: &MonitoredItemCreateRequest,
+    rights: Rights,
 ) -> Result<Option<&'a Variable>, StatusCode> {
     let item = &what.item_to_monitor;
     if item.attribute_id == id::EVENT_NOTIFIER && attribute::has(node, id::EVENT_NOTIFIER) {
@@ -87,12 +89,10 @@ fn watched<'a>(
     let variable = node.variable().filter(|_| item.attribute_id == id::VALUE);
     let no_encoding = item.data_encoding.name.is_null() || item.data_encoding.name.is_empty();
     match variable {
-        Some(variable) if variable.access_level & access::READ == 0 => {
-            Err(StatusCode::BadNotReadable)
-        }
         None if item.index_range.has_range() => Err(StatusCode::BadIndexRangeNoData),
         _ if !no_encoding => Err(StatusCode::BadDataEncodingInvalid),
-        variable => Ok(variable),
+        Some(variable) => attribute::readable(node, variable, rights).map(|()| Some(variable)),
+        None => Ok(None),
     }
 }
 
@@ -103,7 +103,7 @@ impl Desk<'_> {
     ) -> Result<CreateMonitoredItemsResponse, StatusCode> {
         let stamps = stamps(request.timestamps_to_return)?;
         let limit = self.shared.config.limits.items_per_call;
-        let (shared, now) = (self.shared, self.now);
+        let (shared, now, rights) = (self.shared, self.now, self.session.rights);
         let subscription = self.subscription(request.subscription_id)?;
         let items = operations(request.items_to_create, limit)?;
         subscription.touch();
@@ -114,7 +114,7 @@ impl Desk<'_> {
                 if subscription.items().len() >= shared.config.limits.items_per_subscription {
                     return refused(StatusCode::BadTooManyMonitoredItems);
                 }
-                let (node, revised) = match prepare(shared, &what, stamps, publishing) {
+                let (node, revised) = match prepare(shared, &what, stamps, rights, publishing) {
                     Ok(prepared) => prepared,
                     Err(status) => return refused(status),
                 };
@@ -303,13 +303,14 @@ fn prepare(
     shared: &Shared,
     what: &MonitoredItemCreateRequest,
     stamps: Timestamps,
+    rights: Rights,
     publishing: Duration,
 ) -> Result<(crate::space::NodeIndex, Revised), StatusCode> {
     let id: &NodeId = &what.item_to_monitor.node_id;
     let at = shared.space.find_id(id);
     let at = at.ok_or(StatusCode::BadNodeIdUnknown)?;
     let node = shared.space.node(at).ok_or(StatusCode::BadNodeIdUnknown)?;
-    let variable = watched(node, what)?;
+    let variable = watched(node, what, rights)?;
     let asked = &what.requested_parameters;
     let revised = revise(shared, variable, asked, stamps, publishing)?;
     Ok((at, revised))

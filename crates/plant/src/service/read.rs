@@ -9,10 +9,17 @@ use wire::types::StatusCode;
 
 use super::{Refusal, count, write_head, write_len, write_null_array};
 use crate::shared::Shared;
-use crate::space::attribute::{self, Timestamps};
+use crate::space::attribute::{self, Reading, Timestamps};
+use crate::users::Rights;
 
 /// Appends the response to a Read request.
-pub fn answer(shared: &Shared, body: &[u8], now: Now, out: &mut Vec<u8>) -> Result<(), Refusal> {
+pub fn answer(
+    shared: &Shared,
+    rights: Rights,
+    body: &[u8],
+    now: Now,
+    out: &mut Vec<u8>,
+) -> Result<(), Refusal> {
     let request = ReadRequest::parse(body)?;
     // Part 4, table 54.
     if request.max_age < 0.0 || request.max_age.is_nan() {
@@ -29,8 +36,13 @@ pub fn answer(shared: &Shared, body: &[u8], now: Now, out: &mut Vec<u8>) -> Resu
         now,
     );
     write_len(out, nodes);
+    let reading = Reading {
+        stamps,
+        rights,
+        now,
+    };
     for node in request.nodes {
-        attribute::read(&shared.space, &node?, stamps, now, out);
+        attribute::read(&shared.space, &node?, reading, out);
     }
     write_null_array(out);
     shared.counters.reads.add(nodes as u64);

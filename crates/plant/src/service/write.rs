@@ -10,9 +10,16 @@ use super::{Refusal, count, write_head, write_len, write_null_array};
 use crate::shared::Shared;
 use crate::space::attribute::{self, id};
 use crate::space::{Source, Space, Stamp, Variable, access, encode};
+use crate::users::Rights;
 
 /// Appends the response to a Write request.
-pub fn answer(shared: &Shared, body: &[u8], now: Now, out: &mut Vec<u8>) -> Result<(), Refusal> {
+pub fn answer(
+    shared: &Shared,
+    rights: Rights,
+    body: &[u8],
+    now: Now,
+    out: &mut Vec<u8>,
+) -> Result<(), Refusal> {
     let request = WriteRequest::parse(body)?;
     let nodes = request.nodes.left();
     count(nodes, shared.config.limits.nodes_per_write)?;
@@ -30,7 +37,7 @@ pub fn answer(shared: &Shared, body: &[u8], now: Now, out: &mut Vec<u8>) -> Resu
     write_len(out, nodes);
     let mut updates = 0;
     for node in request.nodes {
-        let status = match write(&shared.space, &node?, now) {
+        let status = match write(&shared.space, rights, &node?, now) {
             Ok(()) => {
                 updates += 1;
                 StatusCode::Good
@@ -45,7 +52,7 @@ pub fn answer(shared: &Shared, body: &[u8], now: Now, out: &mut Vec<u8>) -> Resu
     Ok(())
 }
 
-fn write(space: &Space, what: &WriteNode<'_>, now: Now) -> Result<(), StatusCode> {
+fn write(space: &Space, rights: Rights, what: &WriteNode<'_>, now: Now) -> Result<(), StatusCode> {
     let node = space
         .find(what.node_id)
         .and_then(|at| space.node(at))
@@ -57,6 +64,9 @@ fn write(space: &Space, what: &WriteNode<'_>, now: Now) -> Result<(), StatusCode
     };
     if variable.access_level & access::WRITE == 0 {
         return Err(StatusCode::BadNotWritable);
+    }
+    if attribute::user_access(node, variable, rights) & access::WRITE == 0 {
+        return Err(StatusCode::BadUserAccessDenied);
     }
     let stamp = Stamp {
         status: what.value.status(),

@@ -7,6 +7,7 @@ use wire::types::{DataTypeId, NodeId, NumericRange, StatusCode, Variant};
 use super::node::{Body, Node, Variable, access};
 use super::value::Stamp;
 use super::{Space, encode};
+use crate::users::Rights;
 
 /// Numbers of the attributes (Part 6, A.1).
 #[allow(missing_docs, reason = "the specification's own names")]
@@ -70,16 +71,46 @@ pub(crate) mod mask {
     pub const SERVER: u8 = 0x08;
 }
 
+/// For whom, with which times and when something is read.
+#[derive(Debug, Clone, Copy)]
+pub struct Reading {
+    /// The times asked for.
+    pub stamps: Timestamps,
+    /// What the reader may do.
+    pub rights: Rights,
+    /// When.
+    pub now: Now,
+}
+
+/// The access level that a user has of a variable. The standard nodes are for everybody.
+#[inline]
+pub(crate) fn user_access(node: &Node, variable: &Variable, rights: Rights) -> u8 {
+    match node.id.namespace {
+        0 => variable.access_level,
+        _ => variable.access_level & rights.access(),
+    }
+}
+
+/// Whether a user may call a method. Those of the Server object are for everybody.
+pub(crate) fn may_call(node: &Node, rights: Rights) -> bool {
+    node.id.namespace == 0 || rights.call
+}
+
 /// Appends what reading one attribute of one node gives.
 #[inline]
-pub fn read(space: &Space, what: &ReadNode<'_>, stamps: Timestamps, now: Now, out: &mut Vec<u8>) {
+pub fn read(space: &Space, what: &ReadNode<'_>, reading: Reading, out: &mut Vec<u8>) {
+    let Reading {
+        stamps,
+        rights,
+        now,
+    } = reading;
     if what.attribute_id == id::VALUE
         && what.index_range.is_empty()
         && what.data_encoding.1.is_empty()
         && let Some(at) = space.find(what.node_id)
         && let Some(node) = space.node(at)
         && let Body::Variable(variable) = &node.body
-        && variable.access_level & access::READ != 0
+        && user_access(node, variable, rights) & access::READ != 0
     {
         let start = out.len();
         out.push(0);
@@ -88,7 +119,7 @@ pub fn read(space: &Space, what: &ReadNode<'_>, stamps: Timestamps, now: Now, ou
         return;
     }
     let start = out.len();
-    if let Err(status) = read_any(space, what, stamps, now, out) {
+    if let Err(status) = read_any(space, what, reading, out) {
         out.truncate(start);
         refuse(out, status, stamps, now);
     }
@@ -128,17 +159,21 @@ fn refuse(out: &mut Vec<u8>, status: StatusCode, stamps: Timestamps, now: Now) {
 fn read_any(
     space: &Space,
     what: &ReadNode<'_>,
-    stamps: Timestamps,
-    now: Now,
+    reading: Reading,
     out: &mut Vec<u8>,
 ) -> Result<(), StatusCode> {
+    let Reading {
+        stamps,
+        rights,
+        now,
+    } = reading;
     let node = find(space, what)?;
     let range = range(what.index_range)?;
     let start = out.len();
     out.push(0);
     let stamp = match (&node.body, what.attribute_id) {
         (Body::Variable(variable), id::VALUE) => {
-            readable(variable)?;
+            readable(node, variable, rights)?;
             known_encoding(space, variable, what.data_encoding)?;
             let stamp = variable.source.write(now, space.anchor(), out);
             if range.has_range() {
@@ -154,7 +189,7 @@ fn read_any(
             if !what.data_encoding.1.is_empty() {
                 return Err(StatusCode::BadDataEncodingInvalid);
             }
-            other(node, what.attribute_id, out)?;
+            other(node, what.attribute_id, rights, out)?;
             Stamp {
                 status: StatusCode::Good,
                 source: 0,
@@ -173,9 +208,13 @@ fn find<'a>(space: &'a Space, what: &ReadNode<'_>) -> Result<&'a Node, StatusCod
         .ok_or(StatusCode::BadNodeIdUnknown)
 }
 
-fn readable(variable: &Variable) -> Result<(), StatusCode> {
-    match variable.access_level & access::READ {
-        0 => Err(StatusCode::BadNotReadable),
+/// Part 4, 5.11.2.4: a value that nobody can read, and one that this user must not.
+pub(crate) fn readable(node: &Node, variable: &Variable, rights: Rights) -> Result<(), StatusCode> {
+    if variable.access_level & access::READ == 0 {
+        return Err(StatusCode::BadNotReadable);
+    }
+    match user_access(node, variable, rights) & access::READ {
+        0 => Err(StatusCode::BadUserAccessDenied),
         _ => Ok(()),
     }
 }
@@ -231,11 +270,16 @@ pub(crate) fn cut(out: &mut Vec<u8>, at: usize, range: &NumericRange) -> Result<
 /// Whether a node has an attribute.
 pub fn has(node: &Node, attribute: u32) -> bool {
     attribute == id::VALUE && matches!(node.body, Body::Variable(_))
-        || other(node, attribute, &mut Vec::new()).is_ok()
+        || other(node, attribute, Rights::ALL, &mut Vec::new()).is_ok()
 }
 
 /// Appends any attribute but the value of a variable.
-pub(crate) fn other(node: &Node, attribute: u32, out: &mut Vec<u8>) -> Result<(), StatusCode> {
+pub(crate) fn other(
+    node: &Node,
+    attribute: u32,
+    rights: Rights,
+    out: &mut Vec<u8>,
+) -> Result<(), StatusCode> {
     let invalid = Err(StatusCode::BadAttributeIdInvalid);
     let value: Variant = match attribute {
         id::NODE_ID => node.id.clone().into(),
@@ -250,6 +294,12 @@ pub(crate) fn other(node: &Node, attribute: u32, out: &mut Vec<u8>) -> Result<()
         id::WRITE_MASK | id::USER_WRITE_MASK => 0u32.into(),
         // Optional, and not kept here.
         id::ROLE_PERMISSIONS..=id::ACCESS_RESTRICTIONS => return invalid,
+        id::USER_ACCESS_LEVEL if let Some(variable) = node.variable() => {
+            user_access(node, variable, rights).into()
+        }
+        id::USER_EXECUTABLE if let Body::Method { executable, .. } = node.body => {
+            (executable && may_call(node, rights)).into()
+        }
         _ => match of_class(&node.body, attribute, out)? {
             Some(value) => value,
             None => return Ok(()),
@@ -273,9 +323,7 @@ fn of_class(body: &Body, attribute: u32, out: &mut Vec<u8>) -> Result<Option<Var
             id::CONTAINS_NO_LOOPS,
         ) => (*contains_no_loops).into(),
         (Body::Variable(variable), _) => of_variable(variable, attribute)?,
-        (Body::Method { executable, .. }, id::EXECUTABLE | id::USER_EXECUTABLE) => {
-            (*executable).into()
-        }
+        (Body::Method { executable, .. }, id::EXECUTABLE) => (*executable).into(),
         (
             Body::ObjectType { is_abstract }
             | Body::ReferenceType { is_abstract, .. }
@@ -325,7 +373,7 @@ fn of_variable(variable: &Variable, attribute: u32) -> Result<Variant, StatusCod
         id::ARRAY_DIMENSIONS => {
             dimensions(variable.array_dimensions.as_deref(), variable.value_rank)?
         }
-        id::ACCESS_LEVEL | id::USER_ACCESS_LEVEL => variable.access_level.into(),
+        id::ACCESS_LEVEL => variable.access_level.into(),
         id::ACCESS_LEVEL_EX => u32::from(variable.access_level).into(),
         id::MINIMUM_SAMPLING_INTERVAL => variable.minimum_sampling_interval.into(),
         id::HISTORIZING => false.into(),

@@ -12,6 +12,7 @@ use super::queue::{Entry, Queue, Seen};
 use crate::ledger::{ItemKind, Tally, Values};
 use crate::space::attribute::{self, Timestamps, id};
 use crate::space::{Body, NodeIndex, Signal, Source, Space, Variable};
+use crate::users::Rights;
 
 /// What a client may change about an item.
 #[derive(Debug, Clone)]
@@ -236,7 +237,7 @@ impl Item {
                 }
                 Ok((stamp.status.bits(), stamp.source))
             }
-            _ => attribute::other(node, self.attribute, out).map(|()| (0, 0)),
+            _ => attribute::other(node, self.attribute, Rights::ALL, out).map(|()| (0, 0)),
         }
     }
 

@@ -4,6 +4,7 @@
 
 mod client;
 mod reading;
+mod rights;
 mod sessions;
 mod subscribing;
 mod truth;

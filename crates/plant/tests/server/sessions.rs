@@ -34,6 +34,7 @@ fn users() -> Users {
         anonymous: true,
         passwords: vec![("bench".into(), hash)],
         certificates: Some(TrustPolicy::All),
+        ..Users::default()
     }
 }
 

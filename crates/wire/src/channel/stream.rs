@@ -135,58 +135,33 @@ impl Stream {
     }
 
     /// Seals a message into the outbox, in as many chunks as it takes.
-    ///
-    /// The body is written where it will stand; only a message of several chunks is moved.
+    #[inline]
     pub fn send(
         &mut self,
         message: MessageType,
         request_id: u32,
         write: impl FnOnce(&mut Vec<u8>),
     ) -> Result<(), SendError> {
-        let token = self.tokens.sending().ok_or(SendError::NotOpen)?;
-        let seal = Seal::new(token.sending.as_ref(), self.protection.mode);
-        let max_body = seal.max_body(&self.limits).max(1);
-        let out = self.outbox.tail();
-        let start = Seal::begin(out);
-        write(out);
-        let bytes = out.len() - start - BODY_AT;
-        let chunks = u32::try_from(bytes.div_ceil(max_body).max(1)).unwrap_or(u32::MAX);
-        if !self.limits.allows(bytes, chunks) {
-            out.truncate(start);
-            return Err(SendError::TooLarge {
-                bytes,
-                chunks,
-                max_bytes: self.limits.send_message,
-                max_chunks: self.limits.send_chunks,
-            });
-        }
-        let mut head = ChunkHead {
-            message,
-            chunk: ChunkKind::Final,
-            channel_id: self.channel_id,
-            token_id: token.id,
-            sequence: 0,
-            request_id,
+        self.split(None).1.send(message, request_id, write)
+    }
+
+    /// A message that arrived, and the way out for what answers it while it is read.
+    #[inline]
+    pub fn split(&mut self, body: Option<Body>) -> (&[u8], Outward<'_>) {
+        let bytes = match body {
+            None => &[],
+            Some(Body::Chunk(range)) => self.inbox.chunk(range),
+            Some(Body::Assembled) => self.assembly.whole(),
         };
-        if chunks == 1 {
-            head.sequence = self.outgoing.take();
-            seal.finish(out, start, head);
-            return Ok(());
-        }
-        let body = out.split_off(start + BODY_AT);
-        out.truncate(start);
-        let mut parts = body.chunks(max_body).peekable();
-        while let Some(part) = parts.next() {
-            let start = Seal::begin(out);
-            out.extend_from_slice(part);
-            head.sequence = self.outgoing.take();
-            head.chunk = match parts.peek() {
-                Some(_) => ChunkKind::Intermediate,
-                None => ChunkKind::Final,
-            };
-            seal.finish(out, start, head);
-        }
-        Ok(())
+        let outward = Outward {
+            outbox: &mut self.outbox,
+            tokens: &mut self.tokens,
+            outgoing: &mut self.outgoing,
+            limits: &self.limits,
+            channel_id: self.channel_id,
+            protection: self.protection,
+        };
+        (bytes, outward)
     }
 
     /// Sends a chunk that says a message will not come after all.
@@ -283,6 +258,76 @@ impl Stream {
                 reason: "an ERR message without a code".into(),
             }),
         }
+    }
+}
+
+/// The way out of a stream, apart from the way in: a message can be answered while it lies in the
+/// inbox.
+#[derive(Debug)]
+pub struct Outward<'a> {
+    outbox: &'a mut Outbox,
+    tokens: &'a mut Tokens,
+    outgoing: &'a mut Outgoing,
+    limits: &'a Limits,
+    channel_id: u32,
+    protection: Protection,
+}
+
+impl Outward<'_> {
+    /// Seals a message into the outbox, in as many chunks as it takes.
+    ///
+    /// The body is written where it will stand; only a message of several chunks is moved.
+    #[inline]
+    pub fn send(
+        &mut self,
+        message: MessageType,
+        request_id: u32,
+        write: impl FnOnce(&mut Vec<u8>),
+    ) -> Result<(), SendError> {
+        let token = self.tokens.sending().ok_or(SendError::NotOpen)?;
+        let seal = Seal::new(token.sending.as_ref(), self.protection.mode);
+        let max_body = seal.max_body(self.limits).max(1);
+        let out = self.outbox.tail();
+        let start = Seal::begin(out);
+        write(out);
+        let bytes = out.len() - start - BODY_AT;
+        let chunks = u32::try_from(bytes.div_ceil(max_body).max(1)).unwrap_or(u32::MAX);
+        if !self.limits.allows(bytes, chunks) {
+            out.truncate(start);
+            return Err(SendError::TooLarge {
+                bytes,
+                chunks,
+                max_bytes: self.limits.send_message,
+                max_chunks: self.limits.send_chunks,
+            });
+        }
+        let mut head = ChunkHead {
+            message,
+            chunk: ChunkKind::Final,
+            channel_id: self.channel_id,
+            token_id: token.id,
+            sequence: 0,
+            request_id,
+        };
+        if chunks == 1 {
+            head.sequence = self.outgoing.take();
+            seal.finish(out, start, head);
+            return Ok(());
+        }
+        let body = out.split_off(start + BODY_AT);
+        out.truncate(start);
+        let mut parts = body.chunks(max_body).peekable();
+        while let Some(part) = parts.next() {
+            let start = Seal::begin(out);
+            out.extend_from_slice(part);
+            head.sequence = self.outgoing.take();
+            head.chunk = match parts.peek() {
+                Some(_) => ChunkKind::Intermediate,
+                None => ChunkKind::Final,
+            };
+            seal.finish(out, start, head);
+        }
+        Ok(())
     }
 }
 

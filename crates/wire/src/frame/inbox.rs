@@ -39,6 +39,30 @@ impl Inbox {
         self.end = (self.end + n).min(self.bytes.len());
     }
 
+    /// Puts other memory in the place of its own, with what waits at its beginning. The length
+    /// of the memory is the room there is.
+    pub fn lend(&mut self, mut memory: Vec<u8>) {
+        let waiting = self.bytes.get(self.start..self.end).unwrap_or_default();
+        if memory.len() < waiting.len() {
+            memory.resize(waiting.len(), 0);
+        }
+        if let Some(place) = memory.get_mut(..waiting.len()) {
+            place.copy_from_slice(waiting);
+        }
+        self.end -= self.start;
+        self.start = 0;
+        self.bytes = memory;
+    }
+
+    /// Gives its memory away and keeps what waits in memory that just fits.
+    pub fn reclaim(&mut self) -> Vec<u8> {
+        let waiting = self.bytes.get(self.start..self.end).unwrap_or_default();
+        let own = waiting.to_vec();
+        self.start = 0;
+        self.end = own.len();
+        std::mem::replace(&mut self.bytes, own)
+    }
+
     /// Copies bytes in, for callers that have them elsewhere.
     pub fn extend(&mut self, bytes: &[u8]) {
         let space = self.space(bytes.len());
@@ -99,5 +123,32 @@ impl Inbox {
     /// The same, to decrypt it in place.
     pub fn chunk_mut(&mut self, range: Range<usize>) -> &mut [u8] {
         self.bytes.get_mut(range).unwrap_or_default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lent_memory_goes_back_and_what_waits_stays() {
+        let mut inbox = Inbox::default();
+        inbox.extend(b"MSGF\x0c\0\0\0ab");
+        inbox.lend(vec![0; 1000]);
+        assert_eq!(inbox.len(), 10);
+        inbox
+            .space(1)
+            .get_mut(..6)
+            .unwrap()
+            .copy_from_slice(b"cdMSGF");
+        inbox.filled(6);
+        let (_, chunk) = inbox.next_chunk(100).unwrap().unwrap();
+        assert_eq!(inbox.chunk(chunk), b"MSGF\x0c\0\0\0abcd");
+        assert_eq!(inbox.reclaim().len(), 1000);
+        assert_eq!((inbox.len(), inbox.bytes.capacity()), (4, 4));
+        inbox.extend(b"\x09\0\0\0x");
+        assert!(inbox.next_chunk(100).unwrap().is_some());
+        inbox.lend(Vec::new());
+        assert!(inbox.is_empty());
     }
 }

@@ -41,6 +41,23 @@ impl Outbox {
         }
     }
 
+    /// Takes empty memory to write into, if it has none. False, and nothing is taken, if it has.
+    #[inline]
+    pub fn lend(&mut self, memory: &mut Vec<u8>) -> bool {
+        let none = self.bytes.capacity() == 0;
+        if none {
+            self.bytes = std::mem::take(memory);
+            self.bytes.clear();
+        }
+        none
+    }
+
+    /// Gives its memory away, if nothing waits in it.
+    pub fn reclaim(&mut self) -> Option<Vec<u8>> {
+        let idle = self.bytes.is_empty() && self.gap.is_none() && self.bytes.capacity() > 0;
+        idle.then(|| std::mem::take(&mut self.bytes))
+    }
+
     /// How many bytes wait, those behind a gap included.
     pub fn len(&self) -> usize {
         self.bytes.len() - self.written

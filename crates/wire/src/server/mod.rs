@@ -17,7 +17,7 @@ use std::ops::Range;
 use opcua_types::StatusCode;
 
 use crate::certificate::Certificate;
-use crate::channel::stream::{Arrival, Body, Stream};
+use crate::channel::stream::{Arrival, Body, Outward, Stream};
 use crate::channel::tokens::Role;
 use crate::channel::{ChannelError, Protection, SendError};
 use crate::frame::{ErrorMessage, HEADER_LEN, Header, Hello, Limits, MessageType, ReverseHello};
@@ -46,6 +46,37 @@ enum State {
 enum Happened {
     Request(RequestId, Body),
     Other(Event<'static>),
+}
+
+/// What happened, with a way to answer a request while it lies in the receive buffer.
+#[derive(Debug)]
+pub enum Polled<'a> {
+    /// A request.
+    Request {
+        /// To respond to it later.
+        id: RequestId,
+        /// Its encoded body, type first.
+        body: &'a [u8],
+        /// To respond to it now.
+        reply: Reply<'a>,
+    },
+    /// Anything else; never [`Event::Request`].
+    Other(Event<'static>),
+}
+
+/// The way back for one request.
+#[derive(Debug)]
+pub struct Reply<'a> {
+    outward: Outward<'a>,
+    id: RequestId,
+}
+
+impl Reply<'_> {
+    /// Sends a response. `write` appends its encoded body.
+    #[inline]
+    pub fn respond(&mut self, write: impl FnOnce(&mut Vec<u8>)) -> Result<(), SendError> {
+        self.outward.send(MessageType::Message, self.id.0, write)
+    }
 }
 
 /// One connection from a client.
@@ -115,6 +146,28 @@ impl Connection {
     /// How many bytes wait to be written: a slow reader shows here.
     pub fn backlog(&self) -> usize {
         self.stream.outbox.len()
+    }
+
+    /// Lends memory to receive into; its length is the room there is. What had come before is
+    /// copied to its beginning. To be had back with [`reclaim_inbox`](Self::reclaim_inbox).
+    pub fn lend_inbox(&mut self, memory: Vec<u8>) {
+        self.stream.inbox.lend(memory);
+    }
+
+    /// Takes the memory back. A message that has not come to its end moves into memory of its
+    /// own, so that a connection holds no more than what waits in it.
+    pub fn reclaim_inbox(&mut self) -> Vec<u8> {
+        self.stream.inbox.reclaim()
+    }
+
+    /// Lends memory to send from, if there is none. False, and nothing was taken, if there is.
+    pub fn lend_outbox(&mut self, memory: &mut Vec<u8>) -> bool {
+        self.stream.outbox.lend(memory)
+    }
+
+    /// Takes the memory to send from, if all of it was sent.
+    pub fn reclaim_outbox(&mut self) -> Option<Vec<u8>> {
+        self.stream.outbox.reclaim()
     }
 
     /// Expensive work to be run, on any thread, and handed back with
@@ -235,6 +288,19 @@ impl Connection {
                 body: self.stream.body(body),
             }),
             Happened::Other(event) => Some(event),
+        }
+    }
+
+    /// The same, for a caller who answers requests where they lie.
+    #[inline]
+    pub fn poll(&mut self, now: Now) -> Option<Polled<'_>> {
+        match self.advance(now)? {
+            Happened::Request(id, body) => {
+                let (body, outward) = self.stream.split(Some(body));
+                let reply = Reply { outward, id };
+                Some(Polled::Request { id, body, reply })
+            }
+            Happened::Other(event) => Some(Polled::Other(event)),
         }
     }
 

@@ -1,0 +1,63 @@
+//! What is counted for a subscription.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use super::Tally;
+
+/// A subscription for those who look at it from outside (Part 5, 12.15).
+#[derive(Debug, Default)]
+#[allow(missing_docs, reason = "the fields of SubscriptionDiagnosticsDataType")]
+pub struct SubscriptionRecord {
+    pub id: u32,
+    /// The number of its session; 0 for none.
+    pub session: Tally,
+    pub priority: Tally,
+    interval: AtomicU64,
+    pub max_keep_alive: Tally,
+    pub max_lifetime: Tally,
+    pub max_notifications: Tally,
+    pub enabled: Tally,
+    pub modified: Tally,
+    pub enables: Tally,
+    pub disables: Tally,
+    pub republish_requests: Tally,
+    pub republished: Tally,
+    pub transfer_requests: Tally,
+    pub transferred_elsewhere: Tally,
+    pub transferred_same_client: Tally,
+    pub publish_requests: Tally,
+    pub data_changes: Tally,
+    pub notifications: Tally,
+    pub late: Tally,
+    pub keep_alive: Tally,
+    pub lifetime: Tally,
+    pub unacknowledged: Tally,
+    pub discarded: Tally,
+    pub items: Tally,
+    pub disabled_items: Tally,
+    pub overflows: Tally,
+    pub next_sequence: Tally,
+}
+
+impl SubscriptionRecord {
+    /// Of a subscription with this number.
+    pub fn new(id: u32) -> Self {
+        Self {
+            id,
+            ..Self::default()
+        }
+    }
+
+    /// Sets the publishing interval.
+    pub fn set_interval(&self, interval: Duration) {
+        let milliseconds = interval.as_secs_f64() * 1000.0;
+        self.interval
+            .store(milliseconds.to_bits(), Ordering::Relaxed);
+    }
+
+    /// The publishing interval in milliseconds.
+    pub fn interval(&self) -> f64 {
+        f64::from_bits(self.interval.load(Ordering::Relaxed))
+    }
+}
