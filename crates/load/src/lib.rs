@@ -5,5 +5,7 @@
 //! - [`probe`] looks at a server before anything is measured.
 
 pub mod access;
+pub mod engine;
 pub mod probe;
 pub mod transport;
+pub mod work;

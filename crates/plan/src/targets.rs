@@ -168,6 +168,14 @@ impl TargetSpec {
     }
 }
 
+impl FromIterator<Url> for Targets {
+    fn from_iter<I: IntoIterator<Item = Url>>(urls: I) -> Self {
+        Self {
+            urls: urls.into_iter().collect(),
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -10,7 +10,7 @@ mod session;
 
 pub use about::{About, ClockOffset, Limit, Reads};
 pub use endpoint::{Endpoint, NotOffered, Security, UnknownSecurity, choose};
-pub use session::Session;
+pub use session::{Absent, Session};
 pub use wire::session::token::Credentials;
 
 use std::path::PathBuf;

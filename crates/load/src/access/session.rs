@@ -1,5 +1,7 @@
 //! A session driven by blocking calls.
 
+use std::io;
+use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
 use wire::client::Connection;
@@ -8,11 +10,11 @@ use wire::session::client::Config;
 use wire::session::{self, Channel, Nonce};
 use wire::types::{
     ApplicationDescription, ApplicationType, NodeId, ReadRequest, ReadResponse, ReadValueId,
-    TimestampsToReturn, VariableId,
+    RequestHeader, TimestampsToReturn, VariableId,
 };
 
 use super::{Access, AccessError, Opening};
-use crate::transport::{CallError, Link, Step, Steps, random};
+use crate::transport::{CallError, Link, Shell, Step, Steps, random};
 
 /// An active session on a link of its own.
 #[derive(Debug)]
@@ -84,6 +86,22 @@ impl Session {
         self.state.timeout().unwrap_or_default()
     }
 
+    /// A header for a request of this session.
+    pub fn header(&mut self) -> RequestHeader {
+        self.state.header(self.link.clock().now())
+    }
+
+    /// Takes socket and connection out, to be driven without blocking.
+    pub fn take_apart(self) -> (TcpStream, Connection, Absent) {
+        let (socket, connection, shell) = self.link.take_apart();
+        let absent = Absent {
+            shell,
+            state: self.state,
+            token: self.token,
+        };
+        (socket, connection, absent)
+    }
+
     /// Closes session, channel and socket.
     pub fn close(mut self, steps: &mut Steps) -> Result<(), AccessError> {
         let start = Instant::now();
@@ -93,6 +111,30 @@ impl Session {
         self.link.close()?;
         steps.push((Step::Close, start.elapsed()));
         Ok(())
+    }
+}
+
+/// A session without its socket and connection.
+#[derive(Debug)]
+pub struct Absent {
+    shell: Shell,
+    state: session::client::Session,
+    token: NodeId,
+}
+
+impl Absent {
+    /// The token by which the server knows the session.
+    pub fn token(&self) -> &NodeId {
+        &self.token
+    }
+
+    /// A whole session again.
+    pub fn put_together(self, socket: TcpStream, connection: Connection) -> io::Result<Session> {
+        Ok(Session {
+            link: self.shell.put_together(socket, connection)?,
+            state: self.state,
+            token: self.token,
+        })
     }
 }
 

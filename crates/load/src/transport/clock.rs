@@ -1,5 +1,6 @@
 //! The two clocks and the random source that `wire` takes as arguments.
 
+use std::sync::OnceLock;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use aws_lc_rs::rand::{SecureRandom, SystemRandom};
@@ -9,17 +10,21 @@ use wire::time::{Instant as Mono, Now};
 /// From 1601-01-01 to 1970-01-01 in ticks of 100 ns (Part 6, 5.2.2.5).
 const UNIX_EPOCH_TICKS: i64 = 116_444_736_000_000_000;
 
-/// This process's clock: monotonic time from its own beginning, and the wall clock.
+/// Where monotonic time begins in this process. One for all, so that what one thread notes down
+/// another can compare.
+static EPOCH: OnceLock<Instant> = OnceLock::new();
+
+/// This process's clock: monotonic time from the first time that it was asked, and the wall clock.
 #[derive(Debug, Clone, Copy)]
 pub struct Clock {
     epoch: Instant,
 }
 
 impl Clock {
-    /// Starts at zero.
-    pub fn start() -> Self {
+    /// The clock.
+    pub fn new() -> Self {
         Self {
-            epoch: Instant::now(),
+            epoch: *EPOCH.get_or_init(Instant::now),
         }
     }
 
@@ -32,9 +37,22 @@ impl Clock {
     }
 
     /// Monotonic time alone.
+    #[inline]
     pub fn mono(&self) -> Mono {
-        let nanos = self.epoch.elapsed().as_nanos();
-        Mono::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
+        let elapsed = self.epoch.elapsed();
+        // Wraps after 584 years.
+        Mono::from_nanos(elapsed.as_secs() * 1_000_000_000 + u64::from(elapsed.subsec_nanos()))
+    }
+
+    /// The same point of time on the system's monotonic clock.
+    pub fn instant(&self, at: Mono) -> Instant {
+        self.epoch + at.since(Mono::from_nanos(0))
+    }
+}
+
+impl Default for Clock {
+    fn default() -> Self {
+        Self::new()
     }
 }
 

@@ -207,6 +207,35 @@ pub struct Link {
     address: SocketAddr,
 }
 
+/// What is left of a link whose socket and connection were taken out.
+#[derive(Debug, Clone, Copy)]
+pub struct Shell {
+    clock: Clock,
+    timeout: Duration,
+    lifetime: Duration,
+    address: SocketAddr,
+}
+
+impl Shell {
+    /// Makes a link of them again.
+    pub fn put_together(self, socket: TcpStream, connection: Connection) -> io::Result<Link> {
+        socket.set_nonblocking(false)?;
+        Ok(Link {
+            socket,
+            connection,
+            clock: self.clock,
+            timeout: self.timeout,
+            lifetime: self.lifetime,
+            address: self.address,
+        })
+    }
+
+    /// The address that answered.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+}
+
 /// What one turn of the wheel brought.
 enum Turn {
     Nothing,
@@ -231,7 +260,7 @@ impl Link {
         let start = Instant::now();
         let (socket, address) = connect(&addresses, options.timeout)?;
         steps.push((Step::Connect, start.elapsed()));
-        let clock = Clock::start();
+        let clock = Clock::new();
         let endpoint_url = options
             .endpoint_url
             .clone()
@@ -324,6 +353,17 @@ impl Link {
                 _ => {}
             }
         }
+    }
+
+    /// Takes socket and connection out, to be driven without blocking.
+    pub fn take_apart(self) -> (TcpStream, Connection, Shell) {
+        let shell = Shell {
+            clock: self.clock,
+            timeout: self.timeout,
+            lifetime: self.lifetime,
+            address: self.address,
+        };
+        (self.socket, self.connection, shell)
     }
 
     /// Closes the channel and the socket.

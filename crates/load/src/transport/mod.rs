@@ -1,10 +1,15 @@
 //! Where sockets live: OPC UA connections over TCP.
 //!
 //! [`Link`] is a connection driven by blocking calls, one at a time: for looking at a server,
-//! setting a run up and tearing it down.
+//! setting a run up and tearing it down. [`Socket`] and [`Timer`] never block: they are what the
+//! loops of a run are made of.
 
 mod clock;
 mod link;
+mod socket;
+mod timer;
 
 pub use clock::{Clock, random};
-pub use link::{CallError, Link, LinkError, Options, Step, Steps};
+pub use link::{CallError, Link, LinkError, Options, Shell, Step, Steps};
+pub use socket::{Got, Socket};
+pub use timer::Timer;

@@ -183,6 +183,11 @@ impl Connection {
         self.in_flight.remove(id);
     }
 
+    /// Gives one of the requests that still wait up and tells which, until there is none.
+    pub fn give_up(&mut self) -> Option<RequestId> {
+        self.in_flight.drain()
+    }
+
     /// Closes the channel in good order: the message waits to be written, then the socket is to
     /// be closed.
     pub fn close(&mut self, now: Now) {

@@ -1,0 +1,561 @@
+//! One session while a phase runs: what it sends when, and what became of it.
+//!
+//! No socket and no clock: a lane is told what time it is and what came in, so that the whole of
+//! a run can be played in virtual time.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use plan::{CatchUp, Schedule};
+use record::{Lateness, Ledger, Times};
+use wire::channel::ChannelError;
+use wire::client::{Connection, Event, MAX_IN_FLIGHT, RequestId};
+use wire::service::Request;
+use wire::time::{Instant, Now};
+use wire::types::{ByteString, NodeId, RequestHeader, StatusCode};
+
+use crate::work::{self, Answer, Asker};
+
+/// When a session's requests are due, in nanoseconds since the phase began.
+#[derive(Debug)]
+pub enum Source {
+    /// Each when an earlier one was answered, after a pause.
+    Closed {
+        /// When those that are due next are due, rising.
+        ready: VecDeque<u64>,
+        /// The pause.
+        think: u64,
+    },
+    /// As planned.
+    Open {
+        /// What is left of the plan, without `next`.
+        schedule: Schedule,
+        /// The next one.
+        next: Option<u64>,
+        /// What becomes of those that fell due while nothing could be sent.
+        catch_up: CatchUp,
+    },
+}
+
+impl Source {
+    /// So many requests in flight from the beginning on.
+    pub fn closed(in_flight: u32, think: Duration) -> Self {
+        Self::Closed {
+            ready: (0..in_flight).map(|_| 0).collect(),
+            think: nanos(think),
+        }
+    }
+
+    /// As planned.
+    pub fn open(mut schedule: Schedule, catch_up: CatchUp) -> Self {
+        Self::Open {
+            next: schedule.next(),
+            schedule,
+            catch_up,
+        }
+    }
+
+    fn peek(&self) -> Option<u64> {
+        match self {
+            Self::Closed { ready, .. } => ready.front().copied(),
+            Self::Open { next, .. } => *next,
+        }
+    }
+
+    fn pop(&mut self) {
+        match self {
+            Self::Closed { ready, .. } => {
+                ready.pop_front();
+            }
+            Self::Open { schedule, next, .. } => *next = schedule.next(),
+        }
+    }
+
+    /// A request has come to its end: in a closed loop the next one is due.
+    fn answered(&mut self, at: u64) {
+        if let Self::Closed { ready, think } = self {
+            ready.push_back(at + *think);
+        }
+    }
+}
+
+/// A request on its way.
+#[derive(Debug, Clone, Copy, Default)]
+struct Flight {
+    planned: u64,
+    sent: u64,
+    work: u32,
+    /// How many results its answer has to have.
+    expected: u32,
+    /// Of the answers so far, when it takes several.
+    values: u32,
+}
+
+/// Why requests that are due are not sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Reason {
+    /// All slots are taken.
+    Slot,
+    /// The socket takes no more.
+    Socket,
+}
+
+/// What a lane is told before it starts.
+#[derive(Debug)]
+pub struct Setup {
+    /// The session's token.
+    pub token: NodeId,
+    /// What is asked; taken in turn. Each has a ledger of its own.
+    pub askers: Vec<Asker>,
+    /// When.
+    pub source: Source,
+    /// How many requests it may send after the warm-up.
+    pub requests: u64,
+    /// When the warm-up ends, in nanoseconds since the phase began.
+    pub warmup: u64,
+    /// How long a request may take.
+    pub timeout: Duration,
+    /// The most requests in flight.
+    pub in_flight: usize,
+    /// Monotonic time when the phase begins.
+    pub origin: Instant,
+    /// When it ends, in nanoseconds since.
+    pub end: u64,
+}
+
+/// One session while a phase runs.
+#[derive(Debug)]
+pub struct Lane {
+    connection: Connection,
+    setup: Setup,
+    turn: usize,
+    flights: Vec<Flight>,
+    blocked: Option<(Reason, u64)>,
+    /// The socket did not take all that it was given.
+    full: bool,
+    /// Completions of one buffer that are alike, to be written down together.
+    run: Run,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+struct Outcome {
+    work: u32,
+    planned: u64,
+    sent: u64,
+    completed: u64,
+    status: u32,
+    values: u32,
+    bytes: u32,
+}
+
+#[derive(Debug, Default)]
+struct Run {
+    outcome: Outcome,
+    n: u32,
+}
+
+/// Bytes that wait for the socket before a lane stops adding to them.
+const BACKLOG: usize = 64 * 1024;
+
+impl Lane {
+    /// A lane over an open connection with an active session.
+    pub fn new(connection: Connection, setup: Setup) -> Self {
+        Self {
+            connection,
+            setup,
+            turn: 0,
+            flights: Vec::new(),
+            blocked: None,
+            full: false,
+            run: Run::default(),
+        }
+    }
+
+    /// The connection, for reading into, writing from and its jobs.
+    pub fn connection(&mut self) -> &mut Connection {
+        &mut self.connection
+    }
+
+    /// Gives the connection back.
+    pub fn into_connection(self) -> Connection {
+        self.connection
+    }
+
+    /// Puts another connection in the place of one that has ended, with new requests for its
+    /// session.
+    pub fn reconnect(&mut self, connection: Connection, token: NodeId, askers: Vec<Asker>) {
+        self.connection = connection;
+        self.setup.token = token;
+        self.setup.askers = askers;
+        self.full = false;
+        self.blocked = None;
+    }
+
+    /// How many requests are on their way.
+    pub fn in_flight(&self) -> usize {
+        self.connection.in_flight()
+    }
+
+    /// When the next request is due, if it can be sent then.
+    pub fn due(&self) -> Option<u64> {
+        if self.blocked.is_some() || self.setup.requests == 0 || !self.connection.is_open() {
+            return None;
+        }
+        self.setup.source.peek().filter(|at| *at < self.setup.end)
+    }
+
+    /// Whether it will not send any more, however long it is let run.
+    pub fn is_spent(&self) -> bool {
+        let planned = |at: u64| at < self.setup.end;
+        match &self.setup.source {
+            _ if self.setup.requests == 0 => true,
+            Source::Open { next, .. } => !next.is_some_and(planned),
+            Source::Closed { .. } => false,
+        }
+    }
+
+    /// How many requests are due and wait, as far as that is known without counting them all:
+    /// in a closed loop exactly, in an open one 0 or 1.
+    pub fn waiting(&self, t: u64) -> u64 {
+        match &self.setup.source {
+            Source::Closed { ready, .. } => ready.iter().take_while(|at| **at <= t).count() as u64,
+            Source::Open { next, .. } => u64::from(next.is_some_and(|at| at <= t)),
+        }
+    }
+
+    /// Sends what is due. To be written by the caller at once; tells whether there is anything.
+    pub fn pump(&mut self, now: Now, ledgers: &mut [Ledger]) -> bool {
+        let t = self.since_start(now);
+        // Requests that are alike are written down together: (ledger, lateness, bytes), how many.
+        let mut alike: Option<((u32, Lateness, u32), u32)> = None;
+        let mut any = false;
+        while let Some(planned) = self.setup.source.peek() {
+            if planned > t || planned >= self.setup.end || self.setup.requests == 0 {
+                break;
+            }
+            if let Some(reason) = self.obstacle() {
+                let since = self.blocked.map_or(t, |(_, since)| since);
+                self.blocked = Some((reason, since));
+                break;
+            }
+            self.setup.source.pop();
+            if self.skips(t) {
+                if let Some(ledger) = ledgers.first_mut() {
+                    ledger.skipped(t, 1);
+                }
+                continue;
+            }
+            let work = self.turn;
+            self.turn = (self.turn + 1) % self.setup.askers.len().max(1);
+            let Some(bytes) = self.send(planned, t, work, now) else {
+                break;
+            };
+            any = true;
+            let what = (work as u32, self.lateness(planned, t), bytes);
+            match &mut alike {
+                Some((same, n)) if *same == what => *n += 1,
+                other => {
+                    if let Some((what, n)) = other.replace((what, 1)) {
+                        note_sent(ledgers, t, what, n);
+                    }
+                }
+            }
+        }
+        if let Some((what, n)) = alike {
+            note_sent(ledgers, t, what, n);
+        }
+        if self.obstacle().is_none() {
+            self.blocked = None;
+        }
+        any
+    }
+
+    fn obstacle(&self) -> Option<Reason> {
+        if self.full {
+            Some(Reason::Socket)
+        } else if self.connection.in_flight() >= self.setup.in_flight.min(MAX_IN_FLIGHT) {
+            Some(Reason::Slot)
+        } else {
+            None
+        }
+    }
+
+    /// Of several that are due, all but the last are left out if the plan says so.
+    fn skips(&self, t: u64) -> bool {
+        match &self.setup.source {
+            Source::Open {
+                next,
+                catch_up: CatchUp::Skip,
+                ..
+            } => next.is_some_and(|next| next <= t),
+            _ => false,
+        }
+    }
+
+    /// Until something stood in the way, a late request is the pacer's; from then on it is what
+    /// stood in the way.
+    fn lateness(&self, planned: u64, t: u64) -> Lateness {
+        let late = t - planned;
+        let Some((reason, since)) = self.blocked else {
+            return Lateness {
+                pacer: late,
+                ..Lateness::default()
+            };
+        };
+        let pacer = since.saturating_sub(planned).min(late);
+        let (slot, socket) = match reason {
+            Reason::Slot => (late - pacer, 0),
+            Reason::Socket => (0, late - pacer),
+        };
+        Lateness {
+            pacer,
+            slot,
+            socket,
+        }
+    }
+
+    fn send(&mut self, planned: u64, t: u64, work: usize, now: Now) -> Option<u32> {
+        let asker = self.setup.askers.get_mut(work)?;
+        let deadline = now.mono + self.setup.timeout;
+        let mut bytes = 0;
+        let expected = asker.batch() as u32;
+        let id = self
+            .connection
+            .send(deadline, |out, handle| {
+                bytes = asker.append(out, handle, now.utc);
+            })
+            .ok()?;
+        if planned >= self.setup.warmup {
+            self.setup.requests -= 1;
+        }
+        self.keep(
+            id,
+            Flight {
+                planned,
+                sent: t,
+                work: work as u32,
+                expected,
+                values: 0,
+            },
+        );
+        Some(bytes as u32)
+    }
+
+    fn keep(&mut self, id: RequestId, flight: Flight) {
+        let slot = id.slot();
+        if slot >= self.flights.len() {
+            self.flights.resize(slot + 1, Flight::default());
+        }
+        if let Some(place) = self.flights.get_mut(slot) {
+            *place = flight;
+        }
+    }
+
+    /// Says whether the socket took all that it was given.
+    pub fn wrote(&mut self, all: bool) {
+        // What is small enough may wait behind what is being written.
+        self.full = !all && self.connection.pending().len() > BACKLOG;
+    }
+
+    /// Looks at all that came in. Tells why the connection has ended, once it has.
+    pub fn drain(&mut self, now: Now, ledgers: &mut [Ledger]) -> Option<ChannelError> {
+        let t = self.since_start(now);
+        let mut ended = None;
+        // Browses whose results go on.
+        let mut more: Vec<(Flight, Vec<ByteString>)> = Vec::new();
+        while let Some(event) = self.connection.poll_event(now) {
+            match event {
+                Event::Response { id, body } => {
+                    let mut flight = flight(&self.flights, id);
+                    let Some(asker) = self.setup.askers.get(flight.work as usize) else {
+                        continue;
+                    };
+                    let answer = asker.service().judge(body, flight.expected as usize);
+                    if answer.bad + answer.uncertain > 0
+                        && let Some(ledger) = ledgers.get_mut(flight.work as usize)
+                    {
+                        asker.service().each_failure(body, |status| {
+                            ledger.values_failed(t, status.bits(), 1);
+                        });
+                    }
+                    flight.values = flight.values.saturating_add(answer.values);
+                    let bytes = body.len() as u32;
+                    match answer {
+                        Answer { more: points, .. } if !points.is_empty() => {
+                            more.push((flight, points));
+                        }
+                        Answer { status, .. } => {
+                            self.setup.source.answered(t);
+                            self.run.add(flight.outcome(t, status, bytes), ledgers);
+                        }
+                    }
+                }
+                Event::Aborted { id, error } => {
+                    let flight = flight(&self.flights, id);
+                    self.setup.source.answered(t);
+                    self.run.add(flight.outcome(t, error.status, 0), ledgers);
+                }
+                Event::TimedOut(id) => {
+                    let flight = flight(&self.flights, id);
+                    self.setup.source.answered(t);
+                    if let Some(ledger) = ledgers.get_mut(flight.work as usize) {
+                        ledger.timed_out(flight.times(t), 1);
+                    }
+                }
+                Event::Unanswered(id) => {
+                    let flight = flight(&self.flights, id);
+                    self.setup.source.answered(t);
+                    let status = StatusCode::BadConnectionClosed;
+                    self.run.add(flight.outcome(t, status, 0), ledgers);
+                }
+                Event::Closed(error) => ended = Some(error),
+                _ => {}
+            }
+        }
+        self.run.write(ledgers);
+        for (flight, points) in more {
+            self.browse_next(flight, points, now, ledgers);
+        }
+        ended
+    }
+
+    /// A Browse is one operation to its end: the rest is asked for at once, and it completes with
+    /// its last answer.
+    fn browse_next(
+        &mut self,
+        mut flight: Flight,
+        points: Vec<ByteString>,
+        now: Now,
+        ledgers: &mut [Ledger],
+    ) {
+        flight.expected = points.len() as u32;
+        let header = RequestHeader {
+            authentication_token: self.setup.token.clone(),
+            timestamp: now.utc.into(),
+            ..RequestHeader::default()
+        };
+        let mut request = Request::from(work::next(header, points, false));
+        let deadline = now.mono + self.setup.timeout;
+        let sent = self.connection.send(deadline, |out, handle| {
+            request.header_mut().request_handle = handle;
+            // Continuation points that were decoded encode again.
+            let _ = request.encode(out);
+        });
+        match sent {
+            Ok(id) => self.keep(id, flight),
+            Err(_) => {
+                let t = self.since_start(now);
+                self.setup.source.answered(t);
+                let status = StatusCode::BadNotConnected;
+                self.run.add(flight.outcome(t, status, 0), ledgers);
+                self.run.write(ledgers);
+            }
+        }
+    }
+
+    /// The phase is over: what was due and never sent, and what is still on its way, is written
+    /// down as such.
+    pub fn finish(&mut self, t: u64, ledgers: &mut [Ledger]) {
+        let until = t.min(self.setup.end);
+        if let Source::Open { .. } = self.setup.source {
+            while let Some(planned) = self.setup.source.peek()
+                && planned < until
+                && self.setup.requests > 0
+            {
+                self.setup.source.pop();
+                self.setup.requests -= 1;
+                if let Some(ledger) = ledgers.first_mut() {
+                    ledger.unsent(planned, until, 1);
+                }
+            }
+        }
+        while let Some(id) = self.connection.give_up() {
+            let flight = flight(&self.flights, id);
+            if let Some(ledger) = ledgers.get_mut(flight.work as usize) {
+                ledger.unfinished(flight.times(t), 1);
+            }
+        }
+    }
+
+    fn since_start(&self, now: Now) -> u64 {
+        now.mono
+            .as_nanos()
+            .saturating_sub(self.setup.origin.as_nanos())
+    }
+}
+
+fn note_sent(ledgers: &mut [Ledger], t: u64, what: (u32, Lateness, u32), n: u32) {
+    let (work, lateness, bytes) = what;
+    if let Some(ledger) = ledgers.get_mut(work as usize) {
+        ledger.late(t, lateness, n);
+        ledger.sent_bytes(t, bytes, n);
+    }
+}
+
+fn flight(flights: &[Flight], id: RequestId) -> Flight {
+    flights.get(id.slot()).copied().unwrap_or_default()
+}
+
+impl Flight {
+    fn times(&self, completed: u64) -> Times {
+        Times {
+            planned: self.planned,
+            sent: self.sent,
+            completed,
+        }
+    }
+
+    fn outcome(&self, completed: u64, status: StatusCode, bytes: u32) -> Outcome {
+        Outcome {
+            work: self.work,
+            planned: self.planned,
+            sent: self.sent,
+            completed,
+            status: status.bits(),
+            values: self.values,
+            bytes,
+        }
+    }
+}
+
+impl Run {
+    #[inline]
+    fn add(&mut self, outcome: Outcome, ledgers: &mut [Ledger]) {
+        if self.n > 0 && self.outcome != outcome {
+            self.write(ledgers);
+        }
+        self.outcome = outcome;
+        self.n += 1;
+    }
+
+    fn write(&mut self, ledgers: &mut [Ledger]) {
+        let Outcome {
+            work,
+            planned,
+            sent,
+            completed,
+            status,
+            values,
+            bytes,
+        } = self.outcome;
+        let n = std::mem::take(&mut self.n);
+        if n == 0 {
+            return;
+        }
+        if let Some(ledger) = ledgers.get_mut(work as usize) {
+            let times = Times {
+                planned,
+                sent,
+                completed,
+            };
+            ledger.done(times, status, values, n);
+            if bytes > 0 {
+                ledger.received_bytes(completed, bytes, n);
+            }
+        }
+    }
+}
+
+fn nanos(duration: Duration) -> u64 {
+    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
+}

@@ -1,0 +1,158 @@
+//! Servers to be loaded, and sessions with them.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use plan::{Phase, Seat};
+use wire::time::Instant;
+
+use super::helper::Opened;
+use super::lane::{Setup, Source};
+use super::settings::Settings;
+use crate::access::{About, Absent, Access, AccessError, Opening, Session};
+use crate::transport::{Socket, Steps};
+use crate::work::{Asker, Prepared, WorkError};
+
+/// A server that was looked at and may be loaded.
+#[derive(Debug)]
+pub struct Target {
+    /// How to get there.
+    pub access: Access,
+    /// What was decided.
+    pub opening: Opening,
+    /// What the server says of itself.
+    pub about: About,
+}
+
+/// Why a session is not there.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum SessionError {
+    /// It could not be opened.
+    #[error(transparent)]
+    Access(#[from] AccessError),
+    /// What it is to do could not be prepared.
+    #[error(transparent)]
+    Work(#[from] WorkError),
+    /// Its socket failed.
+    #[error(transparent)]
+    Socket(#[from] std::io::Error),
+}
+
+impl Target {
+    /// Asks the server what it offers, takes what was asked for, and has it tell about itself.
+    pub fn look(access: Access) -> Result<Self, SessionError> {
+        let opening = access.discover()?;
+        let mut session = access.open(&opening, &mut Steps::new())?;
+        let about = About::ask(&mut session).map_err(WorkError::from)?;
+        // Whether the server minds being left is of no interest.
+        let _ = session.close(&mut Steps::new());
+        Ok(Self {
+            access,
+            opening,
+            about,
+        })
+    }
+
+    /// Finds out what has to be known to send a phase's requests.
+    pub fn prepare(&self, phase: &Phase, limits: bool) -> Result<Prepared, SessionError> {
+        let mut session = self.access.open(&self.opening, &mut Steps::new())?;
+        let prepared = Prepared::new(&phase.work, phase.seed, limits, &self.about, &mut session)?;
+        let _ = session.close(&mut Steps::new());
+        Ok(prepared)
+    }
+
+    /// Puts back what was in the nodes that were written to, and tells how many took it.
+    pub fn restore(&self, prepared: &Prepared) -> Result<usize, SessionError> {
+        let mut session = self.access.open(&self.opening, &mut Steps::new())?;
+        let restored = prepared.restore(&mut session)?;
+        let _ = session.close(&mut Steps::new());
+        Ok(restored)
+    }
+}
+
+/// A session that is open and knows what it will ask, and that waits for the phase to begin.
+pub struct Waiting {
+    pub seat: Seat,
+    pub socket: Socket,
+    pub connection: wire::client::Connection,
+    pub absent: Absent,
+    pub askers: Vec<Asker>,
+    pub steps: Steps,
+}
+
+/// Opens a session and tells it what it will ask.
+pub fn open(
+    target: &Target,
+    prepared: &Prepared,
+    phase: &Phase,
+    seat: Seat,
+) -> Result<Waiting, SessionError> {
+    let mut steps = Steps::new();
+    let mut session = target.access.open(&target.opening, &mut steps)?;
+    let askers = prepared.askers(&mut session, phase.spread, seat.index, phase.sessions)?;
+    let (socket, connection, absent) = session.take_apart();
+    Ok(Waiting {
+        seat,
+        socket: Socket::new(socket)?,
+        connection,
+        absent,
+        askers,
+        steps,
+    })
+}
+
+/// The same for a session that was lost.
+pub fn reopen(
+    target: &Target,
+    prepared: &Prepared,
+    phase: &Phase,
+    seat: Seat,
+) -> Result<Opened, SessionError> {
+    let waiting = open(target, prepared, phase, seat)?;
+    Ok(Opened {
+        socket: waiting.socket,
+        connection: waiting.connection,
+        token: waiting.absent.token().clone(),
+        askers: waiting.askers,
+    })
+}
+
+/// What a session is told before it begins.
+pub fn setup(
+    phase: &Phase,
+    settings: &Arc<Settings>,
+    seat: Seat,
+    targets: u32,
+    token: wire::types::NodeId,
+    askers: Vec<Asker>,
+    origin: Instant,
+) -> Setup {
+    let source = match (&phase.arrival, plan::Schedule::of_phase(phase, seat)) {
+        (plan::Arrival::Closed { in_flight, think }, _) => Source::closed(*in_flight, *think),
+        (plan::Arrival::Open(_), Some(schedule)) => Source::open(schedule, phase.catch_up),
+        // An open loop has a schedule.
+        (plan::Arrival::Open(_), None) => Source::closed(0, Duration::ZERO),
+    };
+    Setup {
+        token,
+        askers,
+        source,
+        requests: phase
+            .requests_of(seat.target, seat.index, targets)
+            .unwrap_or(u64::MAX),
+        warmup: settings.warmup_ns,
+        timeout: phase.timeout,
+        in_flight: phase.in_flight() as usize,
+        origin,
+        end: settings.end_ns(),
+    }
+}
+
+/// Closes a session in good order, as far as the server lets it.
+pub fn close(absent: Absent, socket: Socket, connection: wire::client::Connection) {
+    let whole = absent.put_together(socket.into_inner(), connection);
+    if let Ok(session) = whole {
+        let _ = Session::close(session, &mut Steps::new());
+    }
+}

@@ -1,0 +1,429 @@
+//! From a phase to what became of it.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, SystemTime};
+
+use plan::{Phase, Plan, Seat, Targets};
+use record::Tally;
+use thiserror::Error;
+
+use super::core::{Core, Loss, Parts, Progress, Report, Seat as Place};
+use super::helper::{Helpers, Reopen};
+use super::lane::Lane;
+use super::opening::{self, SessionError, Target, Waiting};
+use super::settings::Settings;
+use crate::access::Absent;
+use crate::transport::{Clock, Steps};
+use crate::work::Prepared;
+
+/// How a phase is carried out on this machine.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// Threads; sessions are dealt out to them.
+    pub threads: u32,
+    /// CPUs to keep the threads on, in turn; anywhere if there are none.
+    pub pin: Vec<usize>,
+    /// Whether the limits that a server declares are kept.
+    pub limits: bool,
+    /// Whether the kernel is asked when bytes came in.
+    pub stamps: bool,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            threads: 1,
+            pin: Vec::new(),
+            limits: true,
+            stamps: true,
+        }
+    }
+}
+
+/// Ends a phase early.
+#[derive(Debug, Clone, Default)]
+pub struct Control {
+    stop: Arc<AtomicBool>,
+}
+
+impl Control {
+    /// No more requests; what is on its way is awaited.
+    pub fn stop(&self) {
+        self.stop.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether it was told to stop.
+    pub fn is_stopped(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
+    }
+}
+
+/// Why a phase could not be carried out at all.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum RunError {
+    /// Not one session could be opened; the first of the reasons.
+    #[error("{url}: {error}")]
+    NoSession {
+        /// With which target.
+        url: String,
+        /// Why.
+        error: Box<SessionError>,
+    },
+    /// The system has no more threads or descriptors.
+    #[error("cannot start a thread or a poll: {0}")]
+    System(#[from] std::io::Error),
+    /// A thread ended before its time.
+    #[error("a thread of the generator ended before its time")]
+    Thread,
+}
+
+/// A session that could not be opened.
+#[derive(Debug)]
+pub struct Failed {
+    /// Which.
+    pub seat: Seat,
+    /// Why.
+    pub error: SessionError,
+}
+
+/// How long it took to open a session, step by step.
+#[derive(Debug, Clone)]
+pub struct Opened {
+    /// Which.
+    pub seat: Seat,
+    /// Its steps.
+    pub steps: Steps,
+}
+
+/// What a core cost.
+#[derive(Debug, Clone)]
+pub struct CoreSpent {
+    /// Sessions that it had.
+    pub sessions: usize,
+    /// Time that it ran.
+    pub ran_ns: u64,
+    /// Time of that in which there was nothing to do; a spinning core is idle then.
+    pub idle_ns: u64,
+    /// CPU time, where the system tells.
+    pub cpu_ns: Option<u64>,
+    /// Time in which it had something to do and no CPU, where the system tells.
+    pub starved_ns: Option<u64>,
+    /// Bytes given to sockets.
+    pub sent_bytes: u64,
+    /// Bytes taken from sockets.
+    pub received_bytes: u64,
+    /// Writes.
+    pub writes: u64,
+    /// Reads.
+    pub reads: u64,
+}
+
+/// What became of a phase.
+#[derive(Debug)]
+pub struct Outcome {
+    /// What was asked, one after the other; one tally each.
+    pub names: Vec<&'static str>,
+    /// What was written down: by target, then by name.
+    pub tallies: Vec<Vec<Tally>>,
+    /// When the phase began.
+    pub began: SystemTime,
+    /// When it stopped sending, in nanoseconds since.
+    pub ended_ns: u64,
+    /// When the last answer was there.
+    pub drained_ns: u64,
+    /// Whether it was stopped early.
+    pub stopped: bool,
+    /// Sessions that were opened.
+    pub opened: Vec<Opened>,
+    /// Sessions that were not.
+    pub failed: Vec<Failed>,
+    /// Sessions that were lost on the way.
+    pub losses: Vec<(Seat, Loss)>,
+    /// What the cores cost.
+    pub cores: Vec<CoreSpent>,
+}
+
+impl Outcome {
+    /// All targets together, by name.
+    pub fn total(&self) -> Vec<Tally> {
+        let mut targets = self.tallies.iter();
+        let mut total: Vec<Tally> = match targets.next() {
+            Some(first) => first.clone(),
+            None => Vec::new(),
+        };
+        for target in targets {
+            for (sum, tally) in total.iter_mut().zip(target) {
+                sum.merge(tally);
+            }
+        }
+        total
+    }
+}
+
+/// Sessions that are opened at the same time.
+const OPENERS: usize = 8;
+
+/// Between the last preparation and the begin, for all threads to be there.
+const RUN_UP: Duration = Duration::from_millis(20);
+
+/// Carries out a phase against its targets. `progress` is told what happens, about ten times a
+/// second for each core.
+pub fn run(
+    phase: &Phase,
+    targets: &[Arc<Target>],
+    prepared: &[Arc<Prepared>],
+    options: &Options,
+    control: &Control,
+    mut progress: impl FnMut(Progress),
+) -> Result<Outcome, RunError> {
+    let plan = Plan::of(
+        Targets::from_iter(targets.iter().map(|target| target.access.url.clone())),
+        phase.clone(),
+    );
+    let shares = plan.shares(options.threads.max(1));
+    let seats: Vec<Seat> = {
+        let mut all: Vec<Seat> = shares
+            .iter()
+            .flat_map(|share| share.seats.clone())
+            .collect();
+        all.sort_unstable();
+        all
+    };
+    let (waiting, failed) = open_all(phase, targets, prepared, &seats, control)?;
+    if waiting.is_empty() {
+        let none = failed.into_iter().next();
+        return Err(none.map_or(RunError::Thread, |failed| RunError::NoSession {
+            url: url(targets, failed.seat),
+            error: Box::new(failed.error),
+        }));
+    }
+    let mut settings = Settings::new(phase);
+    settings.stamps = options.stamps;
+    let settings = Arc::new(settings);
+    let helpers = Helpers::start(reopen(phase, targets, prepared, &seats))?;
+    let names = Prepared::names(&phase.work);
+    let count = u32::try_from(targets.len()).unwrap_or(u32::MAX);
+
+    let mut by_seat: HashMap<Seat, Waiting> = waiting.into_iter().map(|it| (it.seat, it)).collect();
+    let mut opened = Vec::with_capacity(by_seat.len());
+    let mut absent: HashMap<usize, Absent> = HashMap::new();
+    let clock = Clock::new();
+    let origin =
+        clock.mono() + RUN_UP + PER_SESSION * u32::try_from(by_seat.len()).unwrap_or(u32::MAX);
+    let began = SystemTime::now() + origin.since(clock.mono());
+    let (tell, told) = channel();
+    let mut threads = Vec::new();
+    for (number, share) in shares.iter().enumerate() {
+        let mut places = Vec::new();
+        for seat in &share.seats {
+            let Some(it) = by_seat.remove(seat) else {
+                continue;
+            };
+            let index = seats.binary_search(seat).unwrap_or_default();
+            let token = it.absent.token().clone();
+            let setup = opening::setup(phase, &settings, *seat, count, token, it.askers, origin);
+            places.push(Place::new(
+                index,
+                seat.target as usize * names.len(),
+                it.socket,
+                Lane::new(it.connection, setup),
+            ));
+            absent.insert(index, it.absent);
+            opened.push(Opened {
+                seat: *seat,
+                steps: it.steps,
+            });
+        }
+        if places.is_empty() {
+            continue;
+        }
+        let parts = Parts {
+            number,
+            settings: Arc::clone(&settings),
+            seats: places,
+            ledgers: names.len() * targets.len(),
+            origin,
+            stop: Arc::clone(&control.stop),
+            progress: tell.clone(),
+            helpers: helpers.clone(),
+        };
+        let pin = match options.pin.as_slice() {
+            [] => None,
+            pin => Some(pin[number % pin.len()]),
+        };
+        let thread = std::thread::Builder::new().name(format!("load-{number}"));
+        threads.push(thread.spawn(move || {
+            pin_to(pin);
+            Core::new(parts)?.run()
+        })?);
+    }
+    drop(tell);
+    listen(&told, &mut progress);
+    let mut reports = Vec::new();
+    for thread in threads {
+        reports.push(thread.join().map_err(|_| RunError::Thread)??);
+    }
+    let mut outcome = gather(&names, targets.len(), &seats, reports, &mut absent);
+    outcome.began = began;
+    outcome.stopped = control.is_stopped();
+    outcome.opened = opened;
+    outcome.failed = failed;
+    Ok(outcome)
+}
+
+/// What it takes to get a core's session ready.
+const PER_SESSION: Duration = Duration::from_micros(20);
+
+fn url(targets: &[Arc<Target>], seat: Seat) -> String {
+    targets
+        .get(seat.target as usize)
+        .map_or_else(String::new, |target| target.access.url.to_string())
+}
+
+fn listen(told: &Receiver<Progress>, progress: &mut impl FnMut(Progress)) {
+    loop {
+        match told.recv_timeout(Duration::from_millis(100)) {
+            Ok(said) => progress(said),
+            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => return,
+        }
+    }
+}
+
+fn gather(
+    names: &[&'static str],
+    targets: usize,
+    seats: &[Seat],
+    reports: Vec<Report>,
+    absent: &mut HashMap<usize, Absent>,
+) -> Outcome {
+    let works = names.len();
+    let mut tallies: Vec<Tally> = (0..works * targets).map(|_| Tally::default()).collect();
+    let mut outcome = Outcome {
+        names: names.to_vec(),
+        tallies: Vec::new(),
+        began: SystemTime::UNIX_EPOCH,
+        ended_ns: 0,
+        drained_ns: 0,
+        stopped: false,
+        opened: Vec::new(),
+        failed: Vec::new(),
+        losses: Vec::new(),
+        cores: Vec::new(),
+    };
+    for report in reports {
+        for (sum, tally) in tallies.iter_mut().zip(&report.tallies) {
+            sum.merge(tally);
+        }
+        outcome.ended_ns = outcome.ended_ns.max(report.ended_ns);
+        outcome.drained_ns = outcome.drained_ns.max(report.ran_ns);
+        outcome.cores.push(CoreSpent {
+            sessions: report.seats,
+            ran_ns: report.ran_ns,
+            idle_ns: report.idle_ns,
+            cpu_ns: report.cpu_ns,
+            starved_ns: report.starved_ns,
+            sent_bytes: report.sent_bytes,
+            received_bytes: report.received_bytes,
+            writes: report.writes,
+            reads: report.reads,
+        });
+        let lost = report.losses.into_iter();
+        outcome
+            .losses
+            .extend(lost.filter_map(|loss| Some((*seats.get(loss.session)?, loss))));
+        for (index, socket, connection) in report.sessions {
+            if let Some(absent) = absent.remove(&index) {
+                opening::close(absent, socket, connection);
+            }
+        }
+    }
+    let mut tallies = tallies.into_iter();
+    outcome.tallies = (0..targets)
+        .map(|_| tallies.by_ref().take(works).collect())
+        .collect();
+    outcome
+}
+
+/// Opens all sessions, several at a time. One that does not open is told and left out.
+fn open_all(
+    phase: &Phase,
+    targets: &[Arc<Target>],
+    prepared: &[Arc<Prepared>],
+    seats: &[Seat],
+    control: &Control,
+) -> Result<(Vec<Waiting>, Vec<Failed>), RunError> {
+    let next = Mutex::new(seats.iter().copied());
+    let (waiting, failed) = (Mutex::new(Vec::new()), Mutex::new(Vec::new()));
+    let work = || {
+        loop {
+            let seat = match next.lock() {
+                Ok(mut next) => next.next(),
+                Err(_) => None,
+            };
+            let Some(seat) = seat.filter(|_| !control.is_stopped()) else {
+                return;
+            };
+            let place = seat.target as usize;
+            let (Some(target), Some(prepared)) = (targets.get(place), prepared.get(place)) else {
+                return;
+            };
+            match opening::open(target, prepared, phase, seat) {
+                Ok(it) => push(&waiting, it),
+                Err(error) => push(&failed, Failed { seat, error }),
+            }
+        }
+    };
+    std::thread::scope(|scope| {
+        for _ in 1..seats.len().min(OPENERS) {
+            scope.spawn(work);
+        }
+        work();
+    });
+    let whole = |_| RunError::Thread;
+    let mut failed = failed.into_inner().map_err(|_| whole(()))?;
+    failed.sort_by_key(|it: &Failed| it.seat);
+    Ok((waiting.into_inner().map_err(|_| whole(()))?, failed))
+}
+
+fn push<T>(to: &Mutex<Vec<T>>, it: T) {
+    if let Ok(mut to) = to.lock() {
+        to.push(it);
+    }
+}
+
+fn reopen(
+    phase: &Phase,
+    targets: &[Arc<Target>],
+    prepared: &[Arc<Prepared>],
+    seats: &[Seat],
+) -> Arc<Reopen> {
+    let (phase, seats) = (phase.clone(), seats.to_vec());
+    let (targets, prepared) = (targets.to_vec(), prepared.to_vec());
+    Arc::new(move |index| {
+        let gone = || "there is no such session".to_owned();
+        let seat = *seats.get(index).ok_or_else(gone)?;
+        let place = seat.target as usize;
+        let target = targets.get(place).ok_or_else(gone)?;
+        let prepared = prepared.get(place).ok_or_else(gone)?;
+        opening::reopen(target, prepared, &phase, seat).map_err(|error| error.to_string())
+    })
+}
+
+#[cfg(target_os = "linux")]
+fn pin_to(cpu: Option<usize>) {
+    use rustix::thread::{CpuSet, sched_setaffinity};
+    if let Some(cpu) = cpu {
+        let mut set = CpuSet::new();
+        set.set(cpu);
+        // A CPU that is not there, or not ours: the thread runs elsewhere, as without pinning.
+        let _ = sched_setaffinity(None, &set);
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn pin_to(_: Option<usize>) {}

@@ -1,0 +1,54 @@
+//! What holds for all sessions of a phase.
+
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use plan::Phase;
+
+/// What holds for all sessions of a phase.
+#[derive(Debug)]
+pub struct Settings {
+    /// When the figures begin, in nanoseconds since the phase began.
+    pub warmup_ns: u64,
+    /// When sending ends.
+    end_ns: Option<u64>,
+    /// Poll without sleeping.
+    pub spin: bool,
+    /// Answers to wait for before a thread wakes up.
+    pub coalesce: u32,
+    /// Connect again when a connection breaks.
+    pub reconnect: bool,
+    /// Ask the kernel when bytes came in.
+    pub stamps: bool,
+    /// Do not wait for answers any more.
+    pub quit: AtomicBool,
+}
+
+impl Settings {
+    /// Those of a phase.
+    pub fn new(phase: &Phase) -> Self {
+        let warmup = phase.warmup.given();
+        Self {
+            warmup_ns: nanos(warmup),
+            end_ns: phase
+                .measured_until()
+                .map(|end| nanos(end.saturating_add(phase.cooldown))),
+            spin: phase.spin,
+            coalesce: phase.coalesce,
+            reconnect: phase.reconnect,
+            stamps: true,
+            quit: AtomicBool::new(false),
+        }
+    }
+
+    /// When sending ends, in nanoseconds since the phase began; the far end of time when a number
+    /// of requests alone ends it.
+    pub fn end_ns(&self) -> u64 {
+        self.end_ns.unwrap_or(u64::MAX)
+    }
+}
+
+/// As a number.
+pub fn nanos(duration: Duration) -> u64 {
+    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
+}

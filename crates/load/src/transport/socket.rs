@@ -1,0 +1,179 @@
+//! A socket that never blocks.
+
+use std::io::{self, ErrorKind, Read, Write};
+
+use mio::net::TcpStream;
+use mio::{Interest, Registry, Token};
+
+/// What reading brought.
+#[derive(Debug)]
+pub enum Got {
+    /// So many bytes.
+    Bytes {
+        /// How many.
+        n: usize,
+        /// Whether there may be more.
+        more: bool,
+        /// When the kernel had the last of them, if it says so: nanoseconds since 1970.
+        stamp: Option<u64>,
+    },
+    /// Nothing, for now.
+    Nothing,
+    /// The peer will not send any more.
+    End,
+}
+
+/// A connected socket in a poll.
+#[derive(Debug)]
+pub struct Socket {
+    stream: TcpStream,
+    #[cfg(target_os = "linux")]
+    stamps: Option<Vec<u8>>,
+}
+
+impl Socket {
+    /// Takes over a connected socket.
+    pub fn new(stream: std::net::TcpStream) -> io::Result<Self> {
+        stream.set_nonblocking(true)?;
+        Ok(Self {
+            stream: TcpStream::from_std(stream),
+            #[cfg(target_os = "linux")]
+            stamps: None,
+        })
+    }
+
+    /// Has a poll tell of it under this token.
+    pub fn register(&mut self, registry: &Registry, token: Token) -> io::Result<()> {
+        registry.register(
+            &mut self.stream,
+            token,
+            Interest::READABLE | Interest::WRITABLE,
+        )
+    }
+
+    /// Has a poll forget it.
+    pub fn deregister(&mut self, registry: &Registry) {
+        // One that is not registered is none that rings.
+        let _ = registry.deregister(&mut self.stream);
+    }
+
+    /// Reads once.
+    #[inline]
+    pub fn read(&mut self, into: &mut [u8]) -> io::Result<Got> {
+        let room = into.len();
+        let got = self.receive(into);
+        match got {
+            Ok((0, _)) => Ok(Got::End),
+            // Less than there was room for: epoll(7) says that the socket is empty then.
+            Ok((n, stamp)) => Ok(Got::Bytes {
+                n,
+                more: n == room || !cfg!(target_os = "linux"),
+                stamp,
+            }),
+            Err(error) => match error.kind() {
+                ErrorKind::WouldBlock => Ok(Got::Nothing),
+                ErrorKind::Interrupted => Ok(Got::Bytes {
+                    n: 0,
+                    more: true,
+                    stamp: None,
+                }),
+                // How many servers close.
+                ErrorKind::ConnectionReset | ErrorKind::ConnectionAborted => Ok(Got::End),
+                _ => Err(error),
+            },
+        }
+    }
+
+    /// Writes what the socket takes.
+    #[inline]
+    pub fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        loop {
+            match self.stream.write(bytes) {
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                result => return result,
+            }
+        }
+    }
+
+    /// Gives the socket back, for blocking calls.
+    pub fn into_inner(self) -> std::net::TcpStream {
+        self.stream.into()
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+impl Socket {
+    fn receive(&mut self, into: &mut [u8]) -> io::Result<(usize, Option<u64>)> {
+        Ok((self.stream.read(into)?, None))
+    }
+
+    /// Asks the kernel to say when bytes came in. Not available here.
+    pub fn stamp(&mut self) -> bool {
+        false
+    }
+
+    /// Has the socket become readable only when there are so many bytes. Not available here.
+    pub fn low_water(&self, _: usize) -> bool {
+        false
+    }
+}
+
+#[cfg(target_os = "linux")]
+mod linux {
+    use std::io::IoSliceMut;
+    use std::os::fd::AsRawFd;
+
+    use nix::libc;
+    use nix::sys::socket::{
+        ControlMessageOwned, MsgFlags, SetSockOpt, recvmsg, setsockopt, sockopt,
+    };
+
+    use super::{Read, Socket, io};
+
+    /// Bytes that have to be there before a socket is readable.
+    #[derive(Clone, Copy)]
+    struct LowWater;
+
+    nix::setsockopt_impl!(
+        LowWater,
+        libc::SOL_SOCKET,
+        libc::SO_RCVLOWAT,
+        usize,
+        sockopt::SetUsize
+    );
+
+    impl Socket {
+        #[inline]
+        pub(super) fn receive(&mut self, into: &mut [u8]) -> io::Result<(usize, Option<u64>)> {
+            let Some(control) = &mut self.stamps else {
+                return Ok((self.stream.read(into)?, None));
+            };
+            let mut slices = [IoSliceMut::new(into)];
+            let fd = self.stream.as_raw_fd();
+            let flags = MsgFlags::empty();
+            let message = recvmsg::<()>(fd, &mut slices, Some(control), flags)?;
+            let stamp = message.cmsgs().ok().and_then(|mut all| {
+                all.find_map(|it| match it {
+                    ControlMessageOwned::ScmTimestampns(at) => {
+                        let seconds = u64::try_from(at.tv_sec()).ok()?;
+                        Some(seconds * 1_000_000_000 + u64::try_from(at.tv_nsec()).ok()?)
+                    }
+                    _ => None,
+                })
+            });
+            Ok((message.bytes, stamp))
+        }
+
+        /// Asks the kernel to say when bytes came in.
+        pub fn stamp(&mut self) -> bool {
+            let on = setsockopt(&self.stream, sockopt::ReceiveTimestampns, &true).is_ok();
+            self.stamps = on.then(|| nix::cmsg_space!(libc::timespec));
+            on
+        }
+
+        /// Has the socket become readable only when there are so many bytes.
+        pub fn low_water(&self, bytes: usize) -> bool {
+            LowWater.set(&self.stream, &bytes).is_ok()
+        }
+    }
+}

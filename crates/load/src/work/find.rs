@@ -1,0 +1,130 @@
+//! Nodes that are known by where they are.
+
+use plan::{BrowsePath, NodeError, NodeSpec, Nodes, PathStep};
+use wire::types::{
+    BrowseDescription, BrowseDescriptionResultMask, BrowseDirection, BrowseRequest, NodeClassMask,
+    NodeId, ObjectId, ReferenceDescription, ReferenceTypeId, RequestHeader, ViewDescription,
+};
+
+use super::{WorkError, browse};
+use crate::access::Session;
+
+/// All nodes of a list; paths are browsed.
+pub fn nodes(
+    nodes: &Nodes,
+    namespaces: &[String],
+    session: &mut Session,
+) -> Result<Vec<NodeId>, WorkError> {
+    nodes.resolve(namespaces, |path| along(path, session))
+}
+
+/// The node that is meant.
+pub fn node(
+    spec: &NodeSpec,
+    namespaces: &[String],
+    session: &mut Session,
+) -> Result<NodeId, WorkError> {
+    let found = nodes(&Nodes::from(spec.clone()), namespaces, session)?;
+    match <[NodeId; 1]>::try_from(found) {
+        Ok([node]) => Ok(node),
+        Err(found) => Err(WorkError::NotOne {
+            spec: spec.to_string(),
+            found: found.len(),
+        }),
+    }
+}
+
+/// What a path leads to: at least one node.
+fn along(path: &BrowsePath, session: &mut Session) -> Result<Vec<NodeId>, WorkError> {
+    let mut at = vec![NodeId::from(ObjectId::RootFolder)];
+    for step in path.steps() {
+        let mut next = Vec::new();
+        for node in &at {
+            for child in children(node, session)? {
+                if matches(step, &child) && !next.contains(&child.node_id.node_id) {
+                    next.push(child.node_id.node_id);
+                }
+            }
+        }
+        if next.is_empty() {
+            return Err(WorkError::NoSuchPath {
+                path: path.to_string(),
+                step: match step {
+                    PathStep::Any => "node below it".into(),
+                    PathStep::Name { name, .. } => name.clone(),
+                },
+            });
+        }
+        at = next;
+    }
+    Ok(at)
+}
+
+fn matches(step: &PathStep, child: &ReferenceDescription) -> bool {
+    match step {
+        PathStep::Any => true,
+        PathStep::Name { namespace, name } => {
+            let browse = &child.browse_name;
+            browse.name.as_ref() == name.as_str()
+                && namespace.is_none_or(|index| index == browse.namespace_index)
+        }
+    }
+}
+
+/// All children of a node along hierarchical references.
+fn children(node: &NodeId, session: &mut Session) -> Result<Vec<ReferenceDescription>, WorkError> {
+    let response = session.call(BrowseRequest {
+        request_header: RequestHeader::default(),
+        view: ViewDescription::default(),
+        requested_max_references_per_node: 0,
+        nodes_to_browse: Some(vec![BrowseDescription {
+            node_id: node.clone(),
+            browse_direction: BrowseDirection::Forward,
+            reference_type_id: ReferenceTypeId::HierarchicalReferences.into(),
+            include_subtypes: true,
+            node_class_mask: NodeClassMask::empty().bits(),
+            result_mask: BrowseDescriptionResultMask::RESULT_MASK_BROWSE_NAME.bits(),
+        }]),
+    })?;
+    let mut result = response.results.and_then(|mut all| all.pop());
+    let mut children = Vec::new();
+    while let Some(part) = result.take() {
+        if part.status_code.bits() >> 31 != 0 {
+            return Err(WorkError::Node {
+                node: node.clone(),
+                what: "its children cannot be browsed",
+                status: part.status_code,
+            });
+        }
+        children.extend(part.references.unwrap_or_default());
+        if !part.continuation_point.is_null_or_empty() {
+            let header = RequestHeader::default();
+            let next = session.call(browse::next(header, vec![part.continuation_point], false))?;
+            result = next.results.and_then(|mut all| all.pop());
+        }
+    }
+    Ok(children)
+}
+
+impl From<NodeError> for WorkError {
+    fn from(error: NodeError) -> Self {
+        Self::Spec(error)
+    }
+}
+
+/// The value of a property of a node, if there is one of this name in namespace 0.
+pub fn property(
+    node: &NodeId,
+    name: &str,
+    session: &mut Session,
+) -> Result<Option<NodeId>, WorkError> {
+    let found = children(node, session).or_else(|error| match error {
+        // The node may not be one to browse; whoever uses it will be told.
+        WorkError::Node { .. } => Ok(Vec::new()),
+        error => Err(error),
+    })?;
+    let property = found.into_iter().find(|child| {
+        child.browse_name.namespace_index == 0 && child.browse_name.name.as_ref() == name
+    });
+    Ok(property.map(|child| child.node_id.node_id))
+}

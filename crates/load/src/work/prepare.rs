@@ -1,0 +1,170 @@
+//! From what a plan says to what a session sends: asked of the server once for all sessions.
+
+use std::sync::Arc;
+
+use plan::{Spread, Work};
+use wire::types::{NodeId, NumericRange};
+
+use super::operations::Selection;
+use super::{
+    Asker, Operations, Original, Service, WorkError, browse, call, find, read, register, translate,
+    write,
+};
+use crate::access::{About, Session};
+
+/// What is sent to one server.
+#[derive(Debug)]
+pub struct Prepared {
+    work: Work,
+    /// What Register reads; elsewhere the operations are all there is to know.
+    nodes: Vec<NodeId>,
+    operations: Arc<Operations>,
+    originals: Vec<Original>,
+    /// Nodes in a RegisterNodes request.
+    registers: usize,
+}
+
+/// Nodes in a RegisterNodes request when the server does not say how many it takes.
+const REGISTERS: usize = 1000;
+
+impl Prepared {
+    /// Finds the nodes, reads what has to be known of them and encodes what will be asked.
+    /// `limits`: whether those that the server declares are kept.
+    pub fn new(
+        work: &Work,
+        seed: u64,
+        limits: bool,
+        about: &About,
+        session: &mut Session,
+    ) -> Result<Self, WorkError> {
+        if limits {
+            keep_limits(work, about)?;
+        }
+        let namespaces = &about.namespaces;
+        let mut originals = Vec::new();
+        let mut nodes = Vec::new();
+        let operations = match work {
+            Work::Read(read) => read::read(&find::nodes(&read.nodes, namespaces, session)?, read)?,
+            Work::Write(write) => {
+                let nodes = find::nodes(&write.nodes, namespaces, session)?;
+                let range = write.index_range.clone().unwrap_or(NumericRange::None);
+                let (operations, before) =
+                    write::write(&nodes, &write.values, seed, &range, session)?;
+                originals = before;
+                operations
+            }
+            Work::Browse(browse) => {
+                let nodes = find::nodes(&browse.nodes, namespaces, session)?;
+                let reference = match &browse.reference {
+                    Some(spec) => Some(find::node(spec, namespaces, session)?),
+                    None => None,
+                };
+                browse::browse(&nodes, browse.direction, reference.as_ref())?
+            }
+            Work::Translate(translate) => {
+                let start = find::node(&translate.start, namespaces, session)?;
+                translate::translate(&start, &translate.paths)?
+            }
+            Work::Call(call) => {
+                let object = find::node(&call.object, namespaces, session)?;
+                let method = find::node(&call.method, namespaces, session)?;
+                let arguments = call::arguments(&method, &call.arguments, session)?;
+                call::call(&object, &method, arguments)?
+            }
+            Work::Register(register) => {
+                nodes = find::nodes(&register.read.nodes, namespaces, session)?;
+                read::read(&nodes, &register.read)?
+            }
+            _ => return Err(WorkError::Unknown(work.name())),
+        };
+        let registers = about.limit(Service::Register.limit()).unwrap_or_default();
+        Ok(Self {
+            work: work.clone(),
+            nodes,
+            operations: Arc::new(operations),
+            originals,
+            registers: match registers as usize {
+                0 => REGISTERS,
+                some => some.min(REGISTERS),
+            },
+        })
+    }
+
+    /// What its ledgers are called, one for each of [`askers`](Self::askers).
+    pub fn names(work: &Work) -> Vec<&'static str> {
+        match work {
+            Work::Register(register) if register.compare => vec!["read plain", "read registered"],
+            Work::Register(_) => vec!["read registered"],
+            work => vec![work.name()],
+        }
+    }
+
+    /// What session `index` of `sessions` asks.
+    pub fn askers(
+        &self,
+        session: &mut Session,
+        spread: Spread,
+        index: u32,
+        sessions: u32,
+    ) -> Result<Vec<Asker>, WorkError> {
+        let part = spread.part(self.operations.len(), index, sessions);
+        let selection = Selection::new(part.clone(), self.work.batch());
+        let operations = || Arc::clone(&self.operations);
+        let header = session.header();
+        let asker = match &self.work {
+            Work::Read(read) => Asker::read(header, read, operations(), selection)?,
+            Work::Write(_) => Asker::write(header, operations(), selection)?,
+            Work::Browse(browse) => {
+                Asker::browse(header, browse.max_references, operations(), selection)?
+            }
+            Work::Translate(_) => Asker::translate(header, operations(), selection)?,
+            Work::Call(_) => Asker::call(header, operations(), selection)?,
+            Work::Register(register) => {
+                let nodes = self.nodes.get(part).unwrap_or_default();
+                let aliases = register::register(nodes, self.registers, session)?;
+                let registered = Arc::new(read::read(&aliases, &register.read)?);
+                let all = Selection::new(0..registered.len(), self.work.batch());
+                let registered = Asker::read(header.clone(), &register.read, registered, all)?;
+                if !register.compare {
+                    return Ok(vec![registered]);
+                }
+                let plain = Asker::read(header, &register.read, operations(), selection)?;
+                return Ok(vec![plain, registered]);
+            }
+            _ => return Err(WorkError::Unknown(self.work.name())),
+        };
+        Ok(vec![asker])
+    }
+
+    /// What was in the nodes that were written to.
+    pub fn originals(&self) -> &[Original] {
+        &self.originals
+    }
+
+    /// Puts it back, and tells how many nodes took it.
+    pub fn restore(&self, session: &mut Session) -> Result<usize, WorkError> {
+        write::restore(&self.originals, session)
+    }
+}
+
+/// The server's limits are respected, or it is said which is not.
+fn keep_limits(work: &Work, about: &About) -> Result<(), WorkError> {
+    let service = match work {
+        Work::Write(_) => Service::Write,
+        Work::Browse(_) => Service::Browse,
+        Work::Translate(_) => Service::Translate,
+        Work::Call(_) => Service::Call,
+        _ => Service::Read,
+    };
+    // Part 5, 6.3.11: 0 says that there is no limit.
+    let allowed = about.limit(service.limit()).unwrap_or_default() as u32;
+    match allowed != 0 && work.batch() > allowed {
+        true => Err(WorkError::Limit {
+            service: service.name(),
+            limit: service.limit(),
+            allowed,
+            batch: work.batch(),
+        }),
+        false => Ok(()),
+    }
+}
