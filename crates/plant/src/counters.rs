@@ -50,6 +50,8 @@ counters! {
     security_rejected_sessions,
     /// Sessions that died by their timeout.
     session_timeouts,
+    /// Sessions that ended by a mistake of their client.
+    aborted_sessions,
     /// Requests answered, faults too.
     requests,
     /// Requests answered with a ServiceFault.

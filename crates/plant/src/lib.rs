@@ -21,6 +21,7 @@ mod clock;
 mod config;
 mod core;
 mod counters;
+mod diagnostics;
 mod endpoints;
 mod ledger;
 mod pool;

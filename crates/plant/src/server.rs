@@ -14,6 +14,7 @@ use crate::clock::Clock;
 use crate::config::Config;
 use crate::core::{Core, Mail, Post};
 use crate::counters::{Counted, Counters};
+use crate::diagnostics::Register;
 use crate::ledger::{GroundTruth, Tally};
 use crate::pool::Pool;
 use crate::shared::Shared;
@@ -87,9 +88,12 @@ impl Server {
         let url = url(&config, address);
         let clock = Clock::start();
         let counters = Arc::<Counters>::default();
-        let space = space(&config, &clock, &counters);
+        let register = Arc::<Register>::default();
+        let space = space(&config, &clock, &counters, &register);
         let cores = config.threads.clamp(1, 255);
-        let shared = Arc::new(Shared::new(config, url, clock, counters, space, identity));
+        let shared = Arc::new(Shared::new(
+            config, url, clock, counters, register, space, identity,
+        ));
         Self::serve(shared, address, listener, cores)
     }
 
@@ -195,13 +199,18 @@ fn url(config: &Config, address: SocketAddr) -> String {
     }
 }
 
-fn space(config: &Config, clock: &Clock, counters: &Arc<Counters>) -> Space {
+fn space(
+    config: &Config,
+    clock: &Clock,
+    counters: &Arc<Counters>,
+    register: &Arc<Register>,
+) -> Space {
     let mut builder = Builder::new(&config.application_uri, clock.anchor());
     standard::load(&mut builder);
     for profile in &config.profiles {
         profile.build(&mut builder);
     }
     plant_object::describe(&mut builder);
-    server_object::describe(&mut builder, config, counters);
+    server_object::describe(&mut builder, config, counters, register);
     builder.finish()
 }

@@ -1,6 +1,7 @@
 //! A session as the server keeps it: the protocol's part of it and what the services need.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 use wire::session::server::Session as Protocol;
 use wire::template::walk::RawNodeId;
@@ -8,6 +9,7 @@ use wire::time::Instant;
 use wire::types::{ByteString, NodeId, StatusCode};
 
 use crate::core::{Asked, SlotId};
+use crate::diagnostics::SessionRecord;
 use crate::service::view::ContinuationPoints;
 use crate::users::Rights;
 
@@ -46,6 +48,25 @@ impl SessionKey {
     }
 }
 
+/// On whose behalf a session acts.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Owner {
+    /// The same for the same user in whatever session; empty for one without a name.
+    pub user: String,
+    /// What the client says it is; proven by its certificate where it has one.
+    pub application_uri: String,
+}
+
+impl Owner {
+    /// Part 4, 5.14.7.1: a subscription goes over to the same user only; between sessions of
+    /// nobody in particular, to the same application. That such sessions have to be signed is
+    /// left to the endpoints on offer: a bench without certificates can practise it as well.
+    pub fn may_take_from(&self, other: &Self) -> bool {
+        self.user == other.user
+            && (!self.user.is_empty() || self.application_uri == other.application_uri)
+    }
+}
+
 /// A session.
 pub struct Session {
     /// What the protocol knows of it.
@@ -56,8 +77,10 @@ pub struct Session {
     pub link: SlotId,
     /// Browses that are not finished.
     pub points: ContinuationPoints,
-    /// Who it is: the same for the same user, in whatever session.
-    pub user: String,
+    /// Who it is: its subscriptions are theirs, too.
+    pub owner: Arc<Owner>,
+    /// What is counted for it.
+    pub record: Arc<SessionRecord>,
     /// What this user may do.
     pub rights: Rights,
     /// Its subscriptions, by their numbers.
@@ -72,13 +95,19 @@ pub struct Session {
 
 impl Session {
     /// A session that was just created.
-    pub fn new(protocol: Protocol, key: SessionKey, link: SlotId) -> Self {
+    pub fn new(
+        protocol: Protocol,
+        key: SessionKey,
+        link: SlotId,
+        record: Arc<SessionRecord>,
+    ) -> Self {
         Self {
             protocol,
             key,
             link,
             points: ContinuationPoints::default(),
-            user: String::new(),
+            owner: Arc::default(),
+            record,
             rights: Rights::NONE,
             subscriptions: Vec::new(),
             requests: VecDeque::new(),

@@ -5,11 +5,12 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use wire::channel::Identity;
 use wire::session;
-use wire::types::EndpointDescription;
+use wire::types::{EndpointDescription, NodeId};
 
 use crate::clock::Clock;
 use crate::config::Config;
 use crate::counters::Counters;
+use crate::diagnostics::Register;
 use crate::ledger::Ledger;
 use crate::space::Space;
 
@@ -20,6 +21,8 @@ pub struct Shared {
     pub clock: Clock,
     pub counters: Arc<Counters>,
     pub ledger: Arc<Ledger>,
+    /// All sessions and subscriptions, and where subscriptions live.
+    pub register: Arc<Register>,
     pub space: Space,
     pub identity: Option<Identity>,
     pub session_config: Arc<session::server::Config>,
@@ -36,6 +39,7 @@ impl Shared {
         url: String,
         clock: Clock,
         counters: Arc<Counters>,
+        register: Arc<Register>,
         space: Space,
         identity: Option<Identity>,
     ) -> Self {
@@ -53,6 +57,7 @@ impl Shared {
             clock,
             counters,
             ledger: Arc::default(),
+            register,
             space,
             identity,
             config,
@@ -86,6 +91,11 @@ impl Shared {
     pub fn session_number(&self) -> u32 {
         self.next_session.fetch_add(1, Ordering::Relaxed)
     }
+}
+
+/// The node of a session, by its number.
+pub fn session_node(number: u32) -> NodeId {
+    NodeId::new(1, number)
 }
 
 /// Fills bytes that must not be guessed.

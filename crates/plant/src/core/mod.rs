@@ -6,6 +6,7 @@ mod request;
 mod sessions;
 mod slots;
 mod timers;
+mod transfer;
 
 pub use slots::{SlotId, Slots};
 pub use timers::{Due, Timers};
@@ -30,6 +31,7 @@ use crate::shared::{Shared, random};
 use crate::subscription::Subscription;
 use link::{Got, HIGH_WATER, Link};
 use request::{Answer, answer_now};
+use transfer::{Given, Transfer, Wanted};
 
 /// Subscriptions by their numbers.
 pub type Subscriptions = FxHashMap<u32, Subscription>;
@@ -67,6 +69,10 @@ pub enum Mail {
     Proven(Asked, SlotId, Result<Box<Activation>, StatusCode>),
     /// A connection whose session lives here, with the request that says so.
     Moved(Box<Moved>),
+    /// Another loop wants subscriptions that live here.
+    Wanted(Wanted),
+    /// What another loop was asked for.
+    Given(Given),
     /// The server stops.
     Stop,
 }
@@ -117,6 +123,7 @@ pub struct Core {
     mailbox: Receiver<Mail>,
     links: Slots<Link>,
     sessions: Slots<Session>,
+    transfers: Slots<Transfer>,
     subscriptions: Subscriptions,
     timers: Timers,
     /// Connections that were given something to send while nobody looked at them.
@@ -151,6 +158,7 @@ impl Core {
             mailbox,
             links: Slots::default(),
             sessions: Slots::default(),
+            transfers: Slots::default(),
             subscriptions: Subscriptions::default(),
             timers: Timers::default(),
             dirty: Vec::new(),
@@ -625,6 +633,8 @@ impl Core {
                     self.flush(asked.link);
                 }
                 Mail::Moved(moved) => self.moved(*moved),
+                Mail::Wanted(wanted) => self.give(wanted),
+                Mail::Given(given) => self.given(given),
                 Mail::Stop => self.stop(),
             }
         }

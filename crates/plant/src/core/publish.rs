@@ -1,19 +1,18 @@
 //! Publish requests and the subscriptions that wait for them (Part 4, 5.14.5).
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use wire::server::RequestId;
 use wire::service::shape::Kind;
 use wire::template::walk::{self, RequestHead, WalkError, type_id};
 use wire::time::Instant;
-use wire::types::{
-    CancelRequest, CancelResponse, RepublishRequest, StatusCode, TransferResult,
-    TransferSubscriptionsRequest, TransferSubscriptionsResponse,
-};
+use wire::types::{CancelRequest, CancelResponse, RepublishRequest, StatusCode};
 
 use super::request::canonical;
 use super::{Asked, Core, Due, SlotId};
-use crate::service::{operations, write_head, write_len, write_null_array};
+use crate::diagnostics::Service;
+use crate::service::{write_head, write_len, write_null_array};
 use crate::session::PublishRequest;
 use crate::space;
 use crate::subscription::{Delivery, Message, Tick, status_change};
@@ -39,6 +38,9 @@ impl Core {
         let Ok(request) = request else {
             return self.fault(link, id, head.request_handle, StatusCode::BadDecodingError);
         };
+        if let Some(held) = self.sessions.get(session) {
+            held.record.asked(Some(Service::Publish), self.now.utc);
+        }
         let results = request.acknowledgements;
         let results = results
             .map(|(subscription, sequence)| self.acknowledge(session, subscription, sequence));
@@ -61,7 +63,7 @@ impl Core {
         if held.requests.len() > limit.max(1)
             && let Some(oldest) = held.requests.pop_front()
         {
-            self.refuse(&oldest, StatusCode::BadTooManyPublishRequests);
+            self.refuse(session, &oldest, StatusCode::BadTooManyPublishRequests);
         }
         self.answer_publish(session);
     }
@@ -80,7 +82,10 @@ impl Core {
         }
     }
 
-    fn refuse(&mut self, request: &PublishRequest, status: StatusCode) {
+    fn refuse(&mut self, session: SlotId, request: &PublishRequest, status: StatusCode) {
+        if let Some(held) = self.sessions.get(session) {
+            held.record.failed(Some(Service::Publish), status);
+        }
         let Asked { link, id, handle } = request.asked;
         self.fault(link, id, handle, status);
         self.dirty.push(link);
@@ -88,6 +93,17 @@ impl Core {
 
     /// Brings Publish requests of a session and subscriptions that wait for them together.
     pub(super) fn answer_publish(&mut self, session: SlotId) {
+        self.answer_all(session);
+        self.count_waiting(session);
+    }
+
+    fn count_waiting(&self, session: SlotId) {
+        if let Some(held) = self.sessions.get(session) {
+            held.record.publishing.set(held.requests.len() as u32);
+        }
+    }
+
+    fn answer_all(&mut self, session: SlotId) {
         loop {
             let now = self.now.mono;
             let Some(held) = self.sessions.get_mut(session) else {
@@ -106,7 +122,7 @@ impl Core {
             };
             if let Some(status) = refusal {
                 if let Some(request) = held.requests.pop_front() {
-                    self.refuse(&request, status);
+                    self.refuse(session, &request, status);
                 }
                 continue;
             }
@@ -169,6 +185,7 @@ impl Core {
         let Some(link) = self.links.get_mut(asked.link) else {
             return false;
         };
+        link.connection.lend_outbox(&mut self.spare);
         let sent = link.connection.respond(asked.id, |out| {
             write_head(out, type_id::PUBLISH_RESPONSE, asked.handle, now);
             write(out);
@@ -237,6 +254,7 @@ impl Core {
     /// Forgets a subscription that its session does not name any more.
     pub(super) fn forget_subscription(&mut self, id: u32) {
         if let Some(subscription) = self.subscriptions.remove(&id) {
+            self.shared.register.drop_subscription(id);
             let counters = &self.shared.counters;
             counters.subscriptions.sub(1);
             counters.items.sub(subscription.items().len() as u64);
@@ -256,6 +274,8 @@ impl Core {
         let subscription = found
             .filter(|subscription| subscription.session == Some(session))
             .ok_or(StatusCode::BadSubscriptionIdInvalid)?;
+        let record = Arc::clone(&subscription.record);
+        record.republish_requests.bump();
         let message = subscription
             .republish(request.retransmit_sequence_number)
             .ok_or(StatusCode::BadMessageNotAvailable)?;
@@ -268,86 +288,13 @@ impl Core {
             out.extend_from_slice(message);
         });
         match sent {
-            Ok(()) => self.shared.counters.republished.add(1),
+            Ok(()) => {
+                record.republished.bump();
+                self.shared.counters.republished.add(1);
+            }
             Err(error) => self.not_sent(link, id, handle, &error),
         }
         Ok(())
-    }
-
-    /// TransferSubscriptions (Part 4, 5.14.7).
-    pub(super) fn transfer(
-        &mut self,
-        link: SlotId,
-        id: RequestId,
-        request: &TransferSubscriptionsRequest,
-    ) -> Result<(), StatusCode> {
-        let header = &request.request_header;
-        let session = self.session_for(space::raw(&header.authentication_token), link)?;
-        let limit = self.shared.config.limits.subscriptions_per_session;
-        let ids = operations(request.subscription_ids.clone(), limit)?;
-        let results = ids.into_iter().map(|id| {
-            let moved = self.transfer_one(session, id, request.send_initial_values);
-            match moved {
-                Ok(available) => TransferResult {
-                    status_code: StatusCode::Good,
-                    available_sequence_numbers: Some(available),
-                },
-                Err(status_code) => TransferResult {
-                    status_code,
-                    available_sequence_numbers: None,
-                },
-            }
-        });
-        let mut response = TransferSubscriptionsResponse {
-            results: Some(results.collect()),
-            ..Default::default()
-        };
-        response.response_header =
-            wire::service::response_header(header.request_handle, self.now.utc);
-        self.respond_with(link, id, response.into());
-        self.answer_publish(session);
-        Ok(())
-    }
-
-    fn transfer_one(
-        &mut self,
-        session: SlotId,
-        id: u32,
-        send_initial_values: bool,
-    ) -> Result<Vec<u32>, StatusCode> {
-        let subscription = self.subscriptions.get_mut(&id);
-        let subscription = subscription.ok_or(StatusCode::BadSubscriptionIdInvalid)?;
-        let old = subscription.session.filter(|old| *old != session);
-        let user = |id| self.sessions.get(id).map(|session| &session.user);
-        // Part 4, 5.14.7.1: only for the same user.
-        if let Some(old) = old
-            && user(old) != user(session)
-        {
-            return Err(StatusCode::BadUserAccessDenied);
-        }
-        subscription.session = Some(session);
-        subscription.touch();
-        if send_initial_values {
-            subscription.resend();
-        }
-        let (available, wants) = (subscription.available(), subscription.wants());
-        if let Some(held) = old.and_then(|old| self.sessions.get_mut(old)) {
-            held.subscriptions.retain(|other| *other != id);
-            let moved = StatusCode::GoodSubscriptionTransferred;
-            held.endings.push_back((id, moved));
-        }
-        if let Some(held) = self.sessions.get_mut(session) {
-            if !held.subscriptions.contains(&id) {
-                held.subscriptions.push(id);
-            }
-            if wants && !held.waiting.contains(&id) {
-                held.waiting.push(id);
-            }
-        }
-        if let Some(old) = old {
-            self.answer_publish(old);
-        }
-        Ok(available)
     }
 
     /// Cancel (Part 4, 5.7.5): only Publish requests wait long enough to be cancelled.
@@ -370,8 +317,9 @@ impl Core {
             }
         }
         for waiting in &cancelled {
-            self.refuse(waiting, StatusCode::BadRequestCancelledByClient);
+            self.refuse(session, waiting, StatusCode::BadRequestCancelledByClient);
         }
+        self.count_waiting(session);
         let response = CancelResponse {
             response_header: wire::service::response_header(header.request_handle, self.now.utc),
             cancel_count: cancelled.len() as u32,

@@ -1,5 +1,7 @@
 //! A request: whose it is, which service, and the answer on its way back.
 
+use std::sync::Arc;
+
 use wire::channel::SendError;
 use wire::server::{Reply, RequestId};
 use wire::service::{Limits, Request, Response, fault};
@@ -9,6 +11,7 @@ use wire::types::{DateTime, StatusCode};
 
 use super::sessions::find_session;
 use super::{Core, SlotId, Slots};
+use crate::diagnostics::Service;
 use crate::service::{Desk, Refusal, discovery, read, write};
 use crate::session::Session;
 use crate::shared::Shared;
@@ -54,9 +57,8 @@ impl Core {
         else {
             return;
         };
-        let rights = held.rights;
         let sent = there.connection.respond(id, |out| {
-            answer_walked(shared, rights, body, head, now, out);
+            answer_walked(shared, held, body, head, now, out);
         });
         if let Err(error) = sent {
             self.not_sent(link, id, head.request_handle, &error);
@@ -73,6 +75,9 @@ impl Core {
             }
         };
         let handle = request.header().request_handle;
+        let token = space::raw(&request.header().authentication_token);
+        let session = self.session_by(token).ok();
+        let service = Service::of(&request);
         if let Request::Read(_) | Request::Write(_) | Request::Publish(_) = &request {
             // Its type was spelled out in another way than usual; now it is not.
             let mut body = Vec::new();
@@ -80,6 +85,11 @@ impl Core {
                 Ok(()) => self.request(link, id, &body),
                 Err(_) => self.fault(link, id, handle, StatusCode::BadDecodingError),
             };
+        }
+        let record = session.and_then(|session| self.sessions.get(session));
+        let record = record.map(|session| Arc::clone(&session.record));
+        if let Some(record) = &record {
+            record.asked(service, self.now.utc);
         }
         let answered = match &request {
             Request::CreateSession(request) => self.create_session(link, id, request),
@@ -106,6 +116,9 @@ impl Core {
             },
         };
         if let Err(status) = answered {
+            if let Some(record) = &record {
+                record.failed(service, status);
+            }
             self.fault(link, id, handle, status);
         }
     }
@@ -222,9 +235,8 @@ pub(super) fn answer_now(
     if !session.protocol.is_active() || session.protocol.request(channel, now).is_err() {
         return Answer::Later;
     }
-    let rights = session.rights;
     let sent = reply.respond(|out| {
-        answer_walked(shared, rights, body, &head, now, out);
+        answer_walked(shared, session, body, &head, now, out);
     });
     match sent {
         Ok(()) => Answer::Sent,
@@ -235,12 +247,18 @@ pub(super) fn answer_now(
 /// Appends the response to a Read or Write, or a fault.
 fn answer_walked(
     shared: &Shared,
-    rights: Rights,
+    session: &Session,
     body: &[u8],
     head: &RequestHead<'_>,
     now: Now,
     out: &mut Vec<u8>,
 ) {
+    let rights = session.rights;
+    let service = match head.type_id {
+        type_id::READ_REQUEST => Service::Read,
+        _ => Service::Write,
+    };
+    session.record.asked(Some(service), now.utc);
     let start = out.len();
     let mut outcome = walk(shared, rights, body, head, now, out);
     if let Err(Refusal::Walk(_)) = outcome {
@@ -254,6 +272,7 @@ fn answer_walked(
         Err(Refusal::Status(status)) => status,
         Err(Refusal::Walk(_)) => StatusCode::BadDecodingError,
     };
+    session.record.failed(Some(service), status);
     shared.counters.rejected_requests.add(1);
     out.truncate(start);
     encode_fault(head.request_handle, status, now.utc, out);

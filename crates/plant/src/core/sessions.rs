@@ -2,12 +2,14 @@
 
 use std::sync::Arc;
 
+use wire::channel::Protection;
 use wire::job::Job;
 use wire::server::RequestId;
 use wire::session::server::{Activation, Grant, Refusal};
 use wire::session::token::UserIdentity;
 use wire::session::{Channel, NONCE_LEN, server};
 use wire::template::walk::RawNodeId;
+use wire::time::Now;
 use wire::types::{
     ActivateSessionRequest, AnonymousIdentityToken, CloseSessionRequest, CreateSessionRequest,
     CreateSessionResponse, NodeId, StatusCode,
@@ -15,8 +17,9 @@ use wire::types::{
 
 use super::timers::Due;
 use super::{Asked, Core, Mail, Post, SlotId, Slots};
-use crate::session::{SECRET_LEN, Session, SessionKey};
-use crate::shared::{Shared, random};
+use crate::diagnostics::SessionRecord;
+use crate::session::{Owner, SECRET_LEN, Session, SessionKey};
+use crate::shared::{Shared, random, session_node};
 use crate::space;
 use crate::users::Rights;
 
@@ -41,6 +44,7 @@ impl Core {
             Ok(()) => Ok(id),
             Err(refusal) => {
                 if refusal == Refusal::NotActivated {
+                    self.shared.counters.aborted_sessions.add(1);
                     self.end_session(id, true);
                 }
                 Err(refusal.status())
@@ -112,6 +116,7 @@ impl Core {
         random(&mut secret);
         let number = self.shared.session_number();
         let (config, now, core) = (&self.shared.session_config, self.now, self.index);
+        let protection = channel.protection;
         let mut outcome = Err(Refusal::Closed);
         let session = self.sessions.try_insert_with(|slot| {
             let key = SessionKey {
@@ -120,14 +125,15 @@ impl Core {
                 secret,
             };
             let grant = Grant {
-                session_id: NodeId::new(1, number),
+                session_id: session_node(number),
                 authentication_token: key.to_node_id(),
                 nonce: nonce(),
             };
             match server::Session::create(config, request, channel, grant, now) {
                 Ok((protocol, job)) => {
                     outcome = Ok(job);
-                    Some(Session::new(protocol, key, link))
+                    let record = record(number, request, &protocol, protection, now);
+                    Some(Session::new(protocol, key, link, Arc::new(record)))
                 }
                 Err(refusal) => {
                     outcome = Err(refusal);
@@ -145,6 +151,9 @@ impl Core {
         };
         let job = std::mem::replace(job, Job::new(|| Err(Refusal::Closed)));
         counters.cumulated_sessions.add(1);
+        if let Some(held) = self.sessions.get(session) {
+            self.shared.register.add_session(&held.record);
+        }
         let asked = Asked {
             link,
             id,
@@ -233,11 +242,31 @@ impl Core {
             .ok_or(StatusCode::BadSessionIdInvalid)
             .and_then(|held| {
                 let activation = *result?;
-                let user = name(activation.user());
+                let (user, shown, mechanism) = name(activation.user());
                 let rights = rights(&self.shared, activation.user());
                 let activated = held.protocol.activated(activation, nonce(), self.now);
                 let activated = activated.map_err(|refusal| refusal.status())?;
-                held.user = user;
+                held.owner = Arc::new(Owner {
+                    user,
+                    application_uri: held.record.client.application_uri.as_ref().to_owned(),
+                });
+                for id in &held.subscriptions {
+                    if let Some(subscription) = self.subscriptions.get_mut(id) {
+                        subscription.owner = Arc::clone(&held.owner);
+                    }
+                }
+                if let Some(link) = self.links.get(asked.link) {
+                    let mut record = held.record.activated();
+                    if record.history.last() != Some(&shown) {
+                        record.history.push(shown.clone());
+                    }
+                    record.user = shown;
+                    record.mechanism = mechanism;
+                    record.locales = held.protocol.locales().to_vec();
+                    record.protection = link.connection.protection();
+                    let peer = link.connection.peer();
+                    record.certificate = peer.map_or(Vec::new(), |peer| peer.leaf().to_vec());
+                }
                 held.rights = rights;
                 if held.link != asked.link {
                     // Whoever waited on the old channel is gone with it.
@@ -285,6 +314,7 @@ impl Core {
             return;
         };
         self.shared.counters.sessions.sub(1);
+        self.shared.register.drop_session(session.record.number);
         for request in session.requests {
             let Asked { link, id, handle } = request.asked;
             self.fault(link, id, handle, StatusCode::BadSessionClosed);
@@ -294,7 +324,7 @@ impl Core {
             if delete_subscriptions {
                 self.forget_subscription(number);
             } else if let Some(subscription) = self.subscriptions.get_mut(&number) {
-                subscription.session = None;
+                subscription.leave();
             }
         }
     }
@@ -314,7 +344,9 @@ impl Core {
         match session.protocol.has_expired(self.now) {
             true => {
                 self.shared.counters.session_timeouts.add(1);
-                self.end_session(id, true);
+                // Part 4, 6.7: its subscriptions have lifetimes of their own, so that a client
+                // who comes back too late finds them.
+                self.end_session(id, false);
             }
             // It was used meanwhile.
             false => self.watch(id),
@@ -366,15 +398,39 @@ fn rights(shared: &Shared, user: &UserIdentity) -> Rights {
     }
 }
 
-/// A name that is the same for the same user.
-fn name(user: &UserIdentity) -> String {
+/// A name that is the same for the same user and no other, one for people, and how it was proven.
+fn name(user: &UserIdentity) -> (String, String, &'static str) {
     match user {
-        UserIdentity::UserName { name, .. } => format!("name {name}"),
+        UserIdentity::UserName { name, .. } => (format!("name {name}"), name.clone(), "UserName"),
         UserIdentity::X509 { certificate } => {
-            format!("certificate {:x?}", certificate.thumbprint())
+            let digits = certificate.thumbprint();
+            let shown: String = digits.iter().map(|byte| format!("{byte:02x}")).collect();
+            (format!("certificate {shown}"), shown, "Certificate")
         }
-        _ => String::new(),
+        _ => (String::new(), String::new(), "Anonymous"),
     }
+}
+
+fn record(
+    number: u32,
+    request: &CreateSessionRequest,
+    protocol: &server::Session,
+    protection: Protection,
+    now: Now,
+) -> SessionRecord {
+    SessionRecord::new(
+        number,
+        protocol.name().to_owned(),
+        request.client_description.clone(),
+        (
+            request.server_uri.as_ref().to_owned(),
+            request.endpoint_url.as_ref().to_owned(),
+        ),
+        protocol.timeout().as_secs_f64() * 1000.0,
+        request.max_response_message_size,
+        now.utc,
+        protection,
+    )
 }
 
 fn nonce() -> [u8; NONCE_LEN] {

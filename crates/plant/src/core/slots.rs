@@ -81,6 +81,17 @@ impl<T> Slots<T> {
         thing
     }
 
+    /// Puts a thing back in the place that it was taken from.
+    pub fn put_back(&mut self, id: SlotId, thing: T) {
+        if let Some(place) = self.slots.get_mut(id.slot as usize)
+            && place.generation == id.generation
+            && place.thing.is_none()
+        {
+            place.thing = Some(thing);
+            self.free.retain(|slot| *slot != id.slot);
+        }
+    }
+
     /// The thing of this number.
     #[inline]
     pub fn get(&self, id: SlotId) -> Option<&T> {

@@ -12,10 +12,8 @@ mod subscription;
 mod tests;
 
 pub use service::Service;
-pub use session::{Activated, SessionRecord};
-pub use structure::{
-    publishing_intervals, security_array, session_array, subscription_array,
-};
+pub use session::SessionRecord;
+pub use structure::{publishing_intervals, security_array, session_array, subscription_array};
 pub use subscription::SubscriptionRecord;
 
 use std::collections::BTreeMap;

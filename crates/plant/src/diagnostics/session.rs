@@ -66,7 +66,10 @@ pub struct SessionRecord {
 
 impl SessionRecord {
     /// A session that was just created, over a channel protected like this.
-    #[allow(clippy::too_many_arguments, reason = "each is a field of the structure")]
+    #[allow(
+        clippy::too_many_arguments,
+        reason = "each is a field of the structure"
+    )]
     pub fn new(
         number: u32,
         name: String,

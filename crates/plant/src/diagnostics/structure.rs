@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use wire::policy::Mode;
 use wire::types::{
     ByteString, DateTime, ExtensionObject, MessageSecurityMode, NodeId, ServiceCounterDataType,
-    SessionDiagnosticsDataType, SessionSecurityDiagnosticsDataType, SubscriptionDiagnosticsDataType,
-    UAString, Variant,
+    SessionDiagnosticsDataType, SessionSecurityDiagnosticsDataType,
+    SubscriptionDiagnosticsDataType, UAString, Variant,
 };
 
 use super::{Register, Service, SessionRecord, SubscriptionRecord};
@@ -43,7 +43,9 @@ pub fn subscription_array(register: &Register) -> Variant {
 /// How many different publishing intervals there are.
 pub fn publishing_intervals(register: &Register) -> u32 {
     let subscriptions = register.subscriptions();
-    let intervals = subscriptions.iter().map(|record| record.interval().to_bits());
+    let intervals = subscriptions
+        .iter()
+        .map(|record| record.interval().to_bits());
     intervals.collect::<BTreeSet<_>>().len() as u32
 }
 

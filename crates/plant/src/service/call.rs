@@ -67,7 +67,10 @@ impl Desk<'_> {
                         Vec::new()
                     }),
                 };
-                outcome.map_err(|status| (status, Vec::new()))
+                // Part 5, 9.1 and 9.2: that of another session is there, but not for this one.
+                let denied = StatusCode::BadUserAccessDenied;
+                let there = self.shared.register.home_of(id).is_some();
+                outcome.map_err(|status| (if there { denied } else { status }, Vec::new()))
             }
         }
     }

@@ -91,6 +91,9 @@ impl Desk<'_> {
         let enabled = request.publishing_enabled;
         let mut subscription = Subscription::new(id, self.id, terms, enabled, self.now);
         subscription.enter(&self.shared.ledger);
+        subscription.join(self.id, self.session.record.number, &self.session.owner);
+        let register = &self.shared.register;
+        register.add_subscription(&subscription.record, self.session.key.core);
         self.subscriptions.insert(id, subscription);
         self.session.subscriptions.push(id);
         self.shared.counters.subscriptions.add(1);
@@ -159,6 +162,7 @@ impl Desk<'_> {
             Ok(subscription) => {
                 let items = subscription.items().len() as u64;
                 self.subscriptions.remove(&id);
+                self.shared.register.drop_subscription(id);
                 self.session.subscriptions.retain(|other| *other != id);
                 self.shared.counters.subscriptions.sub(1);
                 self.shared.counters.items.sub(items);

@@ -2,7 +2,7 @@
 
 use wire::template::walk::ReadNode;
 use wire::time::Now;
-use wire::types::{DataTypeId, NodeId, NumericRange, StatusCode, Variant};
+use wire::types::{DataTypeId, NodeId, NumericRange, StatusCode, VariableId, Variant};
 
 use super::node::{Body, Node, Variable, access};
 use super::value::Stamp;
@@ -71,6 +71,9 @@ pub(crate) mod mask {
     pub const SERVER: u8 = 0x08;
 }
 
+const SECURITY_DIAGNOSTICS: VariableId =
+    VariableId::Server_ServerDiagnostics_SessionsDiagnosticsSummary_SessionSecurityDiagnosticsArray;
+
 /// For whom, with which times and when something is read.
 #[derive(Debug, Clone, Copy)]
 pub struct Reading {
@@ -86,6 +89,8 @@ pub struct Reading {
 #[inline]
 pub(crate) fn user_access(node: &Node, variable: &Variable, rights: Rights) -> u8 {
     match node.id.namespace {
+        // Part 5, 6.3.4: who else is there is not for everybody.
+        0 if rights != Rights::ALL && node.id == SECURITY_DIAGNOSTICS => 0,
         0 => variable.access_level,
         _ => variable.access_level & rights.access(),
     }

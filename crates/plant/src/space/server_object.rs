@@ -14,12 +14,20 @@ use super::node::Body;
 use super::value::Source;
 use crate::config::{Config, Limits};
 use crate::counters::{Count, Counted, Counters};
+use crate::diagnostics::{
+    Register, publishing_intervals, security_array, session_array, subscription_array,
+};
 
 /// Profiles of Part 7 that the server keeps.
 const PROFILES: &[&str] = &["http://opcfoundation.org/UA-Profile/Server/EmbeddedUA2017"];
 
 /// Gives the variables of the Server object their values.
-pub fn describe(builder: &mut Builder, config: &Config, counters: &Arc<Counters>) {
+pub fn describe(
+    builder: &mut Builder,
+    config: &Config,
+    counters: &Arc<Counters>,
+    register: &Arc<Register>,
+) {
     use VariableId as V;
     let started = builder.anchor();
     status(builder, config, started);
@@ -30,7 +38,7 @@ pub fn describe(builder: &mut Builder, config: &Config, counters: &Arc<Counters>
     constant(builder, V::Server_ServiceLevel, 255u8);
     constant(builder, V::Server_Auditing, false);
     capabilities(builder, &config.limits);
-    diagnostics(builder, counters);
+    diagnostics(builder, counters, register);
     // There are no events to subscribe to.
     if let Some(server) = builder.node_mut(&ObjectId::Server.into()) {
         server.body = Body::Object { event_notifier: 0 };
@@ -266,10 +274,32 @@ fn number(builder: &mut Builder, id: VariableId, limit: usize) {
 /// A count out of them all.
 type Pick = fn(&Counters) -> &Count;
 
-fn diagnostics(builder: &mut Builder, counters: &Arc<Counters>) {
+/// Whoever reads it makes an array of structures out of it.
+type Array = fn(&Register) -> Variant;
+
+/// Part 5, 6.3.3 to 6.3.5. The flag cannot be written: counting costs a store for each count.
+fn diagnostics(builder: &mut Builder, counters: &Arc<Counters>, register: &Arc<Register>) {
     use VariableId as V;
     constant(builder, V::Server_ServerDiagnostics_EnabledFlag, true);
-    let picks: [(V, Pick); 8] = [
+    let arrays: [(V, Array); 3] = [
+        (
+            V::Server_ServerDiagnostics_SubscriptionDiagnosticsArray,
+            subscription_array,
+        ),
+        (
+            V::Server_ServerDiagnostics_SessionsDiagnosticsSummary_SessionDiagnosticsArray,
+            session_array,
+        ),
+        (
+            V::Server_ServerDiagnostics_SessionsDiagnosticsSummary_SessionSecurityDiagnosticsArray,
+            security_array,
+        ),
+    ];
+    for (id, array) in arrays {
+        let register = Arc::clone(register);
+        live(builder, id, move |_| array(&register));
+    }
+    let picks: [(V, Pick); 9] = [
         (
             V::Server_ServerDiagnostics_ServerDiagnosticsSummary_CurrentSessionCount,
             |c| &c.sessions,
@@ -289,6 +319,10 @@ fn diagnostics(builder: &mut Builder, counters: &Arc<Counters>) {
         (
             V::Server_ServerDiagnostics_ServerDiagnosticsSummary_SessionTimeoutCount,
             |c| &c.session_timeouts,
+        ),
+        (
+            V::Server_ServerDiagnostics_ServerDiagnosticsSummary_SessionAbortCount,
+            |c| &c.aborted_sessions,
         ),
         (
             V::Server_ServerDiagnostics_ServerDiagnosticsSummary_CurrentSubscriptionCount,
@@ -313,22 +347,25 @@ fn diagnostics(builder: &mut Builder, counters: &Arc<Counters>) {
     live(builder, security, move |_| {
         count(all.security_rejected_requests.get()).into()
     });
-    for id in [
-        V::Server_ServerDiagnostics_ServerDiagnosticsSummary_ServerViewCount,
-        V::Server_ServerDiagnostics_ServerDiagnosticsSummary_SessionAbortCount,
-        V::Server_ServerDiagnostics_ServerDiagnosticsSummary_PublishingIntervalCount,
-    ] {
-        constant(builder, id, 0u32);
-    }
-    let all = Arc::clone(counters);
+    let views = V::Server_ServerDiagnostics_ServerDiagnosticsSummary_ServerViewCount;
+    constant(builder, views, 0u32);
+    let intervals = V::Server_ServerDiagnostics_ServerDiagnosticsSummary_PublishingIntervalCount;
+    let all = Arc::clone(register);
+    live(builder, intervals, move |_| {
+        publishing_intervals(&all).into()
+    });
+    let (all, register) = (Arc::clone(counters), Arc::clone(register));
     live(
         builder,
         V::Server_ServerDiagnostics_ServerDiagnosticsSummary,
-        move |_| ExtensionObject::from_message(summary(&all.read())).into(),
+        move |_| {
+            let intervals = publishing_intervals(&register);
+            ExtensionObject::from_message(summary(&all.read(), intervals)).into()
+        },
     );
 }
 
-fn summary(counted: &Counted) -> ServerDiagnosticsSummaryDataType {
+fn summary(counted: &Counted, intervals: u32) -> ServerDiagnosticsSummaryDataType {
     ServerDiagnosticsSummaryDataType {
         server_view_count: 0,
         current_session_count: count(counted.sessions),
@@ -336,10 +373,10 @@ fn summary(counted: &Counted) -> ServerDiagnosticsSummaryDataType {
         security_rejected_session_count: count(counted.security_rejected_sessions),
         rejected_session_count: count(counted.rejected_sessions),
         session_timeout_count: count(counted.session_timeouts),
-        session_abort_count: 0,
+        session_abort_count: count(counted.aborted_sessions),
         current_subscription_count: count(counted.subscriptions),
         cumulated_subscription_count: count(counted.cumulated_subscriptions),
-        publishing_interval_count: 0,
+        publishing_interval_count: intervals,
         security_rejected_requests_count: count(counted.security_rejected_requests),
         rejected_requests_count: count(counted.rejected_requests),
     }

@@ -21,9 +21,11 @@ use wire::time::{Instant, Now};
 use wire::types::{MonitoringMode, StatusCode};
 
 use crate::core::SlotId;
+use crate::diagnostics::SubscriptionRecord;
 #[cfg(test)]
 use crate::ledger::Tally;
 use crate::ledger::{Account, Ledger, Load, Values};
+use crate::session::Owner;
 use crate::space::Space;
 use kept::Kept;
 
@@ -97,6 +99,10 @@ pub struct Subscription {
     pub id: u32,
     /// Whose it is; nobody's when its session was closed without it.
     pub session: Option<SlotId>,
+    /// On whose behalf it was made, also when there is no session.
+    pub owner: Arc<Owner>,
+    /// What others see of it.
+    pub record: Arc<SubscriptionRecord>,
     /// What the client may change.
     pub terms: Terms,
     /// Whether it sends notifications.
@@ -133,9 +139,11 @@ pub struct Subscription {
 impl Subscription {
     /// A subscription without items.
     pub fn new(id: u32, session: SlotId, terms: Terms, enabled: bool, now: Now) -> Self {
-        Self {
+        let subscription = Self {
             id,
             session: Some(session),
+            owner: Arc::default(),
+            record: Arc::new(SubscriptionRecord::new(id)),
             terms,
             enabled,
             next: now.mono + terms.interval,
@@ -154,7 +162,47 @@ impl Subscription {
             dropped: 0,
             poll: None,
             wake: Instant::default(),
-        }
+        };
+        subscription.tell_terms();
+        subscription.tell();
+        subscription
+    }
+
+    /// Joins a session, by its place and its number.
+    pub fn join(&mut self, session: SlotId, number: u32, owner: &Arc<Owner>) {
+        self.session = Some(session);
+        self.owner = Arc::clone(owner);
+        self.record.session.set(number);
+    }
+
+    /// Stays behind when its session ends.
+    pub fn leave(&mut self) {
+        self.session = None;
+        self.record.session.set(0);
+    }
+
+    fn tell_terms(&self) {
+        let (record, terms) = (&self.record, &self.terms);
+        record.set_interval(terms.interval);
+        record.priority.set(terms.priority.into());
+        record.max_keep_alive.set(terms.keep_alive);
+        record.max_lifetime.set(terms.lifetime);
+        record.max_notifications.set(terms.most);
+        record.enabled.set(self.enabled.into());
+    }
+
+    /// Shows others how it stands.
+    fn tell(&self) {
+        let record = &self.record;
+        record.keep_alive.set(self.keep_alive);
+        record.lifetime.set(self.lifetime);
+        record.next_sequence.set(self.sequence);
+        record
+            .unacknowledged
+            .set(self.kept.sequences().len() as u32);
+        let tally = &self.account.tally;
+        record.discarded.set(tally.messages.forgotten as u32);
+        record.overflows.set(tally.values().overflowed as u32);
     }
 
     /// Enters what it counts into a ledger.
@@ -257,8 +305,12 @@ impl Subscription {
             State::KeepAlive => self.count(),
         };
         if self.wants && !requests {
+            if self.state != State::Late {
+                self.record.late.bump();
+            }
             self.state = State::Late;
         }
+        self.tell();
         Tick::Alive
     }
 
@@ -275,6 +327,7 @@ impl Subscription {
     /// notificationMessage.
     pub fn publish(&mut self, now: Now, kept: usize, out: &mut Vec<u8>) -> Message {
         self.touch();
+        self.record.publish_requests.bump();
         let ready = self.ready();
         out.extend_from_slice(&self.id.to_le_bytes());
         // Part 4, 5.14.5.2: what can be republished, this message among it.
@@ -304,6 +357,7 @@ impl Subscription {
             self.wants = false;
             self.account.tally.messages.keep_alives += 1;
             self.account.settle();
+            self.tell();
             return Message::KeepAlive;
         }
         let load = self.notifications(out);
@@ -323,7 +377,11 @@ impl Subscription {
         self.advance();
         self.state = State::Normal;
         self.wants = more;
-        Message::Notifications(load.total())
+        let values = load.total();
+        self.record.data_changes.add(values as u32);
+        self.record.notifications.add(values as u32);
+        self.tell();
+        Message::Notifications(values)
     }
 
     /// Says what became of the notification message that was made last.
@@ -405,6 +463,7 @@ impl Subscription {
         tally.messages.acknowledged += 1;
         tally.load(load, |values| &mut values.acknowledged);
         self.account.settle();
+        self.tell();
         true
     }
 
@@ -421,11 +480,19 @@ impl Subscription {
         self.terms = terms;
         self.keep_alive = self.keep_alive.min(terms.keep_alive);
         self.touch();
+        self.record.modified.bump();
+        self.tell_terms();
+        self.tell();
     }
 
     /// Row 19 of the table.
     pub fn set_publishing(&mut self, enabled: bool) {
         self.enabled = enabled;
+        match enabled {
+            true => self.record.enables.bump(),
+            false => self.record.disables.bump(),
+        }
+        self.tell_terms();
         self.touch();
         if self.state != State::Late {
             self.wants = false;
@@ -454,6 +521,10 @@ impl Subscription {
             .map(|interval| interval.max(LEAST_INTERVAL))
             .map(|interval| (interval, now.mono + interval));
         self.turn = 0;
+        let disabled = |item: &&Item| item.mode == MonitoringMode::Disabled;
+        let disabled = self.items.iter().filter(disabled).count();
+        self.record.items.set(self.items.len() as u32);
+        self.record.disabled_items.set(disabled as u32);
     }
 
     /// Removes items; tells of each whether it was there.

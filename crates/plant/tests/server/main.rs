@@ -3,10 +3,12 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod client;
+mod diagnostics;
 mod reading;
 mod rights;
 mod sessions;
 mod subscribing;
+mod transferring;
 mod truth;
 mod viewing;
 

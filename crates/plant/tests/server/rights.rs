@@ -123,6 +123,10 @@ fn each_user_may_do_what_their_rights_say_and_the_attributes_tell_the_same() {
         assert_eq!(mask, Some(Variant::UInt32(0)));
         let executable = of(bench(4000), AttributeId::UserExecutable);
         assert_eq!(executable, Some(Variant::Boolean(changes.is_good())));
+        // Part 5, 6.3.4: who is logged in how is for those who may do everything.
+        let security = VariableId::Server_ServerDiagnostics_SessionsDiagnosticsSummary_SessionSecurityDiagnosticsArray;
+        let seen = of(security.into(), AttributeId::Value).is_some();
+        assert_eq!(seen, user == Some("operator"), "{user:?}");
         // The standard nodes are for everybody.
         let namespaces = VariableId::Server_NamespaceArray.into();
         assert!(of(namespaces, AttributeId::Value).is_some(), "{user:?}");

@@ -77,8 +77,10 @@ pub fn publish(acknowledge: Option<(u32, u32)>) -> PublishRequest {
 pub fn values(message: &NotificationMessage) -> Vec<(u32, Variant)> {
     let data = message.notification_data.iter().flatten();
     let items = data.flat_map(|data| {
-        let change = data.inner_as::<DataChangeNotification>().unwrap();
-        change.monitored_items.iter().flatten()
+        let change = data.inner_as::<DataChangeNotification>();
+        change
+            .into_iter()
+            .flat_map(|change| change.monitored_items.iter().flatten())
     });
     items
         .map(|item| (item.client_handle, item.value.value.clone().unwrap()))

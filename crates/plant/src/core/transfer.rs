@@ -1,0 +1,250 @@
+//! TransferSubscriptions (Part 4, 5.14.7). A subscription travels as one owned value: within a
+//! loop from session to session, between loops by mail. The register says where it lives.
+
+use std::sync::Arc;
+
+use wire::server::RequestId;
+use wire::types::{
+    StatusCode, TransferResult, TransferSubscriptionsRequest, TransferSubscriptionsResponse,
+};
+
+use super::{Asked, Core, Due, Mail, SlotId};
+use crate::service::operations;
+use crate::session::Owner;
+use crate::space;
+use crate::subscription::Subscription;
+
+/// A request whose subscriptions are on their way.
+pub struct Transfer {
+    asked: Asked,
+    session: SlotId,
+    send_initial_values: bool,
+    results: Vec<TransferResult>,
+    /// Loops that have not answered yet.
+    awaited: usize,
+}
+
+/// Asks a loop for subscriptions that live there.
+pub struct Wanted {
+    /// Who asks.
+    core: u8,
+    transfer: SlotId,
+    owner: Arc<Owner>,
+    /// Their numbers, and the places of their results.
+    ids: Vec<(usize, u32)>,
+}
+
+/// The answer to it.
+pub struct Given {
+    transfer: SlotId,
+    results: Vec<(usize, Result<Box<Subscription>, StatusCode>)>,
+}
+
+fn refused(status_code: StatusCode) -> TransferResult {
+    TransferResult {
+        status_code,
+        available_sequence_numbers: None,
+    }
+}
+
+impl Core {
+    /// Takes a TransferSubscriptions request.
+    pub(super) fn transfer(
+        &mut self,
+        link: SlotId,
+        id: RequestId,
+        request: &TransferSubscriptionsRequest,
+    ) -> Result<(), StatusCode> {
+        let header = &request.request_header;
+        let session = self.session_for(space::raw(&header.authentication_token), link)?;
+        let limit = self.shared.config.limits.subscriptions_per_session;
+        let ids = operations(request.subscription_ids.clone(), limit)?;
+        let held = self.sessions.get(session);
+        let owner = held.map(|held| Arc::clone(&held.owner));
+        let owner = owner.ok_or(StatusCode::BadSessionIdInvalid)?;
+
+        let mut results = vec![refused(StatusCode::BadSubscriptionIdInvalid); ids.len()];
+        let mut away: Vec<Vec<(usize, u32)>> = vec![Vec::new(); self.posts.len()];
+        let mut here = Vec::new();
+        for (at, id) in ids.into_iter().enumerate() {
+            match self.shared.register.home_of(id) {
+                Some(home) if home == self.index => here.push((at, id)),
+                Some(home) => {
+                    if let Some(wanted) = away.get_mut(usize::from(home)) {
+                        wanted.push((at, id));
+                    }
+                }
+                None => {}
+            }
+        }
+        for (at, id) in here {
+            let given = self.give_one(id, Some(session), &owner);
+            let result = match given {
+                Ok(subscription) => {
+                    self.take(subscription, Some(session), request.send_initial_values)
+                }
+                Err(status) => refused(status),
+            };
+            if let Some(place) = results.get_mut(at) {
+                *place = result;
+            }
+        }
+        let asked = Asked {
+            link,
+            id,
+            handle: header.request_handle,
+        };
+        let awaited = away.iter().filter(|wanted| !wanted.is_empty()).count();
+        let transfer = Transfer {
+            asked,
+            session,
+            send_initial_values: request.send_initial_values,
+            results,
+            awaited,
+        };
+        if awaited == 0 {
+            self.transferred(transfer);
+            return Ok(());
+        }
+        let transfer = self.transfers.insert_with(|_| transfer);
+        for (home, ids) in away.into_iter().enumerate() {
+            if let Some(post) = self.posts.get(home).filter(|_| !ids.is_empty()) {
+                post.send(Mail::Wanted(Wanted {
+                    core: self.index,
+                    transfer,
+                    owner: Arc::clone(&owner),
+                    ids,
+                }));
+            }
+        }
+        Ok(())
+    }
+
+    /// Gives another loop what it wants.
+    pub(super) fn give(&mut self, wanted: Wanted) {
+        let Some(post) = self.posts.get(usize::from(wanted.core)).cloned() else {
+            return;
+        };
+        let mut records = Vec::new();
+        let mut results = Vec::new();
+        for (at, id) in wanted.ids {
+            let given = self.give_one(id, None, &wanted.owner);
+            if let Ok(subscription) = &given {
+                records.push(Arc::clone(&subscription.record));
+            }
+            results.push((at, given));
+        }
+        post.send(Mail::Given(Given {
+            transfer: wanted.transfer,
+            results,
+        }));
+        // Only now: whoever asks there finds the subscription in the mail before the question.
+        for record in records {
+            self.shared.register.add_subscription(&record, wanted.core);
+        }
+    }
+
+    /// Takes what another loop gave.
+    pub(super) fn given(&mut self, given: Given) {
+        let Some(mut transfer) = self.transfers.remove(given.transfer) else {
+            return;
+        };
+        for (at, result) in given.results {
+            let session = Some(transfer.session);
+            let result = match result {
+                Ok(subscription) => self.take(subscription, session, transfer.send_initial_values),
+                Err(status) => refused(status),
+            };
+            if let Some(place) = transfer.results.get_mut(at) {
+                *place = result;
+            }
+        }
+        transfer.awaited -= 1;
+        if transfer.awaited > 0 {
+            self.transfers.put_back(given.transfer, transfer);
+        } else {
+            self.dirty.push(transfer.asked.link);
+            self.transferred(transfer);
+        }
+    }
+
+    fn transferred(&mut self, transfer: Transfer) {
+        let Asked { link, id, handle } = transfer.asked;
+        let response = TransferSubscriptionsResponse {
+            response_header: wire::service::response_header(handle, self.now.utc),
+            results: Some(transfer.results),
+            ..Default::default()
+        };
+        self.respond_with(link, id, response.into());
+        self.answer_publish(transfer.session);
+    }
+
+    /// Takes a subscription away from its session, which is told.
+    fn give_one(
+        &mut self,
+        id: u32,
+        to: Option<SlotId>,
+        owner: &Owner,
+    ) -> Result<Box<Subscription>, StatusCode> {
+        let subscription = self.subscriptions.get(&id);
+        let subscription = subscription.ok_or(StatusCode::BadSubscriptionIdInvalid)?;
+        let record = &subscription.record;
+        record.transfer_requests.bump();
+        if !owner.may_take_from(&subscription.owner) {
+            return Err(StatusCode::BadUserAccessDenied);
+        }
+        match owner.application_uri == subscription.owner.application_uri {
+            true => record.transferred_same_client.bump(),
+            false => record.transferred_elsewhere.bump(),
+        }
+        let old = subscription.session.filter(|old| Some(*old) != to);
+        let subscription = self.subscriptions.remove(&id);
+        let subscription = subscription.ok_or(StatusCode::BadSubscriptionIdInvalid)?;
+        if let Some(old) = old {
+            if let Some(held) = self.sessions.get_mut(old) {
+                held.subscriptions.retain(|other| *other != id);
+                held.waiting.retain(|other| *other != id);
+                let moved = StatusCode::GoodSubscriptionTransferred;
+                held.endings.push_back((id, moved));
+            }
+            self.answer_publish(old);
+        }
+        Ok(Box::new(subscription))
+    }
+
+    /// Makes a subscription one of this loop, and of a session if it is still there.
+    fn take(
+        &mut self,
+        mut subscription: Box<Subscription>,
+        session: Option<SlotId>,
+        send_initial_values: bool,
+    ) -> TransferResult {
+        let id = subscription.id;
+        let held = session.and_then(|id| Some((id, self.sessions.get_mut(id)?)));
+        match held {
+            Some((session, held)) => {
+                subscription.join(session, held.record.number, &held.owner);
+                if !held.subscriptions.contains(&id) {
+                    held.subscriptions.push(id);
+                }
+                if subscription.wants() && !held.waiting.contains(&id) {
+                    held.waiting.push(id);
+                }
+            }
+            // It ended while this was under way: what it has no use for, others may ask for.
+            None => subscription.leave(),
+        }
+        subscription.touch();
+        if send_initial_values {
+            subscription.resend();
+        }
+        subscription.wake = subscription.due();
+        self.timers.add(subscription.wake, Due::Subscription(id));
+        let available = subscription.available();
+        self.subscriptions.insert(id, *subscription);
+        TransferResult {
+            status_code: StatusCode::Good,
+            available_sequence_numbers: Some(available),
+        }
+    }
+}
