@@ -20,6 +20,7 @@ pub mod background;
 pub mod bench;
 mod client;
 mod install;
+mod loader;
 mod place;
 mod process;
 mod security;
@@ -33,8 +34,9 @@ pub use client::{
     Steps, Subscribe,
 };
 pub use install::{InstallError, InstallEvent};
+pub use loader::{Done, Loader, LoaderError, LoaderOptions, Reads};
 pub use place::home;
 pub use process::started;
 pub use security::{Mode, Policy, Security, Token};
-pub use server::{Server, StartError, StartOptions};
+pub use server::{NoTaskset, Server, StartError, StartOptions};
 pub use stack::{Quirk, Source, Stack, State, Step, Tool};

@@ -51,10 +51,8 @@ pub enum StartError {
     #[error("{0} is not installed; try: uaperf peers install {0}")]
     NotInstalled(&'static str),
     /// `taskset` is not there.
-    #[error(
-        "{0} cannot be pinned: taskset is not there (on Linux: sudo apt-get install util-linux)"
-    )]
-    NoTaskset(&'static str),
+    #[error(transparent)]
+    NoTaskset(#[from] NoTaskset),
     /// The process ended before it accepted connections.
     #[error("{stack} ended before it was ready ({end})\n{tail}\n(all of it: {})", .log.display())]
     Ended {
@@ -92,6 +90,11 @@ pub enum StartError {
         source: io::Error,
     },
 }
+
+/// A process cannot be held to a CPU.
+#[derive(Debug, thiserror::Error)]
+#[error("{0} cannot be pinned: taskset is not there (on Linux: sudo apt-get install util-linux)")]
+pub struct NoTaskset(&'static str);
 
 /// A running server. It ends when this is dropped, and also when this process is killed: the
 /// server reads its standard input, whose other end is held here, until there is no more.
@@ -254,7 +257,7 @@ impl Launch {
         let out = File::create(&log).map_err(system(stack, "make its log"))?;
         let err = out.try_clone().map_err(system(stack, "make its log"))?;
 
-        let mut words: Vec<String> = pinned(stack, options.pin.as_deref())?;
+        let mut words: Vec<String> = pinned(stack.name, options.pin.as_deref())?;
         words.extend(stack.server.iter().map(|word| stack.expand(word)));
         words.extend(["--port".into(), port.to_string(), "--pki".into()]);
         words.push(pki.to_string_lossy().into_owned());
@@ -313,12 +316,13 @@ fn free_port() -> io::Result<u16> {
     Ok(listener.local_addr()?.port())
 }
 
-fn pinned(stack: &'static Stack, pin: Option<&str>) -> Result<Vec<String>, StartError> {
+/// The words before a command that is to run on these CPUs only.
+pub(crate) fn pinned(stack: &'static str, pin: Option<&str>) -> Result<Vec<String>, NoTaskset> {
     let Some(cpus) = pin else {
         return Ok(Vec::new());
     };
     if process::on_path("taskset").is_none() {
-        return Err(StartError::NoTaskset(stack.name));
+        return Err(NoTaskset(stack));
     }
     // taskset replaces itself by the program, so the id is the server's.
     Ok(["taskset", "-c", cpus].map(str::to_owned).to_vec())

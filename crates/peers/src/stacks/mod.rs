@@ -10,6 +10,7 @@ mod milo06;
 mod milo1;
 mod node_opcua;
 mod open62541;
+mod open62541_load;
 mod pyopcua;
 
 /// Every stack that can be installed.
@@ -23,6 +24,9 @@ pub(crate) const ALL: &[&Stack] = &[
     &milo1::STACK,
     &milo06::STACK,
 ];
+
+/// Clients that are a load, for benches.
+pub(crate) const LOADERS: &[&Stack] = &[&open62541_load::STACK];
 
 /// Embeds files of `stacks/`, named by the path they get in the stack's folder and the place
 /// they come from.

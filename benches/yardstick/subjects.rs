@@ -1,0 +1,307 @@
+//! Who takes turns.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::time::Duration;
+
+use observe::Process;
+use wire::channel::Protection;
+use wire::policy::{Mode, Policy};
+
+use crate::client::Client;
+use crate::options::Options;
+use crate::place::Place;
+use crate::plant::{Plant, Shape, identity};
+use crate::raw::{self, Sizes};
+use crate::slice::{Slice, Work};
+use crate::{peer, place};
+
+/// Answers that the plant writes at once; the raw pair does as it does.
+const ANSWERS: usize = 16;
+
+/// What gives a turn.
+type Run = Box<dyn FnMut(Duration) -> anyhow::Result<Slice>>;
+
+/// One that takes turns.
+pub struct Subject {
+    /// `workload client-server`.
+    pub name: String,
+    /// Values of a call.
+    pub batch: usize,
+    /// The server's process, if its CPU is not measured by the run itself.
+    server: Option<Process>,
+    run: Run,
+}
+
+/// Servers that run, and those who take turns with them.
+pub struct Bench {
+    pub subjects: Vec<Subject>,
+    /// What could not be set up, and why.
+    pub missing: Vec<String>,
+    /// The client that takes the generator's place in the bars.
+    pub generator: &'static str,
+    pub sizes: Vec<(&'static str, Sizes)>,
+    _plants: Vec<Plant>,
+    _peer: Option<peers::Server>,
+}
+
+const SECURED: Protection = Protection {
+    policy: Policy::Basic256Sha256,
+    mode: Mode::SignAndEncrypt,
+};
+
+impl Bench {
+    /// Starts servers, connects clients.
+    pub fn set_up(options: &Options) -> anyhow::Result<Self> {
+        let place = Place::find();
+        let own = identity("urn:uaperf:yardstick")?;
+        let core = place.server;
+        let plant = Plant::start(Shape { threads: 1, core })?;
+        let mut bench = Self {
+            subjects: Vec::new(),
+            missing: Vec::new(),
+            generator: "wire",
+            sizes: Vec::new(),
+            _plants: Vec::new(),
+            _peer: None,
+        };
+        let mut first = Client::connect(plant.url(), Protection::NONE, None)?;
+        let single = first.sizes(1)?;
+        let hundred = first.sizes(100)?;
+        let secured = Client::connect(plant.url(), SECURED, Some(&own))?.sizes(1)?;
+        drop(first);
+        bench.sizes = vec![
+            ("single", single),
+            ("batch of 100", hundred),
+            ("single, secured", secured),
+        ];
+        bench.raw(options, place, single, hundred, secured);
+
+        let peer = match peer::server(place) {
+            Ok(server) => Some(server),
+            Err(error) => {
+                bench.missing.push(format!("open62541: {error:#}"));
+                None
+            }
+        };
+        let mut servers = vec![("plant", plant.url().to_owned(), plant.pid())];
+        if let Some(peer) = &peer {
+            servers.push((peer::NAME, peer.url().to_owned(), peer.pid()));
+        }
+        for (server, url, pid) in &servers {
+            for secured in [false, true] {
+                bench.ours(options, place, server, url, *pid, secured.then_some(&own));
+                if peer.is_some() {
+                    bench.theirs(options, place, server, url, *pid, secured);
+                }
+            }
+        }
+        bench._plants.push(plant);
+        for threads in [1, 2] {
+            bench.two_sessions(options, threads)?;
+        }
+        bench._peer = peer;
+        Ok(bench)
+    }
+
+    /// One turn of one subject.
+    pub fn turn(&mut self, index: usize, duration: Duration) -> anyhow::Result<Slice> {
+        let Some(subject) = self.subjects.get_mut(index) else {
+            anyhow::bail!("no subject {index}");
+        };
+        let cpu = |server: &Option<Process>| {
+            // By now it waits, and the kernel has noted what it used.
+            std::thread::sleep(Duration::from_millis(2));
+            server.as_ref().and_then(|process| process.cpu().ok())
+        };
+        let before = cpu(&subject.server);
+        let mut slice = (subject.run)(duration)?;
+        if let Some((before, after)) = before.zip(cpu(&subject.server)) {
+            slice.server_cpu = Some(after.saturating_sub(before));
+        }
+        Ok(slice)
+    }
+
+    fn add(
+        &mut self,
+        options: &Options,
+        name: String,
+        batch: usize,
+        server: Option<u32>,
+        run: Run,
+    ) {
+        if !options.wants(&name) {
+            return;
+        }
+        self.subjects.push(Subject {
+            name,
+            batch,
+            server: server.and_then(|id| Process::of(id).ok()),
+            run,
+        });
+    }
+
+    fn raw(
+        &mut self,
+        options: &Options,
+        place: Place,
+        single: Sizes,
+        hundred: Sizes,
+        secured: Sizes,
+    ) {
+        let pairs = [
+            ("sleeping raw", Work::ROUND_TRIP, single, 1),
+            ("spinning raw", Work::SPINNING, single, 1),
+            ("pipelined raw", Work::PIPELINED, single, ANSWERS),
+            // As open62541's server and most others do it.
+            (
+                "pipelined raw, each answer alone",
+                Work::PIPELINED,
+                single,
+                1,
+            ),
+            ("batches raw", Work::BATCHES, hundred, ANSWERS),
+            ("secured raw", Work::PIPELINED, secured, ANSWERS),
+        ];
+        for (name, work, sizes, answers) in pairs {
+            let run = move |duration| raw::tcp(place, sizes, work, answers, duration);
+            self.add(options, name.into(), work.batch, None, Box::new(run));
+        }
+        let pairs = [
+            ("sleeping udp", Work::ROUND_TRIP),
+            ("spinning udp", Work::SPINNING),
+            ("pipelined udp", Work::PIPELINED),
+        ];
+        for (name, work) in pairs {
+            let run = move |duration| raw::udp(place, single, work, duration);
+            self.add(options, name.into(), work.batch, None, Box::new(run));
+        }
+    }
+
+    /// Our bare client against a server.
+    fn ours(
+        &mut self,
+        options: &Options,
+        place: Place,
+        server: &'static str,
+        url: &str,
+        pid: u32,
+        own: Option<&pki::Identity>,
+    ) {
+        let protection = own.map_or(Protection::NONE, |_| SECURED);
+        let client = match Client::connect(url, protection, own) {
+            Ok(client) => Rc::new(RefCell::new(client)),
+            Err(error) => {
+                let what = format!("wire to {server}, {protection}: {error:#}");
+                return self.missing.push(what);
+            }
+        };
+        for (workload, work) in workloads(own.is_some()) {
+            let client = Rc::clone(&client);
+            let run = move |duration| {
+                let client = &mut *client.borrow_mut();
+                on(place.client, || client.read(work, duration))
+            };
+            let name = format!("{workload} wire-{server}");
+            self.add(options, name, work.batch, Some(pid), Box::new(run));
+        }
+    }
+
+    /// open62541's client against a server.
+    fn theirs(
+        &mut self,
+        options: &Options,
+        place: Place,
+        server: &'static str,
+        url: &str,
+        pid: u32,
+        secured: bool,
+    ) {
+        let client = match peer::Client::connect(place, url, secured) {
+            Ok(client) => Rc::new(RefCell::new(client)),
+            Err(error) => {
+                let what = format!("open62541 to {server}, secured {secured}: {error:#}");
+                return self.missing.push(what);
+            }
+        };
+        for (workload, work) in workloads(secured) {
+            let client = Rc::clone(&client);
+            let run = move |duration| client.borrow_mut().read(work, duration);
+            let name = format!("{workload} {}-{server}", peer::NAME);
+            self.add(options, name, work.batch, Some(pid), Box::new(run));
+        }
+    }
+
+    /// Two sessions from two threads against a plant of one or two threads; nobody is held to a
+    /// core, as there are more threads than cores.
+    fn two_sessions(&mut self, options: &Options, threads: usize) -> anyhow::Result<()> {
+        let name = format!("two sessions wire-plant of {threads}");
+        if !options.wants(&name) {
+            return Ok(());
+        }
+        let plant = Plant::start(Shape {
+            threads,
+            core: None,
+        })?;
+        let mut clients = Vec::new();
+        for _ in 0..2 {
+            clients.push(Client::connect(plant.url(), Protection::NONE, None)?);
+        }
+        let pid = plant.pid();
+        self._plants.push(plant);
+        let run = move |duration| {
+            let slices: Vec<anyhow::Result<Slice>> = std::thread::scope(|scope| {
+                let started: Vec<_> = clients
+                    .iter_mut()
+                    .map(|client| scope.spawn(move || client.read(Work::PIPELINED, duration)))
+                    .collect();
+                let ended = started.into_iter().map(|thread| thread.join());
+                ended
+                    .map(|slice| slice.unwrap_or_else(|_| anyhow::bail!("a thread panicked")))
+                    .collect()
+            });
+            let mut both = Slice::default();
+            for slice in slices {
+                let slice = slice?;
+                both.calls += slice.calls;
+                both.bad += slice.bad;
+                both.elapsed = both.elapsed.max(slice.elapsed);
+                both.client_cpu = Some(
+                    both.client_cpu.unwrap_or_default() + slice.client_cpu.unwrap_or_default(),
+                );
+            }
+            Ok(both)
+        };
+        self.add(options, name, 1, Some(pid), Box::new(run));
+        Ok(())
+    }
+}
+
+fn workloads(secured: bool) -> Vec<(&'static str, Work)> {
+    match secured {
+        true => vec![("secured", Work::PIPELINED)],
+        false => vec![
+            ("sleeping", Work::ROUND_TRIP),
+            ("spinning", Work::SPINNING),
+            ("pipelined", Work::PIPELINED),
+            ("batches", Work::BATCHES),
+        ],
+    }
+}
+
+/// Runs something on a thread of its own that is held to a core: this one stays free to go where
+/// it likes, and so do the threads and processes that it starts later.
+fn on<T: Send>(
+    core: Option<usize>,
+    work: impl FnOnce() -> anyhow::Result<T> + Send,
+) -> anyhow::Result<T> {
+    std::thread::scope(|scope| {
+        let thread = scope.spawn(|| {
+            place::pin(core)?;
+            work()
+        });
+        thread
+            .join()
+            .unwrap_or_else(|_| anyhow::bail!("a thread panicked"))
+    })
+}

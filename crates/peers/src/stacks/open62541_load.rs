@@ -1,0 +1,25 @@
+//! The client of open62541 as a load.
+
+use super::{open62541, sources};
+use crate::stack::{Stack, Step};
+
+pub(super) static STACK: Stack = Stack {
+    name: "open62541-load",
+    title: "open62541, load client",
+    sources: sources![
+        "Cargo.toml" from "open62541/Cargo.toml",
+        "Cargo.lock" from "open62541/Cargo.lock",
+        "library.rs" from "open62541/library.rs",
+        "build-load.sh" from "open62541/build-load.sh",
+        "identity.h" from "open62541/identity.h",
+        "load.c" from "open62541/load.c",
+    ],
+    steps: &[Step {
+        what: "build mbedTLS, open62541 and the load client",
+        command: &["sh", "build-load.sh", "{dir}/../cargo"],
+        env: &[],
+    }],
+    server: &[],
+    client: &["{dir}/load"],
+    ..open62541::STACK
+};

@@ -1,0 +1,78 @@
+//! Clients that are a load do what they are told, and say what came of it.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use std::time::Duration;
+
+use peers::testing::{require, say, start};
+use peers::{Loader, LoaderError, LoaderOptions, Mode, Policy, Reads, Stack, StartOptions};
+
+const SHORT: Duration = Duration::from_millis(100);
+
+fn installed(loader: &'static Stack) -> Option<&'static Stack> {
+    match loader.install(&mut |_| {}) {
+        Ok(()) => Some(loader),
+        Err(error) => {
+            assert!(std::env::var("CI").is_err(), "{error}");
+            say(&format!("SKIPPED {}: {error}", loader.name));
+            None
+        }
+    }
+}
+
+#[test]
+fn every_load_client_reads_one_by_one_in_flight_and_in_batches() {
+    let Some(stack) = require("open62541") else {
+        return;
+    };
+    let server = start(stack, &StartOptions::default());
+    for stack in Loader::all().iter().copied().filter_map(installed) {
+        let mut loader = Loader::start(stack, server.url(), &LoaderOptions::default()).unwrap();
+        for (in_flight, batch, spin) in [
+            (1, 1, false),
+            (64, 1, false),
+            (16, 100, false),
+            (1, 1, true),
+        ] {
+            let reads = Reads {
+                in_flight,
+                batch,
+                duration: SHORT,
+                spin,
+            };
+            let done = loader.run(&reads).unwrap();
+            assert!(done.calls > 0 && done.bad == 0, "{}: {done:?}", stack.name);
+            assert!(u128::from(done.elapsed_ns) >= SHORT.as_nanos(), "{done:?}");
+            assert!(done.cpu_ns > 0, "{done:?}");
+            assert_eq!(done.p50_ns.is_some(), in_flight == 1, "{done:?}");
+        }
+    }
+}
+
+#[test]
+fn a_load_client_protects_its_messages_and_says_when_the_server_has_gone() {
+    let (Some(stack), Some(loader)) = (require("open62541"), Loader::of("open62541")) else {
+        return;
+    };
+    let Some(loader) = installed(loader) else {
+        return;
+    };
+    let server = start(stack, &StartOptions::default());
+    let options = LoaderOptions {
+        policy: Policy::Basic256Sha256,
+        mode: Mode::SignAndEncrypt,
+        ..LoaderOptions::default()
+    };
+    let mut loader = Loader::start(loader, server.url(), &options).unwrap();
+    let reads = Reads {
+        in_flight: 8,
+        batch: 10,
+        duration: SHORT,
+        spin: false,
+    };
+    let done = loader.run(&reads).unwrap();
+    assert!(done.calls > 0 && done.bad == 0, "{done:?}");
+    drop(server);
+    let error = loader.run(&reads).unwrap_err();
+    assert!(matches!(error, LoaderError::Failed { .. }), "{error}");
+}
