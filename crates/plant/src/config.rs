@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use wire::channel::{Protection, all_protections};
 
+use crate::fault::Fault;
 use crate::profile::Profile;
 use crate::trust::TrustPolicy;
 use crate::users::Users;
@@ -33,6 +34,8 @@ pub struct Config {
     pub limits: Limits,
     /// What is in the address space beside the standard one.
     pub profiles: Vec<Profile>,
+    /// What goes wrong from the start.
+    pub faults: Vec<Fault>,
     /// Loops that serve connections, each with a thread of its own.
     pub threads: usize,
 }
@@ -51,6 +54,7 @@ impl Default for Config {
             users: Users::default(),
             limits: Limits::default(),
             profiles: vec![Profile::Demo],
+            faults: Vec::new(),
             threads: 1,
         }
     }

@@ -32,6 +32,7 @@ mod service;
 mod session;
 mod shared;
 pub mod space;
+mod status;
 mod subscription;
 mod trust;
 mod users;

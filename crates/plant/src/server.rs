@@ -15,10 +15,12 @@ use crate::config::Config;
 use crate::core::{Core, Mail, Post};
 use crate::counters::{Counted, Counters};
 use crate::diagnostics::Register;
+use crate::fault::{Fault, FaultCount, NoSuchNode};
 use crate::ledger::{GroundTruth, Tally};
 use crate::pool::Pool;
-use crate::shared::Shared;
+use crate::shared::{Own, Shared};
 use crate::space::{Builder, Space, plant_object, server_object, standard};
+use crate::status::Status;
 
 /// Why a server does not start.
 #[derive(Debug, thiserror::Error)]
@@ -42,6 +44,9 @@ pub enum StartError {
     /// The private key cannot be used for a secure channel.
     #[error("the server's private key cannot be used: {0}")]
     Key(#[from] KeyError),
+    /// A fault is about a node that is not there.
+    #[error("the fault {0} cannot be: {1}")]
+    Fault(String, NoSuchNode),
     /// Nothing is left of what was to be offered.
     #[error("nothing to offer: the security policies asked for need a certificate")]
     NothingToOffer,
@@ -89,11 +94,20 @@ impl Server {
         let clock = Clock::start();
         let counters = Arc::<Counters>::default();
         let register = Arc::<Register>::default();
-        let space = space(&config, &clock, &counters, &register);
+        let own = Own {
+            counters,
+            register,
+            status: Arc::new(Status::new(clock.anchor())),
+        };
+        let space = space(&config, &clock, &own);
         let cores = config.threads.clamp(1, 255);
-        let shared = Arc::new(Shared::new(
-            config, url, clock, counters, register, space, identity,
-        ));
+        let shared = Arc::new(Shared::new(config, url, clock, own, space, identity));
+        for fault in &shared.config.faults {
+            let added = shared
+                .faults
+                .add(fault.clone(), &shared.space, shared.clock.now().mono);
+            added.map_err(|error| StartError::Fault(fault.to_string(), error))?;
+        }
         Self::serve(shared, address, listener, cores)
     }
 
@@ -129,6 +143,7 @@ impl Server {
             let thread = std::thread::Builder::new().name(format!("plant-{n}"));
             server.threads.push(thread.spawn(move || core.run())?);
         }
+        server.faults_changed();
         Ok(server)
     }
 
@@ -155,6 +170,33 @@ impl Server {
     /// What became of each update, sample, value and message so far.
     pub fn ground_truth(&self) -> GroundTruth {
         GroundTruth::read(&self.shared)
+    }
+
+    /// Lets something go wrong from now on; tells the number of the fault.
+    pub fn add_fault(&self, fault: Fault) -> Result<u32, NoSuchNode> {
+        let shared = &self.shared;
+        let id = shared
+            .faults
+            .add(fault, &shared.space, shared.clock.now().mono)?;
+        self.faults_changed();
+        Ok(id)
+    }
+
+    /// Ends one fault, or all; tells how many.
+    pub fn clear_faults(&self, id: Option<u32>) -> usize {
+        self.shared.faults.clear(id)
+    }
+
+    /// The faults, and how often they struck.
+    pub fn faults(&self) -> Vec<FaultCount> {
+        self.shared.faults.counts()
+    }
+
+    /// The first loop drives those that go by the clock.
+    fn faults_changed(&self) {
+        if let Some(first) = self.posts.first() {
+            first.send(Mail::Faults);
+        }
     }
 
     /// Its address space.
@@ -199,18 +241,13 @@ fn url(config: &Config, address: SocketAddr) -> String {
     }
 }
 
-fn space(
-    config: &Config,
-    clock: &Clock,
-    counters: &Arc<Counters>,
-    register: &Arc<Register>,
-) -> Space {
+fn space(config: &Config, clock: &Clock, own: &Own) -> Space {
     let mut builder = Builder::new(&config.application_uri, clock.anchor());
     standard::load(&mut builder);
     for profile in &config.profiles {
         profile.build(&mut builder);
     }
     plant_object::describe(&mut builder);
-    server_object::describe(&mut builder, config, counters, register);
+    server_object::describe(&mut builder, config, own);
     builder.finish()
 }

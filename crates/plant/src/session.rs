@@ -91,6 +91,8 @@ pub struct Session {
     pub waiting: Vec<u32>,
     /// Subscriptions that ended or moved, and why: to be told with the next Publish requests.
     pub endings: VecDeque<(u32, StatusCode)>,
+    /// Messages of subscriptions that a fault sends once more, from subscriptionId on.
+    pub repeats: VecDeque<(u32, Vec<u8>)>,
 }
 
 impl Session {
@@ -113,6 +115,7 @@ impl Session {
             requests: VecDeque::new(),
             waiting: Vec::new(),
             endings: VecDeque::new(),
+            repeats: VecDeque::new(),
         }
     }
 }

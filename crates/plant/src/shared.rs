@@ -11,8 +11,18 @@ use crate::clock::Clock;
 use crate::config::Config;
 use crate::counters::Counters;
 use crate::diagnostics::Register;
+use crate::fault::Faults;
 use crate::ledger::Ledger;
 use crate::space::Space;
+use crate::status::Status;
+
+/// What a server knows of itself, and tells in its Server object.
+#[derive(Debug)]
+pub struct Own {
+    pub counters: Arc<Counters>,
+    pub register: Arc<Register>,
+    pub status: Arc<Status>,
+}
 
 /// What all threads of a server share.
 pub struct Shared {
@@ -23,6 +33,8 @@ pub struct Shared {
     pub ledger: Arc<Ledger>,
     /// All sessions and subscriptions, and where subscriptions live.
     pub register: Arc<Register>,
+    pub faults: Faults,
+    pub status: Arc<Status>,
     pub space: Space,
     pub identity: Option<Identity>,
     pub session_config: Arc<session::server::Config>,
@@ -38,8 +50,7 @@ impl Shared {
         config: Config,
         url: String,
         clock: Clock,
-        counters: Arc<Counters>,
-        register: Arc<Register>,
+        own: Own,
         space: Space,
         identity: Option<Identity>,
     ) -> Self {
@@ -55,9 +66,11 @@ impl Shared {
             session_config: Arc::new(session_config),
             url,
             clock,
-            counters,
+            counters: own.counters,
             ledger: Arc::default(),
-            register,
+            register: own.register,
+            faults: Faults::default(),
+            status: own.status,
             space,
             identity,
             config,

@@ -3,8 +3,12 @@
 use std::io::{ErrorKind, Read, Write};
 
 use mio::net::TcpStream;
+use wire::channel::SendError;
 use wire::server::{Connection, RequestId};
 use wire::time::Instant;
+
+use super::astray::{Astray, Released};
+use crate::fault::MessageFate;
 
 /// More than this waiting to be written, and a connection's requests are not looked at: who does
 /// not read his answers gets no more of them.
@@ -29,6 +33,10 @@ pub struct Link {
     pub busy: u32,
     /// It is to move to another loop with this request, once it is not busy.
     pub leaving: Option<(RequestId, Vec<u8>)>,
+    /// What faults have made of its requests and responses.
+    pub astray: Option<Box<Astray>>,
+    /// When what is held back is looked at next.
+    pub release: Option<Instant>,
 }
 
 /// What a socket said.
@@ -55,7 +63,50 @@ impl Link {
             timer: None,
             busy: 0,
             leaving: None,
+            astray: None,
+            release: None,
         }
+    }
+
+    /// Sends a response, or lets a fault have its way with it.
+    #[inline]
+    pub fn respond(
+        &mut self,
+        id: RequestId,
+        now: Instant,
+        write: impl FnOnce(&mut Vec<u8>),
+    ) -> Result<(), SendError> {
+        match &mut self.astray {
+            None => self.connection.respond(id, write),
+            Some(astray) => astray.respond(&mut self.connection, id, None, now, write),
+        }
+    }
+
+    /// The same with a notification message of a subscription.
+    pub fn respond_message(
+        &mut self,
+        id: RequestId,
+        of: u32,
+        fate: MessageFate,
+        now: Instant,
+        write: impl FnOnce(&mut Vec<u8>),
+    ) -> Result<(), SendError> {
+        let astray = self.astray.get_or_insert_default();
+        astray.respond(&mut self.connection, id, Some((of, fate)), now, write)
+    }
+
+    /// What was held back until now.
+    pub fn release(&mut self, now: Instant) -> Released {
+        self.release = None;
+        match &mut self.astray {
+            None => Released::default(),
+            Some(astray) => astray.release(&mut self.connection, now),
+        }
+    }
+
+    /// Bytes that wait to be written, those that are held back too.
+    pub fn backlog(&self) -> usize {
+        self.connection.backlog() + self.astray.as_ref().map_or(0, |astray| astray.bytes())
     }
 
     /// Reads once, into memory that the connection was lent.

@@ -1,5 +1,7 @@
 //! A loop that serves connections: one thread, its own sockets, sessions and timers.
 
+mod astray;
+mod fault;
 mod link;
 mod publish;
 mod request;
@@ -12,6 +14,7 @@ pub use slots::{SlotId, Slots};
 pub use timers::{Due, Timers};
 
 use std::io::ErrorKind;
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Duration;
@@ -25,10 +28,12 @@ use wire::session::server::Activation;
 use wire::time::{Instant, Now};
 use wire::types::{CreateSessionResponse, StatusCode};
 
+use crate::fault::Class;
 use crate::pool::Pool;
 use crate::session::Session;
 use crate::shared::{Shared, random};
 use crate::subscription::Subscription;
+use fault::Slower;
 use link::{Got, HIGH_WATER, Link};
 use request::{Answer, answer_now};
 use transfer::{Given, Transfer, Wanted};
@@ -73,6 +78,14 @@ pub enum Mail {
     Wanted(Wanted),
     /// What another loop was asked for.
     Given(Given),
+    /// The server stands still until then.
+    Stall(Instant),
+    /// The server begins anew after this time.
+    Restart(Duration),
+    /// A fault cuts connections.
+    Cut(u32),
+    /// Faults were added or cleared.
+    Faults,
     /// The server stops.
     Stop,
 }
@@ -116,6 +129,11 @@ pub struct Core {
     pool: Pool,
     poll: Poll,
     listener: Option<TcpListener>,
+    /// Where it listens again after a fault took the server away.
+    away: Option<SocketAddr>,
+    slower: Slower,
+    /// The faults that others were told of.
+    faults_known: u32,
     /// All loops of the server, this one too.
     posts: Vec<Post>,
     turn: usize,
@@ -152,6 +170,9 @@ impl Core {
             pool,
             poll,
             listener: None,
+            away: None,
+            slower: Slower::default(),
+            faults_known: 0,
             posts: Vec::new(),
             turn: 0,
             post: Post { sender, waker },
@@ -196,7 +217,7 @@ impl Core {
         while !self.stopping {
             let timeout = match self.again.is_empty() {
                 false => Some(Duration::ZERO),
-                true => self.timers.next().map(|at| self.until(at)),
+                true => self.timers.wait(self.shared.clock.now().mono),
             };
             match self.poll.poll(&mut events, timeout) {
                 Ok(()) => {}
@@ -205,6 +226,7 @@ impl Core {
                 Err(_) => return,
             }
             self.now = self.shared.clock.now();
+            let start = self.now.mono;
             for event in &events {
                 match event.token() {
                     LISTENER => self.accept_all(),
@@ -216,12 +238,8 @@ impl Core {
                 self.read(link);
             }
             self.run_timers();
+            self.be_slower(start);
         }
-    }
-
-    /// Rounded up: a poll that returns a little early would be asked again at once.
-    fn until(&self, at: Instant) -> Duration {
-        at.since(self.shared.clock.now().mono) + Duration::from_micros(1)
     }
 
     fn accept_all(&mut self) {
@@ -233,6 +251,11 @@ impl Core {
                 Ok((socket, _)) => {
                     let limit = self.shared.config.limits.connections;
                     let counters = &self.shared.counters;
+                    let faults = &self.shared.faults;
+                    if faults.want(Class::Connection) && faults.refuses(self.now.mono) {
+                        counters.refused_connections.add(1);
+                        continue;
+                    }
                     if !counters.connections.admit(limit) {
                         counters.refused_connections.add(1);
                         continue;
@@ -322,6 +345,7 @@ impl Core {
             body,
         } = moved;
         link.timer = None;
+        link.release = None;
         if let Some(id) = self.keep(link) {
             self.request(id, request, &body);
             self.serve(id);
@@ -435,7 +459,7 @@ impl Core {
                 break;
             };
             let backlog = link.connection.backlog();
-            if backlog > HIGH_WATER {
+            if link.backlog() > HIGH_WATER {
                 link.paused = true;
                 break;
             }
@@ -446,6 +470,7 @@ impl Core {
             }
             link.connection.lend_outbox(&mut self.spare);
             let channel = link.connection.channel_id();
+            let faulty = link.astray.is_some() || self.shared.faults.want(Class::Request);
             let step = match link.connection.poll(now) {
                 None => break,
                 Some(Polled::Request {
@@ -454,9 +479,13 @@ impl Core {
                     mut reply,
                 }) => {
                     let (shared, sessions) = (&self.shared, &mut self.sessions);
-                    match answer_now(
-                        shared, sessions, self.index, channel, bytes, &mut reply, now,
-                    ) {
+                    let answer = match faulty {
+                        true => Answer::Later,
+                        false => answer_now(
+                            shared, sessions, self.index, channel, bytes, &mut reply, now,
+                        ),
+                    };
+                    match answer {
                         Answer::Sent => Step::Answered,
                         Answer::NotSent(handle, error) => Step::NotSent(id, handle, error),
                         Answer::Later => {
@@ -498,7 +527,7 @@ impl Core {
                     self.schedule(id);
                 }
                 Step::Request(request) => {
-                    self.request(id, request, &body);
+                    self.arrive(id, request, &body);
                     answers += 1;
                     unflushed += 1;
                 }
@@ -585,7 +614,7 @@ impl Core {
         {
             self.spare = memory;
         }
-        if link.paused && link.connection.backlog() < HIGH_WATER / 2 {
+        if link.paused && link.backlog() < HIGH_WATER / 2 {
             link.paused = false;
             // What was received before is looked at first, in a turn of its own.
             self.again.push(id);
@@ -597,9 +626,12 @@ impl Core {
         let Some(link) = self.links.get_mut(id) else {
             return;
         };
+        let astray = link.astray.is_some();
         if !link.flush() {
             link.connection.lost();
             self.drop_link(id);
+        } else if astray {
+            self.schedule_release(id);
         }
     }
 
@@ -635,6 +667,10 @@ impl Core {
                 Mail::Moved(moved) => self.moved(*moved),
                 Mail::Wanted(wanted) => self.give(wanted),
                 Mail::Given(given) => self.given(given),
+                Mail::Stall(until) => self.stand_still(until),
+                Mail::Restart(away) => self.begin_anew(away),
+                Mail::Cut(fault) => self.cut_some(fault),
+                Mail::Faults => self.schedule_faults(),
                 Mail::Stop => self.stop(),
             }
         }
@@ -680,6 +716,9 @@ impl Core {
                         self.schedule(id);
                     }
                 }
+                Due::Release(id) => self.release(id),
+                Due::Fault => self.fault_due(),
+                Due::Listen => self.listen_again(),
                 Due::Session(id) => self.session_due(id),
                 Due::Subscription(id) => self.subscription_due(id, at),
             }

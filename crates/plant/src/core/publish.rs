@@ -12,6 +12,7 @@ use wire::types::{CancelRequest, CancelResponse, RepublishRequest, StatusCode};
 use super::request::canonical;
 use super::{Asked, Core, Due, SlotId};
 use crate::diagnostics::Service;
+use crate::fault::MessageFate;
 use crate::service::{write_head, write_len, write_null_array};
 use crate::session::PublishRequest;
 use crate::space;
@@ -133,6 +134,9 @@ impl Core {
                 }
                 continue;
             }
+            if self.repeat(session) {
+                continue;
+            }
             let Some(id) = self.next_waiting(session) else {
                 return;
             };
@@ -156,6 +160,9 @@ impl Core {
     }
 
     fn send_notifications(&mut self, session: SlotId, id: u32) {
+        if self.shared.faults.want_messages() {
+            return self.send_astray(session, id);
+        }
         let request = self.sessions.get_mut(session);
         let Some(request) = request.and_then(|held| held.requests.pop_front()) else {
             return;
@@ -180,13 +187,27 @@ impl Core {
 
     /// Answers a Publish request; `write` appends subscriptionId to notificationMessage. True if
     /// the connection took it.
-    fn send(&mut self, request: &PublishRequest, write: impl FnOnce(&mut Vec<u8>)) -> bool {
+    pub(super) fn send(
+        &mut self,
+        request: &PublishRequest,
+        write: impl FnOnce(&mut Vec<u8>),
+    ) -> bool {
+        self.respond_to(request, None, write)
+    }
+
+    /// The same with a message of a subscription and its fate.
+    pub(super) fn respond_to(
+        &mut self,
+        request: &PublishRequest,
+        message: Option<(u32, MessageFate)>,
+        write: impl FnOnce(&mut Vec<u8>),
+    ) -> bool {
         let (now, asked) = (self.now, request.asked);
         let Some(link) = self.links.get_mut(asked.link) else {
             return false;
         };
         link.connection.lend_outbox(&mut self.spare);
-        let sent = link.connection.respond(asked.id, |out| {
+        let write = |out: &mut Vec<u8>| {
             write_head(out, type_id::PUBLISH_RESPONSE, asked.handle, now);
             write(out);
             write_len(out, request.results.len());
@@ -194,7 +215,11 @@ impl Core {
                 out.extend_from_slice(&status.bits().to_le_bytes());
             }
             write_null_array(out);
-        });
+        };
+        let sent = match message {
+            None => link.respond(asked.id, now.mono, write),
+            Some((of, fate)) => link.respond_message(asked.id, of, fate, now.mono, write),
+        };
         if let Err(error) = &sent {
             self.not_sent(asked.link, asked.id, asked.handle, error);
         }
@@ -283,7 +308,7 @@ impl Core {
         let Some(there) = self.links.get_mut(link) else {
             return Ok(());
         };
-        let sent = there.connection.respond(id, |out| {
+        let sent = there.respond(id, now.mono, |out| {
             write_head(out, Kind::RepublishResponse.encoding_id(), handle, now);
             out.extend_from_slice(message);
         });

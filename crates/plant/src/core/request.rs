@@ -57,7 +57,7 @@ impl Core {
         else {
             return;
         };
-        let sent = there.connection.respond(id, |out| {
+        let sent = there.respond(id, now.mono, |out| {
             answer_walked(shared, held, body, head, now, out);
         });
         if let Err(error) = sent {
@@ -148,6 +148,7 @@ impl Core {
         };
         let answer = desk.answer(request);
         self.answer_publish(number);
+        self.faults_changed();
         answer
     }
 
@@ -157,7 +158,7 @@ impl Core {
         let Some(there) = self.links.get_mut(link) else {
             return;
         };
-        let sent = there.connection.respond(id, |out| {
+        let sent = there.respond(id, now.mono, |out| {
             if response.encode(out).is_err() {
                 encode_fault(handle, StatusCode::BadEncodingError, now.utc, out);
             }
@@ -179,11 +180,11 @@ impl Core {
         ) {
             counters.security_rejected_requests.add(1);
         }
-        let utc = self.now.utc;
+        let now = self.now;
         if let Some(there) = self.links.get_mut(link) {
             // A fault of a few bytes fits into every agreement; a channel that ended needs none.
-            let _ = there.connection.respond(id, |out| {
-                encode_fault(handle, status, utc, out);
+            let _ = there.respond(id, now.mono, |out| {
+                encode_fault(handle, status, now.utc, out);
             });
         }
     }

@@ -2,6 +2,7 @@
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+use std::time::Duration;
 
 use wire::time::Instant;
 
@@ -16,21 +17,41 @@ pub enum Due {
     Session(SlotId),
     /// A subscription: a publishing interval is over.
     Subscription(u32),
+    /// A connection: something that a fault held back may go.
+    Release(SlotId),
+    /// Something goes wrong by the clock.
+    Fault,
+    /// The server is back after a fault took it away.
+    Listen,
 }
 
 /// Moments to come.
 #[derive(Debug, Default)]
-pub struct Timers(BinaryHeap<Reverse<(Instant, Due)>>);
+pub struct Timers {
+    releases: Heap,
+    others: Heap,
+}
+
+type Heap = BinaryHeap<Reverse<(Instant, Due)>>;
+
+/// The kernel wakes a poll up later than it was asked to by less than this, mostly.
+const OVERSLEEP: Duration = Duration::from_micros(200);
 
 impl Timers {
     /// Adds one. Whoever is told of it looks whether it is still due.
     pub fn add(&mut self, at: Instant, due: Due) {
-        self.0.push(Reverse((at, due)));
+        let heap = match due {
+            Due::Release(_) => &mut self.releases,
+            _ => &mut self.others,
+        };
+        heap.push(Reverse((at, due)));
     }
 
     /// The next one.
     pub fn next(&self) -> Option<Instant> {
-        self.0.peek().map(|Reverse((at, _))| *at)
+        let first = |heap: &Heap| heap.peek().map(|Reverse((at, _))| *at);
+        let both = [first(&self.releases), first(&self.others)];
+        both.into_iter().flatten().min()
     }
 
     /// One that is due, and since when.
@@ -38,6 +59,30 @@ impl Timers {
         if self.next()? > now {
             return None;
         }
-        self.0.pop().map(|Reverse(entry)| entry)
+        let heap = match self.released_first() {
+            true => &mut self.releases,
+            false => &mut self.others,
+        };
+        heap.pop().map(|Reverse(entry)| entry)
+    }
+
+    fn released_first(&self) -> bool {
+        match (self.releases.peek(), self.others.peek()) {
+            (Some(Reverse(release)), Some(Reverse(other))) => release < other,
+            (release, _) => release.is_some(),
+        }
+    }
+
+    /// How long a poll may wait, whose clock has ticks of a millisecond: rounded up for most, so
+    /// that it does not return a little early to be asked again at once. What a fault holds back
+    /// goes to the microsecond; the last bit of that is waited for without sleeping.
+    pub fn wait(&self, now: Instant) -> Option<Duration> {
+        let next = self.next()?.since(now) + Duration::from_micros(1);
+        let release = self.releases.peek().map(|Reverse((at, _))| at.since(now));
+        let release = release.map(|left| {
+            let sleep = left.saturating_sub(OVERSLEEP);
+            Duration::from_millis(u64::try_from(sleep.as_millis()).unwrap_or(u64::MAX))
+        });
+        Some(release.map_or(next, |release| release.min(next)))
     }
 }

@@ -146,7 +146,7 @@ impl Chance {
                 // Selection sampling (Knuth, The Art of Computer Programming 2, 3.4.2): each set of
                 // places in the block is as likely as any other, and the count is exact.
                 let (events, wanted) = self.left;
-                let draw = u128::from(self.random.next_u64()) * u128::from(events) >> 64;
+                let draw = (u128::from(self.random.next_u64()) * u128::from(events)) >> 64;
                 let hit = draw < u128::from(wanted);
                 self.left = (events - 1, wanted - u64::from(hit));
                 hit

@@ -5,6 +5,7 @@ use serde::Serialize;
 
 use super::Subscriptions;
 use crate::counters::Counted;
+use crate::fault::FaultCount;
 use crate::shared::Shared;
 use crate::space::{Source, Space};
 use wire::time::Now;
@@ -34,6 +35,8 @@ pub struct GroundTruth {
     pub updates: Updates,
     /// What became of values and messages of subscriptions.
     pub subscriptions: Subscriptions,
+    /// What went wrong on purpose.
+    pub faults: Vec<FaultCount>,
     /// What the server counted beside.
     pub counted: Counted,
 }
@@ -44,7 +47,7 @@ impl GroundTruth {
         let now = shared.clock.now();
         let counted = shared.counters.read();
         Self {
-            started: DateTime::from(shared.clock.anchor()).to_rfc3339(),
+            started: DateTime::from(shared.status.started()).to_rfc3339(),
             at: DateTime::from(now.utc).to_rfc3339(),
             elapsed_ns: now.mono.as_nanos(),
             updates: Updates {
@@ -53,6 +56,7 @@ impl GroundTruth {
                 event: 0,
             },
             subscriptions: shared.ledger.read(),
+            faults: shared.faults.counts(),
             counted,
         }
     }

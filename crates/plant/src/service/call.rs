@@ -6,12 +6,11 @@ use wire::types::{
 };
 
 use super::{Desk, operations};
-use crate::ledger::GroundTruth;
 use crate::space::{Body, Method, NodeIndex, Space, attribute};
 use crate::users::Rights;
 
 /// What a method gives: its output arguments, or a status and one for each input argument.
-type Outcome = Result<Vec<Variant>, (StatusCode, Vec<StatusCode>)>;
+pub(super) type Outcome = Result<Vec<Variant>, (StatusCode, Vec<StatusCode>)>;
 
 impl Desk<'_> {
     pub(super) fn call(&mut self, request: CallRequest) -> Result<CallResponse, StatusCode> {
@@ -51,11 +50,11 @@ impl Desk<'_> {
                 Variant::Double(value) => Ok(vec![Variant::Double(value)]),
                 _ => Err(mismatch()),
             },
-            Method::GroundTruth => {
-                none(&arguments)?;
-                let truth = GroundTruth::read(self.shared);
-                Ok(vec![truth.to_json().into()])
-            }
+            Method::GroundTruth
+            | Method::AddFault
+            | Method::ClearFault
+            | Method::ClearFaults
+            | Method::ListFaults => self.run_plant(method, arguments),
             Method::GetMonitoredItems | Method::ResendData => {
                 let Variant::UInt32(id) = one(arguments)? else {
                     return Err(mismatch());
@@ -77,7 +76,7 @@ impl Desk<'_> {
 }
 
 /// There is no argument.
-fn none(arguments: &[Variant]) -> Result<(), (StatusCode, Vec<StatusCode>)> {
+pub(super) fn none(arguments: &[Variant]) -> Result<(), (StatusCode, Vec<StatusCode>)> {
     match arguments {
         [] => Ok(()),
         _ => Err((StatusCode::BadTooManyArguments, Vec::new())),
@@ -85,7 +84,7 @@ fn none(arguments: &[Variant]) -> Result<(), (StatusCode, Vec<StatusCode>)> {
 }
 
 /// The only argument.
-fn one(arguments: Vec<Variant>) -> Result<Variant, (StatusCode, Vec<StatusCode>)> {
+pub(super) fn one(arguments: Vec<Variant>) -> Result<Variant, (StatusCode, Vec<StatusCode>)> {
     let mut arguments = arguments.into_iter();
     match (arguments.next(), arguments.next()) {
         (Some(argument), None) => Ok(argument),
@@ -95,7 +94,7 @@ fn one(arguments: Vec<Variant>) -> Result<Variant, (StatusCode, Vec<StatusCode>)
 }
 
 /// Part 4, 5.12.2.2: the argument of another type is named.
-fn mismatch() -> (StatusCode, Vec<StatusCode>) {
+pub(super) fn mismatch() -> (StatusCode, Vec<StatusCode>) {
     let inputs = vec![StatusCode::BadTypeMismatch];
     (StatusCode::BadInvalidArgument, inputs)
 }

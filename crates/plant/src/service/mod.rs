@@ -3,6 +3,7 @@
 pub mod call;
 pub mod discovery;
 pub mod item;
+pub mod plant;
 pub mod read;
 pub mod subscription;
 pub mod view;

@@ -3,11 +3,12 @@
 //! A value costs the walk of its ReadValueId, an array access for its node and the copy of its
 //! bytes; nothing is allocated but by the output buffer.
 
-use wire::template::walk::{ReadRequest, type_id};
+use wire::template::walk::{ReadNode, ReadRequest, type_id};
 use wire::time::Now;
 use wire::types::StatusCode;
 
 use super::{Refusal, count, write_head, write_len, write_null_array};
+use crate::fault::Class;
 use crate::shared::Shared;
 use crate::space::attribute::{self, Reading, Timestamps};
 use crate::users::Rights;
@@ -41,10 +42,23 @@ pub fn answer(
         rights,
         now,
     };
+    let faults = shared.faults.want(Class::Read);
     for node in request.nodes {
-        attribute::read(&shared.space, &node?, reading, out);
+        let node = node?;
+        match faults.then(|| struck(shared, &node, now)).flatten() {
+            Some(status) => attribute::refuse(out, status, stamps, now),
+            None => attribute::read(&shared.space, &node, reading, out),
+        }
     }
     write_null_array(out);
     shared.counters.reads.add(nodes as u64);
     Ok(())
+}
+
+/// The status that a fault gives a value instead.
+#[cold]
+fn struck(shared: &Shared, what: &ReadNode<'_>, now: Now) -> Option<StatusCode> {
+    let at = shared.space.find(what.node_id)?;
+    let is_value = what.attribute_id == attribute::id::VALUE;
+    is_value.then(|| shared.faults.read(at, now.mono)).flatten()
 }

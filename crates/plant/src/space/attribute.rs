@@ -152,7 +152,7 @@ pub(crate) fn finish(out: &mut Vec<u8>, start: usize, stamp: Stamp, stamps: Time
 }
 
 /// Appends a DataValue that is nothing but a status.
-fn refuse(out: &mut Vec<u8>, status: StatusCode, stamps: Timestamps, now: Now) {
+pub(crate) fn refuse(out: &mut Vec<u8>, status: StatusCode, stamps: Timestamps, now: Now) {
     out.push(mask::STATUS | if stamps.server { mask::SERVER } else { 0 });
     out.extend_from_slice(&status.bits().to_le_bytes());
     if stamps.server {

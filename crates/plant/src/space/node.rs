@@ -144,6 +144,14 @@ pub enum Method {
     ResendData,
     /// What the server counted, as JSON.
     GroundTruth,
+    /// Lets something go wrong.
+    AddFault,
+    /// Ends one fault.
+    ClearFault,
+    /// Ends all faults.
+    ClearFaults,
+    /// The faults with their counts, as JSON.
+    ListFaults,
 }
 
 /// Bits of the AccessLevel attribute (Part 3, 8.57).

@@ -11,9 +11,22 @@ use super::node::{Body, Method};
 /// The namespace of what plants have in common, whatever their application URI.
 pub const NAMESPACE: &str = "urn:uaperf:plant";
 
-/// Methods by name, with the names of their arguments: input, output. All are strings.
-const METHODS: &[(&str, Method, Option<&str>, Option<&str>)] =
-    &[("GroundTruth", Method::GroundTruth, None, Some("Json"))];
+/// An argument: its name and type.
+type Named = (&'static str, DataTypeId);
+
+const JSON: Named = ("Json", DataTypeId::String);
+const FAULT: Named = ("Fault", DataTypeId::String);
+const ID: Named = ("Id", DataTypeId::UInt32);
+const COUNT: Named = ("Count", DataTypeId::UInt32);
+
+/// Methods by name, with their arguments: input, output.
+const METHODS: &[(&str, Method, Option<Named>, Option<Named>)] = &[
+    ("GroundTruth", Method::GroundTruth, None, Some(JSON)),
+    ("AddFault", Method::AddFault, Some(FAULT), Some(ID)),
+    ("ClearFault", Method::ClearFault, Some(ID), None),
+    ("ClearFaults", Method::ClearFaults, None, Some(COUNT)),
+    ("ListFaults", Method::ListFaults, None, Some(JSON)),
+];
 
 /// Adds it below Objects, as `s=Plant` with methods `s=Plant.NAME`.
 pub fn describe(builder: &mut Builder) {
@@ -33,23 +46,18 @@ pub fn describe(builder: &mut Builder) {
         for (property, argument) in [("InputArguments", input), ("OutputArguments", output)] {
             if let Some(argument) = argument {
                 let at = id(format!("Plant.{name}.{property}"));
-                builder.property(
-                    &method_id,
-                    at,
-                    property,
-                    DataTypeId::Argument,
-                    text(argument),
-                );
+                let value = arguments(argument);
+                builder.property(&method_id, at, property, DataTypeId::Argument, value);
             }
         }
     }
 }
 
-/// One argument, a string.
-fn text(name: &str) -> Variant {
+/// One argument.
+fn arguments((name, data_type): Named) -> Variant {
     let argument = Argument {
         name: name.into(),
-        data_type: DataTypeId::String.into(),
+        data_type: data_type.into(),
         value_rank: -1,
         array_dimensions: None,
         description: LocalizedText::null(),

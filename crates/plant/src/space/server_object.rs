@@ -17,6 +17,8 @@ use crate::counters::{Count, Counted, Counters};
 use crate::diagnostics::{
     Register, publishing_intervals, security_array, session_array, subscription_array,
 };
+use crate::shared::Own;
+use crate::status::Status;
 
 /// Profiles of Part 7 that the server keeps.
 const PROFILES: &[&str] = &["http://opcfoundation.org/UA-Profile/Server/EmbeddedUA2017"];
@@ -25,12 +27,14 @@ const PROFILES: &[&str] = &["http://opcfoundation.org/UA-Profile/Server/Embedded
 pub fn describe(
     builder: &mut Builder,
     config: &Config,
-    counters: &Arc<Counters>,
-    register: &Arc<Register>,
+    Own {
+        counters,
+        register,
+        status: life,
+    }: &Own,
 ) {
     use VariableId as V;
-    let started = builder.anchor();
-    status(builder, config, started);
+    status(builder, config, life);
     let uris: Vec<UAString> = vec![config.application_uri.as_str().into()];
     constant(builder, V::Server_ServerArray, uris);
     let namespaces: Vec<UAString> = builder.namespaces().iter().map(|s| s.into()).collect();
@@ -81,25 +85,27 @@ fn build_info(config: &Config, started: i64) -> BuildInfo {
     }
 }
 
-fn status(builder: &mut Builder, config: &Config, started: i64) {
+fn status(builder: &mut Builder, config: &Config, life: &Arc<Status>) {
     use VariableId as V;
-    let info = build_info(config, started);
-    constant(
+    let info = build_info(config, life.started());
+    let own = Arc::clone(life);
+    live(builder, V::Server_ServerStatus_StartTime, move |_| {
+        DateTime::from(own.started()).into()
+    });
+    let own = Arc::clone(life);
+    live(builder, V::Server_ServerStatus_State, move |_| {
+        (own.state() as i32).into()
+    });
+    let own = Arc::clone(life);
+    live(
         builder,
-        V::Server_ServerStatus_StartTime,
-        DateTime::from(started),
+        V::Server_ServerStatus_SecondsTillShutdown,
+        move |utc| own.seconds_till_shutdown(utc).into(),
     );
-    constant(
-        builder,
-        V::Server_ServerStatus_State,
-        ServerState::Running as i32,
-    );
-    constant(builder, V::Server_ServerStatus_SecondsTillShutdown, 0u32);
-    constant(
-        builder,
-        V::Server_ServerStatus_ShutdownReason,
-        LocalizedText::null(),
-    );
+    let own = Arc::clone(life);
+    live(builder, V::Server_ServerStatus_ShutdownReason, move |_| {
+        reason(&own).into()
+    });
     for (id, text) in [
         (
             V::Server_ServerStatus_BuildInfo_ProductUri,
@@ -134,17 +140,26 @@ fn status(builder: &mut Builder, config: &Config, started: i64) {
     live(builder, V::Server_ServerStatus_CurrentTime, |utc| {
         DateTime::from(utc).into()
     });
+    let own = Arc::clone(life);
     live(builder, V::Server_ServerStatus, move |utc| {
         ExtensionObject::from_message(ServerStatusDataType {
-            start_time: DateTime::from(started),
+            start_time: DateTime::from(own.started()),
             current_time: DateTime::from(utc),
-            state: ServerState::Running,
+            state: own.state(),
             build_info: info.clone(),
-            seconds_till_shutdown: 0,
-            shutdown_reason: LocalizedText::null(),
+            seconds_till_shutdown: own.seconds_till_shutdown(utc),
+            shutdown_reason: reason(&own),
         })
         .into()
     });
+}
+
+/// Why it ends, once it does.
+fn reason(life: &Status) -> LocalizedText {
+    match life.state() {
+        ServerState::Shutdown => LocalizedText::new("en", "the server was asked to stop"),
+        _ => LocalizedText::null(),
+    }
 }
 
 fn capabilities(builder: &mut Builder, limits: &Limits) {

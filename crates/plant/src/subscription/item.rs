@@ -8,7 +8,8 @@ use wire::time::Now;
 use wire::types::{MonitoringMode, NumericRange, StatusCode};
 
 use super::filter::Filter;
-use super::queue::{Entry, Queue, Seen};
+use super::queue::{Entry, OVERFLOW, Queue, Seen};
+use crate::fault::Mark;
 use crate::ledger::{ItemKind, Tally, Values};
 use crate::space::attribute::{self, Timestamps, id};
 use crate::space::{Body, NodeIndex, Signal, Source, Space, Variable};
@@ -252,14 +253,28 @@ impl Item {
     }
 
     /// Appends its oldest value as a MonitoredItemNotification. False if there is none.
-    pub fn report(&mut self, out: &mut Vec<u8>) -> bool {
+    pub fn report(&mut self, mark: Mark, out: &mut Vec<u8>) -> bool {
         match self.queue.pop() {
-            Some(entry) => {
+            Some(mut entry) => {
+                if mark.overflow {
+                    entry.status |= OVERFLOW;
+                }
+                if let Some(status) = mark.bad {
+                    entry.status = status.bits();
+                    entry.seen = Seen::Nothing;
+                }
                 out.extend_from_slice(&self.parameters.client_handle.to_le_bytes());
                 entry.encode(self.parameters.stamps, out);
                 true
             }
             None => false,
+        }
+    }
+
+    /// Loses its oldest value, as a fault will have it.
+    pub fn lose(&mut self, tally: &mut Tally) {
+        if self.queue.pop().is_some() {
+            tally.of(self.kind).lost += 1;
         }
     }
 

@@ -22,6 +22,7 @@ use wire::types::{MonitoringMode, StatusCode};
 
 use crate::core::SlotId;
 use crate::diagnostics::SubscriptionRecord;
+use crate::fault::Faults;
 #[cfg(test)]
 use crate::ledger::Tally;
 use crate::ledger::{Account, Ledger, Load, Values};
@@ -78,6 +79,8 @@ pub enum Message {
     Notifications(usize),
     /// That it lives.
     KeepAlive,
+    /// There was to be one, and faults left nothing of it.
+    Nothing,
 }
 
 /// What became of a notification message.
@@ -86,7 +89,6 @@ pub enum Delivery {
     /// A connection has it.
     Sent,
     /// A fault held it back.
-    #[allow(dead_code, reason = "faults come next")]
     Dropped,
     /// There was no connection, or it was too large for it.
     Unsent,
@@ -326,6 +328,17 @@ impl Subscription {
     /// Answers a Publish request: appends the response from subscriptionId to
     /// notificationMessage.
     pub fn publish(&mut self, now: Now, kept: usize, out: &mut Vec<u8>) -> Message {
+        self.publish_with(now, kept, None, out)
+    }
+
+    /// The same with faults in its values.
+    pub fn publish_with(
+        &mut self,
+        now: Now,
+        kept: usize,
+        faults: Option<&Faults>,
+        out: &mut Vec<u8>,
+    ) -> Message {
         self.touch();
         self.record.publish_requests.bump();
         let ready = self.ready();
@@ -360,8 +373,14 @@ impl Subscription {
             self.tell();
             return Message::KeepAlive;
         }
-        let load = self.notifications(out);
+        let load = self.notifications(now, faults, out);
         let more = self.ready();
+        if load.total() == 0 {
+            self.wants = more;
+            self.account.settle();
+            self.tell();
+            return Message::Nothing;
+        }
         if let Some(flag) = out.get_mut(more_at) {
             *flag = u8::from(more);
         }
@@ -405,7 +424,7 @@ impl Subscription {
     }
 
     /// Appends notificationData with one DataChangeNotification; tells how many values.
-    fn notifications(&mut self, out: &mut Vec<u8>) -> Load {
+    fn notifications(&mut self, now: Now, faults: Option<&Faults>, out: &mut Vec<u8>) -> Load {
         let mut load = Load::default();
         let body = begin(out, DATA_CHANGE);
         let count_at = out.len();
@@ -423,7 +442,13 @@ impl Subscription {
             };
             let ready = item.ready();
             for _ in 0..ready.min(most - count) {
-                item.report(out);
+                let mark = faults.map(|faults| faults.report(item.node, now.mono));
+                let mark = mark.unwrap_or_default();
+                if mark.lost {
+                    item.lose(&mut self.account.tally);
+                    continue;
+                }
+                item.report(mark, out);
                 load.count(item.kind());
                 count += 1;
             }
@@ -441,6 +466,12 @@ impl Subscription {
         out.extend_from_slice(&(-1i32).to_le_bytes());
         end(out, body);
         load
+    }
+
+    /// Says that its last message was sent once more.
+    pub fn repeated(&mut self) {
+        self.account.tally.messages.repeated += 1;
+        self.account.settle();
     }
 
     /// A message that was sent and not acknowledged.

@@ -9,7 +9,7 @@ use crate::space::attribute::{Timestamps, mask};
 use crate::space::signal::encode_bits;
 
 /// InfoType DataValue and the Overflow bit of a status code (Part 4, 7.39.1).
-const OVERFLOW: u32 = 0x0480;
+pub const OVERFLOW: u32 = 0x0480;
 
 /// A value as it was seen.
 #[derive(Debug, Clone, PartialEq)]

@@ -183,6 +183,7 @@ impl Bench {
             self.subscription.became(Delivery::Sent);
             let sent = decoded(&out);
             match message {
+                Message::Nothing => panic!("a message of nothing"),
                 Message::KeepAlive => assert!(sent.values.is_empty()),
                 Message::Notifications(n) => assert_eq!(sent.values.len(), n),
             }

@@ -54,6 +54,8 @@ pub struct Client {
     answers: Vec<(RequestId, Vec<u8>)>,
     /// Why the connection ended.
     pub closed: Option<wire::channel::ChannelError>,
+    /// Responses to requests that were answered already.
+    pub late: usize,
     pub token: NodeId,
     url: String,
     own: Option<Identity>,
@@ -84,6 +86,7 @@ impl Client {
             clock,
             answers: Vec::new(),
             closed: None,
+            late: 0,
             token: NodeId::null(),
             url: url.to_owned(),
             own,
@@ -143,6 +146,7 @@ impl Client {
             match event {
                 Event::Response { id, body } => self.answers.push((id, body.to_vec())),
                 Event::Closed(error) => self.closed = Some(error),
+                Event::Late { .. } => self.late += 1,
                 _ => {}
             }
         }
@@ -191,6 +195,24 @@ impl Client {
             }
             if self.closed.is_some() {
                 return Err(StatusCode::BadConnectionClosed);
+            }
+            self.step(deadline);
+        }
+    }
+
+    /// Whether an answer has come.
+    pub fn has(&self, id: RequestId) -> bool {
+        self.answers.iter().any(|(got, _)| *got == id)
+    }
+
+    /// Waits for the answer that comes first, and tells which.
+    pub fn any(&mut self, ids: &[RequestId]) -> (usize, Result<Response, StatusCode>) {
+        let deadline = Instant::now() + PATIENCE;
+        loop {
+            let mut came = self.answers.iter().map(|(got, _)| *got);
+            let first = came.find_map(|got| ids.iter().position(|id| *id == got));
+            if let Some(at) = first {
+                return (at, self.answer(ids[at]));
             }
             self.step(deadline);
         }

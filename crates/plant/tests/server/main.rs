@@ -4,6 +4,7 @@
 
 mod client;
 mod diagnostics;
+mod faults;
 mod reading;
 mod rights;
 mod sessions;

@@ -1,0 +1,311 @@
+//! What faults do to the loop and its connections. Which events they hit is with [`Faults`].
+//!
+//! [`Faults`]: crate::fault::Faults
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use mio::net::TcpListener;
+use wire::server::RequestId;
+use wire::template::walk::RequestHead;
+use wire::time::Instant;
+
+use super::{Core, Due, Mail, SlotId};
+use crate::fault::{Class, MessageFate, RequestFate, Tick};
+use crate::subscription::{Delivery, Message};
+
+/// The operating system wakes a thread up later than it was asked to by less than this.
+const OVERSLEEP: Duration = Duration::from_millis(1);
+/// How long to wait for a port that somebody took meanwhile.
+const LISTEN_AGAIN: Duration = Duration::from_millis(50);
+
+/// How much longer a loop is to be busy with what it did in this turn.
+#[derive(Debug, Default)]
+pub struct Slower {
+    requests: u32,
+    /// The parts by which single requests are to take longer, added up.
+    parts: f64,
+}
+
+impl Core {
+    /// A request has come: what faults make of it, then the answer.
+    pub(super) fn arrive(&mut self, link: SlotId, id: RequestId, body: &[u8]) {
+        let wanted = self.shared.faults.want(Class::Request);
+        match RequestHead::parse(body) {
+            Ok(head) if wanted => {
+                let fate = self.shared.faults.request(head.type_id, self.now.mono);
+                self.slower.requests += 1;
+                if fate == RequestFate::default() || self.suffers(link, id, body, &head, fate) {
+                    self.request(link, id, body);
+                }
+            }
+            _ => self.request(link, id, body),
+        }
+    }
+
+    /// Lets a request suffer its fate. True if it is to be answered now.
+    fn suffers(
+        &mut self,
+        link: SlotId,
+        id: RequestId,
+        body: &[u8],
+        head: &RequestHead<'_>,
+        fate: RequestFate,
+    ) -> bool {
+        self.slower.parts += fate.slower;
+        if let Some(away) = fate.restart {
+            self.tell_all(|| Mail::Restart(away));
+        }
+        if let Some(time) = fate.stall {
+            self.stall_all(time);
+        }
+        if fate.disconnect || fate.restart.is_some() {
+            self.cut(link);
+            return false;
+        }
+        let Some(there) = self.links.get_mut(link) else {
+            return false;
+        };
+        let astray = there.astray.get_or_insert_default();
+        astray.expect(id, &fate);
+        if let Some(status) = fate.bad {
+            self.fault(link, id, head.request_handle, status);
+            return false;
+        }
+        match fate.until {
+            Some(until) => {
+                astray.keep(id, body.to_vec(), until);
+                false
+            }
+            None => true,
+        }
+    }
+
+    /// Ends a connection without a word.
+    fn cut(&mut self, id: SlotId) {
+        if let Some(link) = self.links.get_mut(id) {
+            link.connection.lost();
+            self.drop_link(id);
+        }
+    }
+
+    fn tell_all(&self, mail: impl Fn() -> Mail) {
+        for post in &self.posts {
+            post.send(mail());
+        }
+    }
+
+    /// All loops stand still, this one at once.
+    fn stall_all(&mut self, time: Duration) {
+        let until = self.shared.clock.now().mono + time;
+        for (index, post) in self.posts.iter().enumerate() {
+            if index != usize::from(self.index) {
+                post.send(Mail::Stall(until));
+            }
+        }
+        self.stand_still(until);
+    }
+
+    /// Does nothing until then.
+    pub(super) fn stand_still(&mut self, until: Instant) {
+        loop {
+            self.now = self.shared.clock.now();
+            let left = until.since(self.now.mono);
+            if left.is_zero() {
+                return;
+            }
+            match left.checked_sub(OVERSLEEP) {
+                Some(sleep) if !sleep.is_zero() => std::thread::sleep(sleep),
+                _ => std::hint::spin_loop(),
+            }
+        }
+    }
+
+    /// Is busy longer with what was done since `start`, as faults ask.
+    pub(super) fn be_slower(&mut self, start: Instant) {
+        let Slower { requests, parts } = std::mem::take(&mut self.slower);
+        if parts > 0.0 {
+            let now = self.shared.clock.now().mono;
+            let longer = now.since(start).mul_f64(parts / f64::from(requests.max(1)));
+            while self.shared.clock.now().mono < now + longer {
+                std::hint::spin_loop();
+            }
+        }
+    }
+
+    /// Sees to it that what a connection holds back goes when it is time.
+    pub(super) fn schedule_release(&mut self, id: SlotId) {
+        let Some(link) = self.links.get_mut(id) else {
+            return;
+        };
+        let Some(astray) = &link.astray else {
+            return;
+        };
+        match astray.due() {
+            Some(at) if link.release.is_none_or(|there| at < there) => {
+                link.release = Some(at);
+                self.timers.add(at, Due::Release(id));
+            }
+            None if astray.is_empty() => link.astray = None,
+            _ => {}
+        }
+    }
+
+    /// What a connection held back until now goes its way.
+    pub(super) fn release(&mut self, id: SlotId) {
+        let now = self.now.mono;
+        let Some(link) = self.links.get_mut(id) else {
+            return;
+        };
+        let released = link.release(now);
+        for (request, handle, error) in released.failed {
+            self.not_sent(id, request, handle, &error);
+        }
+        for (request, body) in released.requests {
+            self.request(id, request, &body);
+        }
+        self.flush(id);
+    }
+
+    /// Answers a Publish request, with faults in messages and values.
+    pub(super) fn send_astray(&mut self, session: SlotId, id: u32) {
+        let shared = Arc::clone(&self.shared);
+        let (now, kept) = (self.now, shared.config.limits.kept_messages);
+        let request = self.sessions.get_mut(session);
+        let Some(request) = request.and_then(|held| held.requests.pop_front()) else {
+            return;
+        };
+        let Some(subscription) = self.subscriptions.get_mut(&id) else {
+            return;
+        };
+        let mut body = Vec::new();
+        let made = subscription.publish_with(now, kept, Some(&shared.faults), &mut body);
+        let fate = match made {
+            Message::Notifications(_) => shared.faults.message(now.mono),
+            _ => MessageFate::default(),
+        };
+        if made == Message::Nothing || fate.lost {
+            // The client's Publish request waits for the next message.
+            subscription.became(Delivery::Dropped);
+            if let Some(held) = self.sessions.get_mut(session) {
+                held.requests.push_front(request);
+            }
+            return;
+        }
+        if fate.disconnect {
+            subscription.became(Delivery::Unsent);
+            return self.cut(request.asked.link);
+        }
+        let write = |out: &mut Vec<u8>| out.extend_from_slice(&body);
+        let taken = self.respond_to(&request, Some((id, fate)), write);
+        shared.counters.messages.add(1);
+        if let Message::Notifications(count) = made {
+            shared.counters.notifications.add(count as u64);
+        }
+        if let Some(subscription) = self.subscriptions.get_mut(&id) {
+            subscription.became(match taken {
+                true => Delivery::Sent,
+                false => Delivery::Unsent,
+            });
+        }
+        if let Some(held) = self.sessions.get_mut(session) {
+            for _ in 0..fate.more {
+                held.repeats.push_back((id, body.clone()));
+            }
+        }
+    }
+
+    /// Sends a message once more, if one is to be.
+    pub(super) fn repeat(&mut self, session: SlotId) -> bool {
+        let Some(held) = self.sessions.get_mut(session) else {
+            return false;
+        };
+        let Some((id, body)) = held.repeats.pop_front() else {
+            return false;
+        };
+        let Some(request) = held.requests.pop_front() else {
+            return false;
+        };
+        self.send(&request, |out| out.extend_from_slice(&body));
+        if let Some(subscription) = self.subscriptions.get_mut(&id) {
+            subscription.repeated();
+        }
+        true
+    }
+
+    /// Something goes wrong by the clock.
+    pub(super) fn fault_due(&mut self) {
+        for tick in self.shared.faults.tick(self.now.mono) {
+            match tick {
+                Tick::Stall(time) => self.stall_all(time),
+                Tick::Restart(away) => self.tell_all(|| Mail::Restart(away)),
+                Tick::Cut(id) => self.tell_all(|| Mail::Cut(id)),
+            }
+        }
+        self.schedule_faults();
+    }
+
+    /// After a request that may have changed the faults: the first loop drives those that go by
+    /// the clock.
+    pub(super) fn faults_changed(&mut self) {
+        let known = self.shared.faults.generation();
+        if std::mem::replace(&mut self.faults_known, known) != known
+            && let Some(first) = self.posts.first()
+        {
+            first.send(Mail::Faults);
+        }
+    }
+
+    /// Sees to it that what goes wrong by the clock does so in time.
+    pub(super) fn schedule_faults(&mut self) {
+        if let Some(at) = self.shared.faults.due(self.now.mono) {
+            self.timers.add(at, Due::Fault);
+        }
+    }
+
+    /// Cuts those connections that a fault names.
+    pub(super) fn cut_some(&mut self, fault: u32) {
+        for id in self.links.ids() {
+            if self.shared.faults.cuts(fault, self.now.mono) {
+                self.cut(id);
+            }
+        }
+    }
+
+    /// Loses all connections, sessions and subscriptions, and is away for a time. Values stay:
+    /// they follow from the clock, or somebody wrote them.
+    pub(super) fn begin_anew(&mut self, away: Duration) {
+        for id in self.links.ids() {
+            self.cut(id);
+        }
+        for id in self.sessions.ids() {
+            self.end_session(id, true);
+        }
+        let left: Vec<u32> = self.subscriptions.keys().copied().collect();
+        for id in left {
+            self.forget_subscription(id);
+        }
+        self.again.clear();
+        if let Some(mut listener) = self.listener.take() {
+            self.away = listener.local_addr().ok();
+            // One that was never registered is closed all the same.
+            let _ = self.poll.registry().deregister(&mut listener);
+            self.timers.add(self.now.mono + away, Due::Listen);
+        }
+    }
+
+    /// The server is back.
+    pub(super) fn listen_again(&mut self) {
+        let Some(address) = self.away else {
+            return;
+        };
+        let listening = TcpListener::bind(address).and_then(|listener| self.accept(listener));
+        match listening {
+            Ok(()) => {
+                self.away = None;
+                self.shared.status.begins(self.now.utc);
+            }
+            Err(_) => self.timers.add(self.now.mono + LISTEN_AGAIN, Due::Listen),
+        }
+    }
+}
