@@ -36,7 +36,7 @@ pub use schedule::Schedule;
 pub use share::{Seat, Share};
 pub use spread::{Groups, Spread};
 pub use targets::{TargetSpec, Targets};
-pub use threshold::{Figures, Measure, Op, Outcome, Stat, Threshold, ThresholdError, Value};
+pub use threshold::{Figures, Measure, Op, Outcome, Stat, Threshold, ThresholdError, Unit, Value};
 pub use work::{
     Attribute, Browse, Call, Direction, Read, Register, Timestamps, Translate, Values, Work, Write,
 };

@@ -94,6 +94,10 @@ impl Phase {
     /// As long as a quick command runs when nothing is said.
     pub const DURATION: Duration = Duration::from_secs(10);
 
+    /// Requests in flight of an open loop when nothing is said: enough for tens of thousands a second behind
+    /// a stall of a tenth of one.
+    pub const SLOTS: u32 = 4096;
+
     /// One session with one request in flight for ten seconds, and the defaults of everything else.
     pub fn new(work: Work) -> Self {
         Self {
@@ -108,7 +112,7 @@ impl Phase {
             cooldown: Duration::ZERO,
             timeout: Duration::from_secs(10),
             catch_up: CatchUp::default(),
-            slots: 4096,
+            slots: Self::SLOTS,
             coalesce: 1,
             spin: false,
             fresh_session: false,

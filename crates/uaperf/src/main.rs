@@ -10,6 +10,7 @@ mod peers;
 mod place;
 mod probe;
 mod serve;
+mod show;
 
 use std::process::ExitCode;
 

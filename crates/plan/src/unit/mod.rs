@@ -33,9 +33,10 @@ pub struct UnitError {
 
 /// A number for people: three digits, never more than needed.
 fn three_digits(value: f64) -> String {
+    // By what is left after rounding: 9.996 has two digits before its point.
     let digits = match value.abs() {
-        v if v >= 100.0 || v.fract() == 0.0 => 0,
-        v if v >= 10.0 => 1,
+        v if v >= 99.95 || v.fract() == 0.0 => 0,
+        v if v >= 9.995 => 1,
         _ => 2,
     };
     format!("{value:.digits$}")

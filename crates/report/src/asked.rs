@@ -1,0 +1,138 @@
+//! What was asked, in one sentence.
+
+use std::time::Duration;
+
+use plan::unit::duration::show;
+use plan::{Arrival, CatchUp, NodeSpec, Nodes, Phase, Read, Spread, Values, Warmup, Work};
+
+use crate::page::counted;
+
+/// `read Value of ns=2;i=1000..1099, 10 nodes a request; 4 sessions, constant 1k/s each; 10 s`.
+pub(crate) fn asked(phase: &Phase, targets: usize) -> String {
+    let mut parts = vec![work(&phase.work), load(phase, targets), length(phase)];
+    let mut extras = Vec::new();
+    if phase.arrival.is_open() && phase.catch_up == CatchUp::Skip {
+        extras.push("after a stall, what was missed is skipped".to_owned());
+    }
+    if phase.coalesce > 1 {
+        extras.push(format!("woken up for {} answers at a time", phase.coalesce));
+    }
+    if phase.spin {
+        extras.push("spinning".to_owned());
+    }
+    if phase.fresh_session {
+        extras.push("a session for each request".to_owned());
+    }
+    if phase.reconnect {
+        extras.push("reconnecting".to_owned());
+    }
+    extras.push(format!("timeout {}", show(phase.timeout)));
+    extras.push(format!("seed {}", phase.seed));
+    parts.push(extras.join(", "));
+    parts.join("; ")
+}
+
+fn work(work: &Work) -> String {
+    let what = match work {
+        Work::Read(read) => reading("read", read),
+        Work::Register(register) => {
+            let also = if register.compare {
+                ", and unregistered beside it"
+            } else {
+                ""
+            };
+            format!("{}{also}", reading("read registered", &register.read))
+        }
+        Work::Write(write) => {
+            let values = match &write.values {
+                Values::Original => "their own values",
+                Values::Count => "counting values",
+                Values::Random => "random values",
+                Values::Fixed(value) => value,
+            };
+            format!("write {values} to {}", nodes(&write.nodes))
+        }
+        Work::Browse(browse) => format!("browse {} {}", browse.direction, nodes(&browse.nodes)),
+        Work::Translate(translate) => match translate.paths.as_slice() {
+            [path] => format!("translate {path}"),
+            paths => format!("translate {}", counted(paths.len() as u64, "path", "paths")),
+        },
+        Work::Call(call) => format!("call {} of {}", call.method, call.object),
+        other => other.name().to_owned(),
+    };
+    match work.batch() {
+        1 => what,
+        n => format!("{what}, {n} a request"),
+    }
+}
+
+fn reading(verb: &str, read: &Read) -> String {
+    let range = match &read.index_range {
+        Some(range) => format!("[{range}]"),
+        None => String::new(),
+    };
+    format!("{verb} {}{range} of {}", read.attribute, nodes(&read.nodes))
+}
+
+/// All of them if they are few, else the first and their number.
+fn nodes(nodes: &Nodes) -> String {
+    let specs = nodes.specs();
+    let names: Vec<String> = specs.iter().map(NodeSpec::to_string).collect();
+    match names.as_slice() {
+        [] => "no node".to_owned(),
+        few @ ([_] | [_, _] | [_, _, _]) => few.join(", "),
+        [first, more @ ..] => format!("{first} and {} more", more.len()),
+    }
+}
+
+fn load(phase: &Phase, targets: usize) -> String {
+    let mut text = counted(phase.sessions.into(), "session", "sessions");
+    if targets > 1 {
+        text.push_str(&format!(" with each of {targets} targets"));
+    }
+    if phase.spread == Spread::Split {
+        text.push_str(", nodes split among them");
+    }
+    let each = if phase.sessions > 1 || targets > 1 {
+        " each"
+    } else {
+        ""
+    };
+    match &phase.arrival {
+        Arrival::Closed { in_flight, think } => {
+            text.push_str(&format!(", {in_flight} in flight{each}"));
+            if !think.is_zero() {
+                text.push_str(&format!(", think time {}", show(*think)));
+            }
+        }
+        open => {
+            text.push_str(&format!(", {open}{each}"));
+            if phase.slots != Phase::SLOTS {
+                text.push_str(&format!(", at most {} in flight", phase.slots));
+            }
+        }
+    }
+    text
+}
+
+fn length(phase: &Phase) -> String {
+    let mut text = match (phase.duration, phase.requests) {
+        (Some(duration), Some(requests)) => format!(
+            "{} or {}",
+            show(duration),
+            counted(requests, "request", "requests")
+        ),
+        (Some(duration), None) => show(duration),
+        (None, Some(requests)) => counted(requests, "request", "requests"),
+        (None, None) => "to the end of its steps".to_owned(),
+    };
+    if let Warmup::Given { warmup } = phase.warmup
+        && warmup > Duration::ZERO
+    {
+        text = format!("{text} after {} of warm-up", show(warmup));
+    }
+    if !phase.cooldown.is_zero() {
+        text = format!("{text}, {} of cool-down", show(phase.cooldown));
+    }
+    text
+}

@@ -1,0 +1,180 @@
+//! A row for each phase and metric, for spreadsheets and scripts.
+
+use std::fmt::Write;
+
+use plan::{Figures, Measure, Stat, Unit};
+use record::run::{Phase, Run, Sum, Usage};
+
+use crate::figures::{OfPhase, of_histogram, working};
+
+/// The first row.
+pub const HEAD: &str = "started,command,phase,target,service,metric,value,unit\n";
+
+/// All rows of a run, the first one with the names of the columns. A metric that was not measured has an
+/// empty value. Names of metrics are those of thresholds: `response.p99`.
+pub fn csv(run: &Run) -> String {
+    let mut out = HEAD.to_owned();
+    rows(&mut out, run);
+    out
+}
+
+/// The rows of a run without the first one: for several runs in one file.
+pub fn rows(out: &mut String, run: &Run) {
+    for phase in &run.phases {
+        let started = phase.started.to_string();
+        let row = |target: &str, service: &str| {
+            let fields = [&started, &run.command, &phase.name, target, service].map(quoted);
+            fields.join(",")
+        };
+        let total = row("all", &run.command);
+        let verdict = phase.verdict.kind.name();
+        let _ = writeln!(out, "{total},verdict,{verdict},");
+        sum(out, &total, &phase.total);
+        resources(out, &total, phase);
+        for part in &phase.parts {
+            let url = run
+                .targets
+                .get(part.target)
+                .map_or("?", |target| target.url.as_str());
+            sum(out, &row(url, &part.service), &part.sum);
+        }
+    }
+}
+
+/// As RFC 4180 wants it.
+fn quoted(field: &str) -> String {
+    match field.contains([',', '"', '\n', '\r']) {
+        true => format!("\"{}\"", field.replace('"', "\"\"")),
+        false => field.to_owned(),
+    }
+}
+
+fn put(out: &mut String, row: &str, metric: &str, value: Option<f64>, unit: Unit) {
+    let unit = match unit {
+        Unit::Nanos => "ns",
+        Unit::PerSecond => "1/s",
+        Unit::Count => "count",
+        Unit::Share => "share",
+        Unit::Bytes => "bytes",
+    };
+    let value = value.map_or_else(String::new, |value| value.to_string());
+    // Writing into a String does not fail.
+    let _ = writeln!(out, "{row},{metric},{value},{unit}");
+}
+
+const MEASURES: [Measure; 7] = [
+    Measure::Response,
+    Measure::Service,
+    Measure::Lateness,
+    Measure::Pacer,
+    Measure::Slot,
+    Measure::Socket,
+    Measure::Lag,
+];
+
+const STATS: [Stat; 8] = [
+    Stat::Mean,
+    Stat::Deviation,
+    Stat::Min,
+    Stat::P50,
+    Stat::P90,
+    Stat::P99,
+    Stat::P99_9,
+    Stat::Max,
+];
+
+fn sum(out: &mut String, row: &str, sum: &Sum) {
+    for (metric, count) in [
+        ("planned", sum.planned),
+        ("sent", sum.sent),
+        ("completed", sum.completed),
+        ("drained", sum.drained),
+        ("errors", sum.errors),
+        ("timeouts", sum.timeouts),
+        ("skipped", sum.skipped),
+        ("unsent", sum.unsent),
+        ("unfinished", sum.unfinished),
+        ("carried", sum.values),
+        ("reconnects", sum.reconnects),
+    ] {
+        put(out, row, metric, Some(count as f64), Unit::Count);
+    }
+    put(out, row, "outage", Some(sum.outage_ns as f64), Unit::Nanos);
+    put(out, row, "rate", sum.rate_per_s, Unit::PerSecond);
+    put(out, row, "values", sum.values_per_s, Unit::PerSecond);
+    for status in &sum.statuses {
+        let metric = quoted(&format!("status.{}", status.name));
+        put(out, row, &metric, Some(status.count as f64), Unit::Count);
+    }
+    for status in &sum.value_statuses {
+        let metric = quoted(&format!("value-status.{}", status.name));
+        put(out, row, &metric, Some(status.count as f64), Unit::Count);
+    }
+    for (side, messages) in [("request", &sum.requests), ("response", &sum.responses)] {
+        for (stat, value) in [
+            ("total", Some(messages.total_bytes as f64)),
+            ("mean", messages.mean_bytes),
+            ("min", messages.min_bytes.map(|bytes| bytes as f64)),
+            ("max", messages.max_bytes.map(|bytes| bytes as f64)),
+        ] {
+            put(
+                out,
+                row,
+                &format!("{side}-bytes.{stat}"),
+                value,
+                Unit::Bytes,
+            );
+        }
+    }
+    for (name, level) in [("in-flight", &sum.in_flight), ("waiting", &sum.waiting)] {
+        put(out, row, &format!("{name}.mean"), level.mean, Unit::Count);
+        let max = level.max.map(|max| max as f64);
+        put(out, row, &format!("{name}.max"), max, Unit::Count);
+    }
+    for measure in MEASURES {
+        let histogram = sum.histogram(measure.name());
+        let count = Some(histogram.count() as f64);
+        put(
+            out,
+            row,
+            &format!("{}.count", measure.name()),
+            count,
+            Unit::Count,
+        );
+        for stat in STATS {
+            let metric = format!("{}.{stat}", measure.name());
+            put(
+                out,
+                row,
+                &metric,
+                of_histogram(histogram, stat),
+                Unit::Nanos,
+            );
+        }
+    }
+}
+
+fn resources(out: &mut String, row: &str, phase: &Phase) {
+    for usage in &phase.resources {
+        let who = quoted(&usage.who);
+        let Usage {
+            cpu_ns,
+            rss_peak_bytes,
+            ..
+        } = &usage.window;
+        let cpu = cpu_ns.known().map(|&ns| ns as f64);
+        put(out, row, &format!("{who}.cpu"), cpu, Unit::Nanos);
+        let cores = usage.window.cpu_cores.known().copied();
+        put(out, row, &format!("{who}.cpu.mean"), cores, Unit::Share);
+        if usage.who == "generator" {
+            let metric = format!("{who}.cpu.working");
+            put(out, row, &metric, working(&usage.window), Unit::Share);
+        }
+        let rss = rss_peak_bytes.known().map(|&bytes| bytes as f64);
+        put(out, row, &format!("{who}.rss.max"), rss, Unit::Bytes);
+    }
+    if phase.resources.iter().any(|usage| usage.who == "server") {
+        let max = OfPhase(phase).figure(Measure::Cpu, Stat::Max);
+        put(out, row, "server.cpu.max", max, Unit::Share);
+    }
+}

@@ -1,0 +1,126 @@
+//! How much a sample is worth: requests that follow each other are alike, so that a million of them can
+//! say as little about the tail as a thousand independent ones.
+
+use record::Histogram;
+use record::run::{Course, Phase};
+
+/// Below so many intervals nothing can be said about how alike they are.
+const FEWEST_INTERVALS: usize = 10;
+
+/// The effective size of a sample by batch means: that of an independent sample whose mean would scatter
+/// as much as this one's does. Batches are the intervals of the phase that lie in its window. None if
+/// the window has too few of them.
+pub(crate) fn size(phase: &Phase, histogram: &Histogram, course: &Course) -> Option<f64> {
+    let interval = phase.series.interval_ns.max(1);
+    let first = usize::try_from(phase.from_ns / interval).ok()?;
+    let last = usize::try_from(phase.to_ns.div_ceil(interval)).ok()?;
+    let batches: Vec<(f64, f64)> = course
+        .mean_ns
+        .iter()
+        .zip(&phase.series.completed)
+        .take(last)
+        .skip(first)
+        .filter_map(|(mean, &n)| Some(((*mean)?, n as f64)))
+        .filter(|&(_, n)| n > 0.0)
+        .collect();
+    if batches.len() < FEWEST_INTERVALS {
+        return None;
+    }
+    let total: f64 = batches.iter().map(|(_, n)| n).sum();
+    let mean = batches.iter().map(|(mean, n)| mean * n).sum::<f64>() / total;
+    let between: f64 = batches
+        .iter()
+        .map(|(batch, n)| n / total * (batch - mean).powi(2))
+        .sum();
+    let k = batches.len() as f64;
+    // Independent values would make batch means scatter by deviation²/(n/k).
+    let expected = histogram.deviation()?.powi(2) * k / total;
+    let found = between * k / (k - 1.0);
+    let alike = if expected > 0.0 {
+        found / expected
+    } else {
+        1.0
+    };
+    Some(histogram.count() as f64 / alike.max(1.0))
+}
+
+/// Independent values that it takes for an equal-tailed interval of 95 % around a percentile: enough
+/// that the largest lies beyond it in all but 2.5 % of samples.
+pub(crate) fn needed(quantile: f64) -> f64 {
+    // A median has both of its sides.
+    let tail = quantile.max(1.0 - quantile);
+    (0.025f64.ln() / tail.ln()).ceil()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use record::{Ledger, Times};
+
+    #[test]
+    fn a_percentile_needs_values_beyond_it() {
+        assert_eq!(needed(0.95), 72.0);
+        assert_eq!(needed(0.99), 368.0);
+        assert_eq!(needed(0.999), 3688.0);
+        assert_eq!(needed(0.5), 6.0);
+    }
+
+    /// Ten seconds of a thousand requests each, with these response times.
+    fn phase(response: impl Fn(u64) -> u64) -> Phase {
+        let mut ledger = Ledger::with_end(10_000_000_000);
+        for k in 0..10_000 {
+            let planned = k * 1_000_000;
+            let times = Times {
+                planned,
+                sent: planned,
+                completed: planned + response(k),
+            };
+            ledger.done(times, 0, 1, 1);
+        }
+        let started = "2026-03-01T09:30:00Z".parse().unwrap();
+        let warm_up = record::run::WarmUp::default();
+        Phase::new("p", started, &ledger.finish(), warm_up, 0, &|code| {
+            code.to_string()
+        })
+    }
+
+    fn effective(phase: &Phase) -> f64 {
+        let histogram = phase.total.histogram("response");
+        size(phase, histogram, &phase.series.response).unwrap()
+    }
+
+    #[test]
+    fn independent_values_count_in_full() {
+        let mut random = plan::Random::new(1);
+        let times: Vec<u64> = (0..10_000)
+            .map(|_| 100_000 + (random.exponential() * 100_000.0) as u64)
+            .collect();
+        let size = effective(&phase(|k| times[k as usize]));
+        assert!((6_000.0..=10_000.0).contains(&size), "{size}");
+    }
+
+    #[test]
+    fn a_hundred_values_that_are_one_count_as_one() {
+        let mut random = plan::Random::new(2);
+        let levels: Vec<u64> = (0..100)
+            .map(|_| 100_000 + (random.exponential() * 100_000.0) as u64)
+            .collect();
+        // The level changes with the interval: a hundred values in a row are the same.
+        let size = effective(&phase(|k| levels[(k / 100) as usize]));
+        assert!((80.0..=125.0).contains(&size), "{size}");
+    }
+
+    #[test]
+    fn a_phase_of_few_intervals_says_nothing_about_it() {
+        let mut short = phase(|_| 5);
+        short.to_ns = 500_000_000;
+        assert_eq!(
+            size(
+                &short,
+                short.total.histogram("response"),
+                &short.series.response
+            ),
+            None
+        );
+    }
+}

@@ -1,0 +1,25 @@
+//! Results for people and for machines.
+//!
+//! - [`summary`] is one run on a screen, the verdict first; [`show`] is one or several;
+//! - [`live`] is the line that changes while a phase runs;
+//! - [`csv`] is a row for each phase and metric;
+//! - [`figures`] finds the figure that a threshold speaks of.
+//!
+//! A report never asks a core; everything comes out of a [`record::Run`]. No line is wider than
+//! [`WIDTH`].
+
+mod asked;
+pub mod csv;
+mod effective;
+pub mod figures;
+pub mod live;
+mod page;
+mod several;
+mod style;
+mod summary;
+mod table;
+
+pub use page::WIDTH;
+pub use several::show;
+pub use style::Style;
+pub use summary::summary;

@@ -1,0 +1,108 @@
+//! Several runs: side by side, or as a trend when they are many.
+
+mod beside;
+mod trend;
+
+use record::run::{Phase, Run};
+
+use crate::figures::working;
+use crate::page::Page;
+use crate::style::{Ink, Style};
+use crate::summary::{marked, summary};
+use crate::table;
+
+/// One or several runs with their names: one as its [`summary`], a few side by side, many as a trend.
+pub fn show(runs: &[(String, Run)], style: Style) -> String {
+    match runs {
+        [(_, run)] => summary(run, style),
+        few if few.len() <= beside::MOST => beside::screen(few, style),
+        many => trend::screen(many, style),
+    }
+}
+
+fn response(phase: &Phase, quantile: f64) -> Option<f64> {
+    let histogram = phase.total.histogram("response");
+    let size = table::independent(phase, "response", histogram);
+    table::percentile(histogram, quantile, size).value()
+}
+
+fn usage(phase: &Phase, who: &str) -> Option<f64> {
+    let usage = phase.resources.iter().find(|usage| usage.who == who)?;
+    working(&usage.window)
+}
+
+/// A figure over that of the first run.
+fn ratio(first: Option<f64>, this: Option<f64>) -> Option<String> {
+    let (first, this) = (first?, this?);
+    (first > 0.0 && this > 0.0).then(|| match this / first {
+        ratio if ratio < 99.95 => format!("×{ratio:.2}"),
+        ratio => format!("×{ratio:.0}"),
+    })
+}
+
+/// Names of all phases, in the order of their first run.
+fn phases(runs: &[(String, Run)]) -> Vec<&str> {
+    let mut names: Vec<&str> = Vec::new();
+    for phase in runs.iter().flat_map(|(_, run)| &run.phases) {
+        if !names.contains(&phase.name.as_str()) {
+            names.push(&phase.name);
+        }
+    }
+    names
+}
+
+fn phase<'a>(run: &'a Run, name: &str) -> Option<&'a Phase> {
+    run.phases.iter().find(|phase| phase.name == name)
+}
+
+/// The name of a file without its folder and ending.
+fn short(name: &str) -> String {
+    let file = name.rsplit(['/', '\\']).next().unwrap_or(name);
+    file.strip_suffix(".json").unwrap_or(file).to_owned()
+}
+
+fn started(run: &Run) -> String {
+    let text = run.started.to_string();
+    text.get(..19).unwrap_or(&text).replace('T', " ")
+}
+
+/// What makes runs hard to compare.
+fn differences(page: &mut Page, runs: &[(String, Run)]) {
+    let mut notes = Vec::new();
+    let mut compare = |what: &str, of: &dyn Fn(&Run) -> Option<String>| {
+        let mut seen: Vec<String> = runs.iter().filter_map(|(_, run)| of(run)).collect();
+        seen.sort();
+        seen.dedup();
+        if seen.len() > 1 {
+            notes.push(format!("they differ in their {what}: {}", seen.join("; ")));
+        }
+    };
+    compare("command", &|run| Some(run.command.clone()));
+    compare("CPU", &|run| run.machine.cpu.known().cloned());
+    compare("cores", &|run| {
+        run.machine.cores.known().map(u64::to_string)
+    });
+    compare("kernel", &|run| run.machine.kernel.known().cloned());
+    compare("governor", &|run| run.machine.governor.known().cloned());
+    compare("build", &|run| {
+        let build = &run.machine.build;
+        Some(format!("{} {}", build.version, build.profile))
+    });
+    let plans: Vec<_> = runs.iter().map(|(_, run)| &run.plan["phases"]).collect();
+    if plans.windows(2).any(|two| two[0] != two[1]) {
+        notes.push("they were asked for different loads".to_owned());
+    }
+    for (name, run) in runs {
+        for mark in &run.marks {
+            notes.push(format!("{}: {}", short(name), marked(*mark)));
+        }
+    }
+    page.gap();
+    for note in notes {
+        page.inked_row("note", Ink::Warning, &note);
+    }
+}
+
+fn none() -> String {
+    "n/a".to_owned()
+}

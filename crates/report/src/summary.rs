@@ -1,0 +1,409 @@
+//! One run on a screen: whether to believe it, what was asked, what came out.
+
+use std::time::Duration;
+
+use plan::unit::{Bytes, Rate, duration};
+use plan::{Plan, Threshold};
+use record::run::{
+    Expectation, Figure, Kind, Mark, Messages, Phase, Run, Status, Target, Usage, Verdict, WarmUp,
+};
+
+use crate::asked::asked;
+use crate::figures::working;
+use crate::page::{Page, WIDTH, clean, cut, cut_inside, grouped};
+use crate::style::{Ink, Style};
+use crate::table;
+
+/// A run on a screen of text, the verdict first.
+pub fn summary(run: &Run, style: Style) -> String {
+    let mut page = Page::new(style);
+    verdict(&mut page, &run.verdict, style);
+    for mark in &run.marks {
+        page.inked_row("note", Ink::Warning, marked(*mark));
+    }
+    let notes = run.verdict.notes.iter().chain(&run.notes);
+    for note in notes {
+        page.inked_row("note", Ink::Warning, note);
+    }
+    page.gap();
+    targets(&mut page, &run.targets);
+    let plan: Option<Plan> = serde_json::from_value(run.plan.clone()).ok();
+    for (i, phase) in run.phases.iter().enumerate() {
+        if run.phases.len() > 1 {
+            page.gap();
+            page.line(&style.ink(Ink::Bold, cut(&clean(&phase.name), WIDTH)));
+            verdict(&mut page, &phase.verdict, style);
+        }
+        let planned = plan.as_ref().and_then(|plan| plan.phases.get(i));
+        match planned {
+            Some(planned) => page.row("asked", &asked(planned, run.targets.len())),
+            None => page.row("asked", &run.command),
+        }
+        measured(&mut page, run, phase);
+    }
+    page.finish()
+}
+
+/// The verdict's own line, its evidence and its cure.
+fn verdict(page: &mut Page, verdict: &Verdict, style: Style) {
+    page.line(&style.ink(ink(verdict.kind), verdict.kind));
+    for evidence in &verdict.evidence {
+        page.sentence(2, evidence);
+    }
+    for advice in &verdict.advice {
+        page.sentence(2, &format!("try: {advice}"));
+    }
+}
+
+pub(crate) const fn ink(kind: Kind) -> Ink {
+    match kind {
+        Kind::Valid => Ink::Good,
+        Kind::ServerSaturated | Kind::Unsteady => Ink::Warning,
+        Kind::GeneratorLimited | Kind::Failed => Ink::Bad,
+    }
+}
+
+pub(crate) const fn marked(mark: Mark) -> &'static str {
+    match mark {
+        Mark::Interrupted => "interrupted: what was measured until then",
+        Mark::Aborted => "ended early by --abort-on",
+        Mark::Degraded => "degraded: a part of the load was lost on the way",
+        Mark::LimitsIgnored => "the server's declared limits were ignored",
+    }
+}
+
+/// More targets than these are only counted.
+const TARGETS_SHOWN: usize = 4;
+
+fn targets(page: &mut Page, targets: &[Target]) {
+    for (i, target) in targets.iter().take(TARGETS_SHOWN).enumerate() {
+        let label = if i == 0 { "target" } else { "" };
+        let mut parts = vec![target.url.clone()];
+        if let Some(product) = product(target) {
+            parts.push(product);
+        }
+        let words = [&target.security, &target.user];
+        parts.extend(words.into_iter().filter(|word| !word.is_empty()).cloned());
+        page.row(label, &parts.join(", "));
+        if let Some(endpoint) = &target.endpoint_url {
+            page.row("", &format!("which calls itself {endpoint}"));
+        }
+    }
+    if targets.len() > TARGETS_SHOWN {
+        page.row("", &format!("and {} more", targets.len() - TARGETS_SHOWN));
+    }
+}
+
+/// What a server says it is.
+pub(crate) fn product(target: &Target) -> Option<String> {
+    let product = &target.product;
+    let mut text = product.name.known()?.clone();
+    if let Some(version) = product.version.known() {
+        text = format!("{text} {version}");
+    }
+    if let Some(manufacturer) = product.manufacturer.known()
+        && !text.contains(manufacturer.as_str())
+    {
+        text = format!("{text} by {manufacturer}");
+    }
+    Some(text)
+}
+
+fn measured(page: &mut Page, run: &Run, phase: &Phase) {
+    page.row("measured", &window(phase));
+    page.gap();
+    table::times(page, phase);
+    if let Some(sentence) = table::omission(&phase.total) {
+        page.gap();
+        page.sentence(0, &sentence);
+    }
+    page.gap();
+    page.row("rate", &rate(phase));
+    page.row("requests", &requests(phase));
+    page.row("status", &statuses(&phase.total.statuses));
+    if !phase.total.value_statuses.is_empty() {
+        page.row("values", &statuses(&phase.total.value_statuses));
+    }
+    page.row("messages", &messages(phase));
+    resources(page, phase);
+    parts(page, run, phase);
+    if !phase.expectations.is_empty() {
+        page.gap();
+    }
+    for expectation in &phase.expectations {
+        let (word, ink) = match expectation.met {
+            true => ("met", Ink::Good),
+            false => ("not met", Ink::Bad),
+        };
+        page.inked_row(word, ink, &outcome(expectation));
+    }
+}
+
+fn nanos(ns: u64) -> String {
+    duration::show(Duration::from_nanos(ns))
+}
+
+/// Which part of the phase the figures speak of.
+fn window(phase: &Phase) -> String {
+    let length = nanos(phase.to_ns.saturating_sub(phase.from_ns));
+    let WarmUp {
+        given_ns,
+        found_ns,
+        longest,
+        cut_ns,
+    } = &phase.warm_up;
+    let mut text = format!("{length}, from {}", seconds(phase));
+    match (given_ns, found_ns) {
+        (Some(_), _) if *cut_ns > 0 => {
+            text.push_str(&format!("; warm-up of {} given", nanos(*cut_ns)))
+        }
+        (None, Some(_)) if *cut_ns > 0 => {
+            text.push_str(&format!("; warm-up of {} found", nanos(*cut_ns)));
+            if let Some(longest) = longest {
+                text.push_str(&format!(" ({longest} took longest to settle)"));
+            }
+        }
+        (None, Some(_)) => text.push_str("; no warm-up found"),
+        _ => {}
+    }
+    let after = phase.end_ns.saturating_sub(phase.to_ns);
+    if after > 0 && phase.to_ns > phase.from_ns {
+        text.push_str(&format!("; cool-down of {} left out", nanos(after)));
+    }
+    text
+}
+
+/// The phase's beginning without fractions.
+fn seconds(phase: &Phase) -> String {
+    let text = phase.started.to_string();
+    let whole = text.split('.').next().unwrap_or_default().replace('T', " ");
+    format!("{whole} UTC")
+}
+
+fn rate(phase: &Phase) -> String {
+    let sum = &phase.total;
+    let Some(rate) = sum.rate_per_s else {
+        return "n/a: nothing was measured".to_owned();
+    };
+    let mut text = format!("{} requests", Rate::show(rate));
+    let seconds = phase.to_ns.saturating_sub(phase.from_ns) as f64 / 1e9;
+    let planned = sum.planned as f64 / seconds;
+    // What was planned and did not come in time is worth a word.
+    if seconds > 0.0 && rate < 0.995 * planned {
+        text.push_str(&format!(" of {} planned", Rate::show(planned)));
+    }
+    if let Some(values) = sum
+        .values_per_s
+        .filter(|&values| values != rate && values > 0.0)
+    {
+        text.push_str(&format!(", {} values", Rate::show(values)));
+    }
+    if let Some(mean) = sum.in_flight.mean {
+        text.push_str(&format!(", {mean:.1} in flight a session"));
+        if let Some(max) = sum.in_flight.max {
+            text.push_str(&format!(" (at most {max})"));
+        }
+    }
+    if let (Some(mean), Some(max)) = (sum.waiting.mean, sum.waiting.max)
+        && max > 0
+    {
+        text.push_str(&format!(
+            ", {mean:.1} due and waiting (at most {})",
+            grouped(max)
+        ));
+    }
+    text
+}
+
+fn requests(phase: &Phase) -> String {
+    let sum = &phase.total;
+    let mut text = format!("{} completed", grouped(sum.completed));
+    for (count, what) in [
+        (sum.drained, "of them after the end"),
+        (sum.errors, "with errors"),
+        (sum.timeouts, "timed out"),
+        (sum.skipped, "skipped to catch up"),
+        (sum.unsent, "due and never sent"),
+        (sum.unfinished, "without an answer"),
+        (sum.reconnects, "reconnects"),
+    ] {
+        if count > 0 {
+            text.push_str(&format!(", {} {what}", grouped(count)));
+        }
+    }
+    if sum.outage_ns > 0 {
+        text.push_str(&format!(" ({} without connection)", nanos(sum.outage_ns)));
+    }
+    text
+}
+
+/// More codes than these are only counted.
+const STATUSES_SHOWN: usize = 8;
+
+fn statuses(statuses: &[Status]) -> String {
+    let mut often: Vec<&Status> = statuses.iter().collect();
+    often.sort_by_key(|status| std::cmp::Reverse(status.count));
+    let (shown, more) = often.split_at(often.len().min(STATUSES_SHOWN));
+    let mut text: Vec<String> = shown
+        .iter()
+        .map(|status| format!("{} {}", status.name, grouped(status.count)))
+        .collect();
+    if !more.is_empty() {
+        let count = more.iter().map(|status| status.count).sum();
+        text.push(format!("{} other codes {}", more.len(), grouped(count)));
+    }
+    match text.is_empty() {
+        true => "none: no request was answered".to_owned(),
+        false => text.join(", "),
+    }
+}
+
+fn messages(phase: &Phase) -> String {
+    let seconds = phase.to_ns.saturating_sub(phase.from_ns) as f64 / 1e9;
+    let side = |messages: &Messages, name: &str| -> Option<String> {
+        let mean = messages.mean_bytes?;
+        let (min, max) = (messages.min_bytes?, messages.max_bytes?);
+        let size = match min == max {
+            true => Bytes::show(mean),
+            false => format!(
+                "{} ({} to {})",
+                Bytes::show(mean),
+                Bytes::show(min as f64),
+                Bytes::show(max as f64)
+            ),
+        };
+        let speed = match seconds > 0.0 {
+            true => format!(", {}", bits(messages.total_bytes as f64 * 8.0 / seconds)),
+            false => String::new(),
+        };
+        Some(format!("{name} {size}{speed}"))
+    };
+    let sides = [
+        side(&phase.total.requests, "requests"),
+        side(&phase.total.responses, "responses"),
+    ];
+    let sides: Vec<String> = sides.into_iter().flatten().collect();
+    match sides.is_empty() {
+        true => "n/a: none was counted".to_owned(),
+        false => sides.join("; "),
+    }
+}
+
+fn bits(per_second: f64) -> String {
+    match per_second {
+        b if b >= 1e9 => format!("{:.2} Gbit/s", b / 1e9),
+        b if b >= 1e6 => format!("{:.1} Mbit/s", b / 1e6),
+        b => format!("{:.1} kbit/s", b / 1e3),
+    }
+}
+
+fn resources(page: &mut Page, phase: &Phase) {
+    for usage in &phase.resources {
+        let done = (usage.who != "host").then_some(phase.total.completed);
+        page.row(&usage.who, &spent(&usage.window, done));
+    }
+}
+
+fn spent(usage: &Usage, done: Option<u64>) -> String {
+    let mut parts = Vec::new();
+    match &usage.cpu_cores {
+        Figure::Known(cores) => {
+            let mut text = format!("CPU {:.1} % of a core", cores * 100.0);
+            if usage.spun_ns.known().is_some_and(|&spun| spun > 0)
+                && let Some(working) = working(usage)
+            {
+                text.push_str(&format!(" ({:.1} % without spinning)", working * 100.0));
+            }
+            parts.push(text);
+        }
+        Figure::Missing { not_available } => parts.push(format!("CPU n/a: {not_available}")),
+    }
+    if let (Figure::Known(user), Figure::Known(system)) = (&usage.user_ns, &usage.system_ns)
+        && user + system > 0
+    {
+        let share = 100.0 * *system as f64 / (user + system) as f64;
+        parts.push(format!("{share:.0} % of it in the kernel"));
+    }
+    if let (Some(done), Figure::Known(cpu)) = (done.filter(|&done| done > 0), &usage.cpu_ns) {
+        let spun = usage.spun_ns.known().copied().unwrap_or(0);
+        let each = cpu.saturating_sub(spun) as f64 / done as f64;
+        parts.push(format!("{} a request", duration::show_nanos(each)));
+    }
+    if let Figure::Known(bytes) = &usage.rss_peak_bytes {
+        parts.push(format!("memory {}", Bytes::show(*bytes as f64)));
+    }
+    if let Figure::Known(waited) = &usage.waited_ns
+        && *waited > 0
+    {
+        parts.push(format!("waited {} for a core", nanos(*waited)));
+    }
+    if let Figure::Known(stolen) = &usage.stolen_ns
+        && *stolen > 0
+    {
+        parts.push(format!("{} stolen by the hypervisor", nanos(*stolen)));
+    }
+    parts.join(", ")
+}
+
+/// More rows than these are only counted.
+const PARTS_SHOWN: usize = 20;
+
+/// Each target and service, where there is more than one.
+fn parts(page: &mut Page, run: &Run, phase: &Phase) {
+    if phase.parts.is_empty() {
+        return;
+    }
+    const NAME: usize = 40;
+    page.gap();
+    page.line(&format!(
+        "{:NAME$}{:>12}{:>12}{:>12}{:>12}{:>12}",
+        "each", "rate", "errors", "p50", "p99", "max"
+    ));
+    for part in phase.parts.iter().take(PARTS_SHOWN) {
+        let url = run
+            .targets
+            .get(part.target)
+            .map_or("?", |target| target.url.as_str());
+        let name = match run.targets.len() {
+            0 | 1 => part.service.clone(),
+            _ => format!(
+                "{} {}",
+                part.service,
+                url.strip_prefix("opc.tcp://").unwrap_or(url)
+            ),
+        };
+        let sum = &part.sum;
+        let rate = sum.rate_per_s.map_or_else(|| "n/a".to_owned(), Rate::show);
+        let response = sum.histogram("response");
+        let percentile = |q| {
+            let percentile = table::percentile(response, q, response.count() as f64);
+            cut(&percentile.to_string(), 11)
+        };
+        page.line(&format!(
+            "{:NAME$}{:>12}{:>12}{:>12}{:>12}{:>12}",
+            cut_inside(&clean(&name), NAME - 1),
+            cut(&rate, 11),
+            cut(&grouped(sum.errors), 11),
+            percentile(0.5),
+            percentile(0.99),
+            cut(&table::time(response.max().map(|max| max as f64)), 11),
+        ));
+    }
+    if phase.parts.len() > PARTS_SHOWN {
+        page.line(&format!("and {} more", phase.parts.len() - PARTS_SHOWN));
+    }
+}
+
+/// `p99<5ms: 3.20 ms`.
+fn outcome(expectation: &Expectation) -> String {
+    let parsed: Option<Threshold> = expectation.expected.parse().ok();
+    match (parsed, &expectation.reason) {
+        (_, Some(reason)) => format!("{}: {reason}", expectation.expected),
+        (Some(threshold), None) => plan::Outcome {
+            threshold,
+            figure: expectation.found,
+        }
+        .to_string(),
+        (None, None) => expectation.expected.clone(),
+    }
+}

@@ -1,0 +1,220 @@
+//! The table of times: one row for each histogram.
+
+use plan::unit::duration::show_nanos;
+use record::Histogram;
+use record::run::{Course, Phase, Sum};
+
+use crate::effective;
+use crate::page::{LABEL, Page, counted, grouped};
+
+/// Percentiles that are shown, with their heads.
+pub(crate) const PERCENTILES: [(f64, &str); 4] =
+    [(0.5, "p50"), (0.9, "p90"), (0.99, "p99"), (0.999, "p99.9")];
+
+const COLUMN: usize = 10;
+
+/// Rows in their order, with their labels; parts of the lateness are indented.
+const ROWS: [(&str, &str); 7] = [
+    ("response", "response"),
+    ("service", "service"),
+    ("lateness", "lateness"),
+    ("pacer", "  pacer"),
+    ("slot", "  slot"),
+    ("socket", "  socket"),
+    ("lag", "client lag"),
+];
+
+/// Writes the table; says what is missing and why.
+pub(crate) fn times(page: &mut Page, phase: &Phase) {
+    let sum = &phase.total;
+    if sum.histograms.is_empty() {
+        return;
+    }
+    let mut head = format!(
+        "{:LABEL$}{:>COLUMN$}{:>COLUMN$}{:>8}",
+        "", "mean", "deviation", "of mean"
+    );
+    for (_, name) in PERCENTILES {
+        head.push_str(&format!("{name:>COLUMN$}"));
+    }
+    page.line(&format!("{head}{:>COLUMN$}", "max"));
+    let mut doubts = Vec::new();
+    for (name, label) in ROWS {
+        let histogram = sum.histogram(name);
+        if histogram.is_empty() {
+            continue;
+        }
+        let size = independent(phase, name, histogram);
+        let mut line = format!("{label:LABEL$}");
+        let (mean, deviation) = (histogram.mean(), histogram.deviation());
+        line.push_str(&format!(
+            "{:>COLUMN$}{:>COLUMN$}",
+            time(mean),
+            time(deviation)
+        ));
+        line.push_str(&format!("{:>8}", of_mean(mean, deviation)));
+        for (quantile, _) in PERCENTILES {
+            let value = percentile(histogram, quantile, size);
+            doubts.push(value.doubt());
+            line.push_str(&format!("{:>COLUMN$}", value.to_string()));
+        }
+        let max = histogram.max().map(|max| max as f64);
+        page.line(&format!("{line}{:>COLUMN$}", time(max)));
+    }
+    doubts.sort_unstable();
+    doubts.dedup();
+    for doubt in doubts {
+        match doubt {
+            Doubt::None => {}
+            Doubt::TooFew => {
+                page.gap();
+                page.sentence(
+                    0,
+                    &format!("n/a: too few values for this percentile ({}).", needs()),
+                );
+            }
+            Doubt::Alike => {
+                page.gap();
+                page.sentence(0, &alike(phase));
+            }
+        }
+    }
+}
+
+/// A percentile, and how far it can be trusted.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Percentile {
+    /// As good as the sample.
+    Known(f64),
+    /// True of this run; its values are so alike that another run may well show something else.
+    OfThisRun(f64),
+    /// The sample is too small to have one.
+    TooFew,
+}
+
+/// What the reader has to be told about a percentile.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Doubt {
+    None,
+    TooFew,
+    Alike,
+}
+
+impl Percentile {
+    fn doubt(self) -> Doubt {
+        match self {
+            Self::Known(_) => Doubt::None,
+            Self::OfThisRun(_) => Doubt::Alike,
+            Self::TooFew => Doubt::TooFew,
+        }
+    }
+
+    /// The value, however far it can be trusted.
+    pub(crate) fn value(self) -> Option<f64> {
+        match self {
+            Self::Known(value) | Self::OfThisRun(value) => Some(value),
+            Self::TooFew => None,
+        }
+    }
+}
+
+impl std::fmt::Display for Percentile {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Known(value) => f.write_str(&show_nanos(*value)),
+            Self::OfThisRun(value) => write!(f, "~{}", show_nanos(*value)),
+            Self::TooFew => f.write_str("n/a"),
+        }
+    }
+}
+
+/// A percentile of a sample that is worth `size` independent values.
+pub(crate) fn percentile(histogram: &Histogram, quantile: f64, size: f64) -> Percentile {
+    let needed = effective::needed(quantile);
+    match histogram.quantile(quantile) {
+        Some(value) if size >= needed => Percentile::Known(value as f64),
+        Some(value) if histogram.count() as f64 >= needed => Percentile::OfThisRun(value as f64),
+        _ => Percentile::TooFew,
+    }
+}
+
+/// How many independent values a histogram of the total is worth. Where nothing tells how alike they
+/// are, all of them.
+pub(crate) fn independent(phase: &Phase, name: &str, histogram: &Histogram) -> f64 {
+    let of = |course: &Course| effective::size(phase, histogram, course);
+    let size = match name {
+        "response" => of(&phase.series.response),
+        "service" => of(&phase.series.service),
+        // Its parts are told by the same intervals.
+        "lateness" | "pacer" | "slot" | "socket" => {
+            let whole = phase.total.histogram("lateness");
+            effective::size(phase, whole, &phase.series.lateness)
+                .map(|size| size * histogram.count() as f64 / whole.count().max(1) as f64)
+        }
+        _ => None,
+    };
+    size.unwrap_or(histogram.count() as f64)
+}
+
+/// How many values percentiles need.
+fn needs() -> String {
+    let needs: Vec<String> = PERCENTILES
+        .iter()
+        .map(|&(quantile, name)| {
+            format!(
+                "{name} needs {}",
+                grouped(effective::needed(quantile) as u64)
+            )
+        })
+        .collect();
+    needs.join(", ")
+}
+
+fn alike(phase: &Phase) -> String {
+    let response = phase.total.histogram("response");
+    let size = independent(phase, "response", response).round() as u64;
+    format!(
+        "~: true of this run, but another may well differ: values that follow each other are alike. {} \
+         are worth {} independent ones ({}).",
+        counted(response.count(), "response time", "response times"),
+        grouped(size),
+        needs()
+    )
+}
+
+/// A time for people, or that there is none.
+pub(crate) fn time(nanos: Option<f64>) -> String {
+    nanos.map_or_else(|| "n/a".to_owned(), show_nanos)
+}
+
+fn of_mean(mean: Option<f64>, deviation: Option<f64>) -> String {
+    match (mean, deviation) {
+        (Some(mean), Some(deviation)) if mean > 0.0 => {
+            let percent = 100.0 * deviation / mean;
+            match percent {
+                p if p >= 99.95 => format!("{p:.0} %"),
+                p => format!("{p:.1} %"),
+            }
+        }
+        _ => "n/a".to_owned(),
+    }
+}
+
+/// One sentence when response and service tell different stories.
+pub(crate) fn omission(sum: &Sum) -> Option<String> {
+    let (response, service) = (sum.histogram("response"), sum.histogram("service"));
+    let at = |histogram: &Histogram, q: f64| histogram.quantile(q).map(|value| value as f64);
+    let differ = [0.5, 0.99, 1.0].iter().any(|&q| {
+        let (Some(response), Some(service)) = (at(response, q), at(service, q)) else {
+            return false;
+        };
+        // Less than a twentieth, or than what a clock and a wake-up take, is no story.
+        response > 1.05 * service && response - service > 50_000.0
+    });
+    differ.then(|| {
+        "Response counts from when a request was due, service from when it was sent: what waited \
+         behind a slow answer shows in the first only. Users feel the response; tools that start \
+         their clock at the sending show the service (coordinated omission)."
+            .to_owned()
+    })
+}

@@ -1,0 +1,319 @@
+//! Screens, as they were looked at and found good.
+//!
+//! `UPDATE_GOLDEN=1 cargo test -p report --test screens` writes them anew; look at the difference.
+
+#![allow(clippy::unwrap_used, clippy::panic, clippy::expect_used)]
+
+mod bench;
+
+use std::path::Path;
+
+use proptest::prelude::*;
+use record::Run;
+use record::run::{Figure, Kind, Mark, Part, Status, Usage, UsageSeries, Verdict};
+use report::{Style, WIDTH, show, summary};
+
+use bench::{SECOND, reading, run};
+
+/// Compares with a file beside this one.
+fn golden(name: &str, screen: &str) {
+    narrow(screen);
+    let file = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/screens/golden")
+        .join(name);
+    if std::env::var_os("UPDATE_GOLDEN").is_some() {
+        std::fs::write(&file, screen).unwrap();
+    }
+    let good = std::fs::read_to_string(&file).unwrap_or_default();
+    assert!(good == screen, "{name} has changed:\n{screen}");
+}
+
+fn narrow(screen: &str) {
+    for line in screen.lines() {
+        assert!(line.chars().count() <= WIDTH, "too wide: {line}");
+        assert_eq!(line.trim_end(), line, "blanks at the end");
+    }
+}
+
+/// A second's stall in ten seconds of a thousand requests each, one at a time.
+fn stalled() -> Run {
+    let mut run = run(&reading("1k/s"), 4 * SECOND..5 * SECOND);
+    let verdict = Verdict {
+        kind: Kind::ServerSaturated,
+        evidence: vec![
+            "requests waited up to 1.20 s for one of 1 slot, while the pacer was never late".into(),
+        ],
+        advice: vec![
+            "more requests in flight, or look for what stops the server for a second".into(),
+        ],
+        notes: Vec::new(),
+    };
+    run.phases[0].verdict = verdict.clone();
+    run.verdict = verdict;
+    run
+}
+
+#[test]
+fn a_stall_shows_in_the_response_and_the_screen_says_why() {
+    let screen = summary(&stalled(), Style::PLAIN);
+    assert!(screen.starts_with("SERVER-SATURATED\n"));
+    assert!(screen.contains("coordinated omission"));
+    // One stall is one event, however many requests it held up.
+    let row = screen
+        .lines()
+        .find(|line| line.starts_with("response"))
+        .unwrap();
+    assert!(row.contains("~9") && !row.contains("n/a"), "{row}");
+    golden("stalled.txt", &screen);
+}
+
+/// A quiet run with all that there can be to say about resources and thresholds.
+fn quiet() -> Run {
+    let mut planned = reading("1k/s");
+    planned.seed = 7;
+    let mut run = run(&planned, 0..0);
+    run.verdict.evidence = vec!["pacer late by 2.00 µs at p99, all requests sent".into()];
+    run.phases[0].verdict = run.verdict.clone();
+    let phase = &mut run.phases[0];
+    phase.resources = vec![
+        UsageSeries {
+            who: "generator".into(),
+            pid: Some(1),
+            window: Usage {
+                cpu_ns: Figure::Known(9_800_000_000),
+                user_ns: Figure::Known(2_800_000_000),
+                system_ns: Figure::Known(7_000_000_000),
+                spun_ns: Figure::Known(9_000_000_000),
+                cpu_cores: Figure::Known(0.98),
+                rss_peak_bytes: Figure::Known(9_500_000),
+                waited_ns: Figure::Known(1_200_000),
+                ..Usage::default()
+            },
+            ..UsageSeries::default()
+        },
+        UsageSeries {
+            who: "server".into(),
+            pid: None,
+            window: Usage {
+                cpu_cores: Figure::missing("the server runs on another host"),
+                ..Usage::default()
+            },
+            ..UsageSeries::default()
+        },
+    ];
+    let thresholds = [
+        "p99<5ms",
+        "rate>=999/s",
+        "service.max<1us",
+        "errors=0",
+        "cpu<80%",
+        "generator-cpu<50%",
+    ];
+    let thresholds: Vec<plan::Threshold> = thresholds
+        .iter()
+        .map(|text| text.parse().unwrap())
+        .collect();
+    phase.expectations = report::figures::expectations(&thresholds, phase);
+    run
+}
+
+#[test]
+fn a_quiet_run_says_so_and_what_it_cost() {
+    let screen = summary(&quiet(), Style::PLAIN);
+    assert!(screen.starts_with("VALID\n"));
+    assert!(!screen.contains("coordinated omission"));
+    golden("quiet.txt", &screen);
+}
+
+#[test]
+fn a_percentile_without_enough_independent_values_is_not_told() {
+    let mut planned = reading("20/s");
+    planned.duration = Some(std::time::Duration::from_secs(10));
+    let run = run(&planned, 0..0);
+    let screen = summary(&run, Style::PLAIN);
+    let row = screen
+        .lines()
+        .find(|line| line.starts_with("response"))
+        .unwrap();
+    // Two hundred values: enough for p90, too few for p99 and p99.9.
+    assert_eq!(row.matches("n/a").count(), 2, "{row}");
+    assert!(screen.contains("too few values"));
+    golden("few.txt", &screen);
+}
+
+#[test]
+fn a_run_of_many_targets_with_errors_fits_the_page() {
+    let mut run = stalled();
+    for i in 0..30 {
+        let mut target = run.targets[0].clone();
+        target.url =
+            format!("opc.tcp://a-server-with-a-really-long-name-{i}.plant.example:4840/some/path");
+        run.targets.push(target);
+        let sum = run.phases[0].total.clone();
+        run.phases[0].parts.push(Part {
+            target: i + 1,
+            service: "read".into(),
+            sum,
+        });
+    }
+    run.marks = vec![Mark::Interrupted, Mark::Degraded];
+    run.notes = vec!["a note ".repeat(30), "x".repeat(250)];
+    let statuses = (0..12).map(|i| Status {
+        code: 0x8000_0000 + (i << 16),
+        name: format!("BadSomethingOrOther{i}"),
+        count: u64::from(i) * 1000,
+    });
+    run.phases[0].total.statuses = statuses.collect();
+    run.phases[0].total.errors = 66_000;
+    golden("many.txt", &summary(&run, Style::PLAIN));
+}
+
+#[test]
+fn a_run_in_which_nothing_was_answered_has_a_screen_too() {
+    let mut run = run(&reading("1k/s"), 0..0);
+    let warm_up = record::run::WarmUp::default();
+    let empty = record::Ledger::with_end(SECOND).finish();
+    run.phases = vec![record::run::Phase::new(
+        "read",
+        run.started,
+        &empty,
+        warm_up,
+        0,
+        &|_| String::new(),
+    )];
+    run.verdict = Verdict {
+        kind: Kind::Failed,
+        evidence: vec!["the server closed all connections".into()],
+        ..Verdict::default()
+    };
+    golden("nothing.txt", &summary(&run, Style::PLAIN));
+    run.phases.clear();
+    run.plan = serde_json::Value::Null;
+    narrow(&summary(&run, Style::PLAIN));
+}
+
+fn named(runs: Vec<Run>) -> Vec<(String, Run)> {
+    let names = (0..).map(|i| format!("results/run-{i}.json"));
+    names.zip(runs).collect()
+}
+
+#[test]
+fn two_runs_stand_side_by_side_with_what_makes_them_hard_to_compare() {
+    let (first, mut second) = (quiet(), stalled());
+    second.machine.cpu = Figure::Known("Another CPU at 3 GHz".into());
+    let screen = show(&named(vec![first, second]), Style::PLAIN);
+    assert!(screen.contains("they differ in their CPU"));
+    golden("two.txt", &screen);
+}
+
+#[test]
+fn many_runs_are_a_trend() {
+    let runs: Vec<Run> = (1..=8)
+        .map(|k| run(&reading(&format!("{k}00/s")), 0..k * 10_000_000))
+        .collect();
+    golden("trend.txt", &show(&named(runs), Style::PLAIN));
+}
+
+#[test]
+fn colours_change_nothing_but_colours() {
+    let runs = [vec![quiet()], vec![quiet(), stalled()], vec![stalled(); 6]];
+    for runs in runs.map(named) {
+        let coloured = show(&runs, Style::COLOUR);
+        assert!(coloured.contains("\x1b["));
+        let mut plain = String::new();
+        let mut rest = coloured.as_str();
+        while let Some((before, after)) = rest.split_once("\x1b[") {
+            plain.push_str(before);
+            rest = after.split_once('m').unwrap().1;
+        }
+        plain.push_str(rest);
+        let trimmed = |text: &str| {
+            text.lines()
+                .map(str::trim_end)
+                .collect::<Vec<_>>()
+                .join("\n")
+        };
+        assert_eq!(trimmed(&plain), trimmed(&show(&runs, Style::PLAIN)));
+    }
+}
+
+#[test]
+fn colours_need_a_terminal_that_wants_them() {
+    // A file is no terminal, whatever the environment says.
+    let file = std::fs::File::open(env!("CARGO_MANIFEST_PATH")).unwrap();
+    assert_eq!(Style::detect(&file, |_| None), Style::PLAIN);
+}
+
+#[test]
+fn a_csv_has_one_row_for_each_phase_and_metric() {
+    let mut run = stalled();
+    run.phases[0].name = "one, \"two\"".into();
+    let csv = report::csv::csv(&run);
+    let mut lines = csv.lines();
+    assert_eq!(
+        lines.next(),
+        Some("started,command,phase,target,service,metric,value,unit")
+    );
+    let row = |metric: &str| {
+        let start = r#"2026-03-01T09:30:00.000000000Z,read,"one, ""two""",all,read,"#;
+        let line = csv
+            .lines()
+            .find(|line| line.starts_with(&format!("{start}{metric},")));
+        line.unwrap_or_else(|| panic!("no {metric}"))
+            .strip_prefix(start)
+            .unwrap()
+            .to_owned()
+    };
+    assert_eq!(row("verdict"), "verdict,SERVER-SATURATED,");
+    assert_eq!(row("completed"), "completed,10000,count");
+    assert_eq!(row("rate"), "rate,1000,1/s");
+    assert_eq!(row("status.Good"), "status.Good,10000,count");
+    assert_eq!(row("socket.p99"), "socket.p99,0,ns");
+    assert_eq!(row("lag.p99"), "lag.p99,,ns");
+    let mut metrics: Vec<&str> = csv
+        .lines()
+        .map(|line| line.rsplit_once(',').unwrap().0)
+        .collect();
+    let all = metrics.len();
+    metrics.sort_unstable();
+    metrics.dedup();
+    assert_eq!(metrics.len(), all, "each metric once");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn no_figures_and_no_words_make_a_screen_too_wide(
+        numbers in prop::collection::vec(any::<u64>(), 12),
+        words in "\\PC{0,300}",
+        cores in any::<f64>(),
+    ) {
+        let mut run = quiet();
+        run.command = words.clone();
+        run.verdict.evidence = vec![words.clone()];
+        run.targets[0].url = words.clone();
+        run.targets[0].product.name = Figure::Known(words.clone());
+        let phase = &mut run.phases[0];
+        phase.name = words;
+        let sum = &mut phase.total;
+        sum.completed = numbers[0];
+        sum.errors = numbers[1];
+        sum.skipped = numbers[2];
+        sum.planned = numbers[3];
+        sum.rate_per_s = Some(numbers[4] as f64);
+        sum.values_per_s = Some(numbers[5] as f64);
+        sum.requests.total_bytes = numbers[6];
+        sum.requests.mean_bytes = Some(numbers[7] as f64);
+        let wide = record::Histogram::of(numbers[8], 1 + numbers[9] % 10_000);
+        sum.histograms.insert("response".into(), wide);
+        phase.resources[0].window.cpu_cores = Figure::Known(cores);
+        phase.resources[0].window.rss_peak_bytes = Figure::Known(numbers[10]);
+        let part = Part { target: 0, service: "read".into(), sum: phase.total.clone() };
+        phase.parts = vec![part.clone(), part];
+        narrow(&summary(&run, Style::PLAIN));
+        let other = quiet();
+        narrow(&show(&named(vec![run.clone(), other.clone()]), Style::PLAIN));
+        narrow(&show(&named(vec![other.clone(), run, other.clone(), other.clone(), other]), Style::PLAIN));
+    }
+}

@@ -1,0 +1,160 @@
+//! `uaperf show` as users see it.
+
+#![allow(clippy::unwrap_used)]
+
+use std::path::Path;
+use std::process::{Command, Output};
+
+use record::run::{Destination, Fingerprint, Phase, WarmUp};
+use record::{Lateness, Ledger, Run, Times};
+
+/// A second of a thousand requests that take this long.
+fn write(folder: &Path, name: &str, service: u64) {
+    let mut ledger = Ledger::with_end(1_000_000_000);
+    for k in 0..1000 {
+        let sent = k * 1_000_000;
+        ledger.late(sent, Lateness::default(), 1);
+        let times = Times {
+            planned: sent,
+            sent,
+            completed: sent + service,
+        };
+        ledger.done(times, 0, 1, 1);
+    }
+    let mut run = Run::new(
+        "read",
+        "2026-03-01T09:30:00Z".parse().unwrap(),
+        Fingerprint::default(),
+    );
+    let phase = Phase::new(
+        "read",
+        run.started,
+        &ledger.finish(),
+        WarmUp::default(),
+        0,
+        &|_| "Good".into(),
+    );
+    run.phases.push(phase);
+    run.write(&Destination::File(folder.join(name))).unwrap();
+}
+
+fn show(folder: &Path, args: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_uaperf"))
+        .arg("show")
+        .args(args)
+        .current_dir(folder)
+        .output()
+        .unwrap()
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_vec()).unwrap()
+}
+
+#[test]
+fn one_result_is_shown_in_full_and_without_colours_in_a_pipe() {
+    let folder = tempfile::tempdir().unwrap();
+    write(folder.path(), "one.json", 200_000);
+    let output = show(folder.path(), &["one.json"]);
+    assert!(output.status.success());
+    let screen = text(&output.stdout);
+    assert!(screen.starts_with("VALID\n"), "{screen}");
+    assert!(screen.contains("\nresponse        200 µs"), "{screen}");
+    assert!(!screen.contains('\x1b'));
+}
+
+#[test]
+fn several_results_are_compared() {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, service) in [("a.json", 200_000), ("b.json", 400_000)] {
+        write(folder.path(), name, service);
+    }
+    let screen = text(&show(folder.path(), &["a.json", "b.json"]).stdout);
+    let row = screen
+        .lines()
+        .find(|line| line.starts_with("response mean"))
+        .unwrap();
+    let words: Vec<&str> = row.split_whitespace().collect();
+    assert_eq!(
+        words,
+        ["response", "mean", "200", "µs", "×2.00", "400", "µs"]
+    );
+    let many = text(
+        &show(
+            folder.path(),
+            &["a.json", "b.json", "a.json", "b.json", "a.json"],
+        )
+        .stdout,
+    );
+    assert_eq!(
+        many.lines().filter(|line| line.contains(" VALID ")).count(),
+        5,
+        "{many}"
+    );
+}
+
+#[test]
+fn a_csv_of_several_results_has_one_head() {
+    let folder = tempfile::tempdir().unwrap();
+    write(folder.path(), "a.json", 200_000);
+    let output = show(folder.path(), &["a.json", "a.json", "--csv", "-"]);
+    let csv = text(&output.stdout);
+    assert_eq!(
+        csv.lines()
+            .filter(|line| line.starts_with("started,"))
+            .count(),
+        1
+    );
+    assert_eq!(csv.matches(",response.p99,200000,ns").count(), 2);
+    assert!(
+        show(folder.path(), &["a.json", "--csv", "all.csv"])
+            .status
+            .success()
+    );
+    assert!(folder.path().join("all.csv").exists());
+    let output = show(folder.path(), &["a.json", "--csv", "no/such/folder.csv"]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(text(&output.stderr).starts_with("error: cannot write no/such/folder.csv: "));
+}
+
+#[test]
+fn a_file_that_is_no_result_is_told_why() {
+    let folder = tempfile::tempdir().unwrap();
+    write(folder.path(), "good.json", 1000);
+    let good = std::fs::read_to_string(folder.path().join("good.json")).unwrap();
+    std::fs::create_dir(folder.path().join("results")).unwrap();
+    for (name, content, error) in [
+        ("gone.json", None, "error: cannot read gone.json: "),
+        ("results", None, "error: cannot read results: "),
+        (
+            "cut.json",
+            Some(good[..good.len() / 2].to_owned()),
+            "error: cut.json: ",
+        ),
+        (
+            "other.json",
+            Some("{}".to_owned()),
+            "error: other.json: not a result of uaperf",
+        ),
+        (
+            "newer.json",
+            Some(good.replacen("\"version\": 1", "\"version\": 999", 1)),
+            "error: newer.json: written by a newer uaperf (file version 999",
+        ),
+        (
+            "changed.json",
+            Some(good.replacen("\"completed\": 1000", "\"completed\": \"many\"", 1)),
+            "error: changed.json: invalid type: string \"many\", expected u64 at line ",
+        ),
+    ] {
+        if let Some(content) = content {
+            std::fs::write(folder.path().join(name), content).unwrap();
+        }
+        let output = show(folder.path(), &["good.json", name]);
+        assert_eq!(output.status.code(), Some(1), "{name}");
+        assert!(output.stdout.is_empty(), "{name}");
+        let text = text(&output.stderr);
+        assert!(text.starts_with(error), "{text}");
+    }
+    assert_eq!(show(folder.path(), &[]).status.code(), Some(2));
+}
