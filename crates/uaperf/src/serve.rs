@@ -10,7 +10,7 @@ use std::time::{Duration, SystemTime};
 use load::access::Security;
 use pki::Store;
 use plan::unit::duration;
-use plant::{Config, PasswordHash, Profile, Server, TrustPolicy, Users};
+use plant::{Config, Limits, PasswordHash, Profile, Server, TrustPolicy, Users};
 use wire::channel::{Protection, all_protections};
 
 use crate::cli::Global;
@@ -36,9 +36,15 @@ pub struct Args {
     /// Host name to give in endpoint URLs instead of the address
     #[arg(long, value_name = "NAME")]
     host: Option<String>,
-    /// Threads that serve connections
-    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=256))]
-    threads: u16,
+    /// Threads that serve connections [default: half as many as there are processors]
+    #[arg(long, value_parser = clap::value_parser!(u16).range(1..=255))]
+    threads: Option<u16>,
+    /// Bind these threads to processors, one after the other: 2,3 or 0-3
+    #[arg(long, value_name = "LIST", value_parser = processors)]
+    pin: Option<Processors>,
+    /// Never sleep while there is nothing to do: answers come sooner, for a processor per thread
+    #[arg(long)]
+    spin: bool,
     /// Offer this POLICY:MODE only; may be given several times [default: None and all others]
     #[arg(long, value_name = "POLICY:MODE")]
     security: Vec<Security>,
@@ -107,9 +113,58 @@ fn config(args: &Args, global: &Global) -> anyhow::Result<Config> {
             },
             Name::Demo => Profile::Demo,
         }],
-        threads: args.threads.into(),
+        threads: args.threads.unwrap_or(0).into(),
+        pin: args.pin.clone().map_or(Vec::new(), |list| list.0),
+        spin: args.spin,
+        limits: limits(),
         ..defaults
     })
+}
+
+/// Every connection takes a descriptor: as many are asked for as connections may come.
+fn limits() -> Limits {
+    let mut limits = Limits::default();
+    let wanted = limits.connections as u64 + OTHER_DESCRIPTORS;
+    let told = match observe::limits::raise_descriptors(wanted) {
+        Ok(got) if got.soft >= wanted => return limits,
+        Ok(got) => {
+            let room = got.soft.saturating_sub(OTHER_DESCRIPTORS).max(1);
+            limits.connections = usize::try_from(room).unwrap_or(usize::MAX);
+            limits.sessions = limits.sessions.min(limits.connections);
+            format!(
+                "room for {room} connections only: this process may open {} files (raise it with \
+                 `ulimit -n {wanted}`)",
+                got.soft
+            )
+        }
+        Err(reason) => format!("cannot tell how many connections there is room for: {reason}"),
+    };
+    eprintln!("warning: {told}");
+    limits
+}
+
+/// Descriptors for the listener, the polls, certificates and so on.
+const OTHER_DESCRIPTORS: u64 = 64;
+
+/// Processors by their numbers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Processors(Vec<usize>);
+
+fn processors(text: &str) -> Result<Processors, String> {
+    let mut all = Vec::new();
+    for part in text.split(',') {
+        let (first, last) = part.split_once('-').unwrap_or((part, part));
+        let number = |text: &str| text.trim().parse::<usize>();
+        match (number(first), number(last)) {
+            (Ok(first), Ok(last)) if first <= last && last < 1024 => all.extend(first..=last),
+            _ => {
+                return Err(format!(
+                    "{part:?} is no processor (want numbers as in 0,2-3)"
+                ));
+            }
+        }
+    }
+    Ok(Processors(all))
 }
 
 const KEY_BITS: u32 = 2048;
@@ -155,4 +210,18 @@ fn wait(with_parent: bool) -> anyhow::Result<()> {
     }
     ended.recv()?;
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn processors_are_listed_by_number_and_range() {
+        assert_eq!(processors("3"), Ok(Processors(vec![3])));
+        assert_eq!(processors("0,2-4"), Ok(Processors(vec![0, 2, 3, 4])));
+        for wrong in ["", "a", "3-1", "1,,2", "99999"] {
+            assert!(processors(wrong).is_err(), "{wrong}");
+        }
+    }
 }
