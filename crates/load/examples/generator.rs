@@ -30,7 +30,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let (in_flight, batch) = (word("64").parse()?, word("1").parse()?);
     let duration = Duration::from_secs(word("3").parse()?);
 
-    let target = Arc::new(Target::look(access)?);
+    let target = Arc::new(Target::look(access).map_err(|failed| failed.1)?);
     let phase = Phase {
         arrival: Arrival::Closed {
             in_flight,

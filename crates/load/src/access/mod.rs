@@ -21,7 +21,7 @@ use thiserror::Error;
 use wire::certificate::Certificate;
 use wire::channel::{Identity, Protection};
 use wire::policy::Policy;
-use wire::types::UserTokenType;
+use wire::types::{StatusCode, UserTokenType};
 use wire::url::Url;
 
 use crate::transport::{CallError, Link, LinkError, Options, Step, Steps};
@@ -109,6 +109,20 @@ pub enum AccessError {
     /// Making or checking the session failed.
     #[error(transparent)]
     Session(#[from] wire::session::client::SessionError),
+}
+
+impl AccessError {
+    /// The code that says it shortest.
+    pub fn status(&self) -> StatusCode {
+        match self {
+            Self::Link(LinkError::Channel(error)) => error.status(),
+            Self::Link(_) => StatusCode::BadConnectionRejected,
+            Self::Call { error, .. } => error.status(),
+            Self::Session(error) => error.status(),
+            Self::Untrusted { .. } | Self::NoCertificate(_) => StatusCode::BadCertificateUntrusted,
+            _ => StatusCode::BadConfigurationError,
+        }
+    }
 }
 
 /// What a server offers and what was decided.

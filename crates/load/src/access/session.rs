@@ -65,6 +65,16 @@ impl Session {
         self.link.call(&self.token, request)
     }
 
+    /// Sends a request that is encoded already and waits for its encoded response. `write` is
+    /// given where to append it, its handle and the time.
+    pub fn exchange(
+        &mut self,
+        write: impl FnOnce(&mut Vec<u8>, u32, i64),
+    ) -> Result<Vec<u8>, CallError> {
+        self.state.requested(self.link.clock().now());
+        self.link.exchange(write)
+    }
+
     /// The smallest thing there is to read: the server's state.
     pub fn read_state(&mut self) -> Result<ReadResponse, CallError> {
         let node = NodeId::from(VariableId::Server_ServerStatus_State);

@@ -10,16 +10,18 @@ use std::sync::mpsc::{Receiver, Sender};
 use std::time::Duration;
 
 use mio::{Events, Poll, Token, Waker};
-use record::{Closed, Ledger, Tally};
+use record::Ledger;
+use record::samples::Sheet;
 use wire::channel::ChannelError;
-use wire::client::{Connection, Done};
+use wire::client::Done;
 use wire::time::{Instant, Now};
 
 use super::helper::{Errand, Helpers, Opened};
-use super::lane::Lane;
+use super::seat::{Coalescing, MOST_ROOM, Seat, books};
 use super::settings::Settings;
 use super::spent::Spent;
-use crate::transport::{Clock, Got, Socket, Timer};
+use super::told::{Loss, Progress, Report};
+use crate::transport::{Clock, Got, Timer};
 
 const WAKER: Token = Token(usize::MAX);
 const TIMER: Token = Token(usize::MAX - 1);
@@ -27,64 +29,9 @@ const TIMER: Token = Token(usize::MAX - 1);
 /// Timeouts are looked for, levels noted and orders taken this often.
 const TICK: u64 = 10_000_000;
 
-/// What a first read takes; a session that fills it gets more.
-const ROOM: usize = 4 * 1024;
-/// What a read takes at most.
-const MOST_ROOM: usize = 256 * 1024;
-
 /// With no more sockets than these, a spinning core asks them one by one, which is cheaper than to
 /// ask the poll.
 const ASKED_ONE_BY_ONE: usize = 4;
-
-/// A session's place in a core.
-pub struct Seat {
-    /// Which of all sessions it is.
-    pub index: usize,
-    /// Its first ledger.
-    base: usize,
-    /// Its socket.
-    pub socket: Socket,
-    /// What it does.
-    pub lane: Lane,
-    /// When it is in the queue of those that are due.
-    queued: Option<u64>,
-    /// How much is read at once.
-    room: usize,
-    /// The connection is usable.
-    alive: bool,
-    /// When it was lost.
-    lost: u64,
-    /// A step of its channel is with the helpers.
-    busy: bool,
-    /// Bytes and messages received until its answers' size is known.
-    coalescing: Coalescing,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Coalescing {
-    Off,
-    /// Bytes received so far; answers received so far.
-    Learning(usize, u64),
-    On,
-}
-
-impl Seat {
-    /// A place for a session that writes to ledgers from `base` on.
-    pub fn new(index: usize, base: usize, socket: Socket, lane: Lane) -> Self {
-        Self {
-            index,
-            base,
-            socket,
-            lane,
-            queued: None,
-            room: ROOM,
-            alive: true,
-            lost: 0,
-            busy: false,
-            coalescing: Coalescing::Off,
-        }
-    }
-}
 
 /// What others tell a core.
 pub enum Mail {
@@ -92,59 +39,6 @@ pub enum Mail {
     Job(usize, Done),
     /// The session of this seat is back, or is not.
     Reopened(usize, Result<Box<Opened>, String>),
-}
-
-/// What a core tells while it runs.
-#[derive(Debug)]
-pub struct Progress {
-    /// Which core.
-    pub core: usize,
-    /// Intervals that are over, by ledger.
-    pub closed: Vec<(usize, Closed)>,
-}
-
-/// A session that was lost.
-#[derive(Debug, Clone)]
-pub struct Loss {
-    /// Which.
-    pub session: usize,
-    /// When, in nanoseconds since the phase began.
-    pub at_ns: u64,
-    /// Why.
-    pub reason: String,
-    /// Whether it came back.
-    pub back: bool,
-}
-
-/// What a core has to tell at the end.
-#[derive(Debug)]
-pub struct Report {
-    /// What was written down, by ledger.
-    pub tallies: Vec<Tally>,
-    /// Sessions that were lost.
-    pub losses: Vec<Loss>,
-    /// Time in which it waited for something to do.
-    pub idle_ns: u64,
-    /// Time that it ran.
-    pub ran_ns: u64,
-    /// When it stopped sending, in nanoseconds since the phase began.
-    pub ended_ns: u64,
-    /// Bytes given to sockets.
-    pub sent_bytes: u64,
-    /// Bytes taken from sockets.
-    pub received_bytes: u64,
-    /// Writes that carried something.
-    pub writes: u64,
-    /// Reads that brought something.
-    pub reads: u64,
-    /// CPU time of the thread, where the system tells.
-    pub cpu_ns: Option<u64>,
-    /// Time in which the thread could have run and had no CPU, where the system tells.
-    pub starved_ns: Option<u64>,
-    /// How many sessions it had.
-    pub seats: usize,
-    /// Those that are still there, to be closed.
-    pub sessions: Vec<(usize, Socket, Connection)>,
 }
 
 /// The loop.
@@ -160,6 +54,7 @@ pub struct Core {
     post: Sender<Mail>,
     seats: Vec<Seat>,
     ledgers: Vec<Ledger>,
+    sheet: Option<Sheet>,
     due: BinaryHeap<Reverse<(u64, usize)>>,
     /// Seats with more to read than they were given time for.
     again: Vec<usize>,
@@ -195,6 +90,8 @@ pub struct Parts {
     pub progress: Sender<Progress>,
     /// Who does what takes long.
     pub helpers: Helpers,
+    /// Where single requests are written down.
+    pub sheet: Option<Sheet>,
 }
 
 impl Core {
@@ -217,6 +114,7 @@ impl Core {
             post,
             seats: parts.seats,
             ledgers: (0..parts.ledgers).map(|_| Ledger::with_end(end)).collect(),
+            sheet: parts.sheet,
             due: BinaryHeap::new(),
             again: Vec::new(),
             origin: parts.origin,
@@ -370,7 +268,8 @@ impl Core {
         if self.sending
             && let Some(seat) = self.seats.get_mut(n)
         {
-            seat.lane.pump(now, own(&mut self.ledgers, seat.base));
+            let mut books = books(&mut self.ledgers, &mut self.sheet, seat);
+            seat.lane.pump(now, &mut books);
         }
         self.flush(n);
         self.queue(n);
@@ -522,20 +421,10 @@ impl Core {
             ledger.lag(t, unix_nanos(now.utc).saturating_sub(stamp));
         }
         let waited = seat.lane.in_flight();
-        let ended = seat.lane.drain(now, own(&mut self.ledgers, seat.base));
-        if let Coalescing::Learning(so_far, answers) = seat.coalescing {
-            let answers = answers + waited.saturating_sub(seat.lane.in_flight()) as u64;
-            let so_far = so_far + bytes;
-            seat.coalescing = Coalescing::Learning(so_far, answers);
-            if answers >= LEARNT {
-                let each = so_far / answers as usize;
-                let many = each * self.settings.coalesce as usize;
-                seat.coalescing = match seat.socket.low_water(many) {
-                    true => Coalescing::On,
-                    false => Coalescing::Off,
-                };
-            }
-        }
+        let mut books = books(&mut self.ledgers, &mut self.sheet, seat);
+        let ended = seat.lane.drain(now, &mut books);
+        let answers = waited.saturating_sub(seat.lane.in_flight());
+        seat.learn(bytes, answers, self.settings.coalesce);
         if let Some(job) = seat.lane.connection().poll_job() {
             seat.busy = true;
             self.helpers.submit(self.letter(), Errand::Job(n, job));
@@ -685,7 +574,8 @@ impl Core {
 
     fn report(mut self, t: u64, spent: Spent) -> Report {
         for seat in &mut self.seats {
-            seat.lane.finish(t, own(&mut self.ledgers, seat.base));
+            let mut books = books(&mut self.ledgers, &mut self.sheet, seat);
+            seat.lane.finish(t, &mut books);
         }
         let spent = Spent::so_far().since(&spent);
         let seats = self.seats.len();
@@ -714,14 +604,6 @@ impl Core {
         }
     }
 }
-
-/// A session's ledgers.
-fn own(ledgers: &mut [Ledger], base: usize) -> &mut [Ledger] {
-    ledgers.get_mut(base..).unwrap_or_default()
-}
-
-/// Answers after which their size is taken as known.
-const LEARNT: u64 = 8;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Found {

@@ -3,81 +3,19 @@
 //! No socket and no clock: a lane is told what time it is and what came in, so that the whole of
 //! a run can be played in virtual time.
 
-use std::collections::VecDeque;
 use std::time::Duration;
 
-use plan::{CatchUp, Schedule};
-use record::{Lateness, Ledger, Times};
+use plan::CatchUp;
+use record::{Lateness, Times};
 use wire::channel::ChannelError;
 use wire::client::{Connection, Event, MAX_IN_FLIGHT, RequestId};
 use wire::service::Request;
 use wire::time::{Instant, Now};
 use wire::types::{ByteString, NodeId, RequestHeader, StatusCode};
 
+use super::books::{Books, Outcome, Run};
+use super::source::Source;
 use crate::work::{self, Answer, Asker};
-
-/// When a session's requests are due, in nanoseconds since the phase began.
-#[derive(Debug)]
-pub enum Source {
-    /// Each when an earlier one was answered, after a pause.
-    Closed {
-        /// When those that are due next are due, rising.
-        ready: VecDeque<u64>,
-        /// The pause.
-        think: u64,
-    },
-    /// As planned.
-    Open {
-        /// What is left of the plan, without `next`.
-        schedule: Schedule,
-        /// The next one.
-        next: Option<u64>,
-        /// What becomes of those that fell due while nothing could be sent.
-        catch_up: CatchUp,
-    },
-}
-
-impl Source {
-    /// So many requests in flight from the beginning on.
-    pub fn closed(in_flight: u32, think: Duration) -> Self {
-        Self::Closed {
-            ready: (0..in_flight).map(|_| 0).collect(),
-            think: nanos(think),
-        }
-    }
-
-    /// As planned.
-    pub fn open(mut schedule: Schedule, catch_up: CatchUp) -> Self {
-        Self::Open {
-            next: schedule.next(),
-            schedule,
-            catch_up,
-        }
-    }
-
-    fn peek(&self) -> Option<u64> {
-        match self {
-            Self::Closed { ready, .. } => ready.front().copied(),
-            Self::Open { next, .. } => *next,
-        }
-    }
-
-    fn pop(&mut self) {
-        match self {
-            Self::Closed { ready, .. } => {
-                ready.pop_front();
-            }
-            Self::Open { schedule, next, .. } => *next = schedule.next(),
-        }
-    }
-
-    /// A request has come to its end: in a closed loop the next one is due.
-    fn answered(&mut self, at: u64) {
-        if let Self::Closed { ready, think } = self {
-            ready.push_back(at + *think);
-        }
-    }
-}
 
 /// A request on its way.
 #[derive(Debug, Clone, Copy, Default)]
@@ -135,23 +73,6 @@ pub struct Lane {
     full: bool,
     /// Completions of one buffer that are alike, to be written down together.
     run: Run,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-struct Outcome {
-    work: u32,
-    planned: u64,
-    sent: u64,
-    completed: u64,
-    status: u32,
-    values: u32,
-    bytes: u32,
-}
-
-#[derive(Debug, Default)]
-struct Run {
-    outcome: Outcome,
-    n: u32,
 }
 
 /// Bytes that wait for the socket before a lane stops adding to them.
@@ -224,7 +145,7 @@ impl Lane {
     }
 
     /// Sends what is due. To be written by the caller at once; tells whether there is anything.
-    pub fn pump(&mut self, now: Now, ledgers: &mut [Ledger]) -> bool {
+    pub fn pump(&mut self, now: Now, books: &mut Books<'_>) -> bool {
         let t = self.since_start(now);
         // Requests that are alike are written down together: (ledger, lateness, bytes), how many.
         let mut alike: Option<((u32, Lateness, u32), u32)> = None;
@@ -240,7 +161,7 @@ impl Lane {
             }
             self.setup.source.pop();
             if self.skips(t) {
-                if let Some(ledger) = ledgers.first_mut() {
+                if let Some(ledger) = books.of(0) {
                     ledger.skipped(t, 1);
                 }
                 continue;
@@ -256,13 +177,14 @@ impl Lane {
                 Some((same, n)) if *same == what => *n += 1,
                 other => {
                     if let Some((what, n)) = other.replace((what, 1)) {
-                        note_sent(ledgers, t, what, n);
+                        let (work, lateness, bytes) = what;
+                        books.sent(t, work, lateness, bytes, n);
                     }
                 }
             }
         }
-        if let Some((what, n)) = alike {
-            note_sent(ledgers, t, what, n);
+        if let Some(((work, lateness, bytes), n)) = alike {
+            books.sent(t, work, lateness, bytes, n);
         }
         if self.obstacle().is_none() {
             self.blocked = None;
@@ -358,7 +280,7 @@ impl Lane {
     }
 
     /// Looks at all that came in. Tells why the connection has ended, once it has.
-    pub fn drain(&mut self, now: Now, ledgers: &mut [Ledger]) -> Option<ChannelError> {
+    pub fn drain(&mut self, now: Now, books: &mut Books<'_>) -> Option<ChannelError> {
         let t = self.since_start(now);
         let mut ended = None;
         // Browses whose results go on.
@@ -372,7 +294,7 @@ impl Lane {
                     };
                     let answer = asker.service().judge(body, flight.expected as usize);
                     if answer.bad + answer.uncertain > 0
-                        && let Some(ledger) = ledgers.get_mut(flight.work as usize)
+                        && let Some(ledger) = books.of(flight.work)
                     {
                         asker.service().each_failure(body, |status| {
                             ledger.values_failed(t, status.bits(), 1);
@@ -386,35 +308,33 @@ impl Lane {
                         }
                         Answer { status, .. } => {
                             self.setup.source.answered(t);
-                            self.run.add(flight.outcome(t, status, bytes), ledgers);
+                            self.run.add(flight.outcome(t, status, bytes), books);
                         }
                     }
                 }
                 Event::Aborted { id, error } => {
                     let flight = flight(&self.flights, id);
                     self.setup.source.answered(t);
-                    self.run.add(flight.outcome(t, error.status, 0), ledgers);
+                    self.run.add(flight.outcome(t, error.status, 0), books);
                 }
                 Event::TimedOut(id) => {
                     let flight = flight(&self.flights, id);
                     self.setup.source.answered(t);
-                    if let Some(ledger) = ledgers.get_mut(flight.work as usize) {
-                        ledger.timed_out(flight.times(t), 1);
-                    }
+                    books.timed_out(flight.work, flight.times(t));
                 }
                 Event::Unanswered(id) => {
                     let flight = flight(&self.flights, id);
                     self.setup.source.answered(t);
                     let status = StatusCode::BadConnectionClosed;
-                    self.run.add(flight.outcome(t, status, 0), ledgers);
+                    self.run.add(flight.outcome(t, status, 0), books);
                 }
                 Event::Closed(error) => ended = Some(error),
                 _ => {}
             }
         }
-        self.run.write(ledgers);
+        self.run.write(books);
         for (flight, points) in more {
-            self.browse_next(flight, points, now, ledgers);
+            self.browse_next(flight, points, now, books);
         }
         ended
     }
@@ -426,7 +346,7 @@ impl Lane {
         mut flight: Flight,
         points: Vec<ByteString>,
         now: Now,
-        ledgers: &mut [Ledger],
+        books: &mut Books<'_>,
     ) {
         flight.expected = points.len() as u32;
         let header = RequestHeader {
@@ -447,15 +367,15 @@ impl Lane {
                 let t = self.since_start(now);
                 self.setup.source.answered(t);
                 let status = StatusCode::BadNotConnected;
-                self.run.add(flight.outcome(t, status, 0), ledgers);
-                self.run.write(ledgers);
+                self.run.add(flight.outcome(t, status, 0), books);
+                self.run.write(books);
             }
         }
     }
 
     /// The phase is over: what was due and never sent, and what is still on its way, is written
     /// down as such.
-    pub fn finish(&mut self, t: u64, ledgers: &mut [Ledger]) {
+    pub fn finish(&mut self, t: u64, books: &mut Books<'_>) {
         let until = t.min(self.setup.end);
         if let Source::Open { .. } = self.setup.source {
             while let Some(planned) = self.setup.source.peek()
@@ -464,14 +384,14 @@ impl Lane {
             {
                 self.setup.source.pop();
                 self.setup.requests -= 1;
-                if let Some(ledger) = ledgers.first_mut() {
+                if let Some(ledger) = books.of(0) {
                     ledger.unsent(planned, until, 1);
                 }
             }
         }
         while let Some(id) = self.connection.give_up() {
             let flight = flight(&self.flights, id);
-            if let Some(ledger) = ledgers.get_mut(flight.work as usize) {
+            if let Some(ledger) = books.of(flight.work) {
                 ledger.unfinished(flight.times(t), 1);
             }
         }
@@ -481,14 +401,6 @@ impl Lane {
         now.mono
             .as_nanos()
             .saturating_sub(self.setup.origin.as_nanos())
-    }
-}
-
-fn note_sent(ledgers: &mut [Ledger], t: u64, what: (u32, Lateness, u32), n: u32) {
-    let (work, lateness, bytes) = what;
-    if let Some(ledger) = ledgers.get_mut(work as usize) {
-        ledger.late(t, lateness, n);
-        ledger.sent_bytes(t, bytes, n);
     }
 }
 
@@ -508,54 +420,10 @@ impl Flight {
     fn outcome(&self, completed: u64, status: StatusCode, bytes: u32) -> Outcome {
         Outcome {
             work: self.work,
-            planned: self.planned,
-            sent: self.sent,
-            completed,
+            times: self.times(completed),
             status: status.bits(),
             values: self.values,
             bytes,
         }
     }
-}
-
-impl Run {
-    #[inline]
-    fn add(&mut self, outcome: Outcome, ledgers: &mut [Ledger]) {
-        if self.n > 0 && self.outcome != outcome {
-            self.write(ledgers);
-        }
-        self.outcome = outcome;
-        self.n += 1;
-    }
-
-    fn write(&mut self, ledgers: &mut [Ledger]) {
-        let Outcome {
-            work,
-            planned,
-            sent,
-            completed,
-            status,
-            values,
-            bytes,
-        } = self.outcome;
-        let n = std::mem::take(&mut self.n);
-        if n == 0 {
-            return;
-        }
-        if let Some(ledger) = ledgers.get_mut(work as usize) {
-            let times = Times {
-                planned,
-                sent,
-                completed,
-            };
-            ledger.done(times, status, values, n);
-            if bytes > 0 {
-                ledger.received_bytes(completed, bytes, n);
-            }
-        }
-    }
-}
-
-fn nanos(duration: Duration) -> u64 {
-    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
 }

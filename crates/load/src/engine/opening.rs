@@ -5,10 +5,12 @@ use std::time::Duration;
 
 use plan::{Phase, Seat};
 use wire::time::Instant;
+use wire::types::StatusCode;
 
 use super::helper::Opened;
-use super::lane::{Setup, Source};
+use super::lane::Setup;
 use super::settings::Settings;
+use super::source::Source;
 use crate::access::{About, Absent, Access, AccessError, Opening, Session};
 use crate::transport::{Socket, Steps};
 use crate::work::{Asker, Prepared, WorkError};
@@ -39,19 +41,41 @@ pub enum SessionError {
     Socket(#[from] std::io::Error),
 }
 
+impl SessionError {
+    /// The code that says it shortest.
+    pub fn status(&self) -> StatusCode {
+        match self {
+            Self::Access(error) => error.status(),
+            Self::Work(WorkError::Call(error)) => error.status(),
+            Self::Work(WorkError::Node { status, .. }) => *status,
+            Self::Work(_) => StatusCode::BadInternalError,
+            Self::Socket(_) => StatusCode::BadCommunicationError,
+        }
+    }
+}
+
 impl Target {
     /// Asks the server what it offers, takes what was asked for, and has it tell about itself.
-    pub fn look(access: Access) -> Result<Self, SessionError> {
-        let opening = access.discover()?;
-        let mut session = access.open(&opening, &mut Steps::new())?;
-        let about = About::ask(&mut session).map_err(WorkError::from)?;
-        // Whether the server minds being left is of no interest.
-        let _ = session.close(&mut Steps::new());
-        Ok(Self {
-            access,
-            opening,
-            about,
-        })
+    /// Gives back how it was tried, with the reason why not.
+    pub fn look(access: Access) -> Result<Self, Box<(Access, SessionError)>> {
+        let looked = access
+            .discover()
+            .map_err(SessionError::from)
+            .and_then(|opening| {
+                let mut session = access.open(&opening, &mut Steps::new())?;
+                let about = About::ask(&mut session).map_err(WorkError::from)?;
+                // Whether the server minds being left is of no interest.
+                let _ = session.close(&mut Steps::new());
+                Ok((opening, about))
+            });
+        match looked {
+            Ok((opening, about)) => Ok(Self {
+                access,
+                opening,
+                about,
+            }),
+            Err(error) => Err(Box::new((access, error))),
+        }
     }
 
     /// Finds out what has to be known to send a phase's requests.
@@ -128,25 +152,34 @@ pub fn setup(
     askers: Vec<Asker>,
     origin: Instant,
 ) -> Setup {
-    let source = match (&phase.arrival, plan::Schedule::of_phase(phase, seat)) {
-        (plan::Arrival::Closed { in_flight, think }, _) => Source::closed(*in_flight, *think),
-        (plan::Arrival::Open(_), Some(schedule)) => Source::open(schedule, phase.catch_up),
-        // An open loop has a schedule.
-        (plan::Arrival::Open(_), None) => Source::closed(0, Duration::ZERO),
-    };
     Setup {
         token,
         askers,
-        source,
-        requests: phase
-            .requests_of(seat.target, seat.index, targets)
-            .unwrap_or(u64::MAX),
+        source: source(phase, seat),
+        requests: requests(phase, seat, targets),
         warmup: settings.warmup_ns,
         timeout: phase.timeout,
         in_flight: phase.in_flight() as usize,
         origin,
         end: settings.end_ns(),
     }
+}
+
+/// When a session's requests are due.
+pub fn source(phase: &Phase, seat: Seat) -> Source {
+    match (&phase.arrival, plan::Schedule::of_phase(phase, seat)) {
+        (plan::Arrival::Closed { in_flight, think }, _) => Source::closed(*in_flight, *think),
+        (plan::Arrival::Open(_), Some(schedule)) => Source::open(schedule, phase.catch_up),
+        // An open loop has a schedule.
+        (plan::Arrival::Open(_), None) => Source::closed(0, Duration::ZERO),
+    }
+}
+
+/// How many requests a session may send after the warm-up.
+pub fn requests(phase: &Phase, seat: Seat, targets: u32) -> u64 {
+    phase
+        .requests_of(seat.target, seat.index, targets)
+        .unwrap_or(u64::MAX)
 }
 
 /// Closes a session in good order, as far as the server lets it.

@@ -8,19 +8,23 @@ use std::time::{Duration, SystemTime};
 
 use plan::{Phase, Plan, Seat, Targets};
 use record::Tally;
+use record::samples::Samples;
 use thiserror::Error;
 
-use super::core::{Core, Loss, Parts, Progress, Report, Seat as Place};
+use super::core::{Core, Parts};
+use super::fresh::{self, Client};
 use super::helper::{Helpers, Reopen};
 use super::lane::Lane;
 use super::opening::{self, SessionError, Target, Waiting};
+use super::seat::Seat as Place;
 use super::settings::Settings;
+use super::told::{Loss, Progress, Report};
 use crate::access::Absent;
 use crate::transport::{Clock, Steps};
 use crate::work::Prepared;
 
 /// How a phase is carried out on this machine.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct Options {
     /// Threads; sessions are dealt out to them.
     pub threads: u32,
@@ -30,6 +34,8 @@ pub struct Options {
     pub limits: bool,
     /// Whether the kernel is asked when bytes came in.
     pub stamps: bool,
+    /// Where single requests are written down.
+    pub samples: Option<Samples>,
 }
 
 impl Default for Options {
@@ -39,6 +45,7 @@ impl Default for Options {
             pin: Vec::new(),
             limits: true,
             stamps: true,
+            samples: None,
         }
     }
 }
@@ -193,6 +200,9 @@ pub fn run(
         all.sort_unstable();
         all
     };
+    if phase.fresh_session {
+        return run_fresh(phase, targets, prepared, &seats, control);
+    }
     let (waiting, failed) = open_all(phase, targets, prepared, &seats, control)?;
     if waiting.is_empty() {
         let none = failed.into_iter().next();
@@ -206,6 +216,11 @@ pub fn run(
     let settings = Arc::new(settings);
     let helpers = Helpers::start(reopen(phase, targets, prepared, &seats))?;
     let names = Prepared::names(&phase.work);
+    let name = phase
+        .name
+        .as_deref()
+        .unwrap_or(phase.work.name())
+        .to_owned();
     let count = u32::try_from(targets.len()).unwrap_or(u32::MAX);
 
     let mut by_seat: HashMap<Seat, Waiting> = waiting.into_iter().map(|it| (it.seat, it)).collect();
@@ -228,6 +243,7 @@ pub fn run(
             let setup = opening::setup(phase, &settings, *seat, count, token, it.askers, origin);
             places.push(Place::new(
                 index,
+                seat.target as usize,
                 seat.target as usize * names.len(),
                 it.socket,
                 Lane::new(it.connection, setup),
@@ -250,6 +266,7 @@ pub fn run(
             stop: Arc::clone(&control.stop),
             progress: tell.clone(),
             helpers: helpers.clone(),
+            sheet: options.samples.as_ref().map(|it| it.sheet(&name)),
         };
         let pin = match options.pin.as_slice() {
             [] => None,
@@ -274,6 +291,57 @@ pub fn run(
     outcome.failed = failed;
     Ok(outcome)
 }
+
+/// A thread for each session, which opens it anew for each request.
+fn run_fresh(
+    phase: &Phase,
+    targets: &[Arc<Target>],
+    prepared: &[Arc<Prepared>],
+    seats: &[Seat],
+    control: &Control,
+) -> Result<Outcome, RunError> {
+    let names = Prepared::names(&phase.work);
+    let settings = Settings::new(phase);
+    let count = u32::try_from(targets.len()).unwrap_or(u32::MAX);
+    let clock = Clock::new();
+    let origin = clock.mono() + RUN_UP + PER_THREAD * u32::try_from(seats.len()).unwrap_or(0);
+    let began = SystemTime::now() + origin.since(clock.mono());
+    let reports = std::thread::scope(|scope| {
+        let mut threads = Vec::new();
+        for &seat in seats {
+            let place = seat.target as usize;
+            let (Some(target), Some(prepared)) = (targets.get(place), prepared.get(place)) else {
+                continue;
+            };
+            let client = Client {
+                phase,
+                settings: &settings,
+                target,
+                prepared,
+                seat,
+                requests: opening::requests(phase, seat, count),
+                origin,
+                control,
+                ledgers: names.len() * targets.len(),
+                base: place * names.len(),
+            };
+            let source = opening::source(phase, seat);
+            let thread = std::thread::Builder::new().name(format!("load-{}", seat.index));
+            threads.push(thread.spawn_scoped(scope, move || fresh::run(&client, source))?);
+        }
+        let ended = threads
+            .into_iter()
+            .map(|it| it.join().map_err(|_| RunError::Thread));
+        ended.collect::<Result<Vec<_>, RunError>>()
+    })?;
+    let mut outcome = gather(&names, targets.len(), seats, reports, &mut HashMap::new());
+    outcome.began = began;
+    outcome.stopped = control.is_stopped();
+    Ok(outcome)
+}
+
+/// What it takes to start a thread.
+const PER_THREAD: Duration = Duration::from_micros(100);
 
 /// What it takes to get a core's session ready.
 const PER_SESSION: Duration = Duration::from_micros(20);

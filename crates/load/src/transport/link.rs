@@ -338,6 +338,21 @@ impl Link {
         Ok(Response::decode(&response, &limits)?.try_into()?)
     }
 
+    /// Sends a request that is encoded already and waits for its encoded response. `write` is
+    /// given where to append it, its handle and the time.
+    pub fn exchange(
+        &mut self,
+        write: impl FnOnce(&mut Vec<u8>, u32, i64),
+    ) -> Result<Vec<u8>, CallError> {
+        let now = self.clock.now();
+        let id = self
+            .connection
+            .send(now.mono + self.timeout, |out, handle| {
+                write(out, handle, now.utc)
+            })?;
+        self.response_to(id)
+    }
+
     fn decode_limits(&self) -> service::Limits {
         let agreed = self.connection.limits().receive_message;
         service::Limits::for_message_size(agreed as usize)

@@ -23,7 +23,8 @@ pub struct Answer {
 }
 
 impl Answer {
-    fn failed(status: StatusCode) -> Self {
+    /// The service failed as a whole.
+    pub fn failed(status: StatusCode) -> Self {
         Self {
             status,
             values: 0,

@@ -160,3 +160,17 @@ pub enum WorkError {
         text: String,
     },
 }
+
+impl WorkError {
+    /// Whether what was typed is at fault, and not the server.
+    pub fn is_usage(&self) -> bool {
+        matches!(
+            self,
+            Self::Spec(_)
+                | Self::NotOne { .. }
+                | Self::Limit { .. }
+                | Self::Arguments { .. }
+                | Self::Value { .. }
+        )
+    }
+}

@@ -1,0 +1,101 @@
+//! A session's place in a core.
+
+use record::Ledger;
+use record::samples::Sheet;
+
+use super::books::Books;
+use super::lane::Lane;
+use crate::transport::Socket;
+
+/// What a first read takes; a session that fills it gets more.
+const ROOM: usize = 4 * 1024;
+/// What a read takes at most.
+pub const MOST_ROOM: usize = 256 * 1024;
+
+/// A session's place in a core.
+pub struct Seat {
+    /// Which of all sessions it is.
+    pub index: usize,
+    /// Its target.
+    pub target: usize,
+    /// Its first ledger.
+    pub base: usize,
+    /// Its socket.
+    pub socket: Socket,
+    /// What it does.
+    pub lane: Lane,
+    /// When it is in the queue of those that are due.
+    pub queued: Option<u64>,
+    /// How much is read at once.
+    pub room: usize,
+    /// The connection is usable.
+    pub alive: bool,
+    /// When it was lost.
+    pub lost: u64,
+    /// A step of its channel is with the helpers.
+    pub busy: bool,
+    /// Bytes and messages received until its answers' size is known.
+    pub coalescing: Coalescing,
+}
+
+/// Whether a socket rings for each answer or for several.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Coalescing {
+    /// For each.
+    Off,
+    /// Bytes received so far; answers received so far.
+    Learning(usize, u64),
+    /// For several.
+    On,
+}
+
+impl Seat {
+    /// A place for a session with a target that writes to ledgers from `base` on.
+    pub fn new(index: usize, target: usize, base: usize, socket: Socket, lane: Lane) -> Self {
+        Self {
+            index,
+            target,
+            base,
+            socket,
+            lane,
+            queued: None,
+            room: ROOM,
+            alive: true,
+            lost: 0,
+            busy: false,
+            coalescing: Coalescing::Off,
+        }
+    }
+
+    /// Once the size of an answer is known, the socket is to ring for `many` of them.
+    pub fn learn(&mut self, bytes: usize, answers: usize, many: u32) {
+        let Coalescing::Learning(so_far, before) = self.coalescing else {
+            return;
+        };
+        let (so_far, answers) = (so_far + bytes, before + answers as u64);
+        self.coalescing = Coalescing::Learning(so_far, answers);
+        if answers >= LEARNT {
+            let each = so_far / answers as usize;
+            self.coalescing = match self.socket.low_water(each * many as usize) {
+                true => Coalescing::On,
+                false => Coalescing::Off,
+            };
+        }
+    }
+}
+
+/// Where a session writes.
+pub fn books<'a>(
+    ledgers: &'a mut [Ledger],
+    sheet: &'a mut Option<Sheet>,
+    seat: &Seat,
+) -> Books<'a> {
+    Books {
+        ledgers: ledgers.get_mut(seat.base..).unwrap_or_default(),
+        sheet: sheet.as_mut(),
+        target: seat.target,
+    }
+}
+
+/// Answers after which their size is taken as known.
+const LEARNT: u64 = 8;
