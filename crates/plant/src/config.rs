@@ -36,8 +36,12 @@ pub struct Config {
     pub profiles: Vec<Profile>,
     /// What goes wrong from the start.
     pub faults: Vec<Fault>,
-    /// Loops that serve connections, each with a thread of its own.
+    /// Loops that serve connections, each with a thread of its own; 0 for half of the processors.
     pub threads: usize,
+    /// Processors that the loops are bound to, one after the other; none for the system's choice.
+    pub pin: Vec<usize>,
+    /// Loops never sleep: answers come some microseconds earlier, for a processor each.
+    pub spin: bool,
 }
 
 impl Default for Config {
@@ -56,6 +60,8 @@ impl Default for Config {
             profiles: vec![Profile::Demo],
             faults: Vec::new(),
             threads: 1,
+            pin: Vec::new(),
+            spin: false,
         }
     }
 }

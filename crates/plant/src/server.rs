@@ -100,7 +100,12 @@ impl Server {
             status: Arc::new(Status::new(clock.anchor())),
         };
         let space = space(&config, &clock, &own);
-        let cores = config.threads.clamp(1, 255);
+        let cores = match config.threads {
+            // The other half is for whoever asks, who is often on the same machine, and for RSA.
+            0 => std::thread::available_parallelism().map_or(1, |all| all.get() / 2),
+            threads => threads,
+        }
+        .clamp(1, 255);
         let shared = Arc::new(Shared::new(config, url, clock, own, space, identity));
         for fault in &shared.config.faults {
             let added = shared
@@ -141,7 +146,14 @@ impl Server {
         }
         for (n, core) in loops.into_iter().enumerate() {
             let thread = std::thread::Builder::new().name(format!("plant-{n}"));
-            server.threads.push(thread.spawn(move || core.run())?);
+            let pin = &server.shared.config.pin;
+            let cpu = pin.get(n % pin.len().max(1)).copied();
+            server.threads.push(thread.spawn(move || {
+                if let Some(cpu) = cpu {
+                    bind_to(cpu);
+                }
+                core.run();
+            })?);
         }
         server.faults_changed();
         Ok(server)
@@ -225,6 +237,19 @@ impl Drop for Server {
 
 /// Threads for what takes milliseconds.
 const HELPERS: usize = 2;
+
+/// Binds this thread to a processor. One that there is not leaves it where it is.
+#[cfg(target_os = "linux")]
+fn bind_to(cpu: usize) {
+    let mut set = rustix::thread::CpuSet::new();
+    if cpu < rustix::thread::CpuSet::MAX_CPU {
+        set.set(cpu);
+        let _ = rustix::thread::sched_setaffinity(None, &set);
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn bind_to(_: usize) {}
 
 fn identity(own: &pki::Identity) -> Result<Identity, StartError> {
     Ok(Identity {

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use plan::unit::duration::show;
-use plan::{Arrival, CatchUp, NodeSpec, Nodes, Phase, Read, Spread, Values, Warmup, Work};
+use plan::{Arrival, NodeSpec, Nodes, Phase, Read, Spread, Values, Warmup, Work};
 
 use crate::page::counted;
 
@@ -11,8 +11,8 @@ use crate::page::counted;
 pub(crate) fn asked(phase: &Phase, targets: usize) -> String {
     let mut parts = vec![work(&phase.work), load(phase, targets), length(phase)];
     let mut extras = Vec::new();
-    if phase.arrival.is_open() && phase.catch_up == CatchUp::Skip {
-        extras.push("after a stall, what was missed is skipped".to_owned());
+    if phase.arrival.is_open() {
+        extras.push(format!("catch-up {}", phase.catch_up));
     }
     if phase.coalesce > 1 {
         extras.push(format!("woken up for {} answers at a time", phase.coalesce));

@@ -31,6 +31,8 @@ pub struct Link {
     pub timer: Option<Instant>,
     /// Steps of its channel that helpers are at.
     pub busy: u32,
+    /// It is one too many, and is told so.
+    pub refused: bool,
     /// It is to move to another loop with this request, once it is not busy.
     pub leaving: Option<(RequestId, Vec<u8>)>,
     /// What faults have made of its requests and responses.
@@ -62,6 +64,7 @@ impl Link {
             readable: false,
             timer: None,
             busy: 0,
+            refused: false,
             leaving: None,
             astray: None,
             release: None,

@@ -1,5 +1,6 @@
 //! A loop that serves connections: one thread, its own sockets, sessions and timers.
 
+mod alarm;
 mod astray;
 mod fault;
 mod link;
@@ -33,6 +34,7 @@ use crate::pool::Pool;
 use crate::session::Session;
 use crate::shared::{Shared, random};
 use crate::subscription::Subscription;
+use alarm::Alarm;
 use fault::Slower;
 use link::{Got, HIGH_WATER, Link};
 use request::{Answer, answer_now};
@@ -43,6 +45,12 @@ pub type Subscriptions = FxHashMap<u32, Subscription>;
 
 const LISTENER: Token = Token(usize::MAX);
 const WAKER: Token = Token(usize::MAX - 1);
+const ALARM: Token = Token(usize::MAX - 2);
+
+/// After this time those are asked in again for whom there were no descriptors.
+const ACCEPT_AGAIN: Duration = Duration::from_millis(50);
+/// Connections beyond the limit that are told so at the same time.
+const REFUSING: usize = 64;
 
 /// What one read takes from a socket at most.
 const READ: usize = 256 * 1024;
@@ -144,6 +152,11 @@ pub struct Core {
     transfers: Slots<Transfer>,
     subscriptions: Subscriptions,
     timers: Timers,
+    alarm: Alarm,
+    /// A descriptor kept for when there are no others.
+    reserve: Option<std::fs::File>,
+    /// Connections beyond the limit that are being told so.
+    refusing: usize,
     /// Connections that were given something to send while nobody looked at them.
     dirty: Vec<SlotId>,
     /// Connections that have more to read than they were given time for.
@@ -162,6 +175,7 @@ impl Core {
     pub fn new(index: u8, shared: Arc<Shared>, pool: Pool) -> std::io::Result<Self> {
         let poll = Poll::new()?;
         let waker = Arc::new(Waker::new(poll.registry(), WAKER)?);
+        let alarm = Alarm::new(poll.registry(), ALARM)?;
         let (sender, mailbox) = channel();
         let now = shared.clock.now();
         Ok(Self {
@@ -182,6 +196,9 @@ impl Core {
             transfers: Slots::default(),
             subscriptions: Subscriptions::default(),
             timers: Timers::default(),
+            alarm,
+            reserve: None,
+            refusing: 0,
             dirty: Vec::new(),
             again: Vec::new(),
             now,
@@ -208,6 +225,7 @@ impl Core {
             .registry()
             .register(&mut listener, LISTENER, Interest::READABLE)?;
         self.listener = Some(listener);
+        self.reserve = reserve();
         Ok(())
     }
 
@@ -215,10 +233,7 @@ impl Core {
     pub fn run(mut self) {
         let mut events = Events::with_capacity(1024);
         while !self.stopping {
-            let timeout = match self.again.is_empty() {
-                false => Some(Duration::ZERO),
-                true => self.timers.wait(self.shared.clock.now().mono),
-            };
+            let timeout = self.sleep();
             match self.poll.poll(&mut events, timeout) {
                 Ok(()) => {}
                 Err(error) if error.kind() == ErrorKind::Interrupted => continue,
@@ -231,6 +246,7 @@ impl Core {
                 match event.token() {
                     LISTENER => self.accept_all(),
                     WAKER => self.read_mail(),
+                    ALARM => self.alarm.rang(),
                     token => self.ready(token, event.is_readable(), event.is_writable()),
                 }
             }
@@ -242,42 +258,72 @@ impl Core {
         }
     }
 
+    /// How long to wait for something to happen.
+    fn sleep(&mut self) -> Option<Duration> {
+        if self.shared.config.spin || !self.again.is_empty() {
+            return Some(Duration::ZERO);
+        }
+        let at = self.timers.wake()?;
+        if self.alarm.is_set_to(at) {
+            return None;
+        }
+        self.alarm.until(at, self.shared.clock.now().mono)
+    }
+
     fn accept_all(&mut self) {
         loop {
             let Some(listener) = &self.listener else {
                 return;
             };
             match listener.accept() {
-                Ok((socket, _)) => {
-                    let limit = self.shared.config.limits.connections;
-                    let counters = &self.shared.counters;
-                    let faults = &self.shared.faults;
-                    if faults.want(Class::Connection) && faults.refuses(self.now.mono) {
-                        counters.refused_connections.add(1);
-                        continue;
-                    }
-                    if !counters.connections.admit(limit) {
-                        counters.refused_connections.add(1);
-                        continue;
-                    }
-                    counters.cumulated_connections.add(1);
-                    self.turn = (self.turn + 1) % self.posts.len().max(1);
-                    match self.posts.get(self.turn) {
-                        Some(post) if self.turn != usize::from(self.index) => {
-                            post.send(Mail::Socket(socket));
-                        }
-                        _ => self.adopt(socket),
-                    }
-                }
+                Ok((socket, _)) => self.welcome(socket),
                 Err(error) if error.kind() == ErrorKind::WouldBlock => return,
-                Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                // The peer is gone already, or there are no descriptors: the next may do.
-                Err(_) => return,
+                Err(error) if is_of_the_peer(error.kind()) => {}
+                // There are no descriptors, or no memory. The listener rings for new clients
+                // only, so those who wait already have to be asked for; until then the
+                // descriptor kept for this tells one of them.
+                Err(_) => {
+                    self.shared.counters.refused_connections.add(1);
+                    if self.reserve.take().is_some() {
+                        drop(listener.accept());
+                        self.reserve = reserve();
+                    }
+                    let at = self.now.mono + ACCEPT_AGAIN;
+                    return self.timers.add(at, Due::Accept);
+                }
             }
         }
     }
 
-    fn adopt(&mut self, socket: TcpStream) {
+    /// Gives a new connection to the loop whose turn it is.
+    fn welcome(&mut self, socket: TcpStream) {
+        let limit = self.shared.config.limits.connections;
+        let counters = &self.shared.counters;
+        let faults = &self.shared.faults;
+        if faults.want(Class::Connection) && faults.refuses(self.now.mono) {
+            counters.refused_connections.add(1);
+            return;
+        }
+        if !counters.connections.admit(limit) {
+            counters.refused_connections.add(1);
+            // A few at a time are told why; a flood is not.
+            if self.refusing < REFUSING {
+                self.refusing += 1;
+                self.adopt(socket, true);
+            }
+            return;
+        }
+        counters.cumulated_connections.add(1);
+        self.turn = (self.turn + 1) % self.posts.len().max(1);
+        match self.posts.get(self.turn) {
+            Some(post) if self.turn != usize::from(self.index) => {
+                post.send(Mail::Socket(socket));
+            }
+            _ => self.adopt(socket, false),
+        }
+    }
+
+    fn adopt(&mut self, socket: TcpStream, refused: bool) {
         // Answers are written in groups already; a socket that cannot do without waiting works
         // all the same.
         let _ = socket.set_nodelay(true);
@@ -287,7 +333,9 @@ impl Core {
         config.protections.clone_from(&shared.config.protections);
         config.identity.clone_from(&shared.identity);
         let connection = Connection::new(config, self.now);
-        self.keep(Link::new(socket, connection));
+        let mut link = Link::new(socket, connection);
+        link.refused = refused;
+        self.keep(link);
     }
 
     /// Makes a connection one of this loop's.
@@ -498,6 +546,12 @@ impl Core {
                 Some(Polled::Other(event)) => match event {
                     Event::Hello { endpoint_url } => {
                         link.endpoint_url = endpoint_url;
+                        if link.refused {
+                            // Part 6, 7.1.5: what there is to say to one too many.
+                            let reason = "the server has no more room for connections";
+                            let busy = StatusCode::BadTcpServerTooBusy;
+                            link.connection.shut(busy, reason);
+                        }
                         Step::Nothing
                     }
                     Event::Certificate(certificate) => Step::Judge(certificate),
@@ -598,7 +652,10 @@ impl Core {
             // A socket that was never registered says so; it is dropped all the same.
             let _ = self.poll.registry().deregister(&mut link.socket);
             let _ = link.socket.shutdown(std::net::Shutdown::Write);
-            self.shared.counters.connections.sub(1);
+            match link.refused {
+                true => self.refusing = self.refusing.saturating_sub(1),
+                false => self.shared.counters.connections.sub(1),
+            }
         }
     }
 
@@ -639,7 +696,7 @@ impl Core {
         while let Ok(mail) = self.mailbox.try_recv() {
             let now = self.now;
             match mail {
-                Mail::Socket(socket) => self.adopt(socket),
+                Mail::Socket(socket) => self.adopt(socket, false),
                 Mail::Channel(id, done) => {
                     if let Some(link) = self.links.get_mut(id) {
                         link.connection.complete(done, now);
@@ -720,6 +777,7 @@ impl Core {
                 Due::Fault => self.fault_due(),
                 Due::Listen => self.listen_again(),
                 Due::Session(id) => self.session_due(id),
+                Due::Accept => self.accept_all(),
                 Due::Subscription(id) => self.subscription_due(id, at),
             }
         }
@@ -736,6 +794,20 @@ impl Core {
         // Flushing gives nobody else anything to send: the memory can be used again.
         self.dirty = dirty;
     }
+}
+
+/// A descriptor that can be done without.
+fn reserve() -> Option<std::fs::File> {
+    let path = if cfg!(windows) { "NUL" } else { "/dev/null" };
+    std::fs::File::open(path).ok()
+}
+
+/// Whether only the connection at hand is lost, not the means to take others.
+fn is_of_the_peer(kind: ErrorKind) -> bool {
+    matches!(
+        kind,
+        ErrorKind::Interrupted | ErrorKind::ConnectionAborted | ErrorKind::ConnectionReset
+    )
 }
 
 fn token(id: SlotId) -> Token {

@@ -15,6 +15,8 @@ pub enum Due {
     Link(SlotId),
     /// A session: nobody used it.
     Session(SlotId),
+    /// Clients for whom there were no descriptors.
+    Accept,
     /// A subscription: a publishing interval is over.
     Subscription(u32),
     /// A connection: something that a fault held back may go.
@@ -73,15 +75,13 @@ impl Timers {
         }
     }
 
-    /// How long a poll may wait, whose clock has ticks of a millisecond: rounded up for most, so
-    /// that it does not return a little early to be asked again at once. What a fault holds back
-    /// goes to the microsecond; the last bit of that is waited for without sleeping.
-    pub fn wait(&self, now: Instant) -> Option<Duration> {
-        let next = self.next()?.since(now) + Duration::from_micros(1);
-        let release = self.releases.peek().map(|Reverse((at, _))| at.since(now));
-        let release = release.map(|left| {
-            let sleep = left.saturating_sub(OVERSLEEP);
-            Duration::from_millis(u64::try_from(sleep.as_millis()).unwrap_or(u64::MAX))
+    /// When to wake up. What a fault holds back goes to the microsecond: the last bit of that is
+    /// waited for without sleeping.
+    pub fn wake(&self) -> Option<Instant> {
+        let next = self.next()?;
+        let release = self.releases.peek().map(|Reverse((at, _))| {
+            let early = at.as_nanos().saturating_sub(OVERSLEEP.as_nanos() as u64);
+            Instant::from_nanos(early)
         });
         Some(release.map_or(next, |release| release.min(next)))
     }

@@ -300,7 +300,13 @@ fn no_more_sessions_and_connections_than_declared() {
     let mut clients: Vec<Client> = (0..2).map(|_| Client::plain(server.url())).collect();
     let mut third = Client::connect(server.url(), Protection::NONE, None, None).unwrap();
     assert_eq!(third.create().unwrap_err(), StatusCode::BadTooManySessions);
-    assert!(Client::connect(server.url(), Protection::NONE, None, None).is_err());
+    // Part 6, 7.1.5: a connection too many is told so.
+    let fourth = Client::connect(server.url(), Protection::NONE, None, None);
+    let Some(ChannelError::Peer(message)) = fourth.err() else {
+        panic!("a connection too many");
+    };
+    assert_eq!(message.status, StatusCode::BadTcpServerTooBusy);
+    assert_eq!(server.counted().connections, 3);
     let close = CloseSessionRequest {
         request_header: RequestHeader::default(),
         delete_subscriptions: true,
