@@ -39,4 +39,5 @@ pub use targets::{TargetSpec, Targets};
 pub use threshold::{Figures, Measure, Op, Outcome, Stat, Threshold, ThresholdError, Unit, Value};
 pub use work::{
     Attribute, Browse, Call, Direction, Read, Register, Timestamps, Translate, Values, Work, Write,
+    index_range,
 };

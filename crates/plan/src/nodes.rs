@@ -92,7 +92,7 @@ impl FromStr for NodeSpec {
             return Ok(Self::Browse(path.parse()?));
         }
         let (namespace, id) = if let Some(rest) = text.strip_prefix("nsu=") {
-            // A semicolon within a URI is written %3B (Part 6, 5.3.1.10), so the first one ends it.
+            // A semicolon within a URI is written %3B (Part 6, 5.1.12), so the first one ends it.
             let (uri, id) = rest.split_once(';').ok_or_else(wrong)?;
             (Namespace::Uri(unescaped(uri).ok_or_else(wrong)?), id)
         } else if let Some(rest) = text.strip_prefix("ns=") {
@@ -133,7 +133,7 @@ fn number<T: FromStr>(text: &str) -> Option<T> {
     digits.then(|| text.parse().ok()).flatten()
 }
 
-// Part 6, 5.3.1.11: semicolons and percent signs of a namespace URI are escaped.
+// Part 6, 5.1.12: semicolons and percent signs of a namespace URI are escaped.
 fn unescaped(uri: &str) -> Option<String> {
     (!uri.is_empty()).then(|| {
         uri.replace("%3B", ";")

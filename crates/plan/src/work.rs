@@ -165,7 +165,7 @@ pub enum Timestamps {
     Neither,
 }
 
-/// A node's attribute, named as in Part 4, A.1, in any case.
+/// A node's attribute, named as in Part 6, A.1, in any case.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Attribute(pub AttributeId);
 
@@ -295,6 +295,17 @@ impl fmt::Display for Direction {
     }
 }
 
+/// Reads an index range as people type it: `5`, `0:9`, or one for each dimension: `0:9,2`
+/// (Part 4, 7.27).
+pub fn index_range(text: &str) -> Result<NumericRange, String> {
+    let wrong =
+        || format!("{text:?} is no index range (want 5, 0:9, or one for each dimension: 0:9,2)");
+    match text.parse() {
+        Ok(NumericRange::None) | Err(_) => Err(wrong()),
+        Ok(range) => Ok(range),
+    }
+}
+
 impl Read {
     /// The values of these nodes, one in a request, read anew.
     pub fn new(nodes: Nodes) -> Self {
@@ -403,5 +414,46 @@ impl Work {
             }
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_index_range_names_elements_of_each_dimension() {
+        for text in ["5", "0:9", "0:9,2"] {
+            assert_eq!(
+                index_range(text).map(|range| range.to_string()),
+                Ok(text.into())
+            );
+        }
+        for wrong in ["", "9:0", "5:5", "-1", "0:", "1,", "a"] {
+            let error = index_range(wrong).unwrap_err();
+            assert!(error.contains("want 5, 0:9"), "{error}");
+        }
+    }
+
+    #[test]
+    fn words_are_read_as_they_are_shown() {
+        for text in ["Value", "DisplayName", "AccessLevelEx"] {
+            assert_eq!(text.parse::<Attribute>().unwrap().to_string(), text);
+        }
+        assert_eq!("value".parse(), Ok(Attribute::default()));
+        for text in ["original", "count", "random", "=42.5", "="] {
+            assert_eq!(text.parse::<Values>().unwrap().to_string(), text);
+        }
+        for text in ["source", "server", "both", "neither"] {
+            assert_eq!(text.parse::<Timestamps>().unwrap().to_string(), text);
+        }
+        for text in ["forward", "inverse", "both"] {
+            assert_eq!(text.parse::<Direction>().unwrap().to_string(), text);
+        }
+        let wrong = |error: String| assert!(error.contains("(want "), "{error}");
+        wrong("Vlaue".parse::<Attribute>().unwrap_err());
+        wrong("42".parse::<Values>().unwrap_err());
+        wrong("all".parse::<Timestamps>().unwrap_err());
+        wrong("up".parse::<Direction>().unwrap_err());
     }
 }
