@@ -11,14 +11,12 @@ mod place;
 mod probe;
 mod serve;
 mod show;
+mod usage;
 
 use std::process::ExitCode;
 
-use clap::Parser;
-
 fn main() -> ExitCode {
-    let cli = cli::Cli::parse();
-    match cli.run() {
+    match usage::parse().run() {
         Ok(code) => code,
         Err(error) => failure::report(&error),
     }

@@ -1,0 +1,122 @@
+//! Wrong command lines: one line that names the option, what was given and what is allowed.
+
+use clap::error::ErrorKind;
+use clap::{CommandFactory, Error};
+
+use crate::cli::Cli;
+
+/// The arguments, or the end of the program: with help if that was asked for, else with one line about
+/// what is wrong and exit code 2.
+pub fn parse() -> Cli {
+    use clap::Parser;
+    match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => refuse(&error),
+    }
+}
+
+fn refuse(error: &Error) -> ! {
+    match error.kind() {
+        ErrorKind::DisplayHelp
+        | ErrorKind::DisplayVersion
+        | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => error.exit(),
+        _ => {
+            eprintln!("{}", one_line(&error.render().to_string()));
+            eprintln!("  try: {}", help(std::env::args().skip(1)));
+            std::process::exit(error.exit_code());
+        }
+    }
+}
+
+/// What an error says before it goes on to usage and help, in one line, and in words where the standard
+/// library speaks of digits and types.
+fn one_line(rendered: &str) -> String {
+    let lines = rendered
+        .lines()
+        .map(str::trim)
+        .take_while(|line| !line.starts_with("Usage:") && !line.starts_with("For more information"))
+        .filter(|line| !line.is_empty());
+    let line = lines.collect::<Vec<_>>().join(" ");
+    let words = [
+        ("invalid digit found in string", "want a whole number"),
+        (
+            "cannot parse integer from empty string",
+            "want a whole number",
+        ),
+        ("invalid float literal", "want a number"),
+        (
+            "number too large to fit in target type",
+            "the number is too large",
+        ),
+        (
+            "number too small to fit in target type",
+            "the number is too small",
+        ),
+    ];
+    words
+        .iter()
+        .fold(line, |line, (from, to)| line.replace(from, to))
+}
+
+/// The help of the command that was meant.
+fn help(mut args: impl Iterator<Item = String>) -> String {
+    let cli = Cli::command();
+    let mut words = vec!["uaperf".to_owned()];
+    let mut at = &cli;
+    while let Some(next) = args.next().and_then(|arg| at.find_subcommand(arg)) {
+        words.push(next.get_name().to_owned());
+        at = next;
+    }
+    words.push("--help".to_owned());
+    words.join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn error(args: &[&str]) -> String {
+        use clap::Parser;
+        let args = ["uaperf"].into_iter().chain(args.iter().copied());
+        one_line(&Cli::try_parse_from(args).unwrap_err().render().to_string())
+    }
+
+    #[test]
+    fn an_error_is_one_line_that_names_option_value_and_what_is_allowed() {
+        assert_eq!(
+            error(&["probe", "opc.tcp://h", "--repeat", "x"]),
+            "error: invalid value 'x' for '--repeat <N>': want a whole number"
+        );
+        assert_eq!(
+            error(&["probe", "opc.tcp://h", "--repeat", "0"]),
+            "error: invalid value '0' for '--repeat <N>': 0 is not in 1..=10000"
+        );
+        assert_eq!(
+            error(&["probe", "opc.tcp://h", "--timeout", "5"]),
+            "error: invalid value '5' for '--timeout <DURATION>': \"5\" is no duration (want a number and \
+             a unit: 250us, 100ms, 90s, 5m)"
+        );
+        let missing = error(&["probe"]);
+        assert_eq!(
+            missing,
+            "error: the following required arguments were not provided: <URL>"
+        );
+        let unknown = error(&["probe", "opc.tcp://h", "--repaet", "5"]);
+        assert!(
+            unknown.starts_with("error: unexpected argument '--repaet' found"),
+            "{unknown}"
+        );
+        assert!(
+            unknown.contains("'--repeat'") && !unknown.contains('\n'),
+            "{unknown}"
+        );
+    }
+
+    #[test]
+    fn the_help_is_that_of_the_command_that_was_meant() {
+        let help = |args: &[&str]| help(args.iter().map(|arg| (*arg).to_owned()));
+        assert_eq!(help(&["probe", "--repeat"]), "uaperf probe --help");
+        assert_eq!(help(&["cert", "trust", "x"]), "uaperf cert trust --help");
+        assert_eq!(help(&["--nothing"]), "uaperf --help");
+    }
+}
