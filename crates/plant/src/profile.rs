@@ -1,30 +1,100 @@
-//! Address spaces that are ready to be used.
+//! Plants that come with the program: files of `profiles/`, which a user's own can begin from.
 
-mod bench;
-mod demo;
-
+use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
-use crate::space::Builder;
+use crate::describe::Plant;
+use crate::file::Wrong;
 
-/// What a server has beside the standard address space.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// What is in the address space beside the standard nodes.
+#[derive(Debug, Clone)]
 pub enum Profile {
-    /// What every peer's server has too: docs/interface.md, "The bench address space".
+    /// The address space that all servers of the bench have.
     Bench {
-        /// All scalars get a new value this often; never when not given.
+        /// How often its scalars change; they stay as they are without.
         update: Option<Duration>,
     },
-    /// Ten values to look at.
+    /// Ten moving values.
     Demo,
+    /// A plant of a file, or any profile by its name.
+    Plant(Arc<Plant>),
+}
+
+macro_rules! profiles {
+    ($($name:literal: $about:literal,)*) => {
+        /// The profiles: name, what it is for, the file.
+        const PROFILES: &[(&str, &str, &str)] = &[
+            $(($name, $about, include_str!(concat!("../profiles/", $name, ".toml"))),)*
+        ];
+    };
+}
+
+profiles! {
+    "bench": "1000 scalars, arrays, counters and a method, the same on every peer",
+    "demo": "Ten moving values",
+    "tahvanainen2016": "MyLevel, Counter1 and byte arrays of the thesis of 2016",
+    "gonzalez2015": "MAIN.REAL, PAGE, SDD, IMAGE and valueDesc of the test platform of 2015",
+    "burger2019": "Floats renewed by a loop, with the server's CPU, memory and run span",
+    "morato2021": "An integer that grows each second, and one each 30 ms",
+    "cavalieri2010": "Integers, floats, structures and arrays for sets of any size",
+    "compat": "100 Int32 at ns=1;i=1001..1100, as tools of other projects expect them",
+    "large": "A million variables in a thousand folders",
+    "devices": "A small field device, to be served many times with --count",
 }
 
 impl Profile {
-    /// Adds its nodes.
-    pub fn build(&self, builder: &mut Builder) {
+    /// The names of all profiles and what they are for.
+    pub fn all() -> impl Iterator<Item = (&'static str, &'static str)> {
+        PROFILES.iter().map(|(name, about, _)| (*name, *about))
+    }
+
+    /// The file of a profile.
+    pub fn text(name: &str) -> Option<&'static str> {
+        let found = PROFILES.iter().find(|(known, _, _)| *known == name);
+        found.map(|(_, _, text)| *text)
+    }
+
+    /// The plant of a profile. None if there is no such profile.
+    pub fn named(name: &str) -> Option<Result<Plant, Wrong>> {
+        let text = Self::text(name)?;
+        Some(Plant::parse(
+            text,
+            &format!("profile {name}"),
+            Path::new(""),
+        ))
+    }
+
+    /// The plant that it stands for.
+    pub(crate) fn plant(&self) -> Result<Arc<Plant>, Wrong> {
+        let read = |name: &str| {
+            let text = Self::text(name).unwrap_or_default();
+            Plant::parse(text, &format!("profile {name}"), Path::new(""))
+        };
         match self {
-            Self::Bench { update } => bench::build(builder, *update),
-            Self::Demo => demo::build(builder),
+            Self::Bench { update } => {
+                let mut plant = read("bench")?;
+                if let Some(update) = update {
+                    plant.update_each(*update);
+                }
+                Ok(Arc::new(plant))
+            }
+            Self::Demo => Ok(Arc::new(read("demo")?)),
+            Self::Plant(plant) => Ok(Arc::clone(plant)),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_profile_is_a_plant() {
+        for (name, _) in Profile::all() {
+            let plant = Profile::named(name).unwrap().unwrap();
+            assert!(plant.variables() > 0, "{name}");
+        }
+        assert!(Profile::named("nothing").is_none());
     }
 }

@@ -14,13 +14,17 @@ use crate::clock::Clock;
 use crate::config::Config;
 use crate::core::{Core, Mail, Post};
 use crate::counters::{Counted, Counters};
+use crate::describe::IndexTaken;
 use crate::diagnostics::Register;
 use crate::fault::{Fault, FaultCount, NoSuchNode};
+use crate::file::Wrong;
 use crate::ledger::{GroundTruth, Tally};
 use crate::pool::Pool;
 use crate::shared::{Own, Shared};
 use crate::space::{Builder, Space, plant_object, server_object, standard};
 use crate::status::Status;
+use crate::update::metrics::{self, Meter};
+use crate::update::{self, UpdateLoop};
 
 /// Why a server does not start.
 #[derive(Debug, thiserror::Error)]
@@ -47,6 +51,12 @@ pub enum StartError {
     /// A fault is about a node that is not there.
     #[error("the fault {0} cannot be: {1}")]
     Fault(String, NoSuchNode),
+    /// A profile is no plant.
+    #[error(transparent)]
+    Profile(#[from] Wrong),
+    /// Two plants want the same namespace index.
+    #[error("these plants do not go together: {0}")]
+    Namespace(#[from] IndexTaken),
     /// Nothing is left of what was to be offered.
     #[error("nothing to offer: the security policies asked for need a certificate")]
     NothingToOffer,
@@ -59,6 +69,7 @@ pub struct Server {
     posts: Vec<Post>,
     pool: Pool,
     threads: Vec<JoinHandle<()>>,
+    updates: update::Running,
 }
 
 impl std::fmt::Debug for Server {
@@ -99,7 +110,7 @@ impl Server {
             register,
             status: Arc::new(Status::new(clock.anchor())),
         };
-        let space = space(&config, &clock, &own);
+        let (space, updates) = space(&config, &clock, &own)?;
         let cores = match config.threads {
             // The other half is for whoever asks, who is often on the same machine, and for RSA.
             0 => std::thread::available_parallelism().map_or(1, |all| all.get() / 2),
@@ -113,7 +124,7 @@ impl Server {
                 .add(fault.clone(), &shared.space, shared.clock.now().mono);
             added.map_err(|error| StartError::Fault(fault.to_string(), error))?;
         }
-        Self::serve(shared, address, listener, cores)
+        Self::serve(shared, address, listener, cores, updates)
     }
 
     fn serve(
@@ -121,6 +132,7 @@ impl Server {
         address: SocketAddr,
         listener: TcpListener,
         cores: usize,
+        updates: Updates,
     ) -> Result<Self, StartError> {
         // RSA is worth a second core where there is one; more would take them from the loops.
         let (pool, threads) = Pool::start(HELPERS)?;
@@ -131,7 +143,16 @@ impl Server {
             posts: Vec::new(),
             pool,
             threads,
+            updates: update::Running::default(),
         };
+        server.updates.start(updates.loops, &server.shared)?;
+        if let Some(mut meter) = updates.meter {
+            let shared = Arc::clone(&server.shared);
+            meter.sample(&shared.space, shared.clock.now().utc);
+            server.updates.each(metrics::INTERVAL, move || {
+                meter.sample(&shared.space, shared.clock.now().utc);
+            })?;
+        }
         let mut loops = Vec::new();
         for index in 0..cores {
             let core = Core::new(index as u8, Arc::clone(&server.shared), server.pool.clone())?;
@@ -228,6 +249,7 @@ impl Drop for Server {
             post.send(Mail::Stop);
         }
         self.pool.close();
+        self.updates.stop();
         for thread in self.threads.drain(..) {
             // One that panicked has nothing left to stop.
             let _ = thread.join();
@@ -266,13 +288,32 @@ fn url(config: &Config, address: SocketAddr) -> String {
     }
 }
 
-fn space(config: &Config, clock: &Clock, own: &Own) -> Space {
+/// What changes values while the server runs.
+struct Updates {
+    loops: Vec<UpdateLoop>,
+    /// What looks at the process, if that is asked for.
+    meter: Option<Meter>,
+}
+
+fn space(config: &Config, clock: &Clock, own: &Own) -> Result<(Space, Updates), StartError> {
     let mut builder = Builder::new(&config.application_uri, clock.anchor());
     standard::load(&mut builder);
+    let mut loops = Vec::new();
+    let mut meter = None;
     for profile in &config.profiles {
-        profile.build(&mut builder);
+        let plant = profile.plant()?;
+        let mut stored = Vec::new();
+        plant.build(&mut builder, &mut stored)?;
+        let planned = UpdateLoop::plan(stored, plant.update_threads);
+        if plant.metrics {
+            meter.get_or_insert_with(|| Meter::describe(&mut builder));
+            for (n, each) in planned.iter().enumerate() {
+                metrics::describe(&mut builder, loops.len() + n + 1, each);
+            }
+        }
+        loops.extend(planned);
     }
     plant_object::describe(&mut builder);
     server_object::describe(&mut builder, config, own);
-    builder.finish()
+    Ok((builder.finish(), Updates { loops, meter }))
 }

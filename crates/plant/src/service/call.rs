@@ -1,12 +1,13 @@
 //! Call (Part 4, 5.12).
 
+use wire::template::walk::{BuiltInType, RawVariant};
 use wire::types::{
     CallMethodRequest, CallMethodResult, CallRequest, CallResponse, ReferenceTypeId, StatusCode,
     Variant,
 };
 
 use super::{Desk, operations};
-use crate::space::{Body, Method, NodeIndex, Space, attribute};
+use crate::space::{Body, Method, NodeIndex, Space, attribute, encode};
 use crate::users::Rights;
 
 /// What a method gives: its output arguments, or a status and one for each input argument.
@@ -46,15 +47,25 @@ impl Desk<'_> {
 
     fn run(&mut self, method: Method, arguments: Vec<Variant>) -> Outcome {
         match method {
-            Method::Echo => match one(arguments)? {
-                Variant::Double(value) => Ok(vec![Variant::Double(value)]),
-                _ => Err(mismatch()),
-            },
             Method::GroundTruth
             | Method::AddFault
             | Method::ClearFault
             | Method::ClearFaults
             | Method::ListFaults => self.run_plant(method, arguments),
+            Method::Echo(signature) => {
+                fit(&signature, &arguments)?;
+                Ok(arguments)
+            }
+            Method::Nothing(signature) => fit(&signature, &arguments).map(|()| Vec::new()),
+            Method::Sum(count) => {
+                let signature = vec![(BuiltInType::Double, false); count];
+                fit(&signature, &arguments)?;
+                let sum = arguments.iter().map(|argument| match argument {
+                    Variant::Double(value) => *value,
+                    _ => 0.0,
+                });
+                Ok(vec![sum.sum::<f64>().into()])
+            }
             Method::GetMonitoredItems | Method::ResendData => {
                 let Variant::UInt32(id) = one(arguments)? else {
                     return Err(mismatch());
@@ -93,6 +104,41 @@ pub(super) fn one(arguments: Vec<Variant>) -> Result<Variant, (StatusCode, Vec<S
     }
 }
 
+/// Whether arguments are as many as there should be, and of the right types (Part 4, 5.12.2.2).
+fn fit(
+    signature: &[(BuiltInType, bool)],
+    arguments: &[Variant],
+) -> Result<(), (StatusCode, Vec<StatusCode>)> {
+    if arguments.len() < signature.len() {
+        return Err((StatusCode::BadArgumentsMissing, Vec::new()));
+    }
+    if arguments.len() > signature.len() {
+        return Err((StatusCode::BadTooManyArguments, Vec::new()));
+    }
+    let fits = signature
+        .iter()
+        .zip(arguments)
+        .map(|((kind, list), given)| {
+            let encoded = encode::encoded(given);
+            let given = RawVariant::parse(&encoded).ok();
+            let fits = given.is_some_and(|given| {
+                // An argument of any type takes all.
+                let kind = *kind == BuiltInType::Variant || given.kind() == *kind;
+                kind && given.array_len().is_some() == *list
+            });
+            if fits {
+                StatusCode::Good
+            } else {
+                StatusCode::BadTypeMismatch
+            }
+        });
+    let fits: Vec<_> = fits.collect();
+    match fits.iter().all(|status| *status == StatusCode::Good) {
+        true => Ok(()),
+        false => Err((StatusCode::BadInvalidArgument, fits)),
+    }
+}
+
 /// Part 4, 5.12.2.2: the argument of another type is named.
 pub(super) fn mismatch() -> (StatusCode, Vec<StatusCode>) {
     let inputs = vec![StatusCode::BadTypeMismatch];
@@ -115,7 +161,7 @@ fn find(space: &Space, what: &CallMethodRequest, rights: Rights) -> Result<Metho
     if !attribute::may_call(node, rights) {
         return Err(StatusCode::BadUserAccessDenied);
     }
-    does.ok_or(StatusCode::BadNotImplemented)
+    does.clone().ok_or(StatusCode::BadNotImplemented)
 }
 
 fn has(space: &Space, object: NodeIndex, method: NodeIndex) -> bool {

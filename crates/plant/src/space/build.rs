@@ -56,6 +56,27 @@ impl Builder {
         u16::try_from(at).unwrap_or(u16::MAX)
     }
 
+    /// Gives a namespace an index of its choice; those before it that are not there yet get names
+    /// that say so. Fails with the one that is there already.
+    pub fn namespace_at(&mut self, index: u16, uri: &str) -> Result<u16, String> {
+        while self.namespaces.len() < usize::from(index) {
+            let unused = format!("urn:uaperf:unused:{}", self.namespaces.len());
+            self.namespaces.push(unused);
+        }
+        match self.namespace(uri) {
+            found if found == index => Ok(index),
+            _ => {
+                let there = self.namespaces.get(usize::from(index));
+                Err(there.cloned().unwrap_or_default())
+            }
+        }
+    }
+
+    /// Makes room for so many more nodes.
+    pub fn reserve(&mut self, nodes: usize) {
+        self.nodes.reserve(nodes);
+    }
+
     /// The namespaces so far.
     pub fn namespaces(&self) -> &[String] {
         &self.namespaces
@@ -67,19 +88,17 @@ impl Builder {
     }
 
     /// Adds a node; one with the same id is replaced.
-    pub fn insert(&mut self, node: Node) {
-        match self.ids.find_id(&node.id) {
-            Some(at) => {
-                if let Some(there) = self.nodes.get_mut(at.get()) {
-                    *there = node;
-                }
+    pub fn insert(&mut self, node: Node) -> NodeIndex {
+        if let Some(at) = self.ids.find_id(&node.id) {
+            if let Some(there) = self.nodes.get_mut(at.get()) {
+                *there = node;
             }
-            None => {
-                let at = u32::try_from(self.nodes.len()).unwrap_or(u32::MAX);
-                self.ids.insert(&node.id, NodeIndex(at));
-                self.nodes.push(node);
-            }
+            return at;
         }
+        let at = NodeIndex(u32::try_from(self.nodes.len()).unwrap_or(u32::MAX));
+        self.ids.insert(&node.id, at);
+        self.nodes.push(node);
+        at
     }
 
     /// Adds a reference.

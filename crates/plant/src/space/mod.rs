@@ -12,7 +12,9 @@ pub mod standard;
 pub mod value;
 
 pub use build::Builder;
-pub use node::{Body, FullNames, Method, Names, Node, NodeIndex, Shape, Variable, access};
+pub use node::{
+    Body, FullNames, Method, Names, Node, NodeIndex, Shape, Signature, Variable, access,
+};
 pub use signal::{Pattern, Signal};
 pub use value::{Live, Source, Stamp};
 

@@ -3,6 +3,7 @@
 use std::ops::Deref;
 use std::sync::Arc;
 
+use wire::template::walk::BuiltInType;
 use wire::types::{LocalizedText, NodeClass, NodeId, QualifiedName};
 
 use super::value::Source;
@@ -133,11 +134,18 @@ pub struct VariableType {
     pub value: Option<Box<[u8]>>,
 }
 
+/// The types of a method's arguments, and whether they are arrays.
+pub type Signature = Arc<[(BuiltInType, bool)]>;
+
 /// What a method does.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Method {
-    /// Gives its one argument, a Double, back.
-    Echo,
+    /// Gives its arguments back.
+    Echo(Signature),
+    /// Adds so many Doubles up.
+    Sum(usize),
+    /// Takes its arguments and gives nothing.
+    Nothing(Signature),
     /// Part 5, 9.1: the items of a subscription by their handles.
     GetMonitoredItems,
     /// Part 5, 9.2: reports the last value of all items of a subscription again.

@@ -35,18 +35,18 @@ pub fn describe(builder: &mut Builder) {
     let objects: NodeId = ObjectId::ObjectsFolder.into();
     let plant = id("Plant".into());
     let plant = builder.object(&objects, plant, "Plant", ObjectTypeId::BaseObjectType);
-    for &(name, method, input, output) in METHODS {
+    for (name, method, input, output) in METHODS {
         let method_id = id(format!("Plant.{name}"));
         let body = Body::Method {
             executable: true,
-            method: Some(method),
+            method: Some(method.clone()),
         };
         builder.named(&method_id, name, body);
         builder.link(&plant, ReferenceTypeId::HasComponent, &method_id);
         for (property, argument) in [("InputArguments", input), ("OutputArguments", output)] {
             if let Some(argument) = argument {
                 let at = id(format!("Plant.{name}.{property}"));
-                let value = arguments(argument);
+                let value = arguments(*argument);
                 builder.property(&method_id, at, property, DataTypeId::Argument, value);
             }
         }

@@ -1,11 +1,14 @@
 //! Values that are a function of time: nothing is stored, nothing has to be updated.
 
+mod walk;
+
+use std::sync::Arc;
 use std::time::Duration;
 
 use wire::template::walk::BuiltInType;
 
 /// How a signal moves from one update to the next.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum Pattern {
     /// Always the same.
     Constant(f64),
@@ -50,10 +53,23 @@ pub enum Pattern {
         /// Tells signals apart.
         seed: u64,
     },
+    /// A little up or down each time, turned back at `low` and `high`; the same in every run.
+    Walk {
+        /// The lowest value.
+        low: f64,
+        /// The highest value.
+        high: f64,
+        /// The standard deviation of a step.
+        step: f64,
+        /// Tells signals apart.
+        seed: u64,
+    },
+    /// One recorded value after the other, then again from the first.
+    Replay(Arc<[f64]>),
 }
 
 /// A signal: a pattern that takes a step each interval.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Signal {
     /// The type of its values: a Boolean or a number.
     pub kind: BuiltInType,
@@ -92,11 +108,21 @@ impl Signal {
 
     /// The value after `n` updates.
     pub fn value(&self, n: u64) -> f64 {
-        match self.pattern {
-            Pattern::Constant(value) => value,
-            Pattern::Counter { start } => start + n as f64,
-            Pattern::Ramp { low, high, updates } => low + (high - low) * part(n, updates),
-            Pattern::Sine {
+        match &self.pattern {
+            Pattern::Replay(values) => {
+                let at = n.checked_rem(values.len() as u64).unwrap_or(0);
+                values.get(at as usize).copied().unwrap_or_default()
+            }
+            &Pattern::Walk {
+                low,
+                high,
+                step,
+                seed,
+            } => walk::folded(low, high, (low + high) / 2.0 + step * walk::at(seed, n)),
+            &Pattern::Constant(value) => value,
+            &Pattern::Counter { start } => start + n as f64,
+            &Pattern::Ramp { low, high, updates } => low + (high - low) * part(n, updates),
+            &Pattern::Sine {
                 low,
                 high,
                 updates,
@@ -105,11 +131,11 @@ impl Signal {
                 let angle = (part(n, updates) + phase) * std::f64::consts::TAU;
                 low + (high - low) * (angle.sin() + 1.0) / 2.0
             }
-            Pattern::Toggle { even, odd } => match n % 2 {
+            &Pattern::Toggle { even, odd } => match n % 2 {
                 0 => even,
                 _ => odd,
             },
-            Pattern::Noise { low, high, seed } => {
+            &Pattern::Noise { low, high, seed } => {
                 // 53 bits fill the mantissa of a Double.
                 let unit = (mixed(seed ^ mixed(n)) >> 11) as f64 / (1u64 << 53) as f64;
                 low + (high - low) * unit

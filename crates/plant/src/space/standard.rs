@@ -43,7 +43,7 @@ pub fn load(builder: &mut Builder) {
         if let Some(node) = builder.node_mut(&(*id).into()) {
             node.body = Body::Method {
                 executable: true,
-                method: Some(*method),
+                method: Some(method.clone()),
             };
         }
     }

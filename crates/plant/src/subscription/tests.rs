@@ -670,7 +670,7 @@ proptest! {
             ..bench.parameters(number)
         };
         let Source::Signal(signal) = &variable.source else { panic!() };
-        let signal = *signal;
+        let signal = signal.clone();
 
         // What a queue would hold that was filled one sample after another.
         let start = bench.now.mono.as_nanos();

@@ -1,0 +1,205 @@
+//! A plant file as it is typed. What it means, and whether it makes sense, is seen to in `read`.
+
+use serde::Deserialize;
+use toml::{Spanned, Value};
+
+use super::pattern;
+use super::terms::{Id, Ids, Size, Span, Template};
+use crate::describe::{Does, Right};
+use crate::fault::Fault;
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Document {
+    pub name: Option<Spanned<String>>,
+    pub endpoint: Option<Spanned<String>>,
+    pub host: Option<String>,
+    pub security: Option<Spanned<Vec<Spanned<String>>>>,
+    pub anonymous: Option<bool>,
+    pub anonymous_may: Option<Vec<Right>>,
+    pub threads: Option<Spanned<u16>>,
+    pub update_threads: Option<Spanned<u16>>,
+    pub metrics: Option<bool>,
+    pub limits: Option<LimitsTable>,
+    #[serde(default)]
+    pub user: Vec<UserTable>,
+    #[serde(default)]
+    pub namespace: Vec<Spanned<NamespaceTable>>,
+    #[serde(default)]
+    pub fault: Vec<Fault>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct UserTable {
+    pub name: Spanned<String>,
+    pub password_hash: Spanned<String>,
+    pub may: Option<Vec<Right>>,
+}
+
+/// The limits of a server; see [`Limits`](crate::Limits).
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct LimitsTable {
+    pub receive_buffer: Option<Spanned<Size>>,
+    pub send_buffer: Option<Spanned<Size>>,
+    pub receive_message: Option<Spanned<Size>>,
+    pub receive_chunks: Option<u32>,
+    pub connections: Option<Spanned<usize>>,
+    pub sessions: Option<Spanned<usize>>,
+    pub session_timeout_min: Option<Spanned<Span>>,
+    pub session_timeout_max: Option<Spanned<Span>>,
+    pub nodes_per_read: Option<Spanned<usize>>,
+    pub nodes_per_write: Option<Spanned<usize>>,
+    pub methods_per_call: Option<Spanned<usize>>,
+    pub nodes_per_browse: Option<Spanned<usize>>,
+    pub nodes_per_register: Option<Spanned<usize>>,
+    pub paths_per_translate: Option<Spanned<usize>>,
+    pub references_per_node: Option<Spanned<usize>>,
+    pub continuation_points: Option<Spanned<usize>>,
+    pub items_per_call: Option<Spanned<usize>>,
+    pub subscriptions_per_session: Option<Spanned<usize>>,
+    pub items_per_subscription: Option<Spanned<usize>>,
+    pub queue_size: Option<Spanned<u32>>,
+    pub publish_requests: Option<Spanned<usize>>,
+    pub sampling_interval: Option<Spanned<Span>>,
+    pub publishing_interval_min: Option<Spanned<Span>>,
+    pub publishing_interval_max: Option<Spanned<Span>>,
+    pub kept_messages: Option<Spanned<usize>>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct NamespaceTable {
+    pub uri: Option<Spanned<String>>,
+    pub index: Option<Spanned<u16>>,
+    #[serde(default)]
+    pub folder: Vec<FolderTable>,
+    #[serde(default)]
+    pub structure: Vec<StructureTable>,
+    #[serde(default)]
+    pub enumeration: Vec<EnumerationTable>,
+    #[serde(default)]
+    pub signals: Vec<Spanned<SignalsTable>>,
+    #[serde(default)]
+    pub method: Vec<Spanned<MethodTable>>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FolderTable {
+    pub path: Spanned<String>,
+    pub id: Spanned<Id>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct StructureTable {
+    pub name: Spanned<String>,
+    pub id: Option<Spanned<Id>>,
+    pub encoding: Option<Spanned<Id>>,
+    pub fields: Vec<FieldTable>,
+}
+
+/// A field of a structure, or an argument of a method.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FieldTable {
+    pub name: Spanned<String>,
+    #[serde(rename = "type")]
+    pub kind: Spanned<String>,
+    pub length: Option<Spanned<u32>>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct EnumerationTable {
+    pub name: Spanned<String>,
+    pub id: Option<Spanned<Id>>,
+    pub values: Spanned<EnumValues>,
+}
+
+/// Names that are counted from 0, or a table of names and numbers.
+#[derive(Debug)]
+pub struct EnumValues(pub Vec<(String, i32)>);
+
+impl<'de> Deserialize<'de> for EnumValues {
+    fn deserialize<D: serde::Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        struct Either;
+        impl<'de> serde::de::Visitor<'de> for Either {
+            type Value = EnumValues;
+
+            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str("an array of names, or a table of names and numbers")
+            }
+
+            fn visit_seq<A: serde::de::SeqAccess<'de>>(
+                self,
+                mut from: A,
+            ) -> Result<EnumValues, A::Error> {
+                let mut values = Vec::new();
+                while let Some(name) = from.next_element::<String>()? {
+                    values.push((name, values.len() as i32));
+                }
+                Ok(EnumValues(values))
+            }
+
+            fn visit_map<A: serde::de::MapAccess<'de>>(
+                self,
+                mut from: A,
+            ) -> Result<EnumValues, A::Error> {
+                let mut values = Vec::new();
+                while let Some(value) = from.next_entry::<String, i32>()? {
+                    values.push(value);
+                }
+                values.sort_by_key(|(_, value)| *value);
+                Ok(EnumValues(values))
+            }
+        }
+        from.deserialize_any(Either)
+    }
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SignalsTable {
+    pub folder: Option<Spanned<String>>,
+    pub per_folder: Option<Spanned<u64>>,
+    pub count: Option<Spanned<u64>>,
+    pub first: Option<Spanned<u64>>,
+    pub name: Option<Spanned<Template>>,
+    pub ids: Option<Spanned<Ids>>,
+    pub description: Option<String>,
+    #[serde(rename = "type")]
+    pub kind: Spanned<String>,
+    pub dimensions: Option<Spanned<Vec<u32>>>,
+    pub value: Option<Spanned<Value>>,
+    pub pattern: Option<Spanned<pattern::Written>>,
+    pub update: Option<Spanned<Span>>,
+    pub stored: Option<Spanned<bool>>,
+    pub access: Option<Spanned<Access>>,
+    pub range: Option<Spanned<[f64; 2]>>,
+    pub unit: Option<Spanned<String>>,
+}
+
+/// What clients may do with a variable's value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Access {
+    None,
+    Read,
+    Write,
+    ReadWrite,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct MethodTable {
+    pub name: Spanned<String>,
+    pub id: Option<Spanned<Id>>,
+    pub object: Option<Spanned<String>>,
+    pub object_id: Option<Spanned<Id>>,
+    pub does: Option<Spanned<Does>>,
+    #[serde(default)]
+    pub arguments: Vec<FieldTable>,
+}

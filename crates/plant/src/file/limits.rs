@@ -1,0 +1,123 @@
+//! The limits of a plant file: those that are there take the place of the server's own.
+
+use std::time::Duration;
+
+use toml::Spanned;
+
+use super::document::LimitsTable;
+use super::error::Complaint;
+use super::terms::Span;
+use crate::config::Limits;
+
+/// Chunks have to be at least this large (Part 6, 7.1.2.3).
+const LEAST_BUFFER: u32 = wire::frame::MIN_BUFFER;
+
+pub fn limits(table: LimitsTable) -> Result<Limits, Complaint> {
+    let mut limits = Limits::default();
+    let sizes = &mut limits.sizes;
+    for (to, asked) in [
+        (&mut sizes.receive_buffer, &table.receive_buffer),
+        (&mut sizes.send_buffer, &table.send_buffer),
+    ] {
+        if let Some(asked) = asked {
+            let size = asked.get_ref().0;
+            if size < LEAST_BUFFER {
+                let what = format!("is {size} bytes (want {LEAST_BUFFER} or more)");
+                return Err(Complaint::about(asked, what));
+            }
+            *to = size;
+        }
+    }
+    if let Some(size) = table.receive_message {
+        sizes.receive_message = size.into_inner().0;
+    }
+    if let Some(chunks) = table.receive_chunks {
+        sizes.receive_chunks = chunks;
+    }
+    for (to, asked) in [
+        (&mut limits.connections, table.connections),
+        (&mut limits.sessions, table.sessions),
+        (&mut limits.nodes_per_read, table.nodes_per_read),
+        (&mut limits.nodes_per_write, table.nodes_per_write),
+        (&mut limits.methods_per_call, table.methods_per_call),
+        (&mut limits.nodes_per_browse, table.nodes_per_browse),
+        (&mut limits.nodes_per_register, table.nodes_per_register),
+        (&mut limits.paths_per_translate, table.paths_per_translate),
+        (&mut limits.references_per_node, table.references_per_node),
+        (&mut limits.continuation_points, table.continuation_points),
+        (&mut limits.items_per_call, table.items_per_call),
+        (
+            &mut limits.subscriptions_per_session,
+            table.subscriptions_per_session,
+        ),
+        (
+            &mut limits.items_per_subscription,
+            table.items_per_subscription,
+        ),
+        (&mut limits.publish_requests, table.publish_requests),
+        (&mut limits.kept_messages, table.kept_messages),
+    ] {
+        if let Some(asked) = asked {
+            if *asked.get_ref() == 0 {
+                return Err(Complaint::about(&asked, "is 0 (want 1 or more)"));
+            }
+            *to = asked.into_inner();
+        }
+    }
+    if let Some(size) = table.queue_size {
+        if *size.get_ref() == 0 {
+            return Err(Complaint::about(&size, "is 0 (want 1 or more)"));
+        }
+        limits.queue_size = size.into_inner();
+    }
+    if let Some(interval) = table.sampling_interval {
+        limits.sampling_interval = at_least_a_millisecond(&interval)?;
+    }
+    limits.session_timeout = range(
+        limits.session_timeout,
+        table.session_timeout_min,
+        table.session_timeout_max,
+    )?;
+    limits.publishing_interval = range(
+        limits.publishing_interval,
+        table.publishing_interval_min,
+        table.publishing_interval_max,
+    )?;
+    Ok(limits)
+}
+
+fn at_least_a_millisecond(time: &Spanned<Span>) -> Result<Duration, Complaint> {
+    let span = time.get_ref().0;
+    match span < Duration::from_millis(1) {
+        true => Err(Complaint::about(
+            time,
+            format!("is {span:?} (want 1ms or more)"),
+        )),
+        false => Ok(span),
+    }
+}
+
+type Bounds = std::ops::RangeInclusive<Duration>;
+
+fn range(
+    bounds: Bounds,
+    min: Option<Spanned<Span>>,
+    max: Option<Spanned<Span>>,
+) -> Result<Bounds, Complaint> {
+    let (mut low, mut high) = bounds.into_inner();
+    if let Some(min) = &min {
+        low = at_least_a_millisecond(min)?;
+        high = high.max(low);
+    }
+    if let Some(max) = &max {
+        high = at_least_a_millisecond(max)?;
+        if min.is_none() {
+            low = low.min(high);
+        }
+        if high < low {
+            let what = format!("is {high:?}, less than the minimum {low:?} (want that or more)");
+            return Err(Complaint::about(max, what));
+        }
+    }
+    Ok(low..=high)
+}

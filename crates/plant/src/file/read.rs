@@ -1,0 +1,287 @@
+//! From a file as it is typed to a plant: everything but its variables.
+
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::path::Path;
+
+use toml::Spanned;
+use wire::channel::Protection;
+use wire::url::Url;
+
+use super::document::{Document, NamespaceTable, UserTable};
+use super::error::Complaint;
+use super::group;
+use super::ids::Taken;
+use super::limits;
+use super::terms::Id;
+use super::types::Types;
+use crate::describe::{Does, Right};
+use crate::describe::{Folder, MethodNode, Namespace, Plant, User};
+use crate::users::Rights;
+
+type Read<T> = Result<T, Complaint>;
+
+/// What a plant is called that does not say.
+const NAME: &str = "plant";
+
+pub fn plant(document: Document, folder: &Path) -> Read<Plant> {
+    let name = match document.name {
+        Some(name) if name.get_ref().trim().is_empty() => {
+            return Err(Complaint::about(&name, "is empty (want a name)"));
+        }
+        Some(name) => name.into_inner(),
+        None => NAME.to_owned(),
+    };
+    let listen = document.endpoint.as_ref().map(listen).transpose()?;
+    let named = listen.is_some_and(|listen| listen.1);
+    let threads = |asked: Option<Spanned<u16>>, most: u16| match asked {
+        Some(n) if !(1..=most).contains(n.get_ref()) => {
+            let what = format!("is {} (want 1 to {most})", n.get_ref());
+            Err(Complaint::about(&n, what))
+        }
+        asked => Ok(asked.map(|n| usize::from(n.into_inner()))),
+    };
+    let mut types = Types::default();
+    let mut taken = Taken::default();
+    let indices = indices(&document.namespace)?;
+    let mut namespaces = Vec::new();
+    for (at, (table, index)) in document.namespace.into_iter().zip(indices).enumerate() {
+        let table = table.into_inner();
+        namespaces.push(namespace(table, at, index, folder, &mut types, &mut taken)?);
+    }
+    Ok(Plant {
+        name,
+        listen: listen.map(|(listen, _)| listen),
+        host: document
+            .host
+            .or_else(|| named.then(|| "localhost".to_owned())),
+        protections: document.security.map(protections).transpose()?,
+        anonymous: document.anonymous.unwrap_or(true),
+        anonymous_rights: document.anonymous_may.map_or(Rights::ALL, rights),
+        users: users(document.user)?,
+        limits: limits::limits(document.limits.unwrap_or_default())?,
+        threads: threads(document.threads, 255)?,
+        update_threads: threads(document.update_threads, 255)?.unwrap_or(1),
+        metrics: document.metrics.unwrap_or(false),
+        faults: document.fault,
+        namespaces,
+    })
+}
+
+/// Where to listen, and whether that was told by name.
+fn listen(endpoint: &Spanned<String>) -> Read<(SocketAddr, bool)> {
+    let text = endpoint.get_ref();
+    let wrong = |why: &str| {
+        let what = format!("{text:?} {why} (want \"opc.tcp://127.0.0.1:4840\")");
+        Complaint::about(endpoint, what)
+    };
+    let url: Url = text.parse().map_err(|_| wrong("is no endpoint"))?;
+    if !url.path().trim_matches('/').is_empty() {
+        return Err(wrong("has a path, which servers here do not"));
+    }
+    let host = url.host().trim_matches(['[', ']']);
+    let (address, named) = match host.parse::<IpAddr>() {
+        Ok(address) => (address, false),
+        Err(_) if host == "localhost" => (Ipv4Addr::LOCALHOST.into(), true),
+        Err(_) => {
+            return Err(wrong(
+                "listens on a name: give an address of this machine here and the name as host",
+            ));
+        }
+    };
+    Ok((SocketAddr::new(address, url.port()), named))
+}
+
+fn protections(asked: Spanned<Vec<Spanned<String>>>) -> Read<Vec<Protection>> {
+    if asked.get_ref().is_empty() {
+        let what = "is empty (want \"none\" or POLICY:MODE; without it everything is offered)";
+        return Err(Complaint::about(&asked, what));
+    }
+    let one = |text: Spanned<String>| {
+        protection(text.get_ref()).ok_or_else(|| {
+            let what = format!(
+                "{:?} is no security (want \"none\", or POLICY:MODE as \"Basic256Sha256:SignAndEncrypt\")",
+                text.get_ref()
+            );
+            Complaint::about(&text, what)
+        })
+    };
+    asked.into_inner().into_iter().map(one).collect()
+}
+
+fn protection(text: &str) -> Option<Protection> {
+    if text.eq_ignore_ascii_case("none") {
+        return Some(Protection::NONE);
+    }
+    let (policy, mode) = text.split_once(':')?;
+    let protection = Protection {
+        policy: policy.parse().ok()?,
+        mode: mode.parse().ok()?,
+    };
+    protection.is_consistent().then_some(protection)
+}
+
+fn rights(may: Vec<Right>) -> Rights {
+    Rights {
+        read: may.contains(&Right::Read),
+        write: may.contains(&Right::Write),
+        call: may.contains(&Right::Call),
+    }
+}
+
+fn users(tables: Vec<UserTable>) -> Read<Vec<User>> {
+    let mut users: Vec<User> = Vec::new();
+    for table in tables {
+        let name = table.name.get_ref();
+        if name.is_empty() || users.iter().any(|user| user.name == *name) {
+            let what = format!("{name:?} is empty or there twice (want each user once)");
+            return Err(Complaint::about(&table.name, what));
+        }
+        let hash = table.password_hash.get_ref().parse().map_err(|error| {
+            let what = format!("{error}; `uaperf plant password` makes one");
+            Complaint::about(&table.password_hash, what)
+        })?;
+        users.push(User {
+            name: table.name.into_inner(),
+            hash,
+            rights: table.may.map_or(Rights::ALL, rights),
+        });
+    }
+    Ok(users)
+}
+
+/// The index that each namespace has when the plant is alone on a server.
+fn indices(tables: &[Spanned<NamespaceTable>]) -> Read<Vec<u16>> {
+    // OPC UA and the server itself.
+    let mut uris: Vec<Option<&str>> = vec![Some("http://opcfoundation.org/UA/"), None];
+    let mut indices = Vec::new();
+    for table in tables {
+        let NamespaceTable { uri, index, .. } = table.get_ref();
+        let index = match (uri, index) {
+            (None, Some(index)) if *index.get_ref() == 1 => 1,
+            (None, _) => {
+                let what = "missing field `uri` (only index = 1, the server's own, has none)";
+                return Err(Complaint::about(table, what));
+            }
+            (Some(uri), _) if uri.get_ref().is_empty() => {
+                return Err(Complaint::about(uri, "is empty (want a URI)"));
+            }
+            (Some(uri), _) if uris.contains(&Some(uri.get_ref())) => {
+                let what = format!(
+                    "{} is there already (want each namespace once)",
+                    uri.get_ref()
+                );
+                return Err(Complaint::about(uri, what));
+            }
+            (Some(uri), None) => {
+                uris.push(Some(uri.get_ref()));
+                uris.len() - 1
+            }
+            (Some(uri), Some(index)) => {
+                let next = uris.len();
+                let asked = usize::from(*index.get_ref());
+                if asked < next {
+                    let what =
+                        format!("is {asked}, which another namespace has (want {next} or more)");
+                    return Err(Complaint::about(index, what));
+                }
+                uris.resize(asked, None);
+                uris.push(Some(uri.get_ref()));
+                asked
+            }
+        };
+        indices.push(u16::try_from(index).unwrap_or(u16::MAX));
+    }
+    Ok(indices)
+}
+
+fn namespace(
+    table: NamespaceTable,
+    at: usize,
+    index: u16,
+    folder: &Path,
+    types: &mut Types,
+    taken: &mut Taken,
+) -> Read<Namespace> {
+    let mut folders = Vec::new();
+    for folder in table.folder {
+        let what = format!("folder {}", folder.path.get_ref());
+        taken.one(index, &folder.id, folder.id.get_ref(), &what)?;
+        folders.push(Folder {
+            path: path(Some(folder.path))?,
+            id: folder.id.into_inner(),
+        });
+    }
+    let enumerations = types.enumerations(table.enumeration, at, index, taken)?;
+    let structures = types.structures(table.structure, at, index, taken)?;
+    let mut groups = Vec::new();
+    for signals in table.signals {
+        let span = signals.span();
+        let number = groups.len() as u64;
+        let seed = (at as u64) << 48 | number << 32;
+        let group = group::group(signals.into_inner(), span.clone(), seed, folder, types)?;
+        taken.group(index, span, &group)?;
+        groups.push(group);
+    }
+    let mut methods = Vec::new();
+    for method in table.method {
+        let span = method.span();
+        let table = method.into_inner();
+        let name = table.name.get_ref().clone();
+        let id = Spanned::new(span.clone(), Id::text(&name));
+        let id = table.id.unwrap_or(id);
+        taken.one(index, &id, id.get_ref(), &format!("method {name}"))?;
+        let object = path(
+            table
+                .object
+                .or_else(|| Some(Spanned::new(span, METHODS.to_owned()))),
+        )?;
+        let does = table.does.map_or(Does::Echo, Spanned::into_inner);
+        let arguments = types.fields(table.arguments)?;
+        if does == Does::Sum && arguments.iter().any(|(field, _)| !is_double(field)) {
+            let what = "adds Doubles up, and not all of its arguments are (want type = \"Double\")";
+            return Err(Complaint::about(&table.name, what));
+        }
+        methods.push(MethodNode {
+            object_id: match table.object_id {
+                Some(id) => id.into_inner(),
+                None => Id::text(&object),
+            },
+            object,
+            name,
+            id: id.into_inner(),
+            does,
+            arguments: arguments.into_iter().map(|(field, _)| field).collect(),
+        });
+    }
+    Ok(Namespace {
+        uri: table.uri.map(Spanned::into_inner),
+        index: table.index.map(Spanned::into_inner),
+        folders,
+        structures,
+        enumerations,
+        groups,
+        methods,
+    })
+}
+
+/// The object of methods that do not name one.
+const METHODS: &str = "Methods";
+
+fn is_double(field: &crate::describe::Field) -> bool {
+    field.len.is_none() && field.kind.wire() == wire::template::walk::BuiltInType::Double
+}
+
+/// The path of a folder: names with slashes between them.
+pub fn path(path: Option<Spanned<String>>) -> Read<String> {
+    let Some(path) = path else {
+        return Ok(String::new());
+    };
+    if path.get_ref().split('/').any(str::is_empty) {
+        let what = format!(
+            "{:?} is no path (want names with / between them)",
+            path.get_ref()
+        );
+        return Err(Complaint::about(&path, what));
+    }
+    Ok(path.into_inner())
+}
