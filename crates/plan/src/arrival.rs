@@ -286,8 +286,9 @@ impl fmt::Display for Arrival {
                     false => write!(f, ", think {}", duration::show(*think)),
                 }
             }
-            Self::Open(Pace::Constant { rate }) => write!(f, "constant {rate}"),
-            Self::Open(Pace::Poisson { rate }) => write!(f, "poisson {rate}"),
+            Self::Open(pace @ (Pace::Constant { rate } | Pace::Poisson { rate })) => {
+                write!(f, "{} {}", pace.name(), Rate::show(rate.as_f64()))
+            }
             Self::Open(pace) => Shape::Own(pace.clone()).fmt(f),
         }
     }

@@ -521,6 +521,7 @@ mod tests {
             "rss<100MiB",
             "values>=1M/s",
             "p99.999<1s",
+            "rate>=333.333/s",
         ] {
             assert_eq!(text.parse::<Threshold>().unwrap().to_string(), text);
         }

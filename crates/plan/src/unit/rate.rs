@@ -119,44 +119,63 @@ fn parse(text: &str) -> Option<Rate> {
     Rate::reduced(count, per_ns)
 }
 
-/// `100/s` and `5k/s` when that is exact, so that it can be typed again; else three digits.
+/// Decimals beyond these are not worth their place.
+const PLACES: u32 = 12;
+
+/// As it can be typed again: `100/s`, `5k/s`, `0.5/s`, `1/m`. Exact for every rate that was typed; a
+/// part of one that no decimal expresses is rounded to twelve places.
 impl fmt::Display for Rate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (unit, name) in [
+        let (count, per_ns) = (u128::from(self.count), u128::from(self.per_ns));
+        let [second, minute, hour] = [
             (1_000_000_000, "s"),
             (60_000_000_000, "m"),
             (3_600_000_000_000, "h"),
-        ] {
-            let count = u128::from(self.count) * unit;
-            let per_ns = u128::from(self.per_ns);
-            if count.is_multiple_of(per_ns) {
-                return match count / per_ns {
-                    n if n.is_multiple_of(1_000_000) => write!(f, "{}M/{name}", n / 1_000_000),
-                    n if n.is_multiple_of(1_000) => write!(f, "{}k/{name}", n / 1_000),
-                    n => write!(f, "{n}/{name}"),
-                };
-            }
+        ];
+        // The shortest first: 99.99/s rather than 359964/h, and 1/m rather than what a second has of it.
+        let few = (0..=3).map(|places| (places, second));
+        let whole = [(0, minute), (0, hour)];
+        let many =
+            [second, minute, hour].map(|unit| (0..=PLACES).map(move |places| (places, unit)));
+        for (places, (unit, name)) in few.chain(whole).chain(many.into_iter().flatten()) {
+            let above = count.checked_mul(unit * 10u128.pow(places));
+            let Some(above) = above.filter(|above| above.is_multiple_of(per_ns)) else {
+                continue;
+            };
+            return match (places, above / per_ns) {
+                (0, n) if n.is_multiple_of(1_000_000) => write!(f, "{}M/{name}", n / 1_000_000),
+                (0, n) if n.is_multiple_of(1_000) => write!(f, "{}k/{name}", n / 1_000),
+                (0, n) => write!(f, "{n}/{name}"),
+                (places, n) => {
+                    let one = 10u128.pow(places);
+                    let width = places as usize;
+                    write!(f, "{}.{:0width$}/{name}", n / one, n % one)
+                }
+            };
         }
-        f.write_str(&Self::show(self.as_f64()))
+        write!(f, "{:.12}/s", self.as_f64())
     }
 }
 
 impl Rate {
-    /// A measured rate for people, given per second: three digits.
+    /// A rate for people, given per second: three digits.
     pub fn show(per_second: f64) -> String {
         let (value, unit) = match per_second.abs() {
-            v if v >= 999.5e6 => (per_second / 1e9, "G"),
-            v if v >= 999.5e3 => (per_second / 1e6, "M"),
-            v if v >= 9_999.5 => (per_second / 1e3, "k"),
-            _ => (per_second, ""),
+            v if v >= 999.5e6 => (per_second / 1e9, "G/s"),
+            v if v >= 999.5e3 => (per_second / 1e6, "M/s"),
+            v if v >= 9_999.5 => (per_second / 1e3, "k/s"),
+            v if v >= 0.1 || v == 0.0 => (per_second, "/s"),
+            v if v >= 0.1 / 60.0 => (per_second * 60.0, "/m"),
+            _ => (per_second * 3600.0, "/h"),
         };
-        format!("{}{unit}/s", three_digits(value))
+        format!("{}{unit}", three_digits(value))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     fn rate(text: &str) -> Rate {
         text.parse().unwrap()
@@ -186,15 +205,57 @@ mod tests {
     }
 
     #[test]
-    fn a_rate_is_shown_as_it_can_be_typed_when_that_is_exact() {
-        for text in ["100/s", "5k/s", "2M/s", "1500/s", "1/m", "90/m", "1/h"] {
+    fn a_rate_is_shown_as_it_can_be_typed() {
+        for text in [
+            "100/s",
+            "5k/s",
+            "2M/s",
+            "1500/s",
+            "1/m",
+            "90/m",
+            "1/h",
+            "333.333/s",
+            "0.0001/s",
+            "99.99/s",
+        ] {
             let shown = rate(text).to_string();
             assert_eq!(shown.parse(), Ok(rate(text)), "{shown}");
         }
         assert_eq!(rate("1000/s").divided(3).unwrap().to_string(), "20k/m");
-        assert_eq!(rate("100/s").divided(7).unwrap().to_string(), "14.3/s");
-        assert_eq!(Rate::show(906_412.0), "906k/s");
-        assert_eq!(Rate::show(9_876.5), "9876/s");
+        assert_eq!(
+            rate("1/s").divided(7).unwrap().to_string(),
+            "0.142857142857/s"
+        );
+    }
+
+    #[test]
+    fn a_measured_rate_has_three_digits() {
+        for (per_second, text) in [
+            (906_412.0, "906k/s"),
+            (9_876.5, "9876/s"),
+            (1.0, "1/s"),
+            (0.0, "0/s"),
+            (1.0 / 60.0, "1/m"),
+            (1.0 / 7200.0, "0.50/h"),
+            (2.5e9, "2.50G/s"),
+        ] {
+            assert_eq!(Rate::show(per_second), text);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn every_typed_rate_is_shown_as_it_can_be_typed(
+            digits in 1u32.., places in 0usize..6, unit in prop::sample::select(vec!["s", "m", "h"]),
+        ) {
+            let text = format!("{digits:0>7}");
+            let (whole, part) = text.split_at(text.len() - places);
+            let dot = if places > 0 { "." } else { "" };
+            // What is more than one in a nanosecond is refused, and that is another test.
+            if let Ok(rate) = format!("{whole}{dot}{part}/{unit}").parse::<Rate>() {
+                prop_assert_eq!(rate.to_string().parse(), Ok(rate));
+            }
+        }
     }
 
     #[test]
