@@ -9,7 +9,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
-use crate::{cert, demo, peers, place, probe, serve, show};
+use crate::{cert, demo, peers, place, plant, probe, serve, show};
 
 /// The performance laboratory for OPC UA: measure, compare, explain, predict.
 #[derive(Debug, Parser)]
@@ -47,6 +47,7 @@ enum Command {
     Demo(demo::Args),
     Probe(probe::Args),
     Serve(serve::Args),
+    Plant(plant::Args),
     Show(show::Args),
     Cert(cert::Args),
     Peers(peers::Args),
@@ -67,6 +68,7 @@ impl Cli {
             Command::Cert(args) => cert::run(args, &self.global),
             Command::Peers(args) => peers::run(args, &self.global),
             Command::Probe(args) => probe::run(args, &self.global),
+            Command::Plant(args) => plant::run(args),
             Command::Serve(args) => serve::run(args, &self.global),
             Command::Show(args) => show::run(args, &self.global),
             Command::Demo(args) => demo::run(args, &self.global),

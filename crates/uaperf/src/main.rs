@@ -8,6 +8,7 @@ mod demo;
 mod failure;
 mod peers;
 mod place;
+mod plant;
 mod probe;
 mod serve;
 mod show;

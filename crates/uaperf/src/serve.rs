@@ -2,37 +2,36 @@
 
 use std::io::{Read, Write};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
-use std::num::NonZeroU32;
 use std::process::ExitCode;
 use std::sync::mpsc;
-use std::time::{Duration, SystemTime};
+use std::time::SystemTime;
 
 use load::access::Security;
 use pki::Store;
-use plan::unit::duration;
-use plant::{Config, Limits, PasswordHash, Profile, Server, TrustPolicy, Users};
-use wire::channel::{Protection, all_protections};
+use plant::{Config, Limits, Server, StartError, TrustPolicy};
+use wire::channel::Protection;
 
 use crate::cli::Global;
 use crate::failure::Failure;
 use crate::place;
+use crate::plant::Choice;
 
 /// Serve an address space that is made to be a load
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// What is served beside the standard nodes
-    #[arg(long, value_enum, default_value_t = Name::Bench)]
-    profile: Name,
-    /// How often the scalars of the bench profile change [default: they are constant]
-    #[arg(long, value_name = "DURATION", value_parser = duration::parse)]
-    update: Option<Duration>,
-    /// Port to listen on; 0 takes a free one
-    #[arg(long, default_value_t = 4840)]
-    port: u16,
-    /// Address to listen on; anything but the loopback opens the server to the network
-    #[arg(long, default_value_t = IpAddr::V4(Ipv4Addr::LOCALHOST))]
-    listen: IpAddr,
+    #[command(flatten)]
+    plant: Choice,
+    /// So many servers with the same plant, on this port and those after it
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=10_000))]
+    count: u16,
+    /// Port to listen on; 0 takes a free one [default: the plant's, or 4840]
+    #[arg(long)]
+    port: Option<u16>,
+    /// Address to listen on; anything but the loopback opens the server to the network [default:
+    /// the plant's, or 127.0.0.1]
+    #[arg(long)]
+    listen: Option<IpAddr>,
     /// Host name to give in endpoint URLs instead of the address
     #[arg(long, value_name = "NAME")]
     host: Option<String>,
@@ -56,79 +55,109 @@ pub struct Args {
     with_parent: bool,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-enum Name {
-    /// 1000 scalars, arrays, counters and a method, the same on every peer
-    Bench,
-    /// Ten moving values
-    Demo,
-}
-
 const EXAMPLES: &str = "\
 Examples:
   uaperf serve                                 the bench nodes on opc.tcp://127.0.0.1:4840
   uaperf serve --update 100ms --port 0         changing values, on a free port
   uaperf serve --security none                 without certificates
+  uaperf serve line4.toml                      a plant of your own
+  uaperf serve --profile devices --count 20    20 devices on ports 4840 to 4859
 
 User name and password of the bench profile are both \"bench\".";
 
 /// Carries out `uaperf serve`.
 pub fn run(args: Args, global: &Global) -> anyhow::Result<ExitCode> {
     let config = config(&args, global)?;
-    let address = config.listen;
-    let server = Server::start(config).map_err(|error| {
-        Failure::new(format!("cannot serve on {address}: {error}"))
-            .hint("another program may have the port: choose one with --port, or 0 for a free one")
-    })?;
+    let servers = start(config, args.count)?;
     let mut out = std::io::stdout().lock();
-    writeln!(out, "READY {}", server.url())?;
+    for server in &servers {
+        writeln!(out, "READY {}", server.url())?;
+    }
     out.flush()?;
     wait(args.with_parent)?;
-    server.stop();
+    drop(servers);
     Ok(ExitCode::SUCCESS)
 }
 
-fn config(args: &Args, global: &Global) -> anyhow::Result<Config> {
-    let protections = protections(&args.security)?;
-    let secured = protections.iter().any(|&p| p != Protection::NONE);
-    let store = Store::new(global.pki()?);
-    let own = place::own_request();
-    let defaults = Config::default();
-    Ok(Config {
-        listen: SocketAddr::new(args.listen, args.port),
-        host: args.host.clone(),
-        identity: match secured {
-            true => Some(store.own(&own, KEY_BITS, SystemTime::now().into())?),
-            false => None,
-        },
-        protections,
-        trust: match args.trust {
-            true => TrustPolicy::All,
-            false => TrustPolicy::Store(store),
-        },
-        users: users(args.profile),
-        profiles: vec![match args.profile {
-            Name::Bench => Profile::Bench {
-                update: args.update,
-            },
-            Name::Demo => Profile::Demo,
-        }],
-        threads: args.threads.unwrap_or(0).into(),
-        pin: args.pin.clone().map_or(Vec::new(), |list| list.0),
-        spin: args.spin,
-        limits: limits(),
-        ..defaults
-    })
+/// Starts servers on one port after the other.
+fn start(config: Config, count: u16) -> anyhow::Result<Vec<Server>> {
+    let first = config.listen;
+    let start = |n: u16| {
+        let mut config = config.clone();
+        // Port 0 takes a free one each time.
+        let port = match first.port() {
+            0 => 0,
+            port => port.checked_add(n).ok_or_else(|| {
+                let told = format!("{count} servers from port {port} on go beyond port 65535");
+                Failure::usage(told).hint("begin with a lower --port, or with fewer")
+            })?,
+        };
+        config.listen.set_port(port);
+        let address = config.listen;
+        Server::start(config).map_err(|error| {
+            let told = Failure::new(format!("cannot serve on {address}: {error}"));
+            match error {
+                StartError::Listen { .. } => told.hint(
+                    "another program may have the port: choose one with --port, or 0 for a free one",
+                ),
+                _ => told,
+            }
+        })
+    };
+    Ok((0..count).map(start).collect::<Result<_, _>>()?)
 }
 
+fn config(args: &Args, global: &Global) -> anyhow::Result<Config> {
+    let plant = args.plant.plant()?;
+    let store = Store::new(global.pki()?);
+    let mut config = plant.config(Config {
+        listen: SocketAddr::from((Ipv4Addr::LOCALHOST, PORT)),
+        threads: 0,
+        pin: args.pin.clone().map_or(Vec::new(), |list| list.0),
+        spin: args.spin,
+        profiles: Vec::new(),
+        ..Config::default()
+    });
+    // What is typed goes before what is written.
+    if let Some(address) = args.listen {
+        config.listen.set_ip(address);
+    }
+    if let Some(port) = args.port {
+        config.listen.set_port(port);
+    }
+    if args.host.is_some() {
+        config.host.clone_from(&args.host);
+    }
+    if let Some(threads) = args.threads {
+        config.threads = threads.into();
+    }
+    if !args.security.is_empty() {
+        config.protections = protections(&args.security)?;
+    }
+    if config.protections.iter().any(|&p| p != Protection::NONE) {
+        let own = place::own_request();
+        config.identity = Some(store.own(&own, KEY_BITS, SystemTime::now().into())?);
+    }
+    config.trust = match args.trust {
+        true => TrustPolicy::All,
+        false => TrustPolicy::Store(store),
+    };
+    descriptors(&mut config.limits, args.count);
+    Ok(config)
+}
+
+/// Where OPC UA is expected.
+const PORT: u16 = 4840;
+
 /// Every connection takes a descriptor: as many are asked for as connections may come.
-fn limits() -> Limits {
-    let mut limits = Limits::default();
-    let wanted = limits.connections as u64 + OTHER_DESCRIPTORS;
+fn descriptors(limits: &mut Limits, servers: u16) {
+    let servers = u64::from(servers);
+    // One server may have all its connections; many share what there is room for.
+    let wanted = limits.connections as u64 + servers * OTHER_DESCRIPTORS;
     let told = match observe::limits::raise_descriptors(wanted) {
-        Ok(got) if got.soft >= wanted => return limits,
+        Ok(got) if got.soft >= wanted => return,
         Ok(got) => {
-            let room = got.soft.saturating_sub(OTHER_DESCRIPTORS).max(1);
+            let room = got.soft.saturating_sub(servers * OTHER_DESCRIPTORS).max(1);
             limits.connections = usize::try_from(room).unwrap_or(usize::MAX);
             limits.sessions = limits.sessions.min(limits.connections);
             format!(
@@ -140,7 +169,6 @@ fn limits() -> Limits {
         Err(reason) => format!("cannot tell how many connections there is room for: {reason}"),
     };
     eprintln!("warning: {told}");
-    limits
 }
 
 /// Descriptors for the listener, the polls, certificates and so on.
@@ -169,29 +197,12 @@ fn processors(text: &str) -> Result<Processors, String> {
 
 const KEY_BITS: u32 = 2048;
 
-/// The password of the bench profile is no secret: hashing it must not be what is measured.
-const ROUNDS: NonZeroU32 = NonZeroU32::MIN;
-
 fn protections(asked: &[Security]) -> anyhow::Result<Vec<Protection>> {
     let exactly = |security: &Security| match security {
         Security::Exactly(protection) => Ok(*protection),
         _ => Err(Failure::usage("--security of a server wants POLICY:MODE or none").into()),
     };
-    match asked {
-        [] => Ok(all_protections().collect()),
-        some => some.iter().map(exactly).collect(),
-    }
-}
-
-fn users(profile: Name) -> Users {
-    let mut users = Users::default();
-    if profile == Name::Bench {
-        let mut salt = [0; 16];
-        load::transport::random()(&mut salt);
-        let hash = PasswordHash::new(b"bench", salt, ROUNDS);
-        users.passwords.push(("bench".into(), hash));
-    }
-    users
+    asked.iter().map(exactly).collect()
 }
 
 /// Until Ctrl-C, or until the parent is gone.
