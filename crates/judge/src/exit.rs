@@ -1,0 +1,41 @@
+//! What the program ends with: a contract.
+
+use record::run::{Kind, Run};
+
+/// An exit code.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Exit {
+    /// Measured, believed, and every threshold met.
+    Good = 0,
+    /// Nothing could be measured.
+    Nothing = 1,
+    /// Wrong usage.
+    Usage = 2,
+    /// A threshold or a comparison failed.
+    Threshold = 3,
+    /// GENERATOR-LIMITED or UNSTEADY: a threshold would be held against the wrong figures.
+    Verdict = 4,
+    /// Interrupted twice.
+    Interrupted = 130,
+}
+
+impl Exit {
+    /// What a run ends with.
+    pub fn of(run: &Run) -> Self {
+        let met = run
+            .phases
+            .iter()
+            .all(|phase| phase.expectations.iter().all(|it| it.met));
+        match run.verdict.kind {
+            Kind::Failed => Self::Nothing,
+            Kind::GeneratorLimited | Kind::Unsteady => Self::Verdict,
+            Kind::Valid | Kind::ServerSaturated if met => Self::Good,
+            Kind::Valid | Kind::ServerSaturated => Self::Threshold,
+        }
+    }
+
+    /// As the operating system gets it.
+    pub fn code(self) -> u8 {
+        self as u8
+    }
+}

@@ -1,0 +1,21 @@
+//! What results are worth.
+//!
+//! - [`Settling`] finds where a phase's warm-up ends and whether what follows stays as it is;
+//! - [`Evidence`] holds what a verdict rests on, and [`Evidence::verdict`] gives it;
+//! - [`effective_samples`] and [`quantile_interval`] say how well a percentile is known;
+//! - [`Measured`] answers thresholds; [`Exit`] is what the program ends with.
+//!
+//! Everything is a pure function of what was recorded. `docs/measuring.md` explains each rule with its
+//! threshold.
+
+mod confidence;
+mod exit;
+mod steady;
+mod threshold;
+mod verdict;
+
+pub use confidence::{effective_samples, needed_for, quantile_interval};
+pub use exit::Exit;
+pub use steady::{Course, Drift, Settling};
+pub use threshold::{Measured, expectations};
+pub use verdict::{CoreUse, Evidence, Load, OwnLimit, ServerUse, Sessions, worst};

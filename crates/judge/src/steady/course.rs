@@ -1,0 +1,212 @@
+//! A phase in the course of time, in the figures that tell whether it has settled.
+
+use record::{Measure, Tally};
+
+/// Operations that an interval needs for its figures to mean something.
+const OPERATIONS: f64 = 20.0;
+
+/// Fewer intervals say nothing.
+const MIN_ROWS: usize = 20;
+
+/// So many deviations from the median is unlike the rest.
+const UNLIKE: f64 = 5.0;
+
+/// A phase in the course of time.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Course {
+    /// Length of a bin.
+    pub bin_ns: u64,
+    /// Whether the plan itself changes the load (ramp, steps, burst), so that nothing can settle.
+    pub varies: bool,
+    /// Operations completed in each bin.
+    pub completed: Vec<f64>,
+    /// Median response time of each bin; none without operations.
+    pub response: Vec<Option<f64>>,
+    /// Operations that were due and not yet completed, on average, in each bin; empty in a closed loop.
+    pub backlog: Vec<f64>,
+    /// Cores that the server kept busy in each bin, where that is known; may be empty.
+    pub cpu: Vec<Option<f64>>,
+}
+
+/// One figure, in intervals that hold enough operations, without the excursions that passed.
+pub(super) struct Row {
+    pub of: &'static str,
+    pub values: Vec<f64>,
+    pub width_ns: u64,
+    pub median: f64,
+    /// First and behind the last, of each.
+    pub excursions: Vec<(usize, usize)>,
+    /// A level; otherwise a backlog, which must not grow.
+    pub settles: bool,
+}
+
+impl Row {
+    pub fn time(&self, index: usize) -> u64 {
+        index as u64 * self.width_ns
+    }
+
+    pub fn index(&self, time: u64) -> usize {
+        usize::try_from(time.div_ceil(self.width_ns)).unwrap_or(usize::MAX)
+    }
+}
+
+impl Course {
+    /// What a tally says, up to the phase's end. `open` says whether operations were due at planned
+    /// times; `varies` whether the plan changes the load.
+    pub fn of(tally: &Tally, open: bool, varies: bool) -> Self {
+        let bin_ns = tally.width_ns();
+        // A last bin that is cut short has other counts.
+        let whole = usize::try_from(tally.phase_end() / bin_ns).unwrap_or(usize::MAX);
+        let bins = || tally.bins().iter().take(whole);
+        let waiting = |bin: &record::ledger::Bin| {
+            // Little: how many wait is how many come times how long each waits.
+            let late = bin.histogram(Measure::Lateness).sum() as f64;
+            late / bin_ns as f64
+        };
+        Self {
+            bin_ns,
+            varies,
+            completed: bins().map(|bin| bin.counters.completed as f64).collect(),
+            response: bins()
+                .map(|bin| bin.histogram(Measure::Response).quantile(0.5))
+                .map(|median| median.map(|ns| ns as f64))
+                .collect(),
+            backlog: match open {
+                true => tally
+                    .in_flight()
+                    .iter()
+                    .zip(bins())
+                    .map(|(in_flight, bin)| in_flight + waiting(bin))
+                    .collect(),
+                false => Vec::new(),
+            },
+            cpu: Vec::new(),
+        }
+    }
+
+    pub(super) fn rows(&self) -> Vec<Row> {
+        let bins = self.completed.len();
+        let total: f64 = self.completed.iter().sum();
+        if total <= 0.0 || bins < MIN_ROWS {
+            return Vec::new();
+        }
+        let each = total / bins as f64;
+        let together = (OPERATIONS / each).ceil().max(1.0) as usize;
+        if bins / together < MIN_ROWS {
+            return Vec::new();
+        }
+        let width_ns = self.bin_ns * together as u64;
+        let mut rows = Vec::new();
+        let mut add = |of, values: Vec<Option<f64>>, settles: bool| {
+            if values.len() < bins {
+                return;
+            }
+            let mut values: Vec<Option<f64>> =
+                values[..bins].chunks_exact(together).map(mean).collect();
+            let known: Vec<f64> = values.iter().copied().flatten().collect();
+            if known.len() * 2 < values.len() {
+                return;
+            }
+            let middle = median(&known);
+            let mut excursions = Vec::new();
+            let median = if settles {
+                excursions = set_aside(&mut values, middle, spread(&known, middle));
+                middle
+            } else {
+                // What a growth of the backlog is held against.
+                (total * 0.01).max(10.0)
+            };
+            rows.push(Row {
+                of,
+                values: values.into_iter().map(|v| v.unwrap_or(middle)).collect(),
+                width_ns,
+                median,
+                excursions,
+                settles,
+            });
+        };
+        add(
+            "rate",
+            self.completed.iter().copied().map(Some).collect(),
+            true,
+        );
+        add("response", self.response.clone(), true);
+        add("cpu", self.cpu.clone(), true);
+        add(
+            "backlog",
+            self.backlog.iter().copied().map(Some).collect(),
+            false,
+        );
+        rows
+    }
+}
+
+/// Takes out what was unlike the rest for a while, with like values before and after it: not a
+/// warm-up, which has nothing before it, and not a step, which has nothing after it. A quarter of
+/// the phase is the longest while.
+fn set_aside(values: &mut [Option<f64>], middle: f64, spread: f64) -> Vec<(usize, usize)> {
+    let unlike = |value: &Option<f64>| value.is_none_or(|v| (v - middle).abs() > UNLIKE * spread);
+    let flags: Vec<bool> = values.iter().map(unlike).collect();
+    let mut found = Vec::new();
+    let mut at = 0;
+    while at < flags.len() {
+        if !flags[at] {
+            at += 1;
+            continue;
+        }
+        // Single like values inside do not end it.
+        let mut end = at + 1;
+        let mut like = 0;
+        for (offset, &flag) in flags[at..].iter().enumerate() {
+            if flag {
+                end = at + offset + 1;
+                like = 0;
+            } else {
+                like += 1;
+                if like == 3 {
+                    break;
+                }
+            }
+        }
+        let inside = at >= 3 && end + 3 <= flags.len();
+        if inside && (end - at) * 4 <= flags.len() {
+            found.push((at, end));
+        }
+        at = end;
+    }
+    // All of them together must not be most of the phase.
+    if found.iter().map(|(from, to)| to - from).sum::<usize>() * 2 > flags.len() {
+        return Vec::new();
+    }
+    for &(from, to) in &found {
+        // Like what was before and after it, so that nothing looks smoother than it is.
+        let before = values[..from].iter().rev().copied().flatten().next();
+        let after = values[to..].iter().copied().flatten().next();
+        for (n, value) in values[from..to].iter_mut().enumerate() {
+            *value = if n % 2 == 0 { before } else { after };
+        }
+    }
+    found
+}
+
+fn mean(values: &[Option<f64>]) -> Option<f64> {
+    let known: Vec<f64> = values.iter().copied().flatten().collect();
+    (!known.is_empty()).then(|| known.iter().sum::<f64>() / known.len() as f64)
+}
+
+pub(super) fn median(values: &[f64]) -> f64 {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    match sorted.len() {
+        0 => 0.0,
+        n if n % 2 == 1 => sorted[n / 2],
+        n => f64::midpoint(sorted[n / 2 - 1], sorted[n / 2]),
+    }
+}
+
+/// The deviation that the middle half of the values suggests, at least a hundredth of the level.
+fn spread(values: &[f64], middle: f64) -> f64 {
+    let off: Vec<f64> = values.iter().map(|v| (v - middle).abs()).collect();
+    // 1.4826: for a normal distribution it is then the standard deviation.
+    (1.4826 * median(&off)).max(middle.abs() * 0.01)
+}

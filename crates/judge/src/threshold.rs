@@ -1,0 +1,101 @@
+//! Thresholds against a phase.
+
+use plan::{Figures, Measure, Stat, Threshold};
+use record::run::{Expectation, Phase, UsageSeries};
+
+/// The figures of a phase, for [`Threshold::check`].
+#[derive(Debug, Clone, Copy)]
+pub struct Measured<'a>(pub &'a Phase);
+
+impl Measured<'_> {
+    fn usage(&self, who: &str) -> Option<&UsageSeries> {
+        self.0.resources.iter().find(|usage| usage.who == who)
+    }
+
+    fn cpu(&self, who: &str, stat: Stat) -> Option<f64> {
+        let usage = self.usage(who)?;
+        let samples = || usage.cpu_cores.iter().copied().flatten();
+        match stat {
+            Stat::Mean => {
+                let cores = *usage.window.cpu_cores.known()?;
+                let width = self.0.to_ns.saturating_sub(self.0.from_ns);
+                // Spinning is idle.
+                let spun = usage.window.spun_ns.known().copied().unwrap_or(0);
+                Some((cores - spun as f64 / width.max(1) as f64).max(0.0))
+            }
+            Stat::Max => samples().reduce(f64::max),
+            Stat::Min => samples().reduce(f64::min),
+            _ => None,
+        }
+    }
+
+    fn memory(&self, who: &str, stat: Stat) -> Option<f64> {
+        let usage = self.usage(who)?;
+        let samples: Vec<f64> = usage
+            .rss_bytes
+            .iter()
+            .flatten()
+            .map(|&b| b as f64)
+            .collect();
+        match stat {
+            Stat::Max => match usage.window.rss_peak_bytes.known() {
+                Some(&peak) => Some(peak as f64),
+                None => samples.into_iter().reduce(f64::max),
+            },
+            Stat::Min => samples.into_iter().reduce(f64::min),
+            Stat::Mean if !samples.is_empty() => {
+                Some(samples.iter().sum::<f64>() / samples.len() as f64)
+            }
+            _ => None,
+        }
+    }
+}
+
+impl Figures for Measured<'_> {
+    fn figure(&self, measure: Measure, stat: Stat) -> Option<f64> {
+        let sum = &self.0.total;
+        match (measure, stat) {
+            (Measure::Response | Measure::Service, Stat::Rate) => return sum.rate_per_s,
+            (Measure::Response | Measure::Service, Stat::Values) => return sum.values_per_s,
+            (Measure::Response | Measure::Service, Stat::Errors) => {
+                return Some(sum.errors as f64);
+            }
+            (Measure::Response | Measure::Service, Stat::ErrorShare) => {
+                return (sum.completed > 0).then(|| sum.errors as f64 / sum.completed as f64);
+            }
+            (Measure::Cpu, stat) => return self.cpu("server", stat),
+            (Measure::GeneratorCpu, stat) => return self.cpu("generator", stat),
+            (Measure::Rss, stat) => return self.memory("server", stat),
+            (Measure::GeneratorRss, stat) => return self.memory("generator", stat),
+            _ => {}
+        }
+        let histogram = sum.histogram(measure.name());
+        match stat {
+            Stat::Percentile(_) => histogram.quantile(stat.quantile()?).map(|ns| ns as f64),
+            Stat::Min => histogram.min().map(|ns| ns as f64),
+            Stat::Max => histogram.max().map(|ns| ns as f64),
+            Stat::Mean => histogram.mean(),
+            Stat::Deviation => histogram.deviation(),
+            _ => None,
+        }
+    }
+}
+
+/// What became of a phase's thresholds, for its result.
+pub fn expectations(thresholds: &[Threshold], phase: &Phase) -> Vec<Expectation> {
+    thresholds
+        .iter()
+        .map(|threshold| {
+            let outcome = threshold.check(&Measured(phase));
+            Expectation {
+                expected: threshold.to_string(),
+                found: outcome.figure,
+                met: outcome.is_met(),
+                reason: outcome
+                    .figure
+                    .is_none()
+                    .then(|| format!("{} was not measured", threshold.measure.name())),
+            }
+        })
+        .collect()
+}

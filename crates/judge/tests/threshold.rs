@@ -1,0 +1,98 @@
+//! Thresholds against a phase, and what becomes of those for which nothing was measured.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use judge::expectations;
+use record::run::{Figure, Phase, Usage, UsageSeries, WarmUp};
+use record::{Lateness, Ledger, Times};
+
+const MS: u64 = 1_000_000;
+
+/// 1,000 reads in a second, 1 to 1,000 us, each of ten values; ten of them failed.
+fn phase() -> Phase {
+    let mut ledger = Ledger::with_end(1000 * MS);
+    for at in 0..1000 {
+        let sent = at * MS;
+        ledger.late(sent, Lateness::default(), 1);
+        let times = Times {
+            planned: sent,
+            sent,
+            completed: sent + (at + 1) * 999,
+        };
+        match at % 100 {
+            0 => ledger.failed(times, 0x8034_0000, 1),
+            _ => ledger.done(times, 0, 10, 1),
+        }
+    }
+    let time = "2026-03-01T09:30:00Z".parse().unwrap();
+    let name = |code: u32| format!("{code:08X}");
+    let mut phase = Phase::new("p", time, &ledger.finish(), WarmUp::default(), 0, &name);
+    for (who, cpu_cores, spun_ns, rss) in [
+        ("server", 0.5, None, 64),
+        ("generator", 1.0, Some(700 * MS), 10),
+    ] {
+        phase.resources.push(UsageSeries {
+            who: who.to_owned(),
+            window: Usage {
+                cpu_cores: Figure::Known(cpu_cores),
+                spun_ns: spun_ns.map_or_else(Figure::default, Figure::Known),
+                rss_peak_bytes: Figure::Known(rss << 20),
+                ..Usage::default()
+            },
+            ..UsageSeries::default()
+        });
+    }
+    phase
+}
+
+fn met(threshold: &str) -> bool {
+    let outcome = expectations(&[threshold.parse().unwrap()], &phase());
+    assert_eq!(outcome[0].expected, threshold);
+    assert!(outcome[0].found.is_some(), "{threshold}");
+    outcome[0].met
+}
+
+#[test]
+fn thresholds_are_held_against_what_was_measured() {
+    for good in [
+        "p99<1ms",
+        "p50<=501us",
+        "max<=999us",
+        "mean<501us",
+        "service.p99>900us",
+        "lateness.max=0s",
+        "rate>=1000/s",
+        "values>=9900/s",
+        "errors=10",
+        "errors<=1%",
+        "cpu<=50%",
+        "rss<65MiB",
+        "generator-rss<=10MiB",
+    ] {
+        assert!(met(good), "{good}");
+    }
+    for bad in [
+        "p99<900us",
+        "errors=0",
+        "errors<1%",
+        "rate>1000/s",
+        "cpu<49%",
+    ] {
+        assert!(!met(bad), "{bad}");
+    }
+}
+
+#[test]
+fn spinning_is_idle() {
+    assert!(met("generator-cpu<31%") && met("generator-cpu>29%"));
+}
+
+#[test]
+fn what_was_not_measured_is_not_met_and_says_so() {
+    for threshold in ["delay.p99<1h", "loss=0", "cycle.max<1h"] {
+        let outcome = expectations(&[threshold.parse().unwrap()], &phase());
+        assert!(!outcome[0].met && outcome[0].found.is_none(), "{threshold}");
+        let reason = outcome[0].reason.as_deref().unwrap();
+        assert!(reason.contains("not measured"), "{reason}");
+    }
+}
