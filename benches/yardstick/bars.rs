@@ -139,8 +139,19 @@ pub fn all(results: &Results, generator: &str) -> Vec<Bar> {
         ("spinning raw", TRIP),
     ));
 
+    for (how, bound) in [("spinning", 5.0), ("sleeping", 100.0)] {
+        bars.push(Bar {
+            of,
+            what: format!("pacer late, p99, 10,000 requests/s, {how}, µs"),
+            bound: AtMost(bound),
+            reached: results
+                .named(&format!("paced, {how} {generator}-plant"))
+                .and_then(|turns| turns.spread(Slice::late_us)),
+        });
+    }
+
     let of = "plant";
-    for client in [generator, "open62541"] {
+    for client in [generator, "bulk"] {
         let pair = |workload: &str, server: &str| format!("{workload} {client}-{server}");
         let (ours, theirs) = (pair("pipelined", "plant"), pair("pipelined", "open62541"));
         let what = format!("single reads/s, 64 in flight, by {client}: plant over open62541");
@@ -156,6 +167,13 @@ pub fn all(results: &Results, generator: &str) -> Vec<Bar> {
         ));
         let what = format!("values/s, 64 in flight, by {client}: plant over open62541");
         bars.push(bar(of, &what, AtLeast(3.0), (&ours, RATE), (&theirs, RATE)));
+        let trips = if client == "bulk" {
+            "open62541"
+        } else {
+            client
+        };
+        let pair = |workload: &str, server: &str| format!("{workload} {trips}-{server}");
+        let client = trips;
         let (ours, theirs) = (pair("secured", "plant"), pair("secured", "open62541"));
         let what = format!(
             "Basic256Sha256 SignAndEncrypt, reads per CPU second, by {client}: plant over open62541"

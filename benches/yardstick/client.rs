@@ -125,7 +125,7 @@ impl Client {
         let cpu = thread_cpu().ok();
         let start = Instant::now();
         let end = start + duration;
-        let (mut calls, mut bad, mut to_send) = (0, 0, work.in_flight);
+        let (mut calls, mut bad, mut reads, mut to_send) = (0, 0, 0, work.in_flight);
         let mut then = start;
         loop {
             let now = link.clock.now();
@@ -139,6 +139,7 @@ impl Client {
                 break;
             }
             link.receive(work.spin)?;
+            reads += 1;
             to_send = 0;
             while let Some(event) = link.connection.poll_event(now) {
                 match event {
@@ -169,8 +170,9 @@ impl Client {
             bad,
             elapsed,
             client_cpu,
-            server_cpu: None,
             p50: (work.in_flight == 1).then(|| trips.median()).flatten(),
+            reads: Some(reads),
+            ..Slice::default()
         })
     }
 

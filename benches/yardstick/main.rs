@@ -9,6 +9,7 @@
 
 mod bars;
 mod client;
+mod generator;
 mod options;
 mod peer;
 mod place;
@@ -21,7 +22,7 @@ mod subjects;
 
 use std::process::ExitCode;
 
-use observe::{Fingerprint, Host};
+use observe::{Host, fingerprint};
 
 use crate::options::{Options, USAGE};
 use crate::results::{Results, Turns};
@@ -56,7 +57,7 @@ fn ended(result: anyhow::Result<()>) -> ExitCode {
 }
 
 fn run(options: &Options) -> anyhow::Result<()> {
-    let machine = Fingerprint::take();
+    let machine = fingerprint();
     let before = Host::sample();
     print::machine(&machine, &before);
     let mut bench = Bench::set_up(options)?;

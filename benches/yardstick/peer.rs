@@ -9,6 +9,8 @@ use crate::slice::{Slice, Work};
 
 /// The stack to be compared with.
 pub const NAME: &str = "open62541";
+/// Its encoder in a client that writes and reads in groups.
+pub const BULK: &str = "bulk";
 
 /// A server, installed if it was not.
 pub fn server(place: Place) -> anyhow::Result<Server> {
@@ -33,8 +35,8 @@ fn install(stack: &'static Stack) -> anyhow::Result<()> {
 pub struct Client(Loader);
 
 impl Client {
-    pub fn connect(place: Place, url: &str, secured: bool) -> anyhow::Result<Self> {
-        let stack = Loader::of(NAME).ok_or_else(|| anyhow!("no load client of {NAME}"))?;
+    pub fn connect(place: Place, name: &str, url: &str, secured: bool) -> anyhow::Result<Self> {
+        let stack = Loader::of(name).ok_or_else(|| anyhow!("no load client of {name}"))?;
         install(stack)?;
         let (policy, mode) = match secured {
             true => (Policy::Basic256Sha256, Mode::SignAndEncrypt),
@@ -60,8 +62,8 @@ impl Client {
             bad: done.bad,
             elapsed: Duration::from_nanos(done.elapsed_ns),
             client_cpu: Some(Duration::from_nanos(done.cpu_ns)),
-            server_cpu: None,
             p50: done.p50_ns.map(Duration::from_nanos),
+            ..Slice::default()
         })
     }
 }

@@ -19,6 +19,8 @@ pub struct Shape {
     pub threads: usize,
     /// Held to this core.
     pub core: Option<usize>,
+    /// Polls without sleeping, and offers no security: it starts and ends within a turn.
+    pub spin: bool,
 }
 
 /// A running plant. It ends when this is dropped, or when this process ends.
@@ -34,6 +36,7 @@ impl Plant {
         let core = shape.core.map_or("any".into(), |core| core.to_string());
         let mut child = Command::new(std::env::current_exe()?)
             .args([ROLE, &shape.threads.to_string(), &core])
+            .args(shape.spin.then_some("spin"))
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()
@@ -83,12 +86,17 @@ impl Drop for Plant {
 pub fn serve(mut arguments: impl Iterator<Item = String>) -> anyhow::Result<()> {
     let threads = arguments.next().context("how many threads?")?.parse()?;
     let core = arguments.next().and_then(|core| core.parse().ok());
+    let spin = arguments.next().is_some_and(|word| word == "spin");
     // Before any thread is started: they inherit it.
     pin(core)?;
     let server = Server::start(Config {
-        identity: Some(identity("urn:uaperf:yardstick:plant")?),
+        identity: match spin {
+            true => None,
+            false => Some(identity("urn:uaperf:yardstick:plant")?),
+        },
         profiles: vec![Profile::Bench { update: None }],
         threads,
+        spin,
         ..Config::default()
     })?;
     let mut out = std::io::stdout().lock();

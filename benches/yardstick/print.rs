@@ -1,7 +1,8 @@
 //! The table, the bars and the JSON.
 
 use benches::Spread;
-use observe::{Figure, Fingerprint, Host, Times};
+use observe::{Host, Times};
+use record::run::{Figure, Fingerprint};
 use serde_json::{Value, json};
 
 use crate::bars::Bar;
@@ -13,13 +14,13 @@ use crate::subjects::Bench;
 /// On what this runs.
 pub fn machine(machine: &Fingerprint, host: &Host) {
     let or_reason = |figure: &Figure<String>| match figure {
-        Ok(value) => value.clone(),
-        Err(reason) => reason.to_string(),
+        Figure::Known(value) => value.clone(),
+        Figure::Missing { not_available } => format!("not available: {not_available}"),
     };
     println!(
         "{}, {} cores, {}, virtualised: {}, clock source {}, governor {}",
         or_reason(&machine.cpu),
-        machine.cores.as_ref().map_or("?".into(), u64::to_string),
+        machine.cores.known().map_or("?".into(), u64::to_string),
         or_reason(&machine.kernel),
         or_reason(&machine.virtualisation),
         or_reason(&machine.clock_source),
@@ -60,6 +61,7 @@ fn reference(name: &str) -> String {
     let workload = name.split(' ').next().unwrap_or_default();
     let workload = match workload {
         "coalesced" | "two" => "pipelined",
+        "paced," => "sleeping",
         other => other,
     };
     format!("{workload} raw")
@@ -87,8 +89,13 @@ pub fn table(results: &Results, bench: &Bench) {
         );
     }
     println!(
-        "\n{:<37}{:>11}{:>20}{:>20}{:>9}   client CPU over raw",
-        "workload client-server", "calls/s", "client us/call", "server us/call", "p50 us"
+        "\n{:<37}{:>11}{:>20}{:>20}{:>9}{:>9}   client CPU over raw",
+        "workload client-server",
+        "calls/s",
+        "client us/call",
+        "server us/call",
+        "p50 us",
+        "per read"
     );
     for turns in &results.0 {
         let Turns { name, failure, .. } = turns;
@@ -101,11 +108,12 @@ pub fn table(results: &Results, bench: &Bench) {
         let raw = reference(name);
         let ratio = results.ratio((name, Slice::client_us), (&raw, Slice::client_us));
         println!(
-            "{name:<37}{:>11}{:>20}{:>20}{:>9}   {}",
+            "{name:<37}{:>11}{:>20}{:>20}{:>9}{:>9}   {}",
             median(turns.spread(Slice::rate), 0),
             range(turns.spread(Slice::client_us), 2),
             range(turns.spread(Slice::server_us), 2),
             median(turns.spread(Slice::p50_us), 1),
+            median(turns.spread(Slice::calls_a_read), 1),
             range(ratio, 2),
         );
         let (bad, all) = turns.bad();
@@ -154,10 +162,6 @@ pub fn json(
         Some(s) => json!({"p10": s.low, "median": s.median, "p90": s.high}),
         None => Value::Null,
     };
-    let word = |figure: &Figure<String>| match figure {
-        Ok(value) => json!(value),
-        Err(reason) => json!({"not_available": reason.reason()}),
-    };
     let loads = |host: &Host| match &host.load {
         Ok(load) => json!([load.one, load.five, load.fifteen]),
         Err(reason) => json!({"not_available": reason.reason()}),
@@ -175,6 +179,8 @@ pub fn json(
             "client_us": spread(turns.spread(Slice::client_us)),
             "server_us": spread(turns.spread(Slice::server_us)),
             "p50_us": spread(turns.spread(Slice::p50_us)),
+            "calls_a_read": spread(turns.spread(Slice::calls_a_read)),
+            "late_p99_us": spread(turns.spread(Slice::late_us)),
             "client_cpu_over_raw": over_raw(turns, Slice::client_us),
             "rate_over_raw": over_raw(turns, Slice::rate),
             "p50_over_raw": over_raw(turns, Slice::p50_us),
@@ -195,16 +201,7 @@ pub fn json(
     json!({
         "rounds": options.rounds,
         "turn_s": options.turn.as_secs_f64(),
-        "machine": {
-            "cpu": word(&machine.cpu),
-            "cores": machine.cores.as_ref().ok(),
-            "kernel": word(&machine.kernel),
-            "virtualisation": word(&machine.virtualisation),
-            "governor": word(&machine.governor),
-            "clock_source": word(&machine.clock_source),
-            "rustc": word(&machine.build.rustc),
-            "profile": machine.build.profile,
-        },
+        "machine": machine,
         "load_average": {"before": loads(before), "after": loads(after)},
         "generator": bench.generator,
         "sizes": sizes.collect::<Vec<_>>(),

@@ -137,7 +137,8 @@ fn ask(
     let cpu = thread_cpu().ok();
     let start = Instant::now();
     let end = start + duration;
-    let (mut calls, mut in_flight, mut to_send, mut unread) = (0, 0, work.in_flight, 0);
+    let (mut calls, mut reads, mut in_flight, mut to_send, mut unread) =
+        (0, 0, 0, work.in_flight, 0);
     let mut now = start;
     loop {
         if to_send > 0 {
@@ -154,6 +155,7 @@ fn ask(
         if n == 0 {
             return Err(anyhow!("the server left with {in_flight} in flight"));
         }
+        reads += 1;
         unread += n;
         let done = unread / sizes.response;
         unread %= sizes.response;
@@ -170,6 +172,7 @@ fn ask(
         elapsed: start.elapsed(),
         client_cpu: since(cpu),
         p50: (work.in_flight == 1).then(|| trips.median()).flatten(),
+        reads: Some(reads),
         ..Slice::default()
     })
 }

@@ -44,6 +44,10 @@ pub struct Slice {
     pub server_cpu: Option<Duration>,
     /// Median of the round trips, with one call in flight.
     pub p50: Option<Duration>,
+    /// How often the client took bytes from its socket.
+    pub reads: Option<u64>,
+    /// 99th percentile of how late the generator sent, where it had a plan.
+    pub late_p99: Option<Duration>,
 }
 
 impl Slice {
@@ -66,6 +70,17 @@ impl Slice {
     /// Microseconds of the median round trip.
     pub fn p50_us(&self) -> Option<f64> {
         Some(self.p50?.as_secs_f64() * 1e6)
+    }
+
+    /// Calls whose answers one read brought.
+    pub fn calls_a_read(&self) -> Option<f64> {
+        let reads = self.reads.filter(|reads| *reads > 0)?;
+        Some(self.calls as f64 / reads as f64)
+    }
+
+    /// Microseconds of lateness that one in a hundred requests exceeded.
+    pub fn late_us(&self) -> Option<f64> {
+        Some(self.late_p99?.as_secs_f64() * 1e6)
     }
 
     fn each(&self, cpu: Duration) -> Option<f64> {

@@ -1,6 +1,7 @@
 //! Who takes turns.
 
 use std::cell::RefCell;
+use std::path::PathBuf;
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -9,6 +10,7 @@ use wire::channel::Protection;
 use wire::policy::{Mode, Policy};
 
 use crate::client::Client;
+use crate::generator::{Generator, Paced};
 use crate::options::Options;
 use crate::place::Place;
 use crate::plant::{Plant, Shape, identity};
@@ -18,6 +20,12 @@ use crate::{peer, place};
 
 /// Answers that the plant writes at once; the raw pair does as it does.
 const ANSWERS: usize = 16;
+
+/// The generator.
+const LOAD: &str = "load";
+
+/// Answers that the generator waits for before it wakes up, where it is told to.
+const COALESCE: u32 = 16;
 
 /// What gives a turn.
 type Run = Box<dyn FnMut(Duration) -> anyhow::Result<Slice>>;
@@ -43,6 +51,15 @@ pub struct Bench {
     pub sizes: Vec<(&'static str, Sizes)>,
     _plants: Vec<Plant>,
     _peer: Option<peers::Server>,
+    /// Where the generator keeps its certificate.
+    folder: PathBuf,
+}
+
+impl Drop for Bench {
+    fn drop(&mut self) {
+        // Left behind, it is a key that nobody trusts.
+        let _ = std::fs::remove_dir_all(&self.folder);
+    }
 }
 
 const SECURED: Protection = Protection {
@@ -56,14 +73,19 @@ impl Bench {
         let place = Place::find();
         let own = identity("urn:uaperf:yardstick")?;
         let core = place.server;
-        let plant = Plant::start(Shape { threads: 1, core })?;
+        let plant = Plant::start(Shape {
+            threads: 1,
+            core,
+            spin: false,
+        })?;
         let mut bench = Self {
             subjects: Vec::new(),
             missing: Vec::new(),
-            generator: "wire",
+            generator: LOAD,
             sizes: Vec::new(),
             _plants: Vec::new(),
             _peer: None,
+            folder: std::env::temp_dir().join(format!("uaperf-yardstick-{}", std::process::id())),
         };
         let mut first = Client::connect(plant.url(), Protection::NONE, None)?;
         let single = first.sizes(1)?;
@@ -90,12 +112,18 @@ impl Bench {
         }
         for (server, url, pid) in &servers {
             for secured in [false, true] {
+                bench.generator(options, place, server, url, *pid, secured);
                 bench.ours(options, place, server, url, *pid, secured.then_some(&own));
                 if peer.is_some() {
-                    bench.theirs(options, place, server, url, *pid, secured);
+                    bench.theirs(options, place, peer::NAME, server, url, *pid, secured);
                 }
             }
+            if peer.is_some() {
+                bench.theirs(options, place, peer::BULK, server, url, *pid, false);
+            }
         }
+        bench.spinning(options, place);
+        bench.paced(options, place, plant.url(), plant.pid());
         bench._plants.push(plant);
         for threads in [1, 2] {
             bench.two_sessions(options, threads)?;
@@ -207,8 +235,35 @@ impl Bench {
         }
     }
 
-    /// open62541's client against a server.
+    /// One of the other clients against a server.
+    #[allow(clippy::too_many_arguments, reason = "who, with whom, how")]
     fn theirs(
+        &mut self,
+        options: &Options,
+        place: Place,
+        name: &'static str,
+        server: &'static str,
+        url: &str,
+        pid: u32,
+        secured: bool,
+    ) {
+        let client = match peer::Client::connect(place, name, url, secured) {
+            Ok(client) => Rc::new(RefCell::new(client)),
+            Err(error) => {
+                let what = format!("{name} to {server}, secured {secured}: {error:#}");
+                return self.missing.push(what);
+            }
+        };
+        for (workload, work) in workloads(secured) {
+            let client = Rc::clone(&client);
+            let run = move |duration| client.borrow_mut().read(work, duration);
+            let name = format!("{workload} {name}-{server}");
+            self.add(options, name, work.batch, Some(pid), Box::new(run));
+        }
+    }
+
+    /// The generator against a server.
+    fn generator(
         &mut self,
         options: &Options,
         place: Place,
@@ -217,18 +272,80 @@ impl Bench {
         pid: u32,
         secured: bool,
     ) {
-        let client = match peer::Client::connect(place, url, secured) {
-            Ok(client) => Rc::new(RefCell::new(client)),
+        let protection = if secured { SECURED } else { Protection::NONE };
+        let generator = Generator::connect(url, protection, &self.folder, place.client);
+        let generator = match generator {
+            Ok(generator) => Rc::new(generator),
             Err(error) => {
-                let what = format!("open62541 to {server}, secured {secured}: {error:#}");
+                let what = format!("{LOAD} to {server}, {protection}: {error:#}");
                 return self.missing.push(what);
             }
         };
-        for (workload, work) in workloads(secured) {
-            let client = Rc::clone(&client);
-            let run = move |duration| client.borrow_mut().read(work, duration);
-            let name = format!("{workload} {}-{server}", peer::NAME);
+        let mut turns: Vec<(&str, Work, u32)> = Vec::new();
+        turns.extend(
+            workloads(secured)
+                .iter()
+                .map(|(name, work)| (*name, *work, 1)),
+        );
+        if !secured {
+            turns.push(("coalesced", Work::PIPELINED, COALESCE));
+        }
+        for (workload, work, coalesce) in turns {
+            let generator = Rc::clone(&generator);
+            let run = move |duration| generator.read(work, coalesce, duration);
+            let name = format!("{workload} {LOAD}-{server}");
             self.add(options, name, work.batch, Some(pid), Box::new(run));
+        }
+    }
+
+    /// Round trips with both sides spinning. The plant lives for a turn only, or it would take its
+    /// core from all others.
+    fn spinning(&mut self, options: &Options, place: Place) {
+        let start = move || {
+            Plant::start(Shape {
+                threads: 1,
+                core: place.server,
+                spin: true,
+            })
+        };
+        let folder = self.folder.clone();
+        let run = move |duration| {
+            let plant = start()?;
+            Generator::connect(plant.url(), Protection::NONE, &folder, place.client)?.read(
+                Work::SPINNING,
+                1,
+                duration,
+            )
+        };
+        let name = format!("spinning {LOAD}-plant");
+        self.add(options, name, 1, None, Box::new(run));
+        let run = move |duration| {
+            let plant = start()?;
+            let mut client = Client::connect(plant.url(), Protection::NONE, None)?;
+            on(place.client, || client.read(Work::SPINNING, duration))
+        };
+        self.add(
+            options,
+            "spinning wire-plant".into(),
+            1,
+            None,
+            Box::new(run),
+        );
+    }
+
+    /// How late the generator sends what is planned.
+    fn paced(&mut self, options: &Options, place: Place, url: &str, pid: u32) {
+        let generator = Generator::connect(url, Protection::NONE, &self.folder, place.client);
+        let generator = match generator {
+            Ok(generator) => Rc::new(generator),
+            Err(error) => return self.missing.push(format!("{LOAD}, paced: {error:#}")),
+        };
+        for (name, spin) in [("paced, spinning", true), ("paced, sleeping", false)] {
+            let generator = Rc::clone(&generator);
+            let paced = Paced { rate: 10_000, spin };
+            let run = move |duration| generator.paced(paced, duration);
+            let name = format!("{name} {LOAD}-plant");
+            self.add(options, name, 1, Some(pid), Box::new(run));
         }
     }
 
@@ -242,6 +359,7 @@ impl Bench {
         let plant = Plant::start(Shape {
             threads,
             core: None,
+            spin: false,
         })?;
         let mut clients = Vec::new();
         for _ in 0..2 {
@@ -282,7 +400,6 @@ fn workloads(secured: bool) -> Vec<(&'static str, Work)> {
         true => vec![("secured", Work::PIPELINED)],
         false => vec![
             ("sleeping", Work::ROUND_TRIP),
-            ("spinning", Work::SPINNING),
             ("pipelined", Work::PIPELINED),
             ("batches", Work::BATCHES),
         ],

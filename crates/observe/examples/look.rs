@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use observe::{Figure, Fingerprint, Host, Process, limits};
+use observe::{Figure, Host, Process, fingerprint, limits};
 
 fn show<T: std::fmt::Debug>(name: &str, figure: &Figure<T>) {
     match figure {
@@ -40,20 +40,7 @@ fn main() -> ExitCode {
             return ExitCode::from(2);
         }
     };
-    let print = Fingerprint::take();
-    println!("machine");
-    show("host", &print.host);
-    show("kernel", &print.kernel);
-    show("CPU", &print.cpu);
-    show("cores (usable)", &print.cores);
-    show("cores (online)", &print.cores_online);
-    show("RAM", &print.ram_bytes);
-    show("governor", &print.governor);
-    show("isolated", &print.isolated);
-    show("virtualisation", &print.virtualisation);
-    show("clock source", &print.clock_source);
-    show("network", &print.network);
-    println!("  {:<22} {:?}", "build", print.build);
+    println!("machine {:#?}", fingerprint());
 
     let sample = process.sample();
     println!("process {}", process.id());

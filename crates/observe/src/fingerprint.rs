@@ -1,102 +1,61 @@
 //! On what a result was measured: results of two machines, or of one before and after a setting
 //! was changed, must not be taken for each other.
 
+use record::run::{Build, Figure as Recorded, Fingerprint};
+
 use crate::figure::{Figure, NotAvailable};
 use crate::files;
 
-/// The machine, its settings and the build, as far as they change what is measured.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Fingerprint {
-    /// The name of this host.
-    pub host: Figure<String>,
-    /// The operating system and its kernel: `Linux 6.12.9`.
-    pub kernel: Figure<String>,
-    /// The CPU's model.
-    pub cpu: Figure<String>,
-    /// Cores that this process may use.
-    pub cores: Figure<u64>,
-    /// Cores of the machine.
-    pub cores_online: Figure<u64>,
-    /// RAM.
-    pub ram_bytes: Figure<u64>,
-    /// What sets the frequency of the cores; more than one when they differ.
-    pub governor: Figure<String>,
-    /// Cores that the scheduler leaves alone, as a list; empty when none is.
-    pub isolated: Figure<String>,
-    /// The hypervisor, `yes` for one that gives no name, `no` for bare metal.
-    pub virtualisation: Figure<String>,
-    /// The kernel's source of time.
-    pub clock_source: Figure<String>,
-    /// The interfaces of the network that are up, with what is known of them.
-    pub network: Figure<Vec<String>>,
-    /// This program.
-    pub build: Build,
-}
-
-/// How this program was built.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Build {
-    /// The version of the workspace.
-    pub version: &'static str,
-    /// The compiler.
-    pub rustc: Figure<String>,
-    /// What it was built for.
-    pub target: &'static str,
-    /// `release` or `debug`, with the level of optimisation.
-    pub profile: String,
-    /// It checks itself as it runs, which makes its times worthless.
-    pub debug_assertions: bool,
-}
-
-impl Fingerprint {
-    /// Of this machine and program, now.
-    pub fn take() -> Self {
-        let cpuinfo = files::text(CPUINFO);
-        let of_cpuinfo = cpuinfo.as_deref().map_err(Clone::clone);
-        let cores = std::thread::available_parallelism();
-        Self {
-            host: files::line("/proc/sys/kernel/hostname"),
-            kernel: kernel(),
-            cpu: of_cpuinfo.clone().and_then(model),
-            cores: cores
+/// Takes the fingerprint of this machine and program, now: the machine, its settings and the
+/// build, as far as they change what is measured.
+pub fn fingerprint() -> Fingerprint {
+    let cpuinfo = files::text(CPUINFO);
+    let of_cpuinfo = cpuinfo.as_deref().map_err(Clone::clone);
+    let cores = std::thread::available_parallelism();
+    Fingerprint {
+        host: Recorded::from(files::line("/proc/sys/kernel/hostname")),
+        kernel: Recorded::from(kernel()),
+        cpu: Recorded::from(of_cpuinfo.clone().and_then(model)),
+        cores: Recorded::from(
+            cores
                 .map(|cores| cores.get() as u64)
                 .map_err(|error| NotAvailable::because(error.to_string())),
-            cores_online: files::line(&cpus("online")).and_then(|list| listed(&list)),
-            ram_bytes: files::text("/proc/meminfo")
+        ),
+        cores_online: Recorded::from(files::line(&cpus("online")).and_then(|list| listed(&list))),
+        ram_bytes: Recorded::from(
+            files::text("/proc/meminfo")
                 .and_then(|text| files::keyed(&text, "MemTotal", "/proc/meminfo"))
                 .map(|kibibytes| kibibytes * 1024),
-            governor: governor(),
-            // The file is empty when no core is isolated, and that is an answer.
-            isolated: files::text(&cpus("isolated")).map(|list| list.trim().to_owned()),
-            virtualisation: of_cpuinfo.and_then(virtualisation),
-            clock_source: files::line(
-                "/sys/devices/system/clocksource/clocksource0/current_clocksource",
-            ),
-            network: network(),
-            build: Build::this(),
-        }
+        ),
+        governor: Recorded::from(governor()),
+        // The file is empty when no core is isolated, and that is an answer.
+        isolated: Recorded::from(files::text(&cpus("isolated")).map(|list| list.trim().to_owned())),
+        virtualisation: Recorded::from(of_cpuinfo.and_then(virtualisation)),
+        clock_source: Recorded::from(files::line(
+            "/sys/devices/system/clocksource/clocksource0/current_clocksource",
+        )),
+        network: Recorded::from(network()),
+        build: build(),
     }
 }
 
-impl Build {
-    fn this() -> Self {
-        let rustc = env!("OBSERVE_RUSTC");
-        Self {
-            version: env!("CARGO_PKG_VERSION"),
-            rustc: match rustc {
-                "" => Err(NotAvailable::because(
-                    "the compiler did not say its version",
-                )),
-                version => Ok(version.to_owned()),
-            },
-            target: env!("OBSERVE_TARGET"),
-            profile: format!(
-                "{}, opt-level {}",
-                env!("OBSERVE_PROFILE"),
-                env!("OBSERVE_OPT_LEVEL")
-            ),
-            debug_assertions: cfg!(debug_assertions),
-        }
+fn build() -> Build {
+    let rustc = match env!("OBSERVE_RUSTC") {
+        "" => Err(NotAvailable::because(
+            "the compiler did not say its version",
+        )),
+        version => Ok(version.to_owned()),
+    };
+    Build {
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        rustc: Recorded::from(rustc),
+        target: env!("OBSERVE_TARGET").to_owned(),
+        profile: format!(
+            "{}, opt-level {}",
+            env!("OBSERVE_PROFILE"),
+            env!("OBSERVE_OPT_LEVEL")
+        ),
+        debug_assertions: cfg!(debug_assertions),
     }
 }
 
@@ -267,8 +226,8 @@ mod tests {
 
     #[test]
     fn the_build_says_what_it_was_built_with() {
-        let build = Build::this();
-        assert!(build.rustc.unwrap().starts_with("rustc "));
+        let build = build();
+        assert!(build.rustc.known().unwrap().starts_with("rustc "));
         assert!(build.target.contains(std::env::consts::ARCH));
         assert_eq!(build.debug_assertions, build.profile.starts_with("debug"));
     }

@@ -3,8 +3,10 @@
 //! - [`Process`] is one process, this one or another: CPU, memory, context switches, faults,
 //!   descriptors, and its threads one by one;
 //! - [`Host`] is the machine: how busy its cores are, what was stolen from them, the network;
-//! - [`Fingerprint`] says on what a result was measured;
+//! - [`fingerprint()`] says on what a result was measured;
 //! - [`limits`] are those of the operating system that a large load runs into.
+//!
+//! What goes into a result file has the form that `record` gives it.
 //!
 //! Every figure is a [`Figure`]: the value, or the reason why there is none. What a machine
 //! cannot say is never reported as zero.
@@ -32,6 +34,6 @@ mod process;
 
 pub use clock::thread_cpu;
 pub use figure::{Figure, NotAvailable};
-pub use fingerprint::{Build, Fingerprint};
+pub use fingerprint::fingerprint;
 pub use host::{Core, Host, Interface, Load, Memory, Times};
 pub use process::{Process, Sample, Spent, Thread};

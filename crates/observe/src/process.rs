@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
+use record::run::{Figure as Recorded, Usage};
+
 use crate::clock::process_cpu;
 use crate::figure::{Figure, NotAvailable};
 use crate::files;
@@ -82,6 +84,26 @@ impl Spent {
         match self.elapsed.as_secs_f64() {
             0.0 => Err(NotAvailable::because("no time has passed")),
             seconds => Ok(cpu as f64 / 1e9 / seconds),
+        }
+    }
+}
+
+impl Spent {
+    /// The same as it stands in a result file. `peak` is the peak of its memory at the end.
+    pub fn usage(&self, peak: &Figure<u64>) -> Usage {
+        Usage {
+            cpu_ns: Recorded::from(self.cpu_ns.clone()),
+            user_ns: Recorded::from(self.user_ns.clone()),
+            system_ns: Recorded::from(self.system_ns.clone()),
+            waited_ns: Recorded::from(self.waited_ns.clone()),
+            stolen_ns: Recorded::missing("counted for the host only"),
+            spun_ns: Recorded::missing("only the process itself knows"),
+            cpu_cores: Recorded::from(self.cores()),
+            rss_peak_bytes: Recorded::from(peak.clone()),
+            voluntary_switches: Recorded::from(self.voluntary_switches.clone()),
+            involuntary_switches: Recorded::from(self.involuntary_switches.clone()),
+            minor_faults: Recorded::from(self.minor_faults.clone()),
+            major_faults: Recorded::from(self.major_faults.clone()),
         }
     }
 }

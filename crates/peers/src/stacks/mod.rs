@@ -4,6 +4,7 @@ use crate::stack::{Stack, Step, Tool};
 
 mod async_opcua;
 mod asyncua;
+mod bulk_load;
 mod gopcua;
 mod milo;
 mod milo06;
@@ -26,7 +27,7 @@ pub(crate) const ALL: &[&Stack] = &[
 ];
 
 /// Clients that are a load, for benches.
-pub(crate) const LOADERS: &[&Stack] = &[&open62541_load::STACK];
+pub(crate) const LOADERS: &[&Stack] = &[&open62541_load::STACK, &bulk_load::STACK];
 
 /// Embeds files of `stacks/`, named by the path they get in the stack's folder and the place
 /// they come from.

@@ -16,7 +16,7 @@ pub(super) static STACK: Stack = Stack {
     ],
     steps: &[Step {
         what: "build mbedTLS, open62541 and the load client",
-        command: &["sh", "build-load.sh", "{dir}/../cargo"],
+        command: &["sh", "build-load.sh", "{dir}/../cargo", "load"],
         env: &[],
     }],
     server: &[],

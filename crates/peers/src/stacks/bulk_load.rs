@@ -1,0 +1,31 @@
+//! A second client as a load, for servers that are faster than a client which writes each request
+//! alone: encoding and decoding are open62541's, the socket is its own.
+
+use super::{open62541, sources};
+use crate::security::{Policy, Security, Token};
+use crate::stack::{Stack, Step};
+
+pub(super) static STACK: Stack = Stack {
+    name: "bulk-load",
+    title: "open62541's encoder on a socket of its own, requests in groups",
+    sources: sources![
+        "Cargo.toml" from "open62541/Cargo.toml",
+        "Cargo.lock" from "open62541/Cargo.lock",
+        "library.rs" from "open62541/library.rs",
+        "build-load.sh" from "open62541/build-load.sh",
+        "bulk.c" from "open62541/bulk.c",
+    ],
+    steps: &[Step {
+        what: "build mbedTLS, open62541 and the client",
+        command: &["sh", "build-load.sh", "{dir}/../cargo", "bulk"],
+        env: &[],
+    }],
+    server: &[],
+    client: &["{dir}/bulk"],
+    speaks: Security {
+        policies: &[Policy::None],
+        tokens: &[Token::Anonymous],
+    },
+    quirks: &[],
+    ..open62541::STACK
+};
