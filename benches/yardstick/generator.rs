@@ -46,7 +46,7 @@ impl Generator {
             plain_password: false,
             timeout: Duration::from_secs(10),
         };
-        let target = Arc::new(Target::look(access)?);
+        let target = Arc::new(Target::look(access).map_err(|failed| failed.1)?);
         Ok(Self { target, core })
     }
 

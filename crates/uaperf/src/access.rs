@@ -51,8 +51,24 @@ pub struct Args {
 }
 
 impl Args {
+    /// How long each step and each call may take.
+    pub fn timeout(&self) -> Duration {
+        self.timeout
+    }
+
     /// The options with everything looked up that they name.
     pub fn resolve(&self, url: Url, global: &Global) -> anyhow::Result<Access> {
+        self.with(url, self.user()?, global)
+    }
+
+    /// The same for several servers; who logs in is asked for once.
+    pub fn resolve_all(&self, urls: &[Url], global: &Global) -> anyhow::Result<Vec<Access>> {
+        let user = self.user()?;
+        let one = |url: &Url| self.with(url.clone(), user.clone(), global);
+        urls.iter().map(one).collect()
+    }
+
+    fn with(&self, url: Url, user: Credentials, global: &Global) -> anyhow::Result<Access> {
         let store = Store::new(global.pki()?);
         let trust = match self.trust {
             true => TrustRule::Everyone,
@@ -69,7 +85,7 @@ impl Args {
             own: place::own_request(),
             trust,
             checks,
-            user: self.user()?,
+            user,
             plain_password: self.plain_password,
             timeout: self.timeout,
         })

@@ -9,7 +9,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
-use crate::{cert, demo, peers, place, plant, probe, serve, show};
+use crate::{cert, demo, peers, place, plant, probe, quick, serve, show};
 
 /// The performance laboratory for OPC UA: measure, compare, explain, predict.
 #[derive(Debug, Parser)]
@@ -46,6 +46,12 @@ pub struct Global {
 enum Command {
     Demo(demo::Args),
     Probe(probe::Args),
+    Read(quick::Read),
+    Write(quick::Write),
+    Browse(quick::Browse),
+    Translate(quick::Translate),
+    Call(quick::Call),
+    Register(quick::Register),
     Serve(serve::Args),
     Plant(plant::Args),
     Show(show::Args),
@@ -71,6 +77,12 @@ impl Cli {
             Command::Plant(args) => plant::run(args),
             Command::Serve(args) => serve::run(args, &self.global),
             Command::Show(args) => show::run(args, &self.global),
+            Command::Read(args) => quick::read(args, &self.global),
+            Command::Write(args) => quick::write(args, &self.global),
+            Command::Browse(args) => quick::browse(args, &self.global),
+            Command::Translate(args) => quick::translate(args, &self.global),
+            Command::Call(args) => quick::call(args, &self.global),
+            Command::Register(args) => quick::register(args, &self.global),
             Command::Demo(args) => demo::run(args, &self.global),
         }
     }

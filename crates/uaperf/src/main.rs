@@ -10,6 +10,7 @@ mod peers;
 mod place;
 mod plant;
 mod probe;
+mod quick;
 mod serve;
 mod show;
 mod usage;

@@ -1,0 +1,97 @@
+//! What the verdict on a phase rests on.
+
+use std::time::Instant;
+
+use judge::{CoreUse, Course, Evidence, Load, ServerUse, Sessions, Settling};
+use load::engine::Outcome;
+use plan::{Arrival, Pace, Phase, Warmup};
+use record::Tally;
+
+use super::usage::Seen;
+
+/// What a phase did before and after it had settled.
+pub fn settling(phase: &Phase, tally: &Tally, seen: Option<&Seen>, began: Instant) -> Settling {
+    let open = phase.arrival.is_open();
+    let varies = match &phase.arrival {
+        Arrival::Open(pace) => !matches!(pace, Pace::Constant { .. } | Pace::Poisson { .. }),
+        Arrival::Closed { .. } => false,
+    };
+    let mut course = Course::of(tally, open, varies);
+    if let Some(seen) = seen {
+        course.cpu = in_bins(
+            &seen.cores("server", began),
+            course.bin_ns,
+            course.completed.len(),
+        );
+    }
+    match phase.warmup {
+        Warmup::Auto => Settling::of(&course),
+        Warmup::Given { warmup } => {
+            let warmup = u64::try_from(warmup.as_nanos()).unwrap_or(u64::MAX);
+            Settling::after_given(&course, warmup)
+        }
+    }
+}
+
+/// Samples into bins: each bin has the sample that covers its end.
+fn in_bins(samples: &[(u64, f64)], bin_ns: u64, bins: usize) -> Vec<Option<f64>> {
+    if samples.is_empty() {
+        return Vec::new();
+    }
+    let mut samples = samples.iter().peekable();
+    (1..=bins as u64)
+        .map(|n| {
+            while samples.next_if(|(at, _)| *at < n * bin_ns).is_some() && samples.peek().is_some()
+            {
+            }
+            samples.peek().map(|(_, cores)| *cores)
+        })
+        .collect()
+}
+
+/// What the outcome says.
+pub fn evidence(
+    phase: &Phase,
+    outcome: &Outcome,
+    tally: &Tally,
+    window: &record::Window,
+    settling: Settling,
+    seen: Option<&Seen>,
+    began: Instant,
+) -> Evidence {
+    let load = match phase.arrival {
+        Arrival::Open(_) => Load::Open,
+        Arrival::Closed { .. } => Load::Closed,
+    };
+    let server = seen.and_then(|seen| {
+        let cores = seen.cores("server", began);
+        let busy = cores.iter().map(|(_, cores)| cores).sum::<f64>() / cores.len().max(1) as f64;
+        let allowed = std::thread::available_parallelism().ok()?;
+        (!cores.is_empty()).then_some(ServerUse {
+            cores_busy: busy,
+            cores_allowed: allowed.get() as f64,
+            busiest_thread: None,
+        })
+    });
+    let lost = outcome.losses.iter().filter(|(_, loss)| !loss.back).count();
+    Evidence {
+        cores: outcome
+            .cores
+            .iter()
+            .map(|core| CoreUse {
+                ran_ns: core.ran_ns,
+                idle_ns: core.idle_ns,
+                starved_ns: core.starved_ns,
+            })
+            .collect(),
+        stolen_share: seen.and_then(|seen| seen.stolen),
+        sessions: Sessions {
+            wanted: (outcome.opened.len() + outcome.failed.len()) as u64,
+            opened: outcome.opened.len() as u64,
+            lost: lost as u64,
+        },
+        server,
+        settling,
+        ..Evidence::of(tally, window, load, &super::result::status_name)
+    }
+}

@@ -1,0 +1,291 @@
+//! A phase carried out, its result kept and shown.
+
+use std::fs::File;
+use std::io::Write;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::{Instant, SystemTime};
+
+use anyhow::Context;
+use judge::Exit;
+use load::engine::{self, Control, Options, Outcome, RunError, SessionError, Target};
+use load::work::Prepared;
+use observe::Process;
+use plan::{Phase, Plan, Targets, Warmup, Work};
+use record::Samples;
+use record::run::{Mark, Phase as Measured, Run, WarmUp};
+use report::Style;
+
+use super::live::Watcher;
+use super::usage::{Seen, Watch};
+use super::{Common, evidence, interrupt, result};
+use crate::access;
+use crate::advice;
+use crate::cli::Global;
+use crate::failure::Failure;
+
+/// Carries the phase out.
+pub fn execute(
+    command: &'static str,
+    common: &Common,
+    targets: &Targets,
+    phase: &Phase,
+    global: &Global,
+) -> anyhow::Result<ExitCode> {
+    let server = match common.output.server_pid {
+        Some(pid) => Some(
+            Process::of(pid)
+                .map_err(|why| Failure::usage(format!("--server-pid {pid}: {}", why.reason())))?,
+        ),
+        None => None,
+    };
+    let started = SystemTime::now();
+    let looked = look(targets, &common.access, global)?;
+    let limits = !common.load.ignores_limits();
+    let prepared = looked
+        .iter()
+        .map(|target| {
+            Ok(Arc::new(
+                target
+                    .prepare(phase, limits)
+                    .map_err(|e| refused(e, target))?,
+            ))
+        })
+        .collect::<anyhow::Result<Vec<_>>>()?;
+    let control = Control::default();
+    interrupt::watch(&control)?;
+    let mut watcher = Watcher::new(phase, common.output.quiet, &control);
+    let samples = samples(common)?;
+    let options = Options {
+        samples: samples.clone(),
+        threads: common.load.threads(),
+        pin: common.load.pin().to_vec(),
+        limits,
+        ..Options::default()
+    };
+    let watch = Watch::start(server).context("cannot start a thread")?;
+    let outcome = engine::run(phase, &looked, &prepared, &options, &control, |progress| {
+        watcher.tell(&progress);
+    });
+    let seen = watch.finish();
+    watcher.end();
+    drop(options);
+    let outcome = outcome.map_err(|error| not_run(error, &looked))?;
+
+    let mut run = run(
+        command,
+        common,
+        targets,
+        phase,
+        &looked,
+        &outcome,
+        seen.as_ref(),
+    );
+    run.started = started.into();
+    if let Some(condition) = &watcher.aborted {
+        run.marks.push(Mark::Aborted);
+        run.notes
+            .push(format!("ended early because of --abort-on {condition}"));
+    } else if outcome.stopped {
+        run.marks.push(Mark::Interrupted);
+    }
+    if let Some(Err(error)) = samples.map(Samples::finish) {
+        run.notes.push(error.to_string());
+    }
+    restore(phase, &looked, &prepared, &mut run);
+    run.ended = SystemTime::now().into();
+    keep(&run, common)
+}
+
+/// The file for single requests, if there is to be one.
+fn samples(common: &Common) -> anyhow::Result<Option<Samples>> {
+    let Some(file) = &common.output.samples else {
+        return Ok(None);
+    };
+    let samples = File::create(file).and_then(Samples::new);
+    Ok(Some(samples.map_err(|error| {
+        Failure::usage(format!("--samples {}: {error}", file.display()))
+    })?))
+}
+
+/// Looks at all targets. One that is not there ends a command for it alone; among several the
+/// others are loaded.
+fn look(
+    targets: &Targets,
+    access: &access::Args,
+    global: &Global,
+) -> anyhow::Result<Vec<Arc<Target>>> {
+    let mut looked = Vec::new();
+    for access in access.resolve_all(targets.urls(), global)? {
+        match Target::look(access) {
+            Ok(target) => looked.push(Arc::new(target)),
+            Err(failed) => {
+                let (access, error) = *failed;
+                return Err(unreachable(&error, &access));
+            }
+        }
+    }
+    Ok(looked)
+}
+
+fn unreachable(error: &SessionError, access: &load::access::Access) -> anyhow::Error {
+    match error {
+        SessionError::Access(error) => advice::on(error, access).into(),
+        error => Failure::new(format!("{}: {error}", access.url)).into(),
+    }
+}
+
+fn refused(error: SessionError, target: &Target) -> anyhow::Error {
+    match error {
+        SessionError::Access(error) => advice::on(&error, &target.access).into(),
+        SessionError::Work(error) if error.is_usage() => Failure::usage(error.to_string()).into(),
+        error => Failure::new(format!("{}: {error}", target.access.url)).into(),
+    }
+}
+
+fn not_run(error: RunError, targets: &[Arc<Target>]) -> anyhow::Error {
+    match error {
+        RunError::NoSession { url, error } => {
+            let target = targets.iter().find(|it| it.access.url.to_string() == url);
+            match target {
+                Some(target) => refused(*error, target),
+                None => Failure::new(format!("{url}: {error}")).into(),
+            }
+        }
+        error => Failure::new(error.to_string()).into(),
+    }
+}
+
+fn run(
+    command: &'static str,
+    common: &Common,
+    targets: &Targets,
+    phase: &Phase,
+    looked: &[Arc<Target>],
+    outcome: &Outcome,
+    seen: Option<&Seen>,
+) -> Run {
+    let tally = result::whole(outcome);
+    let began = began(outcome);
+    let settling = evidence::settling(phase, &tally, seen, began);
+    let warm_up = WarmUp {
+        given_ns: match phase.warmup {
+            Warmup::Given { warmup } => u64::try_from(warmup.as_nanos()).ok(),
+            Warmup::Auto => None,
+        },
+        found_ns: matches!(phase.warmup, Warmup::Auto).then_some(settling.cut_ns),
+        longest: settling.longest.map(str::to_owned),
+        cut_ns: settling.cut_ns,
+    };
+    let cool_down = u64::try_from(phase.cooldown.as_nanos()).unwrap_or(u64::MAX);
+    let name = phase.name.clone().unwrap_or_else(|| command.to_owned());
+    let mut measured = Measured::new(
+        name,
+        outcome.began.into(),
+        &tally,
+        warm_up,
+        cool_down,
+        &result::status_name,
+    );
+    let (from, to) = (measured.from_ns, measured.to_ns);
+    // To the end, what was drained belongs to it.
+    let until = if cool_down == 0 { u64::MAX } else { to };
+    let window = tally.window(from, until);
+    let spun = phase
+        .spin
+        .then(|| outcome.cores.iter().map(|core| core.idle_ns).sum());
+    if let Some(seen) = seen {
+        measured.resources = seen.series(began, from, to, spun);
+    }
+    measured.parts = result::parts(outcome, from, until);
+    let mut evidence = evidence::evidence(phase, outcome, &tally, &window, settling, seen, began);
+    evidence.remarks = remarks(outcome);
+    measured.verdict = evidence.verdict();
+    measured.expectations = judge::expectations(&phase.expect, &measured);
+
+    let mut run = Run::new(command, outcome.began.into(), machine());
+    run.plan = serde_json::to_value(Plan::of(targets.clone(), phase.clone())).unwrap_or_default();
+    run.request = serde_json::json!({
+        "threads": common.load.threads(),
+        "pin": common.load.pin(),
+        "ignore_limits": common.load.ignores_limits(),
+    });
+    run.targets = looked.iter().map(|target| result::target(target)).collect();
+    run.verdict = measured.verdict.clone();
+    run.phases.push(measured);
+    if common.load.ignores_limits() {
+        run.marks.push(Mark::LimitsIgnored);
+    }
+    if !outcome.failed.is_empty() || outcome.losses.iter().any(|(_, loss)| !loss.back) {
+        run.marks.push(Mark::Degraded);
+    }
+    run
+}
+
+/// When the phase began, on the monotonic clock.
+fn began(outcome: &Outcome) -> Instant {
+    let ago = SystemTime::now()
+        .duration_since(outcome.began)
+        .unwrap_or_default();
+    Instant::now().checked_sub(ago).unwrap_or_else(Instant::now)
+}
+
+fn machine() -> record::run::Fingerprint {
+    observe::fingerprint()
+}
+
+/// What else should be known: sessions that are missing, and why.
+fn remarks(outcome: &Outcome) -> Vec<String> {
+    let mut remarks = Vec::new();
+    if let Some(first) = outcome.failed.first() {
+        remarks.push(format!(
+            "session {} was not opened: {}",
+            first.seat.index, first.error
+        ));
+    }
+    if let Some((seat, loss)) = outcome.losses.first() {
+        let back = if loss.back { ", and came back" } else { "" };
+        remarks.push(format!(
+            "session {} was lost after {:.1} s{back}: {}",
+            seat.index,
+            loss.at_ns as f64 / 1e9,
+            loss.reason
+        ));
+    }
+    remarks
+}
+
+/// Puts back what was overwritten, if that was asked for.
+fn restore(phase: &Phase, targets: &[Arc<Target>], prepared: &[Arc<Prepared>], run: &mut Run) {
+    if !matches!(&phase.work, Work::Write(write) if write.restore) {
+        return;
+    }
+    for (target, prepared) in targets.iter().zip(prepared) {
+        let all = prepared.originals().len();
+        run.notes.push(match target.restore(prepared) {
+            Ok(n) if n == all => format!("{n} original values were written back"),
+            Ok(n) => format!("only {n} of {all} original values were taken back by the server"),
+            Err(error) => format!("the original values could not be written back: {error}"),
+        });
+    }
+}
+
+/// Keeps the result, prints it, and says how it went. What cannot be kept is printed all the same.
+fn keep(run: &Run, common: &Common) -> anyhow::Result<ExitCode> {
+    let mut out = std::io::stdout().lock();
+    let style = Style::detect(&out, |name| std::env::var_os(name));
+    out.write_all(report::summary(run, style).as_bytes())?;
+    let saved = run.write(&common.output.destination());
+    if let Ok(file) = &saved {
+        writeln!(out, "\nresult    {}", file.display())?;
+    }
+    out.flush()?;
+    if let Some(file) = &common.output.csv {
+        std::fs::write(file, report::csv::csv(run))
+            .map_err(|error| Failure::new(format!("cannot write {}: {error}", file.display())))?;
+    }
+    match saved {
+        Ok(_) => Ok(ExitCode::from(Exit::of(run).code())),
+        Err(error) => Err(Failure::new(error.to_string()).into()),
+    }
+}

@@ -1,0 +1,20 @@
+//! Ctrl-C: the first one ends the phase and keeps what was measured, the second one quits.
+
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use judge::Exit;
+use load::engine::Control;
+
+/// From now on the control is told.
+pub fn watch(control: &Control) -> anyhow::Result<()> {
+    static TIMES: AtomicU32 = AtomicU32::new(0);
+    let control = control.clone();
+    ctrlc::set_handler(move || match TIMES.fetch_add(1, Ordering::Relaxed) {
+        0 => {
+            control.stop();
+            eprintln!("\nstopping; once more to quit without a result");
+        }
+        _ => std::process::exit(Exit::Interrupted.code().into()),
+    })?;
+    Ok(())
+}

@@ -1,0 +1,110 @@
+//! What a person sees while a phase runs.
+
+use std::io::{IsTerminal, Stderr};
+use std::time::{Duration, Instant};
+
+use load::engine::{Control, Progress};
+use plan::{Figures, Measure, Phase, Stat, Threshold};
+use record::Closed;
+use report::Style;
+use report::live::{Board, Live};
+
+/// Shows progress, and ends the phase when a condition says so.
+pub struct Watcher {
+    live: Live,
+    board: Option<Board<Stderr>>,
+    began: Option<Instant>,
+    so_far: Closed,
+    abort_on: Vec<Threshold>,
+    control: Control,
+    /// The condition that ended the phase.
+    pub aborted: Option<String>,
+    checked: Duration,
+}
+
+/// Conditions are looked at this often.
+const CHECK: Duration = Duration::from_secs(1);
+
+impl Watcher {
+    /// For a phase.
+    pub fn new(phase: &Phase, quiet: bool, control: &Control) -> Self {
+        let stderr = std::io::stderr();
+        let style = Style::detect(&stderr, |name| std::env::var_os(name));
+        let terminal = stderr.is_terminal();
+        let length = phase.measured_until().map(|end| end + phase.cooldown);
+        Self {
+            live: Live::new(length, phase.requests, style),
+            board: (!quiet).then(|| Board::new(stderr, terminal)),
+            began: None,
+            so_far: Closed::default(),
+            abort_on: phase.abort_on.clone(),
+            control: control.clone(),
+            aborted: None,
+            checked: Duration::ZERO,
+        }
+    }
+
+    /// Something happened.
+    pub fn tell(&mut self, progress: &Progress) {
+        let began = *self.began.get_or_insert_with(Instant::now);
+        for (ledger, closed) in &progress.closed {
+            self.live.add(progress.core, *ledger, closed);
+            if !self.abort_on.is_empty() {
+                self.so_far.merge(closed);
+            }
+        }
+        let elapsed = began.elapsed();
+        if let Some(board) = &mut self.board {
+            // A terminal that is gone does not stop a measurement.
+            let _ = board.tick(&mut self.live, elapsed.as_nanos() as u64);
+        }
+        if elapsed >= self.checked + CHECK && self.aborted.is_none() {
+            self.checked = elapsed;
+            self.check(elapsed);
+        }
+    }
+
+    fn check(&mut self, elapsed: Duration) {
+        let so_far = SoFar {
+            closed: &self.so_far,
+            elapsed,
+        };
+        let met = self.abort_on.iter().find(|it| it.check(&so_far).is_met());
+        if let Some(threshold) = met {
+            self.aborted = Some(threshold.to_string());
+            self.control.stop();
+        }
+    }
+
+    /// The phase is over.
+    pub fn end(&mut self) {
+        if let Some(board) = &mut self.board {
+            let _ = board.end();
+        }
+    }
+}
+
+struct SoFar<'a> {
+    closed: &'a Closed,
+    elapsed: Duration,
+}
+
+impl Figures for SoFar<'_> {
+    fn figure(&self, measure: Measure, stat: Stat) -> Option<f64> {
+        let counters = &self.closed.counters;
+        let response = &self.closed.response;
+        let per_second = |n: u64| n as f64 / self.elapsed.as_secs_f64();
+        match (measure, stat) {
+            (Measure::Response, Stat::Errors) => Some(self.closed.errors as f64),
+            (Measure::Response, Stat::ErrorShare) => (counters.completed > 0)
+                .then(|| self.closed.errors as f64 / counters.completed as f64),
+            (Measure::Response, Stat::Rate) => Some(per_second(counters.completed)),
+            (Measure::Response, Stat::Values) => Some(per_second(counters.values)),
+            (Measure::Response, Stat::Mean) => response.mean(),
+            (Measure::Response, Stat::Min) => response.min().map(|ns| ns as f64),
+            (Measure::Response, Stat::Max) => response.max().map(|ns| ns as f64),
+            (Measure::Response, stat) => response.quantile(stat.quantile()?).map(|ns| ns as f64),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,78 @@
+//! From what became of a phase to the result file.
+
+use std::collections::BTreeMap;
+
+use load::access::About;
+use load::engine::{Outcome, Target};
+use record::Tally;
+use record::run::{Figure, Part, Product, Sum};
+use wire::types::StatusCode;
+
+/// The specification's name of a status code, without its flags.
+pub fn status_name(code: u32) -> String {
+    StatusCode::from(code).sub_code().to_string()
+}
+
+/// A server, as it presented itself.
+pub fn target(target: &Target) -> record::run::Target {
+    let (access, opening) = (&target.access, &target.opening);
+    let endpoint = opening.endpoint();
+    let typed = access.url.to_string();
+    record::run::Target {
+        endpoint_url: Some(endpoint.url().to_owned()).filter(|url| *url != typed),
+        url: typed,
+        peer: None,
+        product: product(&target.about),
+        security: endpoint.name(),
+        user: access.user_name().to_owned(),
+        limits: limits(&target.about),
+    }
+}
+
+fn product(about: &About) -> Product {
+    let said = |it: &Option<String>| match it {
+        Some(text) if !text.is_empty() => Figure::Known(text.clone()),
+        _ => Figure::missing("the server does not say"),
+    };
+    Product {
+        name: said(&about.product),
+        manufacturer: said(&about.manufacturer),
+        uri: said(&about.product_uri),
+        version: said(&about.version),
+        build: said(&about.build),
+    }
+}
+
+fn limits(about: &About) -> BTreeMap<String, u64> {
+    let limits = about.limits.iter();
+    limits
+        .map(|limit| (limit.name.to_owned(), limit.value as u64))
+        .collect()
+}
+
+/// Each target and service alone, where there is more than one.
+pub fn parts(outcome: &Outcome, from_ns: u64, to_ns: u64) -> Vec<Part> {
+    if outcome.tallies.len() * outcome.names.len() < 2 {
+        return Vec::new();
+    }
+    let mut parts = Vec::new();
+    for (target, tallies) in outcome.tallies.iter().enumerate() {
+        for (service, tally) in outcome.names.iter().zip(tallies) {
+            parts.push(Part {
+                target,
+                service: (*service).to_owned(),
+                sum: Sum::of(&tally.window(from_ns, to_ns), &status_name),
+            });
+        }
+    }
+    parts
+}
+
+/// All targets and services together.
+pub fn whole(outcome: &Outcome) -> Tally {
+    let mut whole = Tally::default();
+    for tally in outcome.tallies.iter().flatten() {
+        whole.merge(tally);
+    }
+    whole
+}

@@ -1,0 +1,246 @@
+//! What each command's requests do.
+
+use std::time::Duration;
+
+use plan::unit::duration;
+use plan::{Attribute, BrowsePath, Direction, NodeSpec, Nodes, Timestamps, Values, Work};
+use wire::types::NumericRange;
+
+use crate::failure::Failure;
+
+pub const READ_EXAMPLES: &str = "\
+Examples:
+  uaperf read opc.tcp://plc1:4840 -n 'ns=2;s=Line1.Speed'
+  uaperf read opc.tcp://plc1:4840 -n 'nsu=urn:bench;i=1000..1099' --batch 100 --in-flight 8
+  uaperf read opc.tcp://plc1:4840 -n 'browse:/Objects/2:Line1/*' --rate 1k/s --expect 'p99<5ms'
+
+Without --rate and --in-flight one request is in flight for 10 s.";
+
+pub const WRITE_EXAMPLES: &str = "\
+Examples:
+  uaperf write opc.tcp://plc1:4840 -n 'ns=2;s=Setpoint' --allow write --restore
+  uaperf write opc.tcp://plc1:4840 -n 'ns=2;s=Setpoint' --values count --rate 10/s --allow write";
+
+pub const CALL_EXAMPLES: &str = "\
+Examples:
+  uaperf call opc.tcp://plc1:4840 --object 'ns=2;s=Line1' --method 'ns=2;s=Line1.Reset' --allow call
+  uaperf call opc.tcp://plc1:4840 --object 'ns=2;i=4001' --method 'ns=2;i=4000' --arg hello --allow call";
+
+/// The nodes of a command.
+fn nodes(specs: &[NodeSpec], otherwise: Option<&str>) -> anyhow::Result<Nodes> {
+    let listed = Nodes::listed(specs, |file| std::fs::read_to_string(file))
+        .map_err(|error| Failure::usage(error.to_string()))?;
+    match (listed.is_empty(), otherwise) {
+        (true, Some(text)) => {
+            let spec: NodeSpec = text
+                .parse()
+                .map_err(|error: plan::NodeError| Failure::usage(error.to_string()))?;
+            Ok(Nodes::from(spec))
+        }
+        _ => Ok(listed),
+    }
+}
+
+/// What is read when nothing else is said: the server's clock, which every server has.
+const CURRENT_TIME: &str = "i=2258";
+/// Where browsing begins when nothing else is said.
+const OBJECTS: &str = "i=85";
+/// Where paths begin when nothing else is said.
+const ROOT: &str = "i=84";
+
+/// What is read.
+#[derive(Debug, clap::Args)]
+#[group(id = "work")]
+#[command(next_help_heading = "What is read")]
+pub struct Read {
+    /// Nodes: i=2258, ns=2;s=Name, nsu=URI;i=1000..1099, browse:/Objects/2:Folder/*, @FILE
+    /// [default: i=2258, the server's clock]
+    #[arg(short, long = "node", value_name = "NODE", num_args = 1..)]
+    node: Vec<NodeSpec>,
+    /// Nodes in a request
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=10_000_000))]
+    batch: u32,
+    /// Which attribute of them
+    #[arg(long, value_name = "NAME", default_value_t = Attribute::default())]
+    attribute: Attribute,
+    /// How old a value may be that the server has kept
+    #[arg(long, value_name = "DURATION", default_value = "0s", value_parser = duration::parse)]
+    max_age: Duration,
+    /// Which timestamps to ask for: source, server, both, neither
+    #[arg(long, value_name = "WHICH", default_value_t = Timestamps::default())]
+    timestamps: Timestamps,
+    /// Which elements of an array: 0:9
+    #[arg(long, value_name = "RANGE")]
+    index_range: Option<NumericRange>,
+}
+
+impl Read {
+    fn read(&self) -> anyhow::Result<plan::Read> {
+        Ok(plan::Read {
+            nodes: nodes(&self.node, Some(CURRENT_TIME))?,
+            batch: self.batch,
+            attribute: self.attribute,
+            max_age: self.max_age,
+            timestamps: self.timestamps,
+            index_range: self.index_range.clone(),
+        })
+    }
+
+    /// As a part of a plan.
+    pub fn resolve(&self) -> anyhow::Result<Work> {
+        Ok(Work::Read(self.read()?))
+    }
+}
+
+/// What is written.
+#[derive(Debug, clap::Args)]
+#[group(id = "work")]
+#[command(next_help_heading = "What is written")]
+pub struct Write {
+    /// Nodes: ns=2;s=Name, nsu=URI;i=1000..1099, browse:/Objects/2:Folder/*, @FILE
+    #[arg(short, long = "node", value_name = "NODE", num_args = 1.., required = true)]
+    node: Vec<NodeSpec>,
+    /// Nodes in a request
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=10_000_000))]
+    batch: u32,
+    /// original (what was read before), count, random, or =42.5 for this one
+    #[arg(long, value_name = "HOW", default_value_t = Values::default())]
+    values: Values,
+    /// Which elements of an array: 0:9
+    #[arg(long, value_name = "RANGE")]
+    index_range: Option<NumericRange>,
+    /// Write the original values back at the end
+    #[arg(long)]
+    restore: bool,
+}
+
+impl Write {
+    /// As a part of a plan.
+    pub fn resolve(&self) -> anyhow::Result<Work> {
+        Ok(Work::Write(plan::Write {
+            nodes: nodes(&self.node, None)?,
+            batch: self.batch,
+            values: self.values.clone(),
+            index_range: self.index_range.clone(),
+            restore: self.restore,
+        }))
+    }
+}
+
+/// What is browsed.
+#[derive(Debug, clap::Args)]
+#[group(id = "work")]
+#[command(next_help_heading = "What is browsed")]
+pub struct Browse {
+    /// Where from [default: i=85, the Objects folder]
+    #[arg(short, long = "node", value_name = "NODE", num_args = 1..)]
+    node: Vec<NodeSpec>,
+    /// Nodes in a request
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=10_000_000))]
+    batch: u32,
+    /// Along references or against them: forward, inverse, both
+    #[arg(long, value_name = "WAY", default_value_t = Direction::default())]
+    direction: Direction,
+    /// Only references of this type and its subtypes [default: all]
+    #[arg(long, value_name = "NODE")]
+    reference: Option<NodeSpec>,
+    /// References in an answer for each node [default: as many as the server likes]
+    #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
+    max_references: u32,
+    /// Leave out what does not fit in the first answer, instead of asking with BrowseNext
+    #[arg(long)]
+    no_follow: bool,
+}
+
+impl Browse {
+    /// As a part of a plan.
+    pub fn resolve(&self) -> anyhow::Result<Work> {
+        Ok(Work::Browse(plan::Browse {
+            nodes: nodes(&self.node, Some(OBJECTS))?,
+            batch: self.batch,
+            direction: self.direction,
+            reference: self.reference.clone(),
+            max_references: self.max_references,
+            follow: !self.no_follow,
+        }))
+    }
+}
+
+/// What is translated.
+#[derive(Debug, clap::Args)]
+#[group(id = "work")]
+#[command(next_help_heading = "What is translated")]
+pub struct Translate {
+    /// Paths such as /Objects/2:Line1/2:Speed
+    #[arg(long = "path", value_name = "PATH", num_args = 1.., default_value = "/Objects/Server/ServerStatus/CurrentTime")]
+    path: Vec<BrowsePath>,
+    /// The node at which they begin [default: i=84, the root]
+    #[arg(long, value_name = "NODE", default_value = ROOT, hide_default_value = true)]
+    start: NodeSpec,
+    /// Paths in a request
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=10_000_000))]
+    batch: u32,
+}
+
+impl Translate {
+    /// As a part of a plan.
+    pub fn resolve(&self) -> anyhow::Result<Work> {
+        Ok(Work::Translate(plan::Translate {
+            start: self.start.clone(),
+            paths: self.path.clone(),
+            batch: self.batch,
+        }))
+    }
+}
+
+/// What is called.
+#[derive(Debug, clap::Args)]
+#[group(id = "work")]
+#[command(next_help_heading = "What is called")]
+pub struct Call {
+    /// The object whose method it is
+    #[arg(long, value_name = "NODE")]
+    object: NodeSpec,
+    /// The method
+    #[arg(long, value_name = "NODE")]
+    method: NodeSpec,
+    /// An argument, read as the type that the method declares; once for each, in order
+    #[arg(long = "arg", value_name = "VALUE", allow_hyphen_values = true)]
+    arg: Vec<String>,
+    /// Calls in a request
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=10_000_000))]
+    batch: u32,
+}
+
+impl Call {
+    /// As a part of a plan.
+    pub fn resolve(&self) -> anyhow::Result<Work> {
+        Ok(Work::Call(plan::Call {
+            object: self.object.clone(),
+            method: self.method.clone(),
+            arguments: self.arg.clone(),
+            batch: self.batch,
+        }))
+    }
+}
+
+/// What is registered and read.
+#[derive(Debug, clap::Args)]
+#[group(id = "register")]
+pub struct Register {
+    #[command(flatten)]
+    read: Read,
+    /// Read registered nodes only, without plain ones beside them
+    #[arg(long)]
+    alone: bool,
+}
+
+impl Register {
+    /// As a part of a plan.
+    pub fn resolve(&self) -> anyhow::Result<Work> {
+        Ok(Work::Register(plan::Register {
+            read: self.read.read()?,
+            compare: !self.alone,
+        }))
+    }
+}
