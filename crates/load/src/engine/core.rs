@@ -222,7 +222,8 @@ impl Core {
         for ledger in &mut self.ledgers {
             ledger.end_at(end);
         }
-        for seat in &self.seats {
+        for seat in &mut self.seats {
+            seat.lane.end_at(end);
             if seat.coalescing == Coalescing::On {
                 seat.socket.low_water(1);
             }
@@ -250,12 +251,12 @@ impl Core {
         if !self.sending {
             return;
         }
-        let mut now = None;
         while let Some(&Reverse((at, n))) = self.due.peek()
             && at <= t
         {
             self.due.pop();
-            let now = *now.get_or_insert_with(|| self.clock.now());
+            // Each seat's write takes its time: the next one is sent that much later.
+            let now = self.clock.now();
             if let Some(seat) = self.seats.get_mut(n) {
                 seat.queued = None;
             }

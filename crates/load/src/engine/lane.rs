@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use plan::CatchUp;
 use record::{Lateness, Times};
-use wire::channel::ChannelError;
+use wire::channel::{ChannelError, SendError};
 use wire::client::{Connection, Event, MAX_IN_FLIGHT, RequestId};
 use wire::service::Request;
 use wire::time::{Instant, Now};
@@ -34,7 +34,7 @@ struct Flight {
 enum Reason {
     /// All slots are taken.
     Slot,
-    /// The socket takes no more.
+    /// The socket takes no more, or there is none: the connection is lost.
     Socket,
 }
 
@@ -109,7 +109,6 @@ impl Lane {
         self.setup.token = token;
         self.setup.askers = askers;
         self.full = false;
-        self.blocked = None;
     }
 
     /// How many requests are on their way.
@@ -169,6 +168,7 @@ impl Lane {
             let work = self.turn;
             self.turn = (self.turn + 1) % self.setup.askers.len().max(1);
             let Some(bytes) = self.send(planned, t, work, now) else {
+                self.refused(planned, t, work, books);
                 break;
             };
             any = true;
@@ -193,7 +193,7 @@ impl Lane {
     }
 
     fn obstacle(&self) -> Option<Reason> {
-        if self.full {
+        if self.full || !self.connection.is_open() {
             Some(Reason::Socket)
         } else if self.connection.in_flight() >= self.setup.in_flight.min(MAX_IN_FLIGHT) {
             Some(Reason::Slot)
@@ -263,6 +263,29 @@ impl Lane {
         Some(bytes as u32)
     }
 
+    /// A request that cannot be sent, since the server said that it takes none of its size, has
+    /// failed like any other.
+    #[cold]
+    fn refused(&mut self, planned: u64, t: u64, work: usize, books: &mut Books<'_>) {
+        if planned >= self.setup.warmup {
+            self.setup.requests -= 1;
+        }
+        let flight = Flight {
+            planned,
+            sent: t,
+            work: work as u32,
+            ..Flight::default()
+        };
+        let lateness = self.lateness(planned, t);
+        if let Some(ledger) = books.of(flight.work) {
+            ledger.late(t, lateness, 1);
+        }
+        let status = StatusCode::BadRequestTooLarge;
+        self.run.add(flight.outcome(t, status, 0), books);
+        self.run.write(books);
+        self.setup.source.answered(t);
+    }
+
     fn keep(&mut self, id: RequestId, flight: Flight) {
         let slot = id.slot();
         if slot >= self.flights.len() {
@@ -285,6 +308,8 @@ impl Lane {
         let mut ended = None;
         // Browses whose results go on.
         let mut more: Vec<(Flight, Vec<ByteString>)> = Vec::new();
+        // Those whose rest nobody wants.
+        let mut forgotten: Vec<(u32, Vec<ByteString>)> = Vec::new();
         while let Some(event) = self.connection.poll_event(now) {
             match event {
                 Event::Response { id, body } => {
@@ -292,6 +317,7 @@ impl Lane {
                     let Some(asker) = self.setup.askers.get(flight.work as usize) else {
                         continue;
                     };
+                    let follows = asker.follows();
                     let answer = asker.service().judge(body, flight.expected as usize);
                     if answer.bad + answer.uncertain > 0
                         && let Some(ledger) = books.of(flight.work)
@@ -303,10 +329,16 @@ impl Lane {
                     flight.values = flight.values.saturating_add(answer.values);
                     let bytes = body.len() as u32;
                     match answer {
-                        Answer { more: points, .. } if !points.is_empty() => {
+                        Answer { more: points, .. } if !points.is_empty() && follows => {
+                            if let Some(ledger) = books.of(flight.work) {
+                                ledger.received_bytes(t, bytes, 1);
+                            }
                             more.push((flight, points));
                         }
-                        Answer { status, .. } => {
+                        Answer { status, more, .. } => {
+                            if !more.is_empty() {
+                                forgotten.push((flight.work, more));
+                            }
                             self.setup.source.answered(t);
                             self.run.add(flight.outcome(t, status, bytes), books);
                         }
@@ -328,7 +360,12 @@ impl Lane {
                     let status = StatusCode::BadConnectionClosed;
                     self.run.add(flight.outcome(t, status, 0), books);
                 }
-                Event::Closed(error) => ended = Some(error),
+                Event::Closed(error) => {
+                    // What falls due until it is back cannot be sent because of the server.
+                    let since = self.blocked.map_or(t, |(_, since)| since);
+                    self.blocked = Some((Reason::Socket, since));
+                    ended = Some(error);
+                }
                 _ => {}
             }
         }
@@ -336,7 +373,44 @@ impl Lane {
         for (flight, points) in more {
             self.browse_next(flight, points, now, books);
         }
+        for (work, points) in forgotten {
+            // Part 4, 5.9.3: a continuation point holds resources until it is released. Nobody
+            // waits for the answer.
+            if let Ok(id) = self.ask_next(points, true, work, now, books) {
+                self.connection.forget(id);
+            }
+        }
         ended
+    }
+
+    fn ask_next(
+        &mut self,
+        points: Vec<ByteString>,
+        release: bool,
+        work: u32,
+        now: Now,
+        books: &mut Books<'_>,
+    ) -> Result<RequestId, SendError> {
+        let header = RequestHeader {
+            authentication_token: self.setup.token.clone(),
+            timestamp: now.utc.into(),
+            ..RequestHeader::default()
+        };
+        let mut request = Request::from(work::next(header, points, release));
+        let deadline = now.mono + self.setup.timeout;
+        let mut bytes = 0;
+        let id = self.connection.send(deadline, |out, handle| {
+            let before = out.len();
+            request.header_mut().request_handle = handle;
+            // Continuation points that were decoded encode again.
+            let _ = request.encode(out);
+            bytes = out.len() - before;
+        })?;
+        let t = self.since_start(now);
+        if let Some(ledger) = books.of(work) {
+            ledger.sent_bytes(t, bytes as u32, 1);
+        }
+        Ok(id)
     }
 
     /// A Browse is one operation to its end: the rest is asked for at once, and it completes with
@@ -349,18 +423,7 @@ impl Lane {
         books: &mut Books<'_>,
     ) {
         flight.expected = points.len() as u32;
-        let header = RequestHeader {
-            authentication_token: self.setup.token.clone(),
-            timestamp: now.utc.into(),
-            ..RequestHeader::default()
-        };
-        let mut request = Request::from(work::next(header, points, false));
-        let deadline = now.mono + self.setup.timeout;
-        let sent = self.connection.send(deadline, |out, handle| {
-            request.header_mut().request_handle = handle;
-            // Continuation points that were decoded encode again.
-            let _ = request.encode(out);
-        });
+        let sent = self.ask_next(points, false, flight.work, now, books);
         match sent {
             Ok(id) => self.keep(id, flight),
             Err(_) => {
@@ -371,6 +434,11 @@ impl Lane {
                 self.run.write(books);
             }
         }
+    }
+
+    /// The phase ends before its time: nothing is due then or later.
+    pub fn end_at(&mut self, t: u64) {
+        self.setup.end = self.setup.end.min(t);
     }
 
     /// The phase is over: what was due and never sent, and what is still on its way, is written

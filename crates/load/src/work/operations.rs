@@ -156,6 +156,7 @@ pub struct Asker {
     selection: Selection,
     next: usize,
     round: u64,
+    follows: bool,
 }
 
 impl Asker {
@@ -174,12 +175,24 @@ impl Asker {
             next: 0,
             round: 0,
             selection,
+            follows: true,
         })
     }
 
     /// The service that is asked.
     pub fn service(&self) -> Service {
         self.service
+    }
+
+    /// The rest of a Browse is not wanted: the server is told to forget it.
+    pub fn without_rest(mut self) -> Self {
+        self.follows = false;
+        self
+    }
+
+    /// Whether the rest of a Browse belongs to it.
+    pub fn follows(&self) -> bool {
+        self.follows
     }
 
     /// Operations in each request.

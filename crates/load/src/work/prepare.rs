@@ -115,7 +115,11 @@ impl Prepared {
             Work::Read(read) => Asker::read(header, read, operations(), selection)?,
             Work::Write(_) => Asker::write(header, operations(), selection)?,
             Work::Browse(browse) => {
-                Asker::browse(header, browse.max_references, operations(), selection)?
+                let all = Asker::browse(header, browse.max_references, operations(), selection)?;
+                match browse.follow {
+                    true => all,
+                    false => all.without_rest(),
+                }
             }
             Work::Translate(_) => Asker::translate(header, operations(), selection)?,
             Work::Call(_) => Asker::call(header, operations(), selection)?,
