@@ -1,0 +1,404 @@
+//! A whole run in virtual time: what lanes write down about servers whose conduct is known.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod bench;
+
+use std::time::Duration;
+
+use bench::{Fate, MS, S, US, World};
+use plan::unit::Rate;
+use plan::{Arrival, Browse, CatchUp, NodeSpec, Pace, Warmup, Work};
+use record::ledger::BAD_TIMEOUT;
+use record::{Measure, Tally};
+use wire::types::StatusCode;
+
+fn rate(per_second: u32) -> Rate {
+    Rate::per_second(per_second).unwrap()
+}
+
+fn constant(per_second: u32) -> Arrival {
+    Arrival::Open(Pace::Constant {
+        rate: rate(per_second),
+    })
+}
+
+fn closed(in_flight: u32, think: Duration) -> Arrival {
+    Arrival::Closed { in_flight, think }
+}
+
+const SECOND: Duration = Duration::from_secs(1);
+
+fn quantile(tally: &Tally, measure: Measure, q: f64) -> u64 {
+    tally.whole().histogram(measure).quantile(q).unwrap()
+}
+
+fn sum(tally: &Tally, measure: Measure) -> u128 {
+    tally.whole().histogram(measure).sum()
+}
+
+/// Of a histogram with three digits.
+fn is_about(measured: u64, exact: f64) -> bool {
+    (measured as f64 - exact).abs() <= exact * 0.002 + 2.0 * US as f64
+}
+
+/// Any number from numbers.
+fn mixed(numbers: [u64; 3]) -> u64 {
+    numbers.into_iter().fold(0x9e37_79b9_7f4a_7c15, |x, n| {
+        let x = (x ^ n).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        x ^ (x >> 29)
+    })
+}
+
+#[test]
+fn any_number_of_cores_writes_down_what_one_does_bit_for_bit() {
+    let burst = Pace::Burst {
+        requests: 20,
+        period: Duration::from_millis(37),
+    };
+    let ramp = Pace::Ramp {
+        from: rate(50),
+        to: rate(900),
+    };
+    let arrivals = [
+        constant(700),
+        Arrival::Open(Pace::Poisson { rate: rate(700) }),
+        Arrival::Open(burst),
+        Arrival::Open(ramp),
+        closed(5, Duration::ZERO),
+        closed(3, Duration::from_micros(1300)),
+    ];
+    for arrival in arrivals {
+        let mut world = World::new(arrival.clone(), SECOND).conduct(|seat, n| {
+            let x = mixed([u64::from(seat.target), u64::from(seat.index), n]);
+            match x % 97 {
+                0 => Fate::Swallow,
+                1 => Fate::Fault(x % MS, StatusCode::BadTooManyOperations),
+                2 => Fate::Abort(x % MS, StatusCode::BadResponseTooLarge),
+                _ => Fate::Answer(50 * US + x % (4 * MS)),
+            }
+        });
+        world.targets = 2;
+        world.phase.sessions = 5;
+        world.phase.slots = 6;
+        world.phase.timeout = Duration::from_millis(70);
+        world.stall = Some((300 * MS, 420 * MS));
+        let one = world.run(1);
+        let counters = one[0].whole().sum.counters;
+        assert!(counters.timeouts > 0, "{arrival}");
+        assert_eq!(counters.sent, counters.completed, "{arrival}");
+        for cores in [2, 3, 7, 10] {
+            assert_eq!(world.run(cores), one, "{arrival}, {cores} cores");
+        }
+    }
+}
+
+#[test]
+fn behind_a_stall_all_that_fell_due_in_it_shows_in_response_and_service() {
+    let mut world = World::new(constant(1000), Duration::from_secs(10));
+    world.stall = Some((4 * S, 5 * S));
+    let tally = world.tally();
+    let whole = tally.whole();
+    assert_eq!(whole.sum.counters.completed, 10_000);
+    // Sent in time, every one of them; the slowest share x took longer than s − d·x.
+    assert_eq!(sum(&tally, Measure::Lateness), 0);
+    for q in [0.99, 0.95, 0.92] {
+        let exact = 1e9 - 10e9 * (1.0 - q);
+        for measure in [Measure::Response, Measure::Service] {
+            let got = quantile(&tally, measure, q);
+            assert!((got as f64 - exact).abs() < 3e6, "{q}: {got} {exact}");
+        }
+    }
+    assert!(is_about(quantile(&tally, Measure::Response, 0.5), 200e3));
+}
+
+#[test]
+fn with_one_slot_the_stall_is_in_response_alone_and_the_slot_is_blamed() {
+    let mut world = World::new(constant(1000), Duration::from_secs(10));
+    world.phase.slots = 1;
+    world.stall = Some((4 * S, 5 * S));
+    let tally = world.tally();
+    assert_eq!(tally.whole().sum.counters.completed, 10_000);
+    // 5,000 are answered a second behind the stall while 1,000 fall due.
+    for q in [0.99, 0.95, 0.90] {
+        let exact = 1e9 - 0.8 * 10e9 * (1.0 - q);
+        let got = quantile(&tally, Measure::Response, q);
+        assert!((got as f64 - exact).abs() < 3e6, "{q}: {got} {exact}");
+        assert!(is_about(quantile(&tally, Measure::Service, q), 200e3));
+    }
+    assert_eq!(sum(&tally, Measure::Pacer), 0);
+    assert_eq!(sum(&tally, Measure::Socket), 0);
+    assert_eq!(sum(&tally, Measure::Slot), sum(&tally, Measure::Lateness));
+    assert!(sum(&tally, Measure::Slot) > 0);
+}
+
+#[test]
+fn a_server_that_does_not_read_makes_the_socket_late_and_never_the_pacer() {
+    let mut world = World::new(constant(1000), Duration::from_secs(4));
+    let Work::Read(read) = &mut world.phase.work else {
+        unreachable!()
+    };
+    // About 18 KB each: the socket and the backlog take a dozen.
+    read.batch = 1000;
+    world.socket = 100_000;
+    world.stall = Some((S, 2 * S));
+    let tally = world.tally();
+    assert_eq!(tally.whole().sum.counters.completed, 4000);
+    assert_eq!(sum(&tally, Measure::Pacer), 0);
+    assert_eq!(sum(&tally, Measure::Slot), 0);
+    let late = tally.whole();
+    let late = late.histogram(Measure::Socket);
+    assert!(late.max().unwrap() > 900 * MS, "{:?}", late.max());
+    let exact = 1e9 - 4e9 * 0.05;
+    let got = quantile(&tally, Measure::Response, 0.95);
+    assert!((got as f64 - exact).abs() < 3e6, "{got} {exact}");
+}
+
+#[test]
+fn a_generator_that_wakes_late_blames_nobody_else() {
+    let mut world = World::new(constant(1000), Duration::from_secs(10));
+    world.starved = Some((4 * S, 5 * S));
+    let tally = world.tally();
+    assert_eq!(tally.whole().sum.counters.completed, 10_000);
+    assert_eq!(sum(&tally, Measure::Slot), 0);
+    assert_eq!(sum(&tally, Measure::Socket), 0);
+    for q in [0.99, 0.95, 0.92] {
+        let exact = 1e9 - 10e9 * (1.0 - q);
+        let pacer = quantile(&tally, Measure::Pacer, q);
+        let response = quantile(&tally, Measure::Response, q);
+        assert!((pacer as f64 - exact).abs() < 3e6, "{q}: {pacer}");
+        assert!((response as f64 - exact).abs() < 3e6, "{q}: {response}");
+        assert!(is_about(quantile(&tally, Measure::Service, q), 200e3));
+    }
+}
+
+#[test]
+fn what_fell_due_while_the_generator_was_held_up_is_sent_at_once_or_left_out() {
+    let run = |catch_up| {
+        let mut world = World::new(constant(1000), Duration::from_secs(2));
+        world.phase.catch_up = catch_up;
+        world.starved = Some((500 * MS, 800 * MS));
+        world.tally().whole().sum.counters
+    };
+    let burst = run(CatchUp::Burst);
+    assert_eq!(
+        (burst.sent, burst.skipped, burst.planned()),
+        (2000, 0, 2000)
+    );
+    // Due at 500, 501, … 800 ms and found at 800: all but the last are left out.
+    let skip = run(CatchUp::Skip);
+    assert_eq!((skip.sent, skip.skipped, skip.planned()), (1700, 300, 2000));
+}
+
+#[test]
+fn timeouts_aborts_and_faults_stay_in_the_population() {
+    let mut world =
+        World::new(constant(100), Duration::from_secs(10)).conduct(|_, n| match n % 10 {
+            0 => Fate::Swallow,
+            1 => Fate::Abort(MS, StatusCode::BadResponseTooLarge),
+            2 => Fate::Fault(2 * MS, StatusCode::BadServiceUnsupported),
+            _ => Fate::Answer(3 * MS),
+        });
+    world.phase.timeout = Duration::from_millis(400);
+    let whole = world.tally().whole();
+    let statuses = &whole.sum.statuses;
+    assert_eq!(whole.sum.counters.completed, 1000);
+    assert_eq!(whole.sum.counters.timeouts, 100);
+    assert_eq!(statuses.of(BAD_TIMEOUT), 100);
+    assert_eq!(statuses.of(StatusCode::BadResponseTooLarge.bits()), 100);
+    assert_eq!(statuses.of(StatusCode::BadServiceUnsupported.bits()), 100);
+    assert_eq!((statuses.of(0), statuses.bad()), (700, 300));
+    assert_eq!(whole.sum.counters.values, 700);
+    for measure in [Measure::Response, Measure::Service] {
+        let histogram = whole.histogram(measure);
+        assert_eq!(histogram.count(), 1000);
+        assert_eq!(histogram.max(), Some(400 * MS));
+        assert!(is_about(histogram.quantile(0.901).unwrap(), 400e6));
+        assert!(is_about(histogram.quantile(0.899).unwrap(), 3e6));
+    }
+}
+
+#[test]
+fn a_lost_connection_loses_no_request_from_the_books() {
+    // Answers take a little less than 50 ms: sent at 960, 970, 980 and 990 ms by the one session,
+    // at 955 to 995 by the other, so many are on their way when it happens.
+    let mut world = World::new(constant(100), Duration::from_secs(4));
+    world.conduct = std::sync::Arc::new(|_, _| Fate::Answer(50 * MS - 1));
+    world.phase.sessions = 2;
+    world.lost = Some((S, None));
+    let whole = world.tally().whole();
+    let counters = whole.sum.counters;
+    let lost = whole
+        .sum
+        .statuses
+        .of(StatusCode::BadConnectionClosed.bits());
+    assert_eq!(lost, 4 + 5);
+    assert_eq!(counters.sent, counters.completed);
+    assert_eq!(counters.planned(), counters.completed + counters.unsent);
+    assert_eq!(counters.unfinished, 0);
+}
+
+#[test]
+fn what_fell_due_while_the_connection_was_away_is_sent_late_through_no_fault_of_the_pacer() {
+    let mut world = World::new(constant(100), Duration::from_secs(4));
+    world.lost = Some((S, Some(2 * S)));
+    let tally = world.tally();
+    let whole = tally.whole();
+    assert_eq!(whole.sum.counters.completed, 400);
+    assert_eq!(whole.sum.counters.planned(), 400);
+    assert_eq!(sum(&tally, Measure::Pacer), 0);
+    assert_eq!(sum(&tally, Measure::Slot), 0);
+    let late = whole.histogram(Measure::Socket).max().unwrap();
+    assert!(late >= 990 * MS, "{late}");
+    // Those of one second out of four: the slowest share x waited longer than 1 s − 4 s · x.
+    let got = quantile(&tally, Measure::Response, 0.9);
+    assert!((got as f64 - 600e6).abs() < 11e6, "{got}");
+}
+
+#[test]
+fn a_closed_loop_keeps_its_requests_in_flight_through_a_lost_connection() {
+    let mut world = World::new(closed(4, Duration::from_millis(10)), Duration::from_secs(4));
+    world.lost = Some((S, Some(2 * S)));
+    let whole = world.tally().whole();
+    // Three seconds of four requests, each 10.2 ms; none of the four got lost on the way.
+    let wanted = 4.0 * 3.0 / 10.2e-3;
+    let completed = whole.sum.counters.completed as f64;
+    assert!((completed - wanted).abs() < 16.0, "{completed} {wanted}");
+}
+
+#[test]
+fn a_closed_loop_follows_answers_after_its_pause() {
+    let mut world = World::new(closed(1, Duration::from_millis(3)), Duration::from_secs(4));
+    world.conduct = std::sync::Arc::new(|_, _| Fate::Answer(MS));
+    let tally = world.tally();
+    let counters = tally.whole().sum.counters;
+    assert_eq!(counters.completed, 1000);
+    assert_eq!(sum(&tally, Measure::Lateness), 0);
+    // Planned when the slot was free and the pause over: the pause is in neither figure.
+    for measure in [Measure::Response, Measure::Service] {
+        assert!(is_about(quantile(&tally, measure, 1.0), 1e6));
+    }
+}
+
+#[test]
+fn a_number_of_requests_is_kept_exactly_and_without_the_warm_up() {
+    for arrival in [closed(7, Duration::ZERO), constant(1000)] {
+        let mut world = World::new(arrival, SECOND);
+        world.phase.duration = None;
+        world.phase.sessions = 3;
+        world.phase.requests = Some(1000);
+        let counters = world.tally().whole().sum.counters;
+        assert_eq!((counters.completed, counters.planned()), (1000, 1000));
+        world.phase.warmup = Warmup::Given {
+            warmup: Duration::from_millis(100),
+        };
+        let tally = world.tally();
+        let after = tally.window(100 * MS, u64::MAX).sum.counters;
+        assert_eq!(after.sent, 1000);
+        assert!(tally.whole().sum.counters.sent > 1000);
+    }
+}
+
+#[test]
+fn what_is_on_its_way_at_the_end_is_awaited_or_counted_as_unfinished() {
+    let mut world = World::new(constant(1000), SECOND);
+    world.conduct = std::sync::Arc::new(|_, _| Fate::Answer(150 * MS));
+    let drained = world.tally();
+    assert_eq!(drained.whole().sum.counters.completed, 1000);
+    assert_eq!(drained.whole().completed_in_time, 850);
+    assert_eq!(drained.drained.counters.completed, 150);
+    world.patience = 50 * MS;
+    let cut = world.tally().whole();
+    let counters = cut.sum.counters;
+    assert_eq!(counters.sent, 1000);
+    assert_eq!(counters.completed + counters.unfinished, 1000);
+    assert!((99..=101).contains(&counters.unfinished));
+    // They are in the population with the time that they were waited for.
+    assert_eq!(cut.histogram(Measure::Service).count(), 1000);
+}
+
+#[test]
+fn a_run_that_is_stopped_plans_nothing_behind_its_end() {
+    let mut world = World::new(constant(1000), Duration::from_secs(10));
+    world.phase.slots = 1;
+    // The server hangs when somebody loses patience.
+    world.stall = Some((S, 9 * S));
+    world.stopped = Some(2 * S);
+    let whole = world.tally().whole();
+    let counters = whole.sum.counters;
+    assert_eq!(counters.planned(), 2000);
+    assert_eq!(counters.sent, counters.completed);
+    // Those that fell due in the hang and were not sent waited till the end at least.
+    assert!(
+        (990..=1000).contains(&counters.unsent),
+        "{}",
+        counters.unsent
+    );
+    assert_eq!(whole.histogram(Measure::Response).count(), 2000);
+}
+
+#[test]
+fn a_browse_with_continuation_points_is_one_operation() {
+    let browse = || {
+        let mut world = World::new(constant(100), SECOND);
+        let objects: NodeSpec = "i=85".parse().unwrap();
+        world.phase.work = Work::Browse(Browse::new(objects.into()));
+        world.references = (25, 10);
+        world.conduct = std::sync::Arc::new(|_, _| Fate::Answer(MS));
+        world
+    };
+    let tally = browse().tally();
+    let whole = tally.whole();
+    assert_eq!(whole.sum.counters.completed, 100);
+    assert_eq!(whole.sum.counters.values, 2500);
+    assert_eq!(whole.sum.counters.sent_sizes.messages, 300);
+    assert_eq!(whole.sum.counters.received_sizes.messages, 300);
+    assert!(is_about(quantile(&tally, Measure::Service, 0.5), 3e6));
+    // Without the rest it ends with its first answer, and the server is told to forget it.
+    let mut first = browse();
+    let Work::Browse(browse) = &mut first.phase.work else {
+        unreachable!()
+    };
+    browse.follow = false;
+    let tally = first.tally();
+    let whole = tally.whole();
+    assert_eq!(whole.sum.counters.completed, 100);
+    assert_eq!(whole.sum.counters.values, 1000);
+    assert_eq!(whole.sum.counters.sent_sizes.messages, 200);
+    assert!(is_about(quantile(&tally, Measure::Service, 0.5), 1e6));
+}
+
+#[test]
+fn a_request_that_the_server_takes_none_of_fails_and_is_not_forgotten() {
+    let mut world = World::new(constant(100), SECOND);
+    let Work::Read(read) = &mut world.phase.work else {
+        unreachable!()
+    };
+    read.batch = 5000;
+    world.largest = 16 * 1024;
+    let whole = world.tally().whole();
+    assert_eq!(whole.sum.counters.completed, 100);
+    let status = StatusCode::BadRequestTooLarge.bits();
+    assert_eq!(whole.sum.statuses.of(status), 100);
+}
+
+#[test]
+fn a_million_requests_take_no_more_memory_than_a_few() {
+    // The same times again and again, in bursts so that the test is quick.
+    let run = |requests| {
+        let burst = Pace::Burst {
+            requests,
+            period: Duration::from_millis(20),
+        };
+        let mut world = World::new(Arrival::Open(burst), Duration::from_secs(20))
+            .conduct(|_, n| Fate::Answer(50 * US + n % 50 * 7 * US));
+        world.phase.sessions = 4;
+        let tally = world.tally();
+        let completed = tally.whole().sum.counters.completed;
+        assert_eq!(completed, u64::from(requests) * 4 * 1000);
+        tally.heap_bytes()
+    };
+    let few = run(25);
+    let many = run(250);
+    assert!(many < few * 2, "{few} {many}");
+}
