@@ -115,7 +115,7 @@ impl Site<'_> {
             None => NodeId::new(self.namespace, path),
         };
         // One that another namespace table put there stays with all that is in it.
-        if self.builder.node_mut(&id).is_none() {
+        if !self.builder.has(&id) {
             self.builder.folder(&parent, id.clone(), name);
         }
         self.folders.insert(path.to_owned(), id.clone());
@@ -243,7 +243,7 @@ impl Site<'_> {
 
     fn method(&mut self, method: &MethodNode) {
         let object = method.object_id.in_namespace(self.namespace);
-        if self.builder.node_mut(&object).is_none() {
+        if !self.builder.has(&object) {
             let (above, name) = method
                 .object
                 .rsplit_once('/')

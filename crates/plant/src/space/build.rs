@@ -1,5 +1,9 @@
 //! An address space in the making: nodes and references by id, in any order.
 
+use std::collections::hash_map::Entry;
+use std::sync::Arc;
+
+use rustc_hash::FxHashMap;
 use wire::types::{
     LocalizedText, NodeId, ObjectTypeId, QualifiedName, ReferenceTypeId, VariableTypeId,
 };
@@ -21,12 +25,35 @@ struct Edge {
     target: NodeId,
 }
 
+/// A reference by the places of its ends.
+#[derive(Debug, Clone, Copy)]
+struct Joined {
+    source: NodeIndex,
+    kind: NodeIndex,
+    target: NodeIndex,
+}
+
+/// Nodes and references that many servers of a process have in common.
+#[derive(Debug, Default)]
+pub struct Base {
+    pub(super) nodes: Vec<Node>,
+    /// Not settled: others are added to a copy of them.
+    ids: Index,
+    joined: Vec<Joined>,
+}
+
 /// Collects nodes and references.
 #[derive(Debug)]
 pub struct Builder {
     namespaces: Vec<String>,
+    base: Arc<Base>,
+    /// Nodes of the base that are others here, by their places.
+    changed: FxHashMap<NodeIndex, Node>,
+    /// Those that come after the base.
     nodes: Vec<Node>,
     ids: Index,
+    joined: Vec<Joined>,
+    /// References that were told before the nodes at their ends.
     edges: Vec<Edge>,
     anchor: i64,
 }
@@ -37,11 +64,38 @@ impl Builder {
     pub fn new(application_uri: &str, anchor: i64) -> Self {
         Self {
             namespaces: vec![STANDARD.to_owned(), application_uri.to_owned()],
+            base: Arc::default(),
+            changed: FxHashMap::default(),
             nodes: Vec::new(),
             ids: Index::default(),
+            joined: Vec::new(),
             edges: Vec::new(),
             anchor,
         }
+    }
+
+    /// Begins with nodes that others have, too. False if there are nodes already.
+    pub fn stand_on(&mut self, base: &Arc<Base>) -> bool {
+        let empty = self.count() == 0;
+        if empty {
+            self.base = Arc::clone(base);
+            self.ids = base.ids.clone();
+        }
+        empty
+    }
+
+    /// What is there so far, for others to stand on.
+    pub fn into_base(mut self) -> Base {
+        self.join();
+        Base {
+            nodes: self.nodes,
+            ids: self.ids,
+            joined: self.joined,
+        }
+    }
+
+    fn count(&self) -> usize {
+        self.base.nodes.len() + self.nodes.len()
     }
 
     /// The index of a namespace, which is added if it is new.
@@ -90,12 +144,17 @@ impl Builder {
     /// Adds a node; one with the same id is replaced.
     pub fn insert(&mut self, node: Node) -> NodeIndex {
         if let Some(at) = self.ids.find_id(&node.id) {
-            if let Some(there) = self.nodes.get_mut(at.get()) {
-                *there = node;
+            match at.get().checked_sub(self.base.nodes.len()) {
+                Some(own) => {
+                    if let Some(there) = self.nodes.get_mut(own) {
+                        *there = node;
+                    }
+                }
+                None => drop(self.changed.insert(at, node)),
             }
             return at;
         }
-        let at = NodeIndex(u32::try_from(self.nodes.len()).unwrap_or(u32::MAX));
+        let at = NodeIndex(u32::try_from(self.count()).unwrap_or(u32::MAX));
         self.ids.insert(&node.id, at);
         self.nodes.push(node);
         at
@@ -103,11 +162,32 @@ impl Builder {
 
     /// Adds a reference.
     pub fn link(&mut self, source: &NodeId, kind: impl Into<NodeId>, target: &NodeId) {
-        self.edges.push(Edge {
-            source: source.clone(),
-            kind: kind.into(),
-            target: target.clone(),
-        });
+        let kind = kind.into();
+        match self.joined(source, &kind, target) {
+            Some(joined) => self.joined.push(joined),
+            None => self.edges.push(Edge {
+                source: source.clone(),
+                kind,
+                target: target.clone(),
+            }),
+        }
+    }
+
+    fn joined(&self, source: &NodeId, kind: &NodeId, target: &NodeId) -> Option<Joined> {
+        Some(Joined {
+            source: self.ids.find_id(source)?,
+            kind: self.ids.find_id(kind)?,
+            target: self.ids.find_id(target)?,
+        })
+    }
+
+    /// Joins references with their nodes. Those without a node at one of their ends are left
+    /// out.
+    fn join(&mut self) {
+        for edge in std::mem::take(&mut self.edges) {
+            let joined = self.joined(&edge.source, &edge.kind, &edge.target);
+            self.joined.extend(joined);
+        }
     }
 
     /// Adds a folder below a node.
@@ -182,46 +262,43 @@ impl Builder {
 
     /// A variable that is there already.
     pub fn variable_mut(&mut self, id: &NodeId) -> Option<&mut Variable> {
-        let at = self.ids.find_id(id)?;
-        match &mut self.nodes.get_mut(at.get())?.body {
+        match &mut self.node_mut(id)?.body {
             Body::Variable(variable) => Some(variable),
             _ => None,
         }
     }
 
-    /// A node that is there already.
-    pub fn node_mut(&mut self, id: &NodeId) -> Option<&mut Node> {
-        let at = self.ids.find_id(id)?;
-        self.nodes.get_mut(at.get())
+    /// Whether there is a node with this id.
+    pub fn has(&self, id: &NodeId) -> bool {
+        self.ids.find_id(id).is_some()
     }
 
-    /// Joins references with their nodes. Those without a node at one of their ends are left
-    /// out.
+    /// A node that is there already. One of the base becomes the builder's own.
+    pub fn node_mut(&mut self, id: &NodeId) -> Option<&mut Node> {
+        let at = self.ids.find_id(id)?;
+        let Some(own) = at.get().checked_sub(self.base.nodes.len()) else {
+            return match self.changed.entry(at) {
+                Entry::Occupied(there) => Some(there.into_mut()),
+                Entry::Vacant(place) => {
+                    Some(place.insert(self.base.nodes.get(at.get())?.another()?))
+                }
+            };
+        };
+        self.nodes.get_mut(own)
+    }
+
+    /// The address space.
     pub fn finish(mut self) -> Space {
+        self.join();
         self.ids.settle();
-        let mut links = Vec::with_capacity(self.edges.len() * 2);
-        for edge in &self.edges {
-            let find = |id| self.ids.find_id(id);
-            let (Some(source), Some(kind), Some(target)) =
-                (find(&edge.source), find(&edge.kind), find(&edge.target))
-            else {
-                continue;
-            };
-            let seen = |forward, target| Link {
-                forward,
-                kind,
-                target,
-            };
-            links.push((source, seen(true, target)));
-            links.push((target, seen(false, source)));
-        }
-        // Node sets tell a reference at both of its ends.
-        links.sort_unstable();
-        links.dedup();
-        let mut first_link = vec![0; self.nodes.len() + 1];
-        for (at, _) in &links {
-            if let Some(count) = first_link.get_mut(at.get() + 1) {
-                *count += 1;
+        let joined = || self.base.joined.iter().chain(&self.joined);
+        // How many links each node has, then where those of each begin, then the links.
+        let mut first_link = vec![0u32; self.count() + 1];
+        for edge in joined() {
+            for at in [edge.source, edge.target] {
+                if let Some(count) = first_link.get_mut(at.get() + 1) {
+                    *count += 1;
+                }
             }
         }
         let mut sum = 0;
@@ -229,15 +306,76 @@ impl Builder {
             sum += *count;
             *count = sum;
         }
+        let none = Link {
+            forward: false,
+            kind: NodeIndex(0),
+            target: NodeIndex(0),
+        };
+        let mut links = vec![none; sum as usize];
+        let mut next = first_link.clone();
+        let mut put = |at: NodeIndex, link| {
+            if let Some(next) = next.get_mut(at.get()) {
+                if let Some(place) = links.get_mut(*next as usize) {
+                    *place = link;
+                }
+                *next += 1;
+            }
+        };
+        for &Joined {
+            source,
+            kind,
+            target,
+        } in joined()
+        {
+            let seen = |forward, target| Link {
+                forward,
+                kind,
+                target,
+            };
+            put(source, seen(true, target));
+            put(target, seen(false, source));
+        }
+        drop(next);
+        settle(&mut first_link, &mut links);
         let has_subtype = self.ids.find_id(&ReferenceTypeId::HasSubtype.into());
         Space {
             namespaces: self.namespaces,
+            own_from: self.base.nodes.len(),
+            base: self.base,
+            changed: self.changed,
             nodes: self.nodes,
             ids: self.ids,
-            links: links.into_iter().map(|(_, link)| link).collect(),
+            links,
             first_link,
             has_subtype,
             anchor: self.anchor,
         }
     }
+}
+
+/// Puts the links of each node in order, each once: node sets tell a reference at both ends.
+fn settle(first_link: &mut [u32], links: &mut Vec<Link>) {
+    let mut end = 0;
+    let mut begin = 0;
+    for bound in first_link.iter_mut().skip(1) {
+        let range = begin..*bound as usize;
+        begin = *bound as usize;
+        if let Some(own) = links.get_mut(range.clone()) {
+            own.sort_unstable();
+        }
+        let kept_from = end;
+        for at in range {
+            let Some(&link) = links.get(at) else { break };
+            let last = links.get(kept_from..end).and_then(<[Link]>::last);
+            if last != Some(&link) {
+                if let Some(place) = links.get_mut(end) {
+                    *place = link;
+                }
+                end += 1;
+            }
+        }
+        *bound = end as u32;
+    }
+    links.truncate(end);
+    links.shrink_to_fit();
 }

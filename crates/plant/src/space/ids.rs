@@ -13,7 +13,7 @@ const SPARSE: u32 = 16;
 const NONE: u32 = u32::MAX;
 
 /// The ids of one namespace.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Clone)]
 struct Ids {
     first: u32,
     dense: Vec<u32>,
@@ -24,7 +24,7 @@ struct Ids {
 }
 
 /// The ids of all namespaces.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Clone)]
 pub struct Index(Vec<Ids>);
 
 impl Index {

@@ -11,13 +11,16 @@ pub mod signal;
 pub mod standard;
 pub mod value;
 
-pub use build::Builder;
+pub use build::{Base, Builder};
 pub use node::{
     Body, FullNames, Method, Names, Node, NodeIndex, Shape, Signature, Variable, access,
 };
 pub use signal::{Pattern, Signal};
 pub use value::{Live, Source, Stamp};
 
+use std::sync::Arc;
+
+use rustc_hash::FxHashMap;
 use wire::template::walk::RawNodeId;
 use wire::types::{NodeId, ReferenceTypeId};
 
@@ -39,7 +42,13 @@ pub struct Link {
 #[derive(Debug)]
 pub struct Space {
     namespaces: Vec<String>,
+    /// Nodes that other servers of the process have, too.
+    base: Arc<Base>,
+    /// Those of them that are others here.
+    changed: FxHashMap<NodeIndex, Node>,
+    /// The nodes after them, and the place of the first.
     nodes: Vec<Node>,
+    own_from: usize,
     ids: Index,
     links: Vec<Link>,
     /// For each node where its links begin, and where those of the last end.
@@ -58,12 +67,12 @@ impl Space {
 
     /// The number of nodes.
     pub fn len(&self) -> usize {
-        self.nodes.len()
+        self.own_from + self.nodes.len()
     }
 
     /// Whether there is no node.
     pub fn is_empty(&self) -> bool {
-        self.nodes.is_empty()
+        self.len() == 0
     }
 
     /// Real time at the origin of monotonic time, in ticks.
@@ -88,12 +97,19 @@ impl Space {
     /// The node at a place.
     #[inline]
     pub fn node(&self, at: NodeIndex) -> Option<&Node> {
-        self.nodes.get(at.get())
+        match at.get().checked_sub(self.own_from) {
+            Some(own) => self.nodes.get(own),
+            None => match self.changed.get(&at) {
+                None => self.base.nodes.get(at.get()),
+                changed => changed,
+            },
+        }
     }
 
     /// All nodes.
     pub fn nodes(&self) -> impl Iterator<Item = &Node> {
-        self.nodes.iter()
+        let all = 0..u32::try_from(self.len()).unwrap_or(u32::MAX);
+        all.filter_map(|at| self.node(NodeIndex(at)))
     }
 
     /// The references of a node, forward ones last.

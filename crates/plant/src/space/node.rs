@@ -39,7 +39,7 @@ pub enum Names {
 }
 
 /// Names one by one.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct FullNames {
     /// The name for programs.
     pub browse_name: QualifiedName,
@@ -214,6 +214,43 @@ impl Node {
             Names::Plain(name) => LocalizedText::new("", name),
             Names::Full(names) => names.display_name.clone(),
         }
+    }
+
+    /// The same once more, for a server that wants to change it. Only values that are constant or
+    /// computed can be had twice.
+    pub(super) fn another(&self) -> Option<Self> {
+        let body = match &self.body {
+            Body::Variable(variable) => {
+                let source = match &variable.source {
+                    Source::Constant { encoded, since } => Source::Constant {
+                        encoded: encoded.clone(),
+                        since: *since,
+                    },
+                    Source::Signal(signal) => Source::Signal(signal.clone()),
+                    Source::Live(live) => Source::Live(Arc::clone(live)),
+                    Source::Scalar(_) | Source::Blob(_) => return None,
+                };
+                let shape = Arc::clone(&variable.shape);
+                Body::Variable(Box::new(Variable { source, shape }))
+            }
+            Body::Object { event_notifier } => Body::Object {
+                event_notifier: *event_notifier,
+            },
+            Body::Method { executable, method } => Body::Method {
+                executable: *executable,
+                method: method.clone(),
+            },
+            _ => return None,
+        };
+        let names = match &self.names {
+            Names::Plain(name) => Names::Plain(name.clone()),
+            Names::Full(names) => Names::Full(names.clone()),
+        };
+        Some(Self {
+            id: self.id.clone(),
+            names,
+            body,
+        })
     }
 
     /// What it is for.

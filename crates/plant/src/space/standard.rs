@@ -1,5 +1,7 @@
 //! The standard address space of Part 5, as the NodeSet file of the specification has it.
 
+use std::sync::{Arc, LazyLock};
+
 use opcua_core_namespace::CoreNamespace;
 use opcua_nodes::{NodeBase, NodeSetImport, NodeSetNamespaceMapper, NodeType};
 use wire::types::{
@@ -7,7 +9,7 @@ use wire::types::{
     NumericRange, TimestampsToReturn, Variant,
 };
 
-use super::build::Builder;
+use super::build::{Base, Builder};
 use super::encode;
 use super::node::{Body, FullNames, Method, Names, Node, Shape, Variable, VariableType, access};
 use super::value::Source;
@@ -21,8 +23,22 @@ const METHODS: &[(MethodId, Method)] = &[
     (MethodId::Server_ResendData, Method::ResendData),
 ];
 
+/// Read once in a process: its servers share it.
+static SHARED: LazyLock<Arc<Base>> = LazyLock::new(|| {
+    let now = crate::clock::ticks(std::time::SystemTime::now());
+    let mut builder = Builder::new("", now);
+    read(&mut builder);
+    Arc::new(builder.into_base())
+});
+
 /// Adds all its nodes.
 pub fn load(builder: &mut Builder) {
+    if !builder.stand_on(&SHARED) {
+        read(builder);
+    }
+}
+
+fn read(builder: &mut Builder) {
     let mut namespaces = NamespaceMap::new();
     let mut mapper = NodeSetNamespaceMapper::new(&mut namespaces);
     CoreNamespace.register_namespaces(&mut mapper);

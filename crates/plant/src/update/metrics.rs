@@ -101,7 +101,7 @@ const MEMORY: &str = "Memory";
 
 fn folder(builder: &mut Builder) -> NodeId {
     let id = NodeId::new(OWN, UAString::from("Metrics"));
-    if builder.node_mut(&id).is_none() {
+    if !builder.has(&id) {
         let objects: NodeId = ObjectId::ObjectsFolder.into();
         builder.folder(&objects, id.clone(), "Metrics");
     }

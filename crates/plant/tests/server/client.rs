@@ -218,6 +218,17 @@ impl Client {
         }
     }
 
+    /// Waits for the answer to a request and gives it as it is.
+    pub fn raw_answer(&mut self, id: RequestId) -> Vec<u8> {
+        let deadline = Instant::now() + PATIENCE;
+        loop {
+            if let Some(at) = self.answers.iter().position(|(got, _)| *got == id) {
+                return self.answers.remove(at).1;
+            }
+            self.step(deadline);
+        }
+    }
+
     /// The status of a ServiceFault whose handle does not matter.
     pub fn answer_raw(&mut self, id: RequestId) -> StatusCode {
         let deadline = Instant::now() + PATIENCE;

@@ -5,6 +5,7 @@
 mod client;
 mod diagnostics;
 mod faults;
+mod plants;
 mod reading;
 mod rights;
 mod sessions;
