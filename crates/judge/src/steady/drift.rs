@@ -146,11 +146,7 @@ fn inflation(values: &[f64]) -> f64 {
         let missing = FITTED * inflation / n;
         // Up to the first that is not positive, and at least what the first alone suggests if it went
         // on as it began.
-        let sum: f64 = correlation
-            .iter()
-            .map(|one| one + missing)
-            .take_while(|&one| one > 0.0)
-            .sum();
+        let sum: f64 = correlation.iter().take_while(|&&one| one > 0.0).sum();
         // The upper end of what a series of this length can tell (Bartlett).
         let first = correlation.first().copied().unwrap_or(0.0);
         let first = first + missing + ((1.0 - first * first) / n).sqrt();

@@ -15,8 +15,9 @@ const WORTH: f64 = 0.03;
 /// A drift is believed when chance would make it less often than this, in all looks at a run together.
 const P: f64 = 0.001;
 
-/// Looks at each figure: at a change in all of it, at one after the cut, at a trend after the cut.
-const LOOKS: usize = 3;
+/// Looks at each figure: in all of it, and in what is left after the cut. A change and a trend are
+/// mostly the same thing twice.
+const LOOKS: usize = 2;
 
 /// What a phase did before and after it had settled.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -94,7 +95,7 @@ impl Settling {
         }
         if given.is_none() {
             for row in rows.iter().filter(|row| row.settles) {
-                let cut_ns = row.time(mser::cut(&row.values));
+                let cut_ns = row.time(mser::cut(&row.values).values);
                 if cut_ns > settling.cut_ns {
                     settling.cut_ns = cut_ns;
                     settling.longest = Some(row.of);
@@ -109,11 +110,17 @@ impl Settling {
                 let worth = |it: &Found| {
                     it.p * looks < P && (it.after - it.before).abs() > WORTH * row.median
                 };
-                // A change past the half is no warm-up, however much of what comes before it MSER
-                // would leave out.
-                let late = |it: &Found| it.at * 2 > row.values.len();
-                change_point(&row.values)
+                // A change past the half is no warm-up; nor is one that MSER would rather leave out
+                // with more than half of the phase.
+                let past_half = mser::cut(&row.values).past_half;
+                let change = change_point(&row.values);
+                let late = |it: &Found| {
+                    it.at * 2 > row.values.len() || (past_half && it.at * 3 > row.values.len())
+                };
+                let drifts = past_half && change.as_ref().is_some_and(late);
+                change
                     .filter(|it| late(it) && worth(it))
+                    .or_else(|| trend(&row.values).filter(|it| drifts && worth(it)))
                     .or_else(|| change_point(rest).filter(worth).map(|it| it.behind(from)))
                     .or_else(|| trend(rest).filter(worth).map(|it| it.behind(from)))
             } else {

@@ -6,8 +6,16 @@ const BATCH: usize = 5;
 /// With fewer batches, single values are taken instead.
 const MIN_BATCHES: usize = 10;
 
-/// How many values to leave out: at most half of them.
-pub(super) fn cut(values: &[f64]) -> usize {
+/// How much to leave out.
+pub(super) struct Cut {
+    /// How many values: at most half of them.
+    pub values: usize,
+    /// It would rather leave out more than half.
+    pub past_half: bool,
+}
+
+/// How much to leave out.
+pub(super) fn cut(values: &[f64]) -> Cut {
     let batch = match values.len() / BATCH {
         batches if batches >= MIN_BATCHES => BATCH,
         _ => 1,
@@ -19,6 +27,7 @@ pub(super) fn cut(values: &[f64]) -> usize {
     // From the end: sums of what is left when everything before is left out.
     let (mut sum, mut squares) = (0.0, 0.0);
     let mut best = (f64::INFINITY, 0);
+    let mut late = f64::INFINITY;
     // Around the last value, so that large levels with small noise keep their digits.
     let origin = means.last().copied().unwrap_or(0.0);
     for (at, mean) in means.iter().enumerate().rev() {
@@ -27,10 +36,18 @@ pub(super) fn cut(values: &[f64]) -> usize {
         squares += mean * mean;
         let n = (means.len() - at) as f64;
         let score = (squares - sum * sum / n).max(0.0) / (n * n);
-        // Of equals, the one that leaves out less.
-        if at * 2 <= means.len() && score <= best.0 {
-            best = (score, at);
+        if at * 2 <= means.len() {
+            // Of equals, the one that leaves out less.
+            if score <= best.0 {
+                best = (score, at);
+            }
+        } else if at * 5 <= means.len() * 4 {
+            // A handful of values at the end lies close together by chance.
+            late = late.min(score);
         }
     }
-    best.1 * batch
+    Cut {
+        values: best.1 * batch,
+        past_half: late < best.0,
+    }
 }

@@ -58,7 +58,7 @@ pub struct Verdict {
 /// A threshold, and what became of it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Expectation {
-    /// As typed: `p99<5ms`.
+    /// The condition: `p99<5ms`.
     pub expected: String,
     /// What was found, in nanoseconds, per second or as a count.
     #[serde(default, skip_serializing_if = "Option::is_none")]
