@@ -38,6 +38,7 @@ pub fn run(_: Args, _: &Global) -> anyhow::Result<ExitCode> {
     let found = probe(&access, REPEAT).map_err(|error| advice::on(&error, &access))?;
     out.write_all(crate::probe::screen(&found).as_bytes())?;
     values(&mut out, &access)?;
+    measure(&mut out, &server.url, &folder.0)?;
     security(&mut out, &server.url, &folder.0)?;
     writeln!(
         out,
@@ -97,6 +98,51 @@ fn values(out: &mut impl Write, access: &Access) -> anyhow::Result<()> {
             text(&value),
             time.unwrap_or_default()
         )?;
+    }
+    Ok(())
+}
+
+/// A measurement, as anybody would make it.
+fn measure(out: &mut impl Write, url: &Url, folder: &Path) -> anyhow::Result<()> {
+    let words = [
+        "--node",
+        "browse:/Objects/Demo/*",
+        "--batch",
+        "10",
+        "--rate",
+        "1k/s",
+        "--duration",
+        "3s",
+    ];
+    let quoted = words.map(|word| match word.contains('*') {
+        true => format!("'{word}'"),
+        false => word.to_owned(),
+    });
+    writeln!(
+        out,
+        "\nAll ten, a thousand times a second:\n\n  uaperf read {url} {}\n",
+        quoted.join(" ")
+    )?;
+    out.flush()?;
+    let program = std::env::current_exe().context("cannot tell where this program is")?;
+    let measured = Command::new(program)
+        .arg("read")
+        .arg(url.to_string())
+        .args(words)
+        .args(["--security", "none", "--quiet", "--out"])
+        .arg(folder.join("read.json"))
+        .arg("--pki")
+        .arg(folder.join("client"))
+        .output()
+        .context("cannot start a measurement")?;
+    // Whatever the verdict: a busy machine is no reason for a demonstration to fail.
+    let text = String::from_utf8_lossy(&measured.stdout);
+    for line in text.lines().filter(|line| !line.starts_with("result ")) {
+        writeln!(out, "  {line}")?;
+    }
+    if text.is_empty() {
+        let reason = String::from_utf8_lossy(&measured.stderr).trim().to_owned();
+        bail!(Failure::new(format!("nothing was measured: {reason}")));
     }
     Ok(())
 }
