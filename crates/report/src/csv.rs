@@ -2,10 +2,10 @@
 
 use std::fmt::Write;
 
+use judge::Measured;
 use plan::{Figures, Measure, Stat, Unit};
+use record::Histogram;
 use record::run::{Phase, Run, Sum, Usage};
-
-use crate::figures::{OfPhase, of_histogram, working};
 
 /// The first row.
 pub const HEAD: &str = "started,command,phase,target,service,metric,value,unit\n";
@@ -143,14 +143,18 @@ fn sum(out: &mut String, row: &str, sum: &Sum) {
         );
         for stat in STATS {
             let metric = format!("{}.{stat}", measure.name());
-            put(
-                out,
-                row,
-                &metric,
-                of_histogram(histogram, stat),
-                Unit::Nanos,
-            );
+            put(out, row, &metric, value(histogram, stat), Unit::Nanos);
         }
+    }
+}
+
+fn value(histogram: &Histogram, stat: Stat) -> Option<f64> {
+    match stat {
+        Stat::Min => histogram.min().map(|ns| ns as f64),
+        Stat::Max => histogram.max().map(|ns| ns as f64),
+        Stat::Mean => histogram.mean(),
+        Stat::Deviation => histogram.deviation(),
+        stat => histogram.quantile(stat.quantile()?).map(|ns| ns as f64),
     }
 }
 
@@ -168,13 +172,19 @@ fn resources(out: &mut String, row: &str, phase: &Phase) {
         put(out, row, &format!("{who}.cpu.mean"), cores, Unit::Share);
         if usage.who == "generator" {
             let metric = format!("{who}.cpu.working");
-            put(out, row, &metric, working(&usage.window), Unit::Share);
+            put(
+                out,
+                row,
+                &metric,
+                Measured(phase).figure(Measure::GeneratorCpu, Stat::Mean),
+                Unit::Share,
+            );
         }
         let rss = rss_peak_bytes.known().map(|&bytes| bytes as f64);
         put(out, row, &format!("{who}.rss.max"), rss, Unit::Bytes);
     }
     if phase.resources.iter().any(|usage| usage.who == "server") {
-        let max = OfPhase(phase).figure(Measure::Cpu, Stat::Max);
+        let max = Measured(phase).figure(Measure::Cpu, Stat::Max);
         put(out, row, "server.cpu.max", max, Unit::Share);
     }
 }

@@ -9,7 +9,8 @@ const FEWEST_INTERVALS: usize = 10;
 /// More batches than these would be shorter than what makes their values alike.
 const MOST_BATCHES: usize = 30;
 
-/// The effective size of a sample by batch means: that of an independent sample whose mean would scatter
+/// The effective size of a sample by batch means, as `judge::effective_samples` has it, from what a result file
+/// keeps: that of an independent sample whose mean would scatter
 /// as much as this one's does. Batches are the intervals of the phase that lie in its window, several of
 /// them together when they are many. None if they are too few.
 pub(crate) fn size(phase: &Phase, histogram: &Histogram, course: &Course) -> Option<f64> {
@@ -54,26 +55,10 @@ pub(crate) fn size(phase: &Phase, histogram: &Histogram, course: &Course) -> Opt
     Some(histogram.count() as f64 / alike.max(1.0))
 }
 
-/// Independent values that it takes for an equal-tailed interval of 95 % around a percentile: enough
-/// that the largest lies beyond it in all but 2.5 % of samples.
-pub(crate) fn needed(quantile: f64) -> f64 {
-    // A median has both of its sides.
-    let tail = quantile.max(1.0 - quantile);
-    (0.025f64.ln() / tail.ln()).ceil()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use record::{Ledger, Times};
-
-    #[test]
-    fn a_percentile_needs_values_beyond_it() {
-        assert_eq!(needed(0.95), 72.0);
-        assert_eq!(needed(0.99), 368.0);
-        assert_eq!(needed(0.999), 3688.0);
-        assert_eq!(needed(0.5), 6.0);
-    }
 
     /// Ten seconds of a thousand requests each, with these response times.
     fn phase(response: impl Fn(u64) -> u64) -> Phase {

@@ -2,8 +2,7 @@
 //!
 //! - [`summary`] is one run on a screen, the verdict first; [`show`] is one or several;
 //! - [`live`] is the line that changes while a phase runs;
-//! - [`csv`] is a row for each phase and metric;
-//! - [`figures`] finds the figure that a threshold speaks of.
+//! - [`csv`] is a row for each phase and metric.
 //!
 //! A report never asks a core; everything comes out of a [`record::Run`]. No line is wider than
 //! [`WIDTH`].
@@ -11,7 +10,6 @@
 mod asked;
 pub mod csv;
 mod effective;
-pub mod figures;
 pub mod live;
 mod page;
 mod several;

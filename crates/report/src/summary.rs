@@ -2,14 +2,14 @@
 
 use std::time::Duration;
 
+use judge::Measured;
 use plan::unit::{Bytes, Rate, duration};
-use plan::{Plan, Threshold};
+use plan::{Figures, Measure, Plan, Stat, Threshold};
 use record::run::{
     Expectation, Figure, Kind, Mark, Messages, Phase, Run, Status, Target, Usage, Verdict, WarmUp,
 };
 
 use crate::asked::asked;
-use crate::figures::working;
 use crate::page::{Page, WIDTH, clean, cut, cut_inside, grouped};
 use crate::style::{Ink, Style};
 use crate::table;
@@ -300,17 +300,20 @@ fn bits(per_second: f64) -> String {
 fn resources(page: &mut Page, phase: &Phase) {
     for usage in &phase.resources {
         let done = (usage.who != "host").then_some(phase.total.completed);
-        page.row(&usage.who, &spent(&usage.window, done));
+        let working = Measured(phase).figure(Measure::GeneratorCpu, Stat::Mean);
+        let working = working.filter(|_| usage.who == "generator");
+        page.row(&usage.who, &spent(&usage.window, done, working));
     }
 }
 
-fn spent(usage: &Usage, done: Option<u64>) -> String {
+/// CPU and memory; `working` is the CPU without spinning.
+fn spent(usage: &Usage, done: Option<u64>, working: Option<f64>) -> String {
     let mut parts = Vec::new();
     match &usage.cpu_cores {
         Figure::Known(cores) => {
             let mut text = format!("CPU {:.1} % of a core", cores * 100.0);
             if usage.spun_ns.known().is_some_and(|&spun| spun > 0)
-                && let Some(working) = working(usage)
+                && let Some(working) = working
             {
                 text.push_str(&format!(" ({:.1} % without spinning)", working * 100.0));
             }

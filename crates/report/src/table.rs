@@ -1,5 +1,6 @@
 //! The table of times: one row for each histogram.
 
+use judge::needed_for;
 use plan::unit::duration::show_nanos;
 use record::Histogram;
 use record::run::{Course, Phase, Sum};
@@ -63,7 +64,7 @@ pub(crate) fn times(page: &mut Page, phase: &Phase) {
     }
     doubts.sort_unstable();
     doubts.dedup();
-    for doubt in doubts {
+    for doubt in &doubts {
         match doubt {
             Doubt::None => {}
             Doubt::TooFew => {
@@ -75,7 +76,7 @@ pub(crate) fn times(page: &mut Page, phase: &Phase) {
             }
             Doubt::Alike => {
                 page.gap();
-                page.sentence(0, &alike(phase));
+                page.sentence(0, &alike(phase, &doubts));
             }
         }
     }
@@ -130,7 +131,7 @@ impl std::fmt::Display for Percentile {
 
 /// A percentile of a sample that is worth `size` independent values.
 pub(crate) fn percentile(histogram: &Histogram, quantile: f64, size: f64) -> Percentile {
-    let needed = effective::needed(quantile);
+    let needed = needed_for(quantile);
     match histogram.quantile(quantile) {
         Some(value) if size >= needed => Percentile::Known(value as f64),
         Some(value) if histogram.count() as f64 >= needed => Percentile::OfThisRun(value as f64),
@@ -160,25 +161,24 @@ pub(crate) fn independent(phase: &Phase, name: &str, histogram: &Histogram) -> f
 fn needs() -> String {
     let needs: Vec<String> = PERCENTILES
         .iter()
-        .map(|&(quantile, name)| {
-            format!(
-                "{name} needs {}",
-                grouped(effective::needed(quantile) as u64)
-            )
-        })
+        .map(|&(quantile, name)| format!("{name} needs {}", grouped(needed_for(quantile) as u64)))
         .collect();
     needs.join(", ")
 }
 
-fn alike(phase: &Phase) -> String {
+fn alike(phase: &Phase, doubts: &[Doubt]) -> String {
     let response = phase.total.histogram("response");
     let size = independent(phase, "response", response).round() as u64;
+    // Once is enough.
+    let needs = match doubts.contains(&Doubt::TooFew) {
+        true => String::new(),
+        false => format!(" ({})", needs()),
+    };
     format!(
         "~: true of this run, but another may well differ: values that follow each other are alike. {} \
-         are worth {} independent ones ({}).",
+         are worth {} independent ones{needs}.",
         counted(response.count(), "response time", "response times"),
         grouped(size),
-        needs()
     )
 }
 
@@ -211,10 +211,17 @@ pub(crate) fn omission(sum: &Sum) -> Option<String> {
         // Less than a twentieth, or than what a clock and a wake-up take, is no story.
         response > 1.05 * service && response - service > 50_000.0
     });
+    let spent = |part: &str| sum.histogram(part).sum();
+    let what = match spent("pacer") > spent("slot") + spent("socket") {
+        true => "here the generator itself was late, and that is in the first only.",
+        false => {
+            "what waited behind a slow answer shows in the first only. Users feel the response; tools \
+             that start their clock at the sending show the service (coordinated omission)."
+        }
+    };
     differ.then(|| {
-        "Response counts from when a request was due, service from when it was sent: what waited \
-         behind a slow answer shows in the first only. Users feel the response; tools that start \
-         their clock at the sending show the service (coordinated omission)."
-            .to_owned()
+        format!(
+            "Response counts from when a request was due, service from when it was sent: {what}"
+        )
     })
 }

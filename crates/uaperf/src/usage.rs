@@ -1,14 +1,13 @@
 //! Wrong command lines: one line that names the option, what was given and what is allowed.
 
 use clap::error::ErrorKind;
-use clap::{CommandFactory, Error};
+use clap::{CommandFactory, Error, Parser};
 
 use crate::cli::Cli;
 
 /// The arguments, or the end of the program: with help if that was asked for, else with one line about
 /// what is wrong and exit code 2.
 pub fn parse() -> Cli {
-    use clap::Parser;
     match Cli::try_parse() {
         Ok(cli) => cli,
         Err(error) => refuse(&error),
@@ -21,11 +20,36 @@ fn refuse(error: &Error) -> ! {
         | ErrorKind::DisplayVersion
         | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => error.exit(),
         _ => {
-            eprintln!("{}", one_line(&error.render().to_string()));
+            let args: Vec<String> = std::env::args().collect();
+            let negative = (error.kind() == ErrorKind::UnknownArgument)
+                .then(|| negative(&args))
+                .flatten();
+            let line = negative.unwrap_or_else(|| one_line(&error.render().to_string()));
+            eprintln!("{line}");
             eprintln!("  try: {}", help(std::env::args().skip(1)));
             std::process::exit(error.exit_code());
         }
     }
+}
+
+/// Nothing here can be negative; a value that begins with a minus is taken for an option, and the
+/// error would speak of that.
+fn negative(args: &[String]) -> Option<String> {
+    let is_negative = |value: &str| {
+        let number = value.strip_prefix('-')?;
+        number
+            .starts_with(|c: char| c.is_ascii_digit())
+            .then_some(())
+    };
+    let option = args.windows(2).find_map(|two| match two {
+        [option, value] if option.starts_with("--") && is_negative(value).is_some() => {
+            Some((option, value))
+        }
+        _ => None,
+    });
+    option.map(|(option, value)| {
+        format!("error: invalid value '{value}' for '{option}': want one that is not negative")
+    })
 }
 
 /// What an error says before it goes on to usage and help, in one line, and in words where the standard
@@ -76,7 +100,6 @@ mod tests {
     use super::*;
 
     fn error(args: &[&str]) -> String {
-        use clap::Parser;
         let args = ["uaperf"].into_iter().chain(args.iter().copied());
         one_line(&Cli::try_parse_from(args).unwrap_err().render().to_string())
     }

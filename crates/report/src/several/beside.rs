@@ -1,9 +1,10 @@
 //! A column for each run, a row for each figure.
 
+use plan::Measure;
 use plan::unit::{Bytes, Rate, duration};
 use record::run::{Phase, Run};
 
-use super::{differences, phase, phases, ratio, response, short, started, usage};
+use super::{cpu, differences, phase, phases, ratio, response, short, started};
 use crate::page::{Page, WIDTH, clean, cut, grouped};
 use crate::style::{Ink, Style};
 use crate::summary::{ink, product};
@@ -102,12 +103,12 @@ const ROWS: &[Row] = &[
     },
     Row {
         name: "generator CPU",
-        of: |phase| usage(phase, "generator"),
+        of: |phase| cpu(phase, Measure::GeneratorCpu),
         show: percent,
     },
     Row {
         name: "server CPU",
-        of: |phase| usage(phase, "server"),
+        of: |phase| cpu(phase, Measure::Cpu),
         show: percent,
     },
 ];

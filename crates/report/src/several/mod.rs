@@ -3,9 +3,10 @@
 mod beside;
 mod trend;
 
+use judge::Measured;
+use plan::{Figures, Measure, Stat};
 use record::run::{Phase, Run};
 
-use crate::figures::working;
 use crate::page::Page;
 use crate::style::{Ink, Style};
 use crate::summary::{marked, summary};
@@ -26,9 +27,9 @@ fn response(phase: &Phase, quantile: f64) -> Option<f64> {
     table::percentile(histogram, quantile, size).value()
 }
 
-fn usage(phase: &Phase, who: &str) -> Option<f64> {
-    let usage = phase.resources.iter().find(|usage| usage.who == who)?;
-    working(&usage.window)
+/// Mean CPU in cores, without spinning.
+fn cpu(phase: &Phase, measure: Measure) -> Option<f64> {
+    Measured(phase).figure(measure, Stat::Mean)
 }
 
 /// A figure over that of the first run.

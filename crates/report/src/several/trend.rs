@@ -1,9 +1,10 @@
 //! A line for each run.
 
+use plan::Measure;
 use plan::unit::Rate;
 use record::run::Run;
 
-use super::{differences, none, phase, phases, ratio, response, started, usage};
+use super::{cpu, differences, none, phase, phases, ratio, response, started};
 use crate::page::{Page, WIDTH, clean, cut, grouped};
 use crate::style::{Ink, Style};
 use crate::summary::ink;
@@ -35,7 +36,7 @@ pub(super) fn screen(runs: &[(String, Run)], style: Style) -> String {
             let verdict = format!("{:17}", phase.verdict.kind);
             let verdict = style.ink(ink(phase.verdict.kind), verdict);
             let mut line = format!("{:20} {verdict}", started(run));
-            let cpu = usage(phase, "server").map(|share| format!("{:.0} %", share * 100.0));
+            let cpu = cpu(phase, Measure::Cpu).map(|share| format!("{:.0} %", share * 100.0));
             for (cell, width) in [
                 (rate.map(Rate::show).unwrap_or_else(none), 10),
                 (ratio(first_rate, rate).unwrap_or_default(), 8),

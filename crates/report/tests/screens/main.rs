@@ -113,7 +113,7 @@ fn quiet() -> Run {
         .iter()
         .map(|text| text.parse().unwrap())
         .collect();
-    phase.expectations = report::figures::expectations(&thresholds, phase);
+    phase.expectations = judge::expectations(&thresholds, phase);
     run
 }
 

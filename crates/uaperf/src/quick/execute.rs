@@ -277,7 +277,7 @@ fn keep(run: &Run, common: &Common) -> anyhow::Result<ExitCode> {
     out.write_all(report::summary(run, style).as_bytes())?;
     let saved = run.write(&common.output.destination());
     if let Ok(file) = &saved {
-        writeln!(out, "\nresult    {}", file.display())?;
+        writeln!(out, "\nresult      {}", file.display())?;
     }
     out.flush()?;
     if let Some(file) = &common.output.csv {

@@ -16,7 +16,7 @@ mod work;
 
 use std::process::ExitCode;
 
-use plan::{Phase, TargetSpec, Targets, Work};
+use plan::{Phase, PlanError, TargetSpec, Targets, Work};
 
 use crate::access;
 use crate::cli::Global;
@@ -115,9 +115,13 @@ fn carry_out(
     let usage = |error: &dyn std::fmt::Display| Failure::usage(error.to_string());
     let targets = Targets::resolve(&common.targets, |file| std::fs::read_to_string(file))
         .map_err(|error| usage(&error))?;
-    let sessions = common.load.sessions() * u32::try_from(targets.len()).unwrap_or(u32::MAX);
+    let servers = u32::try_from(targets.len()).unwrap_or(u32::MAX);
+    let sessions = common.load.sessions().saturating_mul(servers);
     let phase: Phase = common.load.phase(work, sessions, common.access.timeout())?;
-    phase.check().map_err(|error| usage(&error))?;
+    phase.check().map_err(|PlanError { field, value, want }| {
+        Failure::usage(format!("--{field} {value}: want {want}"))
+    })?;
+    common.output.check()?;
     common.load.allows(&phase.work)?;
     execute::execute(command, common, &targets, &phase, global)
 }

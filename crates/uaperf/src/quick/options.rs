@@ -125,14 +125,17 @@ impl Args {
 
     /// The phase that was asked for; `sessions` in all.
     pub fn phase(&self, work: Work, sessions: u32, timeout: Duration) -> anyhow::Result<Phase> {
+        let arrival = self.arrival(sessions)?;
+        // Steps say themselves how long they go on.
+        let own = matches!(&arrival, Arrival::Open(pace) if pace.length().is_some());
         let duration = match (self.duration, self.requests) {
-            (None, None) => Some(Phase::DURATION),
+            (None, None) if !own => Some(Phase::DURATION),
             (given, _) => given,
         };
         Ok(Phase {
             sessions: self.sessions,
             spread: self.spread,
-            arrival: self.arrival(sessions)?,
+            arrival,
             duration,
             requests: self.requests,
             warmup: match self.warmup {

@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use record::run::Destination;
 
+use crate::failure::Failure;
+
 /// Where results go.
 #[derive(Debug, clap::Args)]
 #[group(id = "output")]
@@ -27,6 +29,25 @@ pub struct Args {
 }
 
 impl Args {
+    /// Finds out before anything is measured whether the files can be what they are meant to be.
+    pub fn check(&self) -> anyhow::Result<()> {
+        let files = [
+            ("--out", &self.out),
+            ("--csv", &self.csv),
+            ("--samples", &self.samples),
+        ];
+        for (option, file) in files {
+            if let Some(folder) = file.as_ref().filter(|file| file.is_dir()) {
+                let folder = folder.display();
+                return Err(Failure::usage(format!(
+                    "{option} {folder}: that is a folder (want the name of a file)"
+                ))
+                .into());
+            }
+        }
+        Ok(())
+    }
+
     /// Where the result file goes.
     pub fn destination(&self) -> Destination {
         match &self.out {

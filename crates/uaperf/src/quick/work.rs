@@ -70,7 +70,7 @@ pub struct Read {
     #[arg(long, value_name = "WHICH", default_value_t = Timestamps::default())]
     timestamps: Timestamps,
     /// Which elements of an array: 0:9
-    #[arg(long, value_name = "RANGE")]
+    #[arg(long, value_name = "RANGE", value_parser = plan::index_range)]
     index_range: Option<NumericRange>,
 }
 
@@ -107,7 +107,7 @@ pub struct Write {
     #[arg(long, value_name = "HOW", default_value_t = Values::default())]
     values: Values,
     /// Which elements of an array: 0:9
-    #[arg(long, value_name = "RANGE")]
+    #[arg(long, value_name = "RANGE", value_parser = plan::index_range)]
     index_range: Option<NumericRange>,
     /// Write the original values back at the end
     #[arg(long)]
