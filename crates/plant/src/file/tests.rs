@@ -262,6 +262,29 @@ fn structures_and_enumerations_have_to_make_sense() {
     }
 }
 
+/// The blocks of a page that are TOML.
+fn blocks(page: &str) -> Vec<String> {
+    let parts = page.split("```toml\n").skip(1);
+    parts
+        .filter_map(|part| part.split("```").next())
+        .map(str::to_owned)
+        .collect()
+}
+
+#[test]
+fn every_example_of_the_page_about_plants_is_one() {
+    let page = include_str!("../../../../docs/plant.md");
+    let blocks = blocks(page);
+    assert!(blocks.len() >= 3);
+    for block in blocks {
+        let plant = parse(&block).unwrap_or_else(|wrong| panic!("{wrong} in\n{block}"));
+        assert!(space(&plant).len() > 5000);
+    }
+    for (name, _) in crate::Profile::all() {
+        assert!(page.contains(&format!("| `{name}` |")), "{name} is missing");
+    }
+}
+
 #[test]
 fn every_limit_of_the_server_can_be_set() {
     let plant = parse(

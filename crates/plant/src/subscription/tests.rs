@@ -1,6 +1,7 @@
 //! The table of Part 4, 5.14.1.2 and the queues of 5.13.1, in virtual time.
 
 mod ledger;
+mod stored;
 
 use std::time::Duration;
 
