@@ -177,8 +177,12 @@ fn names(started: Timestamp, command: &str) -> impl Iterator<Item = String> {
         .chain((2..1000).map(move |n| format!("{more}-{n}.json")))
 }
 
-/// Writes beside the wanted place first, then moves there.
+/// Writes beside the wanted place first, then moves there. What is there and is no file (a pipe, a
+/// terminal, a device) is written to as it is: moving would put a file in its place.
 fn place(text: &[u8], wanted: &Path, over: bool) -> io::Result<()> {
+    if over && fs::metadata(wanted).is_ok_and(|it| !it.is_file() && !it.is_dir()) {
+        return OpenOptions::new().write(true).open(wanted)?.write_all(text);
+    }
     let mut beside = wanted.as_os_str().to_owned();
     beside.push(format!(".{}.part", std::process::id()));
     let beside = PathBuf::from(beside);
