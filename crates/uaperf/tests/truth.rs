@@ -1,0 +1,379 @@
+//! What the quick commands say about servers whose conduct is known, over real sockets.
+//!
+//! The exact part is in `crates/load/tests/virtual_time`. Here a machine with other things to do
+//! runs both sides, so that bounds are wide, and a run that the machine itself held up is repeated.
+
+#![cfg(target_os = "linux")]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use std::io::{BufRead, BufReader};
+use std::path::PathBuf;
+use std::process::{Child, Command, Output, Stdio};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// `uaperf serve`, ended with the test.
+struct Server {
+    child: Child,
+    url: String,
+    _pki: TempDir,
+}
+
+impl Server {
+    fn start() -> Self {
+        let pki = tempfile::tempdir().unwrap();
+        let mut child = Command::new(env!("CARGO_BIN_EXE_uaperf"))
+            .args([
+                "serve",
+                "--port",
+                "0",
+                "--security",
+                "none",
+                "--with-parent",
+            ])
+            .args(["--threads", "1"])
+            .env("UAPERF_PKI", pki.path())
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut line = String::new();
+        BufReader::new(child.stdout.take().unwrap())
+            .read_line(&mut line)
+            .unwrap();
+        let url = line.strip_prefix("READY ").unwrap().trim().to_owned();
+        Self {
+            child,
+            url,
+            _pki: pki,
+        }
+    }
+
+    fn signal(&self, name: &str) {
+        signal(self.child.id(), name);
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn signal(pid: u32, name: &str) {
+    let sent = Command::new("kill")
+        .args([format!("-{name}"), pid.to_string()])
+        .status();
+    assert!(sent.unwrap().success(), "kill -{name} {pid}");
+}
+
+/// A place where results go.
+struct Place {
+    folder: TempDir,
+}
+
+impl Place {
+    fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        Self { folder }
+    }
+
+    fn file(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    /// `uaperf read`, its result in `r.json`.
+    fn read(&self, url: &str, options: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_uaperf"));
+        command
+            .args(["read", url, "--timeout", "5s"])
+            .args(options)
+            .env("UAPERF_PKI", self.file("pki"))
+            .current_dir(self.folder.path())
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        if !options.contains(&"--out") {
+            command.args(["--out", "r.json"]);
+        }
+        command
+    }
+
+    fn result(&self) -> Value {
+        let text = std::fs::read(self.file("r.json")).unwrap();
+        serde_json::from_slice(&text).unwrap()
+    }
+}
+
+fn total(run: &Value) -> &Value {
+    &run["phases"][0]["total"]
+}
+
+fn nanos(run: &Value, measure: &str, percentile: &str) -> f64 {
+    let histogram = &total(run)["histograms"][measure];
+    histogram[percentile].as_f64().unwrap()
+}
+
+fn verdict(run: &Value) -> &str {
+    run["verdict"]["kind"].as_str().unwrap()
+}
+
+fn text(output: &Output) -> String {
+    let both = [output.stdout.clone(), output.stderr.clone()].concat();
+    String::from_utf8(both).unwrap()
+}
+
+#[test]
+fn a_server_that_stands_still_shows_in_response_times_and_not_in_service_times() {
+    let server = Server::start();
+    for _ in 0..3 {
+        let place = Place::new();
+        let options = ["--rate", "100/s", "--slots", "1", "--duration", "5s"];
+        let child = place
+            .read(&server.url, &[&options[..], &["--warmup", "0s"]].concat())
+            .spawn()
+            .unwrap();
+        sleep(Duration::from_millis(1500));
+        server.signal("STOP");
+        let stopped = Instant::now();
+        sleep(Duration::from_secs(1));
+        server.signal("CONT");
+        let stop = stopped.elapsed().as_secs_f64();
+        let output = child.wait_with_output().unwrap();
+        let run = place.result();
+        let said = text(&output);
+        // Of five seconds, the slowest share x waited longer than about s − 5 s · x.
+        for (percentile, x) in [("p90_ns", 0.1), ("p99_ns", 0.01)] {
+            let exact = stop - 5.0 * x;
+            let got = nanos(&run, "response", percentile) / 1e9;
+            assert!(
+                (got - exact).abs() < 0.3,
+                "{percentile} {got} {exact}\n{said}"
+            );
+        }
+        // All but one of them were sent after it.
+        assert!(
+            nanos(&run, "service", "p90_ns") < 0.25 * stop * 1e9,
+            "{said}"
+        );
+        let slot = nanos(&run, "slot", "p90_ns");
+        assert!(slot > 0.5 * nanos(&run, "response", "p90_ns"), "{said}");
+        assert_eq!(total(&run)["completed"], 500, "{said}");
+        match verdict(&run) {
+            "VALID" | "SERVER-SATURATED" => return,
+            "UNSTEADY" if said.contains("rate") || said.contains("steady") => return,
+            // A machine with other things to do: true of this run, and no answer.
+            _ => assert!(nanos(&run, "pacer", "p99_ns") > 1e6, "{said}"),
+        }
+    }
+}
+
+/// A CPU that this process may use.
+fn a_cpu() -> String {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap();
+    let list = status
+        .lines()
+        .find_map(|line| line.strip_prefix("Cpus_allowed_list:"));
+    let first = list.unwrap().trim().split([',', '-']).next();
+    first.unwrap().to_owned()
+}
+
+#[test]
+fn a_starved_generator_is_told_from_a_slow_server() {
+    let server = Server::start();
+    let cpu = a_cpu();
+    let mut others: Vec<Child> = (0..2)
+        .map(|_| {
+            // Ends by itself, whatever becomes of the test.
+            let busy = "timeout 60 sh -c 'while :; do :; done'";
+            Command::new("taskset")
+                .args(["-c", &cpu, "sh", "-c", &format!("exec {busy}")])
+                .spawn()
+                .expect("taskset of util-linux")
+        })
+        .collect();
+    let place = Place::new();
+    let options = [
+        "--rate",
+        "2k/s",
+        "--duration",
+        "2s",
+        "--spin",
+        "--pin",
+        &cpu,
+    ];
+    let output = place.read(&server.url, &options).output().unwrap();
+    for other in &mut others {
+        signal(other.id(), "TERM");
+        let _ = other.wait();
+    }
+    let run = place.result();
+    assert_eq!(verdict(&run), "GENERATOR-LIMITED", "{}", text(&output));
+    assert_eq!(output.status.code(), Some(4));
+}
+
+#[test]
+fn a_server_that_vanishes_leaves_what_was_measured_and_a_mark() {
+    let server = Server::start();
+    let place = Place::new();
+    let child = place
+        .read(&server.url, &["--rate", "200/s", "--duration", "20s"])
+        .spawn()
+        .unwrap();
+    sleep(Duration::from_millis(1500));
+    drop(server);
+    let output = child.wait_with_output().unwrap();
+    let run = place.result();
+    let said = text(&output);
+    let good = total(&run)["statuses"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|status| status["code"] == 0);
+    assert!(good.unwrap()["count"].as_u64().unwrap() > 0, "{said}");
+    assert!(
+        run["marks"].to_string().contains("degraded"),
+        "{}",
+        run["marks"]
+    );
+    assert!(said.contains("lost after"), "{said}");
+    assert_ne!(output.status.code(), Some(0), "{said}");
+}
+
+#[test]
+fn an_unreachable_server_is_told_in_one_line() {
+    let place = Place::new();
+    let output = place.read("opc.tcp://127.0.0.1:1", &[]).output().unwrap();
+    let said = String::from_utf8(output.stderr).unwrap();
+    let first = said.lines().next().unwrap();
+    assert!(first.starts_with("error: opc.tcp://127.0.0.1:1"), "{said}");
+    assert_eq!(output.status.code(), Some(1));
+    assert!(!place.file("r.json").exists());
+}
+
+/// Waits until a run has said that it is under way, and sends a signal.
+fn interrupt(child: &mut Child, server: Option<&Server>) {
+    let mut said = BufReader::new(child.stderr.take().unwrap());
+    let mut line = String::new();
+    while !line.contains("left") {
+        line.clear();
+        assert!(said.read_line(&mut line).unwrap() > 0, "it ended early");
+    }
+    if let Some(server) = server {
+        server.signal("STOP");
+        // A request is on its way and stays there.
+        sleep(Duration::from_millis(300));
+    }
+    signal(child.id(), "INT");
+    while !line.contains("once more") {
+        line.clear();
+        assert!(said.read_line(&mut line).unwrap() > 0, "it ended early");
+    }
+    // Whatever else it has to say is read, so that it does not wait for a reader.
+    std::thread::spawn(move || std::io::copy(&mut said, &mut std::io::sink()));
+}
+
+#[test]
+fn an_interrupt_ends_the_phase_and_keeps_the_marked_result() {
+    let server = Server::start();
+    let place = Place::new();
+    let mut child = place
+        .read(&server.url, &["--rate", "200/s", "--duration", "60s"])
+        .spawn()
+        .unwrap();
+    interrupt(&mut child, None);
+    let output = child.wait_with_output().unwrap();
+    let run = place.result();
+    assert!(run["marks"].to_string().contains("interrupted"), "{run}");
+    let end = run["phases"][0]["end_ns"].as_u64().unwrap();
+    assert!(end < 59_000_000_000, "{end}");
+    assert!(total(&run)["completed"].as_u64().unwrap() > 0);
+    assert!(output.status.code().is_some_and(|code| code != 130));
+}
+
+#[test]
+fn a_second_interrupt_quits_without_a_result() {
+    let server = Server::start();
+    let place = Place::new();
+    // Answers of a server that stands still would be waited for as long as this.
+    let options = ["--rate", "200/s", "--duration", "60s", "--timeout", "60s"];
+    let mut command = Command::new(env!("CARGO_BIN_EXE_uaperf"));
+    command
+        .args(["read", &server.url])
+        .args(options)
+        .current_dir(place.folder.path())
+        .env("UAPERF_PKI", place.file("pki"))
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    interrupt(&mut child, Some(&server));
+    signal(child.id(), "INT");
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    server.signal("CONT");
+    assert!(!place.file("results").exists());
+}
+
+#[test]
+fn a_full_disk_loses_its_file_and_nothing_else() {
+    let server = Server::start();
+    let short = ["--rate", "200/s", "--duration", "1s", "--quiet"];
+    let run = |more: &[&str]| {
+        let place = Place::new();
+        // A link, so that what is wrong with writing to it cannot harm the device.
+        std::os::unix::fs::symlink("/dev/full", place.file("full")).unwrap();
+        let options = [&short[..], more].concat();
+        let output = place.read(&server.url, &options).output().unwrap();
+        (place, output)
+    };
+    // The table is lost; the result is kept, and the figures are on the screen.
+    let (place, output) = run(&["--csv", "full"]);
+    let said = text(&output);
+    assert!(
+        said.contains("response") && said.contains("No space left"),
+        "{said}"
+    );
+    assert_eq!(total(&place.result())["completed"], 200);
+    assert_eq!(output.status.code(), Some(1));
+    // The result is lost; the figures are on the screen all the same.
+    let (_place, output) = run(&["--out", "full"]);
+    let said = text(&output);
+    assert!(
+        said.contains("response") && said.contains("No space left"),
+        "{said}"
+    );
+    assert_eq!(output.status.code(), Some(1));
+    // Rows that cannot even be begun are told before anything is sent.
+    let (_place, output) = run(&["--samples", "full"]);
+    let said = text(&output);
+    assert!(said.contains("--samples full: No space left"), "{said}");
+    assert_eq!(output.status.code(), Some(2));
+}
+
+#[test]
+fn rows_that_no_longer_fit_are_counted_and_the_result_is_kept() {
+    let server = Server::start();
+    let place = Place::new();
+    let read = place.read(&server.url, &[]);
+    // Files of this process may not be larger than 64 KiB: rows are, the result is not.
+    let mut limited = Command::new("sh");
+    limited
+        .args(["-c", "trap '' XFSZ; ulimit -f 128; exec \"$@\"", "sh"])
+        .arg(read.get_program())
+        .args(read.get_args())
+        .args(["--rate", "3k/s", "--duration", "2s", "--quiet"])
+        .args(["--samples", "rows.csv"])
+        .current_dir(place.folder.path())
+        .env("UAPERF_PKI", place.file("pki"));
+    let output = limited.output().unwrap();
+    let run = place.result();
+    let said = text(&output);
+    assert!(
+        run["notes"].to_string().contains("rows were not written"),
+        "{said}"
+    );
+    assert_eq!(total(&run)["planned"], 6000, "{said}");
+}
