@@ -68,7 +68,7 @@ impl Generator {
         Ok(slice)
     }
 
-    /// Open loop; the time of the slice is the 99th percentile of how late the pacer was.
+    /// Open loop: how late the pacer was counts.
     pub fn paced(&self, paced: Paced, duration: Duration) -> anyhow::Result<Slice> {
         let arrival = Arrival::Open(Pace::Constant {
             rate: format!("{}/s", paced.rate).parse()?,
