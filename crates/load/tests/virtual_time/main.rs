@@ -402,3 +402,31 @@ fn a_million_requests_take_no_more_memory_than_a_few() {
     let many = run(250);
     assert!(many < few * 2, "{few} {many}");
 }
+
+/// The most memory that this process ever had, in bytes.
+#[cfg(target_os = "linux")]
+fn peak() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    let kilobytes = line.unwrap().trim().split(' ').next().unwrap();
+    kilobytes.parse::<u64>().unwrap() * 1024
+}
+
+/// Takes minutes: `cargo test --release -p load --test virtual_time -- --ignored --nocapture`.
+#[cfg(target_os = "linux")]
+#[test]
+#[ignore = "takes minutes"]
+fn a_hundred_million_requests_take_no_more_memory_than_a_million() {
+    let mut world = World::new(constant(25_000), Duration::from_secs(10))
+        .conduct(|_, n| Fate::Answer(50 * US + n % 50 * 7 * US));
+    world.phase.sessions = 4;
+    world.tally();
+    let few = peak();
+    world.phase.duration = Some(Duration::from_secs(1000));
+    let tally = world.tally();
+    let many = peak();
+    assert_eq!(tally.whole().sum.counters.completed, 100_000_000);
+    println!("peak of 10^6 requests {few} bytes, of 10^8 {many} bytes");
+    // A hundred times as long a phase has more bins, 600 at most; not a byte for each request.
+    assert!(many < few + 30_000_000, "{few} {many}");
+}
