@@ -17,6 +17,9 @@ use crate::{place, process};
 /// The steps that a client can be asked for, in their order.
 pub const STEPS: &[&str] = &["connect", "read", "write", "browse", "call", "subscribe"];
 
+/// The steps that judge a server, done only when named. python-opcua's client has none of them.
+pub const JUDGING: &[&str] = &["dump", "watch", "cut"];
+
 /// How a client connects and what it does.
 #[derive(Debug, Clone)]
 pub struct ClientOptions {
@@ -32,8 +35,14 @@ pub struct ClientOptions {
     pub certificate: Option<(PathBuf, PathBuf)>,
     /// Its certificates; the stack's own folder when not given.
     pub pki: Option<PathBuf>,
-    /// The steps to do; all when empty.
+    /// The steps to do; all of [`STEPS`] when empty.
     pub steps: Vec<&'static str>,
+    /// Where a judging step writes what it saw.
+    pub out: Option<PathBuf>,
+    /// How many updates the steps `watch` and `cut` wait for.
+    pub updates: u32,
+    /// The port of loopback that the step `cut` connects to when its connection may be cut.
+    pub cut: Option<u16>,
     /// How long the whole may take.
     pub patience: Duration,
 }
@@ -48,6 +57,9 @@ impl Default for ClientOptions {
             certificate: None,
             pki: None,
             steps: Vec::new(),
+            out: None,
+            updates: 50,
+            cut: None,
             // Longer than clients give themselves, so that they can say what they waited for.
             patience: Duration::from_secs(75),
         }
@@ -128,6 +140,15 @@ pub struct Steps {
     /// The counter of 100 ms.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub subscribe: Option<Subscribe>,
+    /// The whole address space, to a file.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub dump: Option<Outcome>,
+    /// All scalars, to a file.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub watch: Option<Outcome>,
+    /// The counter of 100 ms over a cut of the connection, to a file.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cut: Option<Outcome>,
 }
 
 /// Whether a step was as expected, and if not, why.
@@ -211,8 +232,11 @@ impl Steps {
             self.browse.as_ref().map(|s| &s.outcome),
             self.call.as_ref().map(|s| &s.outcome),
             self.subscribe.as_ref().map(|s| &s.outcome),
+            self.dump.as_ref(),
+            self.watch.as_ref(),
+            self.cut.as_ref(),
         ];
-        let named = STEPS.iter().copied().zip(all);
+        let named = STEPS.iter().chain(JUDGING).copied().zip(all);
         named.filter_map(|(name, o)| Some((name, o?))).collect()
     }
 }
@@ -323,6 +347,13 @@ fn arguments(
     }
     if !options.steps.is_empty() {
         add("--do", options.steps.join(","));
+    }
+    if let Some(out) = &options.out {
+        add("--out", path(out));
+        add("--updates", options.updates.to_string());
+    }
+    if let Some(port) = options.cut {
+        add("--cut", port.to_string());
     }
     words
 }

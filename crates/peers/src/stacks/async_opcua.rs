@@ -21,6 +21,7 @@ pub(super) static STACK: Stack = Stack {
         "src/main.rs" from "async-opcua/src/main.rs",
         "src/server.rs" from "async-opcua/src/server.rs",
         "src/client.rs" from "async-opcua/src/client.rs",
+        "src/judge.rs" from "async-opcua/src/judge.rs",
     ],
     steps: &[Step {
         what: "build async-opcua, server and client",
@@ -67,6 +68,12 @@ pub(super) static STACK: Stack = Stack {
             what: "default limits are small (here raised): 20 sessions, 4 Publish requests a \
                    subscription, queues of 10 values",
             clause: None,
+        },
+        Quirk {
+            what: "its client comes back after a cut, activates its session again and has its \
+                   subscriptions transferred, and then sends no Publish until it is told to \
+                   (trigger_publish_now) or creates another subscription",
+            clause: Some("Part 4, 6.7 (re-establishing connections)"),
         },
     ],
 };

@@ -19,6 +19,7 @@ pub(super) static STACK: Stack = Stack {
         "requirements.txt" from "asyncua/requirements.txt",
         "server.py" from "asyncua/server.py",
         "client.py" from "asyncua/client.py",
+        "judge.py" from "asyncua/judge.py",
         "bench.py" from "python/bench.py",
         "identity.py" from "python/identity.py",
     ],
@@ -45,6 +46,12 @@ pub(super) static STACK: Stack = Stack {
         Quirk {
             what: "RegisterNodes gives the node ids back as they were",
             clause: Some("Part 4, 5.9.5 (RegisterNodes): allowed, nothing is gained by it"),
+        },
+        Quirk {
+            what: "its client takes the string encoding of a SessionSecurityDiagnosticsDataType for \
+                   a byte, and cannot read SessionSecurityDiagnosticsArray (i=3708), nor anything \
+                   else in the same Read",
+            clause: Some("Part 5, 12.12 (SessionSecurityDiagnosticsDataType: encoding)"),
         },
     ],
 };

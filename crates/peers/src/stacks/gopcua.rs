@@ -23,6 +23,7 @@ pub(super) static STACK: Stack = Stack {
         "main.go" from "gopcua/main.go",
         "server.go" from "gopcua/server.go",
         "client.go" from "gopcua/client.go",
+        "judge.go" from "gopcua/judge.go",
     ],
     steps: &[Step {
         what: "fetch gopcua and build server and client",

@@ -14,6 +14,7 @@ pub(super) static STACK: Stack = Stack {
         "src/Server.java" from "milo06/Server.java",
         "src/Client.java" from "milo06/Client.java",
         "src/Steps.java" from "milo/Steps.java",
+        "src/Judge.java" from "milo/Judge.java",
         "src/Identity.java" from "milo/Identity.java",
         "src/Options.java" from "milo/Options.java",
     ],

@@ -38,6 +38,7 @@ pub(super) static STACK: Stack = Stack {
         "bench.js" from "node-opcua/bench.js",
         "server.js" from "node-opcua/server.js",
         "client.js" from "node-opcua/client.js",
+        "judge.js" from "node-opcua/judge.js",
     ],
     steps: &[Step {
         what: "install the Node packages",

@@ -58,6 +58,7 @@ pub(super) static STACK: Stack = Stack {
         "identity.h" from "open62541/identity.h",
         "server.c" from "open62541/server.c",
         "client.c" from "open62541/client.c",
+        "judge.h" from "open62541/judge.h",
     ],
     steps: &[Step {
         what: "build mbedTLS, open62541, server and client",

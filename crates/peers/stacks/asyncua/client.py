@@ -10,6 +10,7 @@ from asyncua.crypto import security_policies
 
 import bench
 import identity
+import judge
 
 NAME, URI = "asyncua bench client", "urn:uaperf:peers:asyncua:client"
 
@@ -35,7 +36,7 @@ async def client(args):
 async def connect(args, step):
     c = await client(args)
     start = time.perf_counter()
-    await c.connect()
+    await c.connect(auto_reconnect="cut" in args.do)
     step.update(ok=True, ms=round((time.perf_counter() - start) * 1e3, 3))
     return c, await c.get_namespace_index(bench.NAMESPACE)
 
@@ -111,7 +112,7 @@ async def main():
     args = bench.client_arguments()
     logging.basicConfig(level=logging.WARNING)
     report = bench.Report("asyncua", version("asyncua"), args.do)
-    report.give_up_after(bench.PATIENCE)
+    report.give_up_after(args.patience)
     try:
         c, ns = await connect(args, report.step("connect"))
     except Exception as e:
@@ -124,6 +125,12 @@ async def main():
                 await step(c, ns, report.step(name))
                 if not report.step(name)["ok"]:
                     report.failed(name, "not as expected")
+            except Exception as e:
+                report.failed(name, e)
+    for name, step in (("dump", judge.dump), ("watch", judge.watch), ("cut", judge.cut)):
+        if name in args.do:
+            try:
+                await step(c, ns, args, report.step(name))
             except Exception as e:
                 report.failed(name, e)
     try:

@@ -27,6 +27,7 @@ type client struct {
 type target struct {
 	url, policy, mode, user, password, pki string
 	cert, key, userCert, userKey           string
+	reconnect                              bool
 }
 
 func runClient(url string, args []string) int {
@@ -42,9 +43,19 @@ func runClient(url string, args []string) int {
 	flags.StringVar(&t.userCert, "user-cert", "", "user certificate, DER")
 	flags.StringVar(&t.userKey, "user-key", "", "its key, PEM")
 	do := flags.String("do", "read,write,browse,call,subscribe", "steps")
+	j := judge{}
+	flags.StringVar(&j.out, "out", "", "file for what a judging step saw")
+	flags.IntVar(&j.updates, "updates", 50, "updates that a judging step waits for")
+	flags.IntVar(&j.cut, "cut", 0, "port that cuts the connection")
 	flags.Parse(args)
+	asked := strings.Split(*do, ",")
+	t.reconnect = slices.Contains(asked, "cut")
 
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	patience := time.Minute
+	if j.out != "" {
+		patience = 170 * time.Second
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	steps, failure := map[string]step{}, ""
 	note := func(name string, s step, err error) {
@@ -67,8 +78,9 @@ func runClient(url string, args []string) int {
 	}{
 		{"read", (*client).read}, {"write", (*client).write}, {"browse", (*client).browse},
 		{"call", (*client).call}, {"subscribe", (*client).subscribe},
+		{"dump", j.dump}, {"watch", j.watch}, {"cut", j.scissors},
 	} {
-		if !slices.Contains(strings.Split(*do, ","), work.name) {
+		if !slices.Contains(asked, work.name) {
 			continue
 		}
 		if c == nil {
@@ -123,7 +135,7 @@ func (t target) connect(ctx context.Context) (*client, float64, error) {
 	if at < 0 {
 		return nil, 0, fmt.Errorf("the server has no endpoint %s %s", t.policy, t.mode)
 	}
-	options := []opcua.Option{opcua.AutoReconnect(false), opcua.RequestTimeout(10 * time.Second)}
+	options := []opcua.Option{opcua.AutoReconnect(t.reconnect), opcua.RequestTimeout(10 * time.Second)}
 	// On an unsecured channel a server may keep its certificate, which the password is encrypted for,
 	// from a client that does not show its own.
 	if t.policy != "None" || t.user != "" || t.userCert != "" {

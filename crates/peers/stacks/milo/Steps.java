@@ -55,13 +55,15 @@ abstract class Steps {
         void close() throws Exception;
     }
 
-    abstract Connection connect() throws Exception;
+    abstract Judge.Connection connect() throws Exception;
+
+    abstract Options options();
 
     private interface Work {
         String run() throws Exception;
     }
 
-    private Connection connection;
+    private Judge.Connection connection;
     private int index;
     private String failure;
     private final Map<String, String> report = new LinkedHashMap<>();
@@ -75,6 +77,9 @@ abstract class Steps {
         all.put("browse", this::browse);
         all.put("call", this::call);
         all.put("subscribe", this::subscribe);
+        all.put("dump", () -> judge().dump());
+        all.put("watch", () -> judge().watch());
+        all.put("cut", () -> judge().cut());
         all.keySet().retainAll(Set.of(asked.split(",")));
         all.forEach(this::step);
         close();
@@ -84,6 +89,10 @@ abstract class Steps {
             quote(stack), quote(version), steps, failure == null ? "null" : quote(failure));
         System.out.flush();
         return failure == null ? 0 : 1;
+    }
+
+    private Judge judge() {
+        return new Judge(connection, index, options());
     }
 
     private void step(String name, Work work) {

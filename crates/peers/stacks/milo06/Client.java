@@ -1,9 +1,14 @@
 import static org.eclipse.milo.opcua.stack.core.types.builtin.unsigned.Unsigned.uint;
 
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.ByteBufUtil;
+import io.netty.buffer.Unpooled;
 import java.nio.file.Path;
 import java.security.cert.X509Certificate;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.BiConsumer;
 import java.util.function.Consumer;
 import org.eclipse.milo.opcua.sdk.client.OpcUaClient;
 import org.eclipse.milo.opcua.sdk.client.api.config.OpcUaClientConfig;
@@ -17,9 +22,13 @@ import org.eclipse.milo.opcua.stack.client.DiscoveryClient;
 import org.eclipse.milo.opcua.stack.client.security.ClientCertificateValidator;
 import org.eclipse.milo.opcua.stack.core.UaException;
 import org.eclipse.milo.opcua.stack.core.channel.EncodingLimits;
+import org.eclipse.milo.opcua.stack.core.serialization.OpcUaBinaryStreamEncoder;
 import org.eclipse.milo.opcua.stack.core.types.builtin.ByteString;
 import org.eclipse.milo.opcua.stack.core.types.builtin.DataValue;
+import org.eclipse.milo.opcua.stack.core.types.builtin.DateTime;
+import org.eclipse.milo.opcua.stack.core.types.builtin.NodeId;
 import org.eclipse.milo.opcua.stack.core.types.builtin.StatusCode;
+import org.eclipse.milo.opcua.stack.core.types.builtin.Variant;
 import org.eclipse.milo.opcua.stack.core.types.enumerated.TimestampsToReturn;
 import org.eclipse.milo.opcua.stack.core.types.structured.BrowseDescription;
 import org.eclipse.milo.opcua.stack.core.types.structured.BrowseResult;
@@ -27,6 +36,8 @@ import org.eclipse.milo.opcua.stack.core.types.structured.CallMethodRequest;
 import org.eclipse.milo.opcua.stack.core.types.structured.CallMethodResult;
 import org.eclipse.milo.opcua.stack.core.types.structured.EndpointDescription;
 import org.eclipse.milo.opcua.stack.core.types.structured.ReadValueId;
+import org.eclipse.milo.opcua.stack.core.types.structured.ReferenceDescription;
+import org.eclipse.milo.opcua.stack.core.types.structured.ViewDescription;
 import org.eclipse.milo.opcua.stack.core.types.structured.WriteValue;
 import org.eclipse.milo.opcua.stack.core.util.EndpointUtil;
 
@@ -41,9 +52,10 @@ final class Client extends Steps {
     }
 
     public static void main(String[] args) {
+        Options options = new Options(args, 1);
         Thread watchdog = new Thread(() -> {
             try {
-                TimeUnit.SECONDS.sleep(60);
+                TimeUnit.SECONDS.sleep(options.get("--out") == null ? 60 : 170);
             } catch (InterruptedException e) {
                 return;
             }
@@ -51,14 +63,18 @@ final class Client extends Steps {
         });
         watchdog.setDaemon(true);
         watchdog.start();
-        Options options = new Options(args, 1);
         String steps = options.get("--do", "read,write,browse,call,subscribe");
         // Not every thread of the stack ends with the client.
         System.exit(new Client(args[0], options).run("milo06", "0.6.16", steps));
     }
 
     @Override
-    Connection connect() throws Exception {
+    Options options() {
+        return options;
+    }
+
+    @Override
+    Judge.Connection connect() throws Exception {
         Identity own = options.get("--cert") == null
             ? Identity.own(Path.of(options.get("--pki", "pki")), "urn:uaperf:peers:milo06:client")
             : Identity.load(Path.of(options.get("--cert")), Path.of(options.get("--key")));
@@ -97,7 +113,7 @@ final class Client extends Steps {
         return AnonymousProvider.INSTANCE;
     }
 
-    private record Session(OpcUaClient client) implements Connection {
+    private record Session(OpcUaClient client) implements Judge.Connection {
         @Override
         public DataValue[] read(List<ReadValueId> nodes) throws Exception {
             return client.read(0, TimestampsToReturn.Both, nodes).get().getResults();
@@ -131,6 +147,54 @@ final class Client extends Steps {
                 100.0, node, created -> created.addDataValueListener(listener));
             if (item.getStatusCode().isBad()) {
                 throw new UaException(item.getStatusCode());
+            }
+        }
+
+        @Override
+        public DataValue[] readPlain(List<ReadValueId> nodes) throws Exception {
+            return client.read(0, TimestampsToReturn.Neither, nodes).get().getResults();
+        }
+
+        @Override
+        public BrowseResult[] browse(List<BrowseDescription> descriptions, int references) throws Exception {
+            ViewDescription whole = new ViewDescription(NodeId.NULL_VALUE, DateTime.MIN_VALUE, uint(0));
+            return client.browse(whole, uint(references), descriptions).get().getResults();
+        }
+
+        private byte[] encoded(Consumer<OpcUaBinaryStreamEncoder> encode) {
+            ByteBuf buffer = Unpooled.buffer();
+            encode.accept(new OpcUaBinaryStreamEncoder(client.getStaticSerializationContext()).setBuffer(buffer));
+            return ByteBufUtil.getBytes(buffer);
+        }
+
+        @Override
+        public byte[] encode(NodeId node) {
+            return encoded(encoder -> encoder.writeNodeId(node));
+        }
+
+        @Override
+        public byte[] encode(ReferenceDescription reference) {
+            return encoded(encoder -> encoder.writeStruct(null, reference, ReferenceDescription.TYPE_ID));
+        }
+
+        @Override
+        public byte[] encode(Variant value) {
+            return encoded(encoder -> encoder.writeVariant(value));
+        }
+
+        @Override
+        public void follow(List<ReadValueId> nodes, BiConsumer<Integer, DataValue> listener) throws Exception {
+            ManagedSubscription subscription = ManagedSubscription.create(client, 100.0);
+            subscription.setDefaultQueueSize(uint(1000));
+            AtomicInteger next = new AtomicInteger();
+            List<ManagedDataItem> items = subscription.createDataItems(0.0, nodes, created -> {
+                int at = next.getAndIncrement();
+                created.addDataValueListener(value -> listener.accept(at, value));
+            });
+            for (ManagedDataItem item : items) {
+                if (item.getStatusCode().isBad()) {
+                    throw new UaException(item.getStatusCode());
+                }
             }
         }
 

@@ -1,9 +1,13 @@
 import static org.eclipse.milo.opcua.stack.core.types.builtin.unsigned.Unsigned.uint;
 
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.ByteBufUtil;
+import io.netty.buffer.Unpooled;
 import java.nio.file.Path;
 import java.security.cert.X509Certificate;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
+import java.util.function.BiConsumer;
 import java.util.function.Consumer;
 import org.eclipse.milo.opcua.sdk.client.DiscoveryClient;
 import org.eclipse.milo.opcua.sdk.client.OpcUaClient;
@@ -17,9 +21,13 @@ import org.eclipse.milo.opcua.sdk.client.subscriptions.OpcUaMonitoredItem;
 import org.eclipse.milo.opcua.sdk.client.subscriptions.OpcUaSubscription;
 import org.eclipse.milo.opcua.stack.core.UaException;
 import org.eclipse.milo.opcua.stack.core.channel.EncodingLimits;
+import org.eclipse.milo.opcua.stack.core.encoding.binary.OpcUaBinaryEncoder;
 import org.eclipse.milo.opcua.stack.core.types.builtin.ByteString;
 import org.eclipse.milo.opcua.stack.core.types.builtin.DataValue;
+import org.eclipse.milo.opcua.stack.core.types.builtin.DateTime;
+import org.eclipse.milo.opcua.stack.core.types.builtin.NodeId;
 import org.eclipse.milo.opcua.stack.core.types.builtin.StatusCode;
+import org.eclipse.milo.opcua.stack.core.types.builtin.Variant;
 import org.eclipse.milo.opcua.stack.core.types.enumerated.TimestampsToReturn;
 import org.eclipse.milo.opcua.stack.core.types.structured.BrowseDescription;
 import org.eclipse.milo.opcua.stack.core.types.structured.BrowseResult;
@@ -27,6 +35,8 @@ import org.eclipse.milo.opcua.stack.core.types.structured.CallMethodRequest;
 import org.eclipse.milo.opcua.stack.core.types.structured.CallMethodResult;
 import org.eclipse.milo.opcua.stack.core.types.structured.EndpointDescription;
 import org.eclipse.milo.opcua.stack.core.types.structured.ReadValueId;
+import org.eclipse.milo.opcua.stack.core.types.structured.ReferenceDescription;
+import org.eclipse.milo.opcua.stack.core.types.structured.ViewDescription;
 import org.eclipse.milo.opcua.stack.core.types.structured.WriteValue;
 import org.eclipse.milo.opcua.stack.core.util.EndpointUtil;
 
@@ -41,9 +51,10 @@ final class Client extends Steps {
     }
 
     public static void main(String[] args) {
+        Options options = new Options(args, 1);
         Thread watchdog = new Thread(() -> {
             try {
-                TimeUnit.SECONDS.sleep(60);
+                TimeUnit.SECONDS.sleep(options.get("--out") == null ? 60 : 170);
             } catch (InterruptedException e) {
                 return;
             }
@@ -51,14 +62,18 @@ final class Client extends Steps {
         });
         watchdog.setDaemon(true);
         watchdog.start();
-        Options options = new Options(args, 1);
         String steps = options.get("--do", "read,write,browse,call,subscribe");
         // Not every thread of the stack ends with the client.
         System.exit(new Client(args[0], options).run("milo1", "1.1.2", steps));
     }
 
     @Override
-    Connection connect() throws Exception {
+    Options options() {
+        return options;
+    }
+
+    @Override
+    Judge.Connection connect() throws Exception {
         Identity own = options.get("--cert") == null
             ? Identity.own(Path.of(options.get("--pki", "pki")), "urn:uaperf:peers:milo1:client")
             : Identity.load(Path.of(options.get("--cert")), Path.of(options.get("--key")));
@@ -99,7 +114,7 @@ final class Client extends Steps {
         return AnonymousProvider.INSTANCE;
     }
 
-    private record Session(OpcUaClient client) implements Connection {
+    private record Session(OpcUaClient client) implements Judge.Connection {
         @Override
         public DataValue[] read(List<ReadValueId> nodes) throws UaException {
             return client.read(0, TimestampsToReturn.Both, nodes).getResults();
@@ -134,6 +149,57 @@ final class Client extends Steps {
             item.setQueueSize(uint(10));
             item.setDataValueListener((from, value) -> listener.accept(value));
             subscription.addMonitoredItem(item);
+            for (MonitoredItemServiceOperationResult result : subscription.createMonitoredItems()) {
+                if (!result.isGood()) {
+                    throw new UaException(result.serviceResult());
+                }
+            }
+        }
+
+        @Override
+        public DataValue[] readPlain(List<ReadValueId> nodes) throws UaException {
+            return client.read(0, TimestampsToReturn.Neither, nodes).getResults();
+        }
+
+        @Override
+        public BrowseResult[] browse(List<BrowseDescription> descriptions, int references) throws UaException {
+            ViewDescription whole = new ViewDescription(NodeId.NULL_VALUE, DateTime.MIN_VALUE, uint(0));
+            return client.browse(whole, uint(references), descriptions).getResults();
+        }
+
+        private byte[] encoded(Consumer<OpcUaBinaryEncoder> encode) {
+            ByteBuf buffer = Unpooled.buffer();
+            encode.accept(new OpcUaBinaryEncoder(client.getStaticEncodingContext()).setBuffer(buffer));
+            return ByteBufUtil.getBytes(buffer);
+        }
+
+        @Override
+        public byte[] encode(NodeId node) {
+            return encoded(encoder -> encoder.encodeNodeId(node));
+        }
+
+        @Override
+        public byte[] encode(ReferenceDescription reference) {
+            return encoded(encoder -> encoder.encodeStruct(null, reference, ReferenceDescription.TYPE_ID));
+        }
+
+        @Override
+        public byte[] encode(Variant value) {
+            return encoded(encoder -> encoder.encodeVariant(value));
+        }
+
+        @Override
+        public void follow(List<ReadValueId> nodes, BiConsumer<Integer, DataValue> listener) throws Exception {
+            OpcUaSubscription subscription = new OpcUaSubscription(client, 100.0);
+            subscription.create();
+            for (int i = 0; i < nodes.size(); i++) {
+                int at = i;
+                OpcUaMonitoredItem item = new OpcUaMonitoredItem(nodes.get(i));
+                item.setSamplingInterval(0);
+                item.setQueueSize(uint(1000));
+                item.setDataValueListener((from, value) -> listener.accept(at, value));
+                subscription.addMonitoredItem(item);
+            }
             for (MonitoredItemServiceOperationResult result : subscription.createMonitoredItems()) {
                 if (!result.isGood()) {
                     throw new UaException(result.serviceResult());

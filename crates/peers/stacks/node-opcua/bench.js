@@ -35,6 +35,7 @@ exports.ECHO_OBJECT = 4001;
 exports.NODES = 1000 + 6 + 2 + 2;
 exports.STEPS = ["connect", "read", "write", "browse", "call", "subscribe"];
 exports.PATIENCE_MS = 60_000;
+exports.JUDGING_PATIENCE_MS = 170_000;
 
 // The value of scalar i after update number n; Int32 wraps as an Int32 does.
 exports.value = (i, n) => (exports.isDouble(i) ? i + n : (i + n) | 0);

@@ -7,6 +7,7 @@ console.log = console.info = console.warn = console.error;
 const fs = require("node:fs");
 const path = require("node:path");
 const bench = require("./bench.js");
+const judge = require("./judge.js");
 const {
   AttributeIds, BrowseDirection, ClientMonitoredItem, DataType, MessageSecurityMode, NodeClass, OPCUAClient,
   SecurityPolicy, TimestampsToReturn, UserTokenType, resolveNodeId,
@@ -24,7 +25,8 @@ async function connect(args, step) {
   const client = OPCUAClient.create({
     applicationName: NAME, applicationUri: URI, clientName: NAME, ...own, clientCertificateManager,
     securityPolicy: SecurityPolicy[args.policy], securityMode: MessageSecurityMode[args.mode],
-    endpointMustExist: false, connectionStrategy: { maxRetry: 0 },
+    endpointMustExist: false,
+    connectionStrategy: args.cut ? { initialDelay: 100, maxDelay: 1000 } : { maxRetry: 0 },
   });
   let identity = { type: UserTokenType.Anonymous };
   if (args.user) identity = { type: UserTokenType.UserName, userName: args.user, password: args.password };
@@ -145,10 +147,12 @@ async function main() {
   const args = bench.arguments({
     policy: { ...text, default: "None" }, mode: { ...text, default: "None" },
     user: text, password: { ...text, default: "" }, cert: text, key: text, "user-cert": text, "user-key": text,
-    do: { ...text, default: bench.STEPS.join() },
+    do: { ...text, default: bench.STEPS.join() }, out: text, updates: { ...text, default: "50" }, cut: text,
   }, true);
   args.url = args.positionals[0];
-  const asked = bench.STEPS.filter((s) => s === "connect" || args.do.split(",").includes(s));
+  args.updates = Number(args.updates);
+  args.cut = Number(args.cut);
+  const asked = [...bench.STEPS, ...Object.keys(judge)].filter((s) => s === "connect" || args.do.split(",").includes(s));
   const { version } = JSON.parse(fs.readFileSync(path.join(path.dirname(require.resolve("node-opcua")), "../package.json")));
   const report = { stack: "node-opcua", version, steps: Object.fromEntries(asked.map((s) => [s, { ok: false }])), error: null };
 
@@ -163,9 +167,9 @@ async function main() {
     process.exit(Object.values(report.steps).every((s) => s.ok) ? 0 : 1);
   };
   setTimeout(() => {
-    for (const name of asked) if (!report.steps[name].ok && !report.steps[name].error) failed(name, "gave up after 60 s");
+    for (const name of asked) if (!report.steps[name].ok && !report.steps[name].error) failed(name, "gave up");
     end();
-  }, bench.PATIENCE_MS).unref();
+  }, args.out ? bench.JUDGING_PATIENCE_MS : bench.PATIENCE_MS).unref();
 
   let c;
   try {
@@ -179,6 +183,14 @@ async function main() {
     try {
       await step(c, report.steps[name]);
       if (!report.steps[name].ok) failed(name, "not as expected");
+    } catch (error) {
+      failed(name, error);
+    }
+  }
+  for (const [name, step] of Object.entries(judge)) {
+    if (!asked.includes(name)) continue;
+    try {
+      await step(c, args, report.steps[name]);
     } catch (error) {
       failed(name, error);
     }

@@ -20,6 +20,9 @@ NODES = 1000 + 6 + 2 + 2
 
 STEPS = ("connect", "read", "write", "browse", "call", "subscribe")
 PATIENCE = 60
+# Steps for those who judge a server; only done when named.
+JUDGING = ("dump", "watch", "cut")
+JUDGING_PATIENCE = 170
 
 
 def initial(i):
@@ -53,8 +56,12 @@ def client_arguments():
     a.add_argument("--user-cert", type=pathlib.Path)
     a.add_argument("--user-key", type=pathlib.Path)
     a.add_argument("--do", default=",".join(STEPS))
+    a.add_argument("--out", type=pathlib.Path)
+    a.add_argument("--updates", type=int, default=50)
+    a.add_argument("--cut", type=int)
     args = a.parse_args()
-    args.do = [s for s in STEPS if s == "connect" or s in args.do.split(",")]
+    args.do = [s for s in STEPS + JUDGING if s == "connect" or s in args.do.split(",")]
+    args.patience = JUDGING_PATIENCE if set(args.do) & set(JUDGING) else PATIENCE
     return args
 
 

@@ -17,12 +17,17 @@ use serde_json::{Map, Value, json};
 
 use crate::{NAMESPACE, Options, VERSION, application_uri, identity};
 
-type Step = Result<Value, String>;
+/// Steps that are only done when named.
+const JUDGING: [&str; 3] = ["dump", "watch", "cut"];
+
+pub type Step = Result<Value, String>;
 
 pub async fn run(url: &str, options: &Options) -> i32 {
     let mut report = Report::default();
     let all = "read,write,browse,call,subscribe";
     let asked: Vec<&str> = options.get("--do").unwrap_or(all).split(',').collect();
+    let judging = asked.iter().any(|step| JUDGING.contains(step));
+    let patience = Duration::from_secs(if judging { 170 } else { 60 });
     let work = async {
         let connected = Client::connect(url, options).await;
         report.note(
@@ -33,7 +38,8 @@ pub async fn run(url: &str, options: &Options) -> i32 {
                 .map_err(Clone::clone),
         );
         let mut client = connected.ok();
-        for name in all.split(',').filter(|name| asked.contains(name)) {
+        let steps = all.split(',').chain(JUDGING);
+        for name in steps.filter(|name| asked.contains(name)) {
             let Some(connected) = &client else {
                 report.note(name, Err("not connected".into()));
                 continue;
@@ -43,6 +49,9 @@ pub async fn run(url: &str, options: &Options) -> i32 {
                 "write" => connected.write().await,
                 "browse" => connected.browse().await,
                 "call" => connected.call().await,
+                "dump" => connected.dump(options).await,
+                "watch" => connected.watch(options).await,
+                "cut" => connected.cut(options).await,
                 _ => connected.subscribe().await,
             };
             // One step's broken connection shall not be the next one's failure.
@@ -55,11 +64,11 @@ pub async fn run(url: &str, options: &Options) -> i32 {
             let _ = client.session.disconnect().await;
         }
     };
-    if tokio::time::timeout(Duration::from_secs(60), work)
+    if tokio::time::timeout(patience, work)
         .await
         .is_err()
     {
-        report.note("connect", Err("gave up after 60 s".into()));
+        report.note("connect", Err(format!("gave up after {} s", patience.as_secs())));
     }
     let Report { steps, error } = report;
     let code = i32::from(error.is_some());
@@ -92,8 +101,8 @@ impl Report {
     }
 }
 
-struct Client {
-    session: Arc<Session>,
+pub struct Client {
+    pub session: Arc<Session>,
     index: u16,
     ms: f64,
 }
@@ -114,7 +123,9 @@ impl Client {
             .create_sample_keypair(false)
             .trust_server_certs(true)
             .verify_server_certs(false)
-            .session_retry_limit(0)
+            // A client whose connection is cut on purpose comes back.
+            .session_retry_limit(if options.get("--cut").is_some() { 20 } else { 0 })
+            .session_retry_initial(Duration::from_millis(100))
             .request_timeout(Duration::from_secs(10))
             .max_array_length(1 << 24)
             .max_byte_string_length(1 << 24)
@@ -170,7 +181,7 @@ impl Client {
         Ok(Self { session, index, ms })
     }
 
-    fn id(&self, number: u32) -> NodeId {
+    pub fn id(&self, number: u32) -> NodeId {
         NodeId::new(self.index, number)
     }
 
@@ -355,7 +366,7 @@ impl Client {
 }
 
 /// A request whose connection breaks is sometimes never answered by the stack.
-async fn within<T>(
+pub async fn within<T>(
     request: impl Future<Output = Result<T, impl Into<Error>>>,
 ) -> Result<T, String> {
     match tokio::time::timeout(Duration::from_secs(10), request).await {
@@ -364,7 +375,7 @@ async fn within<T>(
     }
 }
 
-fn first(results: Vec<BrowseResult>) -> Result<BrowseResult, String> {
+pub fn first(results: Vec<BrowseResult>) -> Result<BrowseResult, String> {
     match results.into_iter().next() {
         Some(result) if result.status_code.is_good() => Ok(result),
         Some(result) => Err(result.status_code.to_string()),
@@ -372,7 +383,7 @@ fn first(results: Vec<BrowseResult>) -> Result<BrowseResult, String> {
     }
 }
 
-fn text(error: &Error) -> String {
+pub fn text(error: &Error) -> String {
     format!("{}: {error}", error.status())
 }
 

@@ -1,6 +1,7 @@
 //! The async-opcua peer: `async-opcua-peer server …` and `async-opcua-peer client URL …`.
 
 mod client;
+mod judge;
 mod server;
 
 use std::collections::HashMap;
