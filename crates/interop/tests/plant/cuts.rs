@@ -1,0 +1,53 @@
+//! A connection is cut; the client comes back and goes on with its subscription.
+
+use peers::testing::{require, say};
+use peers::{ClientOptions, Stack};
+
+use crate::relay::Relay;
+use crate::{JUDGES, plant, written};
+
+/// Values after the cut: three seconds of the counter of 100 ms.
+const AFTER: u32 = 30;
+
+#[test]
+fn each_client_comes_back_after_a_cut_and_has_missed_nothing() {
+    let stacks: Vec<&'static Stack> = JUDGES.iter().filter_map(|name| require(name)).collect();
+    let server = plant(None);
+    std::thread::scope(|scope| {
+        let runs = stacks.iter().map(|stack| {
+            let relay = Relay::to(server.address());
+            (stack.name, scope.spawn(move || cut(stack, &relay)))
+        });
+        let runs: Vec<_> = runs.collect();
+        for (name, run) in runs {
+            assert!(run.join().is_ok(), "{name}: see above");
+        }
+    });
+}
+
+fn cut(stack: &'static Stack, relay: &Relay) {
+    let name = stack.name;
+    let options = ClientOptions {
+        updates: AFTER,
+        cut: Some(relay.scissors()),
+        ..ClientOptions::default()
+    };
+    let text = written(stack, &relay.url(), "cut", options);
+    let (connections, cuts) = relay.seen();
+    assert_eq!(cuts, 1, "{name}");
+    let (before, after) = text.split_once("CUT\n").unwrap();
+    let counts = |text: &str| -> Vec<i64> { text.lines().map(|n| n.parse().unwrap()).collect() };
+    let (before, after) = (counts(before), counts(after));
+    assert!(after.len() >= AFTER as usize, "{name}: {after:?}");
+    // The session or the subscription was taken over, so that what was queued meanwhile is told,
+    // and what was on its way is told again (Part 4, 5.14.6: Republish). Who transfers with
+    // sendInitialValues is told the last value once more (Part 4, 5.14.7).
+    let again = usize::from(before.last() == after.first());
+    let all = [before, after[again..].to_vec()].concat();
+    let gap = all.windows(2).find(|pair| pair[1] != pair[0] + 1);
+    assert_eq!(gap, None, "{name}: {all:?}");
+    say(&format!(
+        "{name}: back with connection {connections}, {} values in a row",
+        all.len()
+    ));
+}

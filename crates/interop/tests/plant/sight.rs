@@ -1,0 +1,90 @@
+//! Two clients that look at one server see the same.
+
+use std::time::Instant;
+
+use peers::ClientOptions;
+use peers::testing::{require, say};
+
+use crate::dump::{Dump, parse};
+use crate::{JUDGES, ours, plant, written};
+
+/// Values that change while they are looked at: the time, what a session adds to the diagnostics,
+/// and the two counters.
+const LIVE: &[&str] = &[
+    "i=2256 Value",
+    "i=2258 Value",
+    "i=2275 Value",
+    "i=2278 Value",
+    "i=3707 Value",
+    "i=3708 Value",
+    "ns=2;i=3030 Value",
+    "ns=2;i=3031 Value",
+];
+
+/// What a client makes of a value, and why it is not ours to mend.
+const KNOWN: &[(&str, &[&str], &str)] = &[
+    (
+        "asyncua",
+        &["i=2257 Value", "i=2260 Value", "i=2266 Value"],
+        "keeps times to the microsecond; Part 6, 5.2.2.5 (DateTime): 100 ns",
+    ),
+    (
+        "gopcua",
+        &["i=15964 Value"],
+        "takes an empty String for null; Part 6, 5.2.2.4 (String): a length of 0 or of -1",
+    ),
+];
+
+fn is_explained(name: &str, what: &str) -> bool {
+    let about = |keys: &[&str]| keys.iter().any(|key| what.starts_with(&format!("{key}: ")));
+    let known = |(stack, keys, _): &(&str, &[&str], &str)| *stack == name && about(keys);
+    about(LIVE) || KNOWN.iter().any(known)
+}
+
+/// Entries of our own client, and what another has in their place.
+fn differences(ours: &Dump, theirs: &Dump) -> Vec<String> {
+    let missing = "nothing at all".to_owned();
+    let both = ours
+        .keys()
+        .chain(theirs.keys().filter(|key| !ours.contains_key(*key)));
+    let pairs = both.map(|key| {
+        let of = |dump: &Dump| dump.get(key).unwrap_or(&missing).clone();
+        (key, of(ours), of(theirs))
+    });
+    let unlike = pairs.filter(|(_, ours, theirs)| ours != theirs);
+    let short = |text: &str| text.chars().take(600).collect::<String>();
+    unlike
+        .map(|(key, ours, theirs)| {
+            format!("{key}: ours {} theirs {}", short(&ours), short(&theirs))
+        })
+        .collect()
+}
+
+#[test]
+fn every_client_sees_what_we_see() {
+    let stacks: Vec<_> = JUDGES.iter().filter_map(|name| require(name)).collect();
+    let server = plant(None);
+    let begin = Instant::now();
+    let ours = ours::dump(server.url());
+    say(&format!(
+        "ours: {} entries in {:.1?}",
+        ours.len(),
+        begin.elapsed()
+    ));
+    let mut unlike = Vec::new();
+    for stack in stacks {
+        let begin = Instant::now();
+        let theirs = parse(&written(
+            stack,
+            server.url(),
+            "dump",
+            ClientOptions::default(),
+        ));
+        let (name, took) = (stack.name, begin.elapsed());
+        say(&format!("{name}: {} entries in {took:.1?}", theirs.len()));
+        let found = differences(&ours, &theirs);
+        let found = found.iter().filter(|what| !is_explained(name, what));
+        unlike.extend(found.map(|what| format!("{name}: {what}")));
+    }
+    assert!(unlike.is_empty(), "{}\n{}", unlike.len(), unlike.join("\n"));
+}
