@@ -46,6 +46,11 @@ fn ticks_of(time: Duration) -> i64 {
     i64::try_from(time.as_nanos() / 100).unwrap_or(i64::MAX)
 }
 
+/// Nanoseconds since 1970 of a time in ticks.
+pub fn unix_ns(ticks: i64) -> i128 {
+    i128::from(ticks - UNIX_IN_TICKS) * 100
+}
+
 /// Ticks of 100 ns since 1601.
 pub fn ticks(time: SystemTime) -> i64 {
     match time.duration_since(UNIX_EPOCH) {

@@ -18,6 +18,12 @@ macro_rules! counters {
             $($(#[$doc])* pub $name: u64,)*
         }
 
+        impl std::ops::AddAssign for Counted {
+            fn add_assign(&mut self, other: Self) {
+                $(self.$name += other.$name;)*
+            }
+        }
+
         impl Counters {
             /// Reads them all.
             pub fn read(&self) -> Counted {

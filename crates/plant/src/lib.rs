@@ -39,6 +39,7 @@ mod subscription;
 mod trust;
 mod update;
 mod users;
+mod watch;
 
 pub use clock::Clock;
 pub use config::{Config, Limits};
@@ -50,3 +51,4 @@ pub use profile::Profile;
 pub use server::{Server, StartError};
 pub use trust::TrustPolicy;
 pub use users::{NotAHash, PasswordHash, Rights, Users};
+pub use watch::Watch;

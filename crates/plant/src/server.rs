@@ -4,6 +4,7 @@ use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::thread::JoinHandle;
+use std::time::Duration;
 
 use mio::net::TcpListener;
 use wire::certificate::{Certificate, CertificateError};
@@ -25,6 +26,7 @@ use crate::space::{Builder, Space, plant_object, server_object, standard};
 use crate::status::Status;
 use crate::update::metrics::{self, Meter};
 use crate::update::{self, UpdateLoop};
+use crate::watch::Watch;
 
 /// Why a server does not start.
 #[derive(Debug, thiserror::Error)]
@@ -235,6 +237,24 @@ impl Server {
     /// Its address space.
     pub fn space(&self) -> &Space {
         &self.shared.space
+    }
+
+    /// What it was told before it started, with what it found out since.
+    pub fn config(&self) -> &Config {
+        &self.shared.config
+    }
+
+    /// To look at it from another thread.
+    pub fn watch(&self) -> Watch {
+        Watch::new(&self.shared)
+    }
+
+    /// Tells clients that it is about to end: ServerStatus says Shutdown, and counts down. It
+    /// serves on until it is stopped.
+    pub fn announce_end(&self, grace: Duration) {
+        let ticks = i64::try_from(grace.as_nanos() / 100).unwrap_or(i64::MAX);
+        let now = self.shared.clock.now().utc;
+        self.shared.status.ends_at(now.saturating_add(ticks));
     }
 
     /// Tells clients that it ends, and ends.

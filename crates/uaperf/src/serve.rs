@@ -1,20 +1,26 @@
 //! `uaperf serve`: a workload server.
 
-use std::io::{Read, Write};
+mod live;
+mod offer;
+mod running;
+
+use std::io::Write;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
 use std::process::ExitCode;
-use std::sync::mpsc;
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use load::access::Security;
 use pki::Store;
-use plant::{Config, Limits, Server, StartError, TrustPolicy};
+use plan::unit::duration;
+use plant::{Config, Fault, Limits, Server, StartError, TrustPolicy};
 use wire::channel::Protection;
 
 use crate::cli::Global;
 use crate::failure::Failure;
 use crate::place;
 use crate::plant::Choice;
+use running::Running;
 
 /// Serve an address space that is made to be a load
 #[derive(Debug, clap::Args)]
@@ -50,6 +56,19 @@ pub struct Args {
     /// Take the certificate of every client; else they have to be trusted with `uaperf cert trust`
     #[arg(long)]
     trust: bool,
+    /// Let something go wrong, such as delay=2ms,on=read,share=1% or drop,on=notification,every=1000;
+    /// may be given several times
+    #[arg(long, value_name = "FAULT")]
+    fault: Vec<Fault>,
+    /// Write to FILE at the end what became of each update, sample, value and message
+    #[arg(long, value_name = "FILE")]
+    ledger: Option<PathBuf>,
+    /// Show nothing but where to connect to
+    #[arg(long, short)]
+    quiet: bool,
+    /// How long clients are told that it ends, unless they leave before
+    #[arg(long, value_name = "DURATION", default_value = "1s", value_parser = duration::parse)]
+    grace: Duration,
     /// End when standard input ends: for a parent that must not leave a server behind
     #[arg(long, hide = true)]
     with_parent: bool,
@@ -62,20 +81,33 @@ Examples:
   uaperf serve --security none                 without certificates
   uaperf serve line4.toml                      a plant of your own
   uaperf serve --profile devices --count 20    20 devices on ports 4840 to 4859
+  uaperf serve --fault drop,every=1000         without each thousandth notification message
 
 User name and password of the bench profile are both \"bench\".";
 
 /// Carries out `uaperf serve`.
 pub fn run(args: Args, global: &Global) -> anyhow::Result<ExitCode> {
     let config = config(&args, global)?;
+    if let Some(path) = &args.ledger {
+        running::check_ledger(path)?;
+    }
     let servers = start(config, args.count)?;
-    let mut out = std::io::stdout().lock();
+    let running = Running {
+        ledger: args.ledger,
+        quiet: args.quiet || args.with_parent,
+        with_parent: args.with_parent,
+        grace: args.grace,
+    };
+    if let (false, Some(first)) = (running.quiet, servers.first()) {
+        // For people; who started this as a program reads standard output.
+        eprint!("{}", offer::text(first, servers.len()));
+    }
+    let mut out = std::io::stdout();
     for server in &servers {
         writeln!(out, "READY {}", server.url())?;
     }
     out.flush()?;
-    wait(args.with_parent)?;
-    drop(servers);
+    running::run(servers, &running)?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -97,6 +129,7 @@ fn start(config: Config, count: u16) -> anyhow::Result<Vec<Server>> {
         Server::start(config).map_err(|error| {
             let told = Failure::new(format!("cannot serve on {address}: {error}"));
             match error {
+                StartError::Fault(..) => Failure::usage(error.to_string()),
                 StartError::Listen { .. } => told.hint(
                     "another program may have the port: choose one with --port, or 0 for a free one",
                 ),
@@ -142,6 +175,7 @@ fn config(args: &Args, global: &Global) -> anyhow::Result<Config> {
         true => TrustPolicy::All,
         false => TrustPolicy::Store(store),
     };
+    config.faults.extend_from_slice(&args.fault);
     descriptors(&mut config.limits, args.count);
     Ok(config)
 }
@@ -203,24 +237,6 @@ fn protections(asked: &[Security]) -> anyhow::Result<Vec<Protection>> {
         _ => Err(Failure::usage("--security of a server wants POLICY:MODE or none").into()),
     };
     asked.iter().map(exactly).collect()
-}
-
-/// Until Ctrl-C, or until the parent is gone.
-fn wait(with_parent: bool) -> anyhow::Result<()> {
-    let (end, ended) = mpsc::channel();
-    let interrupted = end.clone();
-    ctrlc::set_handler(move || {
-        // The receiver is gone only when the server is being stopped already.
-        let _ = interrupted.send(());
-    })?;
-    if with_parent {
-        std::thread::spawn(move || {
-            let _ = std::io::stdin().read_to_end(&mut Vec::new());
-            let _ = end.send(());
-        });
-    }
-    ended.recv()?;
-    Ok(())
 }
 
 #[cfg(test)]

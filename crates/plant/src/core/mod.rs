@@ -736,6 +736,9 @@ impl Core {
     fn stop(&mut self) {
         self.stopping = true;
         self.listener = None;
+        for id in self.sessions.ids() {
+            self.say_goodbye(id);
+        }
         for id in self.links.ids() {
             if let Some(link) = self.links.get_mut(id) {
                 let reason = "the server is shutting down";

@@ -227,6 +227,26 @@ impl Core {
         sent.is_ok()
     }
 
+    /// The server stops: each subscription says so as long as there are Publish requests, and the
+    /// other requests are refused (Part 4, 7.25.4).
+    pub(super) fn say_goodbye(&mut self, session: SlotId) {
+        let Some(held) = self.sessions.get_mut(session) else {
+            return;
+        };
+        let mut requests = std::mem::take(&mut held.requests);
+        let subscriptions = held.subscriptions.clone();
+        let now = self.now;
+        for (id, request) in subscriptions.into_iter().zip(requests.iter()) {
+            let shutdown = StatusCode::BadShutdown;
+            self.send(request, |out| status_change(id, shutdown, now, out));
+        }
+        let told = self.sessions.get(session);
+        let told = told.map_or(0, |held| held.subscriptions.len());
+        for request in requests.drain(..).skip(told) {
+            self.refuse(session, &request, StatusCode::BadShutdown);
+        }
+    }
+
     /// A timer of a subscription rang.
     pub(super) fn subscription_due(&mut self, id: u32, at: Instant) {
         let now = self.now;

@@ -1,15 +1,18 @@
 //! The whole truth about a server at one moment: what is asked for by method and written to a
 //! file at the end.
 
+use record::Timestamp;
 use serde::Serialize;
 
+use std::time::SystemTime;
+
 use super::Subscriptions;
+use crate::clock::unix_ns;
 use crate::counters::Counted;
 use crate::fault::FaultCount;
 use crate::shared::Shared;
 use crate::space::{Source, Space};
 use wire::time::Now;
-use wire::types::DateTime;
 
 /// How often values were renewed since the server started, watched or not.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
@@ -25,10 +28,10 @@ pub struct Updates {
 /// All that a server counted, at one moment.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct GroundTruth {
-    /// When the server started, RFC 3339.
-    pub started: String,
+    /// When the server started; after a restart by a fault, that.
+    pub started: Timestamp,
     /// When this was read.
-    pub at: String,
+    pub at: Timestamp,
     /// Monotonic time of the server at that moment, which its computed values follow.
     pub elapsed_ns: u64,
     /// Updates made.
@@ -47,8 +50,8 @@ impl GroundTruth {
         let now = shared.clock.now();
         let counted = shared.counters.read();
         Self {
-            started: DateTime::from(shared.status.started()).to_rfc3339(),
-            at: DateTime::from(now.utc).to_rfc3339(),
+            started: timestamp(shared.status.started()),
+            at: timestamp(now.utc),
             elapsed_ns: now.mono.as_nanos(),
             updates: Updates {
                 computed: computed(&shared.space, now),
@@ -66,6 +69,11 @@ impl GroundTruth {
         // Numbers, names and times have a form in JSON.
         serde_json::to_string_pretty(self).unwrap_or_default()
     }
+}
+
+fn timestamp(ticks: i64) -> Timestamp {
+    // No clock of 64 bits of ticks from 1601 on gets beyond what has a calendar.
+    Timestamp::from_unix_ns(unix_ns(ticks)).unwrap_or(Timestamp::from(SystemTime::UNIX_EPOCH))
 }
 
 fn computed(space: &Space, now: Now) -> u64 {

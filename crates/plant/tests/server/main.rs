@@ -4,6 +4,7 @@
 
 mod client;
 mod diagnostics;
+mod ending;
 mod faults;
 mod plants;
 mod reading;

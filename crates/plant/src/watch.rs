@@ -1,0 +1,49 @@
+//! A look at a server from another thread, which may outlive it.
+
+use std::sync::Arc;
+
+use crate::counters::Counted;
+use crate::fault::FaultCount;
+use crate::ledger::{GroundTruth, Tally};
+use crate::shared::Shared;
+
+/// What somebody can know of a server who does not own it. Cheap to copy.
+#[derive(Clone)]
+pub struct Watch(Arc<Shared>);
+
+impl std::fmt::Debug for Watch {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("Watch").field(&self.0.url).finish()
+    }
+}
+
+impl Watch {
+    pub(crate) fn new(shared: &Arc<Shared>) -> Self {
+        Self(Arc::clone(shared))
+    }
+
+    /// Where clients connect to.
+    pub fn url(&self) -> &str {
+        &self.0.url
+    }
+
+    /// What it counted so far.
+    pub fn counted(&self) -> Counted {
+        self.0.counters.read()
+    }
+
+    /// What became of values and messages of all subscriptions, added up.
+    pub fn tally(&self) -> Tally {
+        self.0.ledger.total()
+    }
+
+    /// The faults, and how often they struck.
+    pub fn faults(&self) -> Vec<FaultCount> {
+        self.0.faults.counts()
+    }
+
+    /// What became of each update, sample, value and message so far.
+    pub fn ground_truth(&self) -> GroundTruth {
+        GroundTruth::read(&self.0)
+    }
+}

@@ -1,0 +1,53 @@
+//! What a server has on offer, for people.
+
+use plant::{Config, Server};
+use wire::channel::Protection;
+use wire::policy::Policy;
+
+/// Endpoints, users and faults, before it is ready.
+pub fn text(server: &Server, count: usize) -> String {
+    let config = server.config();
+    let more = match count {
+        0 | 1 => String::new(),
+        n => format!(" and {} more alike", n - 1),
+    };
+    let mut text = format!("{} at {}{more}\n", config.name, server.url());
+    let mut policies: Vec<Policy> = Vec::new();
+    for protection in &config.protections {
+        if !policies.contains(&protection.policy) {
+            policies.push(protection.policy);
+        }
+    }
+    for policy in policies {
+        let of = |one: &&Protection| one.policy == policy && policy != Policy::None;
+        let modes = config.protections.iter().filter(of);
+        let modes: Vec<_> = modes.map(|one| one.mode.to_string()).collect();
+        text += match modes.is_empty() {
+            true => format!("  security  {policy}\n"),
+            false => format!("  security  {policy}: {}\n", modes.join(", ")),
+        }
+        .as_str();
+    }
+    text += &format!("  users     {}\n", users(config));
+    for fault in &config.faults {
+        text += &format!("  fault     {fault}\n");
+    }
+    text
+}
+
+fn users(config: &Config) -> String {
+    let users = &config.users;
+    let mut all: Vec<String> = Vec::new();
+    if users.anonymous {
+        all.push("anonymous".into());
+    }
+    let named = users.passwords.iter();
+    all.extend(named.map(|(name, _)| format!("{name} (password)")));
+    if users.certificates.is_some() {
+        all.push("certificates that are trusted".into());
+    }
+    match all.is_empty() {
+        true => "nobody".into(),
+        false => all.join(", "),
+    }
+}

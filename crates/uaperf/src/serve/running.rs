@@ -1,0 +1,126 @@
+//! A server while it runs, until somebody ends it.
+
+use std::io::{Read, Write};
+use std::path::{Path, PathBuf};
+use std::process;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc;
+use std::time::{Duration, Instant};
+
+use anyhow::Context;
+use plant::{Server, Watch};
+
+use super::live::{self, Display};
+use crate::failure::Failure;
+
+/// How a server is run.
+pub struct Running {
+    /// Where the ledger is written to at the end.
+    pub ledger: Option<PathBuf>,
+    /// Nothing is shown meanwhile.
+    pub quiet: bool,
+    /// It ends when standard input does.
+    pub with_parent: bool,
+    /// How long clients are told before it ends.
+    pub grace: Duration,
+}
+
+/// Exit code of a program that was interrupted twice.
+const INTERRUPTED: i32 = 130;
+
+/// Why a server is to end.
+enum End {
+    /// Somebody said so.
+    Signal,
+    /// Its parent is gone.
+    Parent,
+}
+
+/// Serves until it is told to end, then tells clients and says what it did.
+pub fn run(servers: Vec<Server>, running: &Running) -> anyhow::Result<()> {
+    let ended = endings(running.with_parent)?;
+    let watches: Vec<_> = servers.iter().map(Server::watch).collect();
+    let display = (!running.quiet).then(|| Display::start(watches.clone()));
+    let end = ended.recv().context("nobody is left who could end this")?;
+    // Whoever started this waits for its end and not for its words.
+    if let End::Signal = end {
+        say_goodbye(&servers, running.grace);
+    }
+    drop(servers);
+    if let Some(display) = display {
+        display.stop();
+    }
+    if let Some(path) = &running.ledger {
+        std::fs::write(path, ledger(&watches)).map_err(|error| cannot_write(path, &error))?;
+    }
+    if !running.quiet {
+        totals(&watches);
+    }
+    Ok(())
+}
+
+/// Tells the clients of all servers that they end, and waits until none is left or the time is
+/// over.
+fn say_goodbye(servers: &[Server], grace: Duration) {
+    for server in servers {
+        server.announce_end(grace);
+    }
+    let end = Instant::now().checked_add(grace);
+    let sessions = || servers.iter().any(|server| server.counted().sessions > 0);
+    while sessions() && end.is_none_or(|end| Instant::now() < end) {
+        std::thread::sleep(LOOK_AGAIN);
+    }
+}
+
+/// How often is looked whether clients are gone.
+const LOOK_AGAIN: Duration = Duration::from_millis(10);
+
+/// The truth of one server, or those of several as a list.
+fn ledger(watches: &[Watch]) -> String {
+    let truths = watches.iter().map(|watch| watch.ground_truth().to_json());
+    let truths: Vec<_> = truths.collect();
+    match truths.as_slice() {
+        [one] => format!("{one}\n"),
+        several => format!("[\n{}\n]\n", several.join(",\n")),
+    }
+}
+
+/// Finds out whether a ledger can be written now, not after hours.
+pub fn check_ledger(path: &Path) -> Result<(), Failure> {
+    std::fs::write(path, "").map_err(|error| cannot_write(path, &error))
+}
+
+fn cannot_write(path: &Path, error: &std::io::Error) -> Failure {
+    Failure::new(format!(
+        "cannot write the ledger to {}: {error}",
+        path.display()
+    ))
+    .hint("--ledger FILE needs a folder that exists and may be written to")
+}
+
+/// Nobody may read it any more.
+fn totals(watches: &[Watch]) {
+    let text = live::totals(watches);
+    let _ = std::io::stdout().lock().write_all(text.as_bytes());
+}
+
+/// Ctrl-C or SIGTERM; a second one does not wait. Or the end of a parent.
+fn endings(with_parent: bool) -> anyhow::Result<mpsc::Receiver<End>> {
+    let (end, ended) = mpsc::channel();
+    let interrupted = end.clone();
+    let asked = AtomicBool::new(false);
+    ctrlc::set_handler(move || {
+        if asked.swap(true, Ordering::Relaxed) {
+            process::exit(INTERRUPTED);
+        }
+        // The receiver is gone only when the server is being stopped already.
+        let _ = interrupted.send(End::Signal);
+    })?;
+    if with_parent {
+        std::thread::spawn(move || {
+            let _ = std::io::stdin().read_to_end(&mut Vec::new());
+            let _ = end.send(End::Parent);
+        });
+    }
+    Ok(ended)
+}

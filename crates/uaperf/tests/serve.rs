@@ -1,0 +1,196 @@
+//! `uaperf serve` as a user runs it: what it says, how it ends, what it leaves.
+
+#![cfg(unix)]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use std::io::{BufRead, BufReader, Read};
+use std::path::Path;
+use std::process::{Child, ChildStdout, Command, Output, Stdio};
+use std::time::Duration;
+
+use load::access::{Access, Credentials, Security, Session, TrustRule};
+use load::transport::Steps;
+use pki::make::Request;
+use pki::{Checks, Store};
+use serde_json::Value;
+use tempfile::TempDir;
+use wire::channel::Protection;
+use wire::types::Variant;
+
+struct Serving {
+    process: Child,
+    out: BufReader<ChildStdout>,
+    url: String,
+    folder: TempDir,
+}
+
+fn command(folder: &Path, options: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_uaperf"));
+    command
+        .args(["serve", "--port", "0", "--security", "none"])
+        .args(options)
+        .env("UAPERF_PKI", folder);
+    command
+}
+
+fn fails(options: &[&str]) -> (i32, String) {
+    let folder = tempfile::tempdir().unwrap();
+    let Output { status, stderr, .. } = command(folder.path(), options).output().unwrap();
+    (status.code().unwrap(), String::from_utf8(stderr).unwrap())
+}
+
+impl Serving {
+    fn start(options: &[&str]) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let mut process = command(folder.path(), options)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut out = BufReader::new(process.stdout.take().unwrap());
+        let mut line = String::new();
+        out.read_line(&mut line).unwrap();
+        let url = line.trim().strip_prefix("READY ").unwrap().to_owned();
+        Self {
+            process,
+            out,
+            url,
+            folder,
+        }
+    }
+
+    fn signal(&self, name: &str) {
+        let pid = self.process.id().to_string();
+        let killed = Command::new("kill").args([name, &pid]).status().unwrap();
+        assert!(killed.success());
+    }
+
+    fn probe(&self) {
+        let status = Command::new(env!("CARGO_BIN_EXE_uaperf"))
+            .args(["probe", &self.url, "--repeat", "5"])
+            .env("UAPERF_PKI", self.folder.path())
+            .stdout(Stdio::null())
+            .status();
+        assert!(status.unwrap().success());
+    }
+
+    /// Exit code, what else it wrote to standard output, and what to standard error.
+    fn ended(mut self) -> (i32, String, String) {
+        let (mut out, mut err) = (String::new(), String::new());
+        self.out.read_to_string(&mut out).unwrap();
+        let stderr = self.process.stderr.take();
+        stderr.unwrap().read_to_string(&mut err).unwrap();
+        let code = self.process.wait().unwrap().code().unwrap();
+        (code, out, err)
+    }
+}
+
+fn open(serving: &Serving) -> Session {
+    let access = Access {
+        url: serving.url.parse().unwrap(),
+        security: Security::Exactly(Protection::NONE),
+        store: Store::new(serving.folder.path()),
+        own: Request::application("urn:test"),
+        trust: TrustRule::Everyone,
+        checks: Checks::ALL,
+        user: Credentials::Anonymous,
+        plain_password: false,
+        timeout: Duration::from_secs(20),
+    };
+    let opening = access.discover().unwrap();
+    access.open(&opening, &mut Steps::new()).unwrap()
+}
+
+/// ServerStatus/State.
+fn state(session: &mut Session) -> Variant {
+    let response = session.read_state().unwrap();
+    response.results.unwrap().remove(0).value.unwrap()
+}
+
+#[test]
+fn a_signal_ends_it_and_it_says_what_it_did() {
+    for signal in ["-TERM", "-INT"] {
+        let serving = Serving::start(&["--fault", "delay=1ms,on=read,every=2"]);
+        serving.probe();
+        serving.signal(signal);
+        let (code, out, err) = serving.ended();
+        assert_eq!(code, 0, "{err}");
+        assert!(out.starts_with("sessions 5, "), "{out}");
+        assert!(out.contains("fault delay=1ms,on=read,every=2: "), "{out}");
+        assert!(err.starts_with("bench at opc.tcp://127.0.0.1:"), "{err}");
+        assert!(err.contains("  security  None\n"), "{err}");
+        assert!(
+            err.contains("  users     anonymous, bench (password)\n"),
+            "{err}"
+        );
+    }
+}
+
+#[test]
+fn the_ledger_is_written_at_the_end() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("ledger.json");
+    let serving = Serving::start(&["--ledger", path.to_str().unwrap(), "--quiet"]);
+    serving.probe();
+    serving.signal("-TERM");
+    let (code, out, err) = serving.ended();
+    assert_eq!((code, out.as_str(), err.as_str()), (0, "", ""));
+    let ledger: Value = serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
+    assert_eq!(ledger["counted"]["cumulated_sessions"], 5);
+    assert!(ledger["updates"]["computed"].is_u64());
+    assert_eq!(ledger["subscriptions"]["total"]["messages"]["made"], 0);
+}
+
+#[test]
+fn nobody_is_waited_for_when_nobody_is_there() {
+    // An hour, if it were waited for.
+    let serving = Serving::start(&["--grace", "1h", "--count", "2"]);
+    serving.signal("-INT");
+    let (code, out, err) = serving.ended();
+    assert_eq!(code, 0, "{err}");
+    assert!(out.starts_with("READY opc.tcp://"), "{out}");
+    assert!(err.contains(" and 1 more alike\n"), "{err}");
+}
+
+#[test]
+fn a_second_signal_does_not_wait() {
+    let mut serving = Serving::start(&["--grace", "1h"]);
+    // A session that stays: only then is there somebody to wait for.
+    let mut session = open(&serving);
+    assert_eq!(state(&mut session), Variant::Int32(0));
+    serving.signal("-INT");
+    // The first one has arrived when the server says that it ends.
+    while state(&mut session) != Variant::Int32(4) {
+        assert!(serving.process.try_wait().unwrap().is_none());
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    serving.signal("-INT");
+    let (code, _, err) = serving.ended();
+    assert_eq!(code, 130, "{err}");
+}
+
+#[test]
+fn what_is_wrong_is_told_in_a_line() {
+    for (options, code, part) in [
+        (
+            &["--fault", "dely=2ms"][..],
+            2,
+            "no such key in a fault: \"dely\"",
+        ),
+        (
+            &["--fault", "bad=Bad,node=ns=2;i=99"],
+            2,
+            "no node ns=2;i=99",
+        ),
+        (
+            &["--ledger", "/nowhere/x"],
+            1,
+            "cannot write the ledger to /nowhere/x",
+        ),
+        (&["--grace", "5"], 2, "a number and a unit"),
+    ] {
+        let (got, text) = fails(options);
+        assert_eq!(got, code, "{text}");
+        assert!(text.contains(part), "{text}");
+    }
+}
