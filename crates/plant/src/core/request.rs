@@ -266,7 +266,10 @@ fn answer_walked(
         out.truncate(start);
         outcome = canonical(body, &shared.decoding)
             .map_err(Refusal::Status)
-            .and_then(|body| walk(shared, rights, &body, head, now, out));
+            .and_then(|body| {
+                let head = &RequestHead::parse(&body)?;
+                walk(shared, rights, &body, head, now, out)
+            });
     }
     let status = match outcome {
         Ok(()) => return,
@@ -289,7 +292,7 @@ fn walk(
     out: &mut Vec<u8>,
 ) -> Result<(), Refusal> {
     match head.type_id {
-        type_id::READ_REQUEST => read::answer(shared, rights, body, now, out),
+        type_id::READ_REQUEST => read::answer(shared, rights, head, body, now, out),
         _ => write::answer(shared, rights, body, now, out),
     }
 }

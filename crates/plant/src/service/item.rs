@@ -238,15 +238,13 @@ impl Desk<'_> {
             false => StatusCode::BadMonitoredItemIdInvalid,
         };
         // Part 4, 5.13.5.2: those to remove first.
-        let removed = remove.iter().map(|id| {
-            let before = item.links.len();
-            item.links.retain(|other| other != id);
-            status(item.links.len() < before)
-        });
+        let removed = remove
+            .iter()
+            .map(|id| status(item.links.retain(|other| other != *id)));
         let removed: Vec<_> = removed.collect();
         let added = add.iter().zip(known).map(|(id, known)| {
-            if known && !item.links.contains(id) {
-                item.links.push(*id);
+            if known {
+                item.links.add(*id);
             }
             status(known)
         });

@@ -3,7 +3,7 @@
 //! A value costs the walk of its ReadValueId, an array access for its node and the copy of its
 //! bytes; nothing is allocated but by the output buffer.
 
-use wire::template::walk::{ReadNode, ReadRequest, type_id};
+use wire::template::walk::{ReadNode, ReadRequest, RequestHead, type_id};
 use wire::time::Now;
 use wire::types::StatusCode;
 
@@ -17,11 +17,12 @@ use crate::users::Rights;
 pub fn answer(
     shared: &Shared,
     rights: Rights,
+    head: &RequestHead<'_>,
     body: &[u8],
     now: Now,
     out: &mut Vec<u8>,
 ) -> Result<(), Refusal> {
-    let request = ReadRequest::parse(body)?;
+    let request = ReadRequest::behind(*head, body)?;
     // Part 4, table 54.
     if request.max_age < 0.0 || request.max_age.is_nan() {
         return Err(StatusCode::BadMaxAgeInvalid.into());

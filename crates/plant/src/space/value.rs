@@ -78,6 +78,23 @@ impl Source {
         }
     }
 
+    /// The value now as a payload, if it is a Boolean or a number.
+    #[inline]
+    pub fn bits(&self, now: Now, anchor: i64) -> Option<(BuiltInType, u64, Stamp)> {
+        match self {
+            Self::Scalar(scalar) => {
+                let (bits, stamp) = scalar.get();
+                Some((scalar.kind(), bits, stamp))
+            }
+            Self::Signal(signal) => {
+                let n = signal.updates(now.mono.as_nanos());
+                let stamp = good(anchor + (signal.updated_at(n) / 100) as i64);
+                Some((signal.kind, signal.bits(n), stamp))
+            }
+            _ => None,
+        }
+    }
+
     /// How often it was written; of values that are not written always the same. Wraps at 31
     /// bits.
     pub fn version(&self) -> u32 {

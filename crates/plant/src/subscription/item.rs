@@ -32,6 +32,43 @@ pub struct Parameters {
     pub stamps: Timestamps,
 }
 
+/// Items that an item triggers: most trigger none, and that takes a word.
+#[derive(Debug, Default)]
+#[allow(
+    clippy::box_collection,
+    reason = "a word instead of three in each of a million items"
+)]
+pub struct Links(Option<Box<Vec<u32>>>);
+
+impl Links {
+    /// Adds one that is not among them.
+    pub fn add(&mut self, id: u32) {
+        let links = self.0.get_or_insert_default();
+        if !links.contains(&id) {
+            links.push(id);
+        }
+    }
+
+    /// Keeps only some. True if any went.
+    pub fn retain(&mut self, keep: impl Fn(u32) -> bool) -> bool {
+        let Some(links) = &mut self.0 else {
+            return false;
+        };
+        let before = links.len();
+        links.retain(|id| keep(*id));
+        let went = links.len() < before;
+        if links.is_empty() {
+            self.0 = None;
+        }
+        went
+    }
+
+    /// All of them.
+    pub fn ids(&self) -> &[u32] {
+        self.0.as_ref().map_or(&[], |links| links.as_slice())
+    }
+}
+
 /// A monitored item.
 #[derive(Debug)]
 pub struct Item {
@@ -40,7 +77,8 @@ pub struct Item {
     /// The node it watches.
     pub node: NodeIndex,
     attribute: u32,
-    range: NumericRange,
+    /// The part of the value that is watched; most watch all of it.
+    range: Option<Box<NumericRange>>,
     /// Whether and how it reports.
     pub mode: MonitoringMode,
     /// What the client may change.
@@ -55,7 +93,7 @@ pub struct Item {
     /// The update that its last sample saw.
     update: u64,
     /// Items that report when this one sees something (Part 4, 5.13.1.6).
-    pub links: Vec<u32>,
+    pub links: Links,
     /// Another item has seen something: what is in the queue may go.
     pub triggered: bool,
 }
@@ -74,7 +112,7 @@ impl Item {
             id,
             node,
             attribute,
-            range,
+            range: range.has_range().then(|| Box::new(range)),
             mode,
             parameters,
             queue: Queue::default(),
@@ -82,7 +120,7 @@ impl Item {
             next: 0,
             kind: ItemKind::Stored,
             update: 0,
-            links: Vec::new(),
+            links: Links::default(),
             triggered: false,
         }
     }
@@ -95,7 +133,7 @@ impl Item {
 
     /// Whether its values follow from the time alone, so that it can look back.
     fn signal<'a>(&self, space: &'a Space) -> Option<&'a Signal> {
-        if self.range.has_range() {
+        if self.range.is_some() {
             return None;
         }
         match &self.variable(space)?.source {
@@ -214,6 +252,17 @@ impl Item {
     }
 
     fn sample(&self, space: &Space, now: Now) -> Entry {
+        // A Boolean or a number is not encoded to be looked at.
+        if let (Some(variable), None) = (self.variable(space), &self.range)
+            && let Some((kind, bits, stamp)) = variable.source.bits(now, space.anchor())
+        {
+            return Entry {
+                seen: Seen::Bits(kind, bits),
+                status: stamp.status.bits(),
+                source: stamp.source,
+                server: now.utc,
+            };
+        }
         let mut encoded = Vec::new();
         let read = self.read(space, now, &mut encoded);
         let (seen, status, source) = match read {
@@ -233,8 +282,8 @@ impl Item {
         match &node.body {
             Body::Variable(variable) if self.attribute == id::VALUE => {
                 let stamp = variable.source.write(now, space.anchor(), out);
-                if self.range.has_range() {
-                    attribute::cut(out, 0, &self.range)?;
+                if let Some(range) = &self.range {
+                    attribute::cut(out, 0, range)?;
                 }
                 Ok((stamp.status.bits(), stamp.source))
             }
@@ -357,4 +406,17 @@ fn seen(encoded: &[u8]) -> Seen {
         Some(Seen::Bits(value.kind(), u64::from_le_bytes(bits)))
     });
     scalar.unwrap_or_else(|| Seen::Encoded(Arc::from(encoded)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// With its node's place in the heap of sampled values, a monitored item of a number takes
+    /// no memory beside this.
+    #[test]
+    fn an_item_takes_less_than_250_bytes() {
+        let bytes = size_of::<Item>();
+        assert!(bytes < 250, "{bytes}");
+    }
 }

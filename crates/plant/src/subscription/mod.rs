@@ -251,8 +251,8 @@ impl Subscription {
         let mut triggered = Vec::new();
         for item in &mut self.items {
             let queued = item.catch_up(space, now, &mut self.account.tally);
-            if queued && !item.links.is_empty() {
-                triggered.extend_from_slice(&item.links);
+            if queued {
+                triggered.extend_from_slice(item.links.ids());
             }
         }
         for id in triggered {
@@ -574,7 +574,7 @@ impl Subscription {
         });
         self.account.settle();
         for item in &mut self.items {
-            item.links.retain(|id| !is_gone(id));
+            item.links.retain(|id| !is_gone(&id));
         }
         there
     }

@@ -76,13 +76,21 @@ impl Entry {
 pub struct Queue {
     /// The only one, or the oldest: most queues hold no more.
     first: Option<Entry>,
-    rest: VecDeque<Entry>,
+    #[allow(
+        clippy::box_collection,
+        reason = "a word instead of four in each of a million items"
+    )]
+    rest: Option<Box<VecDeque<Entry>>>,
 }
 
 impl Queue {
+    fn rest(&mut self) -> &mut VecDeque<Entry> {
+        self.rest.get_or_insert_default()
+    }
+
     /// How many wait.
     pub fn len(&self) -> usize {
-        usize::from(self.first.is_some()) + self.rest.len()
+        usize::from(self.first.is_some()) + self.rest.as_ref().map_or(0, |rest| rest.len())
     }
 
     /// Adds a value to a queue of `size`. False if another one was dropped for it.
@@ -91,7 +99,7 @@ impl Queue {
         if self.len() < size {
             match self.first {
                 None => self.first = Some(entry),
-                Some(_) => self.rest.push_back(entry),
+                Some(_) => self.rest().push_back(entry),
             }
             return true;
         }
@@ -101,12 +109,13 @@ impl Queue {
             return false;
         }
         if discard_oldest {
-            self.rest.push_back(entry);
-            self.first = self.rest.pop_front();
+            let rest = self.rest();
+            rest.push_back(entry);
+            self.first = rest.pop_front();
             if let Some(oldest) = &mut self.first {
                 oldest.status |= OVERFLOW;
             }
-        } else if let Some(newest) = self.rest.back_mut() {
+        } else if let Some(newest) = self.rest().back_mut() {
             entry.status |= OVERFLOW;
             *newest = entry;
         }
@@ -116,14 +125,14 @@ impl Queue {
     /// The oldest.
     pub fn pop(&mut self) -> Option<Entry> {
         let entry = self.first.take();
-        self.first = self.rest.pop_front();
+        self.first = self.rest.as_mut().and_then(|rest| rest.pop_front());
         entry
     }
 
     /// Forgets all.
     pub fn clear(&mut self) {
         self.first = None;
-        self.rest.clear();
+        self.rest = None;
     }
 
     /// Makes it fit a new size, with the overflow told as if it had been so small before. Tells

@@ -24,6 +24,12 @@ pub struct ResponseHead {
 /// Type, timestamp, handle, result, an empty DiagnosticInfo, no strings, a null additional header.
 const USUAL: usize = 4 + 8 + 4 + 4 + 1 + 4 + 3;
 
+/// Timestamp, handle, diagnostics, no audit entry, timeout, a null additional header.
+const USUAL_REQUEST: usize = 8 + 4 + 4 + 4 + 4 + 3;
+
+/// Where the bytes of an opaque token begin: after the type, encoding, namespace and length.
+const TOKEN_AT: usize = 4 + 1 + 2 + 4;
+
 /// How an id of two bytes in namespace 0 begins (Part 6, 5.2.2.9).
 const FOUR_BYTE_NODE_ID: [u8; 2] = [1, 0];
 
@@ -121,6 +127,46 @@ impl<'a> RequestHead<'a> {
     /// Reads the head of a request.
     #[inline]
     pub fn parse(body: &'a [u8]) -> Result<Self, WalkError> {
+        // Nearly every request has this shape: the token is opaque, no audit entry, no additional
+        // header.
+        match Self::usual(body) {
+            Some(head) => Ok(head),
+            None => Self::parse_any(body),
+        }
+    }
+
+    #[inline]
+    fn usual(body: &'a [u8]) -> Option<Self> {
+        let (&[1, 0, low, high, 5, n0, n1, l0, l1, l2, l3], rest) = body.split_first_chunk()?
+        else {
+            return None;
+        };
+        let len = u32::from_le_bytes([l0, l1, l2, l3]) as usize;
+        let (id, rest) = rest.split_at_checked(len)?;
+        let usual = rest.first_chunk::<USUAL_REQUEST>()?;
+        let is_usual =
+            (usual[16..20] == [0xff; 4] || usual[16..20] == [0; 4]) && usual[24..] == [0; 3];
+        if !is_usual {
+            return None;
+        }
+        let timestamp_at = TOKEN_AT + len;
+        let mut c = Cursor::new(usual);
+        Some(Self {
+            type_id: u32::from(u16::from_le_bytes([low, high])),
+            authentication_token: RawNodeId::Opaque {
+                namespace: u16::from_le_bytes([n0, n1]),
+                id,
+            },
+            timestamp_at,
+            timestamp: c.i64().ok()?,
+            request_handle: c.u32().ok()?,
+            return_diagnostics: c.u32().ok()?,
+            timeout_hint: u32::from_le_bytes(*usual[20..].first_chunk()?),
+            end: timestamp_at + USUAL_REQUEST,
+        })
+    }
+
+    fn parse_any(body: &'a [u8]) -> Result<Self, WalkError> {
         let mut c = Cursor::new(body);
         let type_id = type_of(&mut c)?;
         let authentication_token = RawNodeId::read(&mut c)?;
@@ -167,5 +213,32 @@ fn type_of(c: &mut Cursor<'_>) -> Result<u32, WalkError> {
             Err(before.unusual("a message type that is an ExpandedNodeId"))
         }
         Err(error) => Err(error),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_usual_shape_of_a_request_is_read_as_any_other() {
+        let mut body = vec![1, 0, 0x77, 0x02, 5, 0, 0, 3, 0, 0, 0, 7, 8, 9];
+        body.extend_from_slice(&5i64.to_le_bytes());
+        for number in [6u32, 7, u32::MAX, 8] {
+            body.extend_from_slice(&number.to_le_bytes());
+        }
+        body.extend_from_slice(&[0, 0, 0, 0xaa]);
+        let usual = RequestHead::usual(&body).unwrap();
+        assert_eq!(RequestHead::parse_any(&body), Ok(usual));
+        assert_eq!((usual.request_handle, usual.timeout_hint), (6, 8));
+        for len in 0..body.len() - 1 {
+            let cut = &body[..len];
+            assert_eq!(RequestHead::usual(cut), None);
+            assert!(RequestHead::parse(cut).is_err());
+        }
+        // An audit entry: of no usual shape, and read all the same.
+        body.splice(26 + 4..30 + 4, [1, 0, 0, 0, b'x']);
+        assert_eq!(RequestHead::usual(&body), None);
+        assert_eq!(RequestHead::parse(&body).unwrap().timeout_hint, 8);
     }
 }

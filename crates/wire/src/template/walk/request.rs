@@ -115,7 +115,12 @@ pub struct ReadNode<'a> {
 impl<'a> ReadRequest<'a> {
     /// Reads up to the list of nodes.
     pub fn parse(body: &'a [u8]) -> Result<Self, WalkError> {
-        let head = RequestHead::parse(body)?;
+        Self::behind(RequestHead::parse(body)?, body)
+    }
+
+    /// The same for a body whose head was read before.
+    #[inline]
+    pub fn behind(head: RequestHead<'a>, body: &'a [u8]) -> Result<Self, WalkError> {
         let mut c = head.fields(body, type_id::READ_REQUEST)?;
         Ok(Self {
             head,
@@ -131,6 +136,79 @@ impl<'a> Item<'a> for ReadNode<'a> {
 
     #[inline]
     fn read(c: &mut Cursor<'a>) -> Result<Self, WalkError> {
+        // A number in one of the two usual encodings, no range, no encoding: comparisons with
+        // constants find it out.
+        if let Some(
+            &[
+                1,
+                namespace,
+                low,
+                high,
+                a0,
+                a1,
+                a2,
+                a3,
+                0xff,
+                0xff,
+                0xff,
+                0xff,
+                q0,
+                q1,
+                0xff,
+                0xff,
+                0xff,
+                0xff,
+            ],
+        ) = c.rest().first_chunk::<18>()
+        {
+            c.skip_to(c.rest().get(18..).unwrap_or_default());
+            return Ok(Self {
+                node_id: RawNodeId::Numeric {
+                    namespace: u16::from(namespace),
+                    id: u32::from(u16::from_le_bytes([low, high])),
+                },
+                attribute_id: u32::from_le_bytes([a0, a1, a2, a3]),
+                index_range: &[],
+                data_encoding: (u16::from_le_bytes([q0, q1]), &[]),
+            });
+        }
+        if let Some(
+            &[
+                2,
+                n0,
+                n1,
+                i0,
+                i1,
+                i2,
+                i3,
+                a0,
+                a1,
+                a2,
+                a3,
+                0xff,
+                0xff,
+                0xff,
+                0xff,
+                q0,
+                q1,
+                0xff,
+                0xff,
+                0xff,
+                0xff,
+            ],
+        ) = c.rest().first_chunk::<21>()
+        {
+            c.skip_to(c.rest().get(21..).unwrap_or_default());
+            return Ok(Self {
+                node_id: RawNodeId::Numeric {
+                    namespace: u16::from_le_bytes([n0, n1]),
+                    id: u32::from_le_bytes([i0, i1, i2, i3]),
+                },
+                attribute_id: u32::from_le_bytes([a0, a1, a2, a3]),
+                index_range: &[],
+                data_encoding: (u16::from_le_bytes([q0, q1]), &[]),
+            });
+        }
         Ok(Self {
             node_id: RawNodeId::read(c)?,
             attribute_id: c.u32()?,
