@@ -6,6 +6,7 @@ mod client;
 mod diagnostics;
 mod ending;
 mod faults;
+mod monitoring;
 mod plants;
 mod reading;
 mod rights;
