@@ -228,4 +228,5 @@ fn write(items: &[Stored], update: u64, shared: &Shared, scratch: &mut Vec<u8>) 
             }
         }
     }
+    shared.counters.updates.add(items.len() as u64);
 }

@@ -406,3 +406,30 @@ fn an_analog_item_says_its_range_and_unit() {
     let range = range.inner_as::<wire::types::Range>().unwrap();
     assert_eq!((range.low, range.high), (0.0, 100.0));
 }
+
+#[test]
+fn what_an_update_loop_writes_stands_in_the_ground_truth() {
+    let server = plant(
+        r#"
+        [[namespace]]
+        uri = "urn:test"
+        [[namespace.signals]]
+        ids = "i=1.."
+        count = 5
+        type = "Double"
+        pattern = "counter"
+        update = "10ms"
+        stored = true
+        "#,
+    );
+    let end = Instant::now() + PATIENCE;
+    loop {
+        let written = server.ground_truth().updates.stored;
+        assert_eq!(written % 5, 0);
+        if written >= 15 {
+            return;
+        }
+        assert!(Instant::now() < end, "{written} updates");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::{Instant, SystemTime};
 
 use anyhow::Context;
-use judge::Exit;
+use judge::{Exit, OwnLimit};
 use load::engine::{self, Control, Options, Outcome, RunError, SessionError, Target};
 use load::work::Prepared;
 use observe::Process;
@@ -40,7 +40,11 @@ pub fn execute(
         None => None,
     };
     let started = SystemTime::now();
-    let looked = look(targets, &common.access, global)?;
+    let Looked {
+        targets: looked,
+        missing,
+    } = look(targets, &common.access, global)?;
+    let own_limits = own_limits(phase.sessions, looked.len());
     let limits = !common.load.ignores_limits();
     let prepared = looked
         .iter()
@@ -75,12 +79,16 @@ pub fn execute(
     let mut run = run(
         command,
         common,
-        targets,
         phase,
         &looked,
         &outcome,
         seen.as_ref(),
+        own_limits,
     );
+    if !missing.is_empty() {
+        run.marks.push(Mark::Degraded);
+        run.notes.extend(missing);
+    }
     run.started = started.into();
     if let Some(condition) = &watcher.aborted {
         run.marks.push(Mark::Aborted);
@@ -108,24 +116,60 @@ fn samples(common: &Common) -> anyhow::Result<Option<Samples>> {
     })?))
 }
 
-/// Looks at all targets. One that is not there ends a command for it alone; among several the
+/// Servers that are there, and what is to be said of those that are not.
+struct Looked {
+    targets: Vec<Arc<Target>>,
+    missing: Vec<String>,
+}
+
+/// Looks at all targets. One that is not there ends a command that is for it alone; of several, the
 /// others are loaded.
-fn look(
-    targets: &Targets,
-    access: &access::Args,
-    global: &Global,
-) -> anyhow::Result<Vec<Arc<Target>>> {
-    let mut looked = Vec::new();
+fn look(targets: &Targets, access: &access::Args, global: &Global) -> anyhow::Result<Looked> {
+    let mut looked = Looked {
+        targets: Vec::new(),
+        missing: Vec::new(),
+    };
+    let mut first = None;
     for access in access.resolve_all(targets.urls(), global)? {
         match Target::look(access) {
-            Ok(target) => looked.push(Arc::new(target)),
+            Ok(target) => looked.targets.push(Arc::new(target)),
             Err(failed) => {
                 let (access, error) = *failed;
-                return Err(unreachable(&error, &access));
+                let failure = unreachable(&error, &access);
+                looked.missing.push(format!("left out: {failure}"));
+                first.get_or_insert(failure);
             }
         }
     }
-    Ok(looked)
+    match first {
+        Some(failure) if looked.targets.is_empty() => Err(failure),
+        _ => Ok(looked),
+    }
+}
+
+/// Descriptors beside those of sessions: files, polls, timers, pipes.
+const OTHERS: u64 = 64;
+
+/// What this machine does not allow of so many sessions with each of the targets.
+fn own_limits(sessions: u32, targets: usize) -> Vec<OwnLimit> {
+    let mut limits = Vec::new();
+    let mut note = |what: &str, wanted: u64, allowed: u64| {
+        if wanted > allowed {
+            limits.push(OwnLimit {
+                what: what.to_owned(),
+                wanted,
+                allowed,
+            });
+        }
+    };
+    let wanted = u64::from(sessions) * targets as u64 + OTHERS;
+    if let Ok(descriptors) = observe::limits::raise_descriptors(wanted) {
+        note("file descriptors", wanted, descriptors.soft);
+    }
+    if let Ok(ports) = observe::limits::ports() {
+        note("local ports", sessions.into(), ports.count().into());
+    }
+    limits
 }
 
 fn unreachable(error: &SessionError, access: &load::access::Access) -> anyhow::Error {
@@ -159,11 +203,11 @@ fn not_run(error: RunError, targets: &[Arc<Target>]) -> anyhow::Error {
 fn run(
     command: &'static str,
     common: &Common,
-    targets: &Targets,
     phase: &Phase,
     looked: &[Arc<Target>],
     outcome: &Outcome,
     seen: Option<&Seen>,
+    own_limits: Vec<OwnLimit>,
 ) -> Run {
     let tally = result::whole(outcome);
     let began = began(outcome);
@@ -200,11 +244,13 @@ fn run(
     measured.parts = result::parts(outcome, from, until);
     let mut evidence = evidence::evidence(phase, outcome, &tally, &window, settling, seen, began);
     evidence.remarks = remarks(outcome);
+    evidence.limits = own_limits;
     measured.verdict = evidence.verdict();
     measured.expectations = judge::expectations(&phase.expect, &measured);
 
     let mut run = Run::new(command, outcome.began.into(), machine());
-    run.plan = serde_json::to_value(Plan::of(targets.clone(), phase.clone())).unwrap_or_default();
+    let targets = Targets::from_iter(looked.iter().map(|target| target.access.url.clone()));
+    run.plan = serde_json::to_value(Plan::of(targets, phase.clone())).unwrap_or_default();
     run.request = serde_json::json!({
         "threads": common.load.threads(),
         "pin": common.load.pin(),
