@@ -47,7 +47,8 @@ impl<'a> Books<'a> {
         }
     }
 
-    fn done(&mut self, outcome: Outcome, n: u32) {
+    /// Requests that ended alike.
+    pub(super) fn done(&mut self, outcome: Outcome, n: u32) {
         let Outcome {
             work,
             times,

@@ -3,20 +3,23 @@
 //! What is measured is mostly the server's RSA and the operating system's sockets, so this needs no
 //! loop: each simulated client is a thread that calls and waits.
 
+use std::sync::mpsc::Sender;
 use std::time::Duration;
 
 use plan::{Phase, Seat};
+use record::samples::Sheet;
 use record::{Lateness, Ledger, Times};
 use wire::time::Instant;
 use wire::types::StatusCode;
 
-use super::books::Books;
+use super::books::{Books, Outcome};
 use super::opening::{SessionError, Target};
 use super::run::Control;
 use super::settings::Settings;
 use super::source::Source;
 use super::spent::Spent;
-use super::told::Report;
+use super::told::{Progress, Report};
+use crate::access::Session;
 use crate::transport::{Clock, Steps};
 use crate::work::{Answer, Prepared};
 
@@ -33,10 +36,17 @@ pub struct Client<'a> {
     pub control: &'a Control,
     pub ledgers: usize,
     pub base: usize,
+    /// Which of all sessions it is, for progress.
+    pub number: usize,
 }
 
 /// One client at work.
-pub fn run(client: &Client<'_>, mut source: Source) -> Report {
+pub fn run(
+    client: &Client<'_>,
+    mut source: Source,
+    mut sheet: Option<Sheet>,
+    progress: &Sender<Progress>,
+) -> Report {
     let clock = Clock::new();
     let spent = Spent::so_far();
     let t = || {
@@ -57,10 +67,19 @@ pub fn run(client: &Client<'_>, mut source: Source) -> Report {
             left -= 1;
         }
         let sent = t();
-        let (work, answer) = one(client, turn);
+        let One {
+            work,
+            answer,
+            bytes,
+            received,
+        } = one(client, turn);
         turn += 1;
         let completed = t();
-        let mut books = Books::new(ledgers.get_mut(client.base..).unwrap_or_default());
+        let mut books = Books {
+            ledgers: ledgers.get_mut(client.base..).unwrap_or_default(),
+            sheet: sheet.as_mut(),
+            target: client.seat.target as usize,
+        };
         let late = Lateness {
             pacer: sent.saturating_sub(planned),
             ..Lateness::default()
@@ -70,10 +89,18 @@ pub fn run(client: &Client<'_>, mut source: Source) -> Report {
             sent,
             completed,
         };
-        books.sent(sent, work, late, 0, 1);
-        if let Some(ledger) = books.of(work) {
-            ledger.done(times, answer.status.bits(), answer.values, 1);
-        }
+        books.sent(sent, work, late, bytes, 1);
+        books.done(
+            Outcome {
+                work,
+                times,
+                status: answer.status.bits(),
+                values: answer.values,
+                bytes: received,
+            },
+            1,
+        );
+        tell(&mut ledgers, client.number, completed, progress);
         source.answered(completed);
     }
     let (ran, spent) = (t(), Spent::so_far().since(&spent));
@@ -115,44 +142,81 @@ fn sleep_until(at: u64, t: &impl Fn() -> u64, control: &Control, slept: &mut u64
     }
 }
 
-/// Connects, asks, and closes. The closing is not waited for in the figures.
-fn one(client: &Client<'_>, turn: usize) -> (u32, Answer) {
-    let failed = |error: SessionError| Answer::failed(error.status());
-    let opened = client
-        .target
-        .access
-        .open(&client.target.opening, &mut Steps::new());
-    let mut session = match opened {
-        Ok(session) => session,
-        Err(error) => return (0, failed(error.into())),
-    };
-    let phase = client.phase;
-    let askers = client.prepared.askers(
-        &mut session,
-        phase.spread,
-        client.seat.index,
-        phase.sessions,
-    );
-    let answer = match askers {
-        Ok(mut askers) => {
-            let work = turn % askers.len().max(1);
-            match askers.get_mut(work) {
-                Some(asker) => {
-                    let mut bytes = 0;
-                    let sent = session.exchange(|out, handle, utc| {
-                        bytes = asker.append(out, handle, utc);
-                    });
-                    let answer = match sent {
-                        Ok(body) => asker.service().judge(&body, asker.batch()),
-                        Err(error) => Answer::failed(error.status()),
-                    };
-                    (work as u32, answer)
-                }
-                None => (0, Answer::failed(StatusCode::BadNothingToDo)),
-            }
+/// What is over by now, for whoever watches.
+fn tell(ledgers: &mut [Ledger], core: usize, t: u64, progress: &Sender<Progress>) {
+    let mut closed = Vec::new();
+    for (work, ledger) in ledgers.iter_mut().enumerate() {
+        closed.extend(ledger.take_closed(t).map(|tick| (work, tick)));
+    }
+    if !closed.is_empty() {
+        // Nobody may be listening.
+        let _ = progress.send(Progress { core, closed });
+    }
+}
+
+/// What became of one request.
+struct One {
+    work: u32,
+    answer: Answer,
+    /// Of the request.
+    bytes: u32,
+    /// Of the response.
+    received: u32,
+}
+
+impl One {
+    fn failed(status: StatusCode) -> Self {
+        Self {
+            work: 0,
+            answer: Answer::failed(status),
+            bytes: 0,
+            received: 0,
         }
-        Err(error) => (0, failed(error.into())),
+    }
+}
+
+/// Connects, asks, and closes. The closing is not waited for in the figures.
+fn one(client: &Client<'_>, turn: usize) -> One {
+    let target = client.target;
+    let mut session = match target.access.open(&target.opening, &mut Steps::new()) {
+        Ok(session) => session,
+        Err(error) => return One::failed(error.status()),
     };
+    let one = ask(client, &mut session, turn);
+    // Whether the server minds being left is of no interest.
     let _ = session.close(&mut Steps::new());
-    answer
+    one
+}
+
+fn ask(client: &Client<'_>, session: &mut Session, turn: usize) -> One {
+    let phase = client.phase;
+    let (index, sessions) = (client.seat.index, phase.sessions);
+    let askers = client
+        .prepared
+        .askers(session, phase.spread, index, sessions);
+    let mut askers = match askers {
+        Ok(askers) => askers,
+        Err(error) => return One::failed(SessionError::from(error).status()),
+    };
+    let work = turn % askers.len().max(1);
+    let Some(asker) = askers.get_mut(work) else {
+        return One::failed(StatusCode::BadNothingToDo);
+    };
+    let mut bytes = 0;
+    let answered = session.exchange(|out, handle, utc| {
+        bytes = asker.append(out, handle, utc) as u32;
+    });
+    let (answer, received) = match answered {
+        Ok(body) => (
+            asker.service().judge(&body, asker.batch()),
+            body.len() as u32,
+        ),
+        Err(error) => (Answer::failed(error.status()), 0),
+    };
+    One {
+        work: work as u32,
+        answer,
+        bytes,
+        received,
+    }
 }

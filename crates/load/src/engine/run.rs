@@ -201,7 +201,7 @@ pub fn run(
         all
     };
     if phase.fresh_session {
-        return run_fresh(phase, targets, prepared, &seats, control);
+        return run_fresh(phase, targets, prepared, &seats, options, control, progress);
     }
     let (waiting, failed) = open_all(phase, targets, prepared, &seats, control)?;
     if waiting.is_empty() {
@@ -298,7 +298,9 @@ fn run_fresh(
     targets: &[Arc<Target>],
     prepared: &[Arc<Prepared>],
     seats: &[Seat],
+    options: &Options,
     control: &Control,
+    mut progress: impl FnMut(Progress),
 ) -> Result<Outcome, RunError> {
     let names = Prepared::names(&phase.work);
     let settings = Settings::new(phase);
@@ -306,9 +308,11 @@ fn run_fresh(
     let clock = Clock::new();
     let origin = clock.mono() + RUN_UP + PER_THREAD * u32::try_from(seats.len()).unwrap_or(0);
     let began = SystemTime::now() + origin.since(clock.mono());
+    let name = phase.name.as_deref().unwrap_or(phase.work.name());
+    let (tell, told) = channel();
     let reports = std::thread::scope(|scope| {
         let mut threads = Vec::new();
-        for &seat in seats {
+        for (number, &seat) in seats.iter().enumerate() {
             let place = seat.target as usize;
             let (Some(target), Some(prepared)) = (targets.get(place), prepared.get(place)) else {
                 continue;
@@ -324,11 +328,18 @@ fn run_fresh(
                 control,
                 ledgers: names.len() * targets.len(),
                 base: place * names.len(),
+                number,
             };
             let source = opening::source(phase, seat);
+            let sheet = options.samples.as_ref().map(|it| it.sheet(name));
+            let tell = tell.clone();
             let thread = std::thread::Builder::new().name(format!("load-{}", seat.index));
-            threads.push(thread.spawn_scoped(scope, move || fresh::run(&client, source))?);
+            threads.push(
+                thread.spawn_scoped(scope, move || fresh::run(&client, source, sheet, &tell))?,
+            );
         }
+        drop(tell);
+        listen(&told, &mut progress);
         let ended = threads
             .into_iter()
             .map(|it| it.join().map_err(|_| RunError::Thread));
