@@ -133,10 +133,22 @@ impl Client {
             connection,
             clock,
         };
-        while !client.connection.is_open() {
+        loop {
             client.turn();
-            client.receive();
             while client.connection.poll_event(clock.now()).is_some() {}
+            if client.connection.is_open() {
+                break;
+            }
+            // What came may have given a job, whose end is not announced by the socket, or
+            // something to send.
+            match client.connection.poll_job() {
+                Some(job) => {
+                    let done = job.run();
+                    client.connection.complete(done, clock.now());
+                }
+                None if client.connection.pending().is_empty() => client.receive(),
+                None => {}
+            }
         }
         client
     }
