@@ -84,7 +84,7 @@ pub fn evidence(
                 starved_ns: core.starved_ns,
             })
             .collect(),
-        stolen_share: seen.and_then(|seen| seen.stolen),
+        stolen_share: seen.and_then(Seen::stolen),
         sessions: Sessions {
             wanted: (outcome.opened.len() + outcome.failed.len()) as u64,
             opened: outcome.opened.len() as u64,

@@ -4,15 +4,15 @@ use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use observe::{Host, Process, Sample};
+use observe::{Host, Process, Sample, Times};
 use record::run::{Figure, Usage, UsageSeries};
 
-/// At first; it doubles whenever there are too many samples.
+/// At first; it doubles whenever there are too many looks.
 const EVERY: Duration = Duration::from_millis(100);
-/// More samples are thinned out.
+/// More looks are thinned out.
 const MOST: usize = 600;
 
-/// A thread that looks at processes from time to time.
+/// A thread that looks at processes and the host from time to time.
 pub struct Watch {
     stop: Sender<()>,
     thread: JoinHandle<Seen>,
@@ -20,55 +20,49 @@ pub struct Watch {
 
 /// What it saw.
 pub struct Seen {
-    who: Vec<Row>,
-    /// Share of this machine's time that the hypervisor took.
-    pub stolen: Option<f64>,
+    /// Names and process ids, in the order of each look.
+    who: Vec<(&'static str, Option<u32>)>,
+    looks: Vec<Look>,
 }
 
-struct Row {
-    who: &'static str,
-    pid: Option<u32>,
-    process: Process,
-    samples: Vec<(Instant, Sample)>,
+/// At one moment.
+struct Look {
+    at: Instant,
+    processes: Vec<Sample>,
+    host: observe::Figure<Times>,
 }
 
 impl Watch {
     /// Begins with this process, and with another one if there is one to watch.
     pub fn start(server: Option<Process>) -> std::io::Result<Self> {
         let (stop, stopped) = channel();
-        let mut who = vec![Row::new("generator", None, Process::own())];
+        let mut who = vec![("generator", None)];
+        let mut processes = vec![Process::own()];
         if let Some(server) = server {
-            who.push(Row::new("server", Some(server.id()), server));
+            who.push(("server", Some(server.id())));
+            processes.push(server);
         }
         let watch = move || {
-            let first = Host::sample();
-            let mut every = EVERY;
-            let look = |who: &mut Vec<Row>| {
-                for row in who {
-                    row.samples.push((Instant::now(), row.process.sample()));
-                }
+            let mut look = || Look {
+                at: Instant::now(),
+                processes: processes.iter_mut().map(Process::sample).collect(),
+                host: Host::sample().cpu,
             };
-            look(&mut who);
+            let (mut every, mut looks) = (EVERY, vec![look()]);
             // Anything but a timeout ends it.
             while stopped.recv_timeout(every) == Err(RecvTimeoutError::Timeout) {
-                look(&mut who);
-                if who.iter().any(|row| row.samples.len() >= MOST) {
+                looks.push(look());
+                if looks.len() >= MOST {
                     every *= 2;
-                    for row in &mut who {
-                        let mut keep = false;
-                        row.samples.retain(|_| {
-                            keep = !keep;
-                            keep
-                        });
-                    }
+                    let mut keep = false;
+                    looks.retain(|_| {
+                        keep = !keep;
+                        keep
+                    });
                 }
             }
-            look(&mut who);
-            let stolen = match (Host::sample().cpu, first.cpu) {
-                (Ok(last), Ok(first)) => last.since(&first).stolen().ok(),
-                _ => None,
-            };
-            Seen { who, stolen }
+            looks.push(look());
+            Seen { who, looks }
         };
         let thread = std::thread::Builder::new()
             .name("watch".into())
@@ -84,16 +78,8 @@ impl Watch {
     }
 }
 
-impl Row {
-    fn new(who: &'static str, pid: Option<u32>, process: Process) -> Self {
-        Self {
-            who,
-            pid,
-            process,
-            samples: Vec::new(),
-        }
-    }
-}
+/// A look that comes so much after the end belongs to it all the same.
+const NEAR: u64 = 50_000_000;
 
 impl Seen {
     /// For a result: sums over a window of a phase that began at `began`, and the course of it.
@@ -105,81 +91,106 @@ impl Seen {
         to_ns: u64,
         spun_ns: Option<u64>,
     ) -> Vec<UsageSeries> {
-        self.who
-            .iter()
-            .map(|row| row.series(began, from_ns, to_ns, spun_ns))
-            .collect()
+        // The last look before the window and the last one in it: all of it is covered.
+        let until = |t: u64| move |look: &&Look| since(look.at, began).is_none_or(|at| at <= t);
+        let first = self.looks.iter().rfind(until(from_ns));
+        let first = first.or(self.looks.first());
+        let last = self.looks.iter().rfind(until(to_ns.saturating_add(NEAR)));
+        let window = first.zip(last);
+        let mut all = Vec::new();
+        for (n, (who, pid)) in self.who.iter().enumerate() {
+            let mut series = UsageSeries {
+                who: (*who).into(),
+                pid: *pid,
+                ..UsageSeries::default()
+            };
+            if let Some((first, last)) = window
+                && let (Some(first), Some(last)) = (first.processes.get(n), last.processes.get(n))
+            {
+                series.window = last.since(first).usage(&last.peak_rss_bytes);
+                if let (None, Some(ns)) = (pid, spun_ns) {
+                    series.window.spun_ns = Figure::Known(ns);
+                }
+            }
+            for (at_ns, earlier, later) in self.pairs(began) {
+                let (Some(a), Some(b)) = (earlier.processes.get(n), later.processes.get(n)) else {
+                    continue;
+                };
+                series.at_ns.push(at_ns);
+                series.cpu_cores.push(b.since(a).cores().ok());
+                series.rss_bytes.push(b.rss_bytes.clone().ok());
+            }
+            all.push(series);
+        }
+        all.push(self.host(began, window));
+        all
     }
 
-    /// Cores that a process kept busy between each sample and the next, and when.
-    pub fn cores(&self, who: &str, began: Instant) -> Vec<(u64, f64)> {
-        let row = self.who.iter().find(|row| row.who == who);
-        let pairs = row.map_or(&[][..], |row| &row.samples).windows(2);
-        pairs
-            .filter_map(|pair| match pair {
-                [(_, a), (at, b)] => Some((since(*at, began)?, b.since(a).cores().ok()?)),
-                _ => None,
-            })
-            .collect()
-    }
-}
-
-impl Row {
-    fn series(
-        &self,
-        began: Instant,
-        from_ns: u64,
-        to_ns: u64,
-        spun_ns: Option<u64>,
-    ) -> UsageSeries {
+    /// All cores of the machine, whoever used them.
+    fn host(&self, began: Instant, window: Option<(&Look, &Look)>) -> UsageSeries {
         let mut series = UsageSeries {
-            who: self.who.into(),
-            pid: self.pid,
+            who: "host".into(),
             ..UsageSeries::default()
         };
-        let inside = |(at, _): &&(Instant, Sample)| {
-            since(*at, began).is_some_and(|t| t <= to_ns.saturating_add(NEAR))
-        };
-        let last = self.samples.iter().rfind(inside);
-        // The last one before the window, so that all of it is covered.
-        let before = |(at, _): &&(Instant, Sample)| since(*at, began).is_none_or(|t| t <= from_ns);
-        let first = self.samples.iter().rfind(before);
-        let first = first.or(self.samples.first());
-        if let (Some((_, first)), Some((_, last))) = (first, last) {
-            let spent = last.since(first);
+        if let Some((first, last)) = window {
+            let spent = between(first, last);
+            let known = |of: fn(&Times) -> u64| Figure::from(spent.as_ref().map(of));
             series.window = Usage {
-                cpu_cores: spent.cores().into(),
-                cpu_ns: spent.cpu_ns.into(),
-                user_ns: spent.user_ns.into(),
-                system_ns: spent.system_ns.into(),
-                waited_ns: spent.waited_ns.into(),
-                stolen_ns: Figure::missing("of the host only"),
-                spun_ns: match (self.who, spun_ns) {
-                    ("generator", Some(ns)) => Figure::Known(ns),
-                    _ => Figure::missing("it does not spin, or does not say"),
-                },
-                rss_peak_bytes: last.peak_rss_bytes.clone().into(),
-                voluntary_switches: spent.voluntary_switches.into(),
-                involuntary_switches: spent.involuntary_switches.into(),
-                minor_faults: spent.minor_faults.into(),
-                major_faults: spent.major_faults.into(),
+                cpu_ns: known(Times::busy_ns),
+                user_ns: known(|times| times.user_ns),
+                system_ns: known(|times| times.system_ns),
+                stolen_ns: known(|times| times.steal_ns),
+                cpu_cores: Figure::from(spent.as_ref().map(|times| cores(times, first, last))),
+                ..Usage::default()
             };
         }
-        for pair in self.samples.windows(2) {
-            let [(_, a), (at, b)] = pair else { continue };
-            let Some(at_ns) = since(*at, began) else {
-                continue;
-            };
+        for (at_ns, earlier, later) in self.pairs(began) {
+            let busy = between(earlier, later).ok();
             series.at_ns.push(at_ns);
-            series.cpu_cores.push(b.since(a).cores().ok());
-            series.rss_bytes.push(b.rss_bytes.clone().ok());
+            series
+                .cpu_cores
+                .push(busy.map(|times| cores(&times, earlier, later)));
+            series.rss_bytes.push(None);
         }
         series
     }
+
+    /// Each look since the phase began, with the one before it.
+    fn pairs(&self, began: Instant) -> impl Iterator<Item = (u64, &Look, &Look)> {
+        self.looks.windows(2).filter_map(move |pair| match pair {
+            [earlier, later] => Some((since(later.at, began)?, earlier, later)),
+            _ => None,
+        })
+    }
+
+    /// Cores that a process kept busy between each look and the next, and when.
+    pub fn cores(&self, who: &str, began: Instant) -> Vec<(u64, f64)> {
+        let Some(n) = self.who.iter().position(|(name, _)| *name == who) else {
+            return Vec::new();
+        };
+        self.pairs(began)
+            .filter_map(|(at, a, b)| {
+                let spent = b.processes.get(n)?.since(a.processes.get(n)?);
+                Some((at, spent.cores().ok()?))
+            })
+            .collect()
+    }
+
+    /// The share of this machine's time that the hypervisor took.
+    pub fn stolen(&self) -> Option<f64> {
+        let (first, last) = self.looks.first().zip(self.looks.last())?;
+        between(first, last).ok()?.stolen().ok()
+    }
 }
 
-/// A sample that comes so much after the end belongs to it all the same.
-const NEAR: u64 = 50_000_000;
+fn between(earlier: &Look, later: &Look) -> observe::Figure<Times> {
+    Ok(later.host.clone()?.since(&earlier.host.clone()?))
+}
+
+fn cores(busy: &Times, earlier: &Look, later: &Look) -> f64 {
+    let elapsed = later.at.duration_since(earlier.at);
+    busy.busy_ns() as f64 / (elapsed.as_nanos() as f64).max(1.0)
+}
 
 fn since(at: Instant, began: Instant) -> Option<u64> {
     let since = at.checked_duration_since(began)?;

@@ -53,9 +53,9 @@ const ROOT: &str = "i=84";
 #[group(id = "work")]
 #[command(next_help_heading = "What is read")]
 pub struct Read {
-    /// Nodes: i=2258, ns=2;s=Name, nsu=URI;i=1000..1099, browse:/Objects/2:Folder/*, @FILE
+    /// Nodes, one each time: i=2258, ns=2;s=Name, nsu=URI;i=1000..1099, browse:/Objects/2:Folder/*, @FILE
     /// [default: i=2258, the server's clock]
-    #[arg(short, long = "node", value_name = "NODE", num_args = 1..)]
+    #[arg(short, long = "node", value_name = "NODE")]
     node: Vec<NodeSpec>,
     /// Nodes in a request
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=10_000_000))]
@@ -97,8 +97,8 @@ impl Read {
 #[group(id = "work")]
 #[command(next_help_heading = "What is written")]
 pub struct Write {
-    /// Nodes: ns=2;s=Name, nsu=URI;i=1000..1099, browse:/Objects/2:Folder/*, @FILE
-    #[arg(short, long = "node", value_name = "NODE", num_args = 1.., required = true)]
+    /// Nodes, one each time: ns=2;s=Name, nsu=URI;i=1000..1099, browse:/Objects/2:Folder/*, @FILE
+    #[arg(short, long = "node", value_name = "NODE", required = true)]
     node: Vec<NodeSpec>,
     /// Nodes in a request
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=10_000_000))]
@@ -132,8 +132,8 @@ impl Write {
 #[group(id = "work")]
 #[command(next_help_heading = "What is browsed")]
 pub struct Browse {
-    /// Where from [default: i=85, the Objects folder]
-    #[arg(short, long = "node", value_name = "NODE", num_args = 1..)]
+    /// Where from, one each time [default: i=85, the Objects folder]
+    #[arg(short, long = "node", value_name = "NODE")]
     node: Vec<NodeSpec>,
     /// Nodes in a request
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=10_000_000))]
@@ -171,8 +171,12 @@ impl Browse {
 #[group(id = "work")]
 #[command(next_help_heading = "What is translated")]
 pub struct Translate {
-    /// Paths such as /Objects/2:Line1/2:Speed
-    #[arg(long = "path", value_name = "PATH", num_args = 1.., default_value = "/Objects/Server/ServerStatus/CurrentTime")]
+    /// Paths such as /Objects/2:Line1/2:Speed, one each time
+    #[arg(
+        long = "path",
+        value_name = "PATH",
+        default_value = "/Objects/Server/ServerStatus/CurrentTime"
+    )]
     path: Vec<BrowsePath>,
     /// The node at which they begin [default: i=84, the root]
     #[arg(long, value_name = "NODE", default_value = ROOT, hide_default_value = true)]
