@@ -7,9 +7,8 @@ use std::sync::LazyLock;
 use interop::{Extent, Ours, Theirs, inward, out};
 use peers::testing::require;
 
-/// One folder of certificates and one server for all tests.
+/// One folder of certificates for all tests.
 static OURS: LazyLock<Ours> = LazyLock::new(|| Ours::new().unwrap());
-static THEIRS: LazyLock<Theirs> = LazyLock::new(|| Theirs::new().unwrap());
 
 fn our_client_on(name: &str) {
     let Some(stack) = require(name) else { return };
@@ -19,7 +18,9 @@ fn our_client_on(name: &str) {
 
 fn our_server_with(name: &str) {
     let Some(stack) = require(name) else { return };
-    let unexpected = inward(stack, &THEIRS, Extent::Sample);
+    // A server for each: what one client has written, and not yet restored, another would read.
+    let theirs = Theirs::new().unwrap();
+    let unexpected = inward(stack, &theirs, Extent::Sample);
     assert!(unexpected.is_empty(), "{}", unexpected.join("\n"));
 }
 

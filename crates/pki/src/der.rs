@@ -1,6 +1,7 @@
 //! The few lines of DER that private keys need; certificates have a parser.
 
 pub(crate) const INTEGER: u8 = 0x02;
+pub(crate) const BIT_STRING: u8 = 0x03;
 pub(crate) const OCTET_STRING: u8 = 0x04;
 pub(crate) const SEQUENCE: u8 = 0x30;
 

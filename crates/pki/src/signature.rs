@@ -86,7 +86,9 @@ impl Signed {
     ) -> Option<Self> {
         let (inside, _) = der::take(der::SEQUENCE, whole)?;
         let behind = inside.strip_prefix(content)?;
-        let (outer, _) = der::take(der::SEQUENCE, behind)?;
+        let (outer, behind) = der::take(der::SEQUENCE, behind)?;
+        // The parser looks at the number of this tag only, not at its class.
+        der::take(der::BIT_STRING, behind)?;
         let signed_as_well =
             !outer.is_empty() && content.windows(outer.len()).any(|inner| inner == outer);
         (signed_as_well && signature.unused_bits == 0).then(|| Self {

@@ -97,3 +97,16 @@ fn deep_nesting_does_not_exhaust_the_stack() {
     assert!(RevocationList::from_der(&bytes).is_err());
     assert!(Key::from_der(&bytes).is_err());
 }
+
+#[test]
+fn the_signature_of_a_list_has_one_tag_only() {
+    let samples = &*SAMPLES;
+    let issuer = &samples.trust.issuers[1];
+    let mut list = samples.list.clone();
+    // An RSA signature of 2048 bits and no unused ones ends the list; its tag stands five bytes before.
+    let tag = list.len() - 256 - 1 - 4;
+    assert_eq!(list[tag], 3);
+    assert!(RevocationList::from_der(&list).unwrap().is_of(issuer));
+    list[tag] |= 0xc0;
+    assert!(!RevocationList::from_der(&list).is_ok_and(|list| list.is_of(issuer)));
+}

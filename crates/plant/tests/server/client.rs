@@ -78,7 +78,9 @@ impl Client {
             config.server.clone_from(&server);
         }
         let clock = plant::Clock::start();
-        let socket = TcpStream::connect(url.strip_prefix("opc.tcp://").unwrap()).unwrap();
+        let Ok(socket) = TcpStream::connect(url.strip_prefix("opc.tcp://").unwrap()) else {
+            return Err(wire::channel::ChannelError::Closed);
+        };
         socket.set_nodelay(true).unwrap();
         let mut client = Self {
             socket,

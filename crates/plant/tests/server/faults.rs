@@ -410,9 +410,7 @@ fn a_restart_loses_sessions_and_begins_a_new_life() {
     assert_eq!(lost.unwrap_err(), StatusCode::BadConnectionClosed);
     let deadline = Instant::now() + crate::client::PATIENCE;
     let mut client = loop {
-        let there = std::net::TcpStream::connect(server.address()).is_ok();
-        if there
-            && let Ok(mut client) = Client::connect(server.url(), Protection::NONE, None, None)
+        if let Ok(mut client) = Client::connect(server.url(), Protection::NONE, None, None)
             && client.log_in(&Credentials::Anonymous).is_ok()
         {
             break client;
