@@ -20,7 +20,7 @@ pub struct Config {
     pub host: Option<String>,
     /// The application URI, when there is no certificate that says it.
     pub application_uri: String,
-    /// The product's name, for people.
+    /// The application's name, for people.
     pub name: String,
     /// Certificate and key; without them only the policy None is on offer.
     pub identity: Option<pki::Identity>,

@@ -353,7 +353,15 @@ fn a_second_interrupt_quits_without_a_result() {
 #[test]
 fn a_full_disk_loses_its_file_and_nothing_else() {
     let server = Server::start();
-    let short = ["--rate", "200/s", "--duration", "1s", "--quiet"];
+    let short = [
+        "--rate",
+        "200/s",
+        "--duration",
+        "1s",
+        "--warmup",
+        "0s",
+        "--quiet",
+    ];
     let run = |more: &[&str]| {
         let place = Place::new();
         // A link, so that what is wrong with writing to it cannot harm the device.
@@ -397,7 +405,15 @@ fn rows_that_no_longer_fit_are_counted_and_the_result_is_kept() {
         .args(["-c", "trap '' XFSZ; ulimit -f 128; exec \"$@\"", "sh"])
         .arg(read.get_program())
         .args(read.get_args())
-        .args(["--rate", "3k/s", "--duration", "2s", "--quiet"])
+        .args([
+            "--rate",
+            "3k/s",
+            "--duration",
+            "2s",
+            "--warmup",
+            "0s",
+            "--quiet",
+        ])
         .args(["--samples", "rows.csv"])
         .current_dir(place.folder.path())
         .env("UAPERF_PKI", place.file("pki"));

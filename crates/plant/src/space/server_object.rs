@@ -34,7 +34,7 @@ pub fn describe(
     }: &Own,
 ) {
     use VariableId as V;
-    status(builder, config, life);
+    status(builder, life);
     let uris: Vec<UAString> = vec![config.application_uri.as_str().into()];
     constant(builder, V::Server_ServerArray, uris);
     let namespaces: Vec<UAString> = builder.namespaces().iter().map(|s| s.into()).collect();
@@ -74,20 +74,23 @@ fn live(
     set(builder, id, source);
 }
 
-fn build_info(config: &Config, started: i64) -> BuildInfo {
+/// What every server of this crate is, whatever it serves; that is in its ApplicationName.
+const PRODUCT: &str = "uaperf plant";
+
+fn build_info(started: i64) -> BuildInfo {
     BuildInfo {
         product_uri: "urn:uaperf".into(),
         manufacturer_name: "uaperf".into(),
-        product_name: config.name.as_str().into(),
+        product_name: PRODUCT.into(),
         software_version: env!("CARGO_PKG_VERSION").into(),
         build_number: env!("CARGO_PKG_VERSION").into(),
         build_date: DateTime::from(started),
     }
 }
 
-fn status(builder: &mut Builder, config: &Config, life: &Arc<Status>) {
+fn status(builder: &mut Builder, life: &Arc<Status>) {
     use VariableId as V;
-    let info = build_info(config, life.started());
+    let info = build_info(life.started());
     let own = Arc::clone(life);
     live(builder, V::Server_ServerStatus_StartTime, move |_| {
         DateTime::from(own.started()).into()
