@@ -1,19 +1,6 @@
 //! Figures as people say them.
 
-/// `12.3 ms`.
-pub(super) fn time(nanoseconds: f64) -> String {
-    let (value, unit) = match nanoseconds {
-        ns if ns < 1e3 => (ns, "ns"),
-        ns if ns < 1e6 => (ns / 1e3, "us"),
-        ns if ns < 1e9 => (ns / 1e6, "ms"),
-        ns => (ns / 1e9, "s"),
-    };
-    match value {
-        v if v == v.round() || v >= 100.0 => format!("{v:.0} {unit}"),
-        v if v >= 10.0 => format!("{v:.1} {unit}"),
-        v => format!("{v:.2} {unit}"),
-    }
-}
+pub(super) use plan::unit::duration::show_nanos as time;
 
 /// `99.2 %`; not rounded up to all, and not down to none.
 pub(super) fn percent(share: f64) -> String {
