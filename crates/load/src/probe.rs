@@ -1,8 +1,9 @@
 //! Looking at a server: what it offers, what it says of itself, and how long each step of
 //! getting there takes.
 
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
+use plan::unit::duration::nanos;
 use serde::Serialize;
 use wire::types::{ReadRequest, ReadResponse};
 
@@ -223,12 +224,10 @@ fn median(sorted: &[u64]) -> u64 {
     lower.midpoint(upper)
 }
 
-fn nanos(time: Duration) -> u64 {
-    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
-}
-
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
 
     #[test]

@@ -31,7 +31,7 @@ pub use listed::ListError;
 pub use nodes::{Namespace, NodeError, NodeSpec, Nodes};
 pub use path::{BrowsePath, PathStep};
 pub use phase::{Phase, Plan, Warmup};
-pub use random::Random;
+pub use random::{Random, mixed};
 pub use schedule::Schedule;
 pub use share::{Seat, Share};
 pub use spread::{Groups, Spread};

@@ -17,11 +17,10 @@ impl Random {
 
     /// One of many streams of a seed that have nothing to do with each other: that of a session, say.
     pub fn stream(seed: u64, which: &[u64]) -> Self {
-        let mut mixed = mix(seed.wrapping_add(GOLDEN));
+        let mut at = mixed(seed);
         for &number in which {
-            mixed = mix(mixed ^ mix(number.wrapping_add(GOLDEN)).rotate_left(17));
+            at = mix(at ^ mixed(number).rotate_left(17));
         }
-        let mut at = mixed;
         let state = std::array::from_fn(|_| {
             at = at.wrapping_add(GOLDEN);
             mix(at)
@@ -56,6 +55,13 @@ impl Random {
     pub fn exponential(&mut self) -> f64 {
         -libm::log(self.above_zero())
     }
+}
+
+/// What SplitMix64 gives at `x`: numbers that are next to each other become ones that have nothing to do
+/// with each other. For values that follow from a place instead of from a stream.
+#[inline]
+pub const fn mixed(x: u64) -> u64 {
+    mix(x.wrapping_add(GOLDEN))
 }
 
 /// The finaliser of SplitMix64: each bit of the input changes half of those of the output.

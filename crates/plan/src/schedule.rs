@@ -6,8 +6,8 @@ use crate::arrival::Pace;
 use crate::phase::{Phase, Warmup};
 use crate::random::Random;
 use crate::share::Seat;
-use crate::text::nanos::whole;
 use crate::unit::Rate;
+use crate::unit::duration::nanos;
 
 /// When each request of one session is due: nanoseconds since the phase began, never falling.
 ///
@@ -70,7 +70,7 @@ impl Schedule {
     /// The times of the session at `seat`, one of `sessions` of its target, in a phase of this length.
     pub fn new(pace: &Pace, seat: Seat, sessions: u32, seed: u64, duration: Duration) -> Self {
         Self::of_parts(
-            vec![(pace.clone(), 0, whole(duration))],
+            vec![(pace.clone(), 0, nanos(duration))],
             seat,
             sessions,
             seed,
@@ -82,17 +82,17 @@ impl Schedule {
     pub fn of_phase(phase: &Phase, seat: Seat) -> Option<Self> {
         let pace = phase.pace()?;
         let warmup = match phase.warmup {
-            Warmup::Given { warmup } => whole(warmup),
+            Warmup::Given { warmup } => nanos(warmup),
             Warmup::Auto => 0,
         };
         // Limited by a number of requests alone: until they are done.
         let measured = match (phase.duration, pace.length()) {
-            (Some(given), Some(own)) => whole(given.min(own)),
-            (Some(length), None) | (None, Some(length)) => whole(length),
+            (Some(given), Some(own)) => nanos(given.min(own)),
+            (Some(length), None) | (None, Some(length)) => nanos(length),
             (None, None) => u64::MAX,
         };
         let end = warmup.saturating_add(measured);
-        let last = end.saturating_add(whole(phase.cooldown));
+        let last = end.saturating_add(nanos(phase.cooldown));
         let parts = match pace {
             Pace::Ramp { from, to } => vec![
                 (Pace::Constant { rate: *from }, 0, warmup),
@@ -107,7 +107,7 @@ impl Schedule {
                 }
                 let mut at = warmup;
                 for step in steps {
-                    let until = at.saturating_add(whole(step.duration)).min(end);
+                    let until = at.saturating_add(nanos(step.duration)).min(end);
                     parts.push((Pace::Constant { rate: step.rate }, at, until));
                     if at < end {
                         rate = Some(step.rate);
@@ -173,7 +173,7 @@ impl Schedule {
                 let mut parts = Vec::with_capacity(steps.len());
                 for step in &steps {
                     let from = until;
-                    until = from.saturating_add(whole(step.duration)).min(end);
+                    until = from.saturating_add(nanos(step.duration)).min(end);
                     parts.push((Pace::Constant { rate: step.rate }, from, until));
                 }
                 self.later.extend(parts.into_iter().rev());
@@ -183,7 +183,7 @@ impl Schedule {
                 at: begin,
                 left: requests,
                 requests,
-                period: whole(period).max(1),
+                period: nanos(period).max(1),
                 end,
             },
         };

@@ -76,10 +76,11 @@ pub mod nanos {
     use std::time::Duration;
 
     use super::*;
+    use crate::unit::duration::nanos;
 
     /// For `#[serde(with = "nanos")]`.
     pub fn serialize<S: Serializer>(value: &Duration, out: S) -> Result<S::Ok, S::Error> {
-        out.serialize_u64(whole(*value))
+        out.serialize_u64(nanos(*value))
     }
 
     /// For `#[serde(with = "nanos")]`.
@@ -87,12 +88,7 @@ pub mod nanos {
         u64::deserialize(input).map(Duration::from_nanos)
     }
 
-    /// Nanoseconds of a duration; what was typed always fits.
-    pub fn whole(value: Duration) -> u64 {
-        u64::try_from(value.as_nanos()).unwrap_or(u64::MAX)
-    }
-
-    /// The same for what may be missing.
+    /// For `#[serde(with = "nanos::option")]`: what may be missing.
     pub mod option {
         use super::*;
 
@@ -102,7 +98,7 @@ pub mod nanos {
             out: S,
         ) -> Result<S::Ok, S::Error> {
             match value {
-                Some(value) => out.serialize_some(&whole(*value)),
+                Some(value) => out.serialize_some(&nanos(*value)),
                 None => out.serialize_none(),
             }
         }

@@ -29,9 +29,8 @@ pub struct Live {
 impl Live {
     /// For a phase of this length, warm-up included, or of so many requests.
     pub fn new(length: Option<Duration>, requests: Option<u64>, style: Style) -> Self {
-        let nanos = |length: Duration| u64::try_from(length.as_nanos()).unwrap_or(u64::MAX);
         Self {
-            length_ns: length.map(nanos),
+            length_ns: length.map(duration::nanos),
             requests,
             style,
             recent: Closed::default(),

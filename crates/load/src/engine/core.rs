@@ -204,8 +204,7 @@ impl Core {
             return false;
         }
         // Requests have their own timeout, so that this ends.
-        self.settings.quit.load(Ordering::Relaxed)
-            || self.seats.iter().all(|seat| seat.lane.in_flight() == 0)
+        self.seats.iter().all(|seat| seat.lane.in_flight() == 0)
     }
 
     fn may_send(&self, seat: &Seat) -> bool {

@@ -1,9 +1,7 @@
 //! What holds for all sessions of a phase.
 
-use std::sync::atomic::AtomicBool;
-use std::time::Duration;
-
 use plan::Phase;
+use plan::unit::duration::nanos;
 
 /// What holds for all sessions of a phase.
 #[derive(Debug)]
@@ -20,8 +18,6 @@ pub struct Settings {
     pub reconnect: bool,
     /// Ask the kernel when bytes came in.
     pub stamps: bool,
-    /// Do not wait for answers any more.
-    pub quit: AtomicBool,
 }
 
 impl Settings {
@@ -37,7 +33,6 @@ impl Settings {
             coalesce: phase.coalesce,
             reconnect: phase.reconnect,
             stamps: true,
-            quit: AtomicBool::new(false),
         }
     }
 
@@ -46,9 +41,4 @@ impl Settings {
     pub fn end_ns(&self) -> u64 {
         self.end_ns.unwrap_or(u64::MAX)
     }
-}
-
-/// As a number.
-pub fn nanos(duration: Duration) -> u64 {
-    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use plan::{CatchUp, Schedule};
 
-use super::settings::nanos;
+use plan::unit::duration::nanos;
 
 /// When a session's requests are due, in nanoseconds since the phase began.
 #[derive(Debug)]

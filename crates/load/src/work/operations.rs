@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use plan::mixed;
 use wire::template::Template;
 use wire::template::walk::BuiltInType;
 use wire::types::{BinaryEncodable, ContextOwned, MessageInfo};
@@ -126,14 +127,6 @@ fn number(kind: BuiltInType, n: u64) -> u64 {
         BuiltInType::Double => (n as f64).to_bits(),
         _ => n,
     }
-}
-
-/// The finaliser of SplitMix64: every bit of the input reaches every bit of the output.
-fn mixed(mut x: u64) -> u64 {
-    x = x.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    x ^ (x >> 31)
 }
 
 /// Which operations a session uses, and how many at a time.

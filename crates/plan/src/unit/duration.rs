@@ -30,6 +30,11 @@ pub(super) fn unit_nanos(unit: &str) -> Option<u64> {
     })
 }
 
+/// Whole nanoseconds, as files and schedules have them; what was typed always fits.
+pub fn nanos(duration: Duration) -> u64 {
+    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
+}
+
 /// A duration for people: three digits and the unit that fits.
 pub fn show(duration: Duration) -> String {
     show_nanos(duration.as_nanos() as f64)

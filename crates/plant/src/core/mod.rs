@@ -1,9 +1,12 @@
 //! A loop that serves connections: one thread, its own sockets, sessions and timers.
 
 mod alarm;
+mod arriving;
 mod astray;
 mod fault;
 mod link;
+mod mail;
+mod moving;
 mod publish;
 mod request;
 mod sessions;
@@ -11,34 +14,34 @@ mod slots;
 mod timers;
 mod transfer;
 
+pub use mail::{Asked, Mail, Post};
 pub use slots::{SlotId, Slots};
 pub use timers::{Due, Timers};
 
 use std::io::ErrorKind;
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
-use mio::net::{TcpListener, TcpStream};
-use mio::{Events, Interest, Poll, Token, Waker};
+use mio::net::TcpListener;
+use mio::{Events, Poll, Token, Waker};
 use rustc_hash::FxHashMap;
 use wire::channel::{ChannelError, SendError};
-use wire::server::{self, Connection, Event, Polled, RequestId};
-use wire::session::server::Activation;
-use wire::time::{Instant, Now};
-use wire::types::{CreateSessionResponse, StatusCode};
+use wire::server::{Event, Polled, RequestId};
+use wire::time::Now;
+use wire::types::StatusCode;
 
 use crate::fault::Class;
 use crate::pool::Pool;
 use crate::session::Session;
-use crate::shared::{Shared, random};
+use crate::shared::Shared;
 use crate::subscription::Subscription;
 use alarm::Alarm;
 use fault::Slower;
 use link::{Got, HIGH_WATER, Link};
 use request::{Answer, answer_now};
-use transfer::{Given, Transfer, Wanted};
+use transfer::Transfer;
 
 /// Subscriptions by their numbers.
 pub type Subscriptions = FxHashMap<u32, Subscription>;
@@ -46,11 +49,6 @@ pub type Subscriptions = FxHashMap<u32, Subscription>;
 const LISTENER: Token = Token(usize::MAX);
 const WAKER: Token = Token(usize::MAX - 1);
 const ALARM: Token = Token(usize::MAX - 2);
-
-/// After this time those are asked in again for whom there were no descriptors.
-const ACCEPT_AGAIN: Duration = Duration::from_millis(50);
-/// Connections beyond the limit that are told so at the same time.
-const REFUSING: usize = 64;
 
 /// What one read takes from a socket at most.
 const READ: usize = 256 * 1024;
@@ -63,72 +61,6 @@ const ANSWERS_IN_A_ROW: usize = 16;
 const KEEP: usize = 1024 * 1024;
 /// Or so many bytes of them.
 const BYTES_IN_A_ROW: usize = 64 * 1024;
-
-/// What others tell a loop.
-pub enum Mail {
-    /// A new connection.
-    Socket(TcpStream),
-    /// A step of a channel is done.
-    Channel(SlotId, server::Done),
-    /// A client's certificate was judged.
-    Judged(SlotId, Result<(), StatusCode>),
-    /// The response to a CreateSession request is signed, or not.
-    Created(
-        Asked,
-        SlotId,
-        Result<Box<CreateSessionResponse>, StatusCode>,
-    ),
-    /// The user of an ActivateSession request is known, or not.
-    Proven(Asked, SlotId, Result<Box<Activation>, StatusCode>),
-    /// A connection whose session lives here, with the request that says so.
-    Moved(Box<Moved>),
-    /// Another loop wants subscriptions that live here.
-    Wanted(Wanted),
-    /// What another loop was asked for.
-    Given(Given),
-    /// The server stands still until then.
-    Stall(Instant),
-    /// The server begins anew after this time.
-    Restart(Duration),
-    /// A fault cuts connections.
-    Cut(u32),
-    /// Faults were added or cleared.
-    Faults,
-    /// The server stops.
-    Stop,
-}
-
-/// A connection on its way to another loop.
-pub struct Moved {
-    link: Link,
-    id: RequestId,
-    body: Vec<u8>,
-}
-
-/// A request that is answered later.
-#[derive(Debug, Clone, Copy)]
-pub struct Asked {
-    pub link: SlotId,
-    pub id: RequestId,
-    pub handle: u32,
-}
-
-/// Where a loop's mail is put.
-#[derive(Clone)]
-pub struct Post {
-    sender: Sender<Mail>,
-    waker: Arc<Waker>,
-}
-
-impl Post {
-    /// Puts something in and wakes the loop.
-    pub fn send(&self, mail: Mail) {
-        if self.sender.send(mail).is_ok() {
-            // A loop that cannot be woken has ended.
-            let _ = self.waker.wake();
-        }
-    }
-}
 
 /// The loop.
 pub struct Core {
@@ -219,16 +151,6 @@ impl Core {
         self.posts = posts;
     }
 
-    /// Makes this the loop that accepts connections, for itself and the others.
-    pub fn accept(&mut self, mut listener: TcpListener) -> std::io::Result<()> {
-        self.poll
-            .registry()
-            .register(&mut listener, LISTENER, Interest::READABLE)?;
-        self.listener = Some(listener);
-        self.reserve = reserve();
-        Ok(())
-    }
-
     /// Runs until the server stops.
     pub fn run(mut self) {
         let mut events = Events::with_capacity(1024);
@@ -268,151 +190,6 @@ impl Core {
             return None;
         }
         self.alarm.until(at, self.shared.clock.now().mono)
-    }
-
-    fn accept_all(&mut self) {
-        loop {
-            let Some(listener) = &self.listener else {
-                return;
-            };
-            match listener.accept() {
-                Ok((socket, _)) => self.welcome(socket),
-                Err(error) if error.kind() == ErrorKind::WouldBlock => return,
-                Err(error) if is_of_the_peer(error.kind()) => {}
-                // There are no descriptors, or no memory. The listener rings for new clients
-                // only, so those who wait already have to be asked for; until then the
-                // descriptor kept for this tells one of them.
-                Err(_) => {
-                    self.shared.counters.refused_connections.add(1);
-                    if self.reserve.take().is_some() {
-                        drop(listener.accept());
-                        self.reserve = reserve();
-                    }
-                    let at = self.now.mono + ACCEPT_AGAIN;
-                    return self.timers.add(at, Due::Accept);
-                }
-            }
-        }
-    }
-
-    /// Gives a new connection to the loop whose turn it is.
-    fn welcome(&mut self, socket: TcpStream) {
-        let limit = self.shared.config.limits.connections;
-        let counters = &self.shared.counters;
-        let faults = &self.shared.faults;
-        if faults.want(Class::Connection) && faults.refuses(self.now.mono) {
-            counters.refused_connections.add(1);
-            return;
-        }
-        if !counters.connections.admit(limit) {
-            counters.refused_connections.add(1);
-            // A few at a time are told why; a flood is not.
-            if self.refusing < REFUSING {
-                self.refusing += 1;
-                self.adopt(socket, true);
-            }
-            return;
-        }
-        counters.cumulated_connections.add(1);
-        self.turn = (self.turn + 1) % self.posts.len().max(1);
-        match self.posts.get(self.turn) {
-            Some(post) if self.turn != usize::from(self.index) => {
-                post.send(Mail::Socket(socket));
-            }
-            _ => self.adopt(socket, false),
-        }
-    }
-
-    fn adopt(&mut self, socket: TcpStream, refused: bool) {
-        // Answers are written in groups already; a socket that cannot do without waiting works
-        // all the same.
-        let _ = socket.set_nodelay(true);
-        let shared = &self.shared;
-        let mut config = server::Config::new(shared.channel_id(), Box::new(random));
-        config.limits = shared.config.limits.sizes;
-        config.protections.clone_from(&shared.config.protections);
-        config.identity.clone_from(&shared.identity);
-        let connection = Connection::new(config, self.now);
-        let mut link = Link::new(socket, connection);
-        link.refused = refused;
-        self.keep(link);
-    }
-
-    /// Makes a connection one of this loop's.
-    fn keep(&mut self, mut link: Link) -> Option<SlotId> {
-        let registry = self.poll.registry();
-        let mut registered = false;
-        let id = self.links.insert_with(|id| {
-            let interest = Interest::READABLE | Interest::WRITABLE;
-            let socket = &mut link.socket;
-            registered = registry.register(socket, token(id), interest).is_ok();
-            link
-        });
-        match registered {
-            true => {
-                self.schedule(id);
-                Some(id)
-            }
-            false => {
-                self.drop_link(id);
-                None
-            }
-        }
-    }
-
-    /// Gives a connection to the loop where its session lives. What was received and not looked
-    /// at goes along; a step of its channel that is under way has to come back first.
-    fn move_link(&mut self, id: SlotId, home: &Post, request: RequestId, body: &[u8]) {
-        let busy = |link: &Link| link.busy > 0;
-        if self.links.get(id).is_some_and(busy) {
-            if let Some(link) = self.links.get_mut(id) {
-                link.leaving = Some((request, body.to_vec()));
-            }
-            return;
-        }
-        if self.scratch.is_empty() {
-            // It was lent this loop's memory to read into.
-            self.take_back(id);
-        }
-        if let Some(mut link) = self.links.remove(id) {
-            // A socket that is not registered here is none that rings here.
-            let _ = self.poll.registry().deregister(&mut link.socket);
-            home.send(Mail::Moved(Box::new(Moved {
-                link,
-                id: request,
-                body: body.to_vec(),
-            })));
-        }
-    }
-
-    /// Takes a connection from another loop.
-    fn moved(&mut self, moved: Moved) {
-        let Moved {
-            mut link,
-            id: request,
-            body,
-        } = moved;
-        link.timer = None;
-        link.release = None;
-        if let Some(id) = self.keep(link) {
-            self.request(id, request, &body);
-            self.serve(id);
-            // What came before it was registered here rings as well; reading nothing is cheap.
-            self.again.push(id);
-        }
-    }
-
-    /// A step of a channel came back: whoever waited for it to leave, leaves.
-    fn unbusy(&mut self, id: SlotId) {
-        let Some(link) = self.links.get_mut(id) else {
-            return;
-        };
-        link.busy = link.busy.saturating_sub(1);
-        if link.busy == 0
-            && let Some((request, body)) = link.leaving.take()
-        {
-            self.request(id, request, &body);
-        }
     }
 
     fn ready(&mut self, token: Token, readable: bool, writable: bool) {
@@ -797,20 +574,6 @@ impl Core {
         // Flushing gives nobody else anything to send: the memory can be used again.
         self.dirty = dirty;
     }
-}
-
-/// A descriptor that can be done without.
-fn reserve() -> Option<std::fs::File> {
-    let path = if cfg!(windows) { "NUL" } else { "/dev/null" };
-    std::fs::File::open(path).ok()
-}
-
-/// Whether only the connection at hand is lost, not the means to take others.
-fn is_of_the_peer(kind: ErrorKind) -> bool {
-    matches!(
-        kind,
-        ErrorKind::Interrupted | ErrorKind::ConnectionAborted | ErrorKind::ConnectionReset
-    )
 }
 
 fn token(id: SlotId) -> Token {

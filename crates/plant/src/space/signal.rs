@@ -5,6 +5,7 @@ mod walk;
 use std::sync::Arc;
 use std::time::Duration;
 
+use plan::mixed;
 use wire::template::walk::BuiltInType;
 
 /// How a signal moves from one update to the next.
@@ -211,14 +212,6 @@ pub fn number(kind: BuiltInType, bits: u64) -> Option<f64> {
 fn part(n: u64, of: u64) -> f64 {
     let of = of.max(1);
     (n % of) as f64 / of as f64
-}
-
-/// The finaliser of SplitMix64: every bit of the input reaches every bit of the output.
-fn mixed(mut x: u64) -> u64 {
-    x = x.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    x ^ (x >> 31)
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@ use std::time::Instant;
 
 use judge::{CoreUse, Course, Evidence, Load, ServerUse, Sessions, Settling};
 use load::engine::Outcome;
+use plan::unit::duration::nanos;
 use plan::{Arrival, Pace, Phase, Warmup};
 use record::Tally;
 
@@ -26,10 +27,7 @@ pub fn settling(phase: &Phase, tally: &Tally, seen: Option<&Seen>, began: Instan
     }
     match phase.warmup {
         Warmup::Auto => Settling::of(&course),
-        Warmup::Given { warmup } => {
-            let warmup = u64::try_from(warmup.as_nanos()).unwrap_or(u64::MAX);
-            Settling::after_given(&course, warmup)
-        }
+        Warmup::Given { warmup } => Settling::after_given(&course, nanos(warmup)),
     }
 }
 

@@ -11,6 +11,7 @@ use judge::{Exit, OwnLimit};
 use load::engine::{self, Control, Options, Outcome, RunError, SessionError, Target};
 use load::work::Prepared;
 use observe::Process;
+use plan::unit::duration::nanos;
 use plan::{Phase, Plan, Targets, Warmup, Work};
 use record::Samples;
 use record::run::{Mark, Phase as Measured, Run, WarmUp};
@@ -214,14 +215,14 @@ fn run(
     let settling = evidence::settling(phase, &tally, seen, began);
     let warm_up = WarmUp {
         given_ns: match phase.warmup {
-            Warmup::Given { warmup } => u64::try_from(warmup.as_nanos()).ok(),
+            Warmup::Given { warmup } => Some(nanos(warmup)),
             Warmup::Auto => None,
         },
         found_ns: matches!(phase.warmup, Warmup::Auto).then_some(settling.cut_ns),
         longest: settling.longest.map(str::to_owned),
         cut_ns: settling.cut_ns,
     };
-    let cool_down = u64::try_from(phase.cooldown.as_nanos()).unwrap_or(u64::MAX);
+    let cool_down = nanos(phase.cooldown);
     let name = phase.name.clone().unwrap_or_else(|| command.to_owned());
     let mut measured = Measured::new(
         name,

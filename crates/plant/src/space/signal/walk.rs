@@ -5,7 +5,7 @@
 //! variance L/4, which depends on nothing but the seed and the place. So twenty halvings give any
 //! step, neighbours differ by about one, and two servers with the same seed walk the same way.
 
-use super::mixed;
+use plan::mixed;
 
 /// Steps until the walk is back at zero and another lap begins.
 const LAP: u64 = 1 << 20;

@@ -131,6 +131,9 @@ impl<'a> ReadRequest<'a> {
     }
 }
 
+/// Four of them are the length of a string that is null.
+const NONE: u8 = 0xff;
+
 impl<'a> Item<'a> for ReadNode<'a> {
     const LEAST: usize = 2 + 4 + 4 + 2 + 4;
 
@@ -138,72 +141,39 @@ impl<'a> Item<'a> for ReadNode<'a> {
     fn read(c: &mut Cursor<'a>) -> Result<Self, WalkError> {
         // A number in one of the two usual encodings, no range, no encoding: comparisons with
         // constants find it out.
-        if let Some(
-            &[
-                1,
-                namespace,
-                low,
-                high,
+        let number = match *c.rest() {
+            [1, namespace, low, high, ref tail @ ..] => {
+                let id = u16::from_le_bytes([low, high]);
+                Some((u16::from(namespace), u32::from(id), tail))
+            }
+            [2, n0, n1, i0, i1, i2, i3, ref tail @ ..] => {
+                let id = u32::from_le_bytes([i0, i1, i2, i3]);
+                Some((u16::from_le_bytes([n0, n1]), id, tail))
+            }
+            _ => None,
+        };
+        if let Some((namespace, id, tail)) = number
+            && let Some((usual, rest)) = tail.split_first_chunk::<14>()
+            && let [
                 a0,
                 a1,
                 a2,
                 a3,
-                0xff,
-                0xff,
-                0xff,
-                0xff,
+                NONE,
+                NONE,
+                NONE,
+                NONE,
                 q0,
                 q1,
-                0xff,
-                0xff,
-                0xff,
-                0xff,
-            ],
-        ) = c.rest().first_chunk::<18>()
+                NONE,
+                NONE,
+                NONE,
+                NONE,
+            ] = *usual
         {
-            c.skip_to(c.rest().get(18..).unwrap_or_default());
+            c.skip_to(rest);
             return Ok(Self {
-                node_id: RawNodeId::Numeric {
-                    namespace: u16::from(namespace),
-                    id: u32::from(u16::from_le_bytes([low, high])),
-                },
-                attribute_id: u32::from_le_bytes([a0, a1, a2, a3]),
-                index_range: &[],
-                data_encoding: (u16::from_le_bytes([q0, q1]), &[]),
-            });
-        }
-        if let Some(
-            &[
-                2,
-                n0,
-                n1,
-                i0,
-                i1,
-                i2,
-                i3,
-                a0,
-                a1,
-                a2,
-                a3,
-                0xff,
-                0xff,
-                0xff,
-                0xff,
-                q0,
-                q1,
-                0xff,
-                0xff,
-                0xff,
-                0xff,
-            ],
-        ) = c.rest().first_chunk::<21>()
-        {
-            c.skip_to(c.rest().get(21..).unwrap_or_default());
-            return Ok(Self {
-                node_id: RawNodeId::Numeric {
-                    namespace: u16::from_le_bytes([n0, n1]),
-                    id: u32::from_le_bytes([i0, i1, i2, i3]),
-                },
+                node_id: RawNodeId::Numeric { namespace, id },
                 attribute_id: u32::from_le_bytes([a0, a1, a2, a3]),
                 index_range: &[],
                 data_encoding: (u16::from_le_bytes([q0, q1]), &[]),

@@ -1,0 +1,135 @@
+//! How connections come in: accepted for all loops by one, kept by the one whose turn it is, and told
+//! when there is no room.
+
+use std::io::ErrorKind;
+use std::time::Duration;
+
+use mio::Interest;
+use mio::net::{TcpListener, TcpStream};
+use wire::server::{self, Connection};
+
+use super::link::Link;
+use super::{Core, Due, LISTENER, Mail, SlotId, token};
+use crate::fault::Class;
+use crate::shared::random;
+
+/// After this time those are asked in again for whom there were no descriptors.
+const ACCEPT_AGAIN: Duration = Duration::from_millis(50);
+/// Connections beyond the limit that are told so at the same time.
+const REFUSING: usize = 64;
+
+impl Core {
+    /// Makes this the loop that accepts connections, for itself and the others.
+    pub fn accept(&mut self, mut listener: TcpListener) -> std::io::Result<()> {
+        self.poll
+            .registry()
+            .register(&mut listener, LISTENER, Interest::READABLE)?;
+        self.listener = Some(listener);
+        self.reserve = reserve();
+        Ok(())
+    }
+
+    pub(super) fn accept_all(&mut self) {
+        loop {
+            let Some(listener) = &self.listener else {
+                return;
+            };
+            match listener.accept() {
+                Ok((socket, _)) => self.welcome(socket),
+                Err(error) if error.kind() == ErrorKind::WouldBlock => return,
+                Err(error) if is_of_the_peer(error.kind()) => {}
+                // There are no descriptors, or no memory. The listener rings for new clients
+                // only, so those who wait already have to be asked for; until then the
+                // descriptor kept for this tells one of them.
+                Err(_) => {
+                    self.shared.counters.refused_connections.add(1);
+                    if self.reserve.take().is_some() {
+                        drop(listener.accept());
+                        self.reserve = reserve();
+                    }
+                    let at = self.now.mono + ACCEPT_AGAIN;
+                    return self.timers.add(at, Due::Accept);
+                }
+            }
+        }
+    }
+
+    /// Gives a new connection to the loop whose turn it is.
+    fn welcome(&mut self, socket: TcpStream) {
+        let limit = self.shared.config.limits.connections;
+        let counters = &self.shared.counters;
+        let faults = &self.shared.faults;
+        if faults.want(Class::Connection) && faults.refuses(self.now.mono) {
+            counters.refused_connections.add(1);
+            return;
+        }
+        if !counters.connections.admit(limit) {
+            counters.refused_connections.add(1);
+            // A few at a time are told why; a flood is not.
+            if self.refusing < REFUSING {
+                self.refusing += 1;
+                self.adopt(socket, true);
+            }
+            return;
+        }
+        counters.cumulated_connections.add(1);
+        self.turn = (self.turn + 1) % self.posts.len().max(1);
+        match self.posts.get(self.turn) {
+            Some(post) if self.turn != usize::from(self.index) => {
+                post.send(Mail::Socket(socket));
+            }
+            _ => self.adopt(socket, false),
+        }
+    }
+
+    pub(super) fn adopt(&mut self, socket: TcpStream, refused: bool) {
+        // Answers are written in groups already; a socket that cannot do without waiting works
+        // all the same.
+        let _ = socket.set_nodelay(true);
+        let shared = &self.shared;
+        let mut config = server::Config::new(shared.channel_id(), Box::new(random));
+        config.limits = shared.config.limits.sizes;
+        config.protections.clone_from(&shared.config.protections);
+        config.identity.clone_from(&shared.identity);
+        let connection = Connection::new(config, self.now);
+        let mut link = Link::new(socket, connection);
+        link.refused = refused;
+        self.keep(link);
+    }
+
+    /// Makes a connection one of this loop's.
+    pub(super) fn keep(&mut self, mut link: Link) -> Option<SlotId> {
+        let registry = self.poll.registry();
+        let mut registered = false;
+        let id = self.links.insert_with(|id| {
+            let interest = Interest::READABLE | Interest::WRITABLE;
+            let socket = &mut link.socket;
+            registered = registry.register(socket, token(id), interest).is_ok();
+            link
+        });
+        match registered {
+            true => {
+                self.schedule(id);
+                Some(id)
+            }
+            false => {
+                self.drop_link(id);
+                None
+            }
+        }
+    }
+}
+
+/// A descriptor that can be done without.
+fn reserve() -> Option<std::fs::File> {
+    let path = if cfg!(windows) { "NUL" } else { "/dev/null" };
+    std::fs::File::open(path).ok()
+}
+
+/// Whether only the connection at hand is lost, not the means to take others.
+fn is_of_the_peer(kind: ErrorKind) -> bool {
+    matches!(
+        kind,
+        ErrorKind::Interrupted | ErrorKind::ConnectionAborted | ErrorKind::ConnectionReset
+    )
+}

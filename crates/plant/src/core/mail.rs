@@ -1,0 +1,75 @@
+//! What loops, helpers and the server tell a loop.
+
+use std::sync::Arc;
+use std::sync::mpsc::Sender;
+use std::time::Duration;
+
+use mio::Waker;
+use mio::net::TcpStream;
+use wire::server::{self, RequestId};
+use wire::session::server::Activation;
+use wire::time::Instant;
+use wire::types::{CreateSessionResponse, StatusCode};
+
+use super::SlotId;
+use super::moving::Moved;
+use super::transfer::{Given, Wanted};
+
+/// What others tell a loop.
+pub enum Mail {
+    /// A new connection.
+    Socket(TcpStream),
+    /// A step of a channel is done.
+    Channel(SlotId, server::Done),
+    /// A client's certificate was judged.
+    Judged(SlotId, Result<(), StatusCode>),
+    /// The response to a CreateSession request is signed, or not.
+    Created(
+        Asked,
+        SlotId,
+        Result<Box<CreateSessionResponse>, StatusCode>,
+    ),
+    /// The user of an ActivateSession request is known, or not.
+    Proven(Asked, SlotId, Result<Box<Activation>, StatusCode>),
+    /// A connection whose session lives here, with the request that says so.
+    Moved(Box<Moved>),
+    /// Another loop wants subscriptions that live here.
+    Wanted(Wanted),
+    /// What another loop was asked for.
+    Given(Given),
+    /// The server stands still until then.
+    Stall(Instant),
+    /// The server begins anew after this time.
+    Restart(Duration),
+    /// A fault cuts connections.
+    Cut(u32),
+    /// Faults were added or cleared.
+    Faults,
+    /// The server stops.
+    Stop,
+}
+
+/// A request that is answered later.
+#[derive(Debug, Clone, Copy)]
+pub struct Asked {
+    pub link: SlotId,
+    pub id: RequestId,
+    pub handle: u32,
+}
+
+/// Where a loop's mail is put.
+#[derive(Clone)]
+pub struct Post {
+    pub(super) sender: Sender<Mail>,
+    pub(super) waker: Arc<Waker>,
+}
+
+impl Post {
+    /// Puts something in and wakes the loop.
+    pub fn send(&self, mail: Mail) {
+        if self.sender.send(mail).is_ok() {
+            // A loop that cannot be woken has ended.
+            let _ = self.waker.wake();
+        }
+    }
+}
