@@ -3,11 +3,13 @@
 //! - [`Settling`] finds where a phase's warm-up ends and whether what follows stays as it is;
 //! - [`Evidence`] holds what a verdict rests on, and [`Evidence::verdict`] gives it;
 //! - [`effective_samples`] and [`quantile_interval`] say how well a percentile is known;
+//! - [`capacity::Search`] finds how much load meets an objective;
 //! - [`Measured`] answers thresholds; [`Exit`] is what the program ends with.
 //!
 //! Everything is a pure function of what was recorded. `docs/measuring.md` explains each rule with its
 //! threshold.
 
+pub mod capacity;
 mod confidence;
 mod exit;
 mod steady;
