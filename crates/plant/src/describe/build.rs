@@ -163,6 +163,10 @@ impl Site<'_> {
             if analog {
                 self.analog(group, &id);
             }
+            // A number that is computed tells itself.
+            if let Some(motion) = motion.as_ref().filter(|m| group.stored || !m.is_number()) {
+                self.builder.tell_rhythm(at, motion.rhythm(group.stored));
+            }
             if let Some(motion) = motion.filter(|_| group.stored) {
                 stored.push(Stored {
                     node: at,

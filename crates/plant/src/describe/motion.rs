@@ -7,7 +7,7 @@ use wire::template::walk::BuiltInType;
 
 use super::kind::Kind;
 use super::payload::{self, Content};
-use crate::space::{Pattern, Signal};
+use crate::space::{Moves, Pattern, Rhythm, Signal};
 
 /// What makes a value move.
 #[derive(Debug, Clone)]
@@ -83,6 +83,19 @@ impl Motion {
     /// Whether the value is a scalar Boolean or number.
     pub fn is_number(&self) -> bool {
         matches!(self.shape, Shape::Scalar)
+    }
+
+    /// What a client may know of it beforehand.
+    pub fn rhythm(&self, stored: bool) -> Rhythm {
+        let rhythm = Rhythm::of(&self.signal, stored);
+        match self.shape {
+            Shape::Scalar => rhythm,
+            // No single number tells which update it is of.
+            Shape::Array(_) | Shape::Other { .. } => Rhythm {
+                moves: Moves::Otherwise,
+                ..rhythm
+            },
+        }
     }
 
     /// Appends the value after `n` updates as an encoded Variant. `namespaces` are the indices of

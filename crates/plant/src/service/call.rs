@@ -48,6 +48,7 @@ impl Desk<'_> {
     fn run(&mut self, method: Method, arguments: Vec<Variant>) -> Outcome {
         match method {
             Method::GroundTruth
+            | Method::DescribeSignals
             | Method::AddFault
             | Method::ClearFault
             | Method::ClearFaults

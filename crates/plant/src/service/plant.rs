@@ -1,12 +1,12 @@
 //! The methods of the Plant object: what the server did, and what is to go wrong.
 
-use wire::types::{StatusCode, Variant};
+use wire::types::{Array, DateTime, NodeId, StatusCode, Variant, VariantScalarTypeId};
 
 use super::Desk;
 use super::call::{Outcome, mismatch, none, one};
 use crate::fault::Fault;
 use crate::ledger::GroundTruth;
-use crate::space::Method;
+use crate::space::{Method, Moves, Rhythm, Space};
 
 impl Desk<'_> {
     pub(super) fn run_plant(&mut self, method: Method, arguments: Vec<Variant>) -> Outcome {
@@ -41,12 +41,76 @@ impl Desk<'_> {
                 let counts = serde_json::to_string_pretty(&faults.counts());
                 Ok(vec![counts.unwrap_or_default().into()])
             }
+            Method::DescribeSignals => {
+                let nodes = nodes(one(arguments)?)?;
+                // As many as could be read at once.
+                if nodes.len() > self.shared.config.limits.nodes_per_read {
+                    return Err(wrong(StatusCode::BadTooManyOperations));
+                }
+                Ok(signals(&self.shared.space, &nodes))
+            }
             _ => {
                 none(&arguments)?;
                 Ok(vec![GroundTruth::read(self.shared).to_json().into()])
             }
         }
     }
+}
+
+/// An argument that is a list of node ids.
+fn nodes(argument: Variant) -> Result<Vec<NodeId>, (StatusCode, Vec<StatusCode>)> {
+    let Variant::Array(list) = argument else {
+        return Err(mismatch());
+    };
+    let ids = list.values.into_iter().map(|value| match value {
+        Variant::NodeId(id) => Ok(*id),
+        _ => Err(mismatch()),
+    });
+    ids.collect()
+}
+
+/// The outputs of DescribeSignals: real time at the origin of the signals' clock, then one list
+/// after the other with an element for each node.
+fn signals(space: &Space, nodes: &[NodeId]) -> Vec<Variant> {
+    let rhythms = nodes.iter().map(|id| space.rhythm(space.find_id(id)?));
+    let rhythms: Vec<Option<Rhythm>> = rhythms.collect();
+    let list = |of: VariantScalarTypeId, element: fn(&Rhythm) -> Variant, none: Variant| {
+        let values = rhythms.iter().map(|rhythm| match rhythm {
+            Some(rhythm) => element(rhythm),
+            None => none.clone(),
+        });
+        let values = values.collect();
+        Variant::from(Array {
+            value_type: of,
+            values,
+            dimensions: None,
+        })
+    };
+    use VariantScalarTypeId as T;
+    let pattern = |rhythm: &Rhythm| match rhythm.moves {
+        Moves::Counter { .. } => 1u8.into(),
+        Moves::Otherwise => 2u8.into(),
+    };
+    let interval = |rhythm: &Rhythm| {
+        let nanos = rhythm.interval.as_nanos();
+        u64::try_from(nanos).unwrap_or(u64::MAX).into()
+    };
+    let start = |rhythm: &Rhythm| match rhythm.moves {
+        Moves::Counter { start, .. } => start.into(),
+        Moves::Otherwise => 0i64.into(),
+    };
+    let modulus = |rhythm: &Rhythm| match rhythm.moves {
+        Moves::Counter { modulus, .. } => modulus.unwrap_or(0).into(),
+        Moves::Otherwise => 0u64.into(),
+    };
+    vec![
+        DateTime::from(space.anchor()).into(),
+        list(T::Byte, pattern, 0u8.into()),
+        list(T::Boolean, |rhythm| rhythm.stored.into(), false.into()),
+        list(T::UInt64, interval, 0u64.into()),
+        list(T::Int64, start, 0i64.into()),
+        list(T::UInt64, modulus, 0u64.into()),
+    ]
 }
 
 /// A fault as text: as on the command line, or a table as JSON.

@@ -11,7 +11,7 @@ use wire::types::{
 use super::ids::Index;
 use super::node::{Body, FullNames, Names, Node, NodeIndex, Shape, Variable};
 use super::value::Source;
-use super::{Link, Space, encode};
+use super::{Link, Rhythm, Space, encode};
 use wire::types::Variant;
 
 /// The namespace of OPC UA itself.
@@ -55,6 +55,7 @@ pub struct Builder {
     joined: Vec<Joined>,
     /// References that were told before the nodes at their ends.
     edges: Vec<Edge>,
+    rhythms: FxHashMap<NodeIndex, Rhythm>,
     anchor: i64,
 }
 
@@ -70,6 +71,7 @@ impl Builder {
             ids: Index::default(),
             joined: Vec::new(),
             edges: Vec::new(),
+            rhythms: FxHashMap::default(),
             anchor,
         }
     }
@@ -158,6 +160,11 @@ impl Builder {
         self.ids.insert(&node.id, at);
         self.nodes.push(node);
         at
+    }
+
+    /// Says how a variable changes whose source does not tell: one that is written.
+    pub fn tell_rhythm(&mut self, at: NodeIndex, rhythm: Rhythm) {
+        self.rhythms.insert(at, rhythm);
     }
 
     /// Adds a reference.
@@ -348,6 +355,7 @@ impl Builder {
             links,
             first_link,
             has_subtype,
+            rhythms: self.rhythms,
             anchor: self.anchor,
         }
     }

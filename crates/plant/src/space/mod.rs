@@ -6,6 +6,7 @@ pub mod encode;
 mod ids;
 pub mod node;
 pub mod plant_object;
+mod rhythm;
 pub mod server_object;
 pub mod signal;
 pub mod standard;
@@ -15,6 +16,7 @@ pub use build::{Base, Builder};
 pub use node::{
     Body, FullNames, Method, Names, Node, NodeIndex, Shape, Signature, Variable, access,
 };
+pub use rhythm::{Moves, Rhythm};
 pub use signal::{Pattern, Signal};
 pub use value::{Live, Source, Stamp};
 
@@ -55,6 +57,8 @@ pub struct Space {
     first_link: Vec<u32>,
     /// For each node that is a reference type the one it is a subtype of.
     has_subtype: Option<NodeIndex>,
+    /// How variables change whose source does not tell.
+    rhythms: FxHashMap<NodeIndex, Rhythm>,
     /// Real time at the origin of monotonic time, in ticks.
     anchor: i64,
 }

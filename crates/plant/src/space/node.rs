@@ -152,6 +152,8 @@ pub enum Method {
     ResendData,
     /// What the server counted, as JSON.
     GroundTruth,
+    /// How variables change by themselves.
+    DescribeSignals,
     /// Lets something go wrong.
     AddFault,
     /// Ends one fault.

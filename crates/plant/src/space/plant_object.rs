@@ -11,21 +11,36 @@ use super::node::{Body, Method};
 /// The namespace of what plants have in common, whatever their application URI.
 pub const NAMESPACE: &str = "urn:uaperf:plant";
 
-/// An argument: its name and type.
-type Named = (&'static str, DataTypeId);
+/// An argument: its name, its type and whether it is a list.
+type Named = (&'static str, DataTypeId, bool);
 
-const JSON: Named = ("Json", DataTypeId::String);
-const FAULT: Named = ("Fault", DataTypeId::String);
-const ID: Named = ("Id", DataTypeId::UInt32);
-const COUNT: Named = ("Count", DataTypeId::UInt32);
+const JSON: Named = ("Json", DataTypeId::String, false);
+const FAULT: Named = ("Fault", DataTypeId::String, false);
+const ID: Named = ("Id", DataTypeId::UInt32, false);
+const COUNT: Named = ("Count", DataTypeId::UInt32, false);
+const NODES: Named = ("Nodes", DataTypeId::NodeId, true);
+const SIGNALS: &[Named] = &[
+    ("Anchor", DataTypeId::UtcTime, false),
+    ("Patterns", DataTypeId::Byte, true),
+    ("Stored", DataTypeId::Boolean, true),
+    ("Intervals", DataTypeId::UInt64, true),
+    ("Starts", DataTypeId::Int64, true),
+    ("Moduli", DataTypeId::UInt64, true),
+];
 
 /// Methods by name, with their arguments: input, output.
-const METHODS: &[(&str, Method, Option<Named>, Option<Named>)] = &[
-    ("GroundTruth", Method::GroundTruth, None, Some(JSON)),
-    ("AddFault", Method::AddFault, Some(FAULT), Some(ID)),
-    ("ClearFault", Method::ClearFault, Some(ID), None),
-    ("ClearFaults", Method::ClearFaults, None, Some(COUNT)),
-    ("ListFaults", Method::ListFaults, None, Some(JSON)),
+const METHODS: &[(&str, Method, &[Named], &[Named])] = &[
+    ("GroundTruth", Method::GroundTruth, &[], &[JSON]),
+    (
+        "DescribeSignals",
+        Method::DescribeSignals,
+        &[NODES],
+        SIGNALS,
+    ),
+    ("AddFault", Method::AddFault, &[FAULT], &[ID]),
+    ("ClearFault", Method::ClearFault, &[ID], &[]),
+    ("ClearFaults", Method::ClearFaults, &[], &[COUNT]),
+    ("ListFaults", Method::ListFaults, &[], &[JSON]),
 ];
 
 /// Adds it below Objects, as `s=Plant` with methods `s=Plant.NAME`.
@@ -43,24 +58,22 @@ pub fn describe(builder: &mut Builder) {
         };
         builder.named(&method_id, name, body);
         builder.link(&plant, ReferenceTypeId::HasComponent, &method_id);
-        for (property, argument) in [("InputArguments", input), ("OutputArguments", output)] {
-            if let Some(argument) = argument {
+        for (property, argument) in [("InputArguments", *input), ("OutputArguments", *output)] {
+            if !argument.is_empty() {
                 let at = id(format!("Plant.{name}.{property}"));
-                let value = arguments(*argument);
+                let value = Variant::from(argument.iter().map(described).collect::<Vec<_>>());
                 builder.property(&method_id, at, property, DataTypeId::Argument, value);
             }
         }
     }
 }
 
-/// One argument.
-fn arguments((name, data_type): Named) -> Variant {
-    let argument = Argument {
+fn described(&(name, data_type, list): &Named) -> ExtensionObject {
+    ExtensionObject::from_message(Argument {
         name: name.into(),
         data_type: data_type.into(),
-        value_rank: -1,
-        array_dimensions: None,
+        value_rank: if list { 1 } else { -1 },
+        array_dimensions: list.then(|| vec![0]),
         description: LocalizedText::null(),
-    };
-    Variant::from(vec![ExtensionObject::from_message(argument)])
+    })
 }

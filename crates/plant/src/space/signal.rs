@@ -13,7 +13,7 @@ use wire::template::walk::BuiltInType;
 pub enum Pattern {
     /// Always the same.
     Constant(f64),
-    /// `start + n` after `n` updates; integers wrap.
+    /// `start + n` after `n` updates; it wraps at the end of its type ([`Signal::modulus`]).
     Counter {
         /// The value before the first update.
         start: f64,
@@ -107,6 +107,26 @@ impl Signal {
         Duration::from_nanos(self.interval)
     }
 
+    /// How many values a counter of its type has, a power of two; none for 2^64. Floating point
+    /// numbers count as far as they have each number.
+    #[inline]
+    pub fn modulus(&self) -> Option<u64> {
+        match self.kind {
+            BuiltInType::Boolean => Some(2),
+            BuiltInType::Float => Some(1 << f32::MANTISSA_DIGITS),
+            BuiltInType::Double => Some(1 << f64::MANTISSA_DIGITS),
+            kind => match kind.size() {
+                Some(size @ 1..8) => Some(1 << (size * 8)),
+                _ => None,
+            },
+        }
+    }
+
+    fn whole(&self) -> f64 {
+        self.modulus()
+            .map_or(f64::INFINITY, |modulus| modulus as f64)
+    }
+
     /// The value after `n` updates.
     pub fn value(&self, n: u64) -> f64 {
         match &self.pattern {
@@ -121,7 +141,11 @@ impl Signal {
                 seed,
             } => walk::folded(low, high, (low + high) / 2.0 + step * walk::at(seed, n)),
             &Pattern::Constant(value) => value,
-            &Pattern::Counter { start } => start + n as f64,
+            // The next step would be too small for the type.
+            &Pattern::Counter { start } => match start + n as f64 {
+                value if value >= self.whole() => value % self.whole(),
+                value => value,
+            },
             &Pattern::Ramp { low, high, updates } => low + (high - low) * part(n, updates),
             &Pattern::Sine {
                 low,
@@ -153,9 +177,9 @@ impl Signal {
             && !matches!(self.kind, T::Float | T::Double)
         {
             let count = (start as i64).wrapping_add_unsigned(n) as u64;
-            return match self.kind.size() {
-                Some(size @ 1..8) => count & ((1 << (size * 8)) - 1),
-                _ => count,
+            return match self.modulus() {
+                Some(modulus) => count & (modulus - 1),
+                None => count,
             };
         }
         let value = self.value(n);
@@ -239,6 +263,21 @@ mod tests {
         let mut out = Vec::new();
         counter.encode(10, &mut out);
         assert_eq!(out, [3, 4]);
+    }
+
+    #[test]
+    fn a_counter_of_floats_begins_again_before_it_would_stand_still() {
+        let counter = |kind, start| signal(kind, Pattern::Counter { start });
+        let float = counter(BuiltInType::Float, 16_777_210.0);
+        let values: Vec<f64> = (0..12).map(|n| float.value(n)).collect();
+        let wrapped = [16_777_214.0, 16_777_215.0, 0.0, 1.0];
+        assert_eq!(values[4..8], wrapped);
+        for n in 4..8 {
+            let told = f32::from_bits(float.bits(n as u64) as u32);
+            assert_eq!(f64::from(told), wrapped[n - 4]);
+        }
+        let boolean = counter(BuiltInType::Boolean, 0.0);
+        assert_eq!([0, 1, 2, 3].map(|n| boolean.bits(n)), [0, 1, 0, 1]);
     }
 
     #[test]

@@ -1,9 +1,13 @@
 //! The ledger, asked for by a client, against what the client got.
 
-use plant::{Config, Server};
-use wire::types::{CallMethodRequest, CallRequest, NodeId, UAString, Variant};
+use std::path::Path;
 
-use crate::client::Client;
+use plant::{Config, Plant, Server};
+use wire::types::{
+    AttributeId, CallMethodRequest, CallRequest, NodeId, TimestampsToReturn, UAString, Variant,
+};
+
+use crate::client::{Client, read_value};
 use crate::start;
 use crate::subscribing::{header, item, publish, subscribe, values, watch};
 use crate::{BENCH, bench};
@@ -15,8 +19,19 @@ pub fn plant(server: &Server, name: &str) -> NodeId {
     NodeId::new(namespace.unwrap() as u16, UAString::from(name))
 }
 
-/// Calls a method of the Plant object.
+/// Calls a method of the Plant object and takes its last output.
 pub fn ask(client: &mut Client, server: &Server, method: &str, inputs: Vec<Variant>) -> Variant {
+    let outputs = ask_all(client, server, method, inputs);
+    outputs.into_iter().next_back().unwrap_or(Variant::Empty)
+}
+
+/// Calls a method of the Plant object.
+fn ask_all(
+    client: &mut Client,
+    server: &Server,
+    method: &str,
+    inputs: Vec<Variant>,
+) -> Vec<Variant> {
     let request = CallRequest {
         request_header: header(),
         methods_to_call: Some(vec![CallMethodRequest {
@@ -27,10 +42,7 @@ pub fn ask(client: &mut Client, server: &Server, method: &str, inputs: Vec<Varia
     };
     let result = client.call(request).unwrap().results.unwrap().remove(0);
     assert!(result.status_code.is_good(), "{result:?}");
-    result
-        .output_arguments
-        .and_then(|mut outputs| outputs.pop())
-        .unwrap_or(Variant::Empty)
+    result.output_arguments.unwrap_or_default()
 }
 
 pub fn truth(client: &mut Client, server: &Server) -> serde_json::Value {
@@ -38,6 +50,89 @@ pub fn truth(client: &mut Client, server: &Server) -> serde_json::Value {
         panic!("no string");
     };
     serde_json::from_str(json.as_ref()).unwrap()
+}
+
+/// Counters of all kinds, and what does not count.
+const SIGNALS: &str = r#"
+name = "signals"
+[[namespace]]
+uri = "urn:test:signals"
+[[namespace.signals]]
+ids = "i=1"
+type = "Byte"
+pattern = { counter = { start = 250 } }
+update = "10ms"
+[[namespace.signals]]
+ids = "i=2"
+type = "Double"
+pattern = { counter = { start = -3 } }
+update = "1s"
+stored = true
+[[namespace.signals]]
+ids = "i=3"
+type = "Int64"
+pattern = { counter = { start = "n" } }
+update = "1s"
+[[namespace.signals]]
+ids = "i=4"
+type = "Double"
+pattern = "sine"
+update = "20ms"
+[[namespace.signals]]
+ids = "i=5"
+type = "String"
+pattern = "counter"
+update = "30ms"
+[[namespace.signals]]
+ids = "i=6"
+type = "Double"
+value = 1.0
+"#;
+
+#[test]
+fn a_client_can_ask_how_signals_count() {
+    let plant = Plant::parse(SIGNALS, "signals", Path::new("")).unwrap();
+    let server = Server::start(plant.config(Config::default())).unwrap();
+    let mut client = Client::plain(server.url());
+    let mut namespaces = server.space().namespaces().iter();
+    let namespace = namespaces.position(|uri| uri == "urn:test:signals");
+    let node = |n: u32| NodeId::new(namespace.unwrap() as u16, n);
+    let nodes: Vec<NodeId> = (1..=7).map(node).collect();
+    let told = ask_all(&mut client, &server, "DescribeSignals", vec![nodes.into()]);
+    let numbers = |at: usize| -> Vec<i64> {
+        let Variant::Array(list) = &told[at] else {
+            panic!("{:?}", told[at]);
+        };
+        let number = |value: &Variant| match value {
+            Variant::Byte(n) => i64::from(*n),
+            Variant::Boolean(is) => i64::from(*is),
+            Variant::UInt64(n) => *n as i64,
+            Variant::Int64(n) => *n,
+            other => panic!("{other:?}"),
+        };
+        list.values.iter().map(number).collect()
+    };
+    assert_eq!(numbers(1), [1, 1, 1, 2, 2, 0, 0]);
+    assert_eq!(numbers(2), [0, 1, 0, 0, 0, 0, 0]);
+    let ms = |n: i64| n * 1_000_000;
+    let intervals = [ms(10), ms(1000), ms(1000), ms(20), ms(30), 0, 0];
+    assert_eq!(numbers(3), intervals);
+    assert_eq!(numbers(4), [250, -3, 3, 0, 0, 0, 0]);
+    assert_eq!(numbers(5), [256, 1 << 53, 0, 0, 0, 0, 0]);
+
+    // With it a value tells the instant of its update.
+    let Variant::DateTime(anchor) = &told[0] else {
+        panic!("{:?}", told[0]);
+    };
+    let value = read_value(node(1), AttributeId::Value, "");
+    let read = client.read_any(vec![value], TimestampsToReturn::Source);
+    let read = read.unwrap().remove(0);
+    let Some(Variant::Byte(value)) = read.value else {
+        panic!("{read:?}");
+    };
+    let ticks = read.source_timestamp.unwrap().ticks() - anchor.ticks();
+    assert_eq!(ticks % 100_000, 0);
+    assert_eq!((250 + ticks / 100_000) % 256, i64::from(value));
 }
 
 #[test]
