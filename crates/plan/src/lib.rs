@@ -6,6 +6,7 @@
 //! - [`mod@unit`] reads and shows quantities;
 //! - [`Targets`] and [`NodeSpec`] read what is loaded;
 //! - [`Arrival`] says when requests are due and [`Schedule`] computes it, session by session;
+//! - [`Subscribe`] says what is subscribed to, and on which terms;
 //! - [`Work`], [`Phase`] and [`Plan`] say what is done; [`Share`] is the part of one thread;
 //! - [`Threshold`] is a condition on a result.
 
@@ -19,6 +20,7 @@ mod random;
 mod schedule;
 mod share;
 mod spread;
+mod subscribe;
 mod targets;
 mod text;
 mod threshold;
@@ -35,6 +37,9 @@ pub use random::{Random, mixed};
 pub use schedule::Schedule;
 pub use share::{Seat, Share};
 pub use spread::{Groups, Spread};
+pub use subscribe::{
+    Churn, Churned, Deadband, Mode, Offsets, Reconnect, Sampling, Subscribe, Trigger,
+};
 pub use targets::{TargetSpec, Targets};
 pub use threshold::{Figures, Measure, Op, Outcome, Stat, Threshold, ThresholdError, Unit, Value};
 pub use work::{

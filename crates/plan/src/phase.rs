@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::arrival::{Arrival, CatchUp, Pace};
 use crate::error::PlanError;
 use crate::spread::Spread;
+use crate::subscribe::Subscribe;
 use crate::targets::Targets;
 use crate::text::{self, nanos};
 use crate::threshold::Threshold;
@@ -29,6 +30,9 @@ pub struct Phase {
     pub name: Option<String>,
     /// What each request does.
     pub work: Work,
+    /// What the sessions of subscriptions send meanwhile, in turn, at the times of `arrival`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub beside: Vec<Work>,
     /// With each target.
     pub sessions: u32,
     /// Which nodes a session uses.
@@ -103,6 +107,7 @@ impl Phase {
         Self {
             name: None,
             work,
+            beside: Vec::new(),
             sessions: 1,
             spread: Spread::All,
             arrival: Arrival::one_in_flight(),
@@ -159,6 +164,50 @@ impl Phase {
             .map(|all| all / total + u64::from(place < all % total))
     }
 
+    /// What it subscribes to, if that is what it does.
+    pub fn subscribe(&self) -> Option<&Subscribe> {
+        match &self.work {
+            Work::Subscribe(subscribe) => Some(subscribe),
+            _ => None,
+        }
+    }
+
+    /// Whether its sessions send requests of their own, other than those of subscriptions.
+    pub fn has_requests(&self) -> bool {
+        self.subscribe().is_none() || !self.beside.is_empty()
+    }
+
+    fn check_beside(&self) -> Result<(), PlanError> {
+        let bad = |field, value, want| Err(PlanError::new(field, value, want));
+        if self.subscribe().is_none() {
+            return match self.beside.first() {
+                Some(work) => bad("beside", work.name(), "subscriptions that it is beside of"),
+                None => Ok(()),
+            };
+        }
+        if self.fresh_session {
+            return bad(
+                "fresh-session",
+                "subscribe",
+                "requests; subscriptions live in their session",
+            );
+        }
+        if self.requests.is_some() && self.beside.is_empty() {
+            return bad(
+                "requests",
+                "subscribe",
+                "a duration; servers decide how much they report",
+            );
+        }
+        for work in &self.beside {
+            if let Work::Subscribe(_) = work {
+                return bad("beside", "subscribe", "requests such as read and write");
+            }
+            work.check()?;
+        }
+        Ok(())
+    }
+
     /// Whether the phase makes sense; what does not is named.
     pub fn check(&self) -> Result<(), PlanError> {
         let bad =
@@ -167,6 +216,7 @@ impl Phase {
             return bad("sessions", &self.sessions, "1 to 1000000");
         }
         self.work.check()?;
+        self.check_beside()?;
         match &self.arrival {
             Arrival::Closed { in_flight, .. } => {
                 if !(1..=MAX_IN_FLIGHT).contains(in_flight) {

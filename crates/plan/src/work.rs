@@ -10,6 +10,7 @@ use wire::types::{AttributeId, NumericRange, TimestampsToReturn};
 use crate::error::PlanError;
 use crate::nodes::{NodeSpec, Nodes};
 use crate::path::BrowsePath;
+use crate::subscribe::Subscribe;
 use crate::text::{self, nanos};
 
 /// What the requests of a phase do.
@@ -29,6 +30,8 @@ pub enum Work {
     Call(Call),
     /// Read registered nodes.
     Register(Register),
+    /// Subscribe to values.
+    Subscribe(Box<Subscribe>),
 }
 
 /// Reads (Part 4, 5.11.2).
@@ -357,12 +360,15 @@ impl Work {
             Self::Translate(_) => "translate",
             Self::Call(_) => "call",
             Self::Register(_) => "register",
+            Self::Subscribe(_) => "subscribe",
         }
     }
 
-    /// Nodes, paths or calls in a request.
-    pub const fn batch(&self) -> u32 {
+    /// Nodes, paths or calls in a request; of a subscription, items in a request that creates some, zero for
+    /// as many as the server takes.
+    pub fn batch(&self) -> u32 {
         match self {
+            Self::Subscribe(subscribe) => subscribe.items_per_call.unwrap_or(0),
             Self::Read(Read { batch, .. })
             | Self::Register(Register {
                 read: Read { batch, .. },
@@ -376,8 +382,9 @@ impl Work {
     }
 
     /// What requests name, in turn; a translation or a call names none of its own.
-    pub const fn nodes(&self) -> Option<&Nodes> {
+    pub fn nodes(&self) -> Option<&Nodes> {
         match self {
+            Self::Subscribe(subscribe) => Some(&subscribe.nodes),
             Self::Read(Read { nodes, .. })
             | Self::Register(Register {
                 read: Read { nodes, .. },
@@ -391,6 +398,9 @@ impl Work {
 
     /// Whether it makes sense; what does not is named.
     pub fn check(&self) -> Result<(), PlanError> {
+        if let Self::Subscribe(subscribe) = self {
+            return subscribe.check();
+        }
         if self.batch() == 0 {
             return Err(PlanError::new("batch", 0, "1 or more"));
         }

@@ -9,8 +9,8 @@ use wire::types::{BinaryDecodable, NodeId, PublishResponse, ReadResponse};
 use crate::messages;
 use crate::requests::{publish_request, read_request, write_request};
 use crate::responses::{
-    assert_publish_is_walked, assert_read_is_walked, call_response, publish_response,
-    read_response, write_response,
+    assert_publish_is_walked, assert_read_is_walked, call_response, create_response,
+    publish_response, read_response, write_response,
 };
 
 fn look_at_variant(value: &RawVariant<'_>) {
@@ -60,6 +60,10 @@ fn look_at_all(body: &[u8]) {
             }
         }
     }
+    if let Ok(response) = walk::RepublishResponse::parse(body) {
+        assert!(response.notifications().count() <= body.len());
+    }
+    assert!(walk::created_items(body).into_iter().flatten().count() <= body.len());
     for node in walk::ReadRequest::parse(body)
         .into_iter()
         .flat_map(|r| r.nodes)
@@ -84,6 +88,7 @@ fn body() -> impl Strategy<Value = Vec<u8>> {
         write_response().prop_map(|m| messages::encode(&m)),
         call_response().prop_map(|m| messages::encode(&m)),
         publish_response().prop_map(|m| messages::encode(&m)),
+        create_response().prop_map(|m| messages::encode(&m)),
         read_request().prop_map(|m| messages::encode(&m)),
         write_request().prop_map(|m| messages::encode(&m)),
         publish_request().prop_map(|m| messages::encode(&m)),

@@ -7,10 +7,11 @@ use wire::template::walk::{
     self, BuiltInType, Notification, RawDataValue, RawVariant, ResponseHead, StatusTally, WalkError,
 };
 use wire::types::{
-    BinaryDecodable, BinaryEncodable, CallMethodResult, CallResponse, DataChangeNotification,
-    DataValue, EventFieldList, EventNotificationList, ExtensionObject, MonitoredItemNotification,
-    NotificationMessage, PublishResponse, ReadResponse, ServiceFault, StatusChangeNotification,
-    StatusCode, SubscriptionAcknowledgement, Variant, WriteResponse,
+    BinaryDecodable, BinaryEncodable, CallMethodResult, CallResponse, CreateMonitoredItemsResponse,
+    DataChangeNotification, DataValue, EventFieldList, EventNotificationList, ExtensionObject,
+    MonitoredItemCreateResult, MonitoredItemNotification, NotificationMessage, PublishResponse,
+    ReadResponse, RepublishResponse, ServiceFault, StatusChangeNotification, StatusCode,
+    SubscriptionAcknowledgement, Variant, WriteResponse,
 };
 
 use crate::{any, messages};
@@ -292,6 +293,48 @@ pub fn assert_publish_is_walked(body: &[u8], full: &PublishResponse) {
     }
 }
 
+pub fn assert_republish_is_walked(body: &[u8], full: &NotificationMessage) {
+    let raw = walk::RepublishResponse::parse(body).unwrap();
+    assert_eq!(raw.sequence_number, full.sequence_number);
+    assert_eq!(raw.publish_time, full.publish_time.ticks());
+    let notifications = full.notification_data.as_deref().unwrap_or_default();
+    assert_eq!(raw.notifications().count(), notifications.len());
+    for (raw, full) in raw.notifications().zip(notifications) {
+        assert_same_notification(raw.unwrap(), full);
+    }
+}
+
+pub fn create_response() -> BoxedStrategy<CreateMonitoredItemsResponse> {
+    let result = (
+        any::status(),
+        any::<u32>(),
+        any::<i32>(),
+        any::<u32>(),
+        notification(),
+    )
+        .prop_map(
+            |(status_code, monitored_item_id, sampling, queue, filter_result)| {
+                MonitoredItemCreateResult {
+                    status_code,
+                    monitored_item_id,
+                    revised_sampling_interval: f64::from(sampling) / 10.0,
+                    revised_queue_size: queue,
+                    filter_result,
+                }
+            },
+        );
+    let results = option::of(vec(result, 0..5));
+    (any::response_header(), results, any::diagnostic_infos())
+        .prop_map(
+            |(response_header, results, diagnostic_infos)| CreateMonitoredItemsResponse {
+                response_header,
+                results,
+                diagnostic_infos,
+            },
+        )
+        .boxed()
+}
+
 fn assert_same_notification(raw: Notification<'_>, full: &ExtensionObject) {
     let owned = messages::context();
     let context = owned.context();
@@ -370,6 +413,35 @@ proptest! {
     fn a_publish_response_is_walked_as_it_is_decoded(response in publish_response()) {
         let body = messages::encode(&response);
         assert_publish_is_walked(&body, &messages::decode(&body));
+    }
+}
+
+proptest! {
+    #[test]
+    fn a_republished_message_is_walked_as_it_is_decoded(response in publish_response()) {
+        let full = RepublishResponse {
+            response_header: response.response_header,
+            notification_message: response.notification_message,
+        };
+        let body = messages::encode(&full);
+        let full: RepublishResponse = messages::decode(&body);
+        assert_republish_is_walked(&body, &full.notification_message);
+    }
+
+    #[test]
+    fn created_items_are_walked_as_they_are_decoded(response in create_response()) {
+        let body = messages::encode(&response);
+        let full = response.results.unwrap_or_default();
+        let raw = walk::created_items(&body).unwrap();
+        assert_eq!(raw.items(), full.len());
+        let raw: Vec<_> = raw.map(Result::unwrap).collect();
+        assert_eq!(raw.len(), full.len());
+        for (raw, full) in raw.iter().zip(&full) {
+            assert_eq!(raw.status, full.status_code);
+            assert_eq!(raw.id, full.monitored_item_id);
+            assert_eq!(raw.sampling.to_bits(), full.revised_sampling_interval.to_bits());
+            assert_eq!(raw.queue, full.revised_queue_size);
+        }
     }
 }
 

@@ -9,6 +9,7 @@
 //! length: what is not looked at is not judged.
 
 mod call;
+mod created;
 mod cursor;
 mod data_value;
 mod head;
@@ -20,12 +21,14 @@ mod status;
 mod variant;
 
 pub use call::{Arguments, CallResult, CallResults, call_results, check_call};
+pub use created::{CreatedItem, CreatedItems, created_items};
 pub use cursor::WalkError;
 pub use data_value::{DataValues, RawDataValue};
 pub use head::{RequestHead, ResponseHead};
 pub use node_id::RawNodeId;
 pub use publish::{
     Counters, DataChange, MonitoredItem, Notification, Notifications, PublishResponse,
+    RepublishResponse,
 };
 pub use read::{ReadTally, check_read, read_values};
 pub use request::{
@@ -49,6 +52,8 @@ pub mod type_id {
     pub const WRITE_RESPONSE: u32 = 676;
     /// CallResponse
     pub const CALL_RESPONSE: u32 = 715;
+    /// CreateMonitoredItemsResponse
+    pub const CREATE_MONITORED_ITEMS_RESPONSE: u32 = 754;
     /// DataChangeNotification
     pub const DATA_CHANGE_NOTIFICATION: u32 = 811;
     /// StatusChangeNotification
@@ -57,6 +62,8 @@ pub mod type_id {
     pub const PUBLISH_REQUEST: u32 = 826;
     /// PublishResponse
     pub const PUBLISH_RESPONSE: u32 = 829;
+    /// RepublishResponse
+    pub const REPUBLISH_RESPONSE: u32 = 835;
     /// EventNotificationList
     pub const EVENT_NOTIFICATION_LIST: u32 = 916;
 }

@@ -13,6 +13,9 @@ use crate::types::StatusCode;
 /// the notifications are looked at by [`PublishResponse::notifications`].
 #[derive(Debug, Clone)]
 pub struct PublishResponse<'a> {
+    /// When the server sent the response, in 100 ns since 1601; a message that had to wait for a
+    /// Publish request has an earlier publish time.
+    pub timestamp: i64,
     /// The subscription this is from.
     pub subscription_id: u32,
     /// What the server still holds for Republish.
@@ -38,16 +41,12 @@ impl<'a> PublishResponse<'a> {
         let more_notifications = c.u8()? != 0;
         let sequence_number = c.u32()?;
         let publish_time = c.i64()?;
-        // A null type id and no body is the least an ExtensionObject can be.
-        let left = c.count(3)?;
-        let notifications = Notifications { cursor: c, left };
-        for _ in 0..left {
-            skip_extension_object(&mut c)?;
-        }
+        let notifications = Notifications::read(&mut c)?;
         let results = Statuses::read(&mut c)?;
         skip_diagnostic_infos(&mut c)?;
         c.finish()?;
         Ok(Self {
+            timestamp: head.timestamp,
             subscription_id,
             available_sequence_numbers,
             more_notifications,
@@ -63,6 +62,39 @@ impl<'a> PublishResponse<'a> {
     #[inline]
     pub fn is_keep_alive(&self) -> bool {
         self.notifications.left == 0
+    }
+
+    /// The notifications, one after another.
+    #[inline]
+    pub fn notifications(&self) -> Notifications<'a> {
+        self.notifications.clone()
+    }
+}
+
+/// A Republish response where it lies: a message that was told before (Part 4, 5.14.6.2).
+#[derive(Debug, Clone)]
+pub struct RepublishResponse<'a> {
+    /// Of the message.
+    pub sequence_number: u32,
+    /// When the server sent it first, in 100 ns since 1601.
+    pub publish_time: i64,
+    notifications: Notifications<'a>,
+}
+
+impl<'a> RepublishResponse<'a> {
+    /// Reads a Republish response to its last byte.
+    pub fn parse(body: &'a [u8]) -> Result<Self, WalkError> {
+        let head = ResponseHead::parse(body)?;
+        let mut c = head.fields(body, type_id::REPUBLISH_RESPONSE)?;
+        let sequence_number = c.u32()?;
+        let publish_time = c.i64()?;
+        let notifications = Notifications::read(&mut c)?;
+        c.finish()?;
+        Ok(Self {
+            sequence_number,
+            publish_time,
+            notifications,
+        })
     }
 
     /// The notifications, one after another.
@@ -132,6 +164,20 @@ pub enum Notification<'a> {
 pub struct Notifications<'a> {
     cursor: Cursor<'a>,
     left: usize,
+}
+
+impl<'a> Notifications<'a> {
+    /// Steps over them.
+    #[inline]
+    fn read(c: &mut Cursor<'a>) -> Result<Self, WalkError> {
+        // A null type id and no body is the least an ExtensionObject can be.
+        let left = c.count(3)?;
+        let notifications = Self { cursor: *c, left };
+        for _ in 0..left {
+            skip_extension_object(c)?;
+        }
+        Ok(notifications)
+    }
 }
 
 impl<'a> Iterator for Notifications<'a> {
