@@ -9,7 +9,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
-use crate::{cert, demo, peers, place, plant, probe, quick, serve, show};
+use crate::{calibrate, cert, demo, peers, place, plant, probe, quick, serve, show};
 
 /// The performance laboratory for OPC UA: measure, compare, explain, predict.
 #[derive(Debug, Parser)]
@@ -52,6 +52,7 @@ enum Command {
     Translate(quick::Translate),
     Call(quick::Call),
     Register(quick::Register),
+    Calibrate(calibrate::Args),
     Serve(serve::Args),
     Plant(plant::Args),
     Show(show::Args),
@@ -71,6 +72,7 @@ impl Cli {
     /// Carries out the subcommand.
     pub fn run(self) -> anyhow::Result<ExitCode> {
         match self.command {
+            Command::Calibrate(args) => calibrate::run(args, &self.global),
             Command::Cert(args) => cert::run(args, &self.global),
             Command::Peers(args) => peers::run(args, &self.global),
             Command::Probe(args) => probe::run(args, &self.global),

@@ -1,8 +1,8 @@
 //! `uaperf demo`: everything that works, shown on a server of our own.
 
-use std::io::{BufRead, BufReader, Write};
+use std::io::Write;
 use std::path::Path;
-use std::process::{Child, Command, ExitCode, Stdio};
+use std::process::{Command, ExitCode};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
@@ -20,6 +20,7 @@ use wire::url::Url;
 
 use crate::cli::Global;
 use crate::failure::Failure;
+use crate::serving::{Folder, Serving};
 use crate::{advice, place};
 use plan::unit::duration::show;
 
@@ -29,8 +30,8 @@ pub struct Args {}
 
 /// Carries out `uaperf demo`.
 pub fn run(_: Args, _: &Global) -> anyhow::Result<ExitCode> {
-    let folder = Folder::make()?;
-    let server = Serving::start(&folder.0)?;
+    let folder = Folder::make("demo")?;
+    let server = Serving::start(&["--profile", "demo", "--trust"], &folder.0.join("server"))?;
     let mut out = std::io::stdout().lock();
     writeln!(out, "A server of our own, in a process of its own.\n")?;
     out.flush()?;
@@ -218,76 +219,5 @@ fn text(value: &Variant) -> String {
         Variant::Double(value) => format!("{value:.3}"),
         Variant::Float(value) => format!("{value:.3}"),
         other => other.to_string(),
-    }
-}
-
-/// The server, and its end.
-struct Serving {
-    process: Child,
-    url: Url,
-}
-
-impl Serving {
-    fn start(folder: &Path) -> anyhow::Result<Self> {
-        let program = std::env::current_exe().context("cannot tell where this program is")?;
-        let mut process = Command::new(program)
-            .args([
-                "serve",
-                "--profile",
-                "demo",
-                "--port",
-                "0",
-                "--trust",
-                "--with-parent",
-            ])
-            .arg("--pki")
-            .arg(folder.join("server"))
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()
-            .context("cannot start a server")?;
-        let mut line = String::new();
-        if let Some(out) = process.stdout.take() {
-            BufReader::new(out).read_line(&mut line)?;
-        }
-        let Some(url) = line.trim().strip_prefix("READY ") else {
-            let _ = process.kill();
-            bail!(Failure::new("the server of the demo did not start"));
-        };
-        let url = url.parse()?;
-        Ok(Self { process, url })
-    }
-}
-
-impl Drop for Serving {
-    /// The server lives as long as the pipe; should it not end with it, it is ended.
-    fn drop(&mut self) {
-        drop(self.process.stdin.take());
-        for _ in 0..100 {
-            if let Ok(Some(_)) = self.process.try_wait() {
-                return;
-            }
-            std::thread::sleep(Duration::from_millis(20));
-        }
-        let _ = self.process.kill();
-        let _ = self.process.wait();
-    }
-}
-
-/// Certificates of the demo alone, gone with it.
-struct Folder(std::path::PathBuf);
-
-impl Folder {
-    fn make() -> anyhow::Result<Self> {
-        let path = std::env::temp_dir().join(format!("uaperf-demo-{}", std::process::id()));
-        std::fs::create_dir_all(&path)
-            .with_context(|| format!("cannot make the folder {}", path.display()))?;
-        Ok(Self(path))
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
     }
 }

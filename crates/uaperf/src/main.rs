@@ -2,6 +2,7 @@
 
 mod access;
 mod advice;
+mod calibrate;
 mod cert;
 mod cli;
 mod demo;
@@ -12,6 +13,7 @@ mod plant;
 mod probe;
 mod quick;
 mod serve;
+mod serving;
 mod show;
 mod usage;
 

@@ -22,6 +22,7 @@ use super::usage::{Seen, Watch};
 use super::{Common, evidence, interrupt, result};
 use crate::access;
 use crate::advice;
+use crate::calibrate;
 use crate::cli::Global;
 use crate::failure::Failure;
 
@@ -259,6 +260,10 @@ fn run(
     });
     run.targets = looked.iter().map(|target| result::target(target)).collect();
     run.verdict = measured.verdict.clone();
+    let (threads, batch) = (common.load.threads(), phase.work.batch());
+    let values = measured.total.values_per_s;
+    run.notes
+        .extend(values.and_then(|values| calibrate::headroom(values, batch, threads)));
     run.phases.push(measured);
     if common.load.ignores_limits() {
         run.marks.push(Mark::LimitsIgnored);
