@@ -6,25 +6,19 @@ use std::collections::BinaryHeap;
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, Sender};
-use std::time::Duration;
+use std::sync::mpsc::Sender;
 
-use mio::{Events, Poll, Token, Waker};
 use record::Ledger;
 use record::samples::Sheet;
 use wire::channel::ChannelError;
-use wire::client::Done;
 use wire::time::{Instant, Now};
 
-use super::helper::{Errand, Helpers, Opened};
+use super::host::{Errand, Host, Mail, Reopened, Rung};
 use super::seat::{Coalescing, MOST_ROOM, Seat, books};
 use super::settings::Settings;
 use super::spent::Spent;
-use super::told::{Loss, Progress, Report};
-use crate::transport::{Clock, Got, Timer};
-
-const WAKER: Token = Token(usize::MAX);
-const TIMER: Token = Token(usize::MAX - 1);
+use super::told::{Left, Loss, Progress, Report};
+use crate::transport::Got;
 
 /// Timeouts are looked for, levels noted and orders taken this often.
 const TICK: u64 = 10_000_000;
@@ -33,31 +27,18 @@ const TICK: u64 = 10_000_000;
 /// ask the poll.
 const ASKED_ONE_BY_ONE: usize = 4;
 
-/// What others tell a core.
-pub enum Mail {
-    /// An expensive step of the channel of this seat is done.
-    Job(usize, Done),
-    /// The session of this seat is back, or is not.
-    Reopened(usize, Result<Box<Opened>, String>),
-}
-
-/// The loop.
-pub struct Core {
+/// The loop. All that it knows of the outside is its [`Host`].
+pub struct Core<H: Host> {
+    host: H,
     number: usize,
     settings: Arc<Settings>,
-    clock: Clock,
-    poll: Poll,
-    timer: Timer,
-    helpers: Helpers,
-    waker: Arc<Waker>,
-    mail: Receiver<Mail>,
-    post: Sender<Mail>,
-    seats: Vec<Seat>,
+    seats: Vec<Seat<H::Socket>>,
     ledgers: Vec<Ledger>,
     sheet: Option<Sheet>,
     due: BinaryHeap<Reverse<(u64, usize)>>,
     /// Seats with more to read than they were given time for.
     again: Vec<usize>,
+    rung: Vec<Rung>,
     origin: Instant,
     stop: Arc<AtomicBool>,
     progress: Sender<Progress>,
@@ -68,18 +49,22 @@ pub struct Core {
     writes: u64,
     reads: u64,
     next_tick: u64,
-    sending: bool,
-    ended_at: u64,
+    /// When the phase ended, because its time was over or somebody stopped it.
+    ended: Option<u64>,
+    /// So many seats, from the first one on, have nothing more to send or to await.
+    over: usize,
 }
 
 /// What a core is made of.
-pub struct Parts {
+pub struct Parts<H: Host> {
+    /// What it runs on.
+    pub host: H,
     /// Which of them it is.
     pub number: usize,
     /// What holds for all sessions.
     pub settings: Arc<Settings>,
     /// Its sessions.
-    pub seats: Vec<Seat>,
+    pub seats: Vec<Seat<H::Socket>>,
     /// How many ledgers there are to write to.
     pub ledgers: usize,
     /// Monotonic time when the phase begins.
@@ -88,35 +73,23 @@ pub struct Parts {
     pub stop: Arc<AtomicBool>,
     /// Where progress is told.
     pub progress: Sender<Progress>,
-    /// Who does what takes long.
-    pub helpers: Helpers,
     /// Where single requests are written down.
     pub sheet: Option<Sheet>,
 }
 
-impl Core {
+impl<H: Host> Core<H> {
     /// A core with its sessions.
-    pub fn new(parts: Parts) -> io::Result<Self> {
-        let poll = Poll::new()?;
-        let clock = Clock::new();
-        let timer = Timer::new(poll.registry(), TIMER, clock)?;
-        let waker = Arc::new(Waker::new(poll.registry(), WAKER)?);
-        let (post, mail) = std::sync::mpsc::channel();
+    pub fn new(parts: Parts<H>) -> io::Result<Self> {
         let end = parts.settings.end_ns();
         let mut core = Self {
+            host: parts.host,
             number: parts.number,
-            clock,
-            poll,
-            timer,
-            helpers: parts.helpers,
-            waker,
-            mail,
-            post,
             seats: parts.seats,
             ledgers: (0..parts.ledgers).map(|_| Ledger::with_end(end)).collect(),
             sheet: parts.sheet,
             due: BinaryHeap::new(),
             again: Vec::new(),
+            rung: Vec::new(),
             origin: parts.origin,
             stop: parts.stop,
             progress: parts.progress,
@@ -127,16 +100,16 @@ impl Core {
             writes: 0,
             reads: 0,
             next_tick: TICK,
-            sending: true,
-            ended_at: 0,
+            ended: None,
+            over: 0,
             settings: parts.settings,
         };
         let coalesces = core.settings.coalesce > 1;
         for (n, seat) in core.seats.iter_mut().enumerate() {
-            seat.socket.register(core.poll.registry(), Token(n))?;
+            core.host.register(n, &mut seat.socket)?;
             if core.settings.stamps {
                 // Without stamps the lag stays unknown, and is shown as such.
-                seat.socket.stamp();
+                core.host.stamp(&mut seat.socket);
             }
             if coalesces {
                 seat.coalescing = Coalescing::Learning(0, 0);
@@ -146,10 +119,9 @@ impl Core {
     }
 
     /// Carries out the phase.
-    pub fn run(mut self) -> io::Result<Report> {
+    pub fn run(mut self) -> io::Result<Report<H::Socket>> {
         let spent = Spent::so_far();
-        let mut events = Events::with_capacity(1024);
-        self.wait_for_origin();
+        self.host.sleep_until(self.origin);
         for n in 0..self.seats.len() {
             self.queue(n);
         }
@@ -160,7 +132,7 @@ impl Core {
             if before >= self.next_tick {
                 self.tick(before);
             }
-            let found = self.wait(before, &mut events)?;
+            let found = self.wait(before)?;
             t = self.t();
             // A spinning core is idle while it finds nothing; what a sleeping one slept is counted
             // where it sleeps.
@@ -172,66 +144,61 @@ impl Core {
     }
 
     fn t(&self) -> u64 {
-        self.since_origin(self.clock.mono())
+        self.since_origin(self.host.mono())
     }
 
     fn since_origin(&self, at: Instant) -> u64 {
         at.as_nanos().saturating_sub(self.origin.as_nanos())
     }
 
-    fn wait_for_origin(&self) {
-        // The last bit is spun: all cores begin at once.
-        const LAST: Duration = Duration::from_millis(1);
-        let left = self.origin.since(self.clock.mono());
-        std::thread::sleep(left.saturating_sub(LAST));
-        while self.clock.mono() < self.origin {
-            std::hint::spin_loop();
-        }
-    }
-
-    /// Whether nothing more is to be sent or awaited.
+    /// Whether nothing more is to be sent or awaited. Requests have their own timeout, so that
+    /// this comes to pass.
     fn is_over(&mut self, t: u64) -> bool {
-        if self.sending {
-            let ends = self.settings.end_ns();
-            self.sending = t < ends
-                && !self.stop.load(Ordering::Relaxed)
-                && self.seats.iter().any(|seat| self.may_send(seat));
-            if !self.sending {
-                self.stop_sending(t);
-            }
+        let stopped = || self.stop.load(Ordering::Relaxed);
+        if self.ended.is_none() && (t >= self.settings.end_ns() || stopped()) {
+            self.end(t.min(self.settings.end_ns()));
         }
-        if self.sending {
-            return false;
+        while let Some(seat) = self.seats.get(self.over)
+            && seat.lane.in_flight() == 0
+            && (self.ended.is_some() || !self.may_send(seat))
+        {
+            self.over += 1;
         }
-        // Requests have their own timeout, so that this ends.
-        self.seats.iter().all(|seat| seat.lane.in_flight() == 0)
+        self.over == self.seats.len()
     }
 
-    fn may_send(&self, seat: &Seat) -> bool {
-        match seat.alive || self.settings.reconnect {
-            true => !seat.lane.is_spent(),
-            false => false,
-        }
+    /// Whether this session may send more, as far as it is concerned. One that has sent all its
+    /// requests, or is lost for good, does not end the phase: others go on, here or in other cores.
+    fn may_send(&self, seat: &Seat<H::Socket>) -> bool {
+        (seat.alive || self.settings.reconnect) && !seat.lane.is_spent()
     }
 
-    /// From now on only answers are awaited.
-    fn stop_sending(&mut self, t: u64) {
+    /// The phase ends: from now on only answers are awaited.
+    fn end(&mut self, end: u64) {
+        self.ended = Some(end);
         self.due.clear();
-        let end = t.min(self.settings.end_ns());
         for ledger in &mut self.ledgers {
             ledger.end_at(end);
         }
-        for seat in &mut self.seats {
-            seat.lane.end_at(end);
-            if seat.coalescing == Coalescing::On {
-                seat.socket.low_water(1);
-            }
-        }
-        // What came while the socket was to wait for more.
         for n in 0..self.seats.len() {
+            if let Some(seat) = self.seats.get_mut(n) {
+                seat.lane.end_at(end);
+            }
+            self.ring_for_each(n);
+            // What came while the socket was to wait for more.
             self.again.push(n);
         }
-        self.ended_at = end;
+    }
+
+    /// Fewer answers will come than a socket that rings for several waits for.
+    fn ring_for_each(&mut self, n: usize) {
+        if let Some(seat) = self.seats.get_mut(n)
+            && seat.coalescing == Coalescing::On
+        {
+            self.host.low_water(&seat.socket, 1);
+            seat.coalescing = Coalescing::Off;
+            self.again.push(n);
+        }
     }
 
     fn queue(&mut self, n: usize) {
@@ -247,15 +214,12 @@ impl Core {
     }
 
     fn send_due(&mut self, t: u64) {
-        if !self.sending {
-            return;
-        }
         while let Some(&Reverse((at, n))) = self.due.peek()
             && at <= t
         {
             self.due.pop();
             // Each seat's write takes its time: the next one is sent that much later.
-            let now = self.clock.now();
+            let now = self.host.now();
             if let Some(seat) = self.seats.get_mut(n) {
                 seat.queued = None;
             }
@@ -265,14 +229,21 @@ impl Core {
 
     /// Sends what is due in this seat, and writes it.
     fn pump(&mut self, n: usize, now: Now) {
-        if self.sending
+        let mut spent = false;
+        if self.ended.is_none()
             && let Some(seat) = self.seats.get_mut(n)
         {
             let mut books = books(&mut self.ledgers, &mut self.sheet, seat);
             seat.lane.pump(now, &mut books);
+            spent = seat.coalescing == Coalescing::On && seat.lane.is_spent();
         }
         self.flush(n);
-        self.queue(n);
+        if spent {
+            self.ring_for_each(n);
+        }
+        if self.ended.is_none() {
+            self.queue(n);
+        }
     }
 
     fn flush(&mut self, n: usize) {
@@ -281,7 +252,8 @@ impl Core {
         };
         let mut all = true;
         while !seat.lane.connection().pending().is_empty() {
-            match seat.socket.write(seat.lane.connection().pending()) {
+            let pending = seat.lane.connection().pending();
+            match self.host.write(&mut seat.socket, pending) {
                 Ok(bytes) => {
                     seat.lane.connection().wrote(bytes);
                     self.sent_bytes += bytes as u64;
@@ -302,7 +274,7 @@ impl Core {
     }
 
     /// Waits for the next thing to happen, and lets it.
-    fn wait(&mut self, t: u64, events: &mut Events) -> io::Result<Found> {
+    fn wait(&mut self, t: u64) -> io::Result<Found> {
         let mut found = Found::Nothing;
         if self.settings.spin && self.seats.len() <= ASKED_ONE_BY_ONE {
             for n in 0..self.seats.len() {
@@ -312,55 +284,54 @@ impl Core {
             }
             return Ok(found);
         }
-        let timeout = self.timeout(t);
-        let polled = self.poll.poll(events, timeout);
-        if timeout != Some(Duration::ZERO) {
+        let until = self.until();
+        let at = |t: u64| Instant::from_nanos(self.origin.as_nanos().saturating_add(t));
+        let mut rung = std::mem::take(&mut self.rung);
+        let mail = self.host.wait(until.map(at), at(t), &mut rung)?;
+        if until.is_some_and(|until| until > t) {
             self.idle_ns += self.t().saturating_sub(t);
-        }
-        match polled {
-            Ok(()) => {}
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => return Ok(found),
-            Err(error) => return Err(error),
         }
         for n in std::mem::take(&mut self.again) {
             self.read(n);
         }
-        for event in &*events {
-            match event.token() {
-                TIMER => {}
-                WAKER => self.read_mail(),
-                Token(n) => {
-                    if event.is_writable() {
-                        self.writable(n);
-                    }
-                    if event.is_readable() && self.read(n) {
-                        found = Found::Something;
-                    }
-                }
+        if mail {
+            self.read_mail();
+        }
+        for Rung {
+            seat,
+            readable,
+            writable,
+        } in rung.drain(..)
+        {
+            if writable {
+                self.writable(seat);
+            }
+            if readable && self.read(seat) {
+                found = Found::Something;
             }
         }
+        self.rung = rung;
         Ok(found)
     }
 
-    fn timeout(&mut self, t: u64) -> Option<Duration> {
+    /// When something is to be done that does not come from outside; none if there is something now.
+    fn until(&self) -> Option<u64> {
         if self.settings.spin || !self.again.is_empty() {
-            return Some(Duration::ZERO);
+            return None;
         }
         let due = self.due.peek().map_or(u64::MAX, |Reverse((at, _))| *at);
-        let mut until = due.min(self.next_tick);
-        if self.sending {
-            until = until.min(self.settings.end_ns());
-        }
-        let origin = self.origin.as_nanos();
-        let at = |t: u64| Instant::from_nanos(origin.saturating_add(t));
-        self.timer.until(at(until), at(t))
+        let end = match self.ended {
+            Some(_) => u64::MAX,
+            None => self.settings.end_ns(),
+        };
+        Some(due.min(self.next_tick).min(end))
     }
 
     fn writable(&mut self, n: usize) {
-        let waits = |seat: &mut Seat| !seat.lane.connection().pending().is_empty();
+        let waits = |seat: &mut Seat<_>| !seat.lane.connection().pending().is_empty();
         if self.seats.get_mut(n).is_some_and(waits) {
             self.flush(n);
-            let now = self.clock.now();
+            let now = self.host.now();
             self.pump(n, now);
         }
     }
@@ -376,7 +347,7 @@ impl Core {
             };
             let room = seat.room;
             let space = seat.lane.connection().space(room);
-            let (bytes, more, stamp) = match seat.socket.read(space) {
+            let (bytes, more, stamp) = match self.host.read(&mut seat.socket, space) {
                 Ok(Got::Bytes { n, more, stamp }) => (n, more, stamp),
                 Ok(Got::Nothing) => return any,
                 Ok(Got::End) => {
@@ -391,7 +362,7 @@ impl Core {
                 }
             };
             any = true;
-            let now = self.clock.now();
+            let now = self.host.now();
             seat.lane.connection().filled(bytes);
             if bytes > 0 {
                 self.received_bytes += bytes as u64;
@@ -424,27 +395,20 @@ impl Core {
         let mut books = books(&mut self.ledgers, &mut self.sheet, seat);
         let ended = seat.lane.drain(now, &mut books);
         let answers = waited.saturating_sub(seat.lane.in_flight());
-        seat.learn(bytes, answers, self.settings.coalesce);
+        seat.learn(&mut self.host, bytes, answers, self.settings.coalesce);
         if let Some(job) = seat.lane.connection().poll_job() {
             seat.busy = true;
-            self.helpers.submit(self.letter(), Errand::Job(n, job));
+            self.host.submit(Errand::Job(n, job));
         }
         if let Some(error) = ended {
             self.lost(n, t, &error);
             return;
         }
         let now = Now {
-            mono: self.clock.mono(),
+            mono: self.host.mono(),
             utc: now.utc,
         };
         self.pump(n, now);
-    }
-
-    fn letter(&self) -> super::helper::Letter {
-        super::helper::Letter {
-            post: self.post.clone(),
-            waker: Arc::clone(&self.waker),
-        }
     }
 
     fn lost(&mut self, n: usize, t: u64, error: &ChannelError) {
@@ -456,24 +420,23 @@ impl Core {
         }
         seat.alive = false;
         seat.lost = t;
-        seat.socket.deregister(self.poll.registry());
+        self.host.deregister(&mut seat.socket);
         self.losses.push(Loss {
             session: seat.index,
             at_ns: t,
             reason: error.to_string(),
             back: false,
         });
-        if self.settings.reconnect && self.sending {
-            let index = seat.index;
-            self.helpers.submit(self.letter(), Errand::Reopen(n, index));
+        if self.settings.reconnect && self.ended.is_none() && !seat.lane.is_spent() {
+            self.host.submit(Errand::Reopen(n, seat.index));
         }
     }
 
     fn read_mail(&mut self) {
-        while let Ok(mail) = self.mail.try_recv() {
+        while let Some(mail) = self.host.mail() {
             match mail {
                 Mail::Job(n, done) => {
-                    let now = self.clock.now();
+                    let now = self.host.now();
                     if let Some(seat) = self.seats.get_mut(n).filter(|seat| seat.busy) {
                         seat.busy = false;
                         seat.lane.connection().complete(done, now);
@@ -486,18 +449,14 @@ impl Core {
         }
     }
 
-    fn reopened(&mut self, n: usize, opened: Opened) {
-        let now = self.clock.now();
+    fn reopened(&mut self, n: usize, opened: Reopened<H::Socket>) {
+        let now = self.host.now();
         let t = self.since_origin(now.mono);
         let Some(seat) = self.seats.get_mut(n) else {
             return;
         };
         seat.socket = opened.socket;
-        if seat
-            .socket
-            .register(self.poll.registry(), Token(n))
-            .is_err()
-        {
+        if self.host.register(n, &mut seat.socket).is_err() {
             return;
         }
         seat.lane
@@ -505,7 +464,7 @@ impl Core {
         seat.alive = true;
         seat.busy = false;
         if self.settings.stamps {
-            seat.socket.stamp();
+            self.host.stamp(&mut seat.socket);
         }
         if seat.coalescing != Coalescing::Off {
             seat.coalescing = Coalescing::Learning(0, 0);
@@ -528,23 +487,25 @@ impl Core {
     /// The server is not back yet: the helper has waited a while, and tries again.
     fn reopen_later(&mut self, n: usize) {
         if let Some(seat) = self.seats.get(n).filter(|seat| !seat.alive)
-            && self.sending
+            && self.ended.is_none()
         {
-            self.helpers
-                .submit(self.letter(), Errand::Reopen(n, seat.index));
+            self.host.submit(Errand::Reopen(n, seat.index));
         }
     }
 
     /// What has to be looked at from time to time.
     fn tick(&mut self, t: u64) {
         self.next_tick = t - t % TICK + TICK;
-        let now = self.clock.now();
-        for n in 0..self.seats.len() {
+        let now = self.host.now();
+        for n in self.over..self.seats.len() {
+            let may_send = self.seats.get(n).is_some_and(|seat| self.may_send(seat));
             let Some(seat) = self.seats.get_mut(n) else {
                 continue;
             };
             let (in_flight, waiting) = (seat.lane.in_flight() as u64, seat.lane.waiting(t));
-            if self.sending
+            // Whoever has nothing more to do is not looked at, whether or not others go on.
+            if self.ended.is_none()
+                && (may_send || in_flight > 0)
                 && let Some(ledger) = self.ledgers.get_mut(seat.base)
             {
                 ledger.levels(t, in_flight, waiting);
@@ -572,29 +533,29 @@ impl Core {
         }
     }
 
-    fn report(mut self, t: u64, spent: Spent) -> Report {
-        for seat in &mut self.seats {
-            let mut books = books(&mut self.ledgers, &mut self.sheet, seat);
-            seat.lane.finish(t, &mut books);
-        }
+    fn report(self, t: u64, spent: Spent) -> Report<H::Socket> {
         let spent = Spent::so_far().since(&spent);
+        let mut host = self.host;
         let seats = self.seats.len();
-        let sessions = self
-            .seats
-            .into_iter()
-            .filter(|seat| seat.alive)
-            .map(|mut seat| {
-                seat.socket.deregister(self.poll.registry());
-                (seat.index, seat.socket, seat.lane.into_connection())
-            });
+        let lanes = self.seats.into_iter().map(|mut seat| {
+            if seat.alive {
+                host.deregister(&mut seat.socket);
+            }
+            Left {
+                index: seat.index,
+                base: seat.base,
+                lane: seat.lane,
+                socket: seat.alive.then_some(seat.socket),
+            }
+        });
         Report {
             seats,
-            sessions: sessions.collect(),
-            tallies: self.ledgers.into_iter().map(Ledger::finish).collect(),
+            lanes: lanes.collect(),
+            ledgers: self.ledgers,
+            ended_ns: self.ended,
             losses: self.losses,
             idle_ns: self.idle_ns,
             ran_ns: t,
-            ended_ns: self.ended_at,
             sent_bytes: self.sent_bytes,
             received_bytes: self.received_bytes,
             writes: self.writes,

@@ -20,7 +20,7 @@ use super::source::Source;
 use super::spent::Spent;
 use super::told::{Progress, Report};
 use crate::access::Session;
-use crate::transport::{Clock, Steps};
+use crate::transport::{Clock, Socket, Steps};
 use crate::work::{Answer, Prepared};
 
 /// What one of the clients is told.
@@ -46,7 +46,7 @@ pub fn run(
     mut source: Source,
     mut sheet: Option<Sheet>,
     progress: &Sender<Progress>,
-) -> Report {
+) -> Report<Socket> {
     let clock = Clock::new();
     let spent = Spent::so_far();
     let t = || {
@@ -57,6 +57,8 @@ pub fn run(
     let mut ledgers: Vec<_> = (0..client.ledgers).map(|_| Ledger::with_end(end)).collect();
     let mut left = client.requests;
     let (mut slept, mut turn) = (0, 0);
+    // Until then the client was at its request before.
+    let mut free = 0;
     std::thread::sleep(client.origin.since(clock.mono()));
     while let Some(planned) = source.peek().filter(|at| *at < end && left > 0) {
         if !sleep_until(planned, &t, client.control, &mut slept) || t() >= end {
@@ -80,10 +82,14 @@ pub fn run(
             sheet: sheet.as_mut(),
             target: client.seat.target as usize,
         };
+        // A client has one request at a time: what waited for it waited for the server.
+        let slot = free.max(planned).min(sent) - planned.min(sent);
         let late = Lateness {
-            pacer: sent.saturating_sub(planned),
-            ..Lateness::default()
+            pacer: sent.saturating_sub(planned) - slot,
+            slot,
+            socket: 0,
         };
+        free = completed;
         let times = Times {
             planned,
             sent,
@@ -104,25 +110,32 @@ pub fn run(
         source.answered(completed);
     }
     let (ran, spent) = (t(), Spent::so_far().since(&spent));
-    let stopped = ran.min(end);
-    for ledger in &mut ledgers {
-        ledger.end_at(stopped);
+    let ended = (client.control.is_stopped() || ran >= end).then_some(ran.min(end));
+    if let (Some(ended), Source::Open { .. }) = (ended, &source)
+        && let Some(ledger) = ledgers.get_mut(client.base)
+    {
+        // What fell due while it was at another request, and is not sent any more.
+        while let Some(planned) = source.peek().filter(|at| *at < ended && left > 0) {
+            source.pop();
+            left -= 1;
+            ledger.unsent(planned, ended, 1);
+        }
     }
     Report {
-        tallies: ledgers.into_iter().map(Ledger::finish).collect(),
+        seats: 1,
+        lanes: Vec::new(),
+        ledgers,
+        ended_ns: ended,
         losses: Vec::new(),
         // A call that waits for its answer is not at work.
         idle_ns: ran.saturating_sub(spent.cpu_ns.unwrap_or(0)).max(slept),
         ran_ns: ran,
-        ended_ns: stopped,
         sent_bytes: 0,
         received_bytes: 0,
         writes: 0,
         reads: 0,
         cpu_ns: spent.cpu_ns,
         starved_ns: spent.starved_ns,
-        seats: 1,
-        sessions: Vec::new(),
     }
 }
 

@@ -5,44 +5,20 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use mio::Waker;
-use wire::client::{Connection, Done};
-use wire::job::Job;
-use wire::types::NodeId;
 
-use super::core::Mail;
+use super::host::{Errand, Mail, Reopened};
 use crate::transport::Socket;
-use crate::work::Asker;
-
-/// A session that was opened again.
-pub struct Opened {
-    /// Its socket.
-    pub socket: Socket,
-    /// Its connection.
-    pub connection: Connection,
-    /// Its token.
-    pub token: NodeId,
-    /// What it asks.
-    pub askers: Vec<Asker>,
-}
 
 /// Where an errand's result goes.
 pub struct Letter {
     /// The core's mail.
-    pub post: Sender<Mail>,
+    pub post: Sender<Mail<Socket>>,
     /// Wakes it.
     pub waker: Arc<Waker>,
 }
 
-/// Something that takes long.
-pub enum Errand {
-    /// A step of the channel of this seat.
-    Job(usize, Job<Done>),
-    /// The session of this seat is to be opened again; it is this one of all sessions.
-    Reopen(usize, usize),
-}
-
 /// Opens one of the sessions again.
-pub type Reopen = dyn Fn(usize) -> Result<Opened, String> + Send + Sync;
+pub type Reopen = dyn Fn(usize) -> Result<Reopened<Socket>, String> + Send + Sync;
 
 /// Threads that run errands. They end with the last of those who send them.
 #[derive(Clone)]

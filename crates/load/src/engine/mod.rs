@@ -3,23 +3,34 @@
 //! [`Target`] is a server that was looked at and may be loaded. [`run`] opens the sessions, deals
 //! them out to cores as the plan says, lets all of them begin at the same moment and gathers what
 //! they wrote down. A [`Control`] ends it early. Nothing here judges or prints.
+//!
+//! A [`Core`] is the loop that does it. It knows time, sockets and helpers through a [`Host`] only,
+//! so that the loop that measures is the one that is played in virtual time by the tests.
 
 mod books;
 mod core;
 mod fresh;
 mod helper;
+mod host;
 mod lane;
+mod machine;
 mod opening;
 mod run;
 mod seat;
 mod settings;
+mod settle;
 mod source;
 mod spent;
 mod told;
 
+pub use self::core::{Core, Parts};
 pub use books::Books;
+pub use host::{Errand, Host, Mail, Reopened, Rung};
 pub use lane::{Lane, Setup};
 pub use opening::{SessionError, Target};
 pub use run::{Control, CoreSpent, Failed, Opened, Options, Outcome, RunError, run};
+pub use seat::Seat;
+pub use settings::Settings;
+pub use settle::{Settled, settle};
 pub use source::Source;
-pub use told::{Loss, Progress};
+pub use told::{Left, Loss, Progress, Report};

@@ -7,7 +7,7 @@ use plan::{Phase, Seat};
 use wire::time::Instant;
 use wire::types::StatusCode;
 
-use super::helper::Opened;
+use super::host::Reopened;
 use super::lane::Setup;
 use super::settings::Settings;
 use super::source::Source;
@@ -132,9 +132,9 @@ pub fn reopen(
     prepared: &Prepared,
     phase: &Phase,
     seat: Seat,
-) -> Result<Opened, SessionError> {
+) -> Result<Reopened<Socket>, SessionError> {
     let waiting = open(target, prepared, phase, seat)?;
-    Ok(Opened {
+    Ok(Reopened {
         socket: waiting.socket,
         connection: waiting.connection,
         token: waiting.absent.token().clone(),

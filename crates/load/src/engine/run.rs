@@ -15,12 +15,14 @@ use super::core::{Core, Parts};
 use super::fresh::{self, Client};
 use super::helper::{Helpers, Reopen};
 use super::lane::Lane;
+use super::machine::Machine;
 use super::opening::{self, SessionError, Target, Waiting};
 use super::seat::Seat as Place;
 use super::settings::Settings;
+use super::settle::settle;
 use super::told::{Loss, Progress, Report};
 use crate::access::Absent;
-use crate::transport::{Clock, Steps};
+use crate::transport::{Clock, Socket, Steps};
 use crate::work::Prepared;
 
 /// How a phase is carried out on this machine.
@@ -258,6 +260,7 @@ pub fn run(
             continue;
         }
         let parts = Parts {
+            host: Machine::new(helpers.clone())?,
             number,
             settings: Arc::clone(&settings),
             seats: places,
@@ -265,7 +268,6 @@ pub fn run(
             origin,
             stop: Arc::clone(&control.stop),
             progress: tell.clone(),
-            helpers: helpers.clone(),
             sheet: options.samples.as_ref().map(|it| it.sheet(&name)),
         };
         let pin = match options.pin.as_slice() {
@@ -377,16 +379,16 @@ fn gather(
     names: &[&'static str],
     targets: usize,
     seats: &[Seat],
-    reports: Vec<Report>,
+    mut reports: Vec<Report<Socket>>,
     absent: &mut HashMap<usize, Absent>,
 ) -> Outcome {
     let works = names.len();
-    let mut tallies: Vec<Tally> = (0..works * targets).map(|_| Tally::default()).collect();
+    let settled = settle(&mut reports);
     let mut outcome = Outcome {
         names: names.to_vec(),
         tallies: Vec::new(),
         began: SystemTime::UNIX_EPOCH,
-        ended_ns: 0,
+        ended_ns: settled.ended_ns,
         drained_ns: 0,
         stopped: false,
         opened: Vec::new(),
@@ -395,10 +397,6 @@ fn gather(
         cores: Vec::new(),
     };
     for report in reports {
-        for (sum, tally) in tallies.iter_mut().zip(&report.tallies) {
-            sum.merge(tally);
-        }
-        outcome.ended_ns = outcome.ended_ns.max(report.ended_ns);
         outcome.drained_ns = outcome.drained_ns.max(report.ran_ns);
         outcome.cores.push(CoreSpent {
             sessions: report.seats,
@@ -415,12 +413,14 @@ fn gather(
         outcome
             .losses
             .extend(lost.filter_map(|loss| Some((*seats.get(loss.session)?, loss))));
-        for (index, socket, connection) in report.sessions {
-            if let Some(absent) = absent.remove(&index) {
-                opening::close(absent, socket, connection);
-            }
+    }
+    for (index, socket, connection) in settled.sessions {
+        if let Some(absent) = absent.remove(&index) {
+            opening::close(absent, socket, connection);
         }
     }
+    let mut tallies = settled.tallies;
+    tallies.resize_with(works * targets, Tally::default);
     let mut tallies = tallies.into_iter();
     outcome.tallies = (0..targets)
         .map(|_| tallies.by_ref().take(works).collect())

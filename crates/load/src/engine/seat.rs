@@ -4,8 +4,8 @@ use record::Ledger;
 use record::samples::Sheet;
 
 use super::books::Books;
+use super::host::Host;
 use super::lane::Lane;
-use crate::transport::Socket;
 
 /// What a first read takes; a session that fills it gets more.
 const ROOM: usize = 4 * 1024;
@@ -13,7 +13,7 @@ const ROOM: usize = 4 * 1024;
 pub const MOST_ROOM: usize = 256 * 1024;
 
 /// A session's place in a core.
-pub struct Seat {
+pub struct Seat<S> {
     /// Which of all sessions it is.
     pub index: usize,
     /// Its target.
@@ -21,7 +21,7 @@ pub struct Seat {
     /// Its first ledger.
     pub base: usize,
     /// Its socket.
-    pub socket: Socket,
+    pub socket: S,
     /// What it does.
     pub lane: Lane,
     /// When it is in the queue of those that are due.
@@ -49,9 +49,9 @@ pub enum Coalescing {
     On,
 }
 
-impl Seat {
+impl<S> Seat<S> {
     /// A place for a session with a target that writes to ledgers from `base` on.
-    pub fn new(index: usize, target: usize, base: usize, socket: Socket, lane: Lane) -> Self {
+    pub fn new(index: usize, target: usize, base: usize, socket: S, lane: Lane) -> Self {
         Self {
             index,
             target,
@@ -68,7 +68,10 @@ impl Seat {
     }
 
     /// Once the size of an answer is known, the socket is to ring for `many` of them.
-    pub fn learn(&mut self, bytes: usize, answers: usize, many: u32) {
+    pub fn learn<H>(&mut self, host: &mut H, bytes: usize, answers: usize, many: u32)
+    where
+        H: Host<Socket = S>,
+    {
         let Coalescing::Learning(so_far, before) = self.coalescing else {
             return;
         };
@@ -76,7 +79,7 @@ impl Seat {
         self.coalescing = Coalescing::Learning(so_far, answers);
         if answers >= LEARNT {
             let each = so_far / answers as usize;
-            self.coalescing = match self.socket.low_water(each * many as usize) {
+            self.coalescing = match host.low_water(&self.socket, each * many as usize) {
                 true => Coalescing::On,
                 false => Coalescing::Off,
             };
@@ -85,10 +88,10 @@ impl Seat {
 }
 
 /// Where a session writes.
-pub fn books<'a>(
+pub fn books<'a, S>(
     ledgers: &'a mut [Ledger],
     sheet: &'a mut Option<Sheet>,
-    seat: &Seat,
+    seat: &Seat<S>,
 ) -> Books<'a> {
     Books {
         ledgers: ledgers.get_mut(seat.base..).unwrap_or_default(),

@@ -1,9 +1,8 @@
 //! What a core tells: while it runs, and at the end.
 
-use record::{Closed, Tally};
-use wire::client::Connection;
+use record::{Closed, Ledger};
 
-use crate::transport::Socket;
+use super::lane::Lane;
 
 /// What a core tells while it runs.
 #[derive(Debug)]
@@ -27,19 +26,24 @@ pub struct Loss {
     pub back: bool,
 }
 
-/// What a core has to tell at the end.
+/// What a core has to tell at the end. Its books are still open: what was due and never sent
+/// depends on when the phase ended, which all cores decide together ([`settle`](super::settle)).
 #[derive(Debug)]
-pub struct Report {
-    /// What was written down, by ledger.
-    pub tallies: Vec<Tally>,
+pub struct Report<S> {
+    /// How many sessions it had.
+    pub seats: usize,
+    /// They themselves.
+    pub lanes: Vec<Left<S>>,
+    /// What was written down.
+    pub ledgers: Vec<Ledger>,
+    /// When the phase ended, if that was not because there was nothing more to do.
+    pub ended_ns: Option<u64>,
     /// Sessions that were lost.
     pub losses: Vec<Loss>,
     /// Time in which it waited for something to do.
     pub idle_ns: u64,
-    /// Time that it ran.
+    /// Time that it ran, until nothing more was to be sent or awaited.
     pub ran_ns: u64,
-    /// When it stopped sending, in nanoseconds since the phase began.
-    pub ended_ns: u64,
     /// Bytes given to sockets.
     pub sent_bytes: u64,
     /// Bytes taken from sockets.
@@ -52,8 +56,17 @@ pub struct Report {
     pub cpu_ns: Option<u64>,
     /// Time in which the thread could have run and had no CPU, where the system tells.
     pub starved_ns: Option<u64>,
-    /// How many sessions it had.
-    pub seats: usize,
-    /// Those that are still there, to be closed.
-    pub sessions: Vec<(usize, Socket, Connection)>,
+}
+
+/// A session when its core has nothing more to do for it.
+#[derive(Debug)]
+pub struct Left<S> {
+    /// Which.
+    pub index: usize,
+    /// Its first ledger.
+    pub base: usize,
+    /// What it did.
+    pub lane: Lane,
+    /// Its socket, if the connection is still there.
+    pub socket: Option<S>,
 }

@@ -1,10 +1,18 @@
-//! Lanes, pretended servers behind them, and a clock that is set.
+//! The generator's own loop on a pretended host: servers whose conduct is known, and a clock that is
+//! set.
 
-use std::collections::BTreeMap;
+use std::cell::RefCell;
+use std::collections::{BTreeMap, VecDeque};
+use std::io;
+use std::rc::Rc;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use load::engine::{Books, Lane, Setup, Source};
+use load::engine::{
+    self, Books, Errand, Host, Lane, Mail, Parts, Reopened, Rung, Settings, Setup, Source, settle,
+};
+use load::transport::Got;
 use load::work::{Asker, Operations, Selection};
 use plan::{Arrival, NodeSpec, Phase, Plan, Read, Schedule, Seat, Targets, Work};
 use record::{Ledger, Tally};
@@ -61,6 +69,8 @@ pub struct World {
     pub starved: Option<(u64, u64)>,
     /// Connections are lost; they are back at the second time, if there is one.
     pub lost: Option<(u64, Option<u64>)>,
+    /// Only those with this target are.
+    pub lost_target: Option<u32>,
     /// Bytes that fit between a lane and a server that does not read.
     pub socket: usize,
     /// References that a Browse has, and how many come in one answer.
@@ -69,8 +79,6 @@ pub struct World {
     pub largest: u32,
     /// When the generator is told to stop.
     pub stopped: Option<u64>,
-    /// How long it waits for answers after the end.
-    pub patience: u64,
 }
 
 impl World {
@@ -86,11 +94,11 @@ impl World {
             stall: None,
             starved: None,
             lost: None,
+            lost_target: None,
             socket: usize::MAX,
             references: (0, 0),
             largest: 0,
             stopped: None,
-            patience: u64::MAX,
         }
     }
 
@@ -99,10 +107,27 @@ impl World {
         self
     }
 
-    fn end(&self) -> u64 {
-        self.phase
-            .measured_until()
-            .map_or(u64::MAX, |end| end.as_nanos() as u64)
+    /// A session that has sent nothing yet.
+    pub fn lane(&self, seat: Seat, connection: client::Connection) -> Lane {
+        let phase = &self.phase;
+        let source = match (&phase.arrival, Schedule::of_phase(phase, seat)) {
+            (Arrival::Closed { in_flight, think }, _) => Source::closed(*in_flight, *think),
+            (Arrival::Open(_), schedule) => Source::open(schedule.unwrap(), phase.catch_up),
+        };
+        let setup = Setup {
+            token: NodeId::null(),
+            askers: askers(phase),
+            source,
+            requests: phase
+                .requests_of(seat.target, seat.index, self.targets)
+                .unwrap_or(u64::MAX),
+            warmup: phase.warmup.given().as_nanos() as u64,
+            timeout: phase.timeout,
+            in_flight: phase.in_flight() as usize,
+            origin: Instant::from_nanos(ORIGIN),
+            end: Settings::new(phase).end_ns(),
+        };
+        Lane::new(connection, setup)
     }
 
     /// Carries the phase out with so many cores; one tally for each target.
@@ -112,15 +137,52 @@ impl World {
             Targets::from_iter(urls.map(|url| url.parse().unwrap())),
             self.phase.clone(),
         );
-        let mut sums = vec![Tally::default(); self.targets as usize];
-        for share in plan.shares(cores) {
-            let seats = share.seats.iter().map(|seat| Place::new(self, *seat));
-            let ledgers = Core::new(self, seats.collect()).run();
-            for (sum, ledger) in sums.iter_mut().zip(ledgers) {
-                sum.merge(&ledger.finish());
-            }
-        }
-        sums
+        let mut reports: Vec<_> = plan
+            .shares(cores)
+            .into_iter()
+            .map(|share| self.core(&share.seats).run().unwrap())
+            .collect();
+        settle(&mut reports).tallies
+    }
+
+    /// One session that sends what is due at one time and is given up at another, without any
+    /// answer.
+    pub fn given_up(&self, sent: u64, over: u64) -> Tally {
+        let (connection, _) = joined(self.largest, 0);
+        let seat = Seat {
+            target: 0,
+            index: 0,
+        };
+        let mut lane = self.lane(seat, connection);
+        let mut ledgers = [Ledger::new()];
+        lane.pump(now(sent), &mut Books::new(&mut ledgers));
+        lane.finish(over, &mut Books::new(&mut ledgers));
+        let [ledger] = ledgers;
+        ledger.finish()
+    }
+
+    /// The loop of one thread, as it runs over sockets, with these sessions.
+    fn core(&self, seats: &[Seat]) -> engine::Core<Pretended> {
+        let stop = Arc::new(AtomicBool::new(false));
+        let mut host = Pretended::new(self, Arc::clone(&stop));
+        let places = seats.iter().enumerate().map(|(n, &seat)| {
+            let (lane, line) = host.connect(seat);
+            let target = seat.target as usize;
+            engine::Seat::new(n, target, target, line, lane)
+        });
+        let seats = places.collect();
+        engine::Core::new(Parts {
+            host,
+            number: 0,
+            settings: Arc::new(Settings::new(&self.phase)),
+            seats,
+            ledgers: self.targets as usize,
+            origin: Instant::from_nanos(ORIGIN),
+            stop,
+            progress: std::sync::mpsc::channel().0,
+            sheet: None,
+        })
+        .unwrap()
     }
 
     /// The same by one core against one target.
@@ -144,22 +206,33 @@ enum Say {
     Abort(server::RequestId, StatusCode),
 }
 
-/// A session.
-struct Place {
+/// What lies between a session and its server.
+struct Line {
     seat: Seat,
-    lane: Lane,
     server: Server,
-    alive: bool,
+    /// The server is gone.
+    cut: bool,
+    /// The session was told.
+    told: bool,
     /// Bytes that a server which stands still has not read.
     unread: Vec<u8>,
+    /// The session was told that no more fits.
+    full: bool,
+    /// Bytes that the session has not read.
+    said: VecDeque<u8>,
 }
 
-/// A loop without a socket: what [`load::engine`]'s does, in virtual time.
-struct Core<'a> {
-    world: &'a World,
-    places: Vec<Place>,
-    ledgers: Vec<Ledger>,
-    sending: bool,
+/// A machine whose time passes when somebody waits.
+struct Pretended {
+    world: World,
+    t: u64,
+    stop: Arc<AtomicBool>,
+    /// By place in the core.
+    seats: Vec<Seat>,
+    lines: BTreeMap<usize, Rc<RefCell<Line>>>,
+    /// Sessions to be opened again when the servers are back.
+    reopen: Vec<usize>,
+    mail: Vec<Mail<Rc<RefCell<Line>>>>,
 }
 
 fn random(seed: u8) -> wire::channel::Random {
@@ -233,46 +306,23 @@ fn askers(phase: &Phase) -> Vec<Asker> {
     vec![asker.unwrap()]
 }
 
-impl Place {
-    fn new(world: &World, seat: Seat) -> Self {
-        let phase = &world.phase;
-        let (connection, server) = joined(world.largest, 0);
-        let source = match (&phase.arrival, Schedule::of_phase(phase, seat)) {
-            (Arrival::Closed { in_flight, think }, _) => Source::closed(*in_flight, *think),
-            (Arrival::Open(_), schedule) => Source::open(schedule.unwrap(), phase.catch_up),
-        };
-        let lane = Lane::new(
-            connection,
-            Setup {
-                token: NodeId::null(),
-                askers: askers(phase),
-                source,
-                requests: phase
-                    .requests_of(seat.target, seat.index, world.targets)
-                    .unwrap_or(u64::MAX),
-                warmup: phase.warmup.given().as_nanos() as u64,
-                timeout: phase.timeout,
-                in_flight: phase.in_flight() as usize,
-                origin: Instant::from_nanos(ORIGIN),
-                end: world.end(),
-            },
-        );
+impl Line {
+    fn new(seat: Seat, server: server::Connection) -> Self {
         Self {
             seat,
-            lane,
             server: Server::new(server),
-            alive: true,
+            cut: false,
+            told: false,
             unread: Vec::new(),
+            full: false,
+            said: VecDeque::new(),
         }
     }
 
-    /// When something will happen here by itself.
-    fn next(&mut self, sending: bool) -> Option<u64> {
-        let due = self.lane.due().filter(|_| sending);
-        let timeout = self.lane.connection().poll_timeout();
-        let timeout = timeout.map(|at| at.as_nanos() - ORIGIN);
+    /// When something happens here by itself.
+    fn next(&self) -> Option<u64> {
         let said = self.server.later.keys().next().map(|(at, _)| *at);
-        [due, timeout, said].into_iter().flatten().min()
+        said.filter(|_| !self.cut)
     }
 }
 
@@ -408,141 +458,185 @@ fn references(world: &World, from: usize) -> BrowseResult {
     }
 }
 
-impl<'a> Core<'a> {
-    fn new(world: &'a World, places: Vec<Place>) -> Self {
-        let ledger = |_| Ledger::with_end(world.end());
+impl Pretended {
+    fn new(world: &World, stop: Arc<AtomicBool>) -> Self {
         Self {
-            world,
-            places,
-            ledgers: (0..world.targets).map(ledger).collect(),
-            sending: true,
+            world: world.clone(),
+            t: 0,
+            stop,
+            seats: Vec::new(),
+            lines: BTreeMap::new(),
+            reopen: Vec::new(),
+            mail: Vec::new(),
         }
     }
 
-    fn run(mut self) -> Vec<Ledger> {
-        let mut t = 0;
-        while !self.is_over(t) {
-            for n in 0..self.places.len() {
-                self.turn(n, t);
-            }
-            let Some(next) = self.next(t) else {
-                break;
-            };
-            t = next;
-        }
-        for place in &mut self.places {
-            let ledgers = self.ledgers.get_mut(place.seat.target as usize..).unwrap();
-            place.lane.finish(t, &mut Books::new(ledgers));
-        }
-        self.ledgers
+    /// A session that waits for the phase to begin.
+    fn connect(&mut self, seat: Seat) -> (Lane, Rc<RefCell<Line>>) {
+        self.seats.push(seat);
+        let (connection, server) = joined(self.world.largest, 0);
+        let line = Rc::new(RefCell::new(Line::new(seat, server)));
+        (self.world.lane(seat, connection), line)
     }
 
-    fn is_over(&mut self, t: u64) -> bool {
-        let stop = self.world.stopped.unwrap_or(u64::MAX).min(self.world.end());
-        let back = self.world.lost.is_some_and(|(_, back)| back.is_some());
-        if self.sending {
-            let may = |place: &Place| (place.alive || back) && !place.lane.is_spent();
-            self.sending = t < stop && self.places.iter().any(may);
-            if !self.sending && t >= stop {
-                for ledger in &mut self.ledgers {
-                    ledger.end_at(stop);
-                }
-                for place in &mut self.places {
-                    place.lane.end_at(stop);
-                }
-            }
-        }
-        let patient = t < stop.saturating_add(self.world.patience);
-        !self.sending && (!patient || self.places.iter().all(|place| place.lane.in_flight() == 0))
+    fn stands_still(&self) -> bool {
+        let now = |(from, to): (u64, u64)| (from..to).contains(&self.t);
+        self.world.stall.is_some_and(now)
     }
 
     /// When something happens next, as far as the generator notices.
-    fn next(&mut self, t: u64) -> Option<u64> {
-        let world = self.world;
-        let sending = self.sending;
-        let mut next = self
-            .places
-            .iter_mut()
-            .filter_map(|place| place.next(sending))
-            .map(|at| at.max(t + 1))
-            .min();
-        let mut also = |at: Option<u64>| {
-            if let Some(at) = at.filter(|at| *at > t) {
-                next = Some(next.map_or(at, |next| next.min(at)));
-            }
-        };
-        if self.sending {
-            also(Some(world.end()).filter(|end| *end < u64::MAX));
-            also(world.stopped);
-            also(world.lost.map(|(at, _)| at));
-            also(world.lost.and_then(|(_, back)| back));
-        }
-        also(world.stall.map(|(_, to)| to));
-        if world.patience < u64::MAX {
-            also(Some(world.end() + world.patience));
-        }
+    fn next(&self, until: u64) -> u64 {
+        let world = &self.world;
+        let own = self.lines.values().filter_map(|line| line.borrow().next());
+        let outside = [
+            world.stopped,
+            world.lost.map(|(at, _)| at),
+            world.lost.and_then(|(_, back)| back),
+            world.stall.map(|(_, to)| to),
+        ];
+        let outside = outside.into_iter().flatten().filter(|at| *at > self.t);
+        let next = own.chain(outside).fold(until, u64::min).max(self.t);
         match world.starved {
-            Some((from, to)) => next.map(|at| if (from..to).contains(&at) { to } else { at }),
-            None => next,
+            Some((from, to)) if (from..to).contains(&next) => to,
+            _ => next,
         }
     }
 
-    fn turn(&mut self, n: usize, t: u64) {
-        let (world, place) = (self.world, &mut self.places[n]);
-        let ledgers = self.ledgers.get_mut(place.seat.target as usize..).unwrap();
-        let books = &mut Books::new(ledgers);
-        match world.lost {
-            Some((at, back)) if place.alive && t >= at && back.is_none_or(|back| t < back) => {
-                place.alive = false;
-                place.server.later.clear();
-                place
-                    .lane
-                    .connection()
-                    .lost("the server closed the connection");
-                assert!(place.lane.drain(now(t), books).is_some());
+    /// What has become of all lines by now.
+    fn look(&mut self, rung: &mut Vec<Rung>) {
+        let (world, t, still) = (&self.world, self.t, self.stands_still());
+        let gone = |(at, back): (u64, Option<u64>)| t >= at && back.is_none_or(|back| t < back);
+        let gone = world.lost.is_some_and(gone);
+        for (&seat, line) in &self.lines {
+            let line = &mut *line.borrow_mut();
+            let mut writable = false;
+            let meant = world.lost_target.is_none_or(|it| it == line.seat.target);
+            if gone && meant && !line.cut {
+                line.cut = true;
+            } else if !line.cut {
+                if !still && !line.unread.is_empty() {
+                    let unread = std::mem::take(&mut line.unread);
+                    line.server.receive(world, line.seat, t, &unread);
+                    writable = std::mem::take(&mut line.full);
+                }
+                line.said.extend(line.server.said(t));
             }
-            Some((_, Some(back))) if !place.alive && t >= back => {
+            let readable = !line.said.is_empty() || (line.cut && !line.told);
+            if readable || writable {
+                rung.push(Rung {
+                    seat,
+                    readable,
+                    writable,
+                });
+            }
+        }
+        if !gone {
+            for n in std::mem::take(&mut self.reopen) {
                 let (connection, server) = joined(world.largest, t);
-                place.alive = true;
-                place.server = Server::new(server);
-                let again = askers(&world.phase);
-                place.lane.reconnect(connection, NodeId::null(), again);
-            }
-            _ => {}
-        }
-        let stalled = world
-            .stall
-            .is_some_and(|(from, to)| (from..to).contains(&t));
-        if place.alive && !stalled {
-            let unread = std::mem::take(&mut place.unread);
-            place.server.receive(world, place.seat, t, &unread);
-        }
-        let said = place.server.said(t);
-        place.lane.connection().receive(&said);
-        let timeout = place.lane.connection().poll_timeout();
-        if timeout.is_some_and(|at| at <= now(t).mono) {
-            place.lane.connection().handle_timeout(now(t));
-        }
-        if place.alive {
-            place.lane.drain(now(t), books);
-        }
-        if self.sending {
-            place.lane.pump(now(t), books);
-        }
-        loop {
-            let pending = place.lane.connection().pending();
-            let room = world.socket.saturating_sub(place.unread.len());
-            let bytes = pending[..pending.len().min(room)].to_vec();
-            if bytes.is_empty() {
-                break;
-            }
-            place.lane.connection().wrote(bytes.len());
-            match stalled {
-                true => place.unread.extend(bytes),
-                false => place.server.receive(world, place.seat, t, &bytes),
+                let line = Line::new(self.seats[n], server);
+                let again = Reopened {
+                    socket: Rc::new(RefCell::new(line)),
+                    connection,
+                    token: NodeId::null(),
+                    askers: askers(&world.phase),
+                };
+                self.mail.push(Mail::Reopened(n, Ok(Box::new(again))));
             }
         }
-        let all = place.lane.connection().pending().is_empty();
-        place.lane.wrote(all);
+    }
+}
+
+impl Host for Pretended {
+    type Socket = Rc<RefCell<Line>>;
+
+    fn mono(&self) -> Instant {
+        self.now().mono
+    }
+
+    fn now(&self) -> Now {
+        now(self.t)
+    }
+
+    fn sleep_until(&mut self, at: Instant) {
+        self.t = at.as_nanos() - ORIGIN;
+    }
+
+    fn register(&mut self, seat: usize, line: &mut Self::Socket) -> io::Result<()> {
+        self.lines.insert(seat, Rc::clone(line));
+        Ok(())
+    }
+
+    fn deregister(&mut self, line: &mut Self::Socket) {
+        self.lines.retain(|_, it| !Rc::ptr_eq(it, line));
+    }
+
+    fn read(&mut self, line: &mut Self::Socket, into: &mut [u8]) -> io::Result<Got> {
+        let line = &mut *line.borrow_mut();
+        if line.said.is_empty() {
+            let ended = line.cut && !std::mem::replace(&mut line.told, line.cut);
+            return Ok(if ended { Got::End } else { Got::Nothing });
+        }
+        let n = line.said.len().min(into.len());
+        for (to, byte) in into.iter_mut().zip(line.said.drain(..n)) {
+            *to = byte;
+        }
+        Ok(Got::Bytes {
+            n,
+            more: n == into.len(),
+            stamp: None,
+        })
+    }
+
+    fn write(&mut self, line: &mut Self::Socket, bytes: &[u8]) -> io::Result<usize> {
+        let still = self.stands_still();
+        let line = &mut *line.borrow_mut();
+        if line.cut {
+            return Err(io::ErrorKind::BrokenPipe.into());
+        }
+        let room = self.world.socket.saturating_sub(line.unread.len());
+        let bytes = &bytes[..bytes.len().min(room)];
+        if bytes.is_empty() {
+            line.full = true;
+            return Err(io::ErrorKind::WouldBlock.into());
+        }
+        match still {
+            true => line.unread.extend(bytes),
+            false => line.server.receive(&self.world, line.seat, self.t, bytes),
+        }
+        Ok(bytes.len())
+    }
+
+    fn low_water(&mut self, _: &Self::Socket, _: usize) -> bool {
+        false
+    }
+
+    fn stamp(&mut self, _: &mut Self::Socket) -> bool {
+        false
+    }
+
+    fn wait(
+        &mut self,
+        until: Option<Instant>,
+        _: Instant,
+        rung: &mut Vec<Rung>,
+    ) -> io::Result<bool> {
+        if let Some(until) = until {
+            self.t = self.next(until.as_nanos() - ORIGIN);
+        }
+        let stopped = self.world.stopped.is_some_and(|at| self.t >= at);
+        self.stop.store(stopped, Ordering::Relaxed);
+        self.look(rung);
+        Ok(!self.mail.is_empty())
+    }
+
+    fn submit(&mut self, errand: Errand) {
+        match errand {
+            Errand::Job(seat, job) => self.mail.push(Mail::Job(seat, job.run())),
+            Errand::Reopen(seat, _) => self.reopen.push(seat),
+        }
+    }
+
+    fn mail(&mut self) -> Option<Mail<Self::Socket>> {
+        self.mail.pop()
     }
 }

@@ -1,0 +1,139 @@
+//! The machine that a core runs on: a poll, a timer, the clocks, helper threads.
+
+use std::io;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, Sender};
+use std::time::Duration;
+
+use mio::{Events, Poll, Token, Waker};
+use wire::time::{Instant, Now};
+
+use super::helper::{Helpers, Letter};
+use super::host::{Errand, Host, Mail, Rung};
+use crate::transport::{Clock, Got, Socket, Timer};
+
+const WAKER: Token = Token(usize::MAX);
+const TIMER: Token = Token(usize::MAX - 1);
+
+/// What belongs to one thread of it.
+pub struct Machine {
+    clock: Clock,
+    poll: Poll,
+    events: Events,
+    timer: Timer,
+    helpers: Helpers,
+    waker: Arc<Waker>,
+    mail: Receiver<Mail<Socket>>,
+    post: Sender<Mail<Socket>>,
+}
+
+impl Machine {
+    /// A poll of its own.
+    pub fn new(helpers: Helpers) -> io::Result<Self> {
+        let poll = Poll::new()?;
+        let clock = Clock::new();
+        let (post, mail) = std::sync::mpsc::channel();
+        Ok(Self {
+            clock,
+            timer: Timer::new(poll.registry(), TIMER, clock)?,
+            waker: Arc::new(Waker::new(poll.registry(), WAKER)?),
+            poll,
+            events: Events::with_capacity(1024),
+            helpers,
+            mail,
+            post,
+        })
+    }
+}
+
+impl Host for Machine {
+    type Socket = Socket;
+
+    #[inline]
+    fn mono(&self) -> Instant {
+        self.clock.mono()
+    }
+
+    #[inline]
+    fn now(&self) -> Now {
+        self.clock.now()
+    }
+
+    fn sleep_until(&mut self, at: Instant) {
+        // The last bit is spun: all cores begin at once.
+        const LAST: Duration = Duration::from_millis(1);
+        let left = at.since(self.clock.mono());
+        std::thread::sleep(left.saturating_sub(LAST));
+        while self.clock.mono() < at {
+            std::hint::spin_loop();
+        }
+    }
+
+    fn register(&mut self, seat: usize, socket: &mut Socket) -> io::Result<()> {
+        socket.register(self.poll.registry(), Token(seat))
+    }
+
+    fn deregister(&mut self, socket: &mut Socket) {
+        socket.deregister(self.poll.registry());
+    }
+
+    #[inline]
+    fn read(&mut self, socket: &mut Socket, into: &mut [u8]) -> io::Result<Got> {
+        socket.read(into)
+    }
+
+    #[inline]
+    fn write(&mut self, socket: &mut Socket, bytes: &[u8]) -> io::Result<usize> {
+        socket.write(bytes)
+    }
+
+    fn low_water(&mut self, socket: &Socket, bytes: usize) -> bool {
+        socket.low_water(bytes)
+    }
+
+    fn stamp(&mut self, socket: &mut Socket) -> bool {
+        socket.stamp()
+    }
+
+    fn wait(
+        &mut self,
+        until: Option<Instant>,
+        now: Instant,
+        rung: &mut Vec<Rung>,
+    ) -> io::Result<bool> {
+        let timeout = match until {
+            None => Some(Duration::ZERO),
+            Some(at) => self.timer.until(at, now),
+        };
+        match self.poll.poll(&mut self.events, timeout) {
+            Ok(()) => {}
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => return Ok(false),
+            Err(error) => return Err(error),
+        }
+        let mut mail = false;
+        for event in &self.events {
+            match event.token() {
+                TIMER => {}
+                WAKER => mail = true,
+                Token(seat) => rung.push(Rung {
+                    seat,
+                    readable: event.is_readable(),
+                    writable: event.is_writable(),
+                }),
+            }
+        }
+        Ok(mail)
+    }
+
+    fn submit(&mut self, errand: Errand) {
+        let letter = Letter {
+            post: self.post.clone(),
+            waker: Arc::clone(&self.waker),
+        };
+        self.helpers.submit(letter, errand);
+    }
+
+    fn mail(&mut self) -> Option<Mail<Socket>> {
+        self.mail.try_recv().ok()
+    }
+}

@@ -1,0 +1,61 @@
+//! The books of all cores are closed together, so that they add up to those of one.
+
+use record::{Ledger, Tally};
+use wire::client::Connection;
+
+use super::books::Books;
+use super::told::Report;
+
+/// What all cores wrote down.
+#[derive(Debug)]
+pub struct Settled<S> {
+    /// When the phase ended, in nanoseconds since it began.
+    pub ended_ns: u64,
+    /// By ledger.
+    pub tallies: Vec<Tally>,
+    /// Sessions that are still there, to be closed.
+    pub sessions: Vec<(usize, S, Connection)>,
+}
+
+/// When a phase has ended: when its time was over or it was stopped, whichever core saw that last;
+/// where nobody saw either, when nothing more was to be done, which is the last answer.
+fn ended<S>(reports: &[Report<S>]) -> u64 {
+    let ended = reports.iter().filter_map(|report| report.ended_ns).max();
+    let over = reports.iter().map(|report| report.ran_ns).max();
+    ended.or(over).unwrap_or_default()
+}
+
+/// Closes the books. What was due before the end and never sent, and what is still on its way, is
+/// written down as such.
+pub fn settle<S>(reports: &mut [Report<S>]) -> Settled<S> {
+    let ended_ns = ended(reports);
+    let mut settled = Settled {
+        ended_ns,
+        tallies: Vec::new(),
+        sessions: Vec::new(),
+    };
+    for report in reports {
+        let ledgers = &mut report.ledgers;
+        for ledger in ledgers.iter_mut() {
+            ledger.end_at(ended_ns);
+        }
+        for mut left in std::mem::take(&mut report.lanes) {
+            left.lane.end_at(ended_ns);
+            let own = ledgers.get_mut(left.base..).unwrap_or_default();
+            let over = report.ran_ns.max(ended_ns);
+            left.lane.finish(over, &mut Books::new(own));
+            if let Some(socket) = left.socket {
+                let connection = left.lane.into_connection();
+                settled.sessions.push((left.index, socket, connection));
+            }
+        }
+        if settled.tallies.len() < ledgers.len() {
+            settled.tallies.resize_with(ledgers.len(), Tally::default);
+        }
+        let closed = std::mem::take(ledgers).into_iter().map(Ledger::finish);
+        for (sum, tally) in settled.tallies.iter_mut().zip(closed) {
+            sum.merge(&tally);
+        }
+    }
+    settled
+}
