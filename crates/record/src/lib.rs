@@ -5,7 +5,8 @@
 //! becomes a [`Tally`]; tallies of several cores are merged, and what comes out is the same for any
 //! number of cores, bit for bit. Memory depends on how long a phase is and how widely its times
 //! spread, not on how many operations it had.
-
+//!
+//! What subscriptions bring goes into a [`Receipt`], which gives every value its place.
 //!
 //! Everything that is known in the end is a [`Run`]: the result file, and the only place that knows
 //! its format.
@@ -13,12 +14,14 @@
 pub mod histogram;
 pub mod hlog;
 pub mod ledger;
+pub mod receipt;
 pub mod run;
 pub mod samples;
 mod time;
 
 pub use histogram::{Histogram, HistogramError};
 pub use ledger::{Closed, Lateness, Ledger, Measure, Tally, Times, Window};
+pub use receipt::Receipt;
 pub use run::Run;
 pub use samples::{Samples, Sheet};
 pub use time::{BadTimestamp, Timestamp};

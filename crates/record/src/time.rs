@@ -98,6 +98,12 @@ impl From<Timestamp> for String {
     }
 }
 
+/// Nanoseconds from one time to a later one, both in ticks of 100 ns; 0 if it is not later.
+#[inline]
+pub(crate) fn nanos_between(earlier: i64, later: i64) -> u64 {
+    u64::try_from(later.saturating_sub(earlier)).map_or(0, |ticks| ticks.saturating_mul(100))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

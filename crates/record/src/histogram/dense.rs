@@ -12,7 +12,8 @@ const WORDS: usize = BLOCKS.div_ceil(64);
 /// costs what was recorded, not what could have been.
 #[derive(Debug)]
 pub(crate) struct Dense {
-    // Fresh pages of zeros: memory is taken only for what is touched.
+    // Empty until something is counted, then fresh pages of zeros: memory is taken only for what
+    // is touched.
     counts: Vec<u64>,
     touched: [u64; WORDS],
     count: u64,
@@ -24,7 +25,7 @@ pub(crate) struct Dense {
 impl Dense {
     pub(crate) fn new() -> Self {
         Self {
-            counts: vec![0; SLOTS],
+            counts: Vec::new(),
             touched: [0; WORDS],
             count: 0,
             sum: 0,
@@ -39,6 +40,8 @@ impl Dense {
         let slot = slot(value);
         if let Some(count) = self.counts.get_mut(slot) {
             *count += n;
+        } else {
+            self.first(slot, n);
         }
         let block = slot / BLOCK;
         if let Some(word) = self.touched.get_mut(block / 64) {
@@ -48,6 +51,14 @@ impl Dense {
         self.sum += u128::from(value) * u128::from(n);
         self.min = self.min.min(value);
         self.max = self.max.max(value);
+    }
+
+    #[cold]
+    fn first(&mut self, slot: usize, n: u64) {
+        self.counts = vec![0; SLOTS];
+        if let Some(count) = self.counts.get_mut(slot) {
+            *count = n;
+        }
     }
 
     /// What was recorded; nothing stays.

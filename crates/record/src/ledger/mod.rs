@@ -209,6 +209,12 @@ impl Ledger {
         self.tick(at).add(Measure::Lag, lag_ns, 1);
     }
 
+    /// `n` equal values of a measure of notifications, which a [`Receipt`](crate::Receipt) takes.
+    #[inline]
+    pub(crate) fn note(&mut self, at: u64, measure: Measure, nanoseconds: u64, n: u64) {
+        self.tick(at).add(measure, nanoseconds, n);
+    }
+
     /// `n` messages of the same size were written.
     #[inline]
     pub fn sent_bytes(&mut self, at: u64, bytes_each: u32, n: u32) {

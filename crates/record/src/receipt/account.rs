@@ -1,0 +1,399 @@
+//! What the receipts of all cores add up to.
+
+use std::collections::BTreeMap;
+
+use crate::Histogram;
+
+use super::counts::{Firsts, Messages, Places, Values};
+use super::numbers::State;
+use super::subscription::SILENT;
+use super::{Counts, Event, Receipt, Row, Seat};
+
+/// Single items that are named: the slowest, and those that never reported.
+const NAMED: usize = 20;
+
+/// Steps of setting subscriptions up and taking them down.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Step {
+    /// CreateSubscription.
+    CreateSubscription,
+    /// CreateMonitoredItems.
+    CreateItems,
+    /// SetTriggering.
+    SetTriggering,
+    /// ModifyMonitoredItems and ModifySubscription.
+    Modify,
+    /// SetMonitoringMode and SetPublishingMode.
+    SetMode,
+    /// TransferSubscriptions.
+    Transfer,
+    /// DeleteMonitoredItems.
+    DeleteItems,
+    /// DeleteSubscriptions.
+    DeleteSubscriptions,
+}
+
+impl Step {
+    /// All of them.
+    pub const ALL: [Self; 8] = [
+        Self::CreateSubscription,
+        Self::CreateItems,
+        Self::SetTriggering,
+        Self::Modify,
+        Self::SetMode,
+        Self::Transfer,
+        Self::DeleteItems,
+        Self::DeleteSubscriptions,
+    ];
+
+    /// Its name in result files.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::CreateSubscription => "create_subscription",
+            Self::CreateItems => "create_items",
+            Self::SetTriggering => "set_triggering",
+            Self::Modify => "modify",
+            Self::SetMode => "set_mode",
+            Self::Transfer => "transfer",
+            Self::DeleteItems => "delete_items",
+            Self::DeleteSubscriptions => "delete_subscriptions",
+        }
+    }
+}
+
+/// How long a step took, each time and in all.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct StepTimes {
+    /// Things it was about: subscriptions, items.
+    pub things: u64,
+    /// When the first began and the last ended.
+    pub span: Option<(u64, u64)>,
+    /// Each request.
+    pub times: Histogram,
+}
+
+impl StepTimes {
+    pub(super) fn add(&mut self, began: u64, ended: u64, things: u32) {
+        self.merge(&Self {
+            things: things.into(),
+            span: Some((began, ended)),
+            times: Histogram::of(ended.saturating_sub(began), 1),
+        });
+    }
+
+    fn merge(&mut self, other: &Self) {
+        self.things += other.things;
+        self.span = match (self.span, other.span) {
+            (Some((a, b)), Some((c, d))) => Some((a.min(c), b.max(d))),
+            (one, other) => one.or(other),
+        };
+        self.times.merge(&other.times);
+    }
+}
+
+/// An item that stands out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Tardy {
+    /// Its mean delay.
+    pub mean_ns: u64,
+    /// Its subscription.
+    pub seat: Seat,
+    /// Its place in it.
+    pub item: u32,
+}
+
+/// Counts of one stretch of time.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Stretch {
+    /// Values as they came.
+    pub values: Values,
+    /// Updates of counters by what became of them.
+    pub places: Places,
+    /// Messages and requests.
+    pub messages: Messages,
+}
+
+/// What all cores received. Merging is exact, commutative and associative.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Account {
+    /// What was counted before the measurement: while setting up and settling.
+    pub before: Stretch,
+    /// What was counted from then on.
+    pub measured: Stretch,
+    /// When the measurement began, on the receipts' clock.
+    pub measured_from: Option<u64>,
+    /// When the receipts were closed.
+    pub ended_at: u64,
+    /// The first of each kind of event; times on the receipts' clock.
+    pub firsts: Firsts,
+    /// Steps of setting up, in the order of [`Step::ALL`].
+    pub steps: [StepTimes; Step::ALL.len()],
+    /// How long a message was missing before it came after all.
+    pub recovery: Histogram,
+    /// How long subscriptions were away: cut until they went on or were made again.
+    pub outages: Histogram,
+    /// Bad ends by what ended and status code.
+    pub statuses: BTreeMap<(&'static str, u32), u64>,
+    /// Each subscription, by seat.
+    pub rows: Vec<Row>,
+    /// Items that were created.
+    pub items: u64,
+    /// Of them those of counters.
+    pub counters: u64,
+    /// Mean delays: one entry for each item with a value while measured.
+    pub item_delays: Histogram,
+    /// Values of each item while measured.
+    pub item_values: Histogram,
+    /// Those with the longest mean delays, the longest first.
+    pub slowest: Vec<Tardy>,
+    /// Items without any value.
+    pub silent: u64,
+    /// The first of them.
+    pub silent_first: Vec<(Seat, u32)>,
+    /// Updates of counters behind the last value of each item, as far as time tells.
+    pub under_way: u64,
+    /// Of them those that should have come by then.
+    pub overdue: u64,
+    /// Items with such.
+    pub overdue_items: u64,
+    /// The first of them.
+    pub overdue_first: Option<Event>,
+    /// Values that were expected of items with a known change rate, and those that came.
+    pub by_rate: ByRate,
+    /// Subscriptions away when the receipts were closed.
+    pub away: u64,
+    /// Messages still missing then that Republish may have.
+    pub unasked: u64,
+}
+
+/// Items whose changes are known by their rate alone.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct ByRate {
+    /// Items.
+    pub items: u64,
+    /// Values to be expected, at least.
+    pub expected: u64,
+    /// Values that came of those expected.
+    pub came: u64,
+}
+
+impl Account {
+    /// Everything, from the first message on.
+    pub fn whole(&self) -> Stretch {
+        let mut whole = self.before.clone();
+        whole.values.merge(&self.measured.values);
+        whole.places.merge(&self.measured.places);
+        whole.messages.merge(&self.measured.messages);
+        whole
+    }
+
+    /// Adds what another core received.
+    pub fn merge(&mut self, other: &Self) {
+        // Every field is named, so that a new one cannot be forgotten.
+        let Self {
+            before,
+            measured,
+            measured_from,
+            ended_at,
+            firsts,
+            steps,
+            recovery,
+            outages,
+            statuses,
+            rows,
+            items,
+            counters,
+            item_delays,
+            item_values,
+            slowest,
+            silent,
+            silent_first,
+            under_way,
+            overdue,
+            overdue_items,
+            overdue_first,
+            by_rate,
+            away,
+            unasked,
+        } = other;
+        for (ours, theirs) in [(&mut self.before, before), (&mut self.measured, measured)] {
+            ours.values.merge(&theirs.values);
+            ours.places.merge(&theirs.places);
+            ours.messages.merge(&theirs.messages);
+        }
+        self.measured_from = match (self.measured_from, *measured_from) {
+            (Some(ours), Some(theirs)) => Some(ours.min(theirs)),
+            (ours, theirs) => ours.or(theirs),
+        };
+        self.ended_at = self.ended_at.max(*ended_at);
+        self.firsts.merge(firsts);
+        for (ours, theirs) in self.steps.iter_mut().zip(steps) {
+            ours.merge(theirs);
+        }
+        self.recovery.merge(recovery);
+        self.outages.merge(outages);
+        for (of, count) in statuses {
+            *self.statuses.entry(*of).or_default() += count;
+        }
+        self.rows.extend_from_slice(rows);
+        self.rows.sort_by_key(|row| row.seat);
+        self.items += items;
+        self.counters += counters;
+        self.item_delays.merge(item_delays);
+        self.item_values.merge(item_values);
+        self.slowest.extend_from_slice(slowest);
+        self.slowest
+            .sort_by(|a, b| b.mean_ns.cmp(&a.mean_ns).then(a.cmp(b)));
+        self.slowest.truncate(NAMED);
+        self.silent += silent;
+        self.silent_first.extend_from_slice(silent_first);
+        self.silent_first.sort_unstable();
+        self.silent_first.truncate(NAMED);
+        self.under_way += under_way;
+        self.overdue += overdue;
+        self.overdue_items += overdue_items;
+        self.overdue_first = match (self.overdue_first, *overdue_first) {
+            (Some(ours), Some(theirs)) => Some(ours.min(theirs)),
+            (ours, theirs) => ours.or(theirs),
+        };
+        self.by_rate.items += by_rate.items;
+        self.by_rate.expected += by_rate.expected;
+        self.by_rate.came += by_rate.came;
+        self.away += away;
+        self.unasked += unasked;
+    }
+}
+
+impl Receipt {
+    /// All is over: what was received, to be merged with that of other cores. `at` is the time up to
+    /// which values could come.
+    pub fn finish(mut self, at: u64) -> Account {
+        let [before, measured] = std::mem::take(&mut self.counts).map(stretch);
+        let mut account = Account {
+            before,
+            measured,
+            measured_from: self.measuring,
+            ended_at: at,
+            firsts: self.firsts,
+            steps: std::mem::take(&mut self.steps),
+            recovery: self.recovery.take(),
+            outages: self.outages.take(),
+            statuses: std::mem::take(&mut self.statuses),
+            ..Account::default()
+        };
+        self.items_into(&mut account, at);
+        for subscription in self.subscriptions {
+            let numbers = &subscription.numbers;
+            let open = |state| matches!(state, State::Missing | State::Asked);
+            let unasked = numbers.holes.iter().filter(|hole| open(hole.state));
+            account.unasked += unasked.count() as u64;
+            account.away += u64::from(subscription.cut.is_some());
+            account.rows.push(subscription.row);
+        }
+        account.rows.sort_by_key(|row| row.seat);
+        account
+    }
+
+    fn items_into(&self, account: &mut Account, at: u64) {
+        let utc = self.utc.saturating_add((at / 100) as i64);
+        let seconds = at.saturating_sub(self.measuring.unwrap_or(at));
+        let mut delays = crate::histogram::dense::Dense::new();
+        let mut counts = crate::histogram::dense::Dense::new();
+        for (index, subscription) in self.subscriptions.iter().enumerate() {
+            let seat = subscription.row.seat;
+            let handles = subscription.handles.iter().cloned().flatten();
+            for (place, handle) in (0u32..).zip(handles) {
+                let Some(item) = self.items.get(handle as usize) else {
+                    continue;
+                };
+                let group = item.group().and_then(|at| self.groups.get(at as usize));
+                let Some(group) = group.filter(|group| group.subscription as usize == index) else {
+                    continue;
+                };
+                account.items += 1;
+                account.counters += u64::from(group.counter.is_some());
+                counts.record(item.values.into(), 1);
+                if item.values > 0 {
+                    let mean_ns = item.waited * 100 / u64::from(item.values);
+                    delays.record(mean_ns, 1);
+                    account.note_slow(Tardy {
+                        mean_ns,
+                        seat,
+                        item: place,
+                    });
+                }
+                if item.group & SILENT != 0 {
+                    account.silent += 1;
+                    account.silent_first.push((seat, place));
+                    account.silent_first.sort_unstable();
+                    account.silent_first.truncate(NAMED);
+                    continue;
+                }
+                if let super::Watch::Changes(rate) = group.terms.watch {
+                    let due = u128::from(rate) * u128::from(seconds) / 1_000_000_000_000;
+                    // One may be under way, one may fall on either side of the beginning.
+                    let due = (due as u64).saturating_sub(2);
+                    account.by_rate.items += 1;
+                    account.by_rate.expected += due;
+                    account.by_rate.came += due.min(item.values.into());
+                }
+                if let Some(counter) = group.counter
+                    && !subscription.over
+                    && counter.update_ns > 0
+                    && item.source != 0
+                {
+                    let since = utc.saturating_sub(item.source).max(0).saturating_mul(100) as u64;
+                    account.under_way += since / counter.update_ns;
+                    let wait = group.phase.saturating_add(subscription.late_after()) * 100;
+                    let healthy = (wait as u64)
+                        .saturating_add(subscription.row.terms.publishing_ns)
+                        .saturating_add(counter.update_ns);
+                    let overdue = since.saturating_sub(healthy).div_ceil(counter.update_ns);
+                    if overdue > 0 {
+                        account.overdue += overdue;
+                        account.overdue_items += 1;
+                        let event = Event {
+                            at_ns: at.saturating_sub(since),
+                            seat,
+                            item: Some(place),
+                            sequence: 0,
+                        };
+                        let first = account
+                            .overdue_first
+                            .map_or(event, |known| known.min(event));
+                        account.overdue_first = Some(first);
+                    }
+                }
+            }
+        }
+        account.item_delays = delays.take();
+        account.item_values = counts.take();
+    }
+}
+
+impl Account {
+    fn note_slow(&mut self, item: Tardy) {
+        let worst = |a: &Tardy, b: &Tardy| b.mean_ns.cmp(&a.mean_ns).then(a.cmp(b));
+        if self.slowest.len() == NAMED
+            && self
+                .slowest
+                .last()
+                .is_some_and(|last| worst(last, &item).is_lt())
+        {
+            return;
+        }
+        let at = self
+            .slowest
+            .partition_point(|known| worst(known, &item).is_lt());
+        self.slowest.insert(at, item);
+        self.slowest.truncate(NAMED);
+    }
+}
+
+fn stretch(counts: Counts) -> Stretch {
+    Stretch {
+        values: counts.values,
+        places: counts.places,
+        messages: counts.messages,
+    }
+}

@@ -1,0 +1,641 @@
+//! What a client received from subscriptions, and where each value is that it did not receive.
+//!
+//! A [`Receipt`] belongs to one core. It is told of everything in the order in which it happened:
+//! subscriptions and items with their revised terms, messages and their values, requests and their
+//! ends. There is no clock in it. In the end it becomes an [`Account`]; accounts of several cores
+//! are merged, and what comes out is the same for any number of cores, bit for bit.
+//!
+//! # How it is used
+//!
+//! ```
+//! use record::receipt::{Counter, Head, ItemTerms, Receipt, Seat, SubscriptionTerms, Watch};
+//! use record::Ledger;
+//!
+//! # let utc = 0;
+//! // The time at which its clock shows 0, in ticks of 100 ns since 1601.
+//! let mut receipt = Receipt::new(utc);
+//! let mut ledger = Ledger::new();
+//! let seat = Seat { target: 0, session: 0, subscription: 0 };
+//! let publishing_ns = 100_000_000;
+//! let terms = SubscriptionTerms { publishing_ns, keep_alive: 10, lifetime: 30 };
+//! let subscription = receipt.subscription(seat, terms);
+//! // Client handles for CreateMonitoredItems; then, for each that was created:
+//! let update_ns = 10_000_000;
+//! let watch = Watch::Counter(Counter { update_ns, exact: true, ..Counter::default() });
+//! let handles = receipt.reserve(subscription, 1);
+//! for handle in handles {
+//!     let sampling_ns = 10_000_000;
+//!     let terms = ItemTerms { sampling_ns, queue_size: 100, watch, ..ItemTerms::default() };
+//!     receipt.item(handle, terms);
+//! }
+//! // Setting up is over; delays and rates count from here, values and messages always.
+//! receipt.measure(1_000_000_000);
+//! let head = Head { sequence: 1, publish_time: 11_000_000, at: 1_100_000_000, ..Head::default() };
+//! let mut open = receipt.message(&mut ledger, subscription, head);
+//! open.value(0, 0, 10_900_000, 10_900_000, Some(7));
+//! assert_eq!(open.end(), None);
+//! let account = receipt.finish(2_000_000_000);
+//! assert_eq!(account.measured.values.in_order, 1);
+//! ```
+//!
+//! # What is promised
+//!
+//! Of a counter it is known which values there were. Between two values of an item that come one
+//! after the other, updates are missing without a loss when no sample saw them (the sampling interval
+//! is longer than the update interval) or a deadband held them back. All others were promised.
+//! They are placed by what the server says and what the client saw: numbers of messages that are
+//! missing, the overflow bit, a queue of one. What nothing explains is *missing*.
+//!
+//! The first value of an item promises nothing about those before it, and neither does the first
+//! after it was changed. Where update and sampling are not exact, what can be explained by either being early
+//! or late by half an interval is taken for sampled away.
+
+mod account;
+mod counts;
+mod numbers;
+mod open;
+mod subscription;
+mod terms;
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+pub use account::{Account, ByRate, Step, StepTimes, Stretch, Tardy};
+pub use counts::{Cause, Event, Firsts, Messages, Places, Values};
+pub use numbers::Gap;
+pub use open::{Head, Open};
+pub use subscription::{Row, Spread};
+pub use terms::{Counter, ItemTerms, Seat, SubscriptionTerms, Watch};
+
+use crate::histogram::dense::Dense;
+use crate::{Ledger, Measure};
+use numbers::{Arrival, Numbers, State, after};
+use open::{Counts, Parts, Way};
+use subscription::{ABSENT, FLAGS, Item, OUTAGE, RESENT, Subscription, UNJUDGED};
+use terms::Group;
+
+/// What one core's subscriptions brought.
+#[derive(Debug)]
+pub struct Receipt {
+    /// Ticks at the clock's 0.
+    utc: i64,
+    measuring: Option<u64>,
+    items: Vec<Item>,
+    groups: Vec<Group>,
+    subscriptions: Vec<Subscription>,
+    /// While setting up, and while measuring.
+    counts: [Counts; 2],
+    firsts: Firsts,
+    steps: [StepTimes; Step::ALL.len()],
+    recovery: Dense,
+    outages: Dense,
+    statuses: BTreeMap<(&'static str, u32), u64>,
+}
+
+impl Receipt {
+    /// Nothing yet. `utc` is the time at which the receipt's clock shows 0, in ticks of 100 ns
+    /// since 1601.
+    pub fn new(utc: i64) -> Self {
+        Self {
+            utc,
+            measuring: None,
+            items: Vec::new(),
+            groups: Vec::new(),
+            subscriptions: Vec::new(),
+            counts: Default::default(),
+            firsts: Firsts::default(),
+            steps: Default::default(),
+            recovery: Dense::new(),
+            outages: Dense::new(),
+            statuses: BTreeMap::new(),
+        }
+    }
+
+    /// Makes room for items, so that they take no more memory than 40 bytes each.
+    pub fn expect_items(&mut self, count: usize) {
+        self.items.reserve_exact(count);
+    }
+
+    /// Setting up and settling are over: delays, rates and fairness count from here. The ledger's
+    /// clock shows 0 now.
+    pub fn measure(&mut self, at: u64) {
+        self.measuring = Some(at);
+    }
+
+    /// A step of setting up was taken, for so many things at once.
+    pub fn step(&mut self, step: Step, began: u64, ended: u64, things: u32) {
+        if let Some(times) = self.steps.get_mut(step as usize) {
+            times.add(began, ended, things);
+        }
+    }
+
+    /// A subscription was created; gives its number here.
+    pub fn subscription(&mut self, seat: Seat, terms: SubscriptionTerms) -> u32 {
+        self.subscriptions.push(Subscription::new(seat, terms));
+        (self.subscriptions.len() - 1) as u32
+    }
+
+    /// Terms of a subscription were changed.
+    pub fn revised(&mut self, subscription: u32, terms: SubscriptionTerms) {
+        let Some(there) = self.subscriptions.get_mut(subscription as usize) else {
+            return;
+        };
+        there.row.terms = terms;
+        // Neither interval tells how far this publishing is from the next.
+        there.publish = 0;
+        for group in &mut self.groups {
+            if group.subscription == subscription {
+                *group = Group::new(subscription, group.terms, terms.publishing_ns);
+            }
+        }
+    }
+
+    /// Client handles for items of a subscription, one after the other.
+    pub fn reserve(&mut self, subscription: u32, count: u32) -> Range<u32> {
+        let first = self.items.len() as u32;
+        let Some(there) = self.subscriptions.get_mut(subscription as usize) else {
+            return first..first;
+        };
+        let range = first..first.saturating_add(count);
+        self.items
+            .resize(range.end as usize, Item::reserved(subscription));
+        match there.handles.last_mut() {
+            Some(last) if last.end == first => last.end = range.end,
+            _ => there.handles.push(range.clone()),
+        }
+        range
+    }
+
+    /// An item was created, or changed, with these revised terms. Of what happened between its last
+    /// value and the next nothing is judged.
+    pub fn item(&mut self, handle: u32, terms: ItemTerms) {
+        let Some(item) = self.items.get(handle as usize) else {
+            return;
+        };
+        let known = item.group().and_then(|at| self.groups.get(at as usize));
+        let subscription = known.map_or(item.cycle, |group| group.subscription);
+        let new = known.is_none();
+        let group = self.group(subscription, terms);
+        if let Some(item) = self.items.get_mut(handle as usize) {
+            item.group = (item.group & FLAGS) | UNJUDGED | group;
+        }
+        if new && let Some(there) = self.subscriptions.get_mut(subscription as usize) {
+            there.row.items += 1;
+        }
+    }
+
+    fn group(&mut self, subscription: u32, terms: ItemTerms) -> u32 {
+        let alike = |group: &Group| group.subscription == subscription && group.terms == terms;
+        let Some(there) = self.subscriptions.get_mut(subscription as usize) else {
+            return ABSENT;
+        };
+        // Nearly all items of a subscription have the same terms.
+        if self.groups.get(there.group as usize).is_some_and(alike) {
+            return there.group;
+        }
+        let known = self.groups.iter().rposition(alike);
+        let at = known.unwrap_or(self.groups.len());
+        if known.is_none() {
+            self.groups.push(Group::new(
+                subscription,
+                terms,
+                there.row.terms.publishing_ns,
+            ));
+        }
+        there.group = at as u32;
+        there.group
+    }
+
+    /// An item was not created.
+    pub fn item_refused(&mut self, status: u32) {
+        self.status("item", status);
+    }
+
+    /// An item was deleted.
+    pub fn item_deleted(&mut self, handle: u32) {
+        let Some(item) = self.items.get_mut(handle as usize) else {
+            return;
+        };
+        let group = item.group().and_then(|at| self.groups.get(at as usize));
+        let Some(subscription) = group.map(|group| group.subscription) else {
+            return;
+        };
+        *item = Item::reserved(subscription);
+        if let Some(there) = self.subscriptions.get_mut(subscription as usize) {
+            there.row.items = there.row.items.saturating_sub(1);
+        }
+    }
+
+    /// The mode of an item was changed: nothing is promised up to its next value, and its last one
+    /// may come again.
+    pub fn mode_changed(&mut self, handle: u32) {
+        if let Some(item) = self.items.get_mut(handle as usize) {
+            item.group |= UNJUDGED | RESENT;
+        }
+    }
+
+    /// Publish requests were sent.
+    pub fn publish_sent(&mut self, count: u32) {
+        self.counts().messages.publish_sent += u64::from(count);
+    }
+
+    /// A Publish request ended with a Bad status, or was given up.
+    pub fn publish_refused(&mut self, status: u32) {
+        self.counts().messages.publish_refused += 1;
+        self.status("publish", status);
+    }
+
+    /// A notification message has come as the answer to a Publish request.
+    #[inline]
+    pub fn message<'a>(
+        &'a mut self,
+        ledger: &'a mut Ledger,
+        subscription: u32,
+        head: Head,
+    ) -> Open<'a> {
+        self.counts().messages.publish_answered += 1;
+        self.open(ledger, subscription, head, false)
+    }
+
+    /// Republish has brought a message. The head is that of the message, with the time of this
+    /// response.
+    pub fn republished<'a>(
+        &'a mut self,
+        ledger: &'a mut Ledger,
+        subscription: u32,
+        head: Head,
+    ) -> Open<'a> {
+        self.counts().messages.republish_answered += 1;
+        self.open(ledger, subscription, head, true)
+    }
+
+    fn open<'a>(
+        &'a mut self,
+        ledger: &'a mut Ledger,
+        index: u32,
+        head: Head,
+        asked: bool,
+    ) -> Open<'a> {
+        let utc = self.utc.saturating_add((head.at / 100) as i64);
+        let measuring = self.measuring;
+        let counts = &mut self.counts[usize::from(measuring.is_some())];
+        let ledger = measuring.map(|from| (ledger, head.at.saturating_sub(from)));
+        let messages = &mut counts.messages;
+        messages.notifications += 1;
+        messages.bytes += u64::from(head.bytes);
+        messages.value_bytes += u64::from(head.bytes);
+        // A message of a subscription that nobody knows goes to the last one, where none of its
+        // values belongs: they are strays.
+        if self.subscriptions.is_empty() {
+            self.subscriptions.push(Subscription::new(
+                Seat::default(),
+                SubscriptionTerms::default(),
+            ));
+        }
+        let at = (index as usize).min(self.subscriptions.len() - 1);
+        let known = at == index as usize;
+        let subscription = &mut self.subscriptions[at];
+        let (way, cycle, gap) = match (known, asked) {
+            (false, _) => (Way::InOrder, 0, None),
+            (true, false) => arrive(subscription, messages, &head, &mut self.recovery),
+            (true, true) => recover(subscription, messages, &head, &mut self.recovery),
+        };
+        let parts = Parts {
+            items: &mut self.items,
+            groups: &self.groups,
+            subscription,
+            index: if known { index } else { u32::MAX },
+            counts,
+            firsts: &mut self.firsts,
+            ledger,
+        };
+        let mut open = Open::new(parts, head, utc, way, cycle);
+        open.gap = gap;
+        open.begin();
+        open
+    }
+
+    /// A keep-alive has come. What is missing before it is to be asked for.
+    pub fn keep_alive(&mut self, subscription: u32, head: Head) -> Option<Gap> {
+        let measuring = self.measuring.is_some();
+        let counts = &mut self.counts[usize::from(measuring)];
+        counts.messages.publish_answered += 1;
+        counts.messages.keep_alives += 1;
+        counts.messages.bytes += u64::from(head.bytes);
+        let there = self.subscriptions.get_mut(subscription as usize)?;
+        there.row.keep_alives += u64::from(measuring);
+        there.more = false;
+        // Part 4, 5.14.1.1: it has the number of the next message. Some servers give that of the
+        // last one, which says nothing.
+        let Arrival::Ahead(gap) = there.numbers.look(head.sequence) else {
+            return None;
+        };
+        counts.messages.gaps += 1;
+        counts.messages.missing += u64::from(gap.count);
+        there.miss(gap, head.at);
+        there.numbers.expected = head.sequence;
+        let event = Event {
+            at_ns: head.at,
+            seat: there.row.seat,
+            item: None,
+            sequence: gap.first,
+        };
+        self.firsts.tell(Cause::LostMessage, event);
+        Some(gap)
+    }
+
+    /// A StatusChange notification has come (Part 4, 7.25.4).
+    pub fn status_change(&mut self, subscription: u32, status: u32, at: u64) {
+        self.counts().messages.publish_answered += 1;
+        self.counts().messages.status_changes += 1;
+        self.status("status_change", status);
+        // GoodSubscriptionTransferred ends it for this session as well.
+        self.ended(subscription, status, at);
+    }
+
+    /// A message is asked for by Republish.
+    pub fn republish_asked(&mut self, subscription: u32, sequence: u32) {
+        self.counts().messages.republish_asked += 1;
+        if let Some(hole) = self.hole(subscription, sequence)
+            && hole.state == State::Missing
+        {
+            hole.state = State::Asked;
+        }
+    }
+
+    /// The server does not have it any more, or will not give it.
+    pub fn republish_refused(&mut self, subscription: u32, sequence: u32, status: u32) {
+        self.counts().messages.republish_refused += 1;
+        self.status("republish", status);
+        if let Some(hole) = self.hole(subscription, sequence)
+            && hole.state.is_open()
+        {
+            hole.state = State::Refused;
+        }
+    }
+
+    /// Whether a message is still missing that was not asked for, or for which no answer came.
+    pub fn is_missing(&self, subscription: u32, sequence: u32) -> bool {
+        let there = self.subscriptions.get(subscription as usize);
+        there.is_some_and(|there| {
+            let hole = there
+                .numbers
+                .hole(sequence)
+                .and_then(|at| there.numbers.holes.get(at));
+            hole.is_some_and(|hole| hole.state.is_open())
+        })
+    }
+
+    fn hole(&mut self, subscription: u32, sequence: u32) -> Option<&mut numbers::Hole> {
+        let there = self.subscriptions.get_mut(subscription as usize)?;
+        let at = there.numbers.hole(sequence)?;
+        there.numbers.holes.get_mut(at)
+    }
+
+    /// The result of an acknowledgement.
+    #[inline]
+    pub fn acknowledged(&mut self, status: u32) {
+        if status & 0x8000_0000 == 0 {
+            self.counts().messages.acknowledged += 1;
+        } else {
+            self.counts().messages.acknowledgements_refused += 1;
+            self.status("acknowledgement", status);
+        }
+    }
+
+    /// The connection of a subscription was lost.
+    pub fn cut(&mut self, subscription: u32, at: u64) {
+        self.counts().messages.cut += 1;
+        if let Some(there) = self.subscriptions.get_mut(subscription as usize) {
+            there.cut.get_or_insert(at);
+            there.publish = 0;
+            there.more = false;
+        }
+    }
+
+    /// It goes on: its session has a new connection, or another session has taken it over.
+    /// `initial`: the last values are told once more (Part 4, 5.14.7).
+    pub fn resumed(&mut self, subscription: u32, at: u64, initial: bool) {
+        self.counts().messages.resumed += 1;
+        self.back(subscription, at);
+        if initial {
+            self.mark(subscription, RESENT);
+        }
+    }
+
+    /// It was lost and made again, with the same items under the same handles.
+    pub fn recreated(&mut self, subscription: u32, terms: SubscriptionTerms, at: u64) {
+        self.counts().messages.recreated += 1;
+        self.revised(subscription, terms);
+        self.back(subscription, at);
+        self.mark(subscription, OUTAGE);
+        if let Some(there) = self.subscriptions.get_mut(subscription as usize) {
+            there.numbers = Numbers::default();
+            there.shortest = i64::MAX;
+            there.over = false;
+            there.row.ended = None;
+        }
+    }
+
+    fn back(&mut self, subscription: u32, at: u64) {
+        if let Some(there) = self.subscriptions.get_mut(subscription as usize)
+            && let Some(cut) = there.cut.take()
+        {
+            self.outages.record(at.saturating_sub(cut), 1);
+        }
+    }
+
+    fn mark(&mut self, subscription: u32, flag: u32) {
+        let Some(there) = self.subscriptions.get(subscription as usize) else {
+            return;
+        };
+        for range in &there.handles {
+            let items = self.items.get_mut(range.start as usize..range.end as usize);
+            for item in items.into_iter().flatten() {
+                item.group |= flag;
+            }
+        }
+    }
+
+    /// A subscription ended without being deleted by the client.
+    pub fn ended(&mut self, subscription: u32, status: u32, at: u64) {
+        let Some(there) = self.subscriptions.get_mut(subscription as usize) else {
+            return;
+        };
+        if std::mem::replace(&mut there.over, true) {
+            return;
+        }
+        there.row.ended = Some(status);
+        there.cut.get_or_insert(at);
+        let event = Event {
+            at_ns: at,
+            seat: there.row.seat,
+            item: None,
+            sequence: there.numbers.expected,
+        };
+        self.status("ended", status);
+        self.firsts.tell(Cause::Ended, event);
+    }
+
+    /// The client deleted it, or lets it be: nothing more is promised.
+    pub fn deleted(&mut self, subscription: u32) {
+        if let Some(there) = self.subscriptions.get_mut(subscription as usize) {
+            there.over = true;
+        }
+    }
+
+    fn counts(&mut self) -> &mut Counts {
+        &mut self.counts[usize::from(self.measuring.is_some())]
+    }
+
+    fn status(&mut self, of: &'static str, status: u32) {
+        // The upper half is the code (Part 4, 7.39.1).
+        *self.statuses.entry((of, status & 0xFFFF_0000)).or_default() += 1;
+    }
+}
+
+/// A notification message has come by itself: its way, its publishing, and what is missing before.
+fn arrive(
+    subscription: &mut Subscription,
+    messages: &mut Messages,
+    head: &Head,
+    recovery: &mut Dense,
+) -> (Way, u32, Option<Gap>) {
+    let arrival = subscription.numbers.look(head.sequence);
+    let gap = match arrival {
+        Arrival::Next => None,
+        Arrival::Ahead(gap) => {
+            messages.gaps += 1;
+            messages.missing += u64::from(gap.count);
+            subscription.miss(gap, head.at);
+            Some(gap)
+        }
+        Arrival::Fills(at) => {
+            messages.out_of_order += 1;
+            messages.returned += 1;
+            let hole = &mut subscription.numbers.holes[at];
+            hole.state = State::Returned;
+            recovery.record(head.at.saturating_sub(hole.noticed), 1);
+            return (Way::Returned, hole.cycle, None);
+        }
+        Arrival::Repeated => {
+            messages.repeated += 1;
+            let hole = subscription.numbers.hole(head.sequence);
+            if let Some(hole) = hole.and_then(|at| subscription.numbers.holes.get_mut(at))
+                && hole.state == State::Recovered
+            {
+                // Republish was faster: this is the message's own copy.
+                hole.state = State::Returned;
+                messages.republish_crossed += 1;
+                messages.returned += 1;
+            }
+            return (Way::Repeated, subscription.cycle, None);
+        }
+        Arrival::Renumbered => {
+            messages.renumbered += 1;
+            subscription.numbers = Numbers::default();
+            None
+        }
+    };
+    subscription.numbers.expected = after(head.sequence);
+    messages.more += u64::from(head.more);
+    if subscription.more {
+        messages.bursts += u64::from(!head.more);
+    } else {
+        subscription.cycle = subscription.cycle.wrapping_add(1);
+    }
+    (Way::InOrder, subscription.cycle, gap)
+}
+
+/// Republish has brought a message.
+fn recover(
+    subscription: &mut Subscription,
+    messages: &mut Messages,
+    head: &Head,
+    recovery: &mut Dense,
+) -> (Way, u32, Option<Gap>) {
+    let hole = subscription.numbers.hole(head.sequence);
+    match hole.and_then(|at| subscription.numbers.holes.get_mut(at)) {
+        Some(hole) if hole.state.is_open() => {
+            hole.state = State::Recovered;
+            recovery.record(head.at.saturating_sub(hole.noticed), 1);
+            (Way::Recovered, hole.cycle, None)
+        }
+        _ => {
+            messages.republish_crossed += 1;
+            (Way::Repeated, subscription.cycle, None)
+        }
+    }
+}
+
+impl Open<'_> {
+    /// What the message as a whole says.
+    fn begin(&mut self) {
+        let head = self.head;
+        if let Some(gap) = self.gap {
+            let event = Event {
+                at_ns: head.at,
+                seat: self.subscription.row.seat,
+                item: None,
+                sequence: gap.first,
+            };
+            self.firsts.tell(Cause::LostMessage, event);
+        }
+        if self.way == Way::Repeated {
+            return;
+        }
+        let transport = self.utc.saturating_sub(head.publish_time);
+        if head.publish_time != 0 && self.way != Way::Recovered {
+            let shortest = self.subscription.shortest.min(transport);
+            self.subscription.shortest = shortest;
+            self.late = transport - shortest > self.subscription.late_after();
+        }
+        if let Some((ledger, at)) = &mut self.ledger {
+            self.subscription.row.messages += 1;
+            if head.publish_time != 0 {
+                let ticks = u64::try_from(transport).unwrap_or(0);
+                ledger.note(*at, Measure::PublishDelay, ticks * 100, 1);
+            }
+        }
+        if self.way == Way::InOrder {
+            self.pace();
+        }
+    }
+
+    /// How far this publishing is from the last.
+    fn pace(&mut self) {
+        let head = self.head;
+        let subscription = &mut *self.subscription;
+        if std::mem::replace(&mut subscription.more, head.more) {
+            return;
+        }
+        let (publish, received) = (subscription.publish, subscription.received);
+        subscription.publish = head.publish_time;
+        subscription.received = head.at;
+        let interval = subscription.row.terms.publishing_ns as i64;
+        if publish == 0 || head.publish_time == 0 {
+            return;
+        }
+        let cycle = head
+            .publish_time
+            .saturating_sub(publish)
+            .saturating_mul(100);
+        if cycle < interval / 4 * 3 {
+            subscription.short = self.cycle;
+        }
+        let Some((ledger, at)) = &mut self.ledger else {
+            return;
+        };
+        let arrival = head.at.saturating_sub(received);
+        subscription.row.arrivals.add(arrival as i64);
+        ledger.note(*at, Measure::Arrival, arrival, 1);
+        ledger.note(*at, Measure::Cycle, cycle.max(0) as u64, 1);
+        if interval > 0 {
+            // With nothing to tell, publishings are left out.
+            let whole = ((cycle + interval / 2) / interval).max(1) * interval;
+            let off = cycle - whole;
+            subscription.row.jitter.add(off);
+            ledger.note(*at, Measure::Jitter, off.unsigned_abs(), 1);
+        }
+    }
+}

@@ -1,0 +1,644 @@
+//! A message that is being read: the hot path. `value` costs 10 to 25 ns; see
+//! `benches/receipt.rs`.
+
+use crate::{Ledger, Measure};
+
+use super::counts::{Cause, Event, Firsts, Messages, Places, Values};
+use super::numbers::Gap;
+use super::subscription::{ABSENT, FLAGS, Item, OUTAGE, RESENT, SILENT, Subscription, UNJUDGED};
+use super::terms::{Between, Counter, Group};
+
+/// InfoType DataValue and the Overflow bit of a status code (Part 4, 7.39.1).
+const OVERFLOW: u32 = 0x0480;
+const OVERFLOW_MASK: u32 = 0x0C80;
+const BAD: u32 = 0x8000_0000;
+
+/// A counter that goes back further than this began anew.
+const BACK: i64 = 4096;
+
+/// The way a message came.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Way {
+    /// In its turn.
+    InOrder,
+    /// By itself, behind others that follow it.
+    Returned,
+    /// By Republish.
+    Recovered,
+    /// Not for the first time.
+    Repeated,
+}
+
+/// What stands before the values of a message, times included.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Head {
+    /// Its sequence number.
+    pub sequence: u32,
+    /// When it was published, in ticks of 100 ns since 1601.
+    pub publish_time: i64,
+    /// The timestamp of the response header, in the same; 0 if there is none.
+    pub header_time: i64,
+    /// When it was received, in nanoseconds on the receipt's clock.
+    pub at: u64,
+    /// The flag moreNotifications.
+    pub more: bool,
+    /// Bytes of the message on the wire.
+    pub bytes: u32,
+}
+
+/// Values that follow each other with equal timestamps.
+#[derive(Debug, Default)]
+struct Alike {
+    stamp: i64,
+    phase: i64,
+    delay: u64,
+    count: u64,
+}
+
+/// What is counted over all subscriptions of a core.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Counts {
+    pub(super) values: Values,
+    pub(super) places: Places,
+    pub(super) messages: Messages,
+}
+
+/// A notification message that is being read. Tell it each [`value`](Self::value), then
+/// [`end`](Self::end) it.
+#[derive(Debug)]
+pub struct Open<'a> {
+    pub(super) items: &'a mut [Item],
+    pub(super) groups: &'a [Group],
+    pub(super) subscription: &'a mut Subscription,
+    pub(super) index: u32,
+    pub(super) counts: &'a mut Counts,
+    pub(super) firsts: &'a mut Firsts,
+    /// While measuring, and the time on its clock.
+    pub(super) ledger: Option<(&'a mut Ledger, u64)>,
+    pub(super) head: Head,
+    /// When it was received, in ticks.
+    pub(super) utc: i64,
+    pub(super) way: Way,
+    pub(super) gap: Option<Gap>,
+    /// The publishing that it belongs to.
+    pub(super) cycle: u32,
+    pub(super) late: bool,
+    /// Values sampled before this waited longer than for one publishing more.
+    pub(super) stale: i64,
+    at_group: u32,
+    group: Option<&'a Group>,
+    source: Alike,
+    server: Alike,
+    count: Alike,
+    first_copies: u64,
+}
+
+/// The parts of an [`Open`] that are not its own.
+pub(super) struct Parts<'a> {
+    pub(super) items: &'a mut [Item],
+    pub(super) groups: &'a [Group],
+    pub(super) subscription: &'a mut Subscription,
+    pub(super) index: u32,
+    pub(super) counts: &'a mut Counts,
+    pub(super) firsts: &'a mut Firsts,
+    pub(super) ledger: Option<(&'a mut Ledger, u64)>,
+}
+
+impl<'a> Open<'a> {
+    pub(super) fn new(parts: Parts<'a>, head: Head, utc: i64, way: Way, cycle: u32) -> Self {
+        let publishing = (parts.subscription.row.terms.publishing_ns / 100) as i64;
+        let late_after = parts.subscription.late_after();
+        Self {
+            items: parts.items,
+            groups: parts.groups,
+            subscription: parts.subscription,
+            index: parts.index,
+            counts: parts.counts,
+            firsts: parts.firsts,
+            ledger: parts.ledger,
+            head,
+            utc,
+            way,
+            gap: None,
+            cycle,
+            late: false,
+            stale: match head.publish_time {
+                0 => i64::MIN,
+                publish => publish - publishing - late_after,
+            },
+            at_group: ABSENT,
+            group: None,
+            source: Alike::default(),
+            server: Alike::default(),
+            count: Alike::default(),
+            first_copies: 0,
+        }
+    }
+
+    /// The numbers that are missing before this message, to be asked for by Republish.
+    pub fn gap(&self) -> Option<Gap> {
+        self.gap
+    }
+
+    /// Whether it came before, so that none of its values is new.
+    pub fn is_repeated(&self) -> bool {
+        self.way == Way::Repeated
+    }
+
+    /// A value: its client handle, status, timestamps in ticks (0 if there is none), and the count
+    /// if it is a number (bits of an integer, or the integer that a Float or Double is).
+    #[inline]
+    pub fn value(
+        &mut self,
+        handle: u32,
+        status: u32,
+        source: i64,
+        server: i64,
+        count: Option<u64>,
+    ) {
+        self.counts.values.received += 1;
+        let Some(&item) = self.items.get(handle as usize) else {
+            return self.stray();
+        };
+        let at = item.group & ABSENT;
+        if at != self.at_group && !self.turn_to(at) {
+            return self.stray();
+        }
+        let Some(group) = self.group else {
+            return self.stray();
+        };
+        if self.way == Way::Repeated {
+            return self.repeated(handle);
+        }
+        if status != 0 {
+            self.unusual(status);
+        }
+        let delay = if source != 0 {
+            self.delayed(source, group.phase)
+        } else {
+            0
+        };
+        if server != 0 {
+            self.served(server);
+        }
+        if (self.late || server < self.stale) && server != 0 {
+            self.tardy(handle, item.group);
+        }
+        let placed = match group.counter {
+            Some(ref counter) => {
+                self.place(handle, item, group, counter, status, source, server, count)
+            }
+            None => self.unplaced(handle, item, source),
+        };
+        let Some(item) = self.items.get_mut(handle as usize) else {
+            return;
+        };
+        if self.ledger.is_some() && placed != Placed::Again {
+            item.values = item.values.saturating_add(1);
+            item.waited += delay;
+        }
+        match placed {
+            Placed::Ahead(last) => {
+                item.last = last;
+                item.cycle = self.cycle;
+                item.source = source;
+                item.server = server;
+                item.group &= !FLAGS;
+                self.first_copies += 1;
+                *self.way_count() += 1;
+            }
+            Placed::Behind => {
+                self.first_copies += 1;
+                *self.way_count() += 1;
+            }
+            Placed::Again => {}
+        }
+    }
+
+    #[inline]
+    fn way_count(&mut self) -> &mut u64 {
+        let values = &mut self.counts.values;
+        match self.way {
+            Way::InOrder => &mut values.in_order,
+            Way::Returned => &mut values.out_of_order,
+            Way::Recovered => &mut values.recovered,
+            Way::Repeated => &mut values.repeated,
+        }
+    }
+
+    /// The terms of an item; false if it is not one of this subscription.
+    fn turn_to(&mut self, at: u32) -> bool {
+        let group = self.groups.get(at as usize);
+        match group.filter(|group| group.subscription == self.index) {
+            Some(group) => {
+                self.at_group = at;
+                self.group = Some(group);
+                true
+            }
+            None => false,
+        }
+    }
+
+    /// Where a counter's value stands.
+    #[inline]
+    #[allow(clippy::too_many_arguments, reason = "what came with one value")]
+    fn place(
+        &mut self,
+        handle: u32,
+        item: Item,
+        group: &Group,
+        counter: &Counter,
+        status: u32,
+        source: i64,
+        server: i64,
+        count: Option<u64>,
+    ) -> Placed {
+        let passed = (source != 0 && item.source != 0).then(|| source.wrapping_sub(item.source));
+        let (count, delta) = match count {
+            Some(count) => (count, counter.updates(item.last, count, passed)),
+            None => self.blank(item, counter, passed),
+        };
+        if let (Some(origin), true) = (counter.origin, self.ledger.is_some()) {
+            self.counted(origin, counter, count);
+        }
+        if delta == 1 && item.group & FLAGS == 0 {
+            self.counts.places.updates += 1;
+            self.counts.places.delivered += 1;
+            if status & OVERFLOW_MASK == OVERFLOW {
+                self.tell(Cause::OverflowAlone, Some(handle));
+                self.counts.values.overflow_alone += 1;
+            }
+            return Placed::Ahead(count as u32);
+        }
+        let sampled = (server != 0 && item.server != 0).then_some((item.server, server));
+        let overflow = status & OVERFLOW_MASK == OVERFLOW;
+        self.jump(
+            handle,
+            item,
+            group,
+            counter,
+            delta,
+            sampled,
+            overflow,
+            count as u32,
+        )
+    }
+
+    /// Anything but the next count.
+    #[cold]
+    #[inline(never)]
+    #[allow(clippy::too_many_arguments, reason = "what came with one value")]
+    fn jump(
+        &mut self,
+        handle: u32,
+        item: Item,
+        group: &Group,
+        counter: &Counter,
+        delta: i64,
+        sampled: Option<(i64, i64)>,
+        overflow: bool,
+        last: u32,
+    ) -> Placed {
+        if item.group & SILENT != 0 {
+            return Placed::Ahead(last);
+        }
+        if item.group & OUTAGE != 0 {
+            // The server may have begun to count anew: time tells what passed.
+            return self.after_outage(handle, item, counter, delta, sampled, last);
+        }
+        if delta <= 0 {
+            return self.behind(handle, item, delta, last);
+        }
+        let delta = u32::try_from(delta).unwrap_or(u32::MAX);
+        let places = &mut self.counts.places;
+        places.updates += u64::from(delta);
+        places.delivered += 1;
+        if item.group & UNJUDGED != 0 {
+            places.unjudged += u64::from(delta - 1);
+            return Placed::Ahead(last);
+        }
+        let between = counter.between(delta, &group.terms, sampled);
+        places.sampled_away += u64::from(between.sampled_away);
+        places.filtered += u64::from(between.filtered);
+        if between.sampled_away > 0 {
+            self.tell(Cause::SampledAway, Some(handle));
+        }
+        match between.lost {
+            0 if overflow => {
+                self.counts.values.overflow_alone += 1;
+                self.tell(Cause::OverflowAlone, Some(handle));
+            }
+            0 => {}
+            _ => self.lose(handle, item, group, between, overflow),
+        }
+        Placed::Ahead(last)
+    }
+
+    /// Which causes explain values that were sampled and did not come.
+    fn lose(&mut self, handle: u32, item: Item, group: &Group, between: Between, overflow: bool) {
+        let lost = between.lost;
+        let numbers = &self.subscription.numbers;
+        let holes = numbers.missing_between(item.cycle, self.cycle);
+        let queue = group.terms.queue_size.max(1);
+        let with_messages = lost.min(holes.saturating_mul(queue));
+        let left = lost - with_messages;
+        let (mut overwritten, mut overflowed, mut missing) = (0, 0, 0);
+        if queue == 1 {
+            missing = left.min(self.passed_over(item, group, holes));
+            overwritten = left - missing;
+        } else if overflow || holes > 0 {
+            // With messages missing, one of them had the bit.
+            overflowed = left;
+        } else {
+            missing = left;
+        }
+        let places = &mut self.counts.places;
+        places.in_lost_messages += u64::from(with_messages);
+        places.overwritten += u64::from(overwritten);
+        places.overflowed += u64::from(overflowed);
+        places.missing += u64::from(missing);
+        for (cause, count) in [
+            (Cause::LostMessage, with_messages),
+            (Cause::Overwritten, overwritten),
+            (Cause::Overflowed, overflowed),
+            (Cause::Missing, missing),
+        ] {
+            if count > 0 {
+                self.tell(cause, Some(handle));
+            }
+        }
+    }
+
+    /// How many messages came without an item that must have had something new for each of them.
+    fn passed_over(&self, item: Item, group: &Group, holes: u32) -> u32 {
+        let publishings = self.cycle.wrapping_sub(item.cycle);
+        let had_news =
+            group.pace_ns().saturating_mul(2) <= self.subscription.row.terms.publishing_ns;
+        // After a stall, one publishing may follow the other at once.
+        let short = self.subscription.short.wrapping_sub(item.cycle);
+        let regular = short == 0 || short > publishings;
+        match had_news && regular {
+            true => publishings.saturating_sub(1 + holes),
+            false => 0,
+        }
+    }
+
+    /// A count that came before, or behind those that follow it.
+    fn behind(&mut self, handle: u32, item: Item, delta: i64, last: u32) -> Placed {
+        let asked = item.group & (RESENT | UNJUDGED) != 0;
+        if delta == 0 && self.way == Way::InOrder {
+            match asked {
+                true => self.counts.values.resent += 1,
+                false => {
+                    self.counts.values.repeated += 1;
+                    self.tell(Cause::Repeated, Some(handle));
+                }
+            }
+            if let Some(item) = self.items.get_mut(handle as usize) {
+                item.group &= !RESENT;
+            }
+            return Placed::Again;
+        }
+        if delta == 0 {
+            self.counts.values.repeated += 1;
+            return Placed::Again;
+        }
+        if self.way == Way::InOrder && (asked || delta < -BACK) {
+            return Placed::Ahead(last);
+        }
+        self.counts.places.delivered += 1;
+        self.counts.places.refilled += 1;
+        if self.way == Way::InOrder {
+            // The message came in its turn, the value in it did not.
+            self.counts.values.out_of_order += 1;
+            self.counts.values.in_order = self.counts.values.in_order.wrapping_sub(1);
+            self.tell(Cause::OutOfOrder, Some(handle));
+        }
+        Placed::Behind
+    }
+
+    fn after_outage(
+        &mut self,
+        handle: u32,
+        item: Item,
+        counter: &Counter,
+        delta: i64,
+        sampled: Option<(i64, i64)>,
+        last: u32,
+    ) -> Placed {
+        let by_time = sampled
+            .filter(|_| counter.update_ns > 0)
+            .map(|(before, now)| {
+                let ticks = now.saturating_sub(before);
+                ticks.saturating_mul(100) / counter.update_ns as i64
+            });
+        let plausible = |time: i64| delta > 0 && (delta - time).abs() <= 2 + time / 100;
+        let passed = match by_time {
+            Some(time) if !plausible(time) => time,
+            _ => delta,
+        };
+        if passed > 0 {
+            let places = &mut self.counts.places;
+            places.updates += passed as u64;
+            places.delivered += 1;
+            places.outage += passed as u64 - 1;
+            if passed > 1 {
+                self.tell(Cause::Outage, Some(handle));
+            }
+            return Placed::Ahead(last);
+        }
+        if delta == 0 {
+            self.counts.values.resent += 1;
+            if let Some(there) = self.items.get_mut(handle as usize) {
+                there.group = item.group & !FLAGS;
+            }
+            return Placed::Again;
+        }
+        Placed::Ahead(last)
+    }
+
+    /// A status came without a value: time tells the count, or it is the next.
+    #[cold]
+    fn blank(&mut self, item: Item, counter: &Counter, passed: Option<i64>) -> (u64, i64) {
+        if item.group & SILENT == 0 {
+            self.counts.places.blank += 1;
+        }
+        let update = counter.update_ns as i64;
+        let delta = match passed {
+            Some(ticks) if update > 0 => (ticks.saturating_mul(100) + update / 2) / update,
+            _ => 1,
+        };
+        let count =
+            u64::from(item.last).wrapping_add_signed(delta.wrapping_mul(counter.step as i64));
+        let count = match counter.modulus {
+            0 => count,
+            modulus => count % modulus,
+        };
+        (count, delta)
+    }
+
+    /// Of items that do not count, times alone tell the order.
+    #[inline]
+    fn unplaced(&mut self, handle: u32, item: Item, source: i64) -> Placed {
+        if self.way != Way::InOrder && source <= item.source {
+            return Placed::Behind;
+        }
+        if source < item.source && source != 0 && item.group & FLAGS == 0 {
+            self.counts.values.out_of_order += 1;
+            self.counts.values.in_order = self.counts.values.in_order.wrapping_sub(1);
+            self.tell(Cause::OutOfOrder, Some(handle));
+            return Placed::Behind;
+        }
+        Placed::Ahead(0)
+    }
+
+    /// Counts a delay; tells it in ticks.
+    #[inline]
+    fn delayed(&mut self, source: i64, phase: i64) -> u64 {
+        if source != self.source.stamp || phase != self.source.phase {
+            self.flush_source();
+            let ticks = self.utc.saturating_sub(source);
+            self.source.stamp = source;
+            self.source.phase = phase;
+            self.source.delay = u64::try_from(ticks).unwrap_or(0);
+        }
+        self.source.count += 1;
+        if source > self.utc {
+            self.counts.values.ahead += 1;
+        }
+        self.source.delay
+    }
+
+    fn flush_source(&mut self) {
+        let Alike {
+            stamp,
+            phase,
+            delay,
+            count,
+        } = std::mem::take(&mut self.source);
+        let (Some((ledger, at)), true) = (&mut self.ledger, count > 0) else {
+            return;
+        };
+        let header = match self.head.header_time {
+            0 => self.head.publish_time,
+            time => time,
+        };
+        let transport = u64::try_from(self.utc.saturating_sub(header))
+            .unwrap_or(0)
+            .min(delay);
+        let waited = self.head.publish_time.saturating_sub(stamp);
+        let phase = u64::try_from(waited.min(phase))
+            .unwrap_or(0)
+            .min(delay - transport);
+        let queueing = delay - transport - phase;
+        ledger.note(*at, Measure::Delay, delay * 100, count);
+        ledger.note(*at, Measure::Phase, phase * 100, count);
+        ledger.note(*at, Measure::Queueing, queueing * 100, count);
+        ledger.note(*at, Measure::Transport, transport * 100, count);
+    }
+
+    #[inline]
+    fn served(&mut self, server: i64) {
+        if server != self.server.stamp {
+            self.flush_server();
+            self.server.stamp = server;
+        }
+        self.server.count += 1;
+    }
+
+    fn flush_server(&mut self) {
+        let Alike { stamp, count, .. } = std::mem::take(&mut self.server);
+        if let (Some((ledger, at)), true) = (&mut self.ledger, count > 0) {
+            let ticks = u64::try_from(self.utc.saturating_sub(stamp)).unwrap_or(0);
+            ledger.note(*at, Measure::ServerDelay, ticks * 100, count);
+        }
+    }
+
+    /// The delay that the count itself tells.
+    #[inline]
+    fn counted(&mut self, origin: i64, counter: &Counter, count: u64) {
+        let updates = count / counter.step.max(1);
+        let due = updates.saturating_mul(counter.update_ns) / 100;
+        let stamp = origin.saturating_add_unsigned(due);
+        if stamp != self.count.stamp {
+            self.flush_count();
+            self.count.stamp = stamp;
+        }
+        self.count.count += 1;
+    }
+
+    fn flush_count(&mut self) {
+        let Alike { stamp, count, .. } = std::mem::take(&mut self.count);
+        if let (Some((ledger, at)), true) = (&mut self.ledger, count > 0) {
+            let ticks = u64::try_from(self.utc.saturating_sub(stamp)).unwrap_or(0);
+            ledger.note(*at, Measure::CounterDelay, ticks * 100, count);
+        }
+    }
+
+    #[cold]
+    fn unusual(&mut self, status: u32) {
+        let values = &mut self.counts.values;
+        values.overflow_bits += u64::from(status & OVERFLOW_MASK == OVERFLOW);
+        values.bad += u64::from(status & BAD != 0);
+        if let Some((ledger, at)) = &mut self.ledger {
+            ledger.values_failed(*at, status, 1);
+        }
+    }
+
+    #[cold]
+    fn tardy(&mut self, handle: u32, flags: u32) {
+        // What came by Republish, or is told for the first time or again, was not due sooner.
+        if self.way != Way::Recovered && flags & FLAGS == 0 {
+            self.counts.values.late += 1;
+            self.tell(Cause::Late, Some(handle));
+        }
+    }
+
+    #[cold]
+    fn repeated(&mut self, handle: u32) {
+        self.counts.values.repeated += 1;
+        self.tell(Cause::Repeated, Some(handle));
+    }
+
+    #[cold]
+    fn stray(&mut self) {
+        self.counts.values.stray += 1;
+        self.tell(Cause::Stray, None);
+    }
+
+    pub(super) fn tell(&mut self, cause: Cause, handle: Option<u32>) {
+        // Times do not go back: nothing can come before what is known.
+        let known = self.firsts.of(cause);
+        if known.is_some_and(|known| known.at_ns < self.head.at) {
+            return;
+        }
+        let event = Event {
+            at_ns: self.head.at,
+            seat: self.subscription.row.seat,
+            item: handle.and_then(|handle| self.subscription.place(handle)),
+            sequence: self.head.sequence,
+        };
+        self.firsts.tell(cause, event);
+    }
+
+    /// All values were told. What is missing before this message is to be asked for.
+    pub fn end(mut self) -> Option<Gap> {
+        self.flush_source();
+        self.flush_server();
+        self.flush_count();
+        if self.ledger.is_some() {
+            self.subscription.row.values += self.first_copies;
+        }
+        self.gap
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Placed {
+    /// The newest of its item, with the lower half of its count.
+    Ahead(u32),
+    /// First copy of an older one.
+    Behind,
+    /// It came before.
+    Again,
+}

@@ -1,0 +1,246 @@
+//! One thing at a time goes wrong, and is found under its name.
+
+use super::*;
+
+#[test]
+fn values_that_follow_each_other_leave_nothing_to_say() {
+    let mut client = Client::new(&[counting(10, 100)]);
+    for message in 0..20u64 {
+        let values: Vec<Told> = (0..10).map(|n| (0, message * 10 + n + 1, 0)).collect();
+        assert_eq!(client.comes(message as u32 + 1, &values), None);
+    }
+    let account = client.account();
+    let (values, places) = (account.measured.values, account.measured.places);
+    assert_eq!((values.received, values.in_order), (200, 200));
+    // The first of an item is no update that somebody saw pass.
+    assert_eq!((places.updates, places.delivered), (199, 199));
+    assert_eq!(places.lost(), 0);
+    assert_eq!(account.overdue, 0);
+}
+
+#[test]
+fn what_nothing_explains_is_missing() {
+    let mut client = Client::new(&[counting(10, 100)]);
+    client.comes(1, &[(0, 1, 0), (0, 2, 0), (0, 5, 0)]);
+    let places = client.account().measured.places;
+    assert_eq!((places.missing, places.lost()), (2, 2));
+}
+
+#[test]
+fn the_overflow_bit_explains_what_is_missing_before_it() {
+    let mut client = Client::new(&[counting(10, 3)]);
+    client.comes(1, &[(0, 1, 0)]);
+    client.comes(2, &[(0, 9, OVERFLOW), (0, 10, 0), (0, 11, 0)]);
+    let account = client.account();
+    assert_eq!(account.measured.places.overflowed, 7);
+    assert_eq!(account.measured.values.overflow_alone, 0);
+}
+
+#[test]
+fn an_overflow_bit_with_nothing_missing_is_told_as_such() {
+    let mut client = Client::new(&[counting(10, 3)]);
+    client.comes(1, &[(0, 1, 0), (0, 2, OVERFLOW)]);
+    let account = client.account();
+    assert_eq!(account.measured.values.overflow_alone, 1);
+    assert_eq!(account.measured.places.lost(), 0);
+}
+
+#[test]
+fn a_queue_of_one_is_overwritten() {
+    let mut client = Client::new(&[counting(10, 1)]);
+    for message in 1..=5u32 {
+        client.comes(message, &[(0, u64::from(message) * 10, 0)]);
+    }
+    let places = client.account().measured.places;
+    assert_eq!((places.overwritten, places.lost()), (36, 0));
+}
+
+#[test]
+fn a_message_without_an_item_that_must_have_had_news_is_one_value_missing() {
+    let mut client = Client::new(&[counting(10, 1), counting(10, 1)]);
+    for message in 1..=5u32 {
+        let both = [
+            (0, u64::from(message) * 10, 0),
+            (1, u64::from(message) * 10, 0),
+        ];
+        match message {
+            3 => client.comes(message, &both[..1]),
+            _ => client.comes(message, &both),
+        };
+    }
+    let places = client.account().measured.places;
+    assert_eq!((places.missing, places.overwritten), (1, 36 + 36));
+}
+
+#[test]
+fn slow_sampling_samples_away_and_loses_nothing() {
+    let mut client = Client::new(&[counting(50, 10)]);
+    client.comes(1, &[(0, 5, 0), (0, 10, 0)]);
+    client.comes(2, &[(0, 15, 0), (0, 20, 0)]);
+    let places = client.account().measured.places;
+    assert_eq!((places.sampled_away, places.lost()), (12, 0));
+}
+
+#[test]
+fn a_lost_sample_of_slow_sampling_is_one_value() {
+    let mut client = Client::new(&[counting(50, 10)]);
+    client.comes(1, &[(0, 5, 0), (0, 10, 0)]);
+    client.comes(2, &[(0, 20, 0)]);
+    let places = client.account().measured.places;
+    assert_eq!((places.sampled_away, places.missing), (12, 1));
+}
+
+#[test]
+fn a_message_that_is_missing_is_asked_for_and_comes_after_all() {
+    let mut client = Client::new(&[counting(10, 100)]);
+    client.comes(1, &[(0, 1, 0), (0, 2, 0)]);
+    let gap = client.comes(3, &[(0, 5, 0)]).unwrap();
+    assert_eq!(gap.numbers().collect::<Vec<_>>(), [2]);
+    assert!(client.receipt.is_missing(0, 2));
+    client.receipt.republish_asked(0, 2);
+    client.is_republished(2, &[(0, 3, 0), (0, 4, 0)]);
+    assert!(!client.receipt.is_missing(0, 2));
+    client.comes(4, &[(0, 6, 0)]);
+    let account = client.account();
+    let measured = &account.measured;
+    assert_eq!(
+        (measured.values.recovered, measured.values.in_order),
+        (2, 4)
+    );
+    assert_eq!(
+        (measured.places.in_lost_messages, measured.places.lost()),
+        (2, 0)
+    );
+    assert_eq!(
+        (measured.messages.missing, measured.messages.lost()),
+        (1, 0)
+    );
+    assert_eq!(account.recovery.count(), 1);
+}
+
+#[test]
+fn a_message_that_the_server_does_not_have_any_more_is_lost_for_good() {
+    let mut client = Client::new(&[counting(10, 100)]);
+    client.comes(1, &[(0, 1, 0)]);
+    client.comes(3, &[(0, 4, 0)]);
+    client.receipt.republish_asked(0, 2);
+    client.receipt.republish_refused(0, 2, 0x807B_0000);
+    let account = client.account();
+    assert_eq!(account.measured.places.lost_with_messages(), 2);
+    assert_eq!(account.measured.messages.lost(), 1);
+}
+
+#[test]
+fn a_message_behind_others_is_out_of_order_and_not_lost() {
+    let mut client = Client::new(&[counting(10, 100)]);
+    client.comes(1, &[(0, 1, 0)]);
+    client.comes(3, &[(0, 3, 0)]);
+    client.at_once(2, &[(0, 2, 0)]);
+    client.comes(4, &[(0, 4, 0)]);
+    let measured = client.account().measured;
+    assert_eq!(
+        (measured.values.out_of_order, measured.values.in_order),
+        (1, 3)
+    );
+    assert_eq!(
+        (measured.messages.out_of_order, measured.messages.lost()),
+        (1, 0)
+    );
+    assert_eq!(measured.places.lost(), 0);
+}
+
+#[test]
+fn a_message_that_comes_twice_is_repeated() {
+    let mut client = Client::new(&[counting(10, 100)]);
+    client.comes(1, &[(0, 1, 0), (0, 2, 0)]);
+    client.at_once(1, &[(0, 1, 0), (0, 2, 0)]);
+    client.comes(2, &[(0, 3, 0)]);
+    let measured = client.account().measured;
+    assert_eq!(
+        (measured.messages.repeated, measured.values.repeated),
+        (1, 2)
+    );
+    assert_eq!((measured.places.updates, measured.places.lost()), (2, 0));
+}
+
+#[test]
+fn a_keep_alive_tells_of_a_message_that_never_came() {
+    let mut client = Client::new(&[counting(10, 100)]);
+    client.comes(1, &[(0, 1, 0)]);
+    let head = client.head(3);
+    let gap = client.receipt.keep_alive(0, head).unwrap();
+    assert_eq!(gap.numbers().collect::<Vec<_>>(), [2]);
+    // The number of the last message instead of the next says nothing.
+    let head = client.head(2);
+    assert_eq!(client.receipt.keep_alive(0, head), None);
+}
+
+#[test]
+fn a_counter_of_a_byte_wraps() {
+    let mut item = counting(10, 1000);
+    if let Watch::Counter(counter) = &mut item.watch {
+        counter.modulus = 256;
+    }
+    let mut client = Client::new(&[item]);
+    let told = |n: u64| (0, 0, stamp(n), n % 256);
+    for (message, range) in [(1, 1..=200u64), (2, 201..=400), (3, 800..=801)] {
+        client.now = range.end() * 10 * MS;
+        let head = client.head(message);
+        let mut open = client.receipt.message(&mut client.ledger, 0, head);
+        for n in range {
+            let (handle, status, stamp, count) = told(n);
+            open.value(handle, status, stamp, stamp, Some(count));
+        }
+        open.end();
+    }
+    let places = client.account().measured.places;
+    assert_eq!((places.delivered, places.missing), (401, 399));
+}
+
+#[test]
+fn what_passes_while_there_is_no_subscription_is_an_outage() {
+    let mut client = Client::new(&[counting(10, 100)]);
+    client.comes(1, &[(0, 1, 0), (0, 2, 0)]);
+    client.receipt.cut(0, client.now + MS);
+    client.now += 1000 * MS;
+    client.receipt.recreated(0, terms(), client.now);
+    client.comes(1, &[(0, 100, 0), (0, 101, 0)]);
+    let account = client.account();
+    assert_eq!(
+        (
+            account.measured.places.outage,
+            account.measured.places.missing
+        ),
+        (97, 0)
+    );
+    assert_eq!(account.outages.max(), Some(1000 * MS - MS));
+}
+
+#[test]
+fn a_value_that_is_told_again_by_a_transfer_is_no_repeat() {
+    let mut client = Client::new(&[counting(10, 100)]);
+    client.comes(1, &[(0, 1, 0)]);
+    client.receipt.resumed(0, client.now, true);
+    client.comes(2, &[(0, 1, 0), (0, 2, 0)]);
+    client.comes(3, &[(0, 2, 0), (0, 3, 0)]);
+    let values = client.account().measured.values;
+    assert_eq!((values.resent, values.repeated), (1, 1));
+}
+
+#[test]
+fn an_item_that_stops_is_overdue_and_one_that_never_began_is_silent() {
+    let mut client = Client::new(&[counting(10, 100), counting(10, 100), counting(10, 100)]);
+    for message in 1..=20u32 {
+        let counts = (0..10).map(|n| u64::from(message) * 10 - 9 + n);
+        let mut values: Vec<Told> = counts.clone().map(|count| (0, count, 0)).collect();
+        if message <= 10 {
+            values.extend(counts.map(|count| (1, count, 0)));
+        }
+        client.comes(message, &values);
+    }
+    let account = client.account();
+    assert_eq!((account.silent, account.silent_first[0].1), (1, 2));
+    assert_eq!(account.overdue_items, 1);
+    // 100 updates behind its last value; up to 32 of them may be under way.
+    assert!((65..=100).contains(&account.overdue), "{}", account.overdue);
+}
