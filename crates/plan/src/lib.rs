@@ -17,6 +17,7 @@ mod nodes;
 mod path;
 mod phase;
 mod random;
+pub mod scenario;
 mod schedule;
 mod share;
 mod spread;

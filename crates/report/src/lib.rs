@@ -12,6 +12,7 @@ pub mod csv;
 mod effective;
 pub mod live;
 mod page;
+pub mod planned;
 mod several;
 mod style;
 mod summary;

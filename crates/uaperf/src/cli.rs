@@ -9,7 +9,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
-use crate::{calibrate, cert, demo, peers, place, plant, probe, quick, serve, show};
+use crate::{calibrate, cert, demo, peers, place, plant, probe, quick, scenario, serve, show};
 
 /// The performance laboratory for OPC UA: measure, compare, explain, predict.
 #[derive(Debug, Parser)]
@@ -53,6 +53,9 @@ enum Command {
     Call(quick::Call),
     Register(quick::Register),
     Calibrate(calibrate::Args),
+    Run(scenario::run::Args),
+    Check(scenario::check::Args),
+    New(scenario::new::Args),
     Serve(serve::Args),
     Plant(plant::Args),
     Show(show::Args),
@@ -85,6 +88,9 @@ impl Cli {
             Command::Translate(args) => quick::translate(args, &self.global),
             Command::Call(args) => quick::call(args, &self.global),
             Command::Register(args) => quick::register(args, &self.global),
+            Command::Run(args) => scenario::run::run(args, &self.global),
+            Command::Check(args) => scenario::check::run(args, &self.global),
+            Command::New(args) => scenario::new::run(args, &self.global),
             Command::Demo(args) => demo::run(args, &self.global),
         }
     }

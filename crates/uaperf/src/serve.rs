@@ -85,6 +85,19 @@ Examples:
 
 User name and password of the bench profile are both \"bench\".";
 
+/// The options, for whoever starts one as a program.
+pub fn definition() -> clap::Command {
+    <Args as clap::Args>::augment_args(clap::Command::new("serve"))
+}
+
+/// Whether there is such a plant.
+pub fn check(typed: &clap::ArgMatches) -> anyhow::Result<()> {
+    <Args as clap::FromArgMatches>::from_arg_matches(typed)?
+        .plant
+        .plant()
+        .map(drop)
+}
+
 /// Carries out `uaperf serve`.
 pub fn run(args: Args, global: &Global) -> anyhow::Result<ExitCode> {
     let config = config(&args, global)?;

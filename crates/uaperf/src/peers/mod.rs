@@ -39,6 +39,11 @@ Examples:
   uaperf peers stop all                     end those that were left running
   uaperf peers doctor                       why something does not work";
 
+/// The options of a server that is started.
+pub fn start_definition() -> clap::Command {
+    <start::Args as clap::Args>::augment_args(clap::Command::new("start"))
+}
+
 /// Carries out `uaperf peers`.
 pub fn run(args: Args, _global: &Global) -> anyhow::Result<ExitCode> {
     match args.command {
@@ -50,7 +55,8 @@ pub fn run(args: Args, _global: &Global) -> anyhow::Result<ExitCode> {
     }
 }
 
-fn named(name: &str) -> anyhow::Result<&'static Stack> {
+/// The stack of this name.
+pub fn named(name: &str) -> anyhow::Result<&'static Stack> {
     let all = Stack::all().iter().map(|stack| stack.name);
     let found = Stack::named(name).ok_or_else(|| {
         Failure::usage(format!("there is no peer {name:?}"))

@@ -34,6 +34,20 @@ pub struct Args {
     background: bool,
 }
 
+impl Args {
+    /// How the server is to be started.
+    pub fn options(self) -> StartOptions {
+        StartOptions {
+            port: self.port,
+            update: self.update,
+            pin: self.pin,
+            pki: self.server_pki,
+            strict: self.strict,
+            ..StartOptions::default()
+        }
+    }
+}
+
 pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     let stack = super::named(&args.name)?;
     if !matches!(stack.state(), State::Installed) {
@@ -44,15 +58,9 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
                 Failure::new(error.to_string()).hint(format!("uaperf peers doctor {name}"))
             })?;
     }
-    let options = StartOptions {
-        port: args.port,
-        update: args.update,
-        pin: args.pin,
-        pki: args.server_pki,
-        strict: args.strict,
-        ..StartOptions::default()
-    };
-    if args.background {
+    let background = args.background;
+    let options = args.options();
+    if background {
         return in_the_background(stack, &options);
     }
     let mut server = Server::start(stack, &options).map_err(explained)?;
@@ -98,7 +106,8 @@ fn in_the_background(_: &'static ::peers::Stack, _: &StartOptions) -> anyhow::Re
         .into())
 }
 
-fn explained(error: StartError) -> anyhow::Error {
+/// What happened, and what to type next.
+pub fn explained(error: StartError) -> anyhow::Error {
     let hint = match &error {
         StartError::NotInstalled(name) => format!("uaperf peers install {name}"),
         StartError::NoTaskset(_) => "start it without --pin".to_owned(),

@@ -19,21 +19,22 @@ use report::Style;
 
 use super::live::Watcher;
 use super::usage::{Seen, Watch};
-use super::{Common, evidence, interrupt, result};
+use super::{Common, evidence, result};
 use crate::access;
 use crate::advice;
 use crate::calibrate;
 use crate::cli::Global;
 use crate::failure::Failure;
 
-/// Carries the phase out.
-pub fn execute(
+/// Carries the phase out. A scenario does this again and again, and keeps the runs itself.
+pub fn measure(
     command: &'static str,
     common: &Common,
     targets: &Targets,
     phase: &Phase,
+    control: &Control,
     global: &Global,
-) -> anyhow::Result<ExitCode> {
+) -> anyhow::Result<Run> {
     let server = match common.output.server_pid {
         Some(pid) => Some(
             Process::of(pid)
@@ -58,9 +59,7 @@ pub fn execute(
             ))
         })
         .collect::<anyhow::Result<Vec<_>>>()?;
-    let control = Control::default();
-    interrupt::watch(&control)?;
-    let mut watcher = Watcher::new(phase, common.output.quiet, &control);
+    let mut watcher = Watcher::new(phase, common.output.quiet, control);
     let samples = samples(common)?;
     let options = Options {
         samples: samples.clone(),
@@ -70,7 +69,7 @@ pub fn execute(
         ..Options::default()
     };
     let watch = Watch::start(server).context("cannot start a thread")?;
-    let outcome = engine::run(phase, &looked, &prepared, &options, &control, |progress| {
+    let outcome = engine::run(phase, &looked, &prepared, &options, control, |progress| {
         watcher.tell(&progress);
     });
     let seen = watch.finish();
@@ -104,7 +103,7 @@ pub fn execute(
     }
     restore(phase, &looked, &prepared, &mut run);
     run.ended = SystemTime::now().into();
-    keep(&run, common)
+    Ok(run)
 }
 
 /// The file for single requests, if there is to be one.
@@ -323,7 +322,7 @@ fn restore(phase: &Phase, targets: &[Arc<Target>], prepared: &[Arc<Prepared>], r
 }
 
 /// Keeps the result, prints it, and says how it went. What cannot be kept is printed all the same.
-fn keep(run: &Run, common: &Common) -> anyhow::Result<ExitCode> {
+pub fn keep(run: &Run, common: &Common) -> anyhow::Result<ExitCode> {
     let mut out = std::io::stdout().lock();
     let style = Style::detect(&out, |name| std::env::var_os(name));
     out.write_all(report::summary(run, style).as_bytes())?;

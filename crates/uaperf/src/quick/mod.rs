@@ -16,7 +16,9 @@ mod work;
 
 use std::process::ExitCode;
 
+use load::engine::Control;
 use plan::{Phase, PlanError, TargetSpec, Targets, Work};
+use record::Run;
 
 use crate::access;
 use crate::cli::Global;
@@ -94,34 +96,102 @@ pub struct Register {
     work: work::Register,
 }
 
-macro_rules! run {
-    ($($name:ident $args:ident)*) => {$(
-        /// Carries the command out.
-        pub fn $name(args: $args, global: &Global) -> anyhow::Result<ExitCode> {
-            let work = args.work.resolve()?;
-            carry_out(stringify!($name), &args.common, work, global)
-        }
-    )*};
+/// What was asked for: a service, with everything that was typed about it.
+#[derive(Debug)]
+pub struct Asked {
+    service: &'static str,
+    common: Common,
+    work: Work,
 }
 
-run! { read Read write Write browse Browse translate Translate call Call register Register }
+macro_rules! services {
+    ($($name:ident $args:ident)*) => {
+        /// The commands that measure a service; a phase of a scenario names one of them.
+        pub const SERVICES: &[&str] = &[$(stringify!($name)),*];
 
-fn carry_out(
-    command: &'static str,
-    common: &Common,
-    work: Work,
-    global: &Global,
-) -> anyhow::Result<ExitCode> {
-    let usage = |error: &dyn std::fmt::Display| Failure::usage(error.to_string());
-    let targets = Targets::resolve(&common.targets, |file| std::fs::read_to_string(file))
-        .map_err(|error| usage(&error))?;
-    let servers = u32::try_from(targets.len()).unwrap_or(u32::MAX);
-    let sessions = common.load.sessions().saturating_mul(servers);
-    let phase: Phase = common.load.phase(work, sessions, common.access.timeout())?;
-    phase.check().map_err(|PlanError { field, value, want }| {
-        Failure::usage(format!("--{field} {value}: want {want}"))
-    })?;
-    common.output.check()?;
-    common.load.allows(&phase.work)?;
-    execute::execute(command, common, &targets, &phase, global)
+        /// The options of a service.
+        pub fn definition(service: &str) -> Option<clap::Command> {
+            match service {
+                $(stringify!($name) => {
+                    Some(<$args as clap::Args>::augment_args(clap::Command::new(stringify!($name))))
+                })*
+                _ => None,
+            }
+        }
+
+        /// What was typed, by whomever: on a command line or in a scenario.
+        pub fn asked(service: &str, typed: &clap::ArgMatches) -> anyhow::Result<Asked> {
+            match service {
+                $(stringify!($name) => {
+                    let args = <$args as clap::FromArgMatches>::from_arg_matches(typed)?;
+                    Asked::new(stringify!($name), args.common, args.work.resolve())
+                })*
+                _ => Err(Failure::usage(format!("there is no service {service:?}")).into()),
+            }
+        }
+
+        $(
+            /// Carries the command out.
+            pub fn $name(args: $args, global: &Global) -> anyhow::Result<ExitCode> {
+                Asked::new(stringify!($name), args.common, args.work.resolve())?.carry_out(global)
+            }
+        )*
+    };
+}
+
+services! { read Read write Write browse Browse translate Translate call Call register Register }
+
+impl Asked {
+    fn new(
+        service: &'static str,
+        common: Common,
+        work: anyhow::Result<Work>,
+    ) -> anyhow::Result<Self> {
+        Ok(Self {
+            service,
+            common,
+            work: work?,
+        })
+    }
+
+    /// The servers.
+    pub fn targets(&self) -> anyhow::Result<Targets> {
+        Targets::resolve(&self.common.targets, |file| std::fs::read_to_string(file))
+            .map_err(|error| Failure::usage(error.to_string()).into())
+    }
+
+    /// The phase with so many servers, if it makes sense.
+    pub fn phase(&self, servers: usize) -> anyhow::Result<Phase> {
+        let common = &self.common;
+        let servers = u32::try_from(servers).unwrap_or(u32::MAX);
+        let sessions = common.load.sessions().saturating_mul(servers);
+        let work = self.work.clone();
+        let phase: Phase = common.load.phase(work, sessions, common.access.timeout())?;
+        phase.check().map_err(|PlanError { field, value, want }| {
+            Failure::usage(format!("--{field} {value}: want {want}"))
+        })?;
+        common.load.allows(&phase.work)?;
+        Ok(phase)
+    }
+
+    fn carry_out(&self, global: &Global) -> anyhow::Result<ExitCode> {
+        let targets = self.targets()?;
+        let phase = self.phase(targets.len())?;
+        self.common.output.check()?;
+        let control = Control::default();
+        interrupt::watch(&control)?;
+        let run = self.measure(&targets, &phase, &control, global)?;
+        execute::keep(&run, &self.common)
+    }
+
+    /// Measures, and leaves it to the caller what becomes of the run.
+    pub fn measure(
+        &self,
+        targets: &Targets,
+        phase: &Phase,
+        control: &Control,
+        global: &Global,
+    ) -> anyhow::Result<Run> {
+        execute::measure(self.service, &self.common, targets, phase, control, global)
+    }
 }

@@ -1,0 +1,334 @@
+//! What a scenario would do: its points as a table, its load over time as a picture, and how long it
+//! takes.
+
+use std::time::Duration;
+
+use plan::scenario::{Order, Point, Scenario, Start, Step};
+use plan::unit::Rate;
+use plan::unit::duration::{show, typed};
+use plan::{Arrival, Pace};
+
+use crate::page::{LABEL, Page, WIDTH, clean, counted, cut};
+use crate::style::Style;
+
+/// More points than these are not listed one by one.
+const ROWS: usize = 40;
+/// Columns of a picture.
+const WIDE: usize = 56;
+/// The widest column of swept values.
+const CELL: usize = 28;
+
+/// A line about a scenario: its points, its measurements, its length.
+pub fn in_short(scenario: &Scenario) -> String {
+    let points = counted(scenario.points.len() as u64, "point", "points");
+    let all = scenario.points.len() as u64 * u64::from(scenario.repeat);
+    let (length, known) = length(scenario);
+    let about = if known { "" } else { "at least " };
+    let times = match scenario.repeat {
+        1 => String::new(),
+        n => format!(
+            ", {n} times each: {}",
+            counted(all, "measurement", "measurements")
+        ),
+    };
+    format!(
+        "{}: {points}{times}; {about}{} of load",
+        clean(&scenario.name),
+        show(length)
+    )
+}
+
+/// The load of all measurements, with the pauses between them; whether that is all of it.
+fn length(scenario: &Scenario) -> (Duration, bool) {
+    let (mut sum, mut all) = (Duration::ZERO, true);
+    for point in &scenario.points {
+        let (length, known) = Scenario::length(point);
+        sum = sum.saturating_add(length);
+        all &= known;
+    }
+    let turns = u32::try_from(scenario.points.len()).unwrap_or(u32::MAX);
+    let turns = turns.saturating_mul(scenario.repeat);
+    let pauses = scenario.pause.saturating_mul(turns.saturating_sub(1));
+    (
+        sum.saturating_mul(scenario.repeat).saturating_add(pauses),
+        all,
+    )
+}
+
+/// The whole plan, for a person.
+pub fn plan(scenario: &Scenario, style: Style) -> String {
+    let mut page = Page::new(style);
+    page.row("scenario", &in_short(scenario));
+    if let Some(about) = &scenario.about {
+        page.row("about", about);
+    }
+    for parameter in &scenario.parameters {
+        let about = parameter
+            .about
+            .as_ref()
+            .map_or(String::new(), |about| format!("   {about}"));
+        page.row(
+            "parameter",
+            &format!("{} = {}{about}", parameter.name, parameter.value),
+        );
+    }
+    let order = match scenario.order {
+        Order::Given => "as written".to_owned(),
+        Order::Random => format!("random, from seed {}", scenario.seed),
+        Order::Mirrored => "there and back".to_owned(),
+    };
+    if scenario.points.len() as u64 * u64::from(scenario.repeat) > 1 {
+        page.row("order", &order);
+    }
+    if let Some(first) = scenario.points.first() {
+        servers(&mut page, first);
+    }
+    page.gap();
+    table(&mut page, scenario);
+    if let Some(first) = scenario.points.first() {
+        page.gap();
+        picture(&mut page, first, "Load over time, first point");
+        if let Some(last) = scenario.points.last()
+            && drawn(last) != drawn(first)
+        {
+            page.gap();
+            picture(&mut page, last, "Load over time, last point");
+        }
+    }
+    page.gap();
+    let (length, known) = length(scenario);
+    let least = if known { "" } else { "at least " };
+    let starts = match scenario
+        .points
+        .first()
+        .and_then(|point| point.start.as_ref())
+    {
+        Some(_) => ", and what starting servers takes",
+        None => "",
+    };
+    page.row("takes", &format!("{least}{}{starts}", show(length)));
+    page.finish()
+}
+
+fn servers(page: &mut Page, point: &Point) {
+    match &point.start {
+        Some(start) => page.row("servers", &started(start)),
+        None => page.row("servers", &point.targets.join(", ")),
+    }
+}
+
+fn started(start: &Start) -> String {
+    use plan::scenario::{Kind, Restart};
+    let kind = match start.kind {
+        Kind::Plant => "plant",
+        Kind::Peer => "peer",
+    };
+    let options: Vec<String> = start.settings.iter().flat_map(|it| it.words()).collect();
+    let restart = match start.restart {
+        Restart::EachPoint => "; a new one for each measurement",
+        Restart::EachRepetition => "; a new one for each repetition",
+        Restart::Never => "",
+    };
+    format!("{kind} {} {}{restart}", start.name, options.join(" "))
+}
+
+fn table(page: &mut Page, scenario: &Scenario) {
+    let names = scenario.axes.iter().map(|axis| axis.name.as_str());
+    let names: Vec<&str> = std::iter::once("point").chain(names).collect();
+    let rows: Vec<Vec<String>> = scenario
+        .points
+        .iter()
+        .take(ROWS)
+        .enumerate()
+        .map(|(n, point)| {
+            let number = (n + 1).to_string();
+            std::iter::once(number)
+                .chain(point.values.iter().map(|it| clean(it)))
+                .collect()
+        })
+        .collect();
+    let width = |column: usize, name: &str| {
+        let cells = rows.iter().filter_map(|row| row.get(column));
+        let widest = cells.map(|cell| cell.chars().count()).max().unwrap_or(0);
+        widest.max(name.chars().count()).min(CELL)
+    };
+    let mut widths = Vec::new();
+    let mut left = WIDTH - 30;
+    for (column, name) in names.iter().enumerate() {
+        // What does not fit any more is left out of the table, and is in the file.
+        let wide = width(column, name);
+        if wide + 2 > left {
+            break;
+        }
+        left -= wide + 2;
+        widths.push(wide);
+    }
+    let line = |cells: &[String], load: &str| {
+        let mut line = String::new();
+        for (cell, wide) in cells.iter().zip(&widths) {
+            line.push_str(&format!("{:>wide$}  ", cut(cell, *wide)));
+        }
+        let used = line.chars().count();
+        line + &cut(load, WIDTH.saturating_sub(used))
+    };
+    let head: Vec<String> = names.iter().map(|&name| name.to_owned()).collect();
+    page.line(&line(&head, "what is done"));
+    for (row, point) in rows.iter().zip(&scenario.points) {
+        page.line(&line(row, &done(point)));
+    }
+    if scenario.points.len() > ROWS {
+        page.line(&format!("… and {} more", scenario.points.len() - ROWS));
+    }
+}
+
+/// `read 1 session, 100/s, 90 s; then write …`
+fn done(point: &Point) -> String {
+    let groups = point.groups.iter().map(|group| {
+        let steps: Vec<String> = group.steps.iter().map(step).collect();
+        steps.join(" | ")
+    });
+    groups.collect::<Vec<_>>().join(", then ")
+}
+
+fn step(step: &Step) -> String {
+    let phase = &step.phase;
+    let batch = match phase.work.batch() {
+        1 => String::new(),
+        n => format!(" of {n}"),
+    };
+    let until = match (phase.duration, phase.requests) {
+        (Some(duration), None) => typed(duration),
+        (Some(duration), Some(n)) => format!("{} or {n} requests", typed(duration)),
+        (None, Some(n)) => counted(n, "request", "requests"),
+        (None, None) => phase.measured_until().map_or(String::new(), typed),
+    };
+    format!(
+        "{}{batch}, {}, {}, {until}",
+        clean(&step.name),
+        counted(phase.sessions.into(), "session", "sessions"),
+        load(phase)
+    )
+}
+
+/// The load of all sessions together, as far as one number says it.
+fn load(phase: &plan::Phase) -> String {
+    let sessions = f64::from(phase.sessions);
+    match &phase.arrival {
+        Arrival::Open(Pace::Constant { rate } | Pace::Poisson { rate }) => {
+            Rate::show(rate.as_f64() * sessions)
+        }
+        arrival => arrival.to_string(),
+    }
+}
+
+/// What a picture shows of a step: when it begins and ends, its heights, and its peak in words.
+#[derive(Debug, PartialEq)]
+struct Drawn {
+    name: String,
+    from: f64,
+    to: f64,
+    open: bool,
+    heights: Vec<f64>,
+    peak: String,
+}
+
+/// Steps of a point over its time, in columns.
+fn drawn(point: &Point) -> (Vec<Drawn>, f64) {
+    let mut at = 0.0;
+    let mut spans = Vec::new();
+    for group in &point.groups {
+        let length = |step: &Step| {
+            let phase = &step.phase;
+            phase
+                .measured_until()
+                .map(|until| until.saturating_add(phase.cooldown).as_secs_f64())
+        };
+        let longest = group.steps.iter().filter_map(length).fold(0.0, f64::max);
+        // Nobody knows how long requests take: as wide as anything.
+        let longest = if longest > 0.0 { longest } else { 1.0 };
+        for step in &group.steps {
+            spans.push((step, at, at + length(step).unwrap_or(longest)));
+        }
+        at += longest;
+    }
+    let drawn = spans.into_iter().map(|(step, from, to)| {
+        let heights = (0..WIDE).map(|column| {
+            let t = (column as f64 + 0.5) / WIDE as f64 * at;
+            if t < from || t >= to {
+                return 0.0;
+            }
+            height(&step.phase, t - from, to - from)
+        });
+        let heights: Vec<f64> = heights.collect();
+        let peak = heights.iter().copied().fold(0.0, f64::max);
+        Drawn {
+            name: step.name.clone(),
+            from,
+            to,
+            open: step.phase.arrival.is_open(),
+            peak: match step.phase.arrival.is_open() {
+                true => Rate::show(peak),
+                false => format!("{peak} in flight"),
+            },
+            heights,
+        }
+    });
+    (drawn.collect(), at)
+}
+
+/// Requests per second of all sessions of a server, or those in flight.
+fn height(phase: &plan::Phase, t: f64, length: f64) -> f64 {
+    let sessions = f64::from(phase.sessions);
+    let of_one = match &phase.arrival {
+        Arrival::Open(Pace::Ramp { from, to }) => {
+            from.as_f64() + (to.as_f64() - from.as_f64()) * t / length
+        }
+        Arrival::Open(Pace::Steps { steps }) => {
+            let mut until = 0.0;
+            let now = steps.iter().find(|step| {
+                until += step.duration.as_secs_f64();
+                t < until
+            });
+            now.map_or(0.0, |step| step.rate.as_f64())
+        }
+        Arrival::Open(pace) => pace.mean_rate(),
+        _ => f64::from(phase.in_flight()),
+    };
+    of_one * sessions
+}
+
+fn picture(page: &mut Page, point: &Point, title: &str) {
+    const BLOCKS: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+    let (drawn, length) = drawn(point);
+    page.line(title);
+    for it in &drawn {
+        let alike = drawn.iter().filter(|other| other.open == it.open);
+        let most = alike
+            .flat_map(|it| it.heights.iter().copied())
+            .fold(0.0, f64::max);
+        let bar: String = it
+            .heights
+            .iter()
+            .map(|height| match *height > 0.0 {
+                true => {
+                    let eighths = (height / most * 8.0).round().clamp(1.0, 8.0) as usize;
+                    BLOCKS.get(eighths).copied().unwrap_or('█')
+                }
+                false => ' ',
+            })
+            .collect();
+        let name = cut(&clean(&it.name), LABEL - 1);
+        page.line(&format!("{name:LABEL$}{bar}  {}", it.peak));
+    }
+    let known = point
+        .groups
+        .iter()
+        .flat_map(|group| &group.steps)
+        .all(|step| step.phase.measured_until().is_some());
+    let end = match known {
+        true => show(Duration::from_secs_f64(length)),
+        false => "when the requests are done".to_owned(),
+    };
+    let pad = WIDE.saturating_sub(3 + end.chars().count());
+    page.line(&format!("{:LABEL$}0 s{:pad$}{end}", "", ""));
+}
