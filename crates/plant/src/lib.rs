@@ -24,6 +24,7 @@ mod counters;
 pub mod describe;
 mod diagnostics;
 mod endpoints;
+pub mod event;
 mod fault;
 pub mod file;
 mod ledger;

@@ -301,7 +301,7 @@ impl Site<'_> {
 const UNITS: &str = "http://www.opcfoundation.org/UA/units/un/cefact";
 
 /// An id for something that belongs to a node: the text of its id and a name.
-fn below(id: &NodeId, name: &str) -> NodeId {
+pub(crate) fn below(id: &NodeId, name: &str) -> NodeId {
     let text = match &id.identifier {
         Identifier::Numeric(number) => number.to_string(),
         Identifier::String(text) => text.to_string(),

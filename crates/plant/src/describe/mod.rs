@@ -13,6 +13,7 @@ use std::time::Duration;
 use toml::Value;
 use wire::channel::Protection;
 
+pub(crate) use build::below;
 pub use build::{IndexTaken, Stored};
 pub use kind::{Enumeration, Field, Kind, Structure};
 pub use motion::{How, Motion};

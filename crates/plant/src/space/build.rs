@@ -1,7 +1,7 @@
 //! An address space in the making: nodes and references by id, in any order.
 
 use std::collections::hash_map::Entry;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use rustc_hash::FxHashMap;
 use wire::types::{
@@ -12,6 +12,7 @@ use super::ids::Index;
 use super::node::{Body, FullNames, Names, Node, NodeIndex, Shape, Variable};
 use super::value::Source;
 use super::{Link, Rhythm, Space, encode};
+use crate::event::Events;
 use wire::types::Variant;
 
 /// The namespace of OPC UA itself.
@@ -57,7 +58,13 @@ pub struct Builder {
     edges: Vec<Edge>,
     rhythms: FxHashMap<NodeIndex, Rhythm>,
     anchor: i64,
+    /// Who raises events.
+    pub(crate) events: Events,
+    to_be: EventsToBe,
 }
+
+/// The sources of events, once all of them are there.
+pub(crate) type EventsToBe = Arc<OnceLock<Arc<Events>>>;
 
 impl Builder {
     /// Empty but for the standard namespace and the server's own, its application URI
@@ -73,6 +80,8 @@ impl Builder {
             edges: Vec::new(),
             rhythms: FxHashMap::default(),
             anchor,
+            events: Events::new(anchor),
+            to_be: EventsToBe::default(),
         }
     }
 
@@ -165,6 +174,11 @@ impl Builder {
     /// Says how a variable changes whose source does not tell: one that is written.
     pub fn tell_rhythm(&mut self, at: NodeIndex, rhythm: Rhythm) {
         self.rhythms.insert(at, rhythm);
+    }
+
+    /// The sources of events, for values that tell of them when they are asked for.
+    pub(crate) fn events_to_be(&self) -> EventsToBe {
+        Arc::clone(&self.to_be)
     }
 
     /// Adds a reference.
@@ -344,6 +358,9 @@ impl Builder {
         }
         drop(next);
         settle(&mut first_link, &mut links);
+        let events = Arc::new(self.events);
+        // Nobody else sets it.
+        let _ = self.to_be.set(Arc::clone(&events));
         let has_subtype = self.ids.find_id(&ReferenceTypeId::HasSubtype.into());
         Space {
             namespaces: self.namespaces,
@@ -357,6 +374,7 @@ impl Builder {
             has_subtype,
             rhythms: self.rhythms,
             anchor: self.anchor,
+            events,
         }
     }
 }

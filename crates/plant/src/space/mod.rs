@@ -26,6 +26,7 @@ use rustc_hash::FxHashMap;
 use wire::template::walk::RawNodeId;
 use wire::types::{NodeId, ReferenceTypeId};
 
+use crate::event::Events;
 use ids::Index;
 pub use ids::raw;
 
@@ -61,6 +62,7 @@ pub struct Space {
     rhythms: FxHashMap<NodeIndex, Rhythm>,
     /// Real time at the origin of monotonic time, in ticks.
     anchor: i64,
+    events: Arc<Events>,
 }
 
 impl Space {
@@ -82,6 +84,11 @@ impl Space {
     /// Real time at the origin of monotonic time, in ticks.
     pub fn anchor(&self) -> i64 {
         self.anchor
+    }
+
+    /// Who raises events.
+    pub fn events(&self) -> &Events {
+        &self.events
     }
 
     /// The place of a node whose id lies in a message.

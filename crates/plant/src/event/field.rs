@@ -1,0 +1,290 @@
+//! The fields of events: where they are declared, and what they hold.
+
+use wire::types::{
+    ByteString, DataTypeId, DateTime, LocalizedText, NodeId, ObjectId, ObjectTypeId, QualifiedName,
+    StatusCode, VariableTypeId, Variant,
+};
+
+use super::condition::State;
+use super::source::LIMITS;
+use super::{Event, EventKind};
+
+/// What is known of a field.
+#[derive(Debug)]
+pub struct Row {
+    /// The field.
+    pub field: Field,
+    /// The type of events that declares it.
+    pub of: ObjectTypeId,
+    /// Its browse path below the type, all of it in namespace 0.
+    pub path: &'static [&'static str],
+    /// The type of its value.
+    pub data_type: DataTypeId,
+    /// The type of its variable.
+    pub variable: VariableTypeId,
+}
+
+macro_rules! fields {
+    ($($field:ident: $of:ident, [$($path:literal),*], $data:ident, $variable:ident;)*) => {
+        /// A field of an event.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        #[allow(missing_docs, reason = "the names of the specification")]
+        pub enum Field {
+            $($field,)*
+            /// The id of the condition: the attribute NodeId with an empty path (Part 9, 5.5.2).
+            ConditionId,
+        }
+
+        /// All fields that have a path.
+        pub const FIELDS: &[Row] = &[
+            $(Row {
+                field: Field::$field,
+                of: ObjectTypeId::$of,
+                path: &[$($path),*],
+                data_type: DataTypeId::$data,
+                variable: VariableTypeId::$variable,
+            },)*
+        ];
+    };
+}
+
+fields! {
+    EventId: BaseEventType, ["EventId"], ByteString, PropertyType;
+    EventType: BaseEventType, ["EventType"], NodeId, PropertyType;
+    SourceNode: BaseEventType, ["SourceNode"], NodeId, PropertyType;
+    SourceName: BaseEventType, ["SourceName"], String, PropertyType;
+    Time: BaseEventType, ["Time"], UtcTime, PropertyType;
+    ReceiveTime: BaseEventType, ["ReceiveTime"], UtcTime, PropertyType;
+    Message: BaseEventType, ["Message"], LocalizedText, PropertyType;
+    Severity: BaseEventType, ["Severity"], UInt16, PropertyType;
+    ConditionClassId: ConditionType, ["ConditionClassId"], NodeId, PropertyType;
+    ConditionClassName: ConditionType, ["ConditionClassName"], LocalizedText, PropertyType;
+    ConditionName: ConditionType, ["ConditionName"], String, PropertyType;
+    BranchId: ConditionType, ["BranchId"], NodeId, PropertyType;
+    Retain: ConditionType, ["Retain"], Boolean, PropertyType;
+    EnabledState: ConditionType, ["EnabledState"], LocalizedText, TwoStateVariableType;
+    EnabledStateId: ConditionType, ["EnabledState", "Id"], Boolean, PropertyType;
+    Quality: ConditionType, ["Quality"], StatusCode, ConditionVariableType;
+    QualityTime: ConditionType, ["Quality", "SourceTimestamp"], UtcTime, PropertyType;
+    LastSeverity: ConditionType, ["LastSeverity"], UInt16, ConditionVariableType;
+    LastSeverityTime: ConditionType, ["LastSeverity", "SourceTimestamp"], UtcTime, PropertyType;
+    Comment: ConditionType, ["Comment"], LocalizedText, ConditionVariableType;
+    CommentTime: ConditionType, ["Comment", "SourceTimestamp"], UtcTime, PropertyType;
+    ClientUserId: ConditionType, ["ClientUserId"], String, PropertyType;
+    AckedState: AcknowledgeableConditionType, ["AckedState"], LocalizedText, TwoStateVariableType;
+    AckedStateId: AcknowledgeableConditionType, ["AckedState", "Id"], Boolean, PropertyType;
+    ConfirmedState: AcknowledgeableConditionType, ["ConfirmedState"], LocalizedText, TwoStateVariableType;
+    ConfirmedStateId: AcknowledgeableConditionType, ["ConfirmedState", "Id"], Boolean, PropertyType;
+    ActiveState: AlarmConditionType, ["ActiveState"], LocalizedText, TwoStateVariableType;
+    ActiveStateId: AlarmConditionType, ["ActiveState", "Id"], Boolean, PropertyType;
+    ActiveStateTime: AlarmConditionType, ["ActiveState", "TransitionTime"], UtcTime, PropertyType;
+    InputNode: AlarmConditionType, ["InputNode"], NodeId, PropertyType;
+    SuppressedOrShelved: AlarmConditionType, ["SuppressedOrShelved"], Boolean, PropertyType;
+    HighHighLimit: LimitAlarmType, ["HighHighLimit"], Double, PropertyType;
+    HighLimit: LimitAlarmType, ["HighLimit"], Double, PropertyType;
+    LowLimit: LimitAlarmType, ["LowLimit"], Double, PropertyType;
+    LowLowLimit: LimitAlarmType, ["LowLowLimit"], Double, PropertyType;
+    LimitState: ExclusiveLimitAlarmType, ["LimitState", "CurrentState"], LocalizedText, FiniteStateVariableType;
+    LimitStateId: ExclusiveLimitAlarmType, ["LimitState", "CurrentState", "Id"], NodeId, PropertyType;
+    HighHighState: NonExclusiveLimitAlarmType, ["HighHighState"], LocalizedText, TwoStateVariableType;
+    HighHighStateId: NonExclusiveLimitAlarmType, ["HighHighState", "Id"], Boolean, PropertyType;
+    HighState: NonExclusiveLimitAlarmType, ["HighState"], LocalizedText, TwoStateVariableType;
+    HighStateId: NonExclusiveLimitAlarmType, ["HighState", "Id"], Boolean, PropertyType;
+    LowState: NonExclusiveLimitAlarmType, ["LowState"], LocalizedText, TwoStateVariableType;
+    LowStateId: NonExclusiveLimitAlarmType, ["LowState", "Id"], Boolean, PropertyType;
+    LowLowState: NonExclusiveLimitAlarmType, ["LowLowState"], LocalizedText, TwoStateVariableType;
+    LowLowStateId: NonExclusiveLimitAlarmType, ["LowLowState", "Id"], Boolean, PropertyType;
+    NormalState: OffNormalAlarmType, ["NormalState"], NodeId, PropertyType;
+}
+
+impl Row {
+    /// The row of a browse path.
+    pub fn at(path: &[QualifiedName]) -> Option<&'static Self> {
+        FIELDS.iter().find(|row| {
+            row.path.len() == path.len()
+                && row.path.iter().zip(path).all(|(own, asked)| {
+                    asked.namespace_index == 0 && asked.name.as_ref() == *own
+                })
+        })
+    }
+}
+
+impl Field {
+    /// The type that declares it.
+    pub fn of(self) -> ObjectTypeId {
+        let row = FIELDS.iter().find(|row| row.field == self);
+        row.map_or(ObjectTypeId::ConditionType, |row| row.of)
+    }
+
+    /// What it holds in an event; null where the event has no such field.
+    pub fn value(self, event: &Event<'_>) -> Variant {
+        self.of_all(event)
+            .or_else(|| self.of_condition(event, event.state.as_ref()?))
+            .or_else(|| self.of_alarm(event, event.state.as_ref()?))
+            .unwrap_or_default()
+    }
+
+    fn of_all(self, event: &Event<'_>) -> Option<Variant> {
+        Some(match self {
+            Self::EventId => ByteString::from(event.id.to_bytes().to_vec()).into(),
+            Self::EventType => NodeId::from(event.kind.id()).into(),
+            Self::SourceNode => match event.from {
+                Some((_, source)) => source.id.clone().into(),
+                None => NodeId::from(ObjectId::Server).into(),
+            },
+            Self::SourceName => match event.from {
+                Some((_, source)) => source.name.as_str().into(),
+                None => "Server".into(),
+            },
+            Self::Time | Self::ReceiveTime => DateTime::from(event.time).into(),
+            Self::Message => LocalizedText::new("en", &event.message).into(),
+            Self::Severity => event.severity.into(),
+            _ => return None,
+        })
+    }
+
+    fn of_condition(self, event: &Event<'_>, state: &State) -> Option<Variant> {
+        let (_, source) = event.from?;
+        let class = match event.kind {
+            EventKind::SystemOffNormalAlarmType => ObjectTypeId::SystemConditionClassType,
+            _ => ObjectTypeId::ProcessConditionClassType,
+        };
+        let comment = &state.comment;
+        Some(match self {
+            Self::ConditionId => source.condition.as_ref()?.id.clone().into(),
+            Self::ConditionClassId => NodeId::from(class).into(),
+            Self::ConditionClassName => text(match class {
+                ObjectTypeId::SystemConditionClassType => "System",
+                _ => "Process",
+            }),
+            Self::ConditionName => format!("{} alarm", source.name).into(),
+            // There are no branches.
+            Self::BranchId => NodeId::null().into(),
+            Self::Retain => state.retain().into(),
+            Self::EnabledState => two(state.enabled, "Enabled", "Disabled"),
+            Self::EnabledStateId => state.enabled.into(),
+            Self::Quality => StatusCode::Good.into(),
+            Self::QualityTime | Self::LastSeverityTime => DateTime::from(state.changed).into(),
+            Self::LastSeverity => event.severity.into(),
+            Self::Comment => comment.text.clone().into(),
+            Self::CommentTime => match comment.at {
+                0 => DateTime::null().into(),
+                at => DateTime::from(at).into(),
+            },
+            Self::ClientUserId => comment.user.as_str().into(),
+            Self::AckedState => two(state.acked, "Acknowledged", "Unacknowledged"),
+            Self::AckedStateId => state.acked.into(),
+            Self::ConfirmedState => two(state.confirmed, "Confirmed", "Unconfirmed"),
+            Self::ConfirmedStateId => state.confirmed.into(),
+            _ => return None,
+        })
+    }
+
+    fn of_alarm(self, event: &Event<'_>, state: &State) -> Option<Variant> {
+        let (group, _) = event.from?;
+        if !event.kind.is_a(self.of()) {
+            return None;
+        }
+        let limit = |at: usize| group.limits.get(at).copied().flatten().map(Variant::from);
+        let beyond = |at: usize| state.active && state.level.is_some_and(|level| is_beyond(level, at));
+        let level = state.level.filter(|_| state.active);
+        Some(match self {
+            Self::ActiveState => two(state.active, "Active", "Inactive"),
+            Self::ActiveStateId => state.active.into(),
+            Self::ActiveStateTime => DateTime::from(state.changed).into(),
+            Self::InputNode | Self::NormalState => NodeId::null().into(),
+            Self::SuppressedOrShelved => false.into(),
+            Self::HighHighLimit => limit(0)?,
+            Self::HighLimit => limit(1)?,
+            Self::LowLimit => limit(2)?,
+            Self::LowLowLimit => limit(3)?,
+            // Part 9, 5.8.19: null while the alarm is not active.
+            Self::LimitState => text(LIMITS.get(level?)?),
+            Self::LimitStateId => NodeId::from(*LIMIT_STATES.get(level?)?).into(),
+            Self::HighHighState => self.limit(limit(0)?, beyond(0)),
+            Self::HighHighStateId => limit(0).map(|_| beyond(0).into())?,
+            Self::HighState => self.limit(limit(1)?, beyond(1)),
+            Self::HighStateId => limit(1).map(|_| beyond(1).into())?,
+            Self::LowState => self.limit(limit(2)?, beyond(2)),
+            Self::LowStateId => limit(2).map(|_| beyond(2).into())?,
+            Self::LowLowState => self.limit(limit(3)?, beyond(3)),
+            Self::LowLowStateId => limit(3).map(|_| beyond(3).into())?,
+            _ => return None,
+        })
+    }
+
+    /// The state of one limit of several; there is none without the limit.
+    fn limit(self, _there: Variant, beyond: bool) -> Variant {
+        let name = match self {
+            Self::HighHighState => "HighHigh",
+            Self::HighState => "High",
+            Self::LowState => "Low",
+            _ => "LowLow",
+        };
+        match beyond {
+            true => text(&format!("{name} active")),
+            false => text(&format!("{name} inactive")),
+        }
+    }
+}
+
+/// Whether one who is beyond a limit is beyond another, too: HighHigh is above High.
+fn is_beyond(level: usize, limit: usize) -> bool {
+    match level {
+        0 => limit <= 1,
+        3 => limit >= 2,
+        level => level == limit,
+    }
+}
+
+/// The states of an exclusive limit alarm (Part 9, 5.8.18.3).
+const LIMIT_STATES: [ObjectId; 4] = [
+    ObjectId::ExclusiveLimitStateMachineType_HighHigh,
+    ObjectId::ExclusiveLimitStateMachineType_High,
+    ObjectId::ExclusiveLimitStateMachineType_Low,
+    ObjectId::ExclusiveLimitStateMachineType_LowLow,
+];
+
+fn text(text: &str) -> Variant {
+    LocalizedText::new("en", text).into()
+}
+
+fn two(is: bool, yes: &str, no: &str) -> Variant {
+    text(if is { yes } else { no })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::space::{Builder, standard};
+
+    /// Every field is where the standard address space has it, with its type.
+    #[test]
+    fn fields_are_declared_where_the_specification_has_them() {
+        let mut builder = Builder::new("urn:test", 0);
+        standard::load(&mut builder);
+        let space = builder.finish();
+        for row in FIELDS {
+            let mut at = space.find_id(&row.of.into()).unwrap();
+            for name in row.path {
+                let below = space.links(at).iter().filter(|link| link.forward);
+                let found = below.map(|link| link.target).find(|target| {
+                    space.node(*target).unwrap().is_called(&QualifiedName::new(0, *name))
+                });
+                // TransitionTime is optional and declared with the type of the variable.
+                match found {
+                    Some(found) => at = found,
+                    None => {
+                        assert!(["TransitionTime", "Id"].contains(name), "{row:?}");
+                        break;
+                    }
+                }
+            }
+            if let Some(variable) = space.node(at).unwrap().variable()
+                && space.node(at).unwrap().browse_name().name.as_ref() == *row.path.last().unwrap()
+            {
+                assert_eq!(variable.data_type, row.data_type, "{row:?}");
+            }
+        }
+    }
+}
