@@ -40,6 +40,7 @@ profiles! {
     "cavalieri2010": "Integers, floats, structures and arrays for sets of any size",
     "compat": "100 Int32 at ns=1;i=1001..1100, as tools of other projects expect them",
     "large": "A million variables in a thousand folders",
+    "alarms": "5,000 events a second, bursts of a thousand, and alarms that can be acknowledged",
     "devices": "A small field device, to be served many times with --count",
 }
 

@@ -43,13 +43,18 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         Command::Check { file } => {
             let plant = Plant::read(&file).map_err(unusable)?;
             let methods = plant.namespaces.iter().map(|space| space.methods.len());
-            let parts = [
+            let (sources, per_second) = plant.events();
+            let mut parts = vec![
                 counted(plant.variables(), "variable"),
                 counted(methods.sum::<usize>() as u64, "method"),
                 counted(plant.namespaces.len() as u64, "namespace"),
                 counted(plant.users.len() as u64, "user"),
                 counted(plant.faults.len() as u64, "fault"),
             ];
+            if sources > 0 {
+                let sources = counted(sources, "source");
+                parts.push(format!("{sources} of {per_second} events/s"));
+            }
             writeln!(out, "{}: {}", plant.name, parts.join(", "))?;
         }
         Command::Show { profile: None } => {

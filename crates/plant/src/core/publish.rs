@@ -302,7 +302,7 @@ impl Core {
             self.shared.register.drop_subscription(id);
             let counters = &self.shared.counters;
             counters.subscriptions.sub(1);
-            counters.items.sub(subscription.items().len() as u64);
+            counters.items.sub(subscription.len() as u64);
         }
     }
 

@@ -69,6 +69,9 @@ impl Plant {
             for method in &space.methods {
                 site.method(method);
             }
+            for sources in &space.events {
+                site.events(sources);
+            }
         }
         Ok(())
     }
@@ -89,10 +92,10 @@ fn place(builder: &mut Builder, space: &Namespace) -> Result<u16, IndexTaken> {
 }
 
 /// Where nodes of one namespace are put up.
-struct Site<'a> {
-    builder: &'a mut Builder,
+pub(super) struct Site<'a> {
+    pub(super) builder: &'a mut Builder,
     space: &'a Namespace,
-    namespace: u16,
+    pub(super) namespace: u16,
     indices: Arc<[u16]>,
     /// Folders that are there, by their paths.
     folders: FxHashMap<String, NodeId>,
@@ -100,7 +103,7 @@ struct Site<'a> {
 
 impl Site<'_> {
     /// The folder at a path, made with all above it if it is not there.
-    fn folder(&mut self, path: &str) -> NodeId {
+    pub(super) fn folder(&mut self, path: &str) -> NodeId {
         if path.is_empty() {
             return ObjectId::ObjectsFolder.into();
         }

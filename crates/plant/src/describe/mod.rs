@@ -2,6 +2,7 @@
 
 mod build;
 mod data_type;
+mod event;
 pub mod kind;
 pub mod motion;
 pub mod payload;
@@ -15,6 +16,7 @@ use wire::channel::Protection;
 
 pub(crate) use build::below;
 pub use build::{IndexTaken, Stored};
+pub use event::EventSources;
 pub use kind::{Enumeration, Field, Kind, Structure};
 pub use motion::{How, Motion};
 
@@ -96,6 +98,8 @@ pub struct Namespace {
     pub groups: Vec<Group>,
     /// Methods.
     pub methods: Vec<MethodNode>,
+    /// Sources of events.
+    pub events: Vec<EventSources>,
 }
 
 /// A folder with an id of its own.
@@ -325,6 +329,14 @@ impl Plant {
         config.faults.extend(self.faults.iter().cloned());
         config.profiles.push(Profile::Plant(Arc::new(self)));
         config
+    }
+
+    /// How many sources of events it has, and how many events a second these raise.
+    pub fn events(&self) -> (u64, f64) {
+        let groups = self.namespaces.iter().flat_map(|space| &space.events);
+        groups.fold((0, 0.0), |(count, rate), group| {
+            (count + group.count, rate + group.beat.per_second())
+        })
     }
 
     /// How many variables it has.

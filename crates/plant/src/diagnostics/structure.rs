@@ -165,7 +165,7 @@ fn subscription(record: &SubscriptionRecord) -> SubscriptionDiagnosticsDataType 
         transferred_to_same_client_count: record.transferred_same_client.get(),
         publish_request_count: record.publish_requests.get(),
         data_change_notifications_count: record.data_changes.get(),
-        event_notifications_count: 0,
+        event_notifications_count: record.events.get(),
         notifications_count: record.notifications.get(),
         late_publish_request_count: record.late.get(),
         current_keep_alive_count: record.keep_alive.get(),
@@ -176,6 +176,6 @@ fn subscription(record: &SubscriptionRecord) -> SubscriptionDiagnosticsDataType 
         disabled_monitored_item_count: record.disabled_items.get(),
         monitoring_queue_overflow_count: record.overflows.get(),
         next_sequence_number: record.next_sequence.get(),
-        event_queue_overflow_count: 0,
+        event_queue_overflow_count: record.event_overflows.get(),
     }
 }

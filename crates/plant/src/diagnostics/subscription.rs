@@ -28,6 +28,8 @@ pub struct SubscriptionRecord {
     pub transferred_same_client: Tally,
     pub publish_requests: Tally,
     pub data_changes: Tally,
+    pub events: Tally,
+    pub event_overflows: Tally,
     pub notifications: Tally,
     pub late: Tally,
     pub keep_alive: Tally,

@@ -1,10 +1,9 @@
 //! Event filters (Part 4, 7.22.3): which fields somebody wants of which events.
 
 use wire::types::{
-    ContentFilterElement, ContentFilterElementResult, ContentFilterResult,
-    ElementOperand, EventFilter as Asked, EventFilterResult, ExtensionObject, FilterOperator,
-    LiteralOperand, NodeId, NumericRange, ObjectTypeId, SimpleAttributeOperand, StatusCode,
-    Variant,
+    ContentFilterElement, ContentFilterElementResult, ContentFilterResult, ElementOperand,
+    EventFilter as Asked, EventFilterResult, ExtensionObject, FilterOperator, LiteralOperand,
+    NodeId, NumericRange, ObjectTypeId, SimpleAttributeOperand, StatusCode, Variant,
 };
 
 use super::field::Row;
@@ -62,7 +61,7 @@ pub enum Judged {
 
 impl EventFilter {
     /// Looks through what a client asks for.
-    pub fn new(asked: &Asked, space: &Space) -> Result<Judged, StatusCode> {
+    pub fn judge(asked: &Asked, space: &Space) -> Result<Judged, StatusCode> {
         let clauses = asked.select_clauses.as_deref().unwrap_or_default();
         let elements = asked.where_clause.elements.as_deref().unwrap_or_default();
         // Part 4, 7.22.3: without fields there is nothing to tell.
@@ -152,7 +151,10 @@ impl Clause {
 fn read(asked: &SimpleAttributeOperand, space: &Space) -> Result<Clause, StatusCode> {
     let of = event_type(&asked.type_definition_id, space)?;
     let path = asked.browse_path.as_deref().unwrap_or_default();
-    if path.iter().any(|name| name.name.is_null() || name.name.is_empty()) {
+    if path
+        .iter()
+        .any(|name| name.name.is_null() || name.name.is_empty())
+    {
         return Err(StatusCode::BadBrowseNameInvalid);
     }
     let field = match (path, asked.attribute_id) {
@@ -166,9 +168,17 @@ fn read(asked: &SimpleAttributeOperand, space: &Space) -> Result<Clause, StatusC
             });
         }
     };
-    let range = asked.index_range.has_range().then(|| asked.index_range.clone());
+    let range = asked
+        .index_range
+        .has_range()
+        .then(|| asked.index_range.clone());
     // Texts and ids have parts; everything else here is a scalar.
-    if range.is_some() && !matches!(field, Field::EventId | Field::SourceName | Field::ConditionName | Field::ClientUserId) {
+    if range.is_some()
+        && !matches!(
+            field,
+            Field::EventId | Field::SourceName | Field::ConditionName | Field::ClientUserId
+        )
+    {
         return Err(StatusCode::BadTypeMismatch);
     }
     Ok(Clause { of, field, range })
@@ -187,7 +197,9 @@ fn event_type(asked: &NodeId, space: &Space) -> Result<ObjectTypeId, StatusCode>
         return Err(invalid);
     }
     let number = asked.as_u32().filter(|_| asked.namespace == 0);
-    Ok(number.and_then(|number| ObjectTypeId::try_from(number).ok()).unwrap_or(ObjectTypeId::BaseObjectType))
+    Ok(number
+        .and_then(|number| ObjectTypeId::try_from(number).ok())
+        .unwrap_or(ObjectTypeId::BaseObjectType))
 }
 
 impl Element {
@@ -219,12 +231,19 @@ impl Element {
             let operands = read.into_iter().filter_map(Result::ok).collect();
             return Ok(Self { operator, operands });
         }
-        let told = read.into_iter().map(|operand| operand.err().unwrap_or(StatusCode::Good));
-        Err(failed(StatusCode::BadFilterOperandInvalid, Some(told.collect())))
+        let told = read
+            .into_iter()
+            .map(|operand| operand.err().unwrap_or(StatusCode::Good));
+        Err(failed(
+            StatusCode::BadFilterOperandInvalid,
+            Some(told.collect()),
+        ))
     }
 
     fn value(&self, event: &Event<'_>, known: &[Variant]) -> Variant {
-        if let (FilterOperator::OfType, Some(Operand::Type(of))) = (self.operator, self.operands.first()) {
+        if let (FilterOperator::OfType, Some(Operand::Type(of))) =
+            (self.operator, self.operands.first())
+        {
             return event.kind.is_a(*of).into();
         }
         let values = self.operands.iter().map(|operand| match operand {

@@ -151,7 +151,8 @@ impl Condition {
     /// The entry of the journal that told of it last, if no event came after it.
     pub fn told(&self, n: u64) -> Option<u64> {
         let told = self.lock().told;
-        told.filter(|(_, of)| *of == n).map(|(sequence, _)| sequence)
+        told.filter(|(_, of)| *of == n)
+            .map(|(sequence, _)| sequence)
     }
 
     /// Does it; `n` is its last event now. `about` tells the event that the client names: a
@@ -226,7 +227,13 @@ pub enum About {
 mod tests {
     use super::*;
 
-    fn act(of: &Condition, deed: Deed, about: Option<About>, n: u64, at: u64) -> Result<(), Refused> {
+    fn act(
+        of: &Condition,
+        deed: Deed,
+        about: Option<About>,
+        n: u64,
+        at: u64,
+    ) -> Result<(), Refused> {
         of.act(deed, about, Comment::default(), n, at, |_| 77)
     }
 
@@ -240,7 +247,10 @@ mod tests {
         let unknown = Err(StatusCode::BadEventIdUnknown);
         assert_eq!(act(&alarm, Deed::Acknowledge, None, 1, 20), unknown);
         let one = Some(About::Own(1));
-        assert_eq!(act(&alarm, Deed::Confirm, one, 1, 20), Err(StatusCode::BadInvalidState));
+        assert_eq!(
+            act(&alarm, Deed::Confirm, one, 1, 20),
+            Err(StatusCode::BadInvalidState)
+        );
         assert_eq!(act(&alarm, Deed::Acknowledge, one, 1, 20), Ok(()));
         let again = Err(StatusCode::BadConditionBranchAlreadyAcked);
         assert_eq!(act(&alarm, Deed::Acknowledge, one, 2, 21), again);

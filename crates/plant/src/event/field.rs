@@ -102,9 +102,11 @@ impl Row {
     pub fn at(path: &[QualifiedName]) -> Option<&'static Self> {
         FIELDS.iter().find(|row| {
             row.path.len() == path.len()
-                && row.path.iter().zip(path).all(|(own, asked)| {
-                    asked.namespace_index == 0 && asked.name.as_ref() == *own
-                })
+                && row
+                    .path
+                    .iter()
+                    .zip(path)
+                    .all(|(own, asked)| asked.namespace_index == 0 && asked.name.as_ref() == *own)
         })
     }
 }
@@ -186,7 +188,8 @@ impl Field {
             return None;
         }
         let limit = |at: usize| group.limits.get(at).copied().flatten().map(Variant::from);
-        let beyond = |at: usize| state.active && state.level.is_some_and(|level| is_beyond(level, at));
+        let beyond =
+            |at: usize| state.active && state.level.is_some_and(|level| is_beyond(level, at));
         let level = state.level.filter(|_| state.active);
         Some(match self {
             Self::ActiveState => two(state.active, "Active", "Inactive"),
@@ -269,7 +272,10 @@ mod tests {
             for name in row.path {
                 let below = space.links(at).iter().filter(|link| link.forward);
                 let found = below.map(|link| link.target).find(|target| {
-                    space.node(*target).unwrap().is_called(&QualifiedName::new(0, *name))
+                    space
+                        .node(*target)
+                        .unwrap()
+                        .is_called(&QualifiedName::new(0, *name))
                 });
                 // TransitionTime is optional and declared with the type of the variable.
                 match found {

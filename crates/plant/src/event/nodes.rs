@@ -64,7 +64,12 @@ fn field(builder: &mut Builder, condition: &NodeId, row: &Row, at: (usize, usize
     };
     // All that stands above a field is a field itself, but for the state machine.
     if !builder.has(&parent) {
-        put(builder, &parent, &above.join("."), Body::Object { event_notifier: 0 });
+        put(
+            builder,
+            &parent,
+            &above.join("."),
+            Body::Object { event_notifier: 0 },
+        );
         builder.link(condition, ReferenceTypeId::HasComponent, &parent);
         let of = ObjectTypeId::ExclusiveLimitStateMachineType;
         builder.link(&parent, ReferenceTypeId::HasTypeDefinition, &of.into());
@@ -86,7 +91,11 @@ fn field(builder: &mut Builder, condition: &NodeId, row: &Row, at: (usize, usize
         _ => ReferenceTypeId::HasComponent,
     };
     builder.link(&parent, reference, &id);
-    builder.link(&id, ReferenceTypeId::HasTypeDefinition, &row.variable.into());
+    builder.link(
+        &id,
+        ReferenceTypeId::HasTypeDefinition,
+        &row.variable.into(),
+    );
 }
 
 /// Adds a node with a name of the specification, which are all in its namespace.

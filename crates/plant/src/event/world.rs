@@ -126,6 +126,11 @@ impl Events {
         self.sources
     }
 
+    /// How many groups there are.
+    pub fn groups(&self) -> usize {
+        self.groups.len()
+    }
+
     /// Adds a group.
     pub fn add(&mut self, group: Group) {
         let at = self.groups.len();
@@ -316,12 +321,19 @@ impl Events {
         mut tell: impl FnMut(&Event<'_>),
     ) -> (u64, u64) {
         let (missed, last, mut notices) = self.entries(scope, entry);
-        let mut streams: Vec<Stream<'_>> = scope.0.iter().filter_map(|(at, only)| {
-            let group = self.groups.get(*at)?;
-            Stream::new(group, *only, from, until)
-        }).collect();
+        let mut streams: Vec<Stream<'_>> = scope
+            .0
+            .iter()
+            .filter_map(|(at, only)| {
+                let group = self.groups.get(*at)?;
+                Stream::new(group, *only, from, until)
+            })
+            .collect();
         loop {
-            let next = streams.iter().enumerate().min_by_key(|(_, stream)| stream.at);
+            let next = streams
+                .iter()
+                .enumerate()
+                .min_by_key(|(_, stream)| stream.at);
             let Some((first, at)) = next.map(|(first, stream)| (first, stream.at)) else {
                 break;
             };
@@ -351,7 +363,10 @@ impl Events {
 
     fn entries(&self, scope: &Scope, entry: u64) -> (u64, u64, VecDeque<Arc<Notice>>) {
         let journal = self.lock();
-        let first = journal.entries.front().map_or(journal.last + 1, |first| first.sequence);
+        let first = journal
+            .entries
+            .front()
+            .map_or(journal.last + 1, |first| first.sequence);
         let missed = first.saturating_sub(entry + 1);
         let skip = (entry + 1).saturating_sub(first) as usize;
         let entries = journal.entries.iter().skip(skip);
@@ -410,28 +425,37 @@ impl Events {
         let condition = source.condition.as_ref().ok_or(unknown)?;
         let nanos = now.mono.as_nanos();
         let id = event.and_then(EventId::from_bytes);
-        let about = id.filter(|id| id.run == self.run).and_then(|id| match id.source {
-            JOURNAL => Some(About::Journal(id.n)),
-            number if number == source.number => Some(About::Own(id.n)),
-            _ => None,
-        });
-        condition.act(deed, about, comment, group.raised(k, nanos), nanos, |state| {
-            let mut journal = self.lock();
-            journal.last += 1;
-            let notice = Notice {
-                sequence: journal.last,
-                nanos,
-                group: at,
-                source: k,
-                deed,
-                state,
-            };
-            journal.entries.push_back(Arc::new(notice));
-            if journal.entries.len() > KEPT {
-                journal.entries.pop_front();
-            }
-            journal.last
-        })
+        let about = id
+            .filter(|id| id.run == self.run)
+            .and_then(|id| match id.source {
+                JOURNAL => Some(About::Journal(id.n)),
+                number if number == source.number => Some(About::Own(id.n)),
+                _ => None,
+            });
+        condition.act(
+            deed,
+            about,
+            comment,
+            group.raised(k, nanos),
+            nanos,
+            |state| {
+                let mut journal = self.lock();
+                journal.last += 1;
+                let notice = Notice {
+                    sequence: journal.last,
+                    nanos,
+                    group: at,
+                    source: k,
+                    deed,
+                    state,
+                };
+                journal.entries.push_back(Arc::new(notice));
+                if journal.entries.len() > KEPT {
+                    journal.entries.pop_front();
+                }
+                journal.last
+            },
+        )
     }
 }
 

@@ -3,6 +3,7 @@
 use serde::Deserialize;
 use toml::{Spanned, Value};
 
+use super::event::EventsTable;
 use super::pattern;
 use super::terms::{Id, Ids, Size, Span, Template};
 use crate::describe::{Does, Right};
@@ -83,6 +84,8 @@ pub struct NamespaceTable {
     pub signals: Vec<Spanned<SignalsTable>>,
     #[serde(default)]
     pub method: Vec<Spanned<MethodTable>>,
+    #[serde(default)]
+    pub events: Vec<Spanned<EventsTable>>,
 }
 
 #[derive(Debug, Deserialize)]

@@ -201,7 +201,7 @@ fn range(
     Ok(Some((low, high)))
 }
 
-fn count(
+pub fn count(
     asked: Option<Spanned<u64>>,
     ids: Option<&Spanned<Ids>>,
     span: &Range<usize>,

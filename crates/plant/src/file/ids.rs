@@ -42,13 +42,26 @@ impl Taken {
         group: &Group,
     ) -> Result<(), Complaint> {
         let who = format!("signals {}", group.name.with(group.number(0)));
-        if let Ids::Numbers { first, .. } = group.ids {
-            let last = u32::try_from(u64::from(first) + group.count - 1).unwrap_or(u32::MAX);
-            return self.stretch(namespace, first, last, span, &who);
+        let numbers = (group.count, group.number(0));
+        self.many(namespace, span, &group.ids, numbers, &who)
+    }
+
+    /// Takes so many ids; `start` is the number of the first node.
+    pub fn many(
+        &mut self,
+        namespace: u16,
+        span: Range<usize>,
+        ids: &Ids,
+        (count, start): (u64, u64),
+        who: &str,
+    ) -> Result<(), Complaint> {
+        if let Ids::Numbers { first, .. } = *ids {
+            let last = u32::try_from(u64::from(first) + count - 1).unwrap_or(u32::MAX);
+            return self.stretch(namespace, first, last, span, who);
         }
-        for k in 0..group.count {
-            let id = group.ids.id(namespace, k, group.number(k));
-            self.other(id, span.clone(), &who)?;
+        for k in 0..count {
+            let id = ids.id(namespace, k, start.saturating_add(k));
+            self.other(id, span.clone(), who)?;
         }
         Ok(())
     }

@@ -6,6 +6,7 @@
 
 mod document;
 mod error;
+mod event;
 mod group;
 mod ids;
 mod limits;

@@ -9,13 +9,14 @@ use wire::url::Url;
 
 use super::document::{Document, NamespaceTable, UserTable};
 use super::error::Complaint;
+use super::event;
 use super::group;
 use super::ids::Taken;
 use super::limits;
 use super::terms::Id;
 use super::types::Types;
 use crate::describe::{Does, Right};
-use crate::describe::{Folder, MethodNode, Namespace, Plant, User};
+use crate::describe::{EventSources, Folder, MethodNode, Namespace, Plant, User};
 use crate::users::Rights;
 
 type Read<T> = Result<T, Complaint>;
@@ -222,6 +223,17 @@ fn namespace(
         taken.group(index, span, &group)?;
         groups.push(group);
     }
+    let mut events = Vec::new();
+    for table in table.events {
+        let span = table.span();
+        let sources = event::sources(table.into_inner(), span.clone())?;
+        let who = format!("events of {}", sources.name.with(sources.first));
+        let EventSources {
+            ids, count, first, ..
+        } = &sources;
+        taken.many(index, span, ids, (*count, *first), &who)?;
+        events.push(sources);
+    }
     let mut methods = Vec::new();
     for method in table.method {
         let span = method.span();
@@ -261,6 +273,7 @@ fn namespace(
         enumerations,
         groups,
         methods,
+        events,
     })
 }
 

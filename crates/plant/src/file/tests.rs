@@ -329,3 +329,39 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn sources_of_events_are_read_and_what_does_not_fit_is_told() {
+    let events = |rest: &str| {
+        let text = format!(
+            "[[namespace]]\nuri = \"urn:t\"\n[[namespace.events]]\nname = \"A{{n}}\"\n{rest}\n"
+        );
+        Plant::parse(&text, "t", Path::new("")).map_err(|wrong| wrong.to_string())
+    };
+    let plant = events("count = 3\nrate = \"5k/s\"").unwrap();
+    assert_eq!(plant.events(), (3, 5000.0));
+    let plant = events("burst = \"500/250ms\"\nseverity = [1, 1000]").unwrap();
+    assert_eq!(plant.events(), (1, 2000.0));
+    for (rest, told) in [
+        ("", "has neither rate nor burst"),
+        ("rate = \"5\"", "bad namespace[0].events[0].rate"),
+        ("rate = \"5/s\"\nburst = \"5/1s\"", "stands beside a rate"),
+        ("burst = \"0/1s\"", "is no burst"),
+        ("rate = \"5/s\"\nseverity = 0", "want 1 to 1000"),
+        ("rate = \"5/s\"\ntype = \"LimitAlarmType\"", "has no limits"),
+        (
+            "rate = \"5/s\"\nlimits = { high = 1 }",
+            "this is a BaseEventType",
+        ),
+        (
+            "rate = \"5/s\"\ntype = \"LimitAlarmType\"\nlimits = { high = 1, low = 2 }",
+            "falling",
+        ),
+        ("rate = \"5/s\"\ntype = \"Nonsense\"", "line 6"),
+        ("rate = \"5/s\"\ncolour = 1", "unknown field `colour`"),
+    ] {
+        let wrong = events(rest).unwrap_err();
+        assert!(wrong.contains(told), "{wrong}");
+        assert!(wrong.contains("line "), "{wrong}");
+    }
+}

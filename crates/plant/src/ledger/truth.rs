@@ -56,7 +56,7 @@ impl GroundTruth {
             updates: Updates {
                 computed: computed(&shared.space, now),
                 stored: counted.updates,
-                event: 0,
+                event: shared.space.events().raised(now.mono.as_nanos()),
             },
             subscriptions: shared.ledger.read(),
             faults: shared.faults.counts(),

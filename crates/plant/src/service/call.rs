@@ -30,7 +30,10 @@ impl Desk<'_> {
             .map_err(|status| (status, Vec::new()))
             .and_then(|method| {
                 let arguments = what.input_arguments.unwrap_or_default();
-                self.run(method, arguments)
+                match method {
+                    Method::Condition(deed) => self.act(deed, &what.object_id, arguments),
+                    method => self.run(method, arguments),
+                }
             });
         match outcome {
             Ok(outputs) => CallMethodResult {
@@ -67,6 +70,10 @@ impl Desk<'_> {
                 });
                 Ok(vec![sum.sum::<f64>().into()])
             }
+            Method::ConditionRefresh => self.refresh(false, &arguments),
+            Method::ConditionRefresh2 => self.refresh(true, &arguments),
+            // It is about an object, which only the call knows.
+            Method::Condition(_) => Err((StatusCode::BadMethodInvalid, Vec::new())),
             Method::GetMonitoredItems | Method::ResendData => {
                 let Variant::UInt32(id) = one(arguments)? else {
                     return Err(mismatch());

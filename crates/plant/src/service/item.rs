@@ -4,14 +4,14 @@ use std::time::Duration;
 
 use wire::types::{
     CreateMonitoredItemsRequest, CreateMonitoredItemsResponse, DataChangeFilter,
-    DeleteMonitoredItemsRequest, DeleteMonitoredItemsResponse, ModifyMonitoredItemsRequest,
-    ModifyMonitoredItemsResponse, MonitoredItemCreateRequest, MonitoredItemCreateResult,
-    MonitoredItemModifyResult, MonitoringParameters, NodeId, SetMonitoringModeRequest,
-    SetMonitoringModeResponse, SetTriggeringRequest, SetTriggeringResponse, StatusCode,
-    TimestampsToReturn, Variant,
+    DeleteMonitoredItemsRequest, DeleteMonitoredItemsResponse, EventFilter,
+    ModifyMonitoredItemsRequest, ModifyMonitoredItemsResponse, MonitoredItemCreateRequest,
+    MonitoredItemCreateResult, MonitoredItemModifyResult, MonitoringParameters, NodeId,
+    SetMonitoringModeRequest, SetMonitoringModeResponse, SetTriggeringRequest,
+    SetTriggeringResponse, StatusCode, TimestampsToReturn, Variant,
 };
 
-use super::{Desk, operations};
+use super::{Desk, event, operations};
 use crate::shared::Shared;
 use crate::space::attribute::{self, Timestamps, id};
 use crate::space::{Node, Source, Variable};
@@ -39,10 +39,14 @@ fn revise(
     let limits = &shared.config.limits;
     let filter = match (asked.filter.is_null(), variable) {
         (true, _) => Filter::default(),
-        // Filters are for values (Part 4, 7.22.1), and those for events have no events here.
+        // Filters are for values (Part 4, 7.22.1).
         (false, None) => return Err(StatusCode::BadFilterNotAllowed),
         (false, Some(variable)) => match asked.filter.inner_as::<DataChangeFilter>() {
             Some(filter) => Filter::new(filter, variable)?,
+            // Part 4, 7.22.1: events have an attribute of their own; nothing is aggregated.
+            None if asked.filter.inner_is::<EventFilter>() => {
+                return Err(StatusCode::BadFilterNotAllowed);
+            }
             None => return Err(StatusCode::BadMonitoredItemFilterUnsupported),
         },
     };
@@ -79,10 +83,6 @@ fn watched<'a>(
     rights: Rights,
 ) -> Result<Option<&'a Variable>, StatusCode> {
     let item = &what.item_to_monitor;
-    if item.attribute_id == id::EVENT_NOTIFIER && attribute::has(node, id::EVENT_NOTIFIER) {
-        // There are no events.
-        return Err(StatusCode::BadNotSupported);
-    }
     if !attribute::has(node, item.attribute_id) {
         return Err(StatusCode::BadAttributeIdInvalid);
     }
@@ -111,8 +111,11 @@ impl Desk<'_> {
             .into_iter()
             .map(|what| {
                 let publishing = subscription.terms.interval;
-                if subscription.items().len() >= shared.config.limits.items_per_subscription {
+                if subscription.len() >= shared.config.limits.items_per_subscription {
                     return refused(StatusCode::BadTooManyMonitoredItems);
+                }
+                if what.item_to_monitor.attribute_id == id::EVENT_NOTIFIER {
+                    return event::create(shared, subscription, &what, rights, now);
                 }
                 let (node, revised) = match prepare(shared, &what, stamps, rights, publishing) {
                     Ok(prepared) => prepared,
@@ -162,6 +165,10 @@ impl Desk<'_> {
                     ..Default::default()
                 };
                 let publishing = subscription.terms.interval;
+                if subscription.events().get(what.monitored_item_id).is_some() {
+                    let (id, asked) = (what.monitored_item_id, &what.requested_parameters);
+                    return event::modify(shared, subscription, id, asked, now);
+                }
                 let Some(item) = subscription.item(what.monitored_item_id) else {
                     return failed(StatusCode::BadMonitoredItemIdInvalid);
                 };
@@ -226,13 +233,13 @@ impl Desk<'_> {
         let remove = request.links_to_remove.unwrap_or_default();
         super::count(add.len() + remove.len(), limit)?;
         subscription.touch();
-        let there = |id: &u32| subscription.item(*id).is_some();
+        let there = |id: &u32| subscription.has(*id);
         if !there(&request.triggering_item_id) {
             return Err(StatusCode::BadMonitoredItemIdInvalid);
         }
         let known: Vec<bool> = add.iter().map(there).collect();
-        let item = subscription.item_mut(request.triggering_item_id);
-        let item = item.ok_or(StatusCode::BadMonitoredItemIdInvalid)?;
+        let links = subscription.links_mut(request.triggering_item_id);
+        let links = links.ok_or(StatusCode::BadMonitoredItemIdInvalid)?;
         let status = |good| match good {
             true => StatusCode::Good,
             false => StatusCode::BadMonitoredItemIdInvalid,
@@ -240,11 +247,11 @@ impl Desk<'_> {
         // Part 4, 5.13.5.2: those to remove first.
         let removed = remove
             .iter()
-            .map(|id| status(item.links.retain(|other| other != *id)));
+            .map(|id| status(links.retain(|other| other != *id)));
         let removed: Vec<_> = removed.collect();
         let added = add.iter().zip(known).map(|(id, known)| {
             if known {
-                item.links.add(*id);
+                links.add(*id);
             }
             status(known)
         });
@@ -265,9 +272,9 @@ impl Desk<'_> {
         let subscription = self.subscription(request.subscription_id)?;
         let ids = operations(request.monitored_item_ids, limit)?;
         subscription.touch();
-        let before = subscription.items().len();
+        let before = subscription.len();
         let there = subscription.remove(&ids);
-        let gone = before - subscription.items().len();
+        let gone = before - subscription.len();
         shared.counters.items.sub(gone as u64);
         subscription.settle(&shared.space, now);
         let results = there.into_iter().map(|there| match there {
@@ -282,10 +289,12 @@ impl Desk<'_> {
 
     /// The method GetMonitoredItems (Part 5, 9.1): server handles and client handles.
     pub(super) fn get_items(&mut self, subscription: u32) -> Result<Vec<Variant>, StatusCode> {
-        let items = self.subscription(subscription)?.items();
-        let servers: Vec<u32> = items.iter().map(|item| item.id).collect();
-        let clients = items.iter().map(|item| item.parameters.client_handle);
-        let clients: Vec<u32> = clients.collect();
+        let subscription = self.subscription(subscription)?;
+        let values = subscription.items().iter();
+        let values = values.map(|item| (item.id, item.parameters.client_handle));
+        let events = subscription.events().items().iter();
+        let events = events.map(|item| (item.id, item.parameters.client_handle));
+        let (servers, clients): (Vec<u32>, Vec<u32>) = values.chain(events).unzip();
         Ok(vec![servers.into(), clients.into()])
     }
 }

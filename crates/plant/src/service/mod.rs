@@ -1,7 +1,9 @@
 //! The services: one file for each set of them.
 
 pub mod call;
+pub mod condition;
 pub mod discovery;
+pub mod event;
 pub mod item;
 pub mod plant;
 pub mod read;

@@ -160,7 +160,7 @@ impl Desk<'_> {
         let ids = operations(request.subscription_ids, limit)?;
         let results = ids.into_iter().map(|id| match self.subscription(id) {
             Ok(subscription) => {
-                let items = subscription.items().len() as u64;
+                let items = subscription.len() as u64;
                 self.subscriptions.remove(&id);
                 self.shared.register.drop_subscription(id);
                 self.session.subscriptions.retain(|other| *other != id);

@@ -7,6 +7,7 @@ use wire::template::walk::BuiltInType;
 use wire::types::{LocalizedText, NodeClass, NodeId, QualifiedName};
 
 use super::value::Source;
+use crate::event::Deed;
 
 /// A node's place in the table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -150,6 +151,12 @@ pub enum Method {
     GetMonitoredItems,
     /// Part 5, 9.2: reports the last value of all items of a subscription again.
     ResendData,
+    /// Part 9, 5.5.7: reports the states of all conditions of interest.
+    ConditionRefresh,
+    /// Part 9, 5.5.8: the same to one item.
+    ConditionRefresh2,
+    /// Something that is done to a condition.
+    Condition(Deed),
     /// What the server counted, as JSON.
     GroundTruth,
     /// How variables change by themselves.

@@ -17,6 +17,7 @@ use crate::counters::{Count, Counted, Counters};
 use crate::diagnostics::{
     Register, publishing_intervals, security_array, session_array, subscription_array,
 };
+use crate::event::nodes::SUBSCRIBE;
 use crate::shared::Own;
 use crate::status::Status;
 
@@ -43,9 +44,11 @@ pub fn describe(
     constant(builder, V::Server_Auditing, false);
     capabilities(builder, &config.limits);
     diagnostics(builder, counters, register);
-    // There are no events to subscribe to.
+    // Part 5, 8.3.2: whoever listens here hears of everything.
     if let Some(server) = builder.node_mut(&ObjectId::Server.into()) {
-        server.body = Body::Object { event_notifier: 0 };
+        server.body = Body::Object {
+            event_notifier: SUBSCRIBE,
+        };
     }
 }
 

@@ -13,6 +13,7 @@ use super::build::{Base, Builder};
 use super::encode;
 use super::node::{Body, FullNames, Method, Names, Node, Shape, Variable, VariableType, access};
 use super::value::Source;
+use crate::event::Deed;
 
 /// The methods of it that do something here.
 const METHODS: &[(MethodId, Method)] = &[
@@ -21,6 +22,34 @@ const METHODS: &[(MethodId, Method)] = &[
         Method::GetMonitoredItems,
     ),
     (MethodId::Server_ResendData, Method::ResendData),
+    (
+        MethodId::ConditionType_ConditionRefresh,
+        Method::ConditionRefresh,
+    ),
+    (
+        MethodId::ConditionType_ConditionRefresh2,
+        Method::ConditionRefresh2,
+    ),
+    (
+        MethodId::ConditionType_Enable,
+        Method::Condition(Deed::Enable),
+    ),
+    (
+        MethodId::ConditionType_Disable,
+        Method::Condition(Deed::Disable),
+    ),
+    (
+        MethodId::ConditionType_AddComment,
+        Method::Condition(Deed::Comment),
+    ),
+    (
+        MethodId::AcknowledgeableConditionType_Acknowledge,
+        Method::Condition(Deed::Acknowledge),
+    ),
+    (
+        MethodId::AcknowledgeableConditionType_Confirm,
+        Method::Condition(Deed::Confirm),
+    ),
 ];
 
 /// Read once in a process: its servers share it.

@@ -4,6 +4,7 @@
 //! [`Subscription::tick`] is to be called each publishing interval, [`Subscription::publish`]
 //! whenever a Publish request can be answered and [`Subscription::wants`] one.
 
+mod event;
 mod filter;
 mod item;
 mod kept;
@@ -11,8 +12,9 @@ mod queue;
 #[cfg(test)]
 mod tests;
 
+pub use event::{EventItem, EventItems, EventParameters};
 pub use filter::Filter;
-pub use item::{Item, Parameters};
+pub use item::{Item, Links, Parameters};
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -32,6 +34,7 @@ use kept::Kept;
 
 /// Encoding ids of notifications (Part 6, annex A.3).
 const DATA_CHANGE: u16 = 811;
+const EVENTS: u16 = 916;
 const STATUS_CHANGE: u16 = 820;
 
 /// Time goes on, whatever somebody asks for.
@@ -113,6 +116,8 @@ pub struct Subscription {
     pub next: Instant,
     /// What it watches, by rising number.
     items: Vec<Item>,
+    /// What it hears of.
+    events: EventItems,
     last_item: u32,
     state: State,
     lifetime: u32,
@@ -150,6 +155,7 @@ impl Subscription {
             enabled,
             next: now.mono + terms.interval,
             items: Vec::new(),
+            events: EventItems::default(),
             last_item: 0,
             state: State::Normal,
             lifetime: terms.lifetime,
@@ -204,7 +210,10 @@ impl Subscription {
             .set(self.kept.sequences().len() as u32);
         let tally = &self.account.tally;
         record.discarded.set(tally.messages.forgotten as u32);
-        record.overflows.set(tally.values().overflowed as u32);
+        let events = tally.event.overflowed;
+        record.event_overflows.set(events as u32);
+        let overflowed = tally.values().overflowed - events;
+        record.overflows.set(overflowed as u32);
     }
 
     /// Enters what it counts into a ledger.
@@ -248,7 +257,7 @@ impl Subscription {
                 *at = *at + *interval;
             }
         }
-        let mut triggered = Vec::new();
+        let mut triggered = self.events.catch_up(space, now, &mut self.account.tally);
         for item in &mut self.items {
             let queued = item.catch_up(space, now, &mut self.account.tally);
             if queued {
@@ -256,6 +265,7 @@ impl Subscription {
             }
         }
         for id in triggered {
+            self.events.trigger(id);
             if let Some(item) = self.item_mut(id) {
                 item.triggered = true;
             }
@@ -271,7 +281,11 @@ impl Subscription {
     }
 
     fn ready(&self) -> bool {
-        self.enabled && self.items.iter().any(|item| item.ready() > 0)
+        self.enabled && (self.values_ready() || self.events.ready())
+    }
+
+    fn values_ready(&self) -> bool {
+        self.items.iter().any(|item| item.ready() > 0)
     }
 
     /// A publishing interval is over. `requests`: Publish requests of its session wait.
@@ -397,7 +411,8 @@ impl Subscription {
         self.state = State::Normal;
         self.wants = more;
         let values = load.total();
-        self.record.data_changes.add(values as u32);
+        self.record.data_changes.add(load.computed + load.stored);
+        self.record.events.add(load.event);
         self.record.notifications.add(values as u32);
         self.tell();
         Message::Notifications(values)
@@ -423,9 +438,53 @@ impl Subscription {
         self.sequence = self.sequence.checked_add(1).unwrap_or(1);
     }
 
-    /// Appends notificationData with one DataChangeNotification; tells how many values.
+    /// Appends notificationData: what changed, what happened, or both; tells how much.
     fn notifications(&mut self, now: Now, faults: Option<&Faults>, out: &mut Vec<u8>) -> Load {
         let mut load = Load::default();
+        let both = self.values_ready() && self.events.ready();
+        let parts_at = out.len();
+        out.extend_from_slice(&[1 + u8::from(both), 0, 0, 0]);
+        if self.values_ready() {
+            self.changes(now, faults, &mut load, out);
+        }
+        let most = match self.terms.most {
+            0 => usize::MAX,
+            most => (most as usize).saturating_sub(load.total()),
+        };
+        if both && most == 0 {
+            // The message is full of values: events come with the next.
+            if let Some(parts) = out.get_mut(parts_at) {
+                *parts = 1;
+            }
+        } else if self.events.ready() {
+            self.happenings(most, now, faults, &mut load, out);
+        }
+        load
+    }
+
+    /// Appends an EventNotificationList.
+    fn happenings(
+        &mut self,
+        most: usize,
+        now: Now,
+        faults: Option<&Faults>,
+        load: &mut Load,
+        out: &mut Vec<u8>,
+    ) {
+        let body = begin(out, EVENTS);
+        let count_at = out.len();
+        out.extend_from_slice(&[0; 4]);
+        let lose = |node| faults.is_some_and(|faults| faults.report(node, now.mono).lost);
+        let tally = &mut self.account.tally;
+        let count = self.events.report(most, lose, load, tally, out);
+        if let Some(place) = out.get_mut(count_at..count_at + 4) {
+            place.copy_from_slice(&(count as u32).to_le_bytes());
+        }
+        end(out, body);
+    }
+
+    /// Appends a DataChangeNotification.
+    fn changes(&mut self, now: Now, faults: Option<&Faults>, load: &mut Load, out: &mut Vec<u8>) {
         let body = begin(out, DATA_CHANGE);
         let count_at = out.len();
         out.extend_from_slice(&[0; 4]);
@@ -465,7 +524,6 @@ impl Subscription {
         // No diagnostics.
         out.extend_from_slice(&(-1i32).to_le_bytes());
         end(out, body);
-        load
     }
 
     /// Says that its last message was sent once more.
@@ -554,13 +612,15 @@ impl Subscription {
         self.turn = 0;
         let disabled = |item: &&Item| item.mode == MonitoringMode::Disabled;
         let disabled = self.items.iter().filter(disabled).count();
-        self.record.items.set(self.items.len() as u32);
+        let silent = |item: &&EventItem| item.mode == MonitoringMode::Disabled;
+        let disabled = disabled + self.events.items().iter().filter(silent).count();
+        self.record.items.set(self.len() as u32);
         self.record.disabled_items.set(disabled as u32);
     }
 
     /// Removes items; tells of each whether it was there.
     pub fn remove(&mut self, ids: &[u32]) -> Vec<bool> {
-        let there = ids.iter().map(|id| self.item(*id).is_some()).collect();
+        let there = ids.iter().map(|id| self.has(*id)).collect();
         let mut gone = ids.to_vec();
         gone.sort_unstable();
         let is_gone = |id: &u32| gone.binary_search(id).is_ok();
@@ -572,6 +632,7 @@ impl Subscription {
             }
             !gone
         });
+        self.events.remove(|id| is_gone(&id), tally);
         self.account.settle();
         for item in &mut self.items {
             item.links.retain(|id| !is_gone(&id));
@@ -590,7 +651,59 @@ impl Subscription {
         find_mut(&mut self.items, id)
     }
 
-    /// All items.
+    /// How many items it has, of values and of events.
+    pub fn len(&self) -> usize {
+        self.items.len() + self.events.items().len()
+    }
+
+    /// Whether there is an item of this number.
+    pub fn has(&self, id: u32) -> bool {
+        self.item(id).is_some() || self.events.get(id).is_some()
+    }
+
+    /// What items an item triggers.
+    pub fn links_mut(&mut self, id: u32) -> Option<&mut Links> {
+        match find_mut(&mut self.items, id) {
+            Some(item) => Some(&mut item.links),
+            None => self.events.get_mut(id).map(|item| &mut item.links),
+        }
+    }
+
+    /// Items that watch events.
+    pub fn events(&self) -> &EventItems {
+        &self.events
+    }
+
+    /// Adds an item that hears of what happens from now on.
+    pub fn add_events(&mut self, make: impl FnOnce(u32) -> EventItem) -> u32 {
+        self.last_item = self.last_item.wrapping_add(1);
+        self.events.add(make(self.last_item));
+        self.last_item
+    }
+
+    /// Changes an item that watches events.
+    pub fn set_events(&mut self, id: u32, with: EventParameters, space: &Space, now: Now) {
+        let tally = &mut self.account.tally;
+        self.events.set(id, with, space, now, tally);
+        self.account.settle();
+    }
+
+    /// Part 9, 5.5.7.
+    pub fn refresh(
+        &mut self,
+        only: Option<u32>,
+        space: &Space,
+        now: Now,
+    ) -> Result<(), StatusCode> {
+        self.touch();
+        let refreshed = self
+            .events
+            .refresh(only, space, now, &mut self.account.tally);
+        self.account.settle();
+        refreshed
+    }
+
+    /// All items that watch values.
     pub fn items(&self) -> &[Item] {
         &self.items
     }
@@ -598,6 +711,10 @@ impl Subscription {
     /// Changes how an item reports. What it saw up to now counts as before.
     pub fn set_mode(&mut self, id: u32, mode: MonitoringMode, space: &Space, now: Now) -> bool {
         let (items, tally) = (&mut self.items, &mut self.account.tally);
+        if self.events.set_mode(id, mode, space, now, tally) {
+            self.account.settle();
+            return true;
+        }
         let Some(item) = find_mut(items, id) else {
             return false;
         };
@@ -633,6 +750,7 @@ impl Drop for Subscription {
         for item in &mut self.items {
             item.clear(tally);
         }
+        self.events.clear(tally);
         for load in self.kept.loads() {
             tally.messages.forgotten += 1;
             tally.load(load, |values| &mut values.forgotten);
@@ -646,9 +764,8 @@ fn find_mut(items: &mut [Item], id: u32) -> Option<&mut Item> {
     items.get_mut(at)
 }
 
-/// Appends the beginning of an array of one ExtensionObject; gives the place of its length.
+/// Appends the beginning of an ExtensionObject; gives the place of its length.
 fn begin(out: &mut Vec<u8>, type_id: u16) -> usize {
-    out.extend_from_slice(&1u32.to_le_bytes());
     let [low, high] = type_id.to_le_bytes();
     out.extend_from_slice(&[1, 0, low, high, 1]);
     let at = out.len();
@@ -672,6 +789,7 @@ pub fn status_change(id: u32, status: StatusCode, now: Now, out: &mut Vec<u8>) {
     // Not one of the numbered messages of a subscription that is gone.
     out.extend_from_slice(&1u32.to_le_bytes());
     out.extend_from_slice(&now.utc.to_le_bytes());
+    out.extend_from_slice(&1u32.to_le_bytes());
     let body = begin(out, STATUS_CHANGE);
     out.extend_from_slice(&status.bits().to_le_bytes());
     out.push(0);

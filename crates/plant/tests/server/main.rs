@@ -5,6 +5,7 @@
 mod client;
 mod diagnostics;
 mod ending;
+mod events;
 mod faults;
 mod monitoring;
 mod plants;
