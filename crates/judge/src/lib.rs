@@ -4,12 +4,14 @@
 //! - [`Evidence`] holds what a verdict rests on, and [`Evidence::verdict`] gives it;
 //! - [`effective_samples`] and [`quantile_interval`] say how well a percentile is known;
 //! - [`capacity::Search`] finds how much load meets an objective;
+//! - [`compare`] holds runs against each other: better, worse, the same, or cannot tell;
 //! - [`Measured`] answers thresholds; [`Exit`] is what the program ends with.
 //!
 //! Everything is a pure function of what was recorded. `docs/measuring.md` explains each rule with its
 //! threshold.
 
 pub mod capacity;
+pub mod compare;
 mod confidence;
 mod exit;
 mod steady;

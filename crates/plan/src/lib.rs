@@ -42,7 +42,9 @@ pub use subscribe::{
     Churn, Churned, Deadband, Mode, Offsets, Reconnect, Sampling, Subscribe, Trigger,
 };
 pub use targets::{TargetSpec, Targets};
-pub use threshold::{Figures, Measure, Op, Outcome, Stat, Threshold, ThresholdError, Unit, Value};
+pub use threshold::{
+    Figures, Measure, Op, Outcome, Stat, Threshold, ThresholdError, Unit, Value, figure,
+};
 pub use work::{
     Attribute, Browse, Call, Direction, Read, Register, Timestamps, Translate, Values, Work, Write,
     index_range,

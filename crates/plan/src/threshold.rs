@@ -301,6 +301,11 @@ impl FromStr for Threshold {
     }
 }
 
+/// A figure by its name, as on the left of a condition: `p99`, `service.mean`, `cpu`.
+pub fn figure(text: &str) -> Result<(Measure, Stat), ThresholdError> {
+    subject(text, text)
+}
+
 /// `[what.]stat`, or a measure that has a usual figure.
 fn subject(text: &str, left: &str) -> Result<(Measure, Stat), ThresholdError> {
     let measure = |name: &str| {

@@ -1,0 +1,121 @@
+//! What is compared: figures of a phase.
+
+use std::fmt;
+use std::str::FromStr;
+
+use plan::{Figures, Measure, Stat, ThresholdError, Unit};
+use record::run::Phase;
+
+use crate::Measured;
+
+/// What is better.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Direction {
+    /// More of it.
+    Higher,
+    /// Less of it.
+    Lower,
+}
+
+/// A figure of a phase that can be compared.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Metric {
+    /// CPU time of the server for each completed request: it stays meaningful on a machine that does other things.
+    CpuPerRequest,
+    /// A figure as thresholds name it.
+    Figure(Measure, Stat),
+}
+
+/// Why a text is no metric.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "{text:?} is no metric (want cpu-per-request, rate, mean, p50, p99, service.p99, delay.p99, cpu, rss …): {error}"
+)]
+pub struct MetricError {
+    text: String,
+    error: ThresholdError,
+}
+
+impl FromStr for Metric {
+    type Err = MetricError;
+
+    fn from_str(text: &str) -> Result<Self, MetricError> {
+        if text == CPU_PER_REQUEST {
+            return Ok(Self::CpuPerRequest);
+        }
+        let (measure, stat) = plan::figure(text).map_err(|error| MetricError {
+            text: text.to_owned(),
+            error,
+        })?;
+        Ok(Self::Figure(measure, stat))
+    }
+}
+
+const CPU_PER_REQUEST: &str = "cpu-per-request";
+
+impl fmt::Display for Metric {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::CpuPerRequest => f.pad(CPU_PER_REQUEST),
+            Self::Figure(_, stat @ (Stat::Rate | Stat::Values | Stat::Errors | Stat::Loss)) => {
+                f.pad(&stat.to_string())
+            }
+            Self::Figure(measure, stat) => f.pad(&format!("{}.{stat}", measure.name())),
+        }
+    }
+}
+
+impl Metric {
+    /// What is better.
+    pub fn better(self) -> Direction {
+        match self {
+            Self::Figure(_, Stat::Rate | Stat::Values) => Direction::Higher,
+            _ => Direction::Lower,
+        }
+    }
+
+    /// In which unit it is.
+    pub fn unit(self) -> Unit {
+        match self {
+            Self::CpuPerRequest => Unit::Nanos,
+            Self::Figure(measure, stat) => stat.unit(measure),
+        }
+    }
+
+    /// Whether it is a percentile.
+    pub fn is_percentile(self) -> bool {
+        matches!(self, Self::Figure(_, Stat::Percentile(_)))
+    }
+
+    /// The figure of a phase; none if it was not measured.
+    pub fn of(self, phase: &Phase) -> Option<f64> {
+        match self {
+            Self::CpuPerRequest => {
+                let server = phase.resources.iter().find(|it| it.who == "server")?;
+                let cpu = *server.window.cpu_ns.known()?;
+                let done = phase.total.completed.checked_sub(phase.total.drained)?;
+                (done > 0 && cpu > 0).then(|| cpu as f64 / done as f64)
+            }
+            Self::Figure(measure, stat) => Measured(phase).figure(measure, stat),
+        }
+    }
+}
+
+/// What is compared when nothing is said: what all the phases have of CPU for each request, times of response and
+/// delays of notifications; the rate where the server sets it, in a `closed` loop. Few, because each one makes it
+/// harder for the others.
+pub fn usual(phases: &[&Phase], closed: bool) -> Vec<Metric> {
+    let times = [Stat::Mean, Stat::P50, Stat::P99];
+    let rate = closed.then_some(Metric::Figure(Measure::Response, Stat::Rate));
+    let response = times.map(|stat| Metric::Figure(Measure::Response, stat));
+    let delay = times.map(|stat| Metric::Figure(Measure::Delay, stat));
+    let loss = [Metric::Figure(Measure::Response, Stat::Loss)];
+    let all = rate
+        .into_iter()
+        .chain([Metric::CpuPerRequest])
+        .chain(response)
+        .chain(delay)
+        .chain(loss);
+    all.filter(|metric| !phases.is_empty() && phases.iter().all(|phase| metric.of(phase).is_some()))
+        .collect()
+}

@@ -1,0 +1,40 @@
+//! How many runs it would take.
+
+use super::exact::least;
+use super::interval::t_quantile;
+use super::{ALPHA, variance};
+
+/// More are not worth naming.
+const MOST: u32 = 1000;
+
+/// Runs on each side with which the interval would leave the margin or fit into it, if ratio and variation stay as
+/// they were found; and with which a permutation could show it among `family` metrics.
+pub fn runs_needed(
+    base: &[f64],
+    new: &[f64],
+    ratio: f64,
+    margin: f64,
+    family: usize,
+) -> Option<u32> {
+    let logs = |side: &[f64]| -> Vec<f64> { side.iter().map(|&value| value.ln()).collect() };
+    let several: Vec<f64> = [base, new]
+        .iter()
+        .filter(|side| side.len() > 1)
+        .map(|side| variance(&logs(side)))
+        .collect();
+    if several.is_empty() || ratio <= 0.0 {
+        return None;
+    }
+    let pooled = several.iter().sum::<f64>() / several.len() as f64;
+    let (found, margin) = (ratio.ln().abs(), margin.ln_1p());
+    // To leave it from outside, or to fit into it.
+    let room = (found - margin).abs();
+    let differs = found > margin;
+    let reaches = |n: u32| {
+        let runs = n as usize;
+        let small = !differs || least(runs, runs) * family.max(1) as f64 <= ALPHA;
+        let half = t_quantile(2.0 * f64::from(n) - 2.0)? * (2.0 * pooled / f64::from(n)).sqrt();
+        Some(small && half < room)
+    };
+    (2..=MOST).find(|&n| reaches(n) == Some(true))
+}

@@ -1,0 +1,373 @@
+//! The statistics of comparisons, held against tables and against what is known because it was made so.
+
+#![allow(clippy::unwrap_used)]
+
+use judge::compare::{
+    Direction, Estimate, LEAST_MARGIN, Method, Metric, Outcome, bca, cliffs_delta,
+    compare_estimates, compare_phases, compare_runs, mann_whitney, permutation, runs_needed, welch,
+};
+use plan::{Measure, Random, Stat};
+use record::run::{Phase, WarmUp};
+use record::{Ledger, Times};
+
+/// Normally distributed numbers, by Box and Muller.
+struct Normal(Random);
+
+impl Normal {
+    fn next(&mut self) -> f64 {
+        let (u, v) = (self.0.above_zero(), self.0.above_zero());
+        (-2.0 * u.ln()).sqrt() * (std::f64::consts::TAU * v).cos()
+    }
+
+    /// Runs whose figure scatters by so much around a level.
+    fn runs(&mut self, n: usize, level: f64, spread: f64) -> Vec<f64> {
+        (0..n)
+            .map(|_| level * (spread * self.next()).exp())
+            .collect()
+    }
+}
+
+fn normal(seed: u64) -> Normal {
+    Normal(Random::new(seed))
+}
+
+fn is_different(outcome: Outcome) -> bool {
+    matches!(outcome, Outcome::Better | Outcome::Worse)
+}
+
+#[test]
+fn an_exact_permutation_counts_all_splits_of_the_runs() {
+    let apart = permutation(&[1.0, 2.0, 3.0, 4.0, 5.0], &[6.0, 7.0, 8.0, 9.0, 10.0]);
+    assert!(apart.exact);
+    // 2 of 252.
+    assert!((apart.value - 2.0 / 252.0).abs() < 1e-12);
+    assert_eq!(apart.least, 2.0 / 252.0);
+    // Three and three cannot reach 0.05.
+    assert_eq!(permutation(&[1.0, 2.0, 3.0], &[7.0, 8.0, 9.0]).value, 0.1);
+    assert_eq!(permutation(&[2.0; 4], &[2.0; 4]).value, 1.0);
+    // Two of six splits of 1, 2, 3, 10 are as far apart as {1, 2} and {3, 10}.
+    assert!((permutation(&[1.0, 2.0], &[3.0, 10.0]).value - 2.0 / 6.0).abs() < 1e-12);
+}
+
+#[test]
+fn many_runs_are_permuted_by_drawing_and_agree_with_the_exact_count() {
+    let mut random = normal(7);
+    let (base, new) = (random.runs(10, 1.0, 0.05), random.runs(10, 1.04, 0.05));
+    let exact = permutation(&base, &new);
+    // The same twice over is a larger sample of which nothing is known but that it is more certain.
+    let twice = |side: &[f64]| [side, side].concat();
+    let drawn = permutation(&twice(&base), &twice(&new));
+    assert!(exact.exact && !drawn.exact);
+    assert!(drawn.value < exact.value, "{drawn:?} {exact:?}");
+    assert!(drawn.value >= drawn.least);
+}
+
+#[test]
+fn mann_whitney_has_the_probabilities_of_its_table() {
+    // U = 2 at 5 and 5: 0.032 two-sided (Mann and Whitney 1947, table I, doubled).
+    let p = mann_whitney(&[1.0, 2.0, 3.0, 4.0, 7.0], &[5.0, 6.0, 8.0, 9.0, 10.0]);
+    assert!((p.value - 0.0317).abs() < 0.0001, "{p:?}");
+    // U = 0 at 4 and 3: 2 of 35.
+    let p = mann_whitney(&[1.0, 2.0, 3.0, 4.0], &[5.0, 6.0, 7.0]);
+    assert!((p.value - 2.0 / 35.0).abs() < 1e-12, "{p:?}");
+    // Ties only say nothing.
+    assert_eq!(mann_whitney(&[1.0; 5], &[1.0; 5]).value, 1.0);
+    // The approximation for many: z of 400 pairs, all of one kind, is beyond doubt.
+    let low: Vec<f64> = (0..20).map(f64::from).collect();
+    let high: Vec<f64> = (20..40).map(f64::from).collect();
+    let p = mann_whitney(&low, &high);
+    assert!(!p.exact && p.value < 1e-6, "{p:?}");
+}
+
+#[test]
+fn cliffs_delta_counts_pairs() {
+    assert_eq!(cliffs_delta(&[1.0, 2.0], &[3.0, 4.0]), 1.0);
+    assert_eq!(cliffs_delta(&[3.0, 4.0], &[1.0, 2.0]), -1.0);
+    // 1<2, 1<3, 2=2, 2<3.
+    assert_eq!(cliffs_delta(&[1.0, 2.0], &[2.0, 3.0]), 0.75);
+}
+
+#[test]
+fn welchs_interval_is_that_of_the_textbook() {
+    let (low, high) = welch(&[1.0, 2.0, 3.0, 4.0, 5.0], &[2.0, 4.0, 6.0, 8.0, 10.0]).unwrap();
+    // 3 ± t(5.88; 0.975) · √2.5
+    assert!((low + 0.888).abs() < 0.005, "{low}");
+    assert!((high - 6.888).abs() < 0.005, "{high}");
+    // Equal variances and sizes: eight degrees of freedom, 2.306.
+    let (low, high) = welch(&[-1.0, -0.5, 0.0, 0.5, 1.0], &[-1.0, -0.5, 0.0, 0.5, 1.0]).unwrap();
+    let half = 2.306 * (2.0 * 0.625 / 5.0_f64).sqrt();
+    assert!((high - half).abs() < 0.0005 && (low + half).abs() < 0.0005);
+}
+
+/// How many of 1000 intervals hold the true difference.
+fn covered(n: usize, interval: impl Fn(&[f64], &[f64]) -> Option<(f64, f64)>) -> usize {
+    let mut random = normal(11);
+    let mut draw = |shift: f64| -> Vec<f64> { (0..n).map(|_| shift + random.next()).collect() };
+    (0..1000)
+        .filter(|_| {
+            let (base, new) = (draw(0.0), draw(0.7));
+            interval(&base, &new).is_some_and(|(low, high)| low <= 0.7 && 0.7 <= high)
+        })
+        .count()
+}
+
+#[test]
+fn intervals_hold_the_truth_in_95_of_100_cases() {
+    let welch = covered(5, welch);
+    assert!((930..=975).contains(&welch), "{welch} of 1000");
+    // The bootstrap is known to be a little short with few runs.
+    let bootstrap = covered(10, bca);
+    assert!((900..=970).contains(&bootstrap), "{bootstrap} of 1000");
+}
+
+#[test]
+fn of_200_pairs_of_the_same_at_most_16_are_called_different() {
+    // Whatever the runs' own variation, and without any margin to hide behind.
+    for spread in [0.005, 0.02, 0.1] {
+        let mut random = normal(3);
+        let different = (0..200)
+            .filter(|_| {
+                let (base, new) = (random.runs(5, 1e5, spread), random.runs(5, 1e5, spread));
+                is_different(compare_runs(&base, &new, Direction::Lower, 0.0).outcome)
+            })
+            .count();
+        assert!(different <= 16, "{different} at {spread}");
+    }
+}
+
+#[test]
+fn five_percent_more_is_called_worse_nine_times_of_ten() {
+    let mut random = normal(5);
+    // Runs that vary by one percent.
+    let worse = (0..200)
+        .filter(|_| {
+            let (base, new) = (random.runs(5, 3e4, 0.01), random.runs(5, 3.15e4, 0.01));
+            compare_runs(&base, &new, Direction::Lower, LEAST_MARGIN).outcome == Outcome::Worse
+        })
+        .count();
+    assert!(worse >= 180, "{worse} of 200");
+}
+
+#[test]
+fn outcomes_follow_interval_margin_and_direction() {
+    let at = |level: f64| [0.999, 1.0, 1.001, 1.0005, 0.9995].map(|x| x * level);
+    let outcome = |level, better| compare_runs(&at(1.0), &at(level), better, 0.02).outcome;
+    assert_eq!(outcome(1.05, Direction::Lower), Outcome::Worse);
+    assert_eq!(outcome(1.05, Direction::Higher), Outcome::Better);
+    assert_eq!(outcome(0.95, Direction::Lower), Outcome::Better);
+    assert_eq!(outcome(1.01, Direction::Lower), Outcome::Same);
+    // Right at the margin no number of such runs would do.
+    assert!(matches!(
+        outcome(1.02, Direction::Lower),
+        Outcome::CannotTell { .. }
+    ));
+    let worse = compare_runs(&at(1.0), &at(1.05), Direction::Lower, 0.02);
+    assert!((worse.regression().unwrap() - 0.05).abs() < 1e-9);
+    assert!(worse.fails(0.04) && !worse.fails(0.06));
+    assert_eq!(worse.delta, Some(1.0));
+}
+
+#[test]
+fn three_runs_on_each_side_cannot_tell_however_far_they_are_apart() {
+    let base = [1.00, 1.001, 0.999];
+    let new = [2.00, 2.001, 1.999];
+    let comparison = compare_runs(&base, &new, Direction::Lower, 0.02);
+    assert_eq!(comparison.p.unwrap().least, 0.1);
+    // Four can: 2 of 70.
+    assert_eq!(comparison.outcome, Outcome::CannotTell { runs: Some(4) });
+}
+
+#[test]
+fn the_runs_that_are_said_to_be_needed_do_tell() {
+    // Five runs whose logarithms have a deviation of exactly 0.04.
+    let exactly = |level: f64| -> Vec<f64> {
+        let steps = [-2.0, -1.0, 0.0, 1.0, 2.0_f64];
+        steps
+            .map(|step| level * (0.04 * step / 2.5_f64.sqrt()).exp())
+            .to_vec()
+    };
+    let needed = runs_needed(&exactly(1.0), &exactly(1.06), 1.06, 0.02, 1).unwrap();
+    // t · 0.04 · √(2/n) < ln 1.06 − ln 1.02.
+    assert_eq!(needed, 10);
+    let mut random = normal(13);
+    let told = (0..100)
+        .filter(|_| {
+            let n = needed as usize * 2;
+            let (base, new) = (random.runs(n, 1.0, 0.04), random.runs(n, 1.06, 0.04));
+            is_different(compare_runs(&base, &new, Direction::Lower, 0.02).outcome)
+        })
+        .count();
+    assert!(told >= 75, "{told}");
+    assert_eq!(runs_needed(&[1.0], &[2.0], 2.0, 0.02, 1), None);
+}
+
+#[test]
+fn counts_with_zeros_are_compared_without_a_ratio() {
+    let none = compare_runs(&[0.0; 5], &[0.0; 5], Direction::Lower, 0.02);
+    assert_eq!((none.outcome, none.ratio), (Outcome::Same, None));
+    let lost = compare_runs(
+        &[0.0; 5],
+        &[3.0, 5.0, 2.0, 9.0, 1.0],
+        Direction::Lower,
+        0.02,
+    );
+    assert_eq!(lost.outcome, Outcome::Worse);
+    assert!(lost.fails(0.5));
+}
+
+/// Sixty seconds in intervals of 100 ms, as an autoregressive process: `memory` is how much of an interval is left
+/// in the next one.
+fn wandering(random: &mut Normal, level: f64, memory: f64, wander: f64) -> Vec<f64> {
+    let mut state = random.next() * wander;
+    let innovation = (1.0 - memory * memory).sqrt() * wander;
+    (0..600)
+        .map(|_| {
+            state = memory * state + innovation * random.next();
+            level * (state + 0.05 * random.next()).exp()
+        })
+        .collect()
+}
+
+/// A phase with these mean times in its intervals, ten requests in each.
+fn phase(times: &[f64]) -> Phase {
+    let mut ledger = Ledger::with_end(times.len() as u64 * 100_000_000);
+    for (interval, time) in times.iter().enumerate() {
+        for k in 0..10 {
+            let sent = interval as u64 * 100_000_000 + k * 5_000_000;
+            let times = Times {
+                planned: sent,
+                sent,
+                completed: sent + *time as u64,
+            };
+            ledger.done(times, 0, 1, 1);
+        }
+    }
+    let started = "2026-03-01T09:30:00Z".parse().unwrap();
+    Phase::new(
+        "p",
+        started,
+        &ledger.finish(),
+        WarmUp::default(),
+        0,
+        &|it| it.to_string(),
+    )
+}
+
+/// A phase of a second at a level.
+fn short(seed: u64, level: f64, spread: f64) -> Phase {
+    phase(&normal(seed).runs(10, level, spread))
+}
+
+const MEAN: Metric = Metric::Figure(Measure::Response, Stat::Mean);
+const MEDIAN: Metric = Metric::Figure(Measure::Response, Stat::P50);
+
+#[test]
+fn single_runs_of_the_same_are_rarely_called_different_although_their_times_wander() {
+    // Independent intervals, then half a second and two seconds of memory.
+    for memory in [0.0, 0.8, 0.95] {
+        let mut random = normal(17);
+        let mut estimate =
+            || Estimate::of_course(&wandering(&mut random, 2e5, memory, 0.1)).unwrap();
+        let different = (0..200)
+            .filter(|_| {
+                let it = compare_estimates(estimate(), estimate(), Direction::Lower, 0.0);
+                is_different(it.outcome)
+            })
+            .count();
+        assert!(different <= 16, "{different} of 200 at {memory}");
+    }
+}
+
+#[test]
+fn single_runs_that_differ_are_told_apart_and_say_what_they_do_not_know() {
+    let mut random = normal(1);
+    let base = phase(&wandering(&mut random, 2e5, 0.5, 0.05));
+    let new = phase(&wandering(&mut random, 2.4e5, 0.5, 0.05));
+    let rows = compare_phases(&[&base], &[&new], &[], &[MEAN, MEDIAN], LEAST_MARGIN);
+    assert_eq!(rows.len(), 2);
+    for row in &rows {
+        let it = &row.comparison;
+        assert_eq!(it.method, Method::Within);
+        assert_eq!(it.outcome, Outcome::Worse, "{it:?}");
+        let (low, high) = it.interval.unwrap();
+        assert!(low < 1.2 && 1.2 < high, "{it:?}");
+        assert_eq!((it.delta, it.mann_whitney), (None, None));
+    }
+    let estimate = |value| Estimate {
+        value,
+        error: 0.01,
+        degrees: 1e9,
+    };
+    // Without doubt about the variance it is the normal interval: 1.96 · √2 · 0.01.
+    let it = compare_estimates(estimate(1.0), estimate(1.0), Direction::Lower, 0.02);
+    assert!(
+        (it.interval.unwrap().1.ln() - 0.02772).abs() < 1e-4,
+        "{it:?}"
+    );
+}
+
+#[test]
+fn holms_correction_makes_each_of_several_metrics_harder() {
+    let runs = |level: f64, seed: u64| -> Vec<Phase> {
+        (0..5).map(|k| short(seed + k, level, 0.01)).collect()
+    };
+    let (base, new) = (runs(2e5, 1), runs(2.4e5, 50));
+    let (base, new): (Vec<&Phase>, Vec<&Phase>) = (base.iter().collect(), new.iter().collect());
+    let p90 = Metric::Figure(Measure::Response, Stat::P90);
+    let rows = compare_phases(&base, &new, &[], &[MEAN, MEDIAN, p90], LEAST_MARGIN);
+    let adjusted: Vec<f64> = rows
+        .iter()
+        .filter_map(|row| row.comparison.adjusted)
+        .collect();
+    // All three are as clear as five and five runs can be: three times 2 of 252.
+    assert_eq!(adjusted.len(), 3);
+    assert!(
+        adjusted.iter().all(|p| (p - 6.0 / 252.0).abs() < 1e-9),
+        "{adjusted:?}"
+    );
+    assert!(
+        rows.iter()
+            .all(|row| row.comparison.outcome == Outcome::Worse)
+    );
+}
+
+#[test]
+fn what_the_same_thing_varied_by_widens_the_margin() {
+    let levels = |levels: &[f64], seed: u64| -> Vec<Phase> {
+        let each = levels.iter().zip(seed..);
+        each.map(|(level, seed)| short(seed, *level, 0.001))
+            .collect()
+    };
+    let base = levels(&[2e5; 5], 1);
+    let new = levels(&[2.1e5; 5], 20);
+    let same = levels(&[1.7e5, 2e5, 2.3e5, 1.9e5, 2.2e5], 40);
+    fn all(phases: &[Phase]) -> Vec<&Phase> {
+        phases.iter().collect()
+    }
+    let outcome = |same: &[&Phase]| {
+        let rows = compare_phases(&all(&base), &all(&new), same, &[MEAN], LEAST_MARGIN);
+        rows.first().unwrap().comparison.outcome
+    };
+    assert_eq!(outcome(&[]), Outcome::Worse);
+    assert_eq!(outcome(&all(&same)), Outcome::Same);
+}
+
+#[test]
+fn metrics_are_named_as_in_thresholds() {
+    for name in [
+        "cpu-per-request",
+        "rate",
+        "response.p99",
+        "service.p99.9",
+        "delay.p50",
+        "errors",
+    ] {
+        assert_eq!(name.parse::<Metric>().unwrap().to_string(), name);
+    }
+    assert_eq!("p99".parse::<Metric>().unwrap().to_string(), "response.p99");
+    let error = "p200x".parse::<Metric>().unwrap_err().to_string();
+    assert!(
+        error.starts_with("\"p200x\" is no metric (want cpu-per-request, rate,"),
+        "{error}"
+    );
+}
