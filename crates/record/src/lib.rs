@@ -17,6 +17,7 @@ pub mod ledger;
 pub mod receipt;
 pub mod run;
 pub mod samples;
+pub mod sweep;
 mod time;
 
 pub use histogram::{Histogram, HistogramError};
@@ -24,4 +25,5 @@ pub use ledger::{Closed, Lateness, Ledger, Measure, Tally, Times, Window};
 pub use receipt::Receipt;
 pub use run::Run;
 pub use samples::{Samples, Sheet};
+pub use sweep::Sweep;
 pub use time::{BadTimestamp, Timestamp};

@@ -16,9 +16,11 @@ pub mod planned;
 mod several;
 mod style;
 mod summary;
+mod sweep;
 mod table;
 
 pub use page::WIDTH;
 pub use several::show;
 pub use style::Style;
 pub use summary::summary;
+pub use sweep::{named, sweep};

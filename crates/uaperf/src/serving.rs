@@ -13,28 +13,48 @@ use crate::failure::Failure;
 /// A plant that serves until this is dropped, or until this process ends in whatever way.
 pub struct Serving {
     process: Child,
-    /// Where it is reached.
+    /// Where it is reached; the first of them, should it be several servers.
     pub url: Url,
+    /// Where all of them are reached.
+    pub urls: Vec<Url>,
 }
 
 impl Serving {
     /// `uaperf serve` with these arguments on a free port, its certificates in `pki`.
     pub fn start(args: &[&str], pki: &Path) -> anyhow::Result<Self> {
+        Self::start_several(args, 1, pki)
+    }
+
+    /// The same for so many servers in one process; a port among the arguments stands.
+    pub fn start_several(args: &[&str], servers: usize, pki: &Path) -> anyhow::Result<Self> {
         let program = std::env::current_exe().context("cannot tell where this program is")?;
-        let mut process = Command::new(program)
-            .args(["serve", "--port", "0", "--with-parent"])
+        let port: &[&str] = match args.iter().any(|arg| arg.starts_with("--port")) {
+            true => &[],
+            false => &["--port", "0"],
+        };
+        let mut command = Command::new(program);
+        command
+            .args(["serve", "--with-parent"])
+            .args(port)
             .args(args)
             .arg("--pki")
             .arg(pki)
             .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()
-            .context("cannot start a server")?;
-        let mut line = String::new();
+            .stdout(Stdio::piped());
+        // Ctrl-C is for us: the server goes on until what is being measured has ended in good order.
+        #[cfg(unix)]
+        std::os::unix::process::CommandExt::process_group(&mut command, 0);
+        let mut process = command.spawn().context("cannot start a server")?;
+        let mut lines = String::new();
         if let Some(out) = process.stdout.take() {
-            BufReader::new(out).read_line(&mut line)?;
+            let mut out = BufReader::new(out);
+            for _ in 0..servers {
+                out.read_line(&mut lines)?;
+            }
         }
-        let Some(url) = line.trim().strip_prefix("READY ") else {
+        let ready = lines.lines().filter_map(|line| line.strip_prefix("READY "));
+        let urls: Vec<Url> = ready.filter_map(|url| url.trim().parse().ok()).collect();
+        let Some(url) = urls.first().filter(|_| urls.len() == servers).cloned() else {
             let _ = process.kill();
             let _ = process.wait();
             bail!(Failure::new(format!(
@@ -42,8 +62,17 @@ impl Serving {
                 args.join(" ")
             )));
         };
-        let url = url.parse()?;
-        Ok(Self { process, url })
+        Ok(Self { process, url, urls })
+    }
+
+    /// Whether it still serves.
+    pub fn is_running(&mut self) -> bool {
+        matches!(self.process.try_wait(), Ok(None))
+    }
+
+    /// Its process.
+    pub fn pid(&self) -> u32 {
+        self.process.id()
     }
 }
 

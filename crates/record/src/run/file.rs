@@ -64,6 +64,9 @@ pub enum ReadError {
     /// It is JSON, but not a result.
     #[error("{}: not a result of uaperf (want \"format\": \"uaperf run\")", .0.display())]
     NotARun(PathBuf),
+    /// It is JSON, but not what a scenario leaves behind.
+    #[error("{}: not the index of a scenario (want \"format\": \"uaperf sweep\")", .0.display())]
+    NotASweep(PathBuf),
     /// A later uaperf wrote it.
     #[error("{}: written by a newer uaperf (file version {found}; this one reads up to {VERSION}): update uaperf", file.display())]
     Newer {
@@ -163,6 +166,21 @@ impl Run {
             source: io::ErrorKind::AlreadyExists.into(),
         })
     }
+}
+
+/// Writes a file whose name is given, as a whole or not at all, and makes its folder.
+pub(crate) fn place_file(text: &[u8], file: &Path) -> Result<PathBuf, WriteError> {
+    if let Some(folder) = file.parent().filter(|it| !it.as_os_str().is_empty()) {
+        fs::create_dir_all(folder).map_err(|source| WriteError::Folder {
+            folder: folder.to_owned(),
+            source,
+        })?;
+    }
+    place(text, file, true).map_err(|source| WriteError::File {
+        file: file.to_owned(),
+        source,
+    })?;
+    Ok(file.to_owned())
 }
 
 /// `20260301T093000Z-read.json`, and further ones should that be taken.

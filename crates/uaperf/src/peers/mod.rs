@@ -44,6 +44,12 @@ pub fn start_definition() -> clap::Command {
     <start::Args as clap::Args>::augment_args(clap::Command::new("start"))
 }
 
+/// Starts a peer's server as these options of `uaperf peers start` say.
+pub fn started(name: &str, typed: &clap::ArgMatches) -> anyhow::Result<::peers::Server> {
+    let args = <start::Args as clap::FromArgMatches>::from_arg_matches(typed)?;
+    ::peers::Server::start(named(name)?, &args.options()).map_err(start::explained)
+}
+
 /// Carries out `uaperf peers`.
 pub fn run(args: Args, _global: &Global) -> anyhow::Result<ExitCode> {
     match args.command {
@@ -56,7 +62,7 @@ pub fn run(args: Args, _global: &Global) -> anyhow::Result<ExitCode> {
 }
 
 /// The stack of this name.
-pub fn named(name: &str) -> anyhow::Result<&'static Stack> {
+fn named(name: &str) -> anyhow::Result<&'static Stack> {
     let all = Stack::all().iter().map(|stack| stack.name);
     let found = Stack::named(name).ok_or_else(|| {
         Failure::usage(format!("there is no peer {name:?}"))

@@ -14,6 +14,8 @@ mod result;
 mod usage;
 mod work;
 
+pub use interrupt::watch as interrupted;
+
 use std::process::ExitCode;
 
 use load::engine::Control;

@@ -3,6 +3,7 @@
 pub mod check;
 pub mod new;
 pub mod run;
+mod servers;
 mod vocabulary;
 
 use std::path::Path;

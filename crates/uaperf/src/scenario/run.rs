@@ -1,45 +1,549 @@
-//! `uaperf run`: a scenario carried out.
+//! `uaperf run`: a scenario carried out, point after point.
 
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::time::{Duration, Instant, SystemTime};
 
-use plan::scenario::Given;
+use judge::Exit;
+use load::engine::Control;
+use plan::scenario::{Given, Point, Scenario, Step, Turn};
+use plan::unit::duration::show;
+use plan::{TargetSpec, Targets};
+use record::run::{Kind, Mark};
+use record::sweep::{self, Measurement, Source, State, Sweep};
+use record::{Run, Timestamp};
 use report::Style;
 
+use super::servers::{Reached, Servers};
+use super::vocabulary::Commands;
 use super::{parameter, parse, read};
 use crate::cli::Global;
 use crate::failure::Failure;
+use crate::quick;
 
-/// Carry out a scenario
+/// Carry out a scenario: a file per point, a table at the end
 #[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// The scenario
-    #[arg(value_name = "FILE")]
-    file: PathBuf,
-    /// A parameter's value instead of the one in the file
-    #[arg(short = 'P', value_name = "NAME=VALUE", value_parser = parameter)]
+    /// The scenario; not needed with --resume
+    #[arg(value_name = "FILE", required_unless_present = "resume")]
+    file: Option<PathBuf>,
+    /// A parameter's value instead of the one in the file: rate=500/s, or rate='{ sweep = ["1/s", "2/s"] }'
+    #[arg(short = 'P', value_name = "NAME=VALUE", value_parser = parameter, conflicts_with = "resume")]
     parameters: Vec<(String, String)>,
     /// These servers instead of those that the scenario names or starts
-    #[arg(long, value_name = "URL")]
+    #[arg(long, value_name = "URL", conflicts_with = "resume")]
     target: Vec<String>,
     /// Show what would be done, and how long it takes
     #[arg(long)]
     dry_run: bool,
+    /// Folder of the results; a new one [default: results/UTCTIME-NAME]
+    #[arg(long, value_name = "DIR", conflicts_with = "resume")]
+    out: Option<PathBuf>,
+    /// Go on in this folder: what is left, what failed, what was interrupted
+    #[arg(long, value_name = "DIR")]
+    resume: Option<PathBuf>,
+    /// Watch this process too: the server's, when it runs on this machine and was started elsewhere
+    #[arg(long, value_name = "PID")]
+    server_pid: Option<u32>,
+    /// No progress while it runs
+    #[arg(short, long)]
+    quiet: bool,
 }
 
+const EXAMPLES: &str = "\
+Examples:
+  uaperf new read reads.toml                   a scenario to begin from
+  uaperf run --dry-run reads.toml              what it would do, and how long that takes
+  uaperf run reads.toml -P duration=2s         carry it out, with a parameter of your own
+  uaperf run reads.toml --target opc.tcp://plc1:4840
+  uaperf run --resume results/20260301T093000Z-reads
+
+Ctrl-C ends the point that is being measured; --resume goes on from there.";
+
 /// Carries out `uaperf run`.
-pub fn run(args: Args, _: &Global) -> anyhow::Result<ExitCode> {
-    let given = Given {
-        parameters: args.parameters,
-        targets: args.target,
+pub fn run(args: Args, global: &Global) -> anyhow::Result<ExitCode> {
+    let source = match &args.resume {
+        Some(folder) => resumed(folder, args.file.as_deref())?.scenario,
+        None => {
+            let file = args.file.clone().unwrap_or_default();
+            Source {
+                text: read(&file)?,
+                file,
+                parameters: args.parameters.clone(),
+                targets: args.target.clone(),
+            }
+        }
     };
-    if !args.dry_run {
-        return Err(Failure::usage("scenarios are not carried out yet (want --dry-run)").into());
+    let given = Given {
+        parameters: source.parameters.clone(),
+        targets: source.targets.clone(),
+    };
+    let scenario = parse(&source.text, &source.file, &given)?;
+    if args.dry_run {
+        let mut out = std::io::stdout().lock();
+        let style = Style::detect(&out, |name| std::env::var_os(name));
+        out.write_all(report::planned::plan(&scenario, style).as_bytes())?;
+        return Ok(ExitCode::SUCCESS);
     }
-    let scenario = parse(&read(&args.file)?, &args.file, &given)?;
-    let mut out = std::io::stdout().lock();
-    let style = Style::detect(&out, |name| std::env::var_os(name));
-    out.write_all(report::planned::plan(&scenario, style).as_bytes())?;
-    Ok(ExitCode::SUCCESS)
+    let (folder, index) = match &args.resume {
+        Some(folder) => (folder.clone(), Sweep::read(folder).map_err(unreadable)?),
+        None => begun(&args, &scenario, source)?,
+    };
+    let control = Control::default();
+    quick::interrupted(&control)?;
+    let commands = Commands::beside(&index.scenario.file);
+    let mut bench = Bench {
+        servers: Servers::new(&commands)?,
+        scenario: &scenario,
+        control,
+        global,
+        server_pid: args.server_pid,
+        quiet: args.quiet,
+        folder,
+        index,
+        spent: Vec::new(),
+    };
+    bench.carry_out()?;
+    bench.finish()
+}
+
+fn unreadable(error: record::run::ReadError) -> anyhow::Error {
+    Failure::usage(error.to_string())
+        .hint("--resume wants a folder that uaperf run has made")
+        .into()
+}
+
+/// The index of a folder that is gone on with, if it belongs to the file that was named.
+fn resumed(folder: &Path, file: Option<&Path>) -> anyhow::Result<Sweep> {
+    let index = Sweep::read(folder).map_err(unreadable)?;
+    if let Some(file) = file
+        && read(file)? != index.scenario.text
+    {
+        let told = format!(
+            "{} is not the scenario that {} was measured with",
+            file.display(),
+            folder.display()
+        );
+        return Err(Failure::usage(told)
+            .hint("leave the file away to go on with that one, or --resume to begin anew")
+            .into());
+    }
+    Ok(index)
+}
+
+/// A new folder with an index of all that is to be measured.
+fn begun(args: &Args, scenario: &Scenario, source: Source) -> anyhow::Result<(PathBuf, Sweep)> {
+    let now = Timestamp::from(SystemTime::now());
+    let folder = match &args.out {
+        Some(folder) => folder.clone(),
+        None => fresh(now, &scenario.name),
+    };
+    if folder.join(sweep::FILE).exists() {
+        let told = format!("{} has results already", folder.display());
+        let hint = format!("uaperf run --resume {}, or another --out", folder.display());
+        return Err(Failure::usage(told).hint(hint).into());
+    }
+    if folder.exists() && !folder.is_dir() {
+        return Err(Failure::usage(format!(
+            "--out {}: that is a file (want a folder)",
+            folder.display()
+        ))
+        .into());
+    }
+    let measurements = scenario.turns().into_iter().map(|turn| Measurement {
+        point: turn.point,
+        repetition: turn.repetition,
+        values: scenario
+            .points
+            .get(turn.point)
+            .map_or(Vec::new(), |it| it.values.clone()),
+        state: State::Planned,
+        why: None,
+        file: None,
+        verdict: None,
+        phases: Vec::new(),
+        expected: None,
+        slo: None,
+        stopped: None,
+    });
+    let axes = scenario.axes.iter().map(|axis| sweep::Axis {
+        name: axis.name.clone(),
+        values: axis.values.clone(),
+    });
+    let index = Sweep {
+        format: sweep::FORMAT.to_owned(),
+        version: sweep::VERSION,
+        name: scenario.name.clone(),
+        started: now,
+        ended: now,
+        scenario: source,
+        axes: axes.collect(),
+        repeat: scenario.repeat,
+        order: scenario.order.name().to_owned(),
+        seed: scenario.seed,
+        measurements: measurements.collect(),
+    };
+    index
+        .write(&folder)
+        .map_err(|error| Failure::new(error.to_string()))?;
+    Ok((folder, index))
+}
+
+/// A folder that is not there yet.
+fn fresh(now: Timestamp, name: &str) -> PathBuf {
+    let name: String = name
+        .chars()
+        .map(|c| if c.is_ascii_alphanumeric() { c } else { '-' })
+        .collect();
+    let stem = format!("results/{}-{name}", now.compact());
+    let first = PathBuf::from(&stem);
+    let more = (2..1000).map(|n| PathBuf::from(format!("{stem}-{n}")));
+    std::iter::once(first.clone())
+        .chain(more)
+        .find(|folder| !folder.exists())
+        .unwrap_or(first)
+}
+
+/// A scenario while it is carried out.
+struct Bench<'a> {
+    servers: Servers<'a>,
+    scenario: &'a Scenario,
+    control: Control,
+    global: &'a Global,
+    server_pid: Option<u32>,
+    quiet: bool,
+    folder: PathBuf,
+    index: Sweep,
+    /// What measurements took beyond their load.
+    spent: Vec<Duration>,
+}
+
+impl Bench<'_> {
+    fn carry_out(&mut self) -> anyhow::Result<()> {
+        let mut first = true;
+        for place in 0..self.index.measurements.len() {
+            if self.control.is_stopped() {
+                break;
+            }
+            let Some(it) = self.index.measurements.get(place).filter(|it| it.is_left()) else {
+                continue;
+            };
+            let turn = Turn {
+                point: it.point,
+                repetition: it.repetition,
+            };
+            let Some(point) = self.scenario.points.get(turn.point) else {
+                continue;
+            };
+            if let Some(end) = self.ended_before(turn) {
+                let why = format!("beyond {end}");
+                self.note(place, |it| {
+                    it.state = State::LeftOut;
+                    it.why = Some(why);
+                })?;
+                continue;
+            }
+            if !std::mem::take(&mut first) {
+                self.wait(self.scenario.pause);
+            }
+            self.announce(place, point);
+            let began = Instant::now();
+            let measured = self.measure(point, turn);
+            let load = Scenario::length(point).0;
+            self.spent.push(began.elapsed().saturating_sub(load));
+            self.keep(place, point, measured)?;
+        }
+        Ok(())
+    }
+
+    /// The point at which this repetition of the sweep ended, if this one lies beyond it.
+    fn ended_before(&self, turn: Turn) -> Option<String> {
+        let ends = self
+            .index
+            .measurements
+            .iter()
+            .filter(|it| it.stopped.is_some() && it.repetition == turn.repetition);
+        let mut beyond = ends.filter(|it| self.scenario.is_beyond(turn.point, it.point));
+        beyond.next().map(|it| report::named(&self.index, it))
+    }
+
+    fn wait(&self, pause: Duration) {
+        let until = Instant::now() + pause;
+        while Instant::now() < until && !self.control.is_stopped() {
+            std::thread::sleep(Duration::from_millis(50).min(pause));
+        }
+    }
+
+    fn announce(&self, place: usize, point: &Point) {
+        if self.quiet {
+            return;
+        }
+        let all = self.index.measurements.len();
+        let Some(it) = self.index.measurements.get(place) else {
+            return;
+        };
+        let repetition = match self.index.repeat {
+            1 => String::new(),
+            n => format!(", repetition {} of {n}", it.repetition),
+        };
+        let left = self
+            .index
+            .measurements
+            .iter()
+            .skip(place)
+            .filter(|it| it.is_left());
+        let (mut load, mut count) = (Duration::ZERO, 0);
+        for it in left {
+            count += 1;
+            let point = self.scenario.points.get(it.point).unwrap_or(point);
+            load += Scenario::length(point).0 + self.scenario.pause;
+        }
+        let beside = self.spent.iter().sum::<Duration>();
+        let beside = beside.checked_div(u32::try_from(self.spent.len()).unwrap_or(0));
+        let left = load + beside.unwrap_or_default() * count;
+        // A terminal that is gone does not stop a measurement.
+        let _ = writeln!(
+            std::io::stderr(),
+            "[{}/{all}] {}{repetition}; about {} left",
+            place + 1,
+            report::named(&self.index, it),
+            show(left)
+        );
+    }
+
+    /// All phases of a point.
+    fn measure(&mut self, point: &Point, turn: Turn) -> anyhow::Result<Run> {
+        let reached = match &point.start {
+            Some(start) => Some(self.servers.for_turn(start, turn)?),
+            None => None,
+        };
+        let mut whole: Option<Run> = None;
+        for group in &point.groups {
+            if self.control.is_stopped() {
+                break;
+            }
+            let quiet = self.quiet || group.steps.len() > 1;
+            let measure = |step: &Step| self.phase(step, point, turn, reached.as_ref(), quiet);
+            let runs: Vec<anyhow::Result<Run>> = match group.steps.as_slice() {
+                [step] => vec![measure(step)],
+                steps => std::thread::scope(|scope| {
+                    let threads: Vec<_> = steps
+                        .iter()
+                        .map(|step| scope.spawn(move || measure(step)))
+                        .collect();
+                    let ended = threads.into_iter().map(std::thread::ScopedJoinHandle::join);
+                    let gone = || Err(Failure::new("a thread ended before its time").into());
+                    ended.map(|it| it.unwrap_or_else(|_| gone())).collect()
+                }),
+            };
+            for run in runs {
+                let run = run?;
+                match &mut whole {
+                    Some(whole) => add(whole, run),
+                    None => whole = Some(run),
+                }
+            }
+        }
+        let mut run = whole.ok_or_else(|| Failure::new("interrupted"))?;
+        "run".clone_into(&mut run.command);
+        if let Some(peer) = reached.and_then(|it| it.peer) {
+            for target in &mut run.targets {
+                target.peer = Some(peer.clone());
+            }
+        }
+        let values = self
+            .scenario
+            .axes
+            .iter()
+            .map(|axis| axis.name.clone())
+            .zip(&point.values);
+        let values: serde_json::Map<String, serde_json::Value> = values
+            .map(|(name, value)| (name, value.as_str().into()))
+            .collect();
+        if let Some(request) = run.request.as_object_mut() {
+            request.insert("scenario".into(), self.scenario.name.as_str().into());
+            request.insert("point".into(), (turn.point + 1).into());
+            request.insert("repetition".into(), turn.repetition.into());
+            request.insert("values".into(), values.into());
+        }
+        Ok(run)
+    }
+
+    fn phase(
+        &self,
+        step: &Step,
+        point: &Point,
+        turn: Turn,
+        reached: Option<&Reached>,
+        quiet: bool,
+    ) -> anyhow::Result<Run> {
+        let targets = reached.map_or(point.targets.as_slice(), |it| it.targets.as_slice());
+        let mut words = targets.to_vec();
+        if let Some(pid) = reached.map(|it| it.pid).or(self.server_pid) {
+            words.push(format!("--server-pid={pid}"));
+        }
+        if quiet {
+            words.push("--quiet".to_owned());
+        }
+        let trusts = step.settings.iter().any(|it| it.option == "trust");
+        if reached.is_some() && !trusts {
+            words.push("--trust".to_owned());
+        }
+        let asked = Commands::asked(&step.service, &step.settings, &words)
+            .map_err(|refusal| Failure::usage(refusal.what))?;
+        let specs: Result<Vec<TargetSpec>, _> = targets.iter().map(|it| it.parse()).collect();
+        let specs = specs.map_err(|error: <TargetSpec as std::str::FromStr>::Err| {
+            Failure::usage(error.to_string())
+        })?;
+        let targets = Targets::resolve(&specs, |file| std::fs::read_to_string(file))
+            .map_err(|error| Failure::usage(error.to_string()))?;
+        let mut phase = step.phase.clone();
+        // Each repetition has a random course of its own, or all would share one bias.
+        phase.seed = phase.seed.wrapping_add(u64::from(turn.repetition) - 1);
+        asked.measure(&targets, &phase, &self.control, self.global)
+    }
+
+    /// What came of a measurement, into its file and the index.
+    fn keep(
+        &mut self,
+        place: usize,
+        point: &Point,
+        measured: anyhow::Result<Run>,
+    ) -> anyhow::Result<()> {
+        let run = match measured {
+            Ok(run) => run,
+            Err(_) if self.control.is_stopped() => {
+                return self.note(place, |it| it.state = State::Interrupted);
+            }
+            Err(error) => {
+                let why = format!("{error:#}");
+                if !self.quiet {
+                    let _ = writeln!(std::io::stderr(), "  failed: {why}");
+                }
+                return self.note(place, |it| {
+                    it.state = State::Failed;
+                    it.why = Some(why);
+                });
+            }
+        };
+        run.write(&self.index.destination(&self.folder, place))
+            .map_err(|error| Failure::new(error.to_string()))?;
+        let file = self.index.file_of(place);
+        let interrupted = run.marks.contains(&Mark::Interrupted) || self.control.is_stopped();
+        let (slo, stopped) = judged(point, &run);
+        self.note(place, |it| {
+            it.take(&run);
+            it.file = Some(file);
+            it.slo = slo;
+            it.stopped = stopped.filter(|_| !interrupted);
+            it.state = match run.verdict.kind {
+                _ if interrupted => State::Interrupted,
+                Kind::Failed => State::Failed,
+                _ => State::Done,
+            };
+        })
+    }
+
+    fn note(&mut self, place: usize, note: impl FnOnce(&mut Measurement)) -> anyhow::Result<()> {
+        if let Some(it) = self.index.measurements.get_mut(place) {
+            note(it);
+        }
+        self.index.ended = SystemTime::now().into();
+        self.index
+            .write(&self.folder)
+            .map_err(|error| Failure::new(error.to_string()))?;
+        Ok(())
+    }
+
+    /// The table, where everything is, and how it went.
+    fn finish(self) -> anyhow::Result<ExitCode> {
+        let Self {
+            folder,
+            index,
+            servers,
+            ..
+        } = self;
+        drop(servers);
+        let mut out = std::io::stdout().lock();
+        let style = Style::detect(&out, |name| std::env::var_os(name));
+        out.write_all(report::sweep(&index, style).as_bytes())?;
+        writeln!(out, "\nresults     {}", folder.display())?;
+        if index.measurements.iter().any(Measurement::is_left) {
+            writeln!(out, "go on with  uaperf run --resume {}", folder.display())?;
+        }
+        out.flush()?;
+        Ok(ExitCode::from(exit(&index).code()))
+    }
+}
+
+/// What kept its objective, and what ends the sweep.
+fn judged(point: &Point, run: &Run) -> (Option<bool>, Option<String>) {
+    let (mut slo, mut stopped) = (None, None);
+    let steps = point.groups.iter().flat_map(|group| &group.steps);
+    for step in steps {
+        let Some(phase) = run.phases.iter().find(|phase| phase.name == step.name) else {
+            continue;
+        };
+        let figures = judge::Measured(phase);
+        if !step.slo.is_empty() {
+            let kept = step.slo.iter().all(|it| it.check(&figures).is_met());
+            slo = Some(slo.unwrap_or(true) && kept);
+        }
+        let end = step.stop_when.iter().find(|it| it.check(&figures).is_met());
+        stopped = stopped.or_else(|| end.map(ToString::to_string));
+    }
+    (slo, stopped)
+}
+
+/// Adds the phases of another run of the same point.
+fn add(whole: &mut Run, run: Run) {
+    if let (Some(phases), Some(more)) = (
+        whole.plan["phases"].as_array_mut(),
+        run.plan["phases"].as_array(),
+    ) {
+        phases.extend(more.iter().cloned());
+    }
+    whole.phases.extend(run.phases);
+    let phases = whole.phases.iter();
+    whole.verdict = judge::worst(phases.map(|phase| (phase.name.as_str(), &phase.verdict)));
+    for mark in run.marks {
+        if !whole.marks.contains(&mark) {
+            whole.marks.push(mark);
+        }
+    }
+    for note in run.notes {
+        if !whole.notes.contains(&note) {
+            whole.notes.push(note);
+        }
+    }
+    whole.ended = whole.ended.max(run.ended);
+}
+
+/// How a scenario ends: nothing measured, then verdicts, then conditions, then single failures.
+fn exit(index: &Sweep) -> Exit {
+    let done = || {
+        index
+            .measurements
+            .iter()
+            .filter(|it| it.state == State::Done)
+    };
+    let doubtful =
+        |it: &Measurement| matches!(it.verdict, Some(Kind::GeneratorLimited | Kind::Unsteady));
+    if done().count() == 0 {
+        Exit::Nothing
+    } else if done().any(doubtful) {
+        Exit::Verdict
+    } else if done().any(|it| it.expected == Some(false)) {
+        Exit::Threshold
+    } else if index
+        .measurements
+        .iter()
+        .any(|it| it.state == State::Failed)
+    {
+        Exit::Nothing
+    } else {
+        Exit::Good
+    }
 }

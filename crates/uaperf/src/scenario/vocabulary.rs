@@ -10,6 +10,7 @@ use plan::scenario::{Key, Kind, Refusal, Setting, Shape, Vocabulary};
 use plan::{Phase, TargetSpec, Targets};
 use plant::Profile;
 
+use crate::failure::Failure;
 use crate::quick::{self, Asked};
 use crate::{peers, serve};
 
@@ -189,21 +190,28 @@ pub fn refused(error: &anyhow::Error) -> Refusal {
 }
 
 impl Commands {
-    /// What a phase asks for, of these servers.
-    pub fn asked(
-        service: &str,
-        settings: &[Setting],
-        targets: &[String],
-    ) -> Result<Asked, Refusal> {
+    /// The options of a peer's server, as typed.
+    pub fn peer(&self, name: &str, settings: &[Setting]) -> anyhow::Result<ArgMatches> {
+        peer(name, settings).map_err(|refusal| Failure::usage(refusal.what).into())
+    }
+
+    /// What a phase asks for, in words that go beyond its settings: servers, and what is about results.
+    pub fn asked(service: &str, settings: &[Setting], more: &[String]) -> Result<Asked, Refusal> {
         let command = quick::definition(service).ok_or_else(|| Refusal {
             option: None,
             what: format!("there is no service {service:?}"),
         })?;
         let words = settings.iter().flat_map(Setting::words);
-        let words = words.chain(targets.iter().cloned()).collect();
+        let words = words.chain(more.iter().cloned()).collect();
         let typed = matched(command, words)?;
         quick::asked(service, &typed).map_err(|error| refused(&error))
     }
+}
+
+/// What starts a peer, as typed.
+fn peer(name: &str, settings: &[Setting]) -> Result<ArgMatches, Refusal> {
+    let words = std::iter::once(name.to_owned()).chain(settings.iter().flat_map(Setting::words));
+    matched(peers::start_definition(), words.collect())
 }
 
 /// A server that is not known yet, where the reader of command lines wants one.
@@ -246,11 +254,7 @@ impl Vocabulary for Commands {
                 let typed = matched(serve::definition(), self.plant_words(name, settings))?;
                 serve::check(&typed).map_err(|error| refused(&error))
             }
-            Kind::Peer => {
-                let words = std::iter::once(name.to_owned());
-                let words = words.chain(settings.iter().flat_map(Setting::words));
-                matched(peers::start_definition(), words.collect()).map(drop)
-            }
+            Kind::Peer => peer(name, settings).map(drop),
         }
     }
 

@@ -1,0 +1,237 @@
+//! What a scenario found: a row for each point.
+
+use plan::unit::{Rate, duration};
+use record::run::Kind;
+use record::sweep::{Measurement, Short, State, Sweep};
+
+use crate::page::{Page, WIDTH, clean, counted, cut};
+use crate::style::Style;
+
+/// The widest column of swept values.
+const CELL: usize = 24;
+const COLUMN: usize = 10;
+
+/// A scenario's results: each point with its values and figures, what was left out, what kept its
+/// objective.
+pub fn sweep(sweep: &Sweep, style: Style) -> String {
+    let mut page = Page::new(style);
+    let state = |state: State| {
+        sweep
+            .measurements
+            .iter()
+            .filter(|it| it.state == state)
+            .count() as u64
+    };
+    let mut told = vec![format!("{} measured", state(State::Done))];
+    for (what, number) in [
+        ("failed", state(State::Failed)),
+        ("left out", state(State::LeftOut)),
+        ("interrupted", state(State::Interrupted)),
+        ("to be measured", state(State::Planned)),
+    ] {
+        if number > 0 {
+            told.push(format!("{number} {what}"));
+        }
+    }
+    let all = counted(
+        sweep.measurements.len() as u64,
+        "measurement",
+        "measurements",
+    );
+    page.row(
+        "scenario",
+        &format!("{}: {all}, {}", clean(&sweep.name), told.join(", ")),
+    );
+    page.gap();
+    table(&mut page, sweep);
+    page.gap();
+    if sweep.repeat > 1 {
+        page.sentence(0, "Medians of the repetitions; the worst verdict of them.");
+    }
+    for (place, it) in sweep.measurements.iter().enumerate() {
+        if let (State::Failed, Some(why)) = (it.state, &it.why) {
+            let which = format!(
+                "measurement {} ({}) failed: {why}",
+                place + 1,
+                named(sweep, it)
+            );
+            page.sentence(0, &which);
+        }
+        if let Some(condition) = &it.stopped {
+            page.sentence(
+                0,
+                &format!("The sweep ended at {}: {condition}.", named(sweep, it)),
+            );
+        }
+    }
+    objective(&mut page, sweep);
+    page.finish()
+}
+
+/// `batch 100, sessions 2`, or the point's number.
+pub fn named(sweep: &Sweep, it: &Measurement) -> String {
+    let values = sweep.axes.iter().zip(&it.values);
+    let values: Vec<String> = values
+        .map(|(axis, value)| format!("{} {}", clean(&axis.name), clean(value)))
+        .collect();
+    match values.is_empty() {
+        true => format!("point {}", it.point + 1),
+        false => values.join(", "),
+    }
+}
+
+/// The measurements of one point.
+fn of_point(sweep: &Sweep, point: usize) -> Vec<&Measurement> {
+    sweep
+        .measurements
+        .iter()
+        .filter(|it| it.point == point)
+        .collect()
+}
+
+fn points(sweep: &Sweep) -> usize {
+    sweep
+        .measurements
+        .iter()
+        .map(|it| it.point + 1)
+        .max()
+        .unwrap_or(0)
+}
+
+fn table(page: &mut Page, sweep: &Sweep) {
+    let many = sweep.measurements.iter().any(|it| it.phases.len() > 1);
+    let mut heads: Vec<String> = vec!["point".to_owned()];
+    heads.extend(sweep.axes.iter().map(|axis| clean(&axis.name)));
+    if many {
+        heads.push("phase".to_owned());
+    }
+    let mut rows: Vec<(Vec<String>, String)> = Vec::new();
+    for point in 0..points(sweep) {
+        let all = of_point(sweep, point);
+        let Some(first) = all.first() else { continue };
+        let done: Vec<&&Measurement> = all.iter().filter(|it| !it.phases.is_empty()).collect();
+        let phases = done.iter().map(|it| it.phases.len()).max().unwrap_or(0);
+        let label = |phase: Option<&str>| {
+            let mut cells = vec![(point + 1).to_string()];
+            cells.extend(first.values.iter().map(|it| clean(it)));
+            if many {
+                cells.push(clean(phase.unwrap_or("")));
+            }
+            cells
+        };
+        if phases == 0 {
+            let word = match first.state {
+                State::LeftOut => "left out",
+                State::Failed => "failed",
+                State::Interrupted => "interrupted",
+                State::Planned | State::Done => "to be measured",
+            };
+            rows.push((label(None), word.to_owned()));
+            continue;
+        }
+        for n in 0..phases {
+            let shorts: Vec<&Short> = done.iter().filter_map(|it| it.phases.get(n)).collect();
+            let name = shorts.first().map(|it| it.name.as_str());
+            let last = n + 1 == phases;
+            rows.push((label(name), figures(&shorts, &all, last)));
+        }
+    }
+    let widths: Vec<usize> = heads
+        .iter()
+        .enumerate()
+        .map(|(n, head)| {
+            let cells = rows.iter().filter_map(|(cells, _)| cells.get(n));
+            let widest = cells.map(|cell| cell.chars().count()).max().unwrap_or(0);
+            widest.max(head.chars().count()).min(CELL)
+        })
+        .collect();
+    let line = |cells: &[String], rest: &str| {
+        let mut line = String::new();
+        for (cell, wide) in cells.iter().zip(&widths) {
+            line.push_str(&format!("{:>wide$}  ", cut(cell, *wide)));
+        }
+        // Many axes leave less room; the figures come first.
+        let room = WIDTH.saturating_sub(rest.chars().count());
+        cut(&line, room) + rest
+    };
+    let head = format!(
+        "{:>COLUMN$}{:>COLUMN$}{:>COLUMN$}{:>8}  verdict",
+        "rate", "p50", "p99", "CPU"
+    );
+    page.line(&line(&heads, &head));
+    for (cells, rest) in &rows {
+        page.line(&line(cells, rest));
+    }
+}
+
+/// The figures of a phase over its repetitions.
+fn figures(shorts: &[&Short], all: &[&Measurement], last: bool) -> String {
+    let time = |of: fn(&Short) -> Option<u64>| {
+        let values = shorts.iter().filter_map(|it| of(it)).map(|ns| ns as f64);
+        median(values.collect()).map_or("-".to_owned(), duration::show_nanos)
+    };
+    let rate = median(shorts.iter().filter_map(|it| it.rate_per_s).collect());
+    let cpu = median(shorts.iter().filter_map(|it| it.server_cpu_cores).collect());
+    let verdict = shorts
+        .iter()
+        .map(|it| it.verdict)
+        .max()
+        .unwrap_or(Kind::Failed);
+    let mut words = vec![verdict.name().to_owned()];
+    if last {
+        words.extend(marks(all));
+    }
+    format!(
+        "{:>COLUMN$}{:>COLUMN$}{:>COLUMN$}{:>8}  {}",
+        rate.map_or("-".to_owned(), Rate::show),
+        time(|it| it.p50_ns),
+        time(|it| it.p99_ns),
+        cpu.map_or("-".to_owned(), |cores| format!("{:.0} %", cores * 100.0)),
+        words.join(", ")
+    )
+}
+
+fn marks(all: &[&Measurement]) -> Vec<String> {
+    let mut marks = Vec::new();
+    let missed = |of: fn(&Measurement) -> Option<bool>| all.iter().any(|it| of(it) == Some(false));
+    if missed(|it| it.expected) {
+        marks.push("expect missed".to_owned());
+    }
+    if missed(|it| it.slo) {
+        marks.push("slo missed".to_owned());
+    }
+    if all.iter().any(|it| it.stopped.is_some()) {
+        marks.push("end".to_owned());
+    }
+    marks
+}
+
+/// Of an even number the lower of the two in the middle: a value that was measured.
+fn median(mut values: Vec<f64>) -> Option<f64> {
+    values.sort_by(f64::total_cmp);
+    values.get(values.len().saturating_sub(1) / 2).copied()
+}
+
+/// Which points kept the objective, if there was one.
+fn objective(page: &mut Page, sweep: &Sweep) {
+    let judged: Vec<Vec<&Measurement>> = (0..points(sweep))
+        .map(|point| of_point(sweep, point))
+        .filter(|all| all.iter().any(|it| it.slo.is_some()))
+        .collect();
+    if judged.is_empty() {
+        return;
+    }
+    let kept = |all: &&Vec<&Measurement>| all.iter().all(|it| it.slo != Some(false));
+    let good: Vec<&Vec<&Measurement>> = judged.iter().filter(kept).collect();
+    let last = good.last().and_then(|all| all.first());
+    let told = match last {
+        Some(it) => format!(
+            "{} of {} kept the objective; the last of them: {}",
+            good.len(),
+            counted(judged.len() as u64, "point", "points"),
+            named(sweep, it)
+        ),
+        None => "no point kept the objective".to_owned(),
+    };
+    page.row("slo", &told);
+}

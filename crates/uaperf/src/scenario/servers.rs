@@ -1,0 +1,103 @@
+//! The servers that a scenario starts, and when a new one takes the place of an old one.
+
+use plan::scenario::{Kind, Restart, Start, Turn};
+
+use super::vocabulary::Commands;
+use crate::peers;
+use crate::serving::{Folder, Serving};
+
+/// What runs, and how it was started.
+pub struct Servers<'a> {
+    commands: &'a Commands,
+    folder: Folder,
+    running: Option<(Start, Turn, Running)>,
+}
+
+enum Running {
+    Plant(Serving),
+    Peer(::peers::Server),
+}
+
+/// Where servers are reached.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Reached {
+    /// Their URLs.
+    pub targets: Vec<String>,
+    /// The process, whose CPU is watched.
+    pub pid: u32,
+    /// Its name in `uaperf peers`.
+    pub peer: Option<String>,
+}
+
+impl<'a> Servers<'a> {
+    /// None runs yet.
+    pub fn new(commands: &'a Commands) -> anyhow::Result<Self> {
+        Ok(Self {
+            commands,
+            folder: Folder::make("run")?,
+            running: None,
+        })
+    }
+
+    /// The servers for a measurement; old ones end first, so that two never share the machine.
+    pub fn for_turn(&mut self, start: &Start, turn: Turn) -> anyhow::Result<Reached> {
+        let stays = |(as_before, since, running): &mut (Start, Turn, Running)| {
+            let in_time = match start.restart {
+                Restart::EachPoint => false,
+                Restart::EachRepetition => since.repetition == turn.repetition,
+                Restart::Never => true,
+            };
+            in_time && as_before == start && running.is_there()
+        };
+        if !self.running.as_mut().is_some_and(stays) {
+            self.running = None;
+            let running = self.start(start)?;
+            self.running = Some((start.clone(), turn, running));
+        }
+        Ok(match &self.running {
+            Some((_, _, Running::Plant(serving))) => Reached {
+                targets: serving.urls.iter().map(ToString::to_string).collect(),
+                pid: serving.pid(),
+                peer: None,
+            },
+            Some((start, _, Running::Peer(server))) => Reached {
+                targets: vec![server.url().to_owned()],
+                pid: server.pid(),
+                peer: Some(start.name.clone()),
+            },
+            None => Reached {
+                targets: Vec::new(),
+                pid: std::process::id(),
+                peer: None,
+            },
+        })
+    }
+
+    fn start(&self, start: &Start) -> anyhow::Result<Running> {
+        match start.kind {
+            Kind::Plant => {
+                let mut words = self.commands.plant_words(&start.name, &start.settings);
+                // Both sides are ours: the server takes whoever comes.
+                if !words.iter().any(|word| word == "--trust") {
+                    words.push("--trust".to_owned());
+                }
+                let words: Vec<&str> = words.iter().map(String::as_str).collect();
+                let pki = self.folder.0.join("server");
+                Serving::start_several(&words, start.servers(), &pki).map(Running::Plant)
+            }
+            Kind::Peer => {
+                let typed = self.commands.peer(&start.name, &start.settings)?;
+                peers::started(&start.name, &typed).map(Running::Peer)
+            }
+        }
+    }
+}
+
+impl Running {
+    fn is_there(&mut self) -> bool {
+        match self {
+            Self::Plant(serving) => serving.is_running(),
+            Self::Peer(server) => server.is_running(),
+        }
+    }
+}

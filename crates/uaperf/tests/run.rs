@@ -1,0 +1,387 @@
+//! `uaperf run`: scenarios carried out on a plant that they start themselves.
+
+#![allow(clippy::unwrap_used, clippy::panic, clippy::expect_used)]
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+use record::Run;
+use record::sweep::{State, Sweep};
+use tempfile::TempDir;
+
+/// A folder with a scenario in it.
+struct Desk(TempDir);
+
+impl Desk {
+    fn with(scenario: &str) -> Self {
+        let desk = Self(tempfile::tempdir().unwrap());
+        std::fs::write(desk.path().join("x.toml"), scenario).unwrap();
+        desk
+    }
+
+    fn path(&self) -> &Path {
+        self.0.path()
+    }
+
+    fn out(&self) -> PathBuf {
+        self.path().join("out")
+    }
+
+    fn command(&self, args: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_uaperf"));
+        command
+            .args(args)
+            .current_dir(self.path())
+            .env("UAPERF_PKI", self.path().join("pki"))
+            .stdin(Stdio::null());
+        command
+    }
+
+    fn uaperf(&self, args: &[&str]) -> Output {
+        self.command(args).output().unwrap()
+    }
+
+    fn index(&self) -> Sweep {
+        Sweep::read(&self.out()).unwrap()
+    }
+
+    fn states(&self) -> Vec<State> {
+        self.index()
+            .measurements
+            .iter()
+            .map(|it| it.state)
+            .collect()
+    }
+
+    fn runs(&self) -> Vec<Run> {
+        let index = self.index();
+        let files = index.measurements.iter().filter_map(|it| it.file.clone());
+        files
+            .map(|file| Run::read(&self.out().join(file)).unwrap())
+            .collect()
+    }
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// Measured; whether a busy machine was steady meanwhile is another matter.
+fn measured(output: &Output) {
+    let code = output.status.code();
+    assert!(
+        matches!(code, Some(0 | 4)),
+        "{code:?}\n{}{}",
+        text(&output.stdout),
+        text(&output.stderr)
+    );
+}
+
+const HEAD: &str = "name = \"small\"\n[start]\nplant = \"bench\"\n[[phase]]\nservice = \"read\"\n\
+                    nodes = [\"nsu=urn:bench;i=1000..1009\"]\nrate = \"200/s\"\nwarmup = \"0s\"\n";
+
+fn is_there(pid: u32) -> bool {
+    Path::new(&format!("/proc/{pid}")).exists()
+}
+
+#[test]
+fn every_point_and_repetition_is_measured_and_kept_and_the_server_ends_with_them() {
+    let desk = Desk::with(&format!(
+        "repeat = 2\norder = \"mirrored\"\n{HEAD}batch = {{ sweep = [1, 10] }}\nduration = \"500ms\"\n\
+         expect = [\"errors=0\"]\n"
+    ));
+    let output = desk.uaperf(&["run", "x.toml", "--out", "out"]);
+    measured(&output);
+    let shown = text(&output.stdout);
+    assert!(
+        shown.contains("small: 4 measurements, 4 measured"),
+        "{shown}"
+    );
+    assert!(shown.contains("point  batch"), "{shown}");
+    let told = text(&output.stderr);
+    assert!(
+        told.contains("[4/4] batch 1, repetition 2 of 2; about "),
+        "{told}"
+    );
+    assert_eq!(desk.states(), [State::Done; 4]);
+    let batches: Vec<u64> = desk
+        .runs()
+        .iter()
+        .map(|run| run.plan["phases"][0]["work"]["batch"].as_u64().unwrap())
+        .collect();
+    assert_eq!(batches, [1, 10, 10, 1]);
+    for (run, it) in desk.runs().iter().zip(desk.index().measurements) {
+        // 200/s for half a second.
+        assert_eq!(run.phases[0].total.planned, 100);
+        assert_eq!(it.expected, Some(true));
+        assert_eq!(run.request["values"]["batch"], it.values[0].as_str());
+        let server = run.phases[0]
+            .resources
+            .iter()
+            .find(|it| it.who == "server")
+            .unwrap();
+        assert!(!is_there(server.pid.unwrap()), "the server is still there");
+    }
+    // Another run into the same folder would mix up two.
+    let again = desk.uaperf(&["run", "x.toml", "--out", "out"]);
+    assert_eq!(again.status.code(), Some(2));
+    assert!(text(&again.stderr).contains("has results already"));
+}
+
+#[test]
+fn a_sweep_that_was_killed_and_resumed_has_the_same_points() {
+    let desk = Desk::with(&format!(
+        "order = \"random\"\nseed = 5\n{HEAD}batch = {{ sweep = [1, 2, 3, 4, 5] }}\nduration = \"400ms\"\n"
+    ));
+    let mut child = desk
+        .command(&["run", "x.toml", "--out", "out", "--quiet"])
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let patience = Instant::now() + Duration::from_secs(60);
+    let done = || match Sweep::read(&desk.out()) {
+        Ok(index) => index
+            .measurements
+            .iter()
+            .filter(|it| it.state == State::Done)
+            .count(),
+        Err(_) => 0,
+    };
+    while done() < 2 {
+        assert!(Instant::now() < patience, "two points take no minute");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let before = desk.index();
+    let kept = before
+        .measurements
+        .iter()
+        .filter(|it| it.state == State::Done);
+    let kept: Vec<(PathBuf, Vec<u8>)> = kept
+        .map(|it| {
+            let file = desk.out().join(it.file.as_ref().unwrap());
+            let bytes = std::fs::read(&file).unwrap();
+            (file, bytes)
+        })
+        .collect();
+    assert!((2..5).contains(&kept.len()), "{}", kept.len());
+    measured(&desk.uaperf(&["run", "--resume", "out"]));
+    let after = desk.index();
+    assert_eq!(desk.states(), [State::Done; 5]);
+    let points = |index: &Sweep| -> Vec<(usize, u32, Vec<String>)> {
+        let all = index.measurements.iter();
+        all.map(|it| (it.point, it.repetition, it.values.clone()))
+            .collect()
+    };
+    assert_eq!(points(&before), points(&after));
+    for (file, bytes) in kept {
+        assert_eq!(
+            std::fs::read(&file).unwrap(),
+            bytes,
+            "what was measured stays"
+        );
+    }
+    let mut batches: Vec<u64> = desk
+        .runs()
+        .iter()
+        .map(|run| run.plan["phases"][0]["work"]["batch"].as_u64().unwrap())
+        .collect();
+    batches.sort_unstable();
+    assert_eq!(batches, [1, 2, 3, 4, 5]);
+}
+
+#[test]
+fn a_point_that_fails_is_marked_and_the_rest_goes_on() {
+    // The second has no server; the port was free a moment ago.
+    let port = std::net::TcpListener::bind("127.0.0.1:0")
+        .unwrap()
+        .local_addr()
+        .unwrap()
+        .port();
+    let server = peers_like_plant();
+    let desk = Desk::with(&format!(
+        "target = {{ sweep = [\"opc.tcp://127.0.0.1:{port}\", \"{}\"] }}\n[[phase]]\nservice = \"read\"\n\
+         requests = 20\n",
+        server.url
+    ));
+    let output = desk.uaperf(&["run", "x.toml", "--out", "out"]);
+    assert_eq!(desk.states(), [State::Failed, State::Done]);
+    let shown = text(&output.stdout);
+    assert!(
+        shown.contains("failed: ") && shown.contains("1 measured, 1 failed"),
+        "{shown}"
+    );
+    assert!(shown.contains("uaperf run --resume out"), "{shown}");
+    assert!(
+        matches!(output.status.code(), Some(1 | 4)),
+        "{:?}",
+        output.status
+    );
+    assert_eq!(desk.runs()[0].phases[0].total.completed, 20);
+}
+
+struct Plant {
+    process: std::process::Child,
+    url: String,
+    _pki: TempDir,
+}
+
+impl Drop for Plant {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+fn peers_like_plant() -> Plant {
+    use std::io::{BufRead, BufReader};
+    let pki = tempfile::tempdir().unwrap();
+    let mut process = Command::new(env!("CARGO_BIN_EXE_uaperf"))
+        .args([
+            "serve",
+            "--port",
+            "0",
+            "--with-parent",
+            "--security",
+            "none",
+        ])
+        .env("UAPERF_PKI", pki.path())
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut line = String::new();
+    BufReader::new(process.stdout.take().unwrap())
+        .read_line(&mut line)
+        .unwrap();
+    let url = line.trim().strip_prefix("READY ").unwrap().to_owned();
+    Plant {
+        process,
+        url,
+        _pki: pki,
+    }
+}
+
+#[test]
+fn a_sweep_ends_where_its_condition_comes_true_and_the_points_beyond_are_marked() {
+    let desk = Desk::with(&format!(
+        "stop_when = [\"errors=0\"]\nslo = [\"p50<1h\"]\n{HEAD}sessions = {{ sweep = [1, 2] }}\n\
+         batch = {{ sweep = [1, 2, 3] }}\nduration = \"300ms\"\n"
+    ));
+    let output = desk.uaperf(&["run", "x.toml", "--out", "out"]);
+    measured(&output);
+    use State::{Done, LeftOut};
+    assert_eq!(
+        desk.states(),
+        [Done, LeftOut, LeftOut, Done, LeftOut, LeftOut]
+    );
+    let index = desk.index();
+    assert_eq!(index.measurements[0].stopped.as_deref(), Some("errors=0"));
+    assert_eq!(index.measurements[0].slo, Some(true));
+    assert_eq!(
+        index.measurements[2].why.as_deref(),
+        Some("beyond sessions 1, batch 1")
+    );
+    let shown = text(&output.stdout);
+    assert!(
+        shown.contains("The sweep ended at sessions 2, batch 1: errors=0."),
+        "{shown}"
+    );
+    assert!(
+        shown.contains("2 of 2 points kept the objective"),
+        "{shown}"
+    );
+}
+
+#[test]
+fn phases_of_a_group_run_side_by_side_and_others_after_them() {
+    let desk = Desk::with(
+        "[start]\nplant = \"bench\"\n[defaults]\nduration = \"700ms\"\nwarmup = \"0s\"\n\
+         [group.mix]\nsessions = 4\nrate_total = \"400/s\"\n\
+         [[phase]]\nservice = \"read\"\ngroup = \"mix\"\nweight = 3\n\
+         [[phase]]\nservice = \"browse\"\ngroup = \"mix\"\nweight = 1\n\
+         [[phase]]\nservice = \"read\"\nname = \"alone\"\n",
+    );
+    measured(&desk.uaperf(&["run", "x.toml", "--out", "out", "--quiet"]));
+    let run = desk.runs().remove(0);
+    let names: Vec<&str> = run.phases.iter().map(|it| it.name.as_str()).collect();
+    assert_eq!(names, ["read", "browse", "alone"]);
+    assert_eq!(run.plan["phases"].as_array().unwrap().len(), 3);
+    let from = |n: usize| run.phases[n].started.unix_ns();
+    let to = |n: usize| from(n) + i128::from(run.phases[n].end_ns);
+    assert!(from(0) < to(1) && from(1) < to(0), "the first two overlap");
+    assert!(from(2) >= to(0).max(to(1)), "the third comes after them");
+    assert_eq!(
+        (run.phases[0].total.planned, run.phases[1].total.planned),
+        (210, 70)
+    );
+}
+
+#[test]
+fn what_ctrl_c_ended_is_marked_and_measured_again() {
+    let desk = Desk::with(&format!(
+        "{HEAD}batch = {{ sweep = [1, 2] }}\nduration = \"$d\"\n[parameters]\nd = \"20s\"\n"
+    ));
+    let child = desk
+        .command(&["run", "x.toml", "--out", "out"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let patience = Instant::now() + Duration::from_secs(60);
+    while Sweep::read(&desk.out()).is_err() {
+        assert!(Instant::now() < patience);
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    std::thread::sleep(Duration::from_millis(1500));
+    let pid = rustix::process::Pid::from_raw(child.id().try_into().unwrap()).unwrap();
+    rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
+    let output = child.wait_with_output().unwrap();
+    let shown = text(&output.stdout);
+    assert!(
+        shown.contains("go on with  uaperf run --resume out"),
+        "{shown}"
+    );
+    assert_eq!(desk.states(), [State::Interrupted, State::Planned]);
+}
+
+#[test]
+fn a_scenario_and_its_mistakes_are_told_before_anything_runs() {
+    let desk = Desk::with(&format!("{HEAD}bacth = 3\n"));
+    for command in [
+        ["check", "x.toml"].as_slice(),
+        &["run", "x.toml"],
+        &["run", "--dry-run", "x.toml"],
+    ] {
+        let output = desk.uaperf(command);
+        assert_eq!(output.status.code(), Some(2));
+        assert_eq!(
+            text(&output.stderr),
+            "error: bad phase[0].bacth: there is no key of this name (did you mean batch?), x.toml line 9 \
+             column 1\n"
+        );
+    }
+    assert!(!desk.path().join("results").exists());
+}
+
+#[test]
+fn a_starter_is_written_checked_and_shown() {
+    let desk = Desk::with("");
+    for kind in ["read", "capacity", "security", "mixed", "peers"] {
+        let file = format!("{kind}.toml");
+        let made = desk.uaperf(&["new", kind, &file]);
+        assert_eq!(made.status.code(), Some(0), "{}", text(&made.stderr));
+        let checked = desk.uaperf(&["check", &file]);
+        assert_eq!(checked.status.code(), Some(0), "{}", text(&checked.stderr));
+        let shown = text(&desk.uaperf(&["run", "--dry-run", &file]).stdout);
+        assert!(
+            shown.contains("Load over time, first point\n") && shown.contains("takes "),
+            "{shown}"
+        );
+    }
+    let again = desk.uaperf(&["new", "read", "read.toml"]);
+    assert_eq!(again.status.code(), Some(2));
+}
