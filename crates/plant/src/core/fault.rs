@@ -179,7 +179,8 @@ impl Core {
             return;
         };
         let mut body = Vec::new();
-        let made = subscription.publish_with(now, kept, Some(&shared.faults), &mut body);
+        let made =
+            subscription.publish_with(&shared.space, now, kept, Some(&shared.faults), &mut body);
         let fate = match made {
             Message::Notifications(_) => shared.faults.message(now.mono),
             _ => MessageFate::default(),

@@ -172,7 +172,10 @@ impl Core {
             return;
         };
         let mut sent = Message::KeepAlive;
-        let delivered = self.send(&request, |out| sent = subscription.publish(now, kept, out));
+        let shared = Arc::clone(&self.shared);
+        let delivered = self.send(&request, |out| {
+            sent = subscription.publish(&shared.space, now, kept, out);
+        });
         subscription.became(match delivered {
             true => Delivery::Sent,
             false => Delivery::Unsent,

@@ -15,7 +15,7 @@ use super::{Desk, event, operations};
 use crate::shared::Shared;
 use crate::space::attribute::{self, Timestamps, id};
 use crate::space::{Node, Source, Variable};
-use crate::subscription::{Filter, Item, Parameters};
+use crate::subscription::{Filter, Item, Parameters, Watch};
 use crate::users::Rights;
 
 /// What an item gets, as the responses tell it.
@@ -123,13 +123,15 @@ impl Desk<'_> {
                 };
                 let queue_size = revised.parameters.queue_size;
                 let sampling = revised.sampling;
-                let (attribute, mode) = (what.item_to_monitor.attribute_id, what.monitoring_mode);
-                let range = what.item_to_monitor.index_range;
-                let id = subscription.add(
-                    |id| Item::new(id, node, attribute, range, mode, revised.parameters),
-                    &shared.space,
-                    now,
-                );
+                let watch = Watch {
+                    node,
+                    attribute: what.item_to_monitor.attribute_id,
+                    range: what.item_to_monitor.index_range,
+                    mode: what.monitoring_mode,
+                };
+                let space = &shared.space;
+                let make = |id| Item::new(id, watch, &revised.parameters, space);
+                let id = subscription.add(make, space, now);
                 shared.counters.items.add(1);
                 MonitoredItemCreateResult {
                     monitored_item_id: id,
@@ -139,7 +141,7 @@ impl Desk<'_> {
                 }
             })
             .collect();
-        subscription.settle(&shared.space, now);
+        subscription.settle(now);
         self.schedule(request.subscription_id);
         Ok(CreateMonitoredItemsResponse {
             results: Some(results),
@@ -178,7 +180,7 @@ impl Desk<'_> {
                     Ok(revised) => {
                         let queue_size = revised.parameters.queue_size;
                         let id = what.monitored_item_id;
-                        subscription.set_item(id, revised.parameters, &shared.space, now);
+                        subscription.set_item(id, &revised.parameters, &shared.space, now);
                         MonitoredItemModifyResult {
                             revised_sampling_interval: revised.sampling,
                             revised_queue_size: queue_size,
@@ -189,7 +191,7 @@ impl Desk<'_> {
                 }
             })
             .collect();
-        subscription.settle(&shared.space, now);
+        subscription.settle(now);
         self.schedule(request.subscription_id);
         Ok(ModifyMonitoredItemsResponse {
             results: Some(results),
@@ -215,7 +217,7 @@ impl Desk<'_> {
                 },
             );
         let results = results.collect();
-        subscription.settle(&shared.space, now);
+        subscription.settle(now);
         self.schedule(request.subscription_id);
         Ok(SetMonitoringModeResponse {
             results: Some(results),
@@ -276,7 +278,7 @@ impl Desk<'_> {
         let there = subscription.remove(&ids);
         let gone = before - subscription.len();
         shared.counters.items.sub(gone as u64);
-        subscription.settle(&shared.space, now);
+        subscription.settle(now);
         let results = there.into_iter().map(|there| match there {
             true => StatusCode::Good,
             false => StatusCode::BadMonitoredItemIdInvalid,
@@ -291,7 +293,7 @@ impl Desk<'_> {
     pub(super) fn get_items(&mut self, subscription: u32) -> Result<Vec<Variant>, StatusCode> {
         let subscription = self.subscription(subscription)?;
         let values = subscription.items().iter();
-        let values = values.map(|item| (item.id, item.parameters.client_handle));
+        let values = values.map(|item| (item.id, item.client_handle()));
         let events = subscription.events().items().iter();
         let events = events.map(|item| (item.id, item.parameters.client_handle));
         let (servers, clients): (Vec<u32>, Vec<u32>) = values.chain(events).unzip();

@@ -120,10 +120,10 @@ impl Desk<'_> {
             request.max_notifications_per_publish,
             request.priority,
         );
-        let (shared, now) = (self.shared, self.now);
+        let now = self.now;
         let subscription = self.subscription(request.subscription_id)?;
         subscription.modify(terms, now);
-        subscription.settle(&shared.space, now);
+        subscription.settle(now);
         self.schedule(request.subscription_id);
         Ok(ModifySubscriptionResponse {
             revised_publishing_interval: milliseconds(terms.interval),

@@ -102,6 +102,12 @@ impl Signal {
         n.saturating_mul(self.interval)
     }
 
+    /// The time between two updates, in nanoseconds.
+    #[inline]
+    pub fn interval_ns(&self) -> u64 {
+        self.interval
+    }
+
     /// The time between two updates.
     pub fn interval(&self) -> Duration {
         Duration::from_nanos(self.interval)
@@ -111,7 +117,13 @@ impl Signal {
     /// numbers count as far as they have each number.
     #[inline]
     pub fn modulus(&self) -> Option<u64> {
-        match self.kind {
+        Self::modulus_of(self.kind)
+    }
+
+    /// The same for any counter of a type.
+    #[inline]
+    pub fn modulus_of(kind: BuiltInType) -> Option<u64> {
+        match kind {
             BuiltInType::Boolean => Some(2),
             BuiltInType::Float => Some(1 << f32::MANTISSA_DIGITS),
             BuiltInType::Double => Some(1 << f64::MANTISSA_DIGITS),
@@ -120,11 +132,6 @@ impl Signal {
                 _ => None,
             },
         }
-    }
-
-    fn whole(&self) -> f64 {
-        self.modulus()
-            .map_or(f64::INFINITY, |modulus| modulus as f64)
     }
 
     /// The value after `n` updates.
@@ -141,11 +148,7 @@ impl Signal {
                 seed,
             } => walk::folded(low, high, (low + high) / 2.0 + step * walk::at(seed, n)),
             &Pattern::Constant(value) => value,
-            // The next step would be too small for the type.
-            &Pattern::Counter { start } => match start + n as f64 {
-                value if value >= self.whole() => value % self.whole(),
-                value => value,
-            },
+            &Pattern::Counter { start } => counted(self.kind, start, n),
             &Pattern::Ramp { low, high, updates } => low + (high - low) * part(n, updates),
             &Pattern::Sine {
                 low,
@@ -172,15 +175,8 @@ impl Signal {
     #[inline]
     pub fn bits(&self, n: u64) -> u64 {
         use BuiltInType as T;
-        // Counters beyond 2^53 would lose steps as Doubles.
-        if let Pattern::Counter { start } = self.pattern
-            && !matches!(self.kind, T::Float | T::Double)
-        {
-            let count = (start as i64).wrapping_add_unsigned(n) as u64;
-            return match self.modulus() {
-                Some(modulus) => count & (modulus - 1),
-                None => count,
-            };
+        if let Pattern::Counter { start } = self.pattern {
+            return count(self.kind, start, n);
         }
         let value = self.value(n);
         match self.kind {
@@ -202,6 +198,34 @@ impl Signal {
     #[inline]
     pub fn encode(&self, n: u64, out: &mut Vec<u8>) {
         encode_bits(self.kind, self.bits(n), out);
+    }
+}
+
+/// A counter's value after `n` updates, as a floating point number.
+#[inline]
+fn counted(kind: BuiltInType, start: f64, n: u64) -> f64 {
+    let value = start + n as f64;
+    // From there on the next step would be too small for the type.
+    match Signal::modulus_of(kind) {
+        Some(modulus) if value >= modulus as f64 => value % modulus as f64,
+        _ => value,
+    }
+}
+
+/// A counter's value after `n` updates, as a payload.
+#[inline]
+pub fn count(kind: BuiltInType, start: f64, n: u64) -> u64 {
+    match kind {
+        BuiltInType::Double => counted(kind, start, n).to_bits(),
+        BuiltInType::Float => u64::from((counted(kind, start, n) as f32).to_bits()),
+        // Beyond 2^53 they would lose steps as Doubles.
+        _ => {
+            let count = (start as i64).wrapping_add_unsigned(n) as u64;
+            match Signal::modulus_of(kind) {
+                Some(modulus) => count & (modulus - 1),
+                None => count,
+            }
+        }
     }
 }
 

@@ -1,6 +1,6 @@
 //! Which of the values that an item sees are worth a notification (Part 4, 7.22.2).
 
-use wire::template::walk::RawVariant;
+use wire::template::walk::{BuiltInType, RawVariant};
 use wire::types::{DataChangeFilter, DataChangeTrigger, StatusCode};
 
 use super::queue::{Entry, Seen};
@@ -61,6 +61,11 @@ impl Filter {
         })
     }
 
+    /// Whether it is what items have that ask for none.
+    pub fn is_default(&self) -> bool {
+        *self == Self::default()
+    }
+
     /// Whether `new` is worth telling when `last` was told before.
     pub fn passes(&self, last: Option<&Entry>, new: &Entry) -> bool {
         let Some(last) = last else {
@@ -73,11 +78,24 @@ impl Filter {
             None => last.seen != new.seen,
             Some(deadband) => exceeds(&last.seen, &new.seen, deadband),
         };
+        self.triggers(last.source != new.source, value)
+    }
+
+    /// The same for numbers of one signal, each with its update.
+    pub fn passes_number(&self, kind: BuiltInType, last: (u64, u64), new: (u64, u64)) -> bool {
+        let value = || match self.deadband {
+            None => last.0 != new.0,
+            Some(deadband) => apart_bits(kind, last.0, new.0, deadband),
+        };
+        self.triggers(last.1 != new.1, value)
+    }
+
+    fn triggers(&self, time: bool, value: impl FnOnce() -> bool) -> bool {
         match self.trigger {
             DataChangeTrigger::Status => false,
             DataChangeTrigger::StatusValue => value(),
             // Part 4, 7.22.2: with this trigger a deadband does not hold time back.
-            DataChangeTrigger::StatusValueTimestamp => last.source != new.source || value(),
+            DataChangeTrigger::StatusValueTimestamp => time || value(),
         }
     }
 }
@@ -91,12 +109,9 @@ fn is_numeric(variable: &Variable) -> bool {
 fn exceeds(last: &Seen, new: &Seen, deadband: f64) -> bool {
     match (last, new) {
         (Seen::Bits(kind, a), Seen::Bits(other, b)) if kind == other => {
-            match (signal::number(*kind, *a), signal::number(*kind, *b)) {
-                (Some(x), Some(y)) => apart(x, y, deadband),
-                _ => a != b,
-            }
+            apart_bits(*kind, *a, *b, deadband)
         }
-        (Seen::Encoded(a), Seen::Encoded(b)) => match (numbers(a), numbers(b)) {
+        (Seen::Encoded(a), Seen::Encoded(b)) => match (numbers(&a.0), numbers(&b.0)) {
             // Part 4, 7.22.2: of an array, any element.
             (Some(x), Some(y)) if x.len() == y.len() => {
                 x.iter().zip(&y).any(|(x, y)| apart(*x, *y, deadband))
@@ -104,6 +119,13 @@ fn exceeds(last: &Seen, new: &Seen, deadband: f64) -> bool {
             _ => a != b,
         },
         _ => last != new,
+    }
+}
+
+fn apart_bits(kind: BuiltInType, a: u64, b: u64, deadband: f64) -> bool {
+    match (signal::number(kind, a), signal::number(kind, b)) {
+        (Some(x), Some(y)) => apart(x, y, deadband),
+        _ => a != b,
     }
 }
 

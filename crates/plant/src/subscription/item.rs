@@ -1,19 +1,18 @@
 //! A monitored item: what it watches, how often, and what it saw.
 
-use std::sync::Arc;
 use std::time::Duration;
 
-use wire::template::walk::{BuiltInType, RawVariant};
 use wire::time::Now;
-use wire::types::{MonitoringMode, NumericRange, StatusCode};
+use wire::types::{MonitoringMode, NumericRange};
 
+use super::asked::{Held, Question};
+use super::computed::{Asked, Computed, Notice, Pace};
 use super::filter::Filter;
-use super::queue::{Entry, OVERFLOW, Queue, Seen};
+use super::queue::{Entry, OVERFLOW, Seen};
 use crate::fault::Mark;
 use crate::ledger::{ItemKind, Tally, Values};
-use crate::space::attribute::{self, Timestamps, id};
-use crate::space::{Body, NodeIndex, Signal, Source, Space, Variable};
-use crate::users::Rights;
+use crate::space::attribute::{Timestamps, id};
+use crate::space::{NodeIndex, Signal, Source, Space, Variable};
 
 /// What a client may change about an item.
 #[derive(Debug, Clone)]
@@ -36,7 +35,7 @@ pub struct Parameters {
 #[derive(Debug, Default)]
 #[allow(
     clippy::box_collection,
-    reason = "a word instead of three in each of a million items"
+    reason = "a word instead of three where there may be many"
 )]
 pub struct Links(Option<Box<Vec<u32>>>);
 
@@ -69,262 +68,319 @@ impl Links {
     }
 }
 
-/// A monitored item.
+/// A monitored item. There may be a million of them: what few have stands behind a pointer.
 #[derive(Debug)]
 pub struct Item {
     /// Its number in the subscription.
     pub id: u32,
     /// The node it watches.
     pub node: NodeIndex,
-    attribute: u32,
-    /// The part of the value that is watched; most watch all of it.
-    range: Option<Box<NumericRange>>,
-    /// Whether and how it reports.
-    pub mode: MonitoringMode,
-    /// What the client may change.
-    pub parameters: Parameters,
-    queue: Queue,
-    /// The last value that passed the filter.
-    last: Option<Entry>,
+    client_handle: u32,
+    queue_size: u32,
+    /// Nanoseconds between samples, never 0.
+    sampling: u64,
     /// When it samples next, in nanoseconds of monotonic time.
     next: u64,
-    /// Where its values come from, for the ledger.
-    kind: ItemKind,
-    /// The update that its last sample saw.
-    update: u64,
-    /// Items that report when this one sees something (Part 4, 5.13.1.6).
-    pub links: Links,
+    watched: Watched,
+    rare: Option<Box<Rare>>,
+    mode: MonitoringMode,
+    discard_oldest: bool,
+    stamps: Timestamps,
     /// Another item has seen something: what is in the queue may go.
-    pub triggered: bool,
+    triggered: bool,
+}
+
+/// Where its values come from, and those that wait.
+#[derive(Debug)]
+enum Watched {
+    /// They follow from the time alone, so that it can look back.
+    Computed(Computed),
+    /// They have to be asked for.
+    Held(Box<Held>),
+}
+
+/// What most items do without.
+#[derive(Debug)]
+struct Rare {
+    /// The attribute it watches: most watch the value.
+    attribute: u32,
+    /// The part of the value that is watched: most watch all of it.
+    range: Option<Box<NumericRange>>,
+    /// Which values are told: most tell each that differs from the one before.
+    filter: Filter,
+    /// Items that report when this one sees something (Part 4, 5.13.1.6).
+    links: Links,
+}
+
+impl Default for Rare {
+    fn default() -> Self {
+        Self {
+            attribute: id::VALUE,
+            range: None,
+            filter: Filter::default(),
+            links: Links::default(),
+        }
+    }
+}
+
+/// What a client wants to watch.
+#[derive(Debug)]
+pub struct Watch {
+    /// The node.
+    pub node: NodeIndex,
+    /// Its attribute.
+    pub attribute: u32,
+    /// The part of the value, if not all of it.
+    pub range: NumericRange,
+    /// Whether and how it reports.
+    pub mode: MonitoringMode,
 }
 
 impl Item {
     /// An item that has seen nothing yet.
-    pub fn new(
-        id: u32,
-        node: NodeIndex,
-        attribute: u32,
-        range: NumericRange,
-        mode: MonitoringMode,
-        parameters: Parameters,
-    ) -> Self {
+    pub fn new(id: u32, watch: Watch, parameters: &Parameters, space: &Space) -> Self {
+        let ranged = watch.range.has_range();
+        let signal = match watch.attribute == id::VALUE && !ranged {
+            true => signal(space, watch.node),
+            false => None,
+        };
+        let usual = watch.attribute == id::VALUE && !ranged && parameters.filter.is_default();
+        let rare = (!usual).then(|| {
+            Box::new(Rare {
+                attribute: watch.attribute,
+                range: ranged.then(|| Box::new(watch.range)),
+                filter: parameters.filter,
+                links: Links::default(),
+            })
+        });
         Self {
             id,
-            node,
-            attribute,
-            range: range.has_range().then(|| Box::new(range)),
-            mode,
-            parameters,
-            queue: Queue::default(),
-            last: None,
+            node: watch.node,
+            client_handle: parameters.client_handle,
+            queue_size: parameters.queue_size,
+            sampling: nanos(parameters.sampling),
             next: 0,
-            kind: ItemKind::Stored,
-            update: 0,
-            links: Links::default(),
+            watched: match signal {
+                Some(signal) => Watched::Computed(Computed::new(signal)),
+                None => Watched::Held(Box::default()),
+            },
+            rare,
+            mode: watch.mode,
+            discard_oldest: parameters.discard_oldest,
+            stamps: parameters.stamps,
             triggered: false,
         }
+    }
+
+    /// The client's name for it.
+    pub fn client_handle(&self) -> u32 {
+        self.client_handle
+    }
+
+    /// Whether it watches nothing for now.
+    pub fn is_disabled(&self) -> bool {
+        self.mode == MonitoringMode::Disabled
     }
 
     /// The variable whose value it watches; none if it watches another attribute.
     pub fn variable<'a>(&self, space: &'a Space) -> Option<&'a Variable> {
         let variable = space.node(self.node)?.variable();
-        variable.filter(|_| self.attribute == id::VALUE)
+        variable.filter(|_| self.attribute() == id::VALUE)
     }
 
-    /// Whether its values follow from the time alone, so that it can look back.
-    fn signal<'a>(&self, space: &'a Space) -> Option<&'a Signal> {
-        if self.range.is_some() {
-            return None;
-        }
-        match &self.variable(space)?.source {
-            Source::Signal(signal) => Some(signal),
-            _ => None,
+    fn attribute(&self) -> u32 {
+        self.rare.as_ref().map_or(id::VALUE, |rare| rare.attribute)
+    }
+
+    fn question(&self) -> Question<'_> {
+        Question {
+            node: self.node,
+            attribute: self.attribute(),
+            range: self.rare.as_ref().and_then(|rare| rare.range.as_deref()),
         }
     }
 
     /// How often it must be asked; none if it can look back.
-    pub fn polled(&self, space: &Space) -> Option<Duration> {
-        let watches = self.mode != MonitoringMode::Disabled && self.signal(space).is_none();
-        watches.then_some(self.parameters.sampling)
+    pub fn polled(&self) -> Option<Duration> {
+        let asks = matches!(self.watched, Watched::Held(_)) && !self.is_disabled();
+        asks.then(|| Duration::from_nanos(self.sampling))
+    }
+
+    /// Items that report when this one sees something.
+    pub fn links(&self) -> &[u32] {
+        self.rare.as_ref().map_or(&[], |rare| rare.links.ids())
+    }
+
+    /// The same, to change it.
+    pub fn links_mut(&mut self) -> &mut Links {
+        &mut self.rare.get_or_insert_default().links
+    }
+
+    /// Forgets links to items that are gone.
+    pub fn unlink(&mut self, is_gone: impl Fn(u32) -> bool) {
+        if let Some(rare) = &mut self.rare {
+            rare.links.retain(|id| !is_gone(id));
+        }
     }
 
     /// Begins to watch: the value now is the first it sees.
     pub fn begin(&mut self, space: &Space, now: Now, tally: &mut Tally) {
-        self.last = None;
-        if self.mode == MonitoringMode::Disabled {
+        if self.is_disabled() {
             return;
         }
-        self.update = match self.signal(space) {
-            Some(signal) => {
-                self.kind = ItemKind::Computed;
-                signal.updates(now.mono.as_nanos())
+        let values = tally.of(self.kind());
+        self.next = now.mono.as_nanos().saturating_add(self.sampling);
+        let asked = asked(
+            self.sampling,
+            self.queue_size,
+            self.discard_oldest,
+            &self.rare,
+        );
+        match &mut self.watched {
+            Watched::Computed(computed) => computed.begin(now.mono.as_nanos(), asked, values),
+            Watched::Held(_) => {
+                let version = self.question().version(space);
+                if let Watched::Held(held) = &mut self.watched {
+                    held.last = None;
+                    held.version = version;
+                }
+                self.ask(space, now, values);
             }
-            None => {
-                self.kind = ItemKind::Stored;
-                u64::from(self.version(space))
-            }
-        };
-        let values = tally.of(self.kind);
-        let entry = self.sample(space, now);
-        values.samples += 1;
-        self.offer(entry, values);
-        self.next = now.mono.as_nanos() + self.interval();
-    }
-
-    /// How often what it watches was written.
-    fn version(&self, space: &Space) -> u32 {
-        let variable = self.variable(space);
-        variable.map_or(0, |variable| variable.source.version())
-    }
-
-    fn interval(&self) -> u64 {
-        u64::try_from(self.parameters.sampling.as_nanos())
-            .unwrap_or(u64::MAX)
-            .max(1)
+        }
     }
 
     /// Takes the samples that are due. True if one of them was queued.
-    pub fn catch_up(&mut self, space: &Space, now: Now, tally: &mut Tally) -> bool {
+    #[inline]
+    pub fn catch_up(
+        &mut self,
+        space: &Space,
+        now: Now,
+        pace: &mut Pace,
+        tally: &mut Tally,
+    ) -> bool {
         let until = now.mono.as_nanos();
-        if self.mode == MonitoringMode::Disabled || self.next > until {
+        if self.is_disabled() || self.next > until {
             return false;
         }
-        let values = tally.of(self.kind);
+        let values = tally.of(self.kind());
         let before = values.queued;
-        match self.signal(space) {
-            Some(signal) => self.look_back(signal, space.anchor(), until, values),
-            None => {
+        let asked = asked(
+            self.sampling,
+            self.queue_size,
+            self.discard_oldest,
+            &self.rare,
+        );
+        match &mut self.watched {
+            Watched::Computed(computed) => {
+                let node = self.node;
+                let signal = || signal(space, node);
+                computed.look_back(&mut self.next, until, asked, pace, signal, values);
+            }
+            Watched::Held(_) => {
                 // Before the value: a write in between shows in the next sample as well, where
                 // the filter finds nothing new.
-                let version = self.version(space);
-                // A count of writes wraps below 31 bits.
-                let updates = u64::from(version.wrapping_sub(self.update as u32) & (u32::MAX >> 1));
-                self.update = u64::from(version);
-                values.updates += updates;
-                values.unsampled += updates.saturating_sub(1);
-                values.samples += 1;
-                let entry = self.sample(space, now);
-                self.offer(entry, values);
+                let version = self.question().version(space);
+                if let Watched::Held(held) = &mut self.watched {
+                    // A count of writes wraps below 31 bits.
+                    let updates = version.wrapping_sub(held.version) & (u32::MAX >> 1);
+                    held.version = version;
+                    values.updates += u64::from(updates);
+                    values.unsampled += u64::from(updates.saturating_sub(1));
+                }
+                self.ask(space, now, values);
                 // Samples that were missed are gone.
-                let late = (until - self.next) / self.interval();
-                self.next += (late + 1) * self.interval();
+                let late = (until - self.next) / self.sampling;
+                self.next += (late + 1) * self.sampling;
             }
         }
         values.queued > before
     }
 
-    /// All samples up to `until`, each of them with the value there was.
-    fn look_back(&mut self, signal: &Signal, anchor: i64, until: u64, values: &mut Values) {
-        let interval = self.interval();
-        while self.next <= until {
-            let n = signal.updates(self.next);
-            let entry = Entry {
-                seen: Seen::Bits(signal.kind, signal.bits(n)),
-                status: 0,
-                source: anchor + (signal.updated_at(n) / 100) as i64,
-                server: anchor + (self.next / 100) as i64,
-            };
-            self.offer(entry, values);
-            let updates = n.saturating_sub(self.update);
-            self.update = n;
-            values.updates += updates;
-            values.unsampled += updates.saturating_sub(1);
-            // On to the first sample that sees another update; those before it see nothing new.
-            let update = signal.updated_at(n + 1).min(until);
-            let steps = update.saturating_sub(self.next).div_ceil(interval).max(1);
-            values.samples += steps;
-            values.filtered += steps - 1;
-            self.next += steps * interval;
-        }
-    }
-
-    fn offer(&mut self, entry: Entry, values: &mut Values) {
-        if !self.parameters.filter.passes(self.last.as_ref(), &entry) {
+    /// Takes a sample of a value that has to be asked for.
+    fn ask(&mut self, space: &Space, now: Now, values: &mut Values) {
+        let entry = self.question().ask(space, now);
+        let Watched::Held(held) = &mut self.watched else {
+            return;
+        };
+        values.samples += 1;
+        let filter = self.rare.as_ref().map(|rare| rare.filter);
+        let filter = filter.unwrap_or_default();
+        if !filter.passes(held.last.as_ref(), &entry) {
             values.filtered += 1;
             return;
         }
-        self.last = Some(entry.clone());
-        let size = self.parameters.queue_size as usize;
+        held.last = Some(entry.clone());
+        let size = self.queue_size as usize;
         values.queued += 1;
-        if !self.queue.push(entry, size, self.parameters.discard_oldest) {
+        if !held.queue.push(entry, size, self.discard_oldest) {
             *dropped(values, size) += 1;
         }
     }
 
-    fn sample(&self, space: &Space, now: Now) -> Entry {
-        // A Boolean or a number is not encoded to be looked at.
-        if let (Some(variable), None) = (self.variable(space), &self.range)
-            && let Some((kind, bits, stamp)) = variable.source.bits(now, space.anchor())
-        {
-            return Entry {
-                seen: Seen::Bits(kind, bits),
-                status: stamp.status.bits(),
-                source: stamp.source,
-                server: now.utc,
-            };
-        }
-        let mut encoded = Vec::new();
-        let read = self.read(space, now, &mut encoded);
-        let (seen, status, source) = match read {
-            Ok((status, source)) => (seen(&encoded), status, source),
-            Err(status) => (Seen::Nothing, status.bits(), 0),
-        };
-        Entry {
-            seen,
-            status,
-            source,
-            server: now.utc,
-        }
-    }
-
-    fn read(&self, space: &Space, now: Now, out: &mut Vec<u8>) -> Result<(u32, i64), StatusCode> {
-        let node = space.node(self.node).ok_or(StatusCode::BadNodeIdUnknown)?;
-        match &node.body {
-            Body::Variable(variable) if self.attribute == id::VALUE => {
-                let stamp = variable.source.write(now, space.anchor(), out);
-                if let Some(range) = &self.range {
-                    attribute::cut(out, 0, range)?;
-                }
-                Ok((stamp.status.bits(), stamp.source))
-            }
-            _ => attribute::other(node, self.attribute, Rights::ALL, out).map(|()| (0, 0)),
+    /// How many values wait, whether they may go or not.
+    #[inline]
+    pub fn waiting(&self) -> usize {
+        match &self.watched {
+            Watched::Computed(computed) => computed.len(),
+            Watched::Held(held) => held.queue.len(),
         }
     }
 
     /// How many values it has to report now.
+    #[inline]
     pub fn ready(&self) -> usize {
         let reports = match self.mode {
             MonitoringMode::Reporting => true,
             MonitoringMode::Sampling => self.triggered,
             MonitoringMode::Disabled => false,
         };
-        if reports { self.queue.len() } else { 0 }
+        if reports { self.waiting() } else { 0 }
+    }
+
+    /// Another item has seen something: what waits may go. Or it has gone.
+    pub fn set_triggered(&mut self, triggered: bool) {
+        self.triggered = triggered && self.waiting() > 0;
     }
 
     /// Appends its oldest value as a MonitoredItemNotification. False if there is none.
-    pub fn report(&mut self, mark: Mark, out: &mut Vec<u8>) -> bool {
-        match self.queue.pop() {
-            Some(mut entry) => {
-                if mark.overflow {
-                    entry.status |= OVERFLOW;
-                }
-                if let Some(status) = mark.bad {
-                    entry.status = status.bits();
-                    entry.seen = Seen::Nothing;
-                }
-                out.extend_from_slice(&self.parameters.client_handle.to_le_bytes());
-                entry.encode(self.parameters.stamps, out);
+    #[inline]
+    pub fn report(
+        &mut self,
+        mark: Mark,
+        space: &Space,
+        pace: &mut Pace,
+        out: &mut Vec<u8>,
+    ) -> bool {
+        match &mut self.watched {
+            Watched::Computed(computed) => {
+                let notice = Notice {
+                    handle: self.client_handle,
+                    stamps: self.stamps,
+                    mark,
+                    anchor: space.anchor(),
+                };
+                let node = self.node;
+                computed.report(notice, pace, || signal(space, node), out)
+            }
+            Watched::Held(held) => {
+                let Some(entry) = held.queue.pop() else {
+                    return false;
+                };
+                let entry = marked(entry, mark);
+                out.extend_from_slice(&self.client_handle.to_le_bytes());
+                entry.encode(self.stamps, out);
                 true
             }
-            None => false,
         }
     }
 
     /// Loses its oldest value, as a fault will have it.
     pub fn lose(&mut self, tally: &mut Tally) {
-        if self.queue.pop().is_some() {
-            tally.of(self.kind).lost += 1;
-        }
+        let lost = match &mut self.watched {
+            Watched::Computed(computed) => computed.lose(),
+            Watched::Held(held) => held.queue.pop().is_some(),
+        };
+        tally.of(self.kind()).lost += u64::from(lost);
     }
 
     /// Changes how it reports (Part 4, 5.13.4).
@@ -339,84 +395,123 @@ impl Item {
 
     /// Throws away what waits.
     pub fn clear(&mut self, tally: &mut Tally) {
-        tally.of(self.kind).discarded += self.queue.len() as u64;
-        self.queue.clear();
-        self.last = None;
+        tally.of(self.kind()).discarded += self.waiting() as u64;
+        match &mut self.watched {
+            Watched::Computed(computed) => computed.clear(),
+            Watched::Held(held) => {
+                held.queue.clear();
+                held.last = None;
+            }
+        }
     }
 
     /// Where its values come from.
+    #[inline]
     pub fn kind(&self) -> ItemKind {
-        self.kind
+        match self.watched {
+            Watched::Computed(_) => ItemKind::Computed,
+            Watched::Held(_) => ItemKind::Stored,
+        }
     }
 
     /// Changes what the client may change. What was seen so far stays.
-    pub fn set(&mut self, parameters: Parameters, tally: &mut Tally) {
-        let (size, oldest) = (parameters.queue_size, parameters.discard_oldest);
-        let resized = self.parameters.queue_size != size;
-        self.parameters = parameters;
+    pub fn set(&mut self, parameters: &Parameters, tally: &mut Tally) {
+        let resized = self.queue_size != parameters.queue_size;
+        self.client_handle = parameters.client_handle;
+        self.queue_size = parameters.queue_size;
+        self.sampling = nanos(parameters.sampling);
+        self.discard_oldest = parameters.discard_oldest;
+        self.stamps = parameters.stamps;
+        // One that had a filter may have held back its last sample, and keeps one.
+        if self.rare.is_some() || !parameters.filter.is_default() {
+            self.rare.get_or_insert_default().filter = parameters.filter;
+        }
         if resized {
-            let gone = self.queue.resize(size as usize, oldest);
-            *dropped(tally.of(self.kind), size as usize) += gone as u64;
+            let (size, oldest) = (self.queue_size as usize, self.discard_oldest);
+            let gone = match &mut self.watched {
+                Watched::Computed(computed) => computed.resize(size, oldest),
+                Watched::Held(held) => held.queue.resize(size, oldest),
+            };
+            *dropped(tally.of(self.kind()), size) += gone as u64;
         }
     }
 
     /// Reports its last value again, unless one waits already (Part 5, 9.2).
     pub fn resend(&mut self, tally: &mut Tally) {
-        if self.mode != MonitoringMode::Reporting || self.queue.len() > 0 {
+        if self.mode != MonitoringMode::Reporting || self.waiting() > 0 {
             return;
         }
-        let Some(last) = self.last.clone() else {
-            return;
+        let sent = match &mut self.watched {
+            Watched::Computed(computed) => computed.resend(),
+            Watched::Held(held) => match held.last.clone() {
+                Some(last) => held.queue.push(last, 1, true),
+                None => false,
+            },
         };
-        let values = tally.of(self.kind);
-        values.resent += 1;
-        values.queued += 1;
-        self.queue.push(last, 1, true);
+        let values = tally.of(self.kind());
+        values.resent += u64::from(sent);
+        values.queued += u64::from(sent);
     }
+}
 
-    /// How many values wait, whether they may go or not.
-    #[cfg(test)]
-    pub fn waiting(&self) -> usize {
-        self.queue.len()
+/// The signal that a node has, if its value follows from the time alone.
+fn signal(space: &Space, node: NodeIndex) -> Option<&Signal> {
+    match &space.node(node)?.variable()?.source {
+        Source::Signal(signal) => Some(signal),
+        _ => None,
     }
+}
+
+fn asked(
+    sampling: u64,
+    queue_size: u32,
+    discard_oldest: bool,
+    rare: &Option<Box<Rare>>,
+) -> Asked<'_> {
+    Asked {
+        sampling,
+        size: queue_size as usize,
+        discard_oldest,
+        filter: rare.as_ref().map(|rare| &rare.filter),
+    }
+}
+
+fn nanos(time: Duration) -> u64 {
+    // Longer than any server runs is long enough, and can be added to any time.
+    u64::try_from(time.as_nanos()).map_or(1 << 61, |nanos| nanos.clamp(1, 1 << 61))
+}
+
+/// A value as a fault makes it.
+fn marked(mut entry: Entry, mark: Mark) -> Entry {
+    if mark.overflow {
+        entry.status |= OVERFLOW;
+    }
+    if let Some(status) = mark.bad {
+        entry.status = status.bits();
+        entry.seen = Seen::Nothing;
+    }
+    entry
 }
 
 /// What a value that had to make room counts as: in a queue of one it is replaced, in a longer
 /// one it overflows (Part 4, 5.13.1.5).
-fn dropped(values: &mut Values, size: usize) -> &mut u64 {
+pub fn dropped(values: &mut Values, size: usize) -> &mut u64 {
     match size {
         0 | 1 => &mut values.overwritten,
         _ => &mut values.overflowed,
     }
 }
 
-/// A value by its encoded Variant.
-fn seen(encoded: &[u8]) -> Seen {
-    let scalar = encoded.split_first().and_then(|(kind, payload)| {
-        let value = RawVariant::parse(encoded).ok()?;
-        let small = (1..=8).contains(&payload.len());
-        let plain = *kind <= BuiltInType::Double as u8 && value.array_len().is_none();
-        if !small || !plain {
-            return None;
-        }
-        let mut bits = [0; 8];
-        bits.iter_mut()
-            .zip(payload)
-            .for_each(|(to, from)| *to = *from);
-        Some(Seen::Bits(value.kind(), u64::from_le_bytes(bits)))
-    });
-    scalar.unwrap_or_else(|| Seen::Encoded(Arc::from(encoded)))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// With its node's place in the heap of sampled values, a monitored item of a number takes
-    /// no memory beside this.
+    /// What an item takes in all, with what it points to: half of what it may.
     #[test]
-    fn an_item_takes_less_than_250_bytes() {
-        let bytes = size_of::<Item>();
-        assert!(bytes < 250, "{bytes}");
+    fn an_item_is_small() {
+        let computed = size_of::<Item>();
+        let held = computed + size_of::<Held>();
+        assert!(computed <= 104, "{computed}");
+        assert!(held <= 200, "{held}");
     }
 }

@@ -8,12 +8,9 @@ use crate::ledger::Load;
 #[derive(Debug, Default)]
 pub struct Kept {
     messages: VecDeque<(u32, Vec<u8>, Load)>,
-    /// Memory of messages that are gone, for the next ones.
-    spare: Vec<Vec<u8>>,
+    /// Memory of a message that is gone, for the next one.
+    spare: Option<Vec<u8>>,
 }
-
-/// Buffers kept for use again.
-const SPARE: usize = 4;
 
 impl Kept {
     /// Keeps a message; of more than `limit` the oldest go, and are given to `forget`.
@@ -25,7 +22,7 @@ impl Kept {
         limit: usize,
         mut forget: impl FnMut(Load),
     ) {
-        let mut bytes = self.spare.pop().unwrap_or_default();
+        let mut bytes = self.spare.take().unwrap_or_default();
         bytes.clear();
         bytes.extend_from_slice(message);
         self.messages.push_back((sequence, bytes, load));
@@ -51,9 +48,7 @@ impl Kept {
     }
 
     fn save(&mut self, bytes: Vec<u8>) {
-        if self.spare.len() < SPARE {
-            self.spare.push(bytes);
-        }
+        self.spare = Some(bytes);
     }
 
     /// A message and what it holds.

@@ -19,8 +19,12 @@ pub enum Seen {
     /// A Boolean or a number, by its payload.
     Bits(BuiltInType, u64),
     /// Anything else, as an encoded Variant.
-    Encoded(Arc<[u8]>),
+    Encoded(Arc<Encoded>),
 }
+
+/// An encoded Variant behind a pointer of one word: there may be two in each of a million items.
+#[derive(Debug, PartialEq)]
+pub struct Encoded(pub Box<[u8]>);
 
 /// A value with what stands beside it.
 #[derive(Debug, Clone, PartialEq)]
@@ -49,7 +53,7 @@ impl Entry {
             }
             Seen::Encoded(encoded) => {
                 bits |= mask::VALUE;
-                out.extend_from_slice(encoded);
+                out.extend_from_slice(&encoded.0);
             }
         }
         if self.status != 0 {
@@ -71,36 +75,63 @@ impl Entry {
     }
 }
 
+/// Something that waits in a queue.
+pub trait Waits {
+    /// Others had to go for it, or near it.
+    fn overflowed(&mut self);
+}
+
+impl Waits for Entry {
+    fn overflowed(&mut self) {
+        self.status |= OVERFLOW;
+    }
+}
+
 /// Values of an item that were not sent yet (Part 4, 5.13.1.5).
-#[derive(Debug, Default)]
-pub struct Queue {
+#[derive(Debug)]
+pub struct Queue<T> {
     /// The only one, or the oldest: most queues hold no more.
-    first: Option<Entry>,
+    first: Option<T>,
     #[allow(
         clippy::box_collection,
         reason = "a word instead of four in each of a million items"
     )]
-    rest: Option<Box<VecDeque<Entry>>>,
+    rest: Option<Box<VecDeque<T>>>,
 }
 
-impl Queue {
-    fn rest(&mut self) -> &mut VecDeque<Entry> {
+impl<T> Default for Queue<T> {
+    fn default() -> Self {
+        Self {
+            first: None,
+            rest: None,
+        }
+    }
+}
+
+impl<T: Waits> Queue<T> {
+    fn rest(&mut self) -> &mut VecDeque<T> {
         self.rest.get_or_insert_default()
     }
 
     /// How many wait.
+    #[inline]
     pub fn len(&self) -> usize {
         usize::from(self.first.is_some()) + self.rest.as_ref().map_or(0, |rest| rest.len())
     }
 
     /// Adds a value to a queue of `size`. False if another one was dropped for it.
-    pub fn push(&mut self, mut entry: Entry, size: usize, discard_oldest: bool) -> bool {
-        let size = size.max(1);
+    #[inline]
+    pub fn push(&mut self, entry: T, size: usize, discard_oldest: bool) -> bool {
+        if self.first.is_none() {
+            self.first = Some(entry);
+            return true;
+        }
+        self.push_more(entry, size.max(1), discard_oldest)
+    }
+
+    fn push_more(&mut self, mut entry: T, size: usize, discard_oldest: bool) -> bool {
         if self.len() < size {
-            match self.first {
-                None => self.first = Some(entry),
-                Some(_) => self.rest().push_back(entry),
-            }
+            self.rest().push_back(entry);
             return true;
         }
         if size == 1 {
@@ -113,17 +144,18 @@ impl Queue {
             rest.push_back(entry);
             self.first = rest.pop_front();
             if let Some(oldest) = &mut self.first {
-                oldest.status |= OVERFLOW;
+                oldest.overflowed();
             }
         } else if let Some(newest) = self.rest().back_mut() {
-            entry.status |= OVERFLOW;
+            entry.overflowed();
             *newest = entry;
         }
         false
     }
 
     /// The oldest.
-    pub fn pop(&mut self) -> Option<Entry> {
+    #[inline]
+    pub fn pop(&mut self) -> Option<T> {
         let entry = self.first.take();
         self.first = self.rest.as_mut().and_then(|rest| rest.pop_front());
         entry

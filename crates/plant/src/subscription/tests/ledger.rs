@@ -160,6 +160,7 @@ fn happen(bench: &mut Bench, ids: &[u32], what: Happening) {
         Happening::Mode(at, mode) => {
             let now = bench.now;
             bench.subscription.set_mode(id(at), mode, &bench.space, now);
+            bench.subscription.settle(now);
         }
         Happening::Resize(at, queue_size) => {
             let parameters = Parameters {
@@ -169,7 +170,8 @@ fn happen(bench: &mut Bench, ids: &[u32], what: Happening) {
             let now = bench.now;
             bench
                 .subscription
-                .set_item(id(at), parameters, &bench.space, now);
+                .set_item(id(at), &parameters, &bench.space, now);
+            bench.subscription.settle(now);
         }
         Happening::Remove(at) => {
             bench.subscription.remove(&[id(at)]);
@@ -184,7 +186,9 @@ fn happen(bench: &mut Bench, ids: &[u32], what: Happening) {
         Happening::Astray(delivery) => {
             if bench.subscription.wants() {
                 let mut out = Vec::new();
-                bench.subscription.publish(bench.now, KEPT, &mut out);
+                bench
+                    .subscription
+                    .publish(&bench.space, bench.now, KEPT, &mut out);
                 bench.subscription.became(delivery);
             }
         }

@@ -15,7 +15,7 @@ use wire::types::{
 };
 
 use super::{
-    Delivery, Filter, Item, Message, Parameters, Subscription, Terms, Tick, status_change,
+    Delivery, Filter, Item, Message, Parameters, Subscription, Terms, Tick, Watch, status_change,
 };
 use crate::core::SlotId;
 use crate::space::attribute::Timestamps;
@@ -70,6 +70,16 @@ fn stamp(source: i64) -> Stamp {
     Stamp {
         status: StatusCode::Good,
         source,
+    }
+}
+
+/// The value of a node.
+fn watch(node: NodeIndex, mode: MonitoringMode) -> Watch {
+    Watch {
+        node,
+        attribute: 13,
+        range: NumericRange::None,
+        mode,
     }
 }
 
@@ -149,9 +159,10 @@ impl Bench {
 
     fn add(&mut self, number: u32, mode: MonitoringMode, parameters: Parameters) -> u32 {
         let node = self.node(number);
-        let make = |id| Item::new(id, node, 13, NumericRange::None, mode, parameters);
+        let watch = watch(node, mode);
+        let make = |id| Item::new(id, watch, &parameters, &self.space);
         let id = self.subscription.add(make, &self.space, self.now);
-        self.subscription.settle(&self.space, self.now);
+        self.subscription.settle(self.now);
         id
     }
 
@@ -182,7 +193,9 @@ impl Bench {
         while self.requests > 0 && self.subscription.wants() {
             self.requests -= 1;
             let mut out = Vec::new();
-            let message = self.subscription.publish(self.now, KEPT, &mut out);
+            let message = self
+                .subscription
+                .publish(&self.space, self.now, KEPT, &mut out);
             self.subscription.became(Delivery::Sent);
             let sent = decoded(&out);
             match message {

@@ -108,7 +108,9 @@ fn a_republished_message_is_the_one_that_was_sent() {
     bench.report(FAST, 100);
     bench.intervals(1);
     let mut out = Vec::new();
-    bench.subscription.publish(bench.now, KEPT, &mut out);
+    bench
+        .subscription
+        .publish(&bench.space, bench.now, KEPT, &mut out);
     // subscriptionId, one number, moreNotifications
     let message = &out[4 + 4 + 4 + 1..];
     assert_eq!(bench.subscription.republish(1).unwrap(), message);
@@ -124,7 +126,9 @@ fn only_so_many_messages_are_kept_and_the_response_names_them() {
     assert_eq!(bench.subscription.available(), expected);
     bench.intervals(1);
     let mut out = Vec::new();
-    bench.subscription.publish(bench.now, KEPT, &mut out);
+    bench
+        .subscription
+        .publish(&bench.space, bench.now, KEPT, &mut out);
     let count = u32::from_le_bytes(out[4..8].try_into().unwrap());
     let last = u32::from_le_bytes(out[44..48].try_into().unwrap());
     assert_eq!((count, last), (10, 16));

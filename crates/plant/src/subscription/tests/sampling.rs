@@ -146,8 +146,7 @@ fn a_sampling_item_reports_when_another_one_triggers_it() {
     };
     let quiet = bench.add(FAST, MonitoringMode::Sampling, quiet);
     let loud = bench.report(SLOW, 1);
-    let item = bench.subscription.item_mut(loud).unwrap();
-    item.links.add(quiet);
+    bench.subscription.links_mut(loud).unwrap().add(quiet);
     bench.requests = 100;
     bench.intervals(9);
     let of = |sent: &Sent| {
@@ -198,7 +197,7 @@ fn what_was_seen_before_a_change_of_an_item_is_told_as_before() {
         ..bench.parameters(FAST)
     };
     let now = bench.now;
-    bench.subscription.set_item(id, slower, &bench.space, now);
+    bench.subscription.set_item(id, &slower, &bench.space, now);
     bench.intervals(1);
     let numbers = bench.sent[0].numbers();
     assert_eq!(numbers[..6], [0.0, 1.0, 2.0, 3.0, 4.0, 5.0]);
@@ -222,9 +221,9 @@ fn items_are_removed_with_the_links_to_them() {
     let mut bench = Bench::new(terms(30, 100));
     let a = bench.report(FAST, 1);
     let b = bench.report(SLOW, 1);
-    bench.subscription.item_mut(a).unwrap().links.add(b);
+    bench.subscription.links_mut(a).unwrap().add(b);
     assert_eq!(bench.subscription.remove(&[b, 77]), [true, false]);
-    assert!(bench.subscription.item(a).unwrap().links.ids().is_empty());
+    assert!(bench.subscription.item(a).unwrap().links().is_empty());
     assert_eq!(bench.subscription.items().len(), 1);
 }
 

@@ -2,13 +2,14 @@
 
 use std::path::Path;
 
-use wire::types::{AttributeId, StatusCode};
+use wire::types::StatusCode;
 
 use super::*;
 use crate::Plant;
 use crate::describe::Stored;
 use crate::fault::Mark;
 use crate::ledger::Tally;
+use crate::subscription::computed::Pace;
 
 const PATTERNS: &[&str] = &[
     "\"counter\"",
@@ -64,7 +65,7 @@ fn write(space: &Space, stored: &[Stored], millis: u64) {
 proptest! {
     #[test]
     fn computed_and_stored_items_report_the_same_of_the_same_history(
-        kind in prop::sample::select(&["Double", "Float", "Int32", "Byte", "UInt64"][..]),
+        kind in prop::sample::select(&["Boolean", "Double", "Float", "Int32", "Byte", "UInt64"][..]),
         pattern in prop::sample::select(PATTERNS),
         update in 1u64..60,
         sampling in 1u64..80,
@@ -84,9 +85,8 @@ proptest! {
         };
         let mut items = [1u32, 2].map(|number| {
             let node = space.find_id(&NodeId::new(2, number)).unwrap();
-            let mode = MonitoringMode::Reporting;
-            let value = AttributeId::Value as u32;
-            let mut item = Item::new(1, node, value, NumericRange::None, mode, parameters.clone());
+            let watch = watch(node, MonitoringMode::Reporting);
+            let mut item = Item::new(1, watch, &parameters, &space);
             item.begin(&space, at(0), &mut tally);
             item
         });
@@ -95,11 +95,11 @@ proptest! {
             if now % update == 0 {
                 write(&space, &stored, now);
             }
-            items[1].catch_up(&space, at(now), &mut tally);
+            items[1].catch_up(&space, at(now), &mut Pace::default(), &mut tally);
             if now % publishing == 0 {
-                items[0].catch_up(&space, at(now), &mut tally);
+                items[0].catch_up(&space, at(now), &mut Pace::default(), &mut tally);
                 for (item, out) in items.iter_mut().zip(&mut reported) {
-                    while item.report(Mark::default(), out) {}
+                    while item.report(Mark::default(), &space, &mut Pace::default(), out) {}
                 }
             }
         }
