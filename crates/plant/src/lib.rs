@@ -27,6 +27,7 @@ mod endpoints;
 pub mod event;
 mod fault;
 pub mod file;
+mod history;
 mod ledger;
 mod pool;
 mod profile;

@@ -10,6 +10,7 @@ use wire::types::{ByteString, NodeId, StatusCode};
 
 use crate::core::{Asked, SlotId};
 use crate::diagnostics::SessionRecord;
+use crate::service::history::HistoryPoints;
 use crate::service::view::ContinuationPoints;
 use crate::users::Rights;
 
@@ -77,6 +78,8 @@ pub struct Session {
     pub link: SlotId,
     /// Browses that are not finished.
     pub points: ContinuationPoints,
+    /// Histories that were not read to their end.
+    pub history: HistoryPoints,
     /// Who it is: its subscriptions are theirs, too.
     pub owner: Arc<Owner>,
     /// What is counted for it.
@@ -108,6 +111,7 @@ impl Session {
             key,
             link,
             points: ContinuationPoints::default(),
+            history: HistoryPoints::default(),
             owner: Arc::default(),
             record,
             rights: Rights::NONE,

@@ -62,7 +62,7 @@ impl Rights {
     pub(crate) fn access(self) -> u8 {
         let mut bits = 0;
         if self.read {
-            bits |= access::READ;
+            bits |= access::READ | access::HISTORY_READ;
         }
         if self.write {
             bits |= access::WRITE | access::STATUS_WRITE | access::TIMESTAMP_WRITE;

@@ -15,6 +15,7 @@ use super::kind::Field;
 use super::motion::Motion;
 use super::payload::{self, Content};
 use super::{Does, Group, MethodNode, Namespace, Plant, Values, data_type};
+use crate::history::{self, History, Past, Ring};
 use crate::space::value::{Blob, Scalar};
 use crate::space::{
     Body, Builder, FullNames, Method, Names, Node, NodeIndex, Shape, Source, Stamp, Variable,
@@ -42,6 +43,8 @@ pub struct Stored {
     pub motion: Motion,
     /// The indices of the plant's namespaces, for values that name nodes in them.
     pub namespaces: Arc<[u16]>,
+    /// Where what it was is kept.
+    pub history: Option<Arc<Ring>>,
 }
 
 impl Plant {
@@ -153,6 +156,11 @@ impl Site<'_> {
             let id = group.ids.id(self.namespace, k, n);
             let motion = group.motion(k);
             let source = self.source(group, k, motion.as_ref(), written.as_deref());
+            let first = match &source {
+                Source::Scalar(scalar) => Some(Past::Bits(scalar.kind(), scalar.get().0)),
+                Source::Blob(blob) => Some(Past::Encoded(blob.get().0)),
+                _ => None,
+            };
             let name = group.name.with(n);
             let node = Node {
                 names: names(self.namespace, name, group.description.as_deref()),
@@ -170,14 +178,54 @@ impl Site<'_> {
             if let Some(motion) = motion.as_ref().filter(|m| group.stored || !m.is_number()) {
                 self.builder.tell_rhythm(at, motion.rhythm(group.stored));
             }
+            let history = group.history.and_then(|depth| {
+                let motion = motion.as_ref().filter(|_| !group.stored);
+                self.history(at, &id, depth, motion)
+            });
+            // What an update loop writes begins with the loop.
+            if let (Some(ring), Some(first), None) = (&history, first, &motion) {
+                let source = self.builder.anchor();
+                let status = StatusCode::Good;
+                ring.keep(first, Stamp { status, source }, source);
+            }
             if let Some(motion) = motion.filter(|_| group.stored) {
                 stored.push(Stored {
                     node: at,
+                    history,
                     motion,
                     namespaces: Arc::clone(&self.indices),
                 });
             }
         }
+    }
+
+    /// Says that a variable has a history; gives the place where its values are kept, if they are.
+    fn history(
+        &mut self,
+        at: NodeIndex,
+        id: &NodeId,
+        depth: u64,
+        motion: Option<&Motion>,
+    ) -> Option<Arc<Ring>> {
+        let configuration = history::configured(self.builder);
+        let kind = ReferenceTypeId::HasHistoricalConfiguration;
+        self.builder.link(id, kind, &configuration);
+        let (history, ring) = match motion {
+            Some(motion) => {
+                let computed = History::Computed {
+                    motion: motion.clone(),
+                    namespaces: Arc::clone(&self.indices),
+                    depth,
+                };
+                (computed, None)
+            }
+            None => {
+                let ring = Arc::new(Ring::new(usize::try_from(depth).unwrap_or(usize::MAX)));
+                (History::Stored(Arc::clone(&ring)), Some(ring))
+            }
+        };
+        self.builder.histories.insert(at, history);
+        ring
     }
 
     fn source(
@@ -343,7 +391,7 @@ fn shape(group: &Group, indices: &[u16]) -> Shape {
         // written, and its rank says enough; those of a matrix are told.
         array_dimensions: (rank > 1).then(|| group.dimensions.to_vec()),
         access_level: match group.motion(0) {
-            Some(_) if !group.stored => group.access & access::READ,
+            Some(_) if !group.stored => group.access & (access::READ | access::HISTORY_READ),
             _ => group.access,
         },
         minimum_sampling_interval: match group.motion(0) {

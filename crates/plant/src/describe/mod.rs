@@ -138,6 +138,8 @@ pub struct Group {
     pub update: Option<Duration>,
     /// Whether an update loop writes them, rather than that they are computed when asked for.
     pub stored: bool,
+    /// How many of their last values can be read, if any.
+    pub history: Option<u64>,
     /// Bits of the AccessLevel attribute.
     pub access: u8,
     /// EURange: makes AnalogItems of them.

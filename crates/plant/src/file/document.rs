@@ -58,6 +58,7 @@ pub struct LimitsTable {
     pub paths_per_translate: Option<Spanned<usize>>,
     pub references_per_node: Option<Spanned<usize>>,
     pub continuation_points: Option<Spanned<usize>>,
+    pub history_values: Option<Spanned<usize>>,
     pub items_per_call: Option<Spanned<usize>>,
     pub subscriptions_per_session: Option<Spanned<usize>>,
     pub items_per_subscription: Option<Spanned<usize>>,
@@ -180,9 +181,20 @@ pub struct SignalsTable {
     pub pattern: Option<Spanned<pattern::Written>>,
     pub update: Option<Spanned<Span>>,
     pub stored: Option<Spanned<bool>>,
+    pub history: Option<Spanned<Depth>>,
     pub access: Option<Spanned<Access>>,
     pub range: Option<Spanned<[f64; 2]>>,
     pub unit: Option<Spanned<String>>,
+}
+
+/// Whether what a variable was can be read, or how many of its last values.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(untagged)]
+pub enum Depth {
+    /// All of it where nothing has to be kept.
+    Any(bool),
+    /// The last so many values.
+    Last(u64),
 }
 
 /// What clients may do with a variable's value.

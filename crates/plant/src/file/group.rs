@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use toml::{Spanned, Value};
 
-use super::document::{Access, SignalsTable};
+use super::document::{Access, Depth, SignalsTable};
 use super::error::Complaint;
 use super::pattern::Written;
 use super::read::path;
@@ -77,6 +77,8 @@ pub fn group(
         let what = "lets clients write what is computed (want \"read\", or stored = true)";
         return Err(Complaint::about(access, what));
     }
+    let changes = update.is_some() || writes;
+    let history = history(table.history, changes, update.is_some() && !stored)?;
     let range = range(table.range, &table.unit, &kind)?;
     let (count, ids) = count(table.count, table.ids.as_ref(), &span)?;
     let first = match (&ids, &table.first) {
@@ -116,10 +118,40 @@ pub fn group(
         values,
         update,
         stored,
-        access: bits(may),
+        history,
+        access: bits(may) | history.map_or(0, |_| access::HISTORY_READ),
         range,
         unit: table.unit.map(Spanned::into_inner),
     })
+}
+
+/// What is kept of the past where a file does not say how much.
+const DEPTH: u64 = 10_000;
+/// Values kept of one variable at most.
+const DEEPEST: u64 = 10_000_000;
+
+/// How many of the last values can be read.
+fn history(asked: Option<Spanned<Depth>>, changes: bool, computed: bool) -> Read<Option<u64>> {
+    let Some(asked) = asked else {
+        return Ok(None);
+    };
+    let depth = match *asked.get_ref() {
+        Depth::Any(false) => return Ok(None),
+        Depth::Any(true) if computed => u64::MAX,
+        Depth::Any(true) => DEPTH,
+        Depth::Last(depth @ 1..=DEEPEST) => depth,
+        Depth::Last(depth) => {
+            let what = format!("is {depth} (want true, or 1 to {DEEPEST} values)");
+            return Err(Complaint::about(&asked, what));
+        }
+    };
+    match changes {
+        true => Ok(Some(depth)),
+        false => {
+            let what = "of a value that never changes (want an update, or access = \"read-write\")";
+            Err(Complaint::about(&asked, what))
+        }
+    }
 }
 
 fn bits(may: Access) -> u8 {

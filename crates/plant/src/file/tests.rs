@@ -365,3 +365,29 @@ fn sources_of_events_are_read_and_what_does_not_fit_is_told() {
         assert!(wrong.contains("line "), "{wrong}");
     }
 }
+
+#[test]
+fn a_history_needs_values_that_change() {
+    let signals = |rest: &str| {
+        let text = format!(
+            "[[namespace]]\nuri = \"urn:t\"\n[[namespace.signals]]\nids = \"i=1\"\ntype = \"Double\"\n{rest}\n"
+        );
+        let plant = Plant::parse(&text, "t", Path::new("")).map_err(|wrong| wrong.to_string())?;
+        Ok::<_, String>(plant.namespaces[0].groups[0].history)
+    };
+    let moving = "pattern = \"sine\"\nupdate = \"100ms\"\n";
+    assert_eq!(
+        signals(&format!("{moving}history = true")),
+        Ok(Some(u64::MAX))
+    );
+    assert_eq!(signals(&format!("{moving}history = 7")), Ok(Some(7)));
+    assert_eq!(signals(&format!("{moving}history = false")), Ok(None));
+    assert_eq!(
+        signals("access = \"read-write\"\nhistory = true"),
+        Ok(Some(10_000))
+    );
+    for (rest, told) in [("history = true", "never changes"), ("history = 0", "is 0")] {
+        let wrong = signals(rest).unwrap_err();
+        assert!(wrong.contains(told) && wrong.contains("line 6"), "{wrong}");
+    }
+}

@@ -4,6 +4,7 @@ pub mod call;
 pub mod condition;
 pub mod discovery;
 pub mod event;
+pub mod history;
 pub mod item;
 pub mod plant;
 pub mod read;
@@ -62,6 +63,8 @@ impl Desk<'_> {
             }
             Request::RegisterNodes(request) => self.register(request).map(Into::into),
             Request::UnregisterNodes(request) => self.unregister(&request).map(Into::into),
+            Request::HistoryRead(request) => self.history_read(request).map(Into::into),
+            Request::HistoryUpdate(request) => self.history_update(request).map(Into::into),
             Request::Call(request) => self.call(request).map(Into::into),
             Request::CreateMonitoredItems(request) => self.create_items(request).map(Into::into),
             Request::ModifyMonitoredItems(request) => self.modify_items(request).map(Into::into),

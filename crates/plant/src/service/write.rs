@@ -7,9 +7,10 @@ use wire::time::Now;
 use wire::types::StatusCode;
 
 use super::{Refusal, count, write_head, write_len, write_null_array};
+use crate::history::{History, Past};
 use crate::shared::Shared;
 use crate::space::attribute::{self, id};
-use crate::space::{Source, Space, Stamp, Variable, access, encode};
+use crate::space::{NodeIndex, Source, Space, Stamp, Variable, access, encode};
 use crate::users::Rights;
 
 /// Appends the response to a Write request.
@@ -53,10 +54,9 @@ pub fn answer(
 }
 
 fn write(space: &Space, rights: Rights, what: &WriteNode<'_>, now: Now) -> Result<(), StatusCode> {
-    let node = space
-        .find(what.node_id)
-        .and_then(|at| space.node(at))
-        .ok_or(StatusCode::BadNodeIdUnknown)?;
+    let unknown = StatusCode::BadNodeIdUnknown;
+    let at = space.find(what.node_id).ok_or(unknown)?;
+    let node = space.node(at).ok_or(unknown)?;
     let variable = match (node.variable(), what.attribute_id) {
         (Some(variable), id::VALUE) => variable,
         _ if attribute::has(node, what.attribute_id) => return Err(StatusCode::BadNotWritable),
@@ -77,7 +77,9 @@ fn write(space: &Space, rights: Rights, what: &WriteNode<'_>, now: Now) -> Resul
     let current = current(&variable.source)?;
     let current = RawVariant::parse(&current).map_err(|_| StatusCode::BadInternalError)?;
     if !what.index_range.is_empty() {
-        return write_range(variable, &current, what, &value, stamp);
+        let whole = write_range(variable, &current, what, &value, stamp)?;
+        remember(space, at, variable, &whole, stamp, now);
+        return Ok(());
     }
     let bytes;
     let value = match as_byte_array(&value, &current) {
@@ -92,8 +94,27 @@ fn write(space: &Space, rights: Rights, what: &WriteNode<'_>, now: Now) -> Resul
         return Err(StatusCode::BadTypeMismatch);
     }
     match variable.source.set(&value, stamp) {
-        true => Ok(()),
+        true => {
+            remember(space, at, variable, value.encoded(), stamp, now);
+            Ok(())
+        }
         false => Err(StatusCode::BadNotWritable),
+    }
+}
+
+/// Keeps what was written, where a variable has a history.
+fn remember(
+    space: &Space,
+    at: NodeIndex,
+    variable: &Variable,
+    encoded: &[u8],
+    stamp: Stamp,
+    now: Now,
+) {
+    if variable.access_level & access::HISTORY_READ != 0
+        && let Some(History::Stored(ring)) = space.history(at)
+    {
+        ring.keep(Past::Encoded(encoded.into()), stamp, now.utc);
     }
 }
 
@@ -127,7 +148,7 @@ fn write_range(
     what: &WriteNode<'_>,
     value: &RawVariant<'_>,
     stamp: Stamp,
-) -> Result<(), StatusCode> {
+) -> Result<Arc<[u8]>, StatusCode> {
     let range = attribute::range(what.index_range)?;
     let Source::Blob(blob) = &variable.source else {
         return Err(StatusCode::BadIndexRangeNoData);
@@ -136,6 +157,7 @@ fn write_range(
         |raw: &RawVariant<'_>| encode::decoded(raw.encoded()).ok_or(StatusCode::BadTypeMismatch);
     let mut whole = decode(current)?;
     whole.set_range_of(&range, &decode(value)?)?;
-    blob.set(encode::variant(whole).into(), stamp);
-    Ok(())
+    let whole: Arc<[u8]> = encode::variant(whole).into();
+    blob.set(Arc::clone(&whole), stamp);
+    Ok(whole)
 }

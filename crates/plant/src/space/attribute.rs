@@ -426,7 +426,7 @@ fn of_variable(variable: &Variable, attribute: u32) -> Result<Variant, StatusCod
         id::ACCESS_LEVEL => variable.access_level.into(),
         id::ACCESS_LEVEL_EX => u32::from(variable.access_level).into(),
         id::MINIMUM_SAMPLING_INTERVAL => variable.minimum_sampling_interval.into(),
-        id::HISTORIZING => false.into(),
+        id::HISTORIZING => (variable.access_level & access::HISTORY_READ != 0).into(),
         _ => return Err(StatusCode::BadAttributeIdInvalid),
     })
 }

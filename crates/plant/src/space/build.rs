@@ -13,6 +13,7 @@ use super::node::{Body, FullNames, Names, Node, NodeIndex, Shape, Variable};
 use super::value::Source;
 use super::{Link, Rhythm, Space, encode};
 use crate::event::Events;
+use crate::history::Histories;
 use wire::types::Variant;
 
 /// The namespace of OPC UA itself.
@@ -61,6 +62,7 @@ pub struct Builder {
     /// Who raises events.
     pub(crate) events: Events,
     to_be: EventsToBe,
+    pub(crate) histories: Histories,
 }
 
 /// The sources of events, once all of them are there.
@@ -82,6 +84,7 @@ impl Builder {
             anchor,
             events: Events::new(anchor),
             to_be: EventsToBe::default(),
+            histories: Histories::default(),
         }
     }
 
@@ -375,6 +378,7 @@ impl Builder {
             rhythms: self.rhythms,
             anchor: self.anchor,
             events,
+            histories: self.histories,
         }
     }
 }

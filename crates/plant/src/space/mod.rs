@@ -27,6 +27,7 @@ use wire::template::walk::RawNodeId;
 use wire::types::{NodeId, ReferenceTypeId};
 
 use crate::event::Events;
+use crate::history::{Histories, History};
 use ids::Index;
 pub use ids::raw;
 
@@ -63,6 +64,7 @@ pub struct Space {
     /// Real time at the origin of monotonic time, in ticks.
     anchor: i64,
     events: Arc<Events>,
+    histories: Histories,
 }
 
 impl Space {
@@ -84,6 +86,11 @@ impl Space {
     /// Real time at the origin of monotonic time, in ticks.
     pub fn anchor(&self) -> i64 {
         self.anchor
+    }
+
+    /// What a variable was.
+    pub(crate) fn history(&self, at: NodeIndex) -> Option<&History> {
+        self.histories.get(&at)
     }
 
     /// Who raises events.

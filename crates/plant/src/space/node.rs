@@ -177,6 +177,8 @@ pub mod access {
     pub const READ: u8 = 1;
     /// The value can be written.
     pub const WRITE: u8 = 2;
+    /// What it was can be read.
+    pub const HISTORY_READ: u8 = 4;
     /// A status can be written along.
     pub const STATUS_WRITE: u8 = 32;
     /// A timestamp can be written along.

@@ -52,7 +52,7 @@ pub fn describe(
     }
 }
 
-fn constant(builder: &mut Builder, id: VariableId, value: impl Into<Variant>) {
+pub(crate) fn constant(builder: &mut Builder, id: VariableId, value: impl Into<Variant>) {
     let since = builder.anchor();
     let encoded = encode::variant(value);
     set(builder, id, Source::Constant { encoded, since });
@@ -190,12 +190,16 @@ fn capabilities(builder: &mut Builder, limits: &Limits) {
         V::Server_ServerCapabilities_MaxBrowseContinuationPoints,
         points,
     );
-    for id in [
-        V::Server_ServerCapabilities_MaxQueryContinuationPoints,
-        V::Server_ServerCapabilities_MaxHistoryContinuationPoints,
+    for (id, points) in [
+        (V::Server_ServerCapabilities_MaxQueryContinuationPoints, 0),
+        (
+            V::Server_ServerCapabilities_MaxHistoryContinuationPoints,
+            points,
+        ),
     ] {
-        constant(builder, id, 0u16);
+        constant(builder, id, points);
     }
+    crate::history::describe(builder, limits);
     let message = limits.sizes.receive_message;
     for (id, limit) in [
         (

@@ -18,6 +18,7 @@ use wire::template::walk::RawVariant;
 use wire::types::StatusCode;
 
 use crate::describe::Stored;
+use crate::history::Past;
 use crate::shared::Shared;
 use crate::space::{Source, Stamp};
 use crew::{Bell, Crew};
@@ -217,13 +218,21 @@ fn write(items: &[Stored], update: u64, shared: &Shared, scratch: &mut Vec<u8>) 
         };
         match &variable.source {
             Source::Scalar(scalar) if item.motion.is_number() => {
-                scalar.set(item.motion.signal().bits(update), stamp);
+                let bits = item.motion.signal().bits(update);
+                scalar.set(bits, stamp);
+                if let Some(ring) = &item.history {
+                    ring.keep(Past::Bits(scalar.kind(), bits), stamp, stamp.source);
+                }
             }
             source => {
                 scratch.clear();
                 item.motion.encode(update, &item.namespaces, scratch);
                 if let Ok(value) = RawVariant::parse(scratch) {
                     source.set(&value, stamp);
+                }
+                if let Some(ring) = &item.history {
+                    let encoded = Past::Encoded(Arc::from(scratch.as_slice()));
+                    ring.keep(encoded, stamp, stamp.source);
                 }
             }
         }
