@@ -6,7 +6,10 @@
 //! on. What comes next follows from the trials alone, so that a search that was cut off goes on
 //! where it was when it is told its trials again.
 
-use plan::Random;
+use plan::{Random, Threshold};
+use record::run::{Kind, Phase};
+
+use crate::threshold::expectations;
 
 /// Where to look, and how closely.
 #[derive(Debug, Clone, PartialEq)]
@@ -59,6 +62,22 @@ pub enum Answer {
     Unsteady,
     /// The generator could not offer the load.
     Generator,
+}
+
+impl Answer {
+    /// What a phase says of an objective. In an open loop a server that does not keep up with the
+    /// load has missed it, whatever was asked for besides.
+    pub fn of(phase: &Phase, objective: &[Threshold], open: bool) -> Self {
+        let met = expectations(objective, phase).iter().all(|it| it.met);
+        match phase.verdict.kind {
+            Kind::Failed => Self::Missed,
+            Kind::GeneratorLimited => Self::Generator,
+            Kind::ServerSaturated if open => Self::Missed,
+            Kind::Unsteady if met => Self::Unsteady,
+            _ if met => Self::Met,
+            _ => Self::Missed,
+        }
+    }
 }
 
 /// What to do next.

@@ -12,6 +12,7 @@
 
 mod arrival;
 mod error;
+mod grow;
 mod listed;
 mod nodes;
 mod path;
@@ -30,6 +31,7 @@ mod work;
 
 pub use arrival::{Arrival, ArrivalError, CatchUp, Pace, Shape, Step};
 pub use error::PlanError;
+pub use grow::Grow;
 pub use listed::ListError;
 pub use nodes::{Namespace, NodeError, NodeSpec, Nodes};
 pub use path::{BrowsePath, PathStep};
