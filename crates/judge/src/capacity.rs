@@ -8,18 +8,19 @@
 
 use plan::{Random, Threshold};
 use record::run::{Kind, Phase};
+use serde::{Deserialize, Serialize};
 
 use crate::threshold::expectations;
 
 /// Where to look, and how closely.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Bounds {
     /// The first load.
     pub start: f64,
     /// The smallest load worth knowing.
     pub least: f64,
-    /// The largest.
-    pub most: f64,
+    /// The largest, if there is to be one.
+    pub most: Option<f64>,
     /// While nothing has missed the objective: the next load over the last.
     pub factor: f64,
     /// How narrow the gap has to be, in relation to the load that held.
@@ -40,7 +41,7 @@ impl Bounds {
         Self {
             start,
             least: start / 1024.0,
-            most: f64::INFINITY,
+            most: None,
             factor: 2.0,
             precision: 0.02,
             whole: false,
@@ -52,7 +53,8 @@ impl Bounds {
 }
 
 /// What a trial said of its load.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Answer {
     /// The objective was met.
     Met,
@@ -90,7 +92,8 @@ pub enum Next {
 }
 
 /// Why a search is over.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum End {
     /// Both edges of a narrow gap stood the test.
     Knee,
@@ -105,7 +108,7 @@ pub enum End {
 }
 
 /// What was found.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Capacity {
     /// The largest load that met the objective.
     pub holds: Option<f64>,
@@ -241,7 +244,9 @@ impl Search {
         }
         match (good, bad) {
             (None, None) => Next::Try(self.within(self.bounds.start)),
-            (Some(good), None) if good.load >= self.bounds.most => found(End::Most),
+            (Some(good), None) if self.bounds.most.is_some_and(|most| good.load >= most) => {
+                found(End::Most)
+            }
             (Some(good), None) => {
                 let more = good.load * self.bounds.factor;
                 Next::Try(self.within(more.max(self.up(good.load))))
@@ -308,6 +313,7 @@ impl Search {
     }
 
     fn within(&self, load: f64) -> f64 {
-        load.max(self.bounds.least).min(self.bounds.most)
+        load.max(self.bounds.least)
+            .min(self.bounds.most.unwrap_or(f64::INFINITY))
     }
 }

@@ -95,7 +95,7 @@ fn trying_the_edges_again_makes_up_for_wrong_answers() {
 #[test]
 fn a_load_that_is_never_reached_and_one_that_is_too_much_from_the_start_are_told_apart() {
     let bounds = Bounds {
-        most: 1_000.0,
+        most: Some(1_000.0),
         ..Bounds::from(100.0)
     };
     let (found, _) = search(bounds.clone(), at_most(1e9));

@@ -9,7 +9,9 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
-use crate::{calibrate, cert, demo, peers, place, plant, probe, quick, scenario, serve, show};
+use crate::{
+    calibrate, cert, demo, peers, place, plant, probe, quick, saturate, scenario, serve, show,
+};
 
 /// The performance laboratory for OPC UA: measure, compare, explain, predict.
 #[derive(Debug, Parser)]
@@ -53,6 +55,7 @@ enum Command {
     Call(quick::Call),
     Register(quick::Register),
     Calibrate(calibrate::Args),
+    Saturate(saturate::Args),
     Run(scenario::run::Args),
     Check(scenario::check::Args),
     New(scenario::new::Args),
@@ -76,6 +79,7 @@ impl Cli {
     pub fn run(self) -> anyhow::Result<ExitCode> {
         match self.command {
             Command::Calibrate(args) => calibrate::run(args, &self.global),
+            Command::Saturate(args) => saturate::run(args, &self.global),
             Command::Cert(args) => cert::run(args, &self.global),
             Command::Peers(args) => peers::run(args, &self.global),
             Command::Probe(args) => probe::run(args, &self.global),

@@ -12,6 +12,7 @@ mod place;
 mod plant;
 mod probe;
 mod quick;
+mod saturate;
 mod scenario;
 mod serve;
 mod serving;

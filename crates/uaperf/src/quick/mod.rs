@@ -6,7 +6,7 @@
 
 mod evidence;
 mod execute;
-mod interrupt;
+pub mod interrupt;
 mod live;
 mod options;
 mod output;
@@ -125,17 +125,24 @@ macro_rules! services {
         pub fn asked(service: &str, typed: &clap::ArgMatches) -> anyhow::Result<Asked> {
             match service {
                 $(stringify!($name) => {
-                    let args = <$args as clap::FromArgMatches>::from_arg_matches(typed)?;
-                    Asked::new(stringify!($name), args.common, args.work.resolve())
+                    <$args as clap::FromArgMatches>::from_arg_matches(typed)?.try_into()
                 })*
                 _ => Err(Failure::usage(format!("there is no service {service:?}")).into()),
             }
         }
 
         $(
+            impl TryFrom<$args> for Asked {
+                type Error = anyhow::Error;
+
+                fn try_from(args: $args) -> anyhow::Result<Self> {
+                    Self::new(stringify!($name), args.common, args.work.resolve())
+                }
+            }
+
             /// Carries the command out.
             pub fn $name(args: $args, global: &Global) -> anyhow::Result<ExitCode> {
-                Asked::new(stringify!($name), args.common, args.work.resolve())?.carry_out(global)
+                Asked::try_from(args)?.carry_out(global)
             }
         )*
     };
@@ -184,6 +191,11 @@ impl Asked {
         interrupt::watch(&control)?;
         let run = self.measure(&targets, &phase, &control, global)?;
         execute::keep(&run, &self.common)
+    }
+
+    /// Where the result is to go, if that was said.
+    pub fn destination(&self) -> Option<&std::path::Path> {
+        self.common.output.out.as_deref()
     }
 
     /// Measures, and leaves it to the caller what becomes of the run.

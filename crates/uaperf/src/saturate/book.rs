@@ -1,0 +1,193 @@
+//! The trials of a search, kept in a folder: a result file each, and what they said of the objective.
+
+use std::path::{Path, PathBuf};
+
+use judge::capacity::{Answer, Bounds, Capacity};
+use plan::{Grow, Threshold};
+use record::run::Destination;
+use record::{Run, Timestamp};
+use serde::{Deserialize, Serialize};
+
+use crate::failure::Failure;
+
+/// The file that the trials are listed in.
+const NAME: &str = "search.json";
+const FORMAT: &str = "uaperf search";
+const VERSION: u32 = 1;
+
+/// What a search has found so far, and where it is kept.
+#[derive(Debug)]
+pub struct Book {
+    folder: PathBuf,
+    page: Page,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+struct Page {
+    format: String,
+    version: u32,
+    started: Timestamp,
+    grow: String,
+    objective: Vec<String>,
+    bounds: Bounds,
+    trials: Vec<Trial>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    capacity: Option<Capacity>,
+}
+
+/// A load that was tried.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Trial {
+    /// The load.
+    pub load: f64,
+    /// What it said of the objective.
+    pub answer: Answer,
+    /// The result file, in the same folder.
+    pub file: PathBuf,
+    /// Requests per second that were answered.
+    pub rate_per_s: Option<f64>,
+    /// Half of the responses took less.
+    pub p50_ns: Option<u64>,
+    /// 99 of 100 did.
+    pub p99_ns: Option<u64>,
+    /// Requests that failed.
+    pub errors: u64,
+    /// Cores that the server kept busy, if it was watched.
+    pub server_cores: Option<f64>,
+    /// The run's verdict, and what it rests on.
+    pub verdict: record::run::Verdict,
+}
+
+impl Book {
+    /// An empty one in a new folder.
+    pub fn new(
+        wanted: Option<&Path>,
+        started: Timestamp,
+        grow: Grow,
+        objective: &[Threshold],
+        bounds: &Bounds,
+    ) -> anyhow::Result<Self> {
+        let folder = match wanted {
+            Some(folder) => folder.to_owned(),
+            None => Path::new("results").join(format!("{}-saturate", started.compact())),
+        };
+        if folder.join(NAME).exists() {
+            let folder = folder.display();
+            return Err(
+                Failure::usage(format!("--out {folder}: there is a search already"))
+                    .hint(format!("go on with it: --resume {folder}"))
+                    .into(),
+            );
+        }
+        std::fs::create_dir_all(&folder).map_err(|error| {
+            Failure::usage(format!(
+                "cannot make the folder {}: {error}",
+                folder.display()
+            ))
+        })?;
+        let book = Self {
+            folder,
+            page: page(started, grow, objective, bounds),
+        };
+        book.write()?;
+        Ok(book)
+    }
+
+    /// One that was begun by the same command.
+    pub fn read(
+        folder: &Path,
+        grow: Grow,
+        objective: &[Threshold],
+        bounds: &Bounds,
+    ) -> anyhow::Result<Self> {
+        let file = folder.join(NAME);
+        let wrong = |what: String| Failure::usage(format!("--resume {}: {what}", folder.display()));
+        let text = std::fs::read(&file).map_err(|error| wrong(format!("{NAME}: {error}")))?;
+        let kept: Page = serde_json::from_slice(&text)
+            .map_err(|error| wrong(format!("{NAME} is no search: {error}")))?;
+        let same = Page {
+            trials: kept.trials.clone(),
+            capacity: kept.capacity,
+            ..page(kept.started, grow, objective, bounds)
+        };
+        if same != kept {
+            return Err(wrong(format!(
+                "that search grows {} from {} for {}; want the same command again",
+                kept.grow,
+                kept.bounds.start,
+                kept.objective.join(", ")
+            ))
+            .into());
+        }
+        Ok(Self {
+            folder: folder.to_owned(),
+            page: kept,
+        })
+    }
+
+    /// Where it is kept.
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// All trials, in the order they were made.
+    pub fn trials(&self) -> &[Trial] {
+        &self.page.trials
+    }
+
+    /// A trial was made.
+    pub fn add(&mut self, load: f64, answer: Answer, run: &Run) -> anyhow::Result<&Trial> {
+        let file = PathBuf::from(format!("trial-{:03}.json", self.page.trials.len() + 1));
+        run.write(&Destination::File(self.folder.join(&file)))
+            .map_err(|error| Failure::new(error.to_string()))?;
+        let phase = run.phases.first();
+        let response = phase.map(|phase| phase.total.histogram("response"));
+        let at = |q| response.as_ref().and_then(|it| it.quantile(q));
+        let server = phase.and_then(|it| it.resources.iter().find(|it| it.who == "server"));
+        self.page.trials.push(Trial {
+            load,
+            answer,
+            file,
+            rate_per_s: phase.and_then(|it| it.total.rate_per_s),
+            p50_ns: at(0.5),
+            p99_ns: at(0.99),
+            errors: phase.map_or(0, |it| it.total.errors),
+            server_cores: server.and_then(|it| it.window.cpu_cores.known().copied()),
+            verdict: run.verdict.clone(),
+        });
+        self.write()?;
+        let added = self.page.trials.last();
+        added.ok_or_else(|| Failure::new("a trial was lost").into())
+    }
+
+    /// The search is over.
+    pub fn close(&mut self, capacity: Capacity) -> anyhow::Result<()> {
+        self.page.capacity = Some(capacity);
+        self.write()
+    }
+
+    /// All of it or nothing.
+    fn write(&self) -> anyhow::Result<()> {
+        let file = self.folder.join(NAME);
+        let beside = self.folder.join(format!("{NAME}.part"));
+        let text = serde_json::to_vec_pretty(&self.page)?;
+        std::fs::write(&beside, text)
+            .and_then(|()| std::fs::rename(&beside, &file))
+            .map_err(|error| {
+                Failure::new(format!("cannot write {}: {error}", file.display())).into()
+            })
+    }
+}
+
+fn page(started: Timestamp, grow: Grow, objective: &[Threshold], bounds: &Bounds) -> Page {
+    Page {
+        format: FORMAT.to_owned(),
+        version: VERSION,
+        started,
+        grow: grow.to_string(),
+        objective: objective.iter().map(ToString::to_string).collect(),
+        bounds: bounds.clone(),
+        trials: Vec::new(),
+        capacity: None,
+    }
+}

@@ -1,0 +1,183 @@
+//! `uaperf saturate`: how much load a server takes within an objective, and what gives out first.
+
+mod book;
+mod options;
+mod screen;
+
+use std::io::Write as _;
+use std::process::ExitCode;
+use std::time::SystemTime;
+
+use judge::Exit;
+use judge::capacity::{Answer, End, Next, Search};
+use load::engine::Control;
+use plan::{Grow, Phase, Targets};
+use record::Run;
+
+use crate::cli::Global;
+use crate::failure::Failure;
+use crate::quick::{self, Asked};
+use book::Book;
+
+/// Find how much load a server takes: grow it, then close in on the edge
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Args {
+    #[command(subcommand)]
+    what: What,
+}
+
+const EXAMPLES: &str = "\
+Each trial runs for --duration. The load doubles until the objective is missed, the gap is halved
+to --precision, and both edges are tried again in random order before they are believed.
+
+Examples:
+  uaperf saturate read opc.tcp://plc1:4840 -n 'ns=2;i=1..100' --slo 'p99<10ms'
+  uaperf saturate read opc.tcp://plc1:4840 -n i=2258 --grow sessions --slo 'p99<50ms,errors=0'
+  uaperf saturate write opc.tcp://plc1:4840 -n 'ns=2;i=5' --value 1 --allow write --grow batch";
+
+#[derive(Debug, clap::Subcommand)]
+enum What {
+    /// By reading
+    Read(Of<quick::Read>),
+    /// By writing
+    Write(Of<quick::Write>),
+    /// By browsing
+    Browse(Of<quick::Browse>),
+    /// By translating browse paths
+    Translate(Of<quick::Translate>),
+    /// By calling a method
+    Call(Of<quick::Call>),
+}
+
+#[derive(Debug, clap::Args)]
+struct Of<T: clap::Args> {
+    #[command(flatten)]
+    load: T,
+    #[command(flatten)]
+    search: options::Args,
+}
+
+impl<T: clap::Args + TryInto<Asked, Error = anyhow::Error>> Of<T> {
+    fn run(self, global: &Global) -> anyhow::Result<ExitCode> {
+        saturate(&self.load.try_into()?, &self.search, global)
+    }
+}
+
+/// Carries out `uaperf saturate`.
+pub fn run(args: Args, global: &Global) -> anyhow::Result<ExitCode> {
+    match args.what {
+        What::Read(of) => of.run(global),
+        What::Write(of) => of.run(global),
+        What::Browse(of) => of.run(global),
+        What::Translate(of) => of.run(global),
+        What::Call(of) => of.run(global),
+    }
+}
+
+/// What one trial is made of.
+struct Trying<'a> {
+    asked: &'a Asked,
+    targets: Targets,
+    phase: Phase,
+    grow: Grow,
+    control: Control,
+    global: &'a Global,
+}
+
+impl Trying<'_> {
+    fn phase(&self, load: f64, trial: u32) -> anyhow::Result<Phase> {
+        let targets = u32::try_from(self.targets.len()).unwrap_or(u32::MAX);
+        let grown = self.phase.grown(self.grow, load, targets);
+        let grown = grown.map_err(|error| {
+            let at = self.grow.show(load);
+            Failure::usage(format!(
+                "--{}: {} (want {}), at {at}",
+                error.field, error.value, error.want
+            ))
+        })?;
+        Ok(Phase {
+            // Another trial of the same load is not the same trial.
+            seed: self.phase.seed.wrapping_add(trial.into()),
+            ..grown
+        })
+    }
+
+    fn run(&self, phase: &Phase) -> anyhow::Result<Run> {
+        self.asked
+            .measure(&self.targets, phase, &self.control, self.global)
+    }
+}
+
+fn saturate(asked: &Asked, search: &options::Args, global: &Global) -> anyhow::Result<ExitCode> {
+    let targets = asked.targets()?;
+    let phase = asked.phase(targets.len())?;
+    let objective = search.objective();
+    let bounds = search.bounds(&phase, targets.len())?;
+    let trying = Trying {
+        asked,
+        targets,
+        phase,
+        grow: search.grow,
+        control: Control::default(),
+        global,
+    };
+    // What cannot grow is said before anything is measured.
+    trying.phase(bounds.start, 0)?;
+    let mut book = match &search.resume {
+        Some(folder) => Book::read(folder, search.grow, &objective, &bounds)?,
+        None => Book::new(
+            asked.destination(),
+            SystemTime::now().into(),
+            search.grow,
+            &objective,
+            &bounds,
+        )?,
+    };
+    quick::interrupt::watch(&trying.control)?;
+    let mut out = std::io::stdout().lock();
+    out.write_all(screen::head(search.grow, &objective).as_bytes())?;
+    let mut searching = Search::new(bounds);
+    for trial in book.trials() {
+        searching.tell(trial.load, trial.answer);
+        out.write_all(screen::trial(search.grow, trial).as_bytes())?;
+    }
+    let capacity = loop {
+        let load = match searching.next() {
+            Next::Found(capacity) => break Some(capacity),
+            Next::Try(load) => load,
+        };
+        let phase = trying.phase(load, searching.trials() + 1)?;
+        let run = trying.run(&phase)?;
+        if trying.control.is_stopped() {
+            break None;
+        }
+        let Some(measured) = run.phases.first() else {
+            break None;
+        };
+        let answer = Answer::of(measured, &objective, phase.arrival.is_open());
+        let trial = book.add(load, answer, &run)?;
+        searching.tell(load, answer);
+        out.write_all(screen::trial(search.grow, trial).as_bytes())?;
+        out.flush()?;
+    };
+    let Some(capacity) = capacity else {
+        writeln!(
+            out,
+            "\nstopped; the same command goes on with --resume {}",
+            book.folder().display()
+        )?;
+        return Ok(ExitCode::from(Exit::Nothing.code()));
+    };
+    book.close(capacity)?;
+    out.write_all(screen::capacity(search.grow, &searching, capacity, book.trials()).as_bytes())?;
+    writeln!(out, "\ntrials      {}", book.folder().display())?;
+    Ok(ExitCode::from(
+        match capacity.end {
+            End::Knee | End::Most => Exit::Good,
+            End::Least => Exit::Threshold,
+            End::Generator | End::Unclear => Exit::Verdict,
+        }
+        .code(),
+    ))
+}
