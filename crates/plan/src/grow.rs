@@ -60,6 +60,7 @@ impl Grow {
             (Self::Rate, load) => Rate::show(load),
             (Self::InFlight, load) => format!("{load} in flight"),
             (Self::Batch, load) => format!("{load} a request"),
+            (_, 1.0) => format!("1 {}", self.name().trim_end_matches('s')),
             (_, load) => format!("{load} {}", self.name()),
         }
     }

@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use judge::capacity::{Answer, Capacity, End, Search};
 use plan::unit::{Rate, duration};
 use plan::{Grow, Threshold};
+use record::run::Kind;
 
 use super::book::Trial;
 
@@ -120,23 +121,33 @@ fn write(
             show(found.holds)
         )?,
     }
-    // The lowest load that did not hold says best what gave out.
-    let gave_out = trials
-        .iter()
-        .filter(|trial| trial.answer != Answer::Met && Some(trial.load) >= found.fails)
-        .min_by(|a, b| a.load.total_cmp(&b.load));
-    if let Some(trial) = gave_out {
-        writeln!(
-            out,
-            "gave out    at {}: {}",
-            grow.show(trial.load),
-            trial.verdict.kind
-        )?;
-        for evidence in &trial.verdict.evidence {
-            writeln!(out, "            {evidence}")?;
-        }
-    }
+    gave_out(out, grow, found, trials)?;
     curve(out, grow, trials)
+}
+
+/// The lowest load at which more than the objective was missed says best what gave out.
+fn gave_out(out: &mut String, grow: Grow, found: Capacity, trials: &[Trial]) -> std::fmt::Result {
+    let above = |trial: &&Trial| found.holds.is_none_or(|holds| trial.load > holds);
+    let missed = trials
+        .iter()
+        .filter(above)
+        .filter(|it| it.answer != Answer::Met);
+    let limited = missed.clone().filter(|it| it.verdict.kind != Kind::Valid);
+    match limited.min_by(|a, b| a.load.total_cmp(&b.load)) {
+        Some(trial) => {
+            let at = grow.show(trial.load);
+            writeln!(out, "gave out    at {at}: {}", trial.verdict.kind)?;
+            for evidence in &trial.verdict.evidence {
+                writeln!(out, "            {evidence}")?;
+            }
+        }
+        None if missed.count() > 0 => writeln!(
+            out,
+            "gave out    the objective alone: server and generator kept up with all that was tried"
+        )?,
+        None => {}
+    }
+    Ok(())
 }
 
 /// The width of the longest bar.
