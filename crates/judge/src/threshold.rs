@@ -69,6 +69,9 @@ impl Figures for Measured<'_> {
             (Measure::GeneratorRss, stat) => return self.memory("generator", stat),
             _ => {}
         }
+        if measure == Measure::Cycle && !self.0.cycles_ns.is_empty() {
+            return cycles(&self.0.cycles_ns, stat);
+        }
         let histogram = sum.histogram(measure.name());
         match stat {
             Stat::Percentile(_) => histogram.quantile(stat.quantile()?).map(|ns| ns as f64),
@@ -78,6 +81,28 @@ impl Figures for Measured<'_> {
             Stat::Deviation => histogram.deviation(),
             _ => None,
         }
+    }
+}
+
+/// A figure of cycles that were kept one by one.
+fn cycles(cycles_ns: &[u64], stat: Stat) -> Option<f64> {
+    let mut sorted = cycles_ns.to_vec();
+    sorted.sort_unstable();
+    let all = sorted.len() as f64;
+    let mean = sorted.iter().map(|&ns| ns as f64).sum::<f64>() / all;
+    match stat {
+        Stat::Percentile(_) => {
+            let rank = (stat.quantile()? * all).ceil().max(1.0) as usize;
+            sorted.get(rank - 1).map(|&ns| ns as f64)
+        }
+        Stat::Min => sorted.first().map(|&ns| ns as f64),
+        Stat::Max => sorted.last().map(|&ns| ns as f64),
+        Stat::Mean => Some(mean),
+        Stat::Deviation => {
+            let squares = sorted.iter().map(|&ns| (ns as f64 - mean).powi(2));
+            Some((squares.sum::<f64>() / all).sqrt())
+        }
+        _ => None,
     }
 }
 

@@ -11,6 +11,7 @@
 //! - [`Threshold`] is a condition on a result.
 
 mod arrival;
+pub mod description;
 mod error;
 mod grow;
 mod listed;

@@ -59,6 +59,9 @@ pub struct Phase {
     pub slots: u32,
     /// Closed loop: answers to wait for before the thread wakes up.
     pub coalesce: u32,
+    /// Closed loop: all sessions send at the same moment, and again once the last answer is there.
+    #[serde(default)]
+    pub together: bool,
     /// Poll without sleeping.
     pub spin: bool,
     /// A session for each request.
@@ -119,6 +122,7 @@ impl Phase {
             catch_up: CatchUp::default(),
             slots: Self::SLOTS,
             coalesce: 1,
+            together: false,
             spin: false,
             fresh_session: false,
             reconnect: false,
@@ -244,6 +248,14 @@ impl Phase {
                     return bad("arrival", &"steps", "one step or more");
                 }
             }
+        }
+        let one_each = matches!(self.arrival, Arrival::Closed { in_flight: 1, .. });
+        if self.together && (!one_each || self.fresh_session || self.reconnect) {
+            return bad(
+                "together",
+                &true,
+                "a closed loop with one request in flight, without fresh_session and reconnect",
+            );
         }
         if self.requests == Some(0) {
             return bad("requests", &0, "1 or more");

@@ -99,6 +99,12 @@ fn load(phase: &Phase, targets: usize) -> String {
         ""
     };
     match &phase.arrival {
+        Arrival::Closed { think, .. } if phase.together => {
+            text.push_str(", all sending together once the slowest was answered");
+            if !think.is_zero() {
+                text.push_str(&format!(", after {}", show(*think)));
+            }
+        }
         Arrival::Closed { in_flight, think } => {
             text.push_str(&format!(", {in_flight} in flight{each}"));
             if !think.is_zero() {

@@ -9,6 +9,7 @@
 
 mod asked;
 pub mod csv;
+pub mod cycles;
 mod effective;
 pub mod live;
 mod page;

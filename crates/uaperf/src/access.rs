@@ -20,9 +20,13 @@ use plan::unit::duration;
 #[group(id = "access")]
 #[command(next_help_heading = "Security and user")]
 pub struct Args {
-    /// POLICY:MODE such as Basic256Sha256:SignAndEncrypt, or best, or none
+    /// POLICY:MODE such as Basic256Sha256:SignAndEncrypt, or best, least, none
     /// [default: none if offered, else the best]
-    #[arg(long, value_name = "POLICY:MODE|best|none", hide_default_value = true)]
+    #[arg(
+        long,
+        value_name = "POLICY:MODE|best|least|none",
+        hide_default_value = true
+    )]
     security: Option<Security>,
     /// Accept the server's certificate this once, whatever is wrong with it
     #[arg(long)]

@@ -237,17 +237,15 @@ impl Drop for Plant {
 }
 
 fn peers_like_plant() -> Plant {
+    plant(&["--security", "none"])
+}
+
+fn plant(args: &[&str]) -> Plant {
     use std::io::{BufRead, BufReader};
     let pki = tempfile::tempdir().unwrap();
     let mut process = Command::new(env!("CARGO_BIN_EXE_uaperf"))
-        .args([
-            "serve",
-            "--port",
-            "0",
-            "--with-parent",
-            "--security",
-            "none",
-        ])
+        .args(["serve", "--port", "0", "--with-parent"])
+        .args(args)
         .env("UAPERF_PKI", pki.path())
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
@@ -384,4 +382,62 @@ fn a_starter_is_written_checked_and_shown() {
     }
     let again = desk.uaperf(&["new", "read", "read.toml"]);
     assert_eq!(again.status.code(), Some(2));
+}
+
+#[test]
+fn a_test_description_document_of_2015_is_run_and_its_rows_follow_its_formulas() {
+    let server = plant(&["--profile", "gonzalez2015", "--trust"]);
+    let desk = Desk::with("");
+    let document = "### TEST\ntest: One page, alone and many at once\nname: page_concurrent\ncycles: 20\n\n\
+                    concurrency: 1\nresource: ns=4;s=MAIN.PAGE\nmeasure\n\ncycles: 5\nconcurrency: 8\n\
+                    measure\n\ncount: 4\nsecurity: on\nmeasure\nrequest: write\nsecurity: off\nmeasure\n";
+    std::fs::write(desk.path().join("page.txt"), document).unwrap();
+    let refused = desk.uaperf(&["run", "page.txt"]);
+    assert_eq!(refused.status.code(), Some(2));
+    assert!(text(&refused.stderr).contains("a test description names no server"));
+    let target = ["--target", server.url.as_str(), "--trust", "--out", "out"];
+    measured(&desk.uaperf(&[&["run", "page.txt"], target.as_slice()].concat()));
+    let rows = std::fs::read_to_string(desk.out().join("page.results.csv")).unwrap();
+    let rows: Vec<Vec<String>> = rows
+        .replace("One page, alone", "One page alone")
+        .lines()
+        .map(|line| line.split(',').map(str::to_owned).collect())
+        .collect();
+    assert_eq!(rows.len(), 5, "{rows:?}");
+    assert_eq!(rows[0][..5], ["test", "name", "time", "n_r", "t_ms"]);
+    let column = |name: &str| rows[0].iter().position(|it| it == name).unwrap();
+    let number = |row: usize, name: &str| rows[row][column(name)].parse::<f64>().unwrap();
+    let n_r: Vec<f64> = (1..5).map(|row| number(row, "n_r")).collect();
+    assert_eq!(n_r, [1.0, 8.0, 32.0, 32.0]);
+    let cycles: Vec<f64> = (1..5).map(|row| number(row, "cycles")).collect();
+    assert_eq!(cycles, [20.0, 5.0, 5.0, 5.0]);
+    let near = |a: f64, b: f64| (a - b).abs() <= b.abs() * 1e-9;
+    for row in 1..5 {
+        assert!(near(
+            number(row, "t_c_ms"),
+            number(row, "t_ms") / number(row, "cycles")
+        ));
+        assert!(near(
+            number(row, "t_r_ms"),
+            number(row, "t_c_ms") / number(row, "n_r")
+        ));
+        assert!(near(
+            number(row, "sigma_ms").powi(2),
+            number(row, "sigma_printed_ms2")
+        ));
+        assert_eq!(number(row, "errors"), 0.0);
+    }
+    let runs = desk.runs();
+    for (run, (requests, values)) in runs.iter().zip([(20, 20), (40, 40), (40, 160), (40, 160)]) {
+        assert_eq!(
+            (run.phases[0].total.completed, run.phases[0].total.values),
+            (requests, values)
+        );
+    }
+    let security: Vec<&str> = runs
+        .iter()
+        .map(|run| run.targets[0].security.as_str())
+        .collect();
+    assert_eq!(security[0], "None");
+    assert!(security[2].ends_with(":SignAndEncrypt"), "{security:?}");
 }

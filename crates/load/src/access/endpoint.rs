@@ -25,6 +25,8 @@ pub enum Security {
     Unasked,
     /// The strongest that is offered.
     Best,
+    /// The weakest that is offered.
+    Least,
     /// This one and no other.
     Exactly(Protection),
 }
@@ -32,7 +34,7 @@ pub enum Security {
 /// The text names no policy and mode.
 #[derive(Debug, Clone, Error, PartialEq, Eq)]
 #[error(
-    "{0:?} is no security (want POLICY:MODE such as Basic256Sha256:SignAndEncrypt, or best, or none)"
+    "{0:?} is no security (want POLICY:MODE such as Basic256Sha256:SignAndEncrypt, or best, least, none)"
 )]
 pub struct UnknownSecurity(String);
 
@@ -46,6 +48,9 @@ impl FromStr for Security {
         }
         if text.eq_ignore_ascii_case("best") {
             return Ok(Self::Best);
+        }
+        if text.eq_ignore_ascii_case("least") {
+            return Ok(Self::Least);
         }
         let (policy, mode) = text.split_once(':').ok_or_else(unknown)?;
         let protection = Protection {
@@ -172,10 +177,12 @@ pub fn endpoints(link: &mut Link, url: &Url) -> Result<Vec<Endpoint>, CallError>
 pub fn choose(endpoints: &[Endpoint], security: Security) -> Result<&Endpoint, NotOffered> {
     let known = || endpoints.iter().filter(|e| e.protection.is_some());
     let with = |wanted| known().find(move |e| e.protection == Some(wanted));
-    let best = || known().max_by_key(|e| e.protection.map(|p| (p.mode, p.policy)));
+    let strength = |e: &&Endpoint| e.protection.map(|p| (p.mode, p.policy));
+    let best = || known().max_by_key(strength);
     let found = match security {
         Security::Exactly(protection) => with(protection),
         Security::Best => best(),
+        Security::Least => known().min_by_key(strength),
         Security::Unasked => with(Protection::NONE).or_else(best),
     };
     found.ok_or_else(|| NotOffered {

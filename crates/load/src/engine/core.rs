@@ -13,6 +13,7 @@ use record::samples::Sheet;
 use wire::channel::ChannelError;
 use wire::time::{Instant, Now};
 
+use super::cycle::Cycle;
 use super::host::{Errand, Host, Mail, Reopened, Rung};
 use super::seat::{Coalescing, MOST_ROOM, Seat, books};
 use super::settings::Settings;
@@ -53,6 +54,8 @@ pub struct Core<H: Host> {
     ended: Option<u64>,
     /// So many seats, from the first one on, have nothing more to send or to await.
     over: usize,
+    /// What goes on where all sessions send together.
+    cycle: Cycle,
 }
 
 /// What a core is made of.
@@ -102,6 +105,7 @@ impl<H: Host> Core<H> {
             next_tick: TICK,
             ended: None,
             over: 0,
+            cycle: Cycle::default(),
             settings: parts.settings,
         };
         let coalesces = core.settings.coalesce > 1;
@@ -134,6 +138,9 @@ impl<H: Host> Core<H> {
             }
             let found = self.wait(before)?;
             t = self.t();
+            if let Some(think) = self.settings.together {
+                self.turn_cycle(t, think);
+            }
             // A spinning core is idle while it finds nothing; what a sleeping one slept is counted
             // where it sleeps.
             if self.settings.spin && found == Found::Nothing {
@@ -141,6 +148,26 @@ impl<H: Host> Core<H> {
             }
         }
         Ok(self.report(t, spent))
+    }
+
+    /// Once the last session has its answer, all of them begin another cycle.
+    fn turn_cycle(&mut self, t: u64, think: u64) {
+        while let Some(seat) = self.seats.get(self.cycle.resting)
+            && (!seat.alive || seat.lane.is_resting())
+        {
+            self.cycle.resting += 1;
+        }
+        if self.cycle.resting < self.seats.len() || self.ended.is_some() {
+            return;
+        }
+        let at = t.saturating_add(think);
+        self.cycle.next(at);
+        for n in 0..self.seats.len() {
+            if let Some(seat) = self.seats.get_mut(n).filter(|seat| seat.alive) {
+                seat.lane.begin_cycle(at);
+            }
+            self.queue(n);
+        }
     }
 
     fn t(&self) -> u64 {
@@ -395,6 +422,9 @@ impl<H: Host> Core<H> {
         let mut books = books(&mut self.ledgers, &mut self.sheet, seat);
         let ended = seat.lane.drain(now, &mut books);
         let answers = waited.saturating_sub(seat.lane.in_flight());
+        if answers > 0 {
+            self.cycle.answered(t);
+        }
         seat.learn(&mut self.host, bytes, answers, self.settings.coalesce);
         if let Some(job) = seat.lane.connection().poll_job() {
             seat.busy = true;
@@ -552,6 +582,7 @@ impl<H: Host> Core<H> {
             seats,
             lanes: lanes.collect(),
             ledgers: self.ledgers,
+            cycles: self.cycle.into_took(),
             ended_ns: self.ended,
             losses: self.losses,
             idle_ns: self.idle_ns,

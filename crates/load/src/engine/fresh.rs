@@ -122,6 +122,7 @@ pub fn run(
         }
     }
     Report {
+        cycles: Vec::new(),
         seats: 1,
         lanes: Vec::new(),
         ledgers,

@@ -130,8 +130,18 @@ impl Lane {
         match &self.setup.source {
             _ if self.setup.requests == 0 => true,
             Source::Open { next, .. } => !next.is_some_and(planned),
-            Source::Closed { .. } => false,
+            Source::Closed { .. } | Source::Cycle { .. } => false,
         }
+    }
+
+    /// Whether its part of a cycle is over: sent and answered, or not to be sent.
+    pub fn is_resting(&self) -> bool {
+        self.in_flight() == 0 && (self.setup.requests == 0 || self.setup.source.peek().is_none())
+    }
+
+    /// Another cycle of all sessions begins.
+    pub fn begin_cycle(&mut self, at: u64) {
+        self.setup.source.begin_cycle(at);
     }
 
     /// How many requests are due and wait, as far as that is known without counting them all:
@@ -139,7 +149,9 @@ impl Lane {
     pub fn waiting(&self, t: u64) -> u64 {
         match &self.setup.source {
             Source::Closed { ready, .. } => ready.iter().take_while(|at| **at <= t).count() as u64,
-            Source::Open { next, .. } => u64::from(next.is_some_and(|at| at <= t)),
+            Source::Open { next: due, .. } | Source::Cycle { due } => {
+                u64::from(due.is_some_and(|at| at <= t))
+            }
         }
     }
 

@@ -9,6 +9,7 @@
 
 mod books;
 mod core;
+mod cycle;
 mod fresh;
 mod helper;
 mod host;

@@ -168,6 +168,7 @@ pub fn setup(
 /// When a session's requests are due.
 pub fn source(phase: &Phase, seat: Seat) -> Source {
     match (&phase.arrival, plan::Schedule::of_phase(phase, seat)) {
+        (plan::Arrival::Closed { .. }, _) if phase.together => Source::cycle(),
         (plan::Arrival::Closed { in_flight, think }, _) => Source::closed(*in_flight, *think),
         (plan::Arrival::Open(_), Some(schedule)) => Source::open(schedule, phase.catch_up),
         // An open loop has a schedule.

@@ -154,6 +154,9 @@ pub struct Outcome {
     pub losses: Vec<(Seat, Loss)>,
     /// What the cores cost.
     pub cores: Vec<CoreSpent>,
+    /// How long each cycle took, in nanoseconds, where all sessions send together: until the slowest
+    /// was answered.
+    pub cycles_ns: Vec<u64>,
 }
 
 impl Outcome {
@@ -193,7 +196,13 @@ pub fn run(
         Targets::from_iter(targets.iter().map(|target| target.access.url.clone())),
         phase.clone(),
     );
-    let shares = plan.shares(options.threads.max(1));
+    // Whoever waits for all others has to see them: sessions that send together share a core.
+    let threads = if phase.together {
+        1
+    } else {
+        options.threads.max(1)
+    };
+    let shares = plan.shares(threads);
     let seats: Vec<Seat> = {
         let mut all: Vec<Seat> = shares
             .iter()
@@ -395,9 +404,11 @@ fn gather(
         failed: Vec::new(),
         losses: Vec::new(),
         cores: Vec::new(),
+        cycles_ns: Vec::new(),
     };
     for report in reports {
         outcome.drained_ns = outcome.drained_ns.max(report.ran_ns);
+        outcome.cycles_ns.extend(report.cycles);
         outcome.cores.push(CoreSpent {
             sessions: report.seats,
             ran_ns: report.ran_ns,

@@ -14,6 +14,8 @@ pub struct Settings {
     pub spin: bool,
     /// Answers to wait for before a thread wakes up.
     pub coalesce: u32,
+    /// All sessions send at the same moment, so long after the last answer.
+    pub together: Option<u64>,
     /// Connect again when a connection breaks.
     pub reconnect: bool,
     /// Ask the kernel when bytes came in.
@@ -31,6 +33,10 @@ impl Settings {
                 .map(|end| nanos(end.saturating_add(phase.cooldown))),
             spin: phase.spin,
             coalesce: phase.coalesce,
+            together: match &phase.arrival {
+                plan::Arrival::Closed { think, .. } if phase.together => Some(nanos(*think)),
+                _ => None,
+            },
             reconnect: phase.reconnect,
             stamps: true,
         }

@@ -17,6 +17,11 @@ pub enum Source {
         /// The pause.
         think: u64,
     },
+    /// When all sessions begin another cycle; each has one request in it.
+    Cycle {
+        /// When that is, until it is sent.
+        due: Option<u64>,
+    },
     /// As planned.
     Open {
         /// What is left of the plan, without `next`.
@@ -37,6 +42,18 @@ impl Source {
         }
     }
 
+    /// In cycles, the first of which begins at once.
+    pub const fn cycle() -> Self {
+        Self::Cycle { due: Some(0) }
+    }
+
+    /// Another cycle begins.
+    pub(super) fn begin_cycle(&mut self, at: u64) {
+        if let Self::Cycle { due } = self {
+            *due = Some(at);
+        }
+    }
+
     /// As planned.
     pub fn open(mut schedule: Schedule, catch_up: CatchUp) -> Self {
         Self::Open {
@@ -50,6 +67,7 @@ impl Source {
     pub(super) fn peek(&self) -> Option<u64> {
         match self {
             Self::Closed { ready, .. } => ready.front().copied(),
+            Self::Cycle { due } => *due,
             Self::Open { next, .. } => *next,
         }
     }
@@ -60,6 +78,7 @@ impl Source {
             Self::Closed { ready, .. } => {
                 ready.pop_front();
             }
+            Self::Cycle { due } => *due = None,
             Self::Open { schedule, next, .. } => *next = schedule.next(),
         }
     }

@@ -36,6 +36,8 @@ pub struct Report<S> {
     pub lanes: Vec<Left<S>>,
     /// What was written down.
     pub ledgers: Vec<Ledger>,
+    /// How long each cycle took, where all sessions send together.
+    pub cycles: Vec<u64>,
     /// When the phase ended, if that was not because there was nothing more to do.
     pub ended_ns: Option<u64>,
     /// Sessions that were lost.

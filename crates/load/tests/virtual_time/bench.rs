@@ -111,6 +111,7 @@ impl World {
     pub fn lane(&self, seat: Seat, connection: client::Connection) -> Lane {
         let phase = &self.phase;
         let source = match (&phase.arrival, Schedule::of_phase(phase, seat)) {
+            (Arrival::Closed { .. }, _) if phase.together => Source::cycle(),
             (Arrival::Closed { in_flight, think }, _) => Source::closed(*in_flight, *think),
             (Arrival::Open(_), schedule) => Source::open(schedule.unwrap(), phase.catch_up),
         };
@@ -143,6 +144,14 @@ impl World {
             .map(|share| self.core(&share.seats).run().unwrap())
             .collect();
         settle(&mut reports).tallies
+    }
+
+    /// How long each cycle took on one core.
+    pub fn cycles(&self) -> Vec<u64> {
+        let seats: Vec<Seat> = (0..self.phase.sessions)
+            .map(|index| Seat { target: 0, index })
+            .collect();
+        self.core(&seats).run().unwrap().cycles
     }
 
     /// One session that sends what is due at one time and is given up at another, without any

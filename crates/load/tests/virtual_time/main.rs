@@ -524,3 +524,70 @@ fn a_hundred_million_requests_take_no_more_memory_than_a_million() {
     // A hundred times as long a phase has more bins, 600 at most; not a byte for each request.
     assert!(many < few + 30_000_000, "{few} {many}");
 }
+
+/// Three sessions that send together and are answered after 100, 200 and 300 µs; the slowest of the
+/// third cycle after 5 ms.
+fn together(cycles: u64) -> World {
+    let mut world = World::new(closed(1, Duration::ZERO), SECOND).conduct(|seat, n| {
+        let slow = seat.index == 1 && n == 2;
+        Fate::Answer(if slow {
+            5 * MS
+        } else {
+            (u64::from(seat.index) + 1) * 100 * US
+        })
+    });
+    world.phase.sessions = 3;
+    world.phase.together = true;
+    world.phase.duration = None;
+    world.phase.requests = Some(3 * cycles);
+    world
+}
+
+#[test]
+fn a_cycle_lasts_until_the_slowest_of_its_sessions_was_answered() {
+    let world = together(5);
+    let cycles = world.cycles();
+    assert_eq!(cycles.len(), 5);
+    for (n, took) in cycles.iter().enumerate() {
+        let exact = if n == 2 { 5 * MS } else { 300 * US };
+        assert!(
+            (exact..exact + 20 * US).contains(took),
+            "cycle {n}: {took} ns"
+        );
+    }
+    let tally = world.tally();
+    assert_eq!(tally.whole().sum.counters.completed, 15);
+    // Nobody begins the fourth cycle before the third is over: one response is slow, not three.
+    assert_eq!(quantile(&tally, Measure::Response, 0.93) / MS, 0);
+    assert_eq!(quantile(&tally, Measure::Response, 1.0) / MS, 5);
+}
+
+#[test]
+fn a_session_that_is_lost_holds_up_no_cycle() {
+    let mut world = together(2000);
+    world.phase.requests = None;
+    world.phase.duration = Some(SECOND);
+    world.lost = Some((500 * MS, None));
+    world.lost_target = Some(1);
+    let undisturbed = world.cycles().len();
+    world.lost_target = None;
+    let cycles = world.cycles().len();
+    assert!(undisturbed > 1000, "{undisturbed}");
+    assert!(
+        (1..undisturbed).contains(&cycles),
+        "{cycles}: all connections were lost half way"
+    );
+}
+
+#[test]
+fn a_request_that_times_out_ends_its_cycle_and_the_next_one_begins() {
+    let mut world = together(4).conduct(|seat, n| match (seat.index, n) {
+        (2, 1) => Fate::Swallow,
+        _ => Fate::Answer(100 * US),
+    });
+    world.phase.timeout = Duration::from_millis(70);
+    let cycles = world.cycles();
+    assert_eq!(cycles.len(), 4);
+    assert!((70 * MS..90 * MS).contains(&cycles[1]), "{cycles:?}");
+    assert!(cycles[2] < MS, "{cycles:?}");
+}

@@ -30,6 +30,10 @@ pub struct Phase {
     pub parts: Vec<Part>,
     /// The whole phase in intervals, warm-up included.
     pub series: Series,
+    /// Where all sessions send together: how long each cycle took, from its begin to the answer of the
+    /// slowest. At most a million.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub cycles_ns: Vec<u64>,
     /// What was spent meanwhile: the generator, the server, the host.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub resources: Vec<UsageSeries>,
@@ -256,6 +260,7 @@ impl Phase {
             total: Sum::of(&window, status_name),
             parts: Vec::new(),
             series: Series::of(tally),
+            cycles_ns: Vec::new(),
             resources: Vec::new(),
             verdict: Verdict::default(),
             expectations: Vec::new(),

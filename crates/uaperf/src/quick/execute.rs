@@ -243,6 +243,7 @@ fn run(
         measured.resources = seen.series(began, from, to, spun);
     }
     measured.parts = result::parts(outcome, from, until);
+    measured.cycles_ns.clone_from(&outcome.cycles_ns);
     let mut evidence = evidence::evidence(phase, outcome, &tally, &window, settling, seen, began);
     evidence.remarks = remarks(outcome);
     evidence.limits = own_limits;

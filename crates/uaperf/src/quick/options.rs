@@ -55,6 +55,9 @@ pub struct Args {
     /// Closed loop: wake up for so many answers at a time
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=65_536))]
     coalesce: u32,
+    /// Closed loop: all sessions send at the same moment, and again once the slowest was answered
+    #[arg(long, conflicts_with_all = ["rate", "rate_total", "arrival", "in_flight", "fresh_session", "reconnect"])]
+    together: bool,
     /// Poll without sleeping: finer times for a whole core
     #[arg(long)]
     spin: bool,
@@ -147,6 +150,7 @@ impl Args {
             catch_up: self.catch_up,
             slots: self.slots,
             coalesce: self.coalesce,
+            together: self.together,
             spin: self.spin,
             fresh_session: self.fresh_session,
             reconnect: self.reconnect,

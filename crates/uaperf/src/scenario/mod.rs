@@ -1,27 +1,47 @@
 //! Tests as files: `uaperf run`, `uaperf check`, `uaperf new`.
+//!
+//! A file is a scenario, or a test description document of 2015, which becomes one.
 
 pub mod check;
 pub mod new;
+mod rows;
 pub mod run;
 mod servers;
 mod vocabulary;
 
 use std::path::Path;
 
-use plan::scenario::{Given, Scenario};
+use plan::description::{self, Description};
+use plan::scenario::{Complaint, Given, Scenario};
 
 use crate::failure::Failure;
 use vocabulary::Commands;
 
-/// A scenario, from its text.
-fn parse(text: &str, file: &Path, given: &Given) -> anyhow::Result<Scenario> {
-    Scenario::parse(
-        text,
-        &file.display().to_string(),
-        given,
-        &Commands::beside(file),
-    )
-    .map_err(|complaint| Failure::usage(complaint.to_string()).into())
+/// A scenario, from its text; and the document, if it is a test description.
+fn parse(
+    text: &str,
+    file: &Path,
+    given: &Given,
+) -> anyhow::Result<(Scenario, Option<Description>)> {
+    let commands = Commands::beside(file);
+    let named = file.display().to_string();
+    let usage = |complaint: Complaint| Failure::usage(complaint.to_string());
+    if !description::is_description(text) {
+        let scenario = Scenario::parse(text, &named, given, &commands).map_err(usage)?;
+        return Ok((scenario, None));
+    }
+    let document = Description::parse(text, &named).map_err(usage)?;
+    if let Some((name, _)) = given.parameters.first() {
+        let told = format!("-P {name}: a test description has no parameters");
+        return Err(Failure::usage(told).into());
+    }
+    let mut scenario = document
+        .scenario(&named, &given.targets, &commands)
+        .map_err(usage)?;
+    if let Some(stem) = file.file_stem() {
+        scenario.name = stem.to_string_lossy().into_owned();
+    }
+    Ok((scenario, Some(document)))
 }
 
 fn read(file: &Path) -> anyhow::Result<String> {

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use judge::Exit;
 use load::engine::Control;
+use plan::description;
 use plan::scenario::{Given, Point, Scenario, Step, Turn};
 use plan::unit::duration::show;
 use plan::{TargetSpec, Targets};
@@ -15,6 +16,7 @@ use record::sweep::{self, Measurement, Source, State, Sweep};
 use record::{Run, Timestamp};
 use report::Style;
 
+use super::rows::Rows;
 use super::servers::{Reached, Servers};
 use super::vocabulary::Commands;
 use super::{parameter, parse, read};
@@ -26,7 +28,7 @@ use crate::quick;
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// The scenario; not needed with --resume
+    /// The scenario, or a test description document of 2015; not needed with --resume
     #[arg(value_name = "FILE", required_unless_present = "resume")]
     file: Option<PathBuf>,
     /// A parameter's value instead of the one in the file: rate=500/s, or rate='{ sweep = ["1/s", "2/s"] }'
@@ -44,6 +46,9 @@ pub struct Args {
     /// Go on in this folder: what is left, what failed, what was interrupted
     #[arg(long, value_name = "DIR")]
     resume: Option<PathBuf>,
+    /// Accept the servers' certificates this once, whatever is wrong with them
+    #[arg(long)]
+    trust: bool,
     /// Watch this process too: the server's, when it runs on this machine and was started elsewhere
     #[arg(long, value_name = "PID")]
     server_pid: Option<u32>,
@@ -80,7 +85,12 @@ pub fn run(args: Args, global: &Global) -> anyhow::Result<ExitCode> {
         parameters: source.parameters.clone(),
         targets: source.targets.clone(),
     };
-    let scenario = parse(&source.text, &source.file, &given)?;
+    if description::is_description(&source.text) && given.targets.is_empty() {
+        return Err(Failure::usage("a test description names no server")
+            .hint("--target opc.tcp://host:4840")
+            .into());
+    }
+    let (scenario, document) = parse(&source.text, &source.file, &given)?;
     if args.dry_run {
         let mut out = std::io::stdout().lock();
         let style = Style::detect(&out, |name| std::env::var_os(name));
@@ -91,6 +101,10 @@ pub fn run(args: Args, global: &Global) -> anyhow::Result<ExitCode> {
         Some(folder) => (folder.clone(), Sweep::read(folder).map_err(unreadable)?),
         None => begun(&args, &scenario, source)?,
     };
+    let rows = document.map(|document| {
+        let beside = args.out.as_deref().or(args.resume.as_deref());
+        Rows::of(document, &index.scenario.file, beside)
+    });
     let control = Control::default();
     quick::interrupted(&control)?;
     let commands = Commands::beside(&index.scenario.file);
@@ -101,6 +115,8 @@ pub fn run(args: Args, global: &Global) -> anyhow::Result<ExitCode> {
         global,
         server_pid: args.server_pid,
         quiet: args.quiet,
+        trust: args.trust,
+        rows,
         folder,
         index,
         spent: Vec::new(),
@@ -214,6 +230,8 @@ struct Bench<'a> {
     global: &'a Global,
     server_pid: Option<u32>,
     quiet: bool,
+    trust: bool,
+    rows: Option<Rows>,
     folder: PathBuf,
     index: Sweep,
     /// What measurements took beyond their load.
@@ -388,7 +406,7 @@ impl Bench<'_> {
             words.push("--quiet".to_owned());
         }
         let trusts = step.settings.iter().any(|it| it.option == "trust");
-        if reached.is_some() && !trusts {
+        if (self.trust || reached.is_some()) && !trusts {
             words.push("--trust".to_owned());
         }
         let asked = Commands::asked(&step.service, &step.settings, &words)
@@ -431,6 +449,14 @@ impl Bench<'_> {
         run.write(&self.index.destination(&self.folder, place))
             .map_err(|error| Failure::new(error.to_string()))?;
         let file = self.index.file_of(place);
+        if let Some(rows) = self.rows.as_ref().filter(|_| !self.control.is_stopped()) {
+            let point = self
+                .index
+                .measurements
+                .get(place)
+                .map_or(place, |it| it.point);
+            rows.append(point, &run)?;
+        }
         let interrupted = run.marks.contains(&Mark::Interrupted) || self.control.is_stopped();
         let (slo, stopped) = judged(point, &run);
         self.note(place, |it| {
@@ -463,6 +489,7 @@ impl Bench<'_> {
             folder,
             index,
             servers,
+            rows,
             ..
         } = self;
         drop(servers);
@@ -470,6 +497,9 @@ impl Bench<'_> {
         let style = Style::detect(&out, |name| std::env::var_os(name));
         out.write_all(report::sweep(&index, style).as_bytes())?;
         writeln!(out, "\nresults     {}", folder.display())?;
+        if let Some(rows) = rows.filter(|rows| rows.file().exists()) {
+            writeln!(out, "rows        {}", rows.file().display())?;
+        }
         if index.measurements.iter().any(Measurement::is_left) {
             writeln!(out, "go on with  uaperf run --resume {}", folder.display())?;
         }

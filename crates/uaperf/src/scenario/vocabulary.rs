@@ -215,7 +215,7 @@ fn peer(name: &str, settings: &[Setting]) -> Result<ArgMatches, Refusal> {
 }
 
 /// A server that is not known yet, where the reader of command lines wants one.
-const SOME_SERVER: &str = "opc.tcp://localhost:4840";
+pub const SOME_SERVER: &str = "opc.tcp://localhost:4840";
 
 impl Vocabulary for Commands {
     fn services(&self) -> Vec<String> {
