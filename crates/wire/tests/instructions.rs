@@ -36,13 +36,13 @@ const CEILINGS: &[(&str, u32, f64)] = &[
     ("send-read", 1, 60.0),
     ("send-publish", 1, 65.0),
     ("send-write", 1, 85.0),
-    // One Double, which shows what a response costs before its first value: 195.
+    // One Double, which shows what a response costs before its first value: 213.
     ("check-read-1", 1, 250.0),
-    // Each of 100 Doubles: 8.9, and 13.0 when each has a status on the wire. The bar is 15.
-    ("check-read-100", 100, 12.0),
-    ("check-read-100-timestamps", 100, 12.0),
+    // Each of 100 Doubles: 6.0, and 12.5 when each has a status on the wire. The bar is 15.
+    ("check-read-100", 100, 8.0),
+    ("check-read-100-timestamps", 100, 8.0),
     ("check-read-100-statuses", 100, 15.0),
-    // Double and Int32 by turns, so that no step is like the one before: 73.
+    // Double and Int32 by turns, so that no step is like the one before: 75.
     ("check-read-100-mixed", 100, 90.0),
     ("check-write-100", 100, 8.0),
     // Not only checked but handed out one by one: 78 a value, 85 a monitored item.

@@ -291,7 +291,10 @@ impl Outward<'_> {
         let start = Seal::begin(out);
         write(out);
         let bytes = out.len() - start - BODY_AT;
-        let chunks = u32::try_from(bytes.div_ceil(max_body).max(1)).unwrap_or(u32::MAX);
+        let chunks = match bytes <= max_body {
+            true => 1,
+            false => u32::try_from(bytes.div_ceil(max_body)).unwrap_or(u32::MAX),
+        };
         if !self.limits.allows(bytes, chunks) {
             out.truncate(start);
             return Err(SendError::TooLarge {

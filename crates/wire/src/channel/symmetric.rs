@@ -62,7 +62,11 @@ impl<'a> Seal<'a> {
         let room = (limits.send_buffer as usize).saturating_sub(SECURED_AT);
         let block = self.block_len();
         let padding_size = usize::from(block > 1);
-        (room / block * block).saturating_sub(SEQUENCE_HEADER + padding_size + self.signature_len())
+        let whole = match block {
+            1 => room,
+            block => room / block * block,
+        };
+        whole.saturating_sub(SEQUENCE_HEADER + padding_size + self.signature_len())
     }
 
     /// Leaves room for the header; the body is appended behind it by the caller.

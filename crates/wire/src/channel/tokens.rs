@@ -10,10 +10,10 @@ use crate::time::Instant;
 pub struct Token {
     /// The server's number for it.
     pub id: u32,
-    /// When it was issued, here.
-    pub created: Instant,
-    /// The revised lifetime.
-    pub lifetime: Duration,
+    /// When a client asks for the next one.
+    renews: Instant,
+    /// When it is of no use any more.
+    dies: Instant,
     /// Protects what this side sends; nothing with policy None.
     pub sending: Option<Keys>,
     /// Opens what this side receives.
@@ -49,22 +49,24 @@ impl Token {
         };
         Self {
             id,
-            created,
-            lifetime,
+            // Part 4, 5.6.2.1: a client asks for the next token when 75 % of the lifetime are over.
+            renews: created + lifetime * 3 / 4,
+            // Part 4, 5.6.2.1: a receiver takes messages with an expired token for another 25 % of
+            // its lifetime.
+            dies: created + lifetime + lifetime / 4,
             sending,
             receiving,
         }
     }
 
-    /// Part 4, 5.6.2.1: a receiver takes messages with an expired token for another 25 % of
-    /// its lifetime.
+    /// When it is of no use any more: a quarter of its lifetime after the end of that.
     pub fn dies_at(&self) -> Instant {
-        self.created + self.lifetime + self.lifetime / 4
+        self.dies
     }
 
-    /// Part 4, 5.6.2.1: a client asks for the next token when 75 % of the lifetime are over.
+    /// When a client asks for the next one.
     pub fn renew_at(&self) -> Instant {
-        self.created + self.lifetime * 3 / 4
+        self.renews
     }
 }
 

@@ -535,3 +535,48 @@ fn types_of_one_size_have_that_size() {
     assert_eq!(BuiltInType::String.size(), None);
     assert_eq!(BuiltInType::DataValue.size(), None);
 }
+
+#[test]
+fn many_results_of_one_type_are_counted_alike_wherever_one_of_another_kind_stands_among_them() {
+    let kinds = [
+        Variant::Boolean(true),
+        Variant::Int16(2),
+        Variant::Float(3.0),
+        Variant::Double(4.0),
+    ];
+    let others = [
+        DataValue {
+            value: Some(Variant::UInt32(9)),
+            ..DataValue::default()
+        },
+        DataValue {
+            status: Some(StatusCode::BadNodeIdUnknown),
+            ..DataValue::default()
+        },
+        DataValue {
+            value: Some(Variant::from("text")),
+            ..DataValue::default()
+        },
+    ];
+    let time = Some(wire::types::DateTime::from(messages::TICKS));
+    for kind in kinds {
+        for stamps in [(None, None), (time, None), (time, time)] {
+            let usual = DataValue {
+                value: Some(kind.clone()),
+                source_timestamp: stamps.0,
+                server_timestamp: stamps.1,
+                ..DataValue::default()
+            };
+            for n in [7, 8, 9, 33] {
+                let full = messages::read_response(vec![usual.clone(); n]);
+                assert_read_is_walked(&messages::encode(&full), &full);
+                for (at, other) in [0, 1, n / 2, n - 1].into_iter().zip(others.iter().cycle()) {
+                    let mut values = vec![usual.clone(); n];
+                    values[at] = other.clone();
+                    let full = messages::read_response(values);
+                    assert_read_is_walked(&messages::encode(&full), &full);
+                }
+            }
+        }
+    }
+}

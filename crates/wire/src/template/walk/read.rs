@@ -62,6 +62,9 @@ pub fn check_read(body: &[u8], expected: usize) -> Result<ReadTally, WalkError> 
         return Err(WalkError::WrongCount { expected, found });
     }
     let mut tally = ReadTally::default();
+    if found >= MANY {
+        alike(&mut c, found, &mut tally);
+    }
     while tally.values < found {
         if run(&mut c, found, &mut tally) == 0 {
             let value = data_value(&mut c, 0)?;
@@ -75,6 +78,61 @@ pub fn check_read(body: &[u8], expected: usize) -> Result<ReadTally, WalkError> 
     skip_diagnostic_infos(&mut c)?;
     c.finish()?;
     Ok(tally)
+}
+
+/// Results from which on it pays to see first whether all are alike.
+const MANY: usize = 8;
+
+/// Steps over all results if they are scalars of one type, without a status: what a server usually
+/// answers to a Read of many nodes. No branch for each value, and a size that the compiler knows.
+#[inline(never)]
+fn alike(c: &mut Cursor<'_>, found: usize, tally: &mut ReadTally) {
+    let all = c.rest();
+    if let Some(&first) = all.first_chunk::<2>()
+        && let [bits, encoding] = first
+        && bits & (mask::VALUE | mask::STATUS) == mask::VALUE
+        && let (Some(trailer), Some(size)) = (trailer_len(bits), fixed_scalar(encoding))
+        && let stride = 2 + size + trailer
+        && let Some((values, after)) = all.split_at_checked(found.saturating_mul(stride))
+        && all_begin_with(first, values, stride)
+    {
+        tally.values = found;
+        tally.bytes = found * size;
+        c.skip_to(after);
+    }
+}
+
+/// Whether all values of this size begin with the same mask and type. False for sizes that hardly
+/// any server sends.
+fn all_begin_with(first: [u8; 2], values: &[u8], stride: usize) -> bool {
+    // Scalars of 1, 2, 4 and 8 bytes; without a timestamp, with one, with both.
+    match stride {
+        3 => all_begin::<3>(first, values),
+        4 => all_begin::<4>(first, values),
+        6 => all_begin::<6>(first, values),
+        10 => all_begin::<10>(first, values),
+        11 => all_begin::<11>(first, values),
+        12 => all_begin::<12>(first, values),
+        14 => all_begin::<14>(first, values),
+        18 => all_begin::<18>(first, values),
+        19 => all_begin::<19>(first, values),
+        20 => all_begin::<20>(first, values),
+        22 => all_begin::<22>(first, values),
+        26 => all_begin::<26>(first, values),
+        _ => false,
+    }
+}
+
+fn all_begin<const STRIDE: usize>(first: [u8; 2], values: &[u8]) -> bool {
+    let first = u16::from_le_bytes(first);
+    let (values, _) = values.as_chunks::<STRIDE>();
+    let other = values.iter().fold(0, |other, value| {
+        let [a, b, ..] = value.as_slice() else {
+            return other;
+        };
+        other | (u16::from_le_bytes([*a, *b]) ^ first)
+    });
+    other == 0
 }
 
 /// Steps over as many scalars as have the same mask and type as the first, and tells how many:
