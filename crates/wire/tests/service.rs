@@ -335,6 +335,17 @@ fn an_empty_array_with_dimensions_does_not_shift_what_follows() {
     let array = written(&variant).unwrap();
     assert!(matches!(array, Variant::Array(array) if array.values.is_empty()));
 
+    // as some stacks write an empty array of structures: a count of dimensions, and none of them
+    for kind in 0xc1..=0xd9_u8 {
+        let mut variant = vec![kind];
+        variant.extend_from_slice(&[0; 8]);
+        let array = written(&variant).unwrap();
+        assert!(
+            matches!(array, Variant::Array(array) if array.values.is_empty()),
+            "{kind:x}"
+        );
+    }
+
     // what opcua_types makes of an empty array can be read again
     let mut message = Vec::new();
     let request = Request::decode(&write_of(&[0x86, 0, 0, 0, 0]), &LIMITS).unwrap();
