@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use wire::types::{AttributeId, NumericRange, TimestampsToReturn};
 
 use crate::error::PlanError;
+use crate::history::History;
 use crate::nodes::{NodeSpec, Nodes};
 use crate::path::BrowsePath;
 use crate::subscribe::Subscribe;
@@ -30,6 +31,8 @@ pub enum Work {
     Call(Call),
     /// Read registered nodes.
     Register(Register),
+    /// Read histories.
+    History(History),
     /// Subscribe to values.
     Subscribe(Box<Subscribe>),
 }
@@ -360,6 +363,7 @@ impl Work {
             Self::Translate(_) => "translate",
             Self::Call(_) => "call",
             Self::Register(_) => "register",
+            Self::History(_) => "history",
             Self::Subscribe(_) => "subscribe",
         }
     }
@@ -377,7 +381,8 @@ impl Work {
             | Self::Write(Write { batch, .. })
             | Self::Browse(Browse { batch, .. })
             | Self::Translate(Translate { batch, .. })
-            | Self::Call(Call { batch, .. }) => *batch,
+            | Self::Call(Call { batch, .. })
+            | Self::History(History { batch, .. }) => *batch,
         }
     }
 
@@ -391,7 +396,8 @@ impl Work {
                 ..
             })
             | Self::Write(Write { nodes, .. })
-            | Self::Browse(Browse { nodes, .. }) => Some(nodes),
+            | Self::Browse(Browse { nodes, .. })
+            | Self::History(History { nodes, .. }) => Some(nodes),
             Self::Translate(_) | Self::Call(_) => None,
         }
     }
@@ -410,6 +416,11 @@ impl Work {
                 "none",
                 "one or more, such as ns=2;s=MyLevel",
             ));
+        }
+        if let Self::History(History { last, .. }) = self
+            && last.is_zero()
+        {
+            return Err(PlanError::new("last", "0s", "more than nothing"));
         }
         if let Self::Translate(Translate { paths, .. }) = self {
             if paths.is_empty() {

@@ -53,6 +53,11 @@ fn work(work: &Work) -> String {
             format!("write {values} to {}", nodes(&write.nodes))
         }
         Work::Browse(browse) => format!("browse {} {}", browse.direction, nodes(&browse.nodes)),
+        Work::History(history) => {
+            let way = if history.backwards { " backwards" } else { "" };
+            let last = show(history.last);
+            format!("read the last {last} of {}{way}", nodes(&history.nodes))
+        }
         Work::Translate(translate) => match translate.paths.as_slice() {
             [path] => format!("translate {path}"),
             paths => format!("translate {}", counted(paths.len() as u64, "path", "paths")),

@@ -3,6 +3,7 @@
 //! No socket and no clock: a lane is told what time it is and what came in, so that the whole of
 //! a run can be played in virtual time.
 
+use std::collections::HashMap;
 use std::time::Duration;
 
 use plan::CatchUp;
@@ -15,7 +16,10 @@ use wire::types::{ByteString, NodeId, RequestHeader, StatusCode};
 
 use super::books::{Books, Outcome, Run};
 use super::source::Source;
-use crate::work::{self, Answer, Asker};
+use crate::work::{self, Answer, Asker, Point, Service};
+
+/// Operations whose results go on, by their places in the list, and where.
+type Rest = Vec<(usize, ByteString)>;
 
 /// A request on its way.
 #[derive(Debug, Clone, Copy, Default)]
@@ -27,6 +31,8 @@ struct Flight {
     expected: u32,
     /// Of the answers so far, when it takes several.
     values: u32,
+    /// The place in the list of its first operation.
+    first: u32,
 }
 
 /// Why requests that are due are not sent.
@@ -68,6 +74,8 @@ pub struct Lane {
     setup: Setup,
     turn: usize,
     flights: Vec<Flight>,
+    /// Of requests that go on with an answer: the places of their operations.
+    places: HashMap<usize, Vec<usize>>,
     blocked: Option<(Reason, u64)>,
     /// The socket did not take all that it was given.
     full: bool,
@@ -86,6 +94,7 @@ impl Lane {
             setup,
             turn: 0,
             flights: Vec::new(),
+            places: HashMap::new(),
             blocked: None,
             full: false,
             run: Run::default(),
@@ -253,6 +262,7 @@ impl Lane {
         let deadline = now.mono + self.setup.timeout;
         let mut bytes = 0;
         let expected = asker.batch() as u32;
+        let first = asker.next() as u32;
         let id = self
             .connection
             .send(deadline, |out, handle| {
@@ -270,6 +280,7 @@ impl Lane {
                 work: work as u32,
                 expected,
                 values: 0,
+                first,
             },
         );
         Some(bytes as u32)
@@ -306,6 +317,10 @@ impl Lane {
         if let Some(place) = self.flights.get_mut(slot) {
             *place = flight;
         }
+        // Left from one that was never answered.
+        if !self.places.is_empty() {
+            self.places.remove(&slot);
+        }
     }
 
     /// Says whether the socket took all that it was given.
@@ -319,9 +334,9 @@ impl Lane {
         let t = self.since_start(now);
         let mut ended = None;
         // Browses whose results go on.
-        let mut more: Vec<(Flight, Vec<ByteString>)> = Vec::new();
+        let mut more: Vec<(Flight, Rest)> = Vec::new();
         // Those whose rest nobody wants.
-        let mut forgotten: Vec<(u32, Vec<ByteString>)> = Vec::new();
+        let mut forgotten: Vec<(u32, Rest)> = Vec::new();
         while let Some(event) = self.connection.poll_event(now) {
             match event {
                 Event::Response { id, body } => {
@@ -340,16 +355,31 @@ impl Lane {
                     }
                     flight.values = flight.values.saturating_add(answer.values);
                     let bytes = body.len() as u32;
+                    // Most requests have no places of their own.
+                    let places = match self.places.is_empty() {
+                        true => None,
+                        false => self.places.remove(&id.slot()),
+                    };
+                    let rest = |points: Vec<Point>| -> Rest {
+                        let place = |at: u32| match &places {
+                            Some(places) => places.get(at as usize).copied().unwrap_or(0),
+                            None => asker.place(flight.first as usize, at),
+                        };
+                        let points = points.into_iter();
+                        points
+                            .map(|point| (place(point.operation), point.bytes))
+                            .collect()
+                    };
                     match answer {
                         Answer { more: points, .. } if !points.is_empty() && follows => {
                             if let Some(ledger) = books.of(flight.work) {
                                 ledger.received_bytes(t, bytes, 1);
                             }
-                            more.push((flight, points));
+                            more.push((flight, rest(points)));
                         }
                         Answer { status, more, .. } => {
                             if !more.is_empty() {
-                                forgotten.push((flight.work, more));
+                                forgotten.push((flight.work, rest(more)));
                             }
                             self.setup.source.answered(t);
                             self.run.add(flight.outcome(t, status, bytes), books);
@@ -397,12 +427,26 @@ impl Lane {
 
     fn ask_next(
         &mut self,
-        points: Vec<ByteString>,
+        rest: Rest,
         release: bool,
         work: u32,
         now: Now,
         books: &mut Books<'_>,
     ) -> Result<RequestId, SendError> {
+        let asker = self.setup.askers.get(work as usize);
+        if let Some(asker) = asker.filter(|asker| asker.service() == Service::History) {
+            let deadline = now.mono + self.setup.timeout;
+            let mut bytes = 0;
+            let id = self.connection.send(deadline, |out, handle| {
+                bytes = asker.append_rest(&rest, release, out, handle, now.utc);
+            })?;
+            let t = self.since_start(now);
+            if let Some(ledger) = books.of(work) {
+                ledger.sent_bytes(t, bytes as u32, 1);
+            }
+            return Ok(id);
+        }
+        let points = rest.into_iter().map(|(_, point)| point).collect();
         let header = RequestHeader {
             authentication_token: self.setup.token.clone(),
             timestamp: now.utc.into(),
@@ -425,19 +469,17 @@ impl Lane {
         Ok(id)
     }
 
-    /// A Browse is one operation to its end: the rest is asked for at once, and it completes with
+    /// A Browse or a HistoryRead is one operation to its end: the rest is asked for at once, and it completes with
     /// its last answer.
-    fn browse_next(
-        &mut self,
-        mut flight: Flight,
-        points: Vec<ByteString>,
-        now: Now,
-        books: &mut Books<'_>,
-    ) {
+    fn browse_next(&mut self, mut flight: Flight, points: Rest, now: Now, books: &mut Books<'_>) {
         flight.expected = points.len() as u32;
+        let places = points.iter().map(|(place, _)| *place).collect();
         let sent = self.ask_next(points, false, flight.work, now, books);
         match sent {
-            Ok(id) => self.keep(id, flight),
+            Ok(id) => {
+                self.keep(id, flight);
+                self.places.insert(id.slot(), places);
+            }
             Err(_) => {
                 let t = self.since_start(now);
                 self.setup.source.answered(t);

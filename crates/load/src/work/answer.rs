@@ -4,7 +4,7 @@ use wire::service::{Limits, Response};
 use wire::template::walk::{self, ReadTally, StatusTally, WalkError};
 use wire::types::{ByteString, StatusCode};
 
-use super::Service;
+use super::{Service, history};
 
 /// What a response amounts to.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -18,8 +18,17 @@ pub struct Answer {
     pub bad: u32,
     /// Operations whose result is uncertain.
     pub uncertain: u32,
-    /// Where a Browse is to be continued.
-    pub more: Vec<ByteString>,
+    /// Where a Browse or a HistoryRead is to be continued.
+    pub more: Vec<Point>,
+}
+
+/// Where the result of an operation goes on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Point {
+    /// Which operation of the request it was.
+    pub operation: u32,
+    /// What the server calls it.
+    pub bytes: ByteString,
 }
 
 impl Answer {
@@ -91,6 +100,7 @@ impl Service {
             Self::Read => walk::check_read(body, expected).map(Answer::from),
             Self::Write => walk::check_write(body, expected).map(Answer::from),
             Self::Call => walk::check_call(body, expected).map(Answer::from),
+            Self::History => return history::judge(body, expected),
             Self::Browse | Self::Translate | Self::Register => {
                 return decoded(body, expected);
             }
@@ -98,12 +108,19 @@ impl Service {
         match walked {
             Ok(answer) => answer,
             Err(WalkError::Unusual { .. }) => decoded(body, expected),
-            Err(WalkError::Fault(status)) => Answer::failed(status),
-            Err(WalkError::WrongCount { .. }) => Answer::failed(WRONG_COUNT),
-            Err(WalkError::OtherType { .. }) => Answer::failed(StatusCode::BadUnknownResponse),
-            Err(_) => Answer::failed(StatusCode::BadDecodingError),
+            Err(error) => refused(&error),
         }
     }
+}
+
+/// What a response amounts to that is none, or none to what was asked.
+pub(super) fn refused(error: &WalkError) -> Answer {
+    Answer::failed(match error {
+        WalkError::Fault(status) => *status,
+        WalkError::WrongCount { .. } => WRONG_COUNT,
+        WalkError::OtherType { .. } => StatusCode::BadUnknownResponse,
+        _ => StatusCode::BadDecodingError,
+    })
 }
 
 impl Service {
@@ -135,6 +152,12 @@ impl Service {
                 .iter()
                 .flatten()
                 .for_each(|r| note(r.status_code)),
+            Response::HistoryRead(it) => {
+                it.results
+                    .iter()
+                    .flatten()
+                    .for_each(|r| note(r.status_code));
+            }
             Response::BrowseNext(it) => {
                 it.results
                     .iter()
@@ -200,8 +223,12 @@ fn browsed(results: Vec<wire::types::BrowseResult>, expected: usize) -> Answer {
     answer.values = u32::try_from(references).unwrap_or(u32::MAX);
     answer.more = results
         .into_iter()
-        .map(|result| result.continuation_point)
-        .filter(|point| !point.is_null_or_empty())
+        .enumerate()
+        .map(|(at, result)| Point {
+            operation: u32::try_from(at).unwrap_or(u32::MAX),
+            bytes: result.continuation_point,
+        })
+        .filter(|point| !point.bytes.is_null_or_empty())
         .collect();
     answer
 }

@@ -11,6 +11,7 @@ mod answer;
 mod browse;
 mod call;
 mod find;
+mod history;
 mod operations;
 mod prepare;
 mod read;
@@ -19,7 +20,7 @@ mod translate;
 mod value;
 mod write;
 
-pub use answer::Answer;
+pub use answer::{Answer, Point};
 pub use browse::next;
 pub use operations::{Asker, Operations, Selection};
 pub use prepare::Prepared;
@@ -48,6 +49,8 @@ pub enum Service {
     Call,
     /// RegisterNodes (Part 4, 5.9.5).
     Register,
+    /// HistoryRead of raw values, until all is there (Part 4, 5.11.3).
+    History,
 }
 
 impl Service {
@@ -60,6 +63,7 @@ impl Service {
             Self::Translate => "TranslateBrowsePathsToNodeIds",
             Self::Call => "Call",
             Self::Register => "RegisterNodes",
+            Self::History => "HistoryRead",
         }
     }
 
@@ -72,6 +76,7 @@ impl Service {
             Self::Translate => "MaxNodesPerTranslateBrowsePathsToNodeIds",
             Self::Call => "MaxNodesPerMethodCall",
             Self::Register => "MaxNodesPerRegisterNodes",
+            Self::History => "MaxNodesPerHistoryReadData",
         }
     }
 }

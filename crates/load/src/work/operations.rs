@@ -5,7 +5,7 @@ use std::sync::Arc;
 use plan::mixed;
 use wire::template::Template;
 use wire::template::walk::BuiltInType;
-use wire::types::{BinaryEncodable, ContextOwned, MessageInfo};
+use wire::types::{BinaryEncodable, ByteString, ContextOwned, MessageInfo};
 
 use super::{Service, WorkError};
 
@@ -150,6 +150,8 @@ pub struct Asker {
     next: usize,
     round: u64,
     follows: bool,
+    /// Of a HistoryRead that only lets continuation points go.
+    release: Option<Template>,
 }
 
 impl Asker {
@@ -169,6 +171,7 @@ impl Asker {
             round: 0,
             selection,
             follows: true,
+            release: None,
         })
     }
 
@@ -181,6 +184,56 @@ impl Asker {
     pub fn without_rest(mut self) -> Self {
         self.follows = false;
         self
+    }
+
+    /// How the server is told to forget the rest, where that is the same service again.
+    pub(super) fn with_release<T: BinaryEncodable + MessageInfo>(
+        mut self,
+        empty: &T,
+    ) -> Result<Self, WorkError> {
+        let context = ContextOwned::default();
+        self.release = Some(Template::new(empty, &context.context())?);
+        Ok(self)
+    }
+
+    /// The place in the list of the operation that the next request begins with.
+    pub fn next(&self) -> usize {
+        self.next
+    }
+
+    /// The place in the list of operation `at` of a request that began with `first`.
+    pub fn place(&self, first: usize, at: u32) -> usize {
+        (first + at as usize)
+            .checked_rem(self.selection.count)
+            .unwrap_or(0)
+    }
+
+    /// Appends a HistoryRead that goes on with operations, by their places and continuation
+    /// points, or lets these go; tells its length.
+    pub fn append_rest(
+        &self,
+        rest: &[(usize, ByteString)],
+        release: bool,
+        out: &mut Vec<u8>,
+        request_handle: u32,
+        utc: i64,
+    ) -> usize {
+        let begin = out.len();
+        let head = self.release.as_ref().filter(|_| release);
+        head.unwrap_or(&self.head).append(out, request_handle, utc);
+        if let Some(count) = out.last_chunk_mut::<4>() {
+            *count = (rest.len() as u32).to_le_bytes();
+        }
+        for (place, point) in rest {
+            let from = self.selection.first + place;
+            self.operations.append(from, from + 1, 0, out);
+            // The point comes last in an operation, where it was null: a length of -1.
+            out.truncate(out.len().saturating_sub(4));
+            let point = point.as_ref();
+            out.extend_from_slice(&(point.len() as u32).to_le_bytes());
+            out.extend_from_slice(point);
+        }
+        out.len() - begin
     }
 
     /// Whether the rest of a Browse belongs to it.

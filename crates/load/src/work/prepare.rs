@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use plan::{Spread, Work};
-use wire::types::{NodeId, NumericRange};
+use wire::types::{ExtensionObject, NodeId, NumericRange};
 
 use super::operations::Selection;
 use super::{
-    Asker, Operations, Original, Service, WorkError, browse, call, find, read, register, translate,
-    write,
+    Asker, Operations, Original, Service, WorkError, browse, call, find, history, read, register,
+    translate, write,
 };
 use crate::access::{About, Session};
 
@@ -20,6 +20,8 @@ pub struct Prepared {
     nodes: Vec<NodeId>,
     operations: Arc<Operations>,
     originals: Vec<Original>,
+    /// What HistoryRead is told beside the nodes.
+    details: ExtensionObject,
     /// Nodes in a RegisterNodes request.
     registers: usize,
 }
@@ -43,6 +45,7 @@ impl Prepared {
         let namespaces = &about.namespaces;
         let mut originals = Vec::new();
         let mut nodes = Vec::new();
+        let mut details = ExtensionObject::null();
         let operations = match work {
             Work::Read(read) => read::read(&find::nodes(&read.nodes, namespaces, session)?, read)?,
             Work::Write(write) => {
@@ -75,6 +78,10 @@ impl Prepared {
                 nodes = find::nodes(&register.read.nodes, namespaces, session)?;
                 read::read(&nodes, &register.read)?
             }
+            Work::History(asked) => {
+                details = history::details(asked, session)?;
+                history::history(&find::nodes(&asked.nodes, namespaces, session)?)?
+            }
             _ => return Err(WorkError::Unknown(work.name())),
         };
         let registers = about.limit(Service::Register.limit()).unwrap_or_default();
@@ -83,6 +90,7 @@ impl Prepared {
             nodes,
             operations: Arc::new(operations),
             originals,
+            details,
             registers: match registers as usize {
                 0 => REGISTERS,
                 some => some.min(REGISTERS),
@@ -121,6 +129,10 @@ impl Prepared {
                     false => all.without_rest(),
                 }
             }
+            Work::History(asked) => {
+                let details = self.details.clone();
+                Asker::history(header, asked, details, operations(), selection)?
+            }
             Work::Translate(_) => Asker::translate(header, operations(), selection)?,
             Work::Call(_) => Asker::call(header, operations(), selection)?,
             Work::Register(register) => {
@@ -158,6 +170,7 @@ fn keep_limits(work: &Work, about: &About) -> Result<(), WorkError> {
         Work::Browse(_) => Service::Browse,
         Work::Translate(_) => Service::Translate,
         Work::Call(_) => Service::Call,
+        Work::History(_) => Service::History,
         _ => Service::Read,
     };
     // Part 5, 6.3.11: 0 says that there is no limit.

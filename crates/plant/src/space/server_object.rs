@@ -273,7 +273,7 @@ fn operation_limits(builder: &mut Builder, limits: &Limits) {
         ),
         (
             V::Server_ServerCapabilities_OperationLimits_MaxNodesPerHistoryReadData,
-            0,
+            limits.nodes_per_read,
         ),
         (
             V::Server_ServerCapabilities_OperationLimits_MaxNodesPerHistoryReadEvents,

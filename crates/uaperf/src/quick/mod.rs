@@ -1,4 +1,4 @@
-//! The quick commands: `uaperf read|write|browse|translate|call|register`, one phase each.
+//! The quick commands: `uaperf read|write|browse|history|translate|call|register`, one phase each.
 //!
 //! Arguments go one way: what was typed ([`options`], [`work`]) becomes a plan, the plan is
 //! carried out ([`execute`]) while somebody watches ([`live`]), and what came of it becomes a
@@ -68,6 +68,16 @@ pub struct Browse {
     common: Common,
     #[command(flatten)]
     work: work::Browse,
+}
+
+/// Read what variables were: raw values, to the end of the continuation points
+#[derive(Debug, clap::Args)]
+#[command(after_help = work::HISTORY_EXAMPLES)]
+pub struct History {
+    #[command(flatten)]
+    common: Common,
+    #[command(flatten)]
+    work: work::History,
 }
 
 /// Translate browse paths to node ids
@@ -148,7 +158,7 @@ macro_rules! services {
     };
 }
 
-services! { read Read write Write browse Browse translate Translate call Call register Register }
+services! { read Read write Write browse Browse history History translate Translate call Call register Register }
 
 impl Asked {
     fn new(

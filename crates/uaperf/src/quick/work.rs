@@ -26,6 +26,13 @@ Examples:
   uaperf call opc.tcp://plc1:4840 --object 'ns=2;s=Line1' --method 'ns=2;s=Line1.Reset' --allow call
   uaperf call opc.tcp://plc1:4840 --object 'ns=2;i=4001' --method 'ns=2;i=4000' --arg hello --allow call";
 
+pub const HISTORY_EXAMPLES: &str = "\
+Examples:
+  uaperf history opc.tcp://plc1:4840 -n 'ns=2;s=Line1.Speed' --last 10m
+  uaperf history opc.tcp://plc1:4840 -n 'ns=2;i=1000..1099' --batch 10 --last 1h --values 1000 --requests 100
+
+One operation is a HistoryRead with all that its continuation points lead to.";
+
 /// The nodes of a command.
 fn nodes(specs: &[NodeSpec], otherwise: Option<&str>) -> anyhow::Result<Nodes> {
     let listed = Nodes::listed(specs, |file| std::fs::read_to_string(file))
@@ -161,6 +168,62 @@ impl Browse {
             direction: self.direction,
             reference: self.reference.clone(),
             max_references: self.max_references,
+            follow: !self.no_follow,
+        }))
+    }
+}
+
+/// Whose history is read.
+#[derive(Debug, clap::Args)]
+#[group(id = "work")]
+#[command(next_help_heading = "Whose history is read")]
+pub struct History {
+    /// Nodes, one each time: ns=2;s=Name, nsu=URI;i=1000..1099, browse:/Objects/2:Folder/*, @FILE
+    #[arg(short, long = "node", value_name = "NODE", required = true)]
+    node: Vec<NodeSpec>,
+    /// Nodes in a request
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=10_000_000))]
+    batch: u32,
+    /// How far back, from the server's time when it is asked first
+    #[arg(long, value_name = "DURATION", default_value = "1h", value_parser = duration::parse)]
+    last: Duration,
+    /// The stretch of time ends so long before that
+    #[arg(long, value_name = "DURATION", default_value = "0s", value_parser = duration::parse)]
+    ago: Duration,
+    /// Values in an answer for each node [default: as many as the server likes]
+    #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
+    values: u32,
+    /// From the newest value to the oldest
+    #[arg(long)]
+    backwards: bool,
+    /// The bounding values, too
+    #[arg(long)]
+    bounds: bool,
+    /// Which timestamps to ask for: source, server, both
+    #[arg(long, value_name = "WHICH", default_value_t = Timestamps::default())]
+    timestamps: Timestamps,
+    /// Leave out what does not fit in the first answer, instead of going on with continuation points
+    #[arg(long)]
+    no_follow: bool,
+}
+
+impl History {
+    /// As a part of a plan.
+    pub fn resolve(&self) -> anyhow::Result<Work> {
+        if self.timestamps == Timestamps::Neither {
+            let what =
+                "bad --timestamps: neither (want source, server or both: a history has times)";
+            return Err(Failure::usage(what).into());
+        }
+        Ok(Work::History(plan::History {
+            nodes: nodes(&self.node, None)?,
+            batch: self.batch,
+            last: self.last,
+            ago: self.ago,
+            values: self.values,
+            backwards: self.backwards,
+            bounds: self.bounds,
+            timestamps: self.timestamps,
             follow: !self.no_follow,
         }))
     }

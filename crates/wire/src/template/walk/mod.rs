@@ -13,6 +13,7 @@ mod created;
 mod cursor;
 mod data_value;
 mod head;
+mod history;
 mod node_id;
 mod publish;
 mod read;
@@ -25,6 +26,7 @@ pub use created::{CreatedItem, CreatedItems, created_items};
 pub use cursor::WalkError;
 pub use data_value::{DataValues, RawDataValue};
 pub use head::{RequestHead, ResponseHead};
+pub use history::{HistoryPart, check_history};
 pub use node_id::RawNodeId;
 pub use publish::{
     Counters, DataChange, MonitoredItem, Notification, Notifications, PublishResponse,
@@ -46,6 +48,10 @@ pub mod type_id {
     pub const READ_REQUEST: u32 = 631;
     /// ReadResponse
     pub const READ_RESPONSE: u32 = 634;
+    /// HistoryData
+    pub const HISTORY_DATA: u32 = 658;
+    /// HistoryReadResponse
+    pub const HISTORY_READ_RESPONSE: u32 = 667;
     /// WriteRequest
     pub const WRITE_REQUEST: u32 = 673;
     /// WriteResponse

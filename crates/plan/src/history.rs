@@ -1,0 +1,52 @@
+//! What is read of histories.
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use crate::nodes::Nodes;
+use crate::text::{self, nanos};
+use crate::work::Timestamps;
+
+/// Reads of what variables were (Part 4, 5.11.3; Part 11, 6.5.3).
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct History {
+    /// Whose history.
+    pub nodes: Nodes,
+    /// Nodes in a request.
+    pub batch: u32,
+    /// How far back from where it ends.
+    #[serde(rename = "last_ns", with = "nanos")]
+    pub last: Duration,
+    /// Where it ends: so long before the server's time when the phase is prepared.
+    #[serde(rename = "ago_ns", with = "nanos")]
+    pub ago: Duration,
+    /// Values in an answer for each node; zero: as many as the server likes.
+    pub values: u32,
+    /// From the newest to the oldest.
+    pub backwards: bool,
+    /// The values at or beyond both ends, too.
+    pub bounds: bool,
+    /// Which timestamps are asked for.
+    #[serde(with = "text")]
+    pub timestamps: Timestamps,
+    /// Fetch the rest with continuation points; without it the server is told to forget it.
+    pub follow: bool,
+}
+
+impl History {
+    /// The last hour of these nodes, to its end.
+    pub fn new(nodes: Nodes) -> Self {
+        Self {
+            nodes,
+            batch: 1,
+            last: Duration::from_secs(3600),
+            ago: Duration::ZERO,
+            values: 0,
+            backwards: false,
+            bounds: false,
+            timestamps: Timestamps::default(),
+            follow: true,
+        }
+    }
+}
