@@ -5,6 +5,7 @@ use std::str::FromStr;
 
 use crate::arrival::{Arrival, Pace};
 use crate::error::PlanError;
+use crate::history::History;
 use crate::phase::Phase;
 use crate::unit::Rate;
 use crate::work::{Browse, Call, Read, Register, Translate, Work, Write};
@@ -125,7 +126,8 @@ impl Phase {
                 | Work::Write(Write { batch, .. })
                 | Work::Browse(Browse { batch, .. })
                 | Work::Translate(Translate { batch, .. })
-                | Work::Call(Call { batch, .. }) => *batch = whole,
+                | Work::Call(Call { batch, .. })
+                | Work::History(History { batch, .. }) => *batch = whole,
                 Work::Subscribe(_) => return Err(bad("items, subscriptions or sessions")),
             },
             Grow::Subscriptions | Grow::Items => match &mut phase.work {
