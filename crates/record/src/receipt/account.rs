@@ -113,6 +113,15 @@ pub struct Stretch {
     pub messages: Messages,
 }
 
+impl Stretch {
+    /// Adds another.
+    pub fn merge(&mut self, other: &Self) {
+        self.values.merge(&other.values);
+        self.places.merge(&other.places);
+        self.messages.merge(&other.messages);
+    }
+}
+
 /// What all cores received. Merging is exact, commutative and associative.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Account {
@@ -181,9 +190,7 @@ impl Account {
     /// Everything, from the first message on.
     pub fn whole(&self) -> Stretch {
         let mut whole = self.before.clone();
-        whole.values.merge(&self.measured.values);
-        whole.places.merge(&self.measured.places);
-        whole.messages.merge(&self.measured.messages);
+        whole.merge(&self.measured);
         whole
     }
 
@@ -217,9 +224,7 @@ impl Account {
             unasked,
         } = other;
         for (ours, theirs) in [(&mut self.before, before), (&mut self.measured, measured)] {
-            ours.values.merge(&theirs.values);
-            ours.places.merge(&theirs.places);
-            ours.messages.merge(&theirs.messages);
+            ours.merge(theirs);
         }
         self.measured_from = match (self.measured_from, *measured_from) {
             (Some(ours), Some(theirs)) => Some(ours.min(theirs)),
@@ -390,7 +395,7 @@ impl Account {
     }
 }
 
-fn stretch(counts: Counts) -> Stretch {
+pub(super) fn stretch(counts: Counts) -> Stretch {
     Stretch {
         values: counts.values,
         places: counts.places,

@@ -38,6 +38,8 @@ counts! {
         recovered,
         /// Further copies of values that came before.
         repeated,
+        /// Copies that Republish brought beside the message's own.
+        crossed,
         /// Last values told once more because that was asked for: by a transfer, or a new mode.
         resent,
         /// Of no item of their subscription.

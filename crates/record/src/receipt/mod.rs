@@ -484,6 +484,14 @@ impl Receipt {
         }
     }
 
+    /// What was counted up to now, setting up included: for a live display.
+    pub fn so_far(&self) -> Stretch {
+        let [before, measured] = self.counts.clone().map(account::stretch);
+        let mut whole = before;
+        whole.merge(&measured);
+        whole
+    }
+
     fn counts(&mut self) -> &mut Counts {
         &mut self.counts[usize::from(self.measuring.is_some())]
     }
@@ -519,7 +527,6 @@ fn arrive(
             return (Way::Returned, hole.cycle, None);
         }
         Arrival::Repeated => {
-            messages.repeated += 1;
             let hole = subscription.numbers.hole(head.sequence);
             if let Some(hole) = hole.and_then(|at| subscription.numbers.holes.get_mut(at))
                 && hole.state == State::Recovered
@@ -528,7 +535,9 @@ fn arrive(
                 hole.state = State::Returned;
                 messages.republish_crossed += 1;
                 messages.returned += 1;
+                return (Way::Crossed, subscription.cycle, None);
             }
+            messages.repeated += 1;
             return (Way::Repeated, subscription.cycle, None);
         }
         Arrival::Renumbered => {
@@ -563,7 +572,7 @@ fn recover(
         }
         _ => {
             messages.republish_crossed += 1;
-            (Way::Repeated, subscription.cycle, None)
+            (Way::Crossed, subscription.cycle, None)
         }
     }
 }
@@ -581,7 +590,7 @@ impl Open<'_> {
             };
             self.firsts.tell(Cause::LostMessage, event);
         }
-        if self.way == Way::Repeated {
+        if self.is_repeated() {
             return;
         }
         let transport = self.utc.saturating_sub(head.publish_time);
@@ -606,13 +615,17 @@ impl Open<'_> {
     fn pace(&mut self) {
         let head = self.head;
         let subscription = &mut *self.subscription;
+        let interval = subscription.row.terms.publishing_ns as i64;
+        let before = std::mem::replace(&mut subscription.published, head.publish_time);
         if std::mem::replace(&mut subscription.more, head.more) {
             return;
+        }
+        if head.publish_time.saturating_sub(before).saturating_mul(100) < interval / 4 * 3 {
+            subscription.short = self.cycle;
         }
         let (publish, received) = (subscription.publish, subscription.received);
         subscription.publish = head.publish_time;
         subscription.received = head.at;
-        let interval = subscription.row.terms.publishing_ns as i64;
         if publish == 0 || head.publish_time == 0 {
             return;
         }
@@ -620,9 +633,6 @@ impl Open<'_> {
             .publish_time
             .saturating_sub(publish)
             .saturating_mul(100);
-        if cycle < interval / 4 * 3 {
-            subscription.short = self.cycle;
-        }
         let Some((ledger, at)) = &mut self.ledger else {
             return;
         };

@@ -27,6 +27,8 @@ pub(super) enum Way {
     Recovered,
     /// Not for the first time.
     Repeated,
+    /// By itself and by Republish, and this is the second of them.
+    Crossed,
 }
 
 /// What stands before the values of a message, times included.
@@ -142,7 +144,7 @@ impl<'a> Open<'a> {
 
     /// Whether it came before, so that none of its values is new.
     pub fn is_repeated(&self) -> bool {
-        self.way == Way::Repeated
+        matches!(self.way, Way::Repeated | Way::Crossed)
     }
 
     /// A value: its client handle, status, timestamps in ticks (0 if there is none), and the count
@@ -167,7 +169,7 @@ impl<'a> Open<'a> {
         let Some(group) = self.group else {
             return self.stray();
         };
-        if self.way == Way::Repeated {
+        if self.is_repeated() {
             return self.repeated(handle);
         }
         if status != 0 {
@@ -223,6 +225,7 @@ impl<'a> Open<'a> {
             Way::Returned => &mut values.out_of_order,
             Way::Recovered => &mut values.recovered,
             Way::Repeated => &mut values.repeated,
+            Way::Crossed => &mut values.crossed,
         }
     }
 
@@ -596,8 +599,10 @@ impl<'a> Open<'a> {
 
     #[cold]
     fn repeated(&mut self, handle: u32) {
-        self.counts.values.repeated += 1;
-        self.tell(Cause::Repeated, Some(handle));
+        *self.way_count() += 1;
+        if self.way == Way::Repeated {
+            self.tell(Cause::Repeated, Some(handle));
+        }
     }
 
     #[cold]

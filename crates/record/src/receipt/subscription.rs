@@ -138,6 +138,8 @@ pub(super) struct Subscription {
     /// Of the last message in its turn that began a publishing; 0 before.
     pub(super) publish: i64,
     pub(super) received: u64,
+    /// Of the last message in its turn, whatever it was; 0 before.
+    pub(super) published: i64,
     /// The shortest way from publishing to arrival, in ticks, as far as clocks agree.
     pub(super) shortest: i64,
     /// When its connection was lost.
@@ -162,6 +164,7 @@ impl Subscription {
             more: false,
             publish: 0,
             received: 0,
+            published: 0,
             shortest: i64::MAX,
             cut: None,
             over: false,

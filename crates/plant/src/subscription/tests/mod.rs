@@ -2,6 +2,7 @@
 
 mod ledger;
 mod publishing;
+mod receipt;
 mod sampling;
 mod stored;
 

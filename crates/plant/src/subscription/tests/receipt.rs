@@ -1,0 +1,530 @@
+//! What a client says of what it received, against what the server says it did.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::time::Duration;
+
+use proptest::prelude::*;
+use record::Ledger;
+use record::receipt::{
+    Account, Counter, Head, ItemTerms, Places, Receipt, Seat, SubscriptionTerms, Watch,
+};
+use wire::template::walk::{self, Notification, Notifications};
+use wire::time::Instant;
+use wire::types::MonitoringMode;
+
+use super::{Bench, FAST, INTERVAL, KEPT, SLOW, Terms, terms};
+use crate::fault::{Faults, MessageFate};
+use crate::ledger::{Tally, Values};
+use crate::space::attribute::Timestamps;
+use crate::subscription::{Delivery, Message, Parameters, Tick};
+
+/// On its way to the client: so many others go first.
+struct Astray {
+    behind: u32,
+    bytes: Vec<u8>,
+}
+
+/// A subscription with faults, and a client that keeps account.
+struct Pair {
+    bench: Bench,
+    faults: Faults,
+    astray: Vec<Astray>,
+    receipt: Receipt,
+    ledger: Ledger,
+    /// Messages that the client misses, and how many came since.
+    missing: VecDeque<(u32, u32)>,
+    /// Messages that nobody has but the server, and their values.
+    dropped: BTreeMap<u32, u64>,
+    /// So many messages the client waits for one that is missing.
+    patience: u32,
+}
+
+/// What is watched, how often, with which queue.
+#[derive(Debug, Clone, Copy)]
+struct Watched {
+    node: u32,
+    sampling_ms: u64,
+    queue_size: u32,
+    discard_oldest: bool,
+}
+
+impl Pair {
+    fn new(items: &[Watched], most: u32) -> Self {
+        let bench = Bench::new(Terms {
+            most,
+            ..terms(1_000_000, 10)
+        });
+        let utc = bench.now.utc - (bench.now.mono.as_nanos() / 100) as i64;
+        let mut receipt = Receipt::new(utc);
+        let subscription = receipt.subscription(
+            Seat::default(),
+            SubscriptionTerms {
+                publishing_ns: INTERVAL.as_nanos() as u64,
+                keep_alive: 10,
+                lifetime: 1_000_000,
+            },
+        );
+        receipt.reserve(subscription, items.len() as u32);
+        let mut pair = Self {
+            bench,
+            faults: Faults::default(),
+            astray: Vec::new(),
+            receipt,
+            ledger: Ledger::new(),
+            missing: VecDeque::new(),
+            dropped: BTreeMap::new(),
+            patience: 3,
+        };
+        for (handle, item) in items.iter().enumerate() {
+            pair.watch(handle as u32, *item);
+        }
+        pair.receipt.measure(pair.bench.now.mono.as_nanos());
+        pair
+    }
+
+    fn watch(&mut self, handle: u32, item: Watched) {
+        let parameters = Parameters {
+            sampling: Duration::from_millis(item.sampling_ms),
+            queue_size: item.queue_size,
+            discard_oldest: item.discard_oldest,
+            stamps: Timestamps {
+                source: true,
+                server: true,
+            },
+            ..self.bench.parameters(handle)
+        };
+        self.bench
+            .add(item.node, MonitoringMode::Reporting, parameters);
+        let update_ms = if item.node == FAST { 10 } else { 1000 };
+        let terms = ItemTerms {
+            sampling_ns: item.sampling_ms * 1_000_000,
+            queue_size: item.queue_size,
+            discard_oldest: item.discard_oldest,
+            held_back: 0,
+            watch: Watch::Counter(Counter {
+                update_ns: update_ms * 1_000_000,
+                exact: true,
+                origin: Some(0),
+                ..Counter::default()
+            }),
+        };
+        self.receipt.item(handle, terms);
+    }
+
+    fn add_fault(&self, text: &str) {
+        let fault = text.parse().unwrap();
+        self.faults
+            .add(fault, &self.bench.space, self.bench.now.mono)
+            .unwrap();
+    }
+
+    /// A publishing interval with so many Publish requests at hand.
+    fn publishing(&mut self, requests: usize) {
+        loop {
+            let due = self.bench.subscription.due();
+            self.bench.step(due);
+            if self.bench.subscription.is_due(self.bench.now) {
+                break;
+            }
+            let Bench {
+                subscription,
+                space,
+                now,
+                ..
+            } = &mut self.bench;
+            subscription.sample(space, *now);
+        }
+        self.tick(requests);
+    }
+
+    fn tick(&mut self, requests: usize) {
+        let Bench {
+            subscription,
+            space,
+            now,
+            ..
+        } = &mut self.bench;
+        assert_eq!(subscription.tick(space, *now, requests > 0), Tick::Alive);
+        for _ in 0..requests {
+            if !self.bench.subscription.wants() {
+                break;
+            }
+            self.publish();
+        }
+        self.mend();
+    }
+
+    /// The server stands still, and is late by this.
+    fn stall(&mut self, time: Duration) {
+        let until = self.bench.now.mono + time;
+        self.bench.step(Instant::from_nanos(until.as_nanos()));
+        self.tick(usize::MAX);
+    }
+
+    fn publish(&mut self) {
+        let mut bytes = Vec::new();
+        let now = self.bench.now;
+        let made = self
+            .bench
+            .subscription
+            .publish_with(now, KEPT, Some(&self.faults), &mut bytes);
+        let fate = match made {
+            Message::Notifications(_) => self.faults.message(now.mono),
+            _ => MessageFate::default(),
+        };
+        if made == Message::Nothing || fate.lost {
+            if let (Message::Notifications(values), Some(last)) =
+                (made, self.bench.subscription.available().last())
+            {
+                self.dropped.insert(*last, values as u64);
+            }
+            return self.bench.subscription.became(Delivery::Dropped);
+        }
+        self.bench.subscription.became(Delivery::Sent);
+        let more = fate.more;
+        for copy in 0..=more {
+            if copy > 0 {
+                self.bench.subscription.repeated();
+            }
+            let behind = if copy == 0 { fate.behind } else { 0 };
+            if behind > 0 {
+                let bytes = bytes.clone();
+                self.astray.push(Astray { behind, bytes });
+                continue;
+            }
+            self.receive(&bytes);
+            for astray in &mut self.astray {
+                astray.behind -= 1;
+            }
+            let due = |astray: &mut Astray| astray.behind == 0;
+            let due: Vec<Astray> = self.astray.extract_if(.., due).collect();
+            for astray in due {
+                self.receive(&astray.bytes);
+            }
+        }
+    }
+
+    /// The client reads a response, from subscriptionId on.
+    fn receive(&mut self, response: &[u8]) {
+        let mut body = Vec::new();
+        crate::service::write_head(&mut body, 829, 1, self.bench.now);
+        body.extend_from_slice(response);
+        // No results, no diagnostics.
+        body.extend_from_slice(&[0, 0, 0, 0, 0, 0, 0, 0]);
+        let response = walk::PublishResponse::parse(&body).unwrap();
+        let head = Head {
+            sequence: response.sequence_number,
+            publish_time: response.publish_time,
+            header_time: response.timestamp,
+            at: self.bench.now.mono.as_nanos() + 50_000,
+            more: response.more_notifications,
+            bytes: body.len() as u32,
+        };
+        let gap = if response.is_keep_alive() {
+            self.receipt.keep_alive(0, head)
+        } else {
+            let mut open = self.receipt.message(&mut self.ledger, 0, head);
+            tell(&mut open, response.notifications());
+            self.bench.subscription.acknowledge(head.sequence);
+            open.end()
+        };
+        for (_, since) in &mut self.missing {
+            *since += 1;
+        }
+        let gap = gap.into_iter().flat_map(|gap| gap.numbers());
+        self.missing.extend(gap.map(|number| (number, 0)));
+    }
+
+    /// The client asks for messages that it misses for long enough.
+    fn mend(&mut self) {
+        while let Some((sequence, since)) = self.missing.front().copied() {
+            if since < self.patience {
+                break;
+            }
+            self.missing.pop_front();
+            if self.receipt.is_missing(0, sequence) {
+                self.ask(sequence);
+            }
+        }
+    }
+
+    fn ask(&mut self, sequence: u32) {
+        self.receipt.republish_asked(0, sequence);
+        let Some(message) = self.bench.subscription.republish(sequence) else {
+            return self.receipt.republish_refused(0, sequence, 0x807B_0000);
+        };
+        self.dropped.remove(&sequence);
+        let mut body = Vec::new();
+        crate::service::write_head(&mut body, 835, 1, self.bench.now);
+        body.extend_from_slice(message);
+        let response = walk::RepublishResponse::parse(&body).unwrap();
+        let head = Head {
+            sequence: response.sequence_number,
+            publish_time: response.publish_time,
+            header_time: self.bench.now.utc,
+            at: self.bench.now.mono.as_nanos() + 60_000,
+            more: false,
+            bytes: body.len() as u32,
+        };
+        let mut open = self.receipt.republished(&mut self.ledger, 0, head);
+        tell(&mut open, response.notifications());
+        open.end();
+        self.bench.subscription.acknowledge(sequence);
+    }
+
+    /// Faults end, and everything that can still come does.
+    fn quiet(&mut self) {
+        self.faults.clear(None);
+        for astray in std::mem::take(&mut self.astray) {
+            self.receive(&astray.bytes);
+        }
+        // Slow items have something new within a second.
+        for _ in 0..15 {
+            self.publishing(usize::MAX);
+        }
+        self.patience = 0;
+        self.mend();
+        assert!(self.missing.is_empty());
+    }
+
+    /// What the server counted.
+    fn tally(&self) -> Values {
+        let tally: &Tally = self.bench.subscription.tally();
+        tally.computed
+    }
+
+    fn finish(self) -> Account {
+        let account = self.receipt.finish(self.bench.now.mono.as_nanos() + 60_000);
+        let places = account.measured.places;
+        assert!(places.balances(), "{places:?}");
+        assert_eq!(account.measured.values.stray, 0);
+        account
+    }
+}
+
+fn tell(open: &mut record::receipt::Open<'_>, notifications: Notifications<'_>) {
+    for notification in notifications {
+        let Notification::DataChange(items) = notification.unwrap() else {
+            panic!("another notification");
+        };
+        for item in items {
+            let item = item.unwrap();
+            let count = item.value.value.and_then(|value| value.as_f64());
+            open.value(
+                item.client_handle,
+                item.value.status().bits(),
+                item.value.source_timestamp().unwrap_or(0),
+                item.value.server_timestamp().unwrap_or(0),
+                count.map(|count| count as u64),
+            );
+        }
+    }
+}
+
+/// What was lost, from one moment to another, as the server says.
+fn since(before: Values, after: Values) -> [u64; 4] {
+    [
+        after.unsampled - before.unsampled,
+        after.overwritten - before.overwritten,
+        after.overflowed - before.overflowed,
+        after.lost - before.lost,
+    ]
+}
+
+/// The same as the client says.
+fn found(before: Places, after: Places) -> [u64; 4] {
+    [
+        after.sampled_away - before.sampled_away,
+        after.overwritten - before.overwritten,
+        after.overflowed - before.overflowed,
+        after.missing - before.missing,
+    ]
+}
+
+fn watched() -> impl Strategy<Value = Watched> {
+    let node = prop_oneof![3 => Just(FAST), 1 => Just(SLOW)];
+    let sampling = prop::sample::select(vec![3, 5, 7, 10, 15, 20, 33, 50, 100, 150, 250]);
+    let queue = prop::sample::select(vec![1, 2, 5, 100]);
+    (node, sampling, queue, any::<bool>()).prop_map(
+        |(node, sampling_ms, queue_size, discard_oldest)| Watched {
+            node,
+            sampling_ms,
+            queue_size,
+            discard_oldest,
+        },
+    )
+}
+
+/// What happens between two publishings.
+#[derive(Debug, Clone)]
+enum Happening {
+    Publishings(usize),
+    /// No Publish requests at hand for so long.
+    Starved(usize),
+    /// One at a time.
+    Scarce(usize),
+    Stall(u64),
+}
+
+fn happening() -> impl Strategy<Value = Happening> {
+    prop_oneof![
+        6 => (1usize..6).prop_map(Happening::Publishings),
+        1 => (1usize..5).prop_map(Happening::Starved),
+        1 => (1usize..5).prop_map(Happening::Scarce),
+        1 => (1u64..700).prop_map(Happening::Stall),
+    ]
+}
+
+fn happen(pair: &mut Pair, happening: &Happening) {
+    match *happening {
+        Happening::Publishings(n) => (0..n).for_each(|_| pair.publishing(usize::MAX)),
+        Happening::Starved(n) => (0..n).for_each(|_| pair.publishing(0)),
+        Happening::Scarce(n) => (0..n).for_each(|_| pair.publishing(1)),
+        Happening::Stall(millis) => pair.stall(Duration::from_millis(millis)),
+    }
+}
+
+proptest! {
+    /// However slow sampling is, however short queues, however late the client: a server without
+    /// faults is never blamed, and what it could not keep is found to the last value.
+    #[test]
+    fn a_server_without_faults_raises_no_alarm(
+        items in prop::collection::vec(watched(), 1..8),
+        most in prop::sample::select(vec![0u32, 0, 3, 20]),
+        happenings in prop::collection::vec(happening(), 1..30),
+    ) {
+        let mut pair = Pair::new(&items, most);
+        pair.publishing(usize::MAX);
+        let (before, known) = (pair.tally(), pair.receipt.so_far().places);
+        for happening in &happenings {
+            happen(&mut pair, happening);
+        }
+        pair.quiet();
+        let after = pair.tally();
+        let account = pair.finish();
+        let measured = account.measured;
+        prop_assert_eq!(measured.values.in_order, after.sent);
+        prop_assert_eq!(measured.values.overflow_alone, 0);
+        prop_assert_eq!(measured.messages.gaps, 0);
+        prop_assert_eq!(found(known, measured.places), since(before, after));
+    }
+
+    /// Each kind of fault alone is found under its name, with nothing beside it.
+    #[test]
+    fn each_fault_is_found_under_its_name(
+        items in prop::collection::vec(watched(), 1..8),
+        every in 2u64..30,
+        kind in 0usize..6,
+        happenings in prop::collection::vec(1usize..20, 1..12),
+        patience in 1u32..20,
+    ) {
+        // A value that is left out of a queue of one looks as if it had been overwritten.
+        let items: Vec<Watched> = items
+            .into_iter()
+            .map(|item| Watched { queue_size: item.queue_size.max(100), ..item })
+            .collect();
+        let mut pair = Pair::new(&items, 0);
+        pair.patience = patience;
+        pair.publishing(usize::MAX);
+        let (before, known) = (pair.tally(), pair.receipt.so_far().places);
+        let messages = pair.bench.subscription.tally().messages;
+        let fault = ["drop,on=value", "overflow,on=value", "drop", "repeat", "repeat=3", "reorder=2"][kind];
+        pair.add_fault(&format!("{fault},every={every}"));
+        for n in happenings {
+            (0..n).for_each(|_| pair.publishing(usize::MAX));
+        }
+        pair.quiet();
+        let after = pair.tally();
+        let count = pair.faults.counts()[0].clone();
+        let told = pair.bench.subscription.tally().messages;
+        let account = pair.finish();
+        let measured = account.measured;
+        let (values, places, came) = (measured.values, measured.places, measured.messages);
+        prop_assert_eq!(found(known, places), since(before, after));
+        prop_assert_eq!(values.overflow_alone, if kind == 1 { count.hits } else { 0 });
+        prop_assert_eq!(values.overflow_bits, values.overflow_alone);
+        prop_assert_eq!(came.repeated, told.repeated);
+        prop_assert_eq!(values.repeated > 0, told.repeated > 0);
+        let dropped = told.dropped - messages.dropped;
+        match kind {
+            2 => {
+                prop_assert_eq!(dropped, count.hits);
+                prop_assert_eq!((came.missing, came.out_of_order), (dropped, 0));
+                prop_assert_eq!(came.republish_answered, told.republished);
+                prop_assert_eq!(came.lost(), dropped - told.republished);
+                prop_assert_eq!(values.recovered, after.republished);
+                prop_assert_eq!(places.lost_with_messages(), after.dropped - after.republished);
+            }
+            5 if patience > 3 => {
+                prop_assert_eq!(came.lost(), 0);
+                prop_assert_eq!(came.out_of_order, came.missing);
+                prop_assert!(came.out_of_order <= count.hits);
+                prop_assert_eq!(places.lost_with_messages(), 0);
+            }
+            5 => prop_assert_eq!(places.lost_with_messages(), 0),
+            _ => prop_assert_eq!((came.gaps, values.recovered), (0, 0)),
+        }
+    }
+
+    /// Whatever goes wrong at once, every update has a place, and as many are lost as the server says.
+    #[test]
+    fn whatever_goes_wrong_at_once_the_sums_agree(
+        items in prop::collection::vec(watched(), 1..8),
+        most in prop::sample::select(vec![0u32, 0, 3, 20]),
+        faults in prop::collection::vec((0usize..6, 2u64..40), 1..4),
+        happenings in prop::collection::vec(happening(), 1..30),
+        patience in 1u32..20,
+    ) {
+        let mut pair = Pair::new(&items, most);
+        pair.patience = patience;
+        pair.publishing(usize::MAX);
+        let (before, known) = (pair.tally(), pair.receipt.so_far().places);
+        for (kind, every) in faults {
+            let fault = ["drop,on=value", "overflow,on=value", "drop", "repeat", "repeat=3", "reorder=2"][kind];
+            pair.add_fault(&format!("{fault},every={every}"));
+        }
+        for happening in &happenings {
+            happen(&mut pair, happening);
+        }
+        pair.quiet();
+        let after = pair.tally();
+        let dropped: u64 = pair.dropped.values().sum();
+        let account = pair.finish();
+        let places = account.measured.places;
+        let said: u64 = since(before, after).iter().sum::<u64>() + dropped;
+        let says: u64 = found(known, places).iter().sum::<u64>() + places.lost_with_messages();
+        prop_assert_eq!(says, said, "{:?} {:?}", places, after);
+    }
+}
+
+#[test]
+fn a_million_values_raise_no_alarm() {
+    let watched = |queue_size, sampling_ms| Watched {
+        node: FAST,
+        sampling_ms,
+        queue_size,
+        discard_oldest: sampling_ms == 10,
+    };
+    let items: Vec<Watched> = (0..100)
+        .map(|n| match n {
+            0..80 => watched(100, 10),
+            80..90 => watched(5, 5),
+            90..95 => watched(1, 10),
+            _ => watched(10, 15),
+        })
+        .collect();
+    let mut pair = Pair::new(&items, 0);
+    pair.publishing(usize::MAX);
+    let (before, known) = (pair.tally(), pair.receipt.so_far().places);
+    while pair.tally().sent < 1_000_000 {
+        pair.publishing(usize::MAX);
+    }
+    pair.quiet();
+    let after = pair.tally();
+    let measured = pair.finish().measured;
+    assert!(measured.values.in_order >= 1_000_000);
+    assert_eq!(measured.values.in_order, after.sent);
+    assert_eq!(found(known, measured.places), since(before, after));
+    assert_eq!(measured.places.missing, 0);
+    assert_eq!(measured.values.late, 0);
+}
