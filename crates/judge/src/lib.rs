@@ -15,6 +15,7 @@ pub mod compare;
 mod confidence;
 mod exit;
 mod steady;
+pub mod subscriptions;
 mod threshold;
 mod verdict;
 

@@ -55,6 +55,8 @@ impl Figures for Measured<'_> {
     fn figure(&self, measure: Measure, stat: Stat) -> Option<f64> {
         let sum = &self.0.total;
         match (measure, stat) {
+            (_, Stat::Loss) => return self.0.subscriptions.as_ref().map(|it| it.lost as f64),
+            (_, Stat::LossShare) => return self.0.subscriptions.as_ref()?.loss_share(),
             (Measure::Response | Measure::Service, Stat::Rate) => return sum.rate_per_s,
             (Measure::Response | Measure::Service, Stat::Values) => return sum.values_per_s,
             (Measure::Response | Measure::Service, Stat::Errors) => {
@@ -116,10 +118,12 @@ pub fn expectations(thresholds: &[Threshold], phase: &Phase) -> Vec<Expectation>
                 expected: threshold.to_string(),
                 found: outcome.figure,
                 met: outcome.is_met(),
-                reason: outcome
-                    .figure
-                    .is_none()
-                    .then(|| format!("{} was not measured", threshold.measure.name())),
+                reason: outcome.figure.is_none().then(|| match threshold.stat {
+                    Stat::Loss | Stat::LossShare => {
+                        "loss was not measured: nothing was subscribed to".to_owned()
+                    }
+                    _ => format!("{} was not measured", threshold.measure.name()),
+                }),
             }
         })
         .collect()

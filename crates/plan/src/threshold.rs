@@ -61,8 +61,25 @@ named! {
         Lag = "lag",
         /// From a value's change to its arrival.
         Delay = "delay",
-        /// From the first request of a cycle to its last answer.
+        /// The part of the delay that sampling and publishing at intervals bring about.
+        Phase = "phase",
+        /// The part of the delay that a value waited longer in the server.
+        Queueing = "queueing",
+        /// The part of the delay from the server's response to its arrival.
+        Transport = "transport",
+        /// From a value's server timestamp to its arrival.
+        ServerDelay = "server-delay",
+        /// From a message's publish time to its arrival.
+        PublishDelay = "publish-delay",
+        /// From the instant that a counter's value tells to its arrival.
+        CounterDelay = "counter-delay",
+        /// Between the arrivals of two messages of a subscription.
+        Arrival = "arrival",
+        /// From the first request of a cycle to its last answer; of subscriptions, between the publish
+        /// times of two messages.
         Cycle = "cycle",
+        /// How far a subscription's cycle is from a multiple of its publishing interval.
+        Jitter = "jitter",
         /// CPU of the server, of one core.
         Cpu = "cpu",
         /// Memory of the server.

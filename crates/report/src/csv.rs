@@ -5,7 +5,7 @@ use std::fmt::Write;
 use judge::Measured;
 use plan::{Figures, Measure, Stat, Unit};
 use record::Histogram;
-use record::run::{Phase, Run, Sum, Usage};
+use record::run::{Phase, Run, Subscriptions, Sum, Usage};
 
 /// The first row.
 pub const HEAD: &str = "started,command,phase,target,service,metric,value,unit\n";
@@ -30,6 +30,9 @@ pub fn rows(out: &mut String, run: &Run) {
         let verdict = phase.verdict.kind.name();
         let _ = writeln!(out, "{total},verdict,{verdict},");
         sum(out, &total, &phase.total);
+        if let Some(told) = &phase.subscriptions {
+            subscriptions(out, &total, told);
+        }
         resources(out, &total, phase);
         for part in &phase.parts {
             let url = run
@@ -61,6 +64,20 @@ fn put(out: &mut String, row: &str, metric: &str, value: Option<f64>, unit: Unit
     // Writing into a String does not fail.
     let _ = writeln!(out, "{row},{metric},{value},{unit}");
 }
+
+/// Measures that only subscriptions have.
+const NOTIFIED: [Measure; 10] = [
+    Measure::Delay,
+    Measure::Phase,
+    Measure::Queueing,
+    Measure::Transport,
+    Measure::ServerDelay,
+    Measure::PublishDelay,
+    Measure::CounterDelay,
+    Measure::Arrival,
+    Measure::Cycle,
+    Measure::Jitter,
+];
 
 const MEASURES: [Measure; 7] = [
     Measure::Response,
@@ -131,7 +148,9 @@ fn sum(out: &mut String, row: &str, sum: &Sum) {
         let max = level.max.map(|max| max as f64);
         put(out, row, &format!("{name}.max"), max, Unit::Count);
     }
-    for measure in MEASURES {
+    let notified = NOTIFIED.into_iter();
+    let notified = notified.filter(|measure| sum.histograms.contains_key(measure.name()));
+    for measure in MEASURES.into_iter().chain(notified) {
         let histogram = sum.histogram(measure.name());
         let count = Some(histogram.count() as f64);
         put(
@@ -145,6 +164,38 @@ fn sum(out: &mut String, row: &str, sum: &Sum) {
             let metric = format!("{}.{stat}", measure.name());
             put(out, row, &metric, value(histogram, stat), Unit::Nanos);
         }
+    }
+}
+
+fn subscriptions(out: &mut String, row: &str, told: &Subscriptions) {
+    let _ = writeln!(out, "{row},accounting,{},", told.outcome.name());
+    put(out, row, "loss", Some(told.lost as f64), Unit::Count);
+    put(out, row, "loss.share", told.loss_share(), Unit::Share);
+    for (of, counts) in [
+        ("values", &told.values),
+        ("updates", &told.places),
+        ("messages", &told.messages),
+    ] {
+        for (name, count) in counts {
+            let metric = format!("{of}.{}", name.replace('_', "-"));
+            put(out, row, &metric, Some(*count as f64), Unit::Count);
+        }
+    }
+    for (metric, count) in [
+        ("subscriptions", told.subscriptions),
+        ("items", told.items),
+        ("items.silent", told.silent),
+        ("updates.under-way", told.under_way),
+        ("updates.overdue", told.overdue),
+    ] {
+        put(out, row, metric, Some(count as f64), Unit::Count);
+    }
+    put(out, row, "fairness.jain", told.fairness.jain, Unit::Share);
+    let bytes = told.bytes_per_value;
+    put(out, row, "value-bytes.mean", bytes, Unit::Bytes);
+    for step in &told.steps {
+        let metric = format!("set-up.{}", step.step.replace('_', "-"));
+        put(out, row, &metric, Some(step.span_ns as f64), Unit::Nanos);
     }
 }
 

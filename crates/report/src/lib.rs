@@ -16,6 +16,7 @@ mod page;
 pub mod planned;
 mod several;
 mod style;
+mod subscriptions;
 mod summary;
 mod sweep;
 mod table;

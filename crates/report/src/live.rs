@@ -68,21 +68,40 @@ impl Live {
         self.told_ns = self.told_ns.max(self.recent_ns);
         let rate = match covered {
             0 => "no news".to_owned(),
-            covered => Rate::show(recent.counters.completed as f64 * 1e9 / covered as f64),
+            covered => {
+                let done = match recent.delay.is_empty() {
+                    true => recent.counters.completed,
+                    false => recent.counters.values,
+                };
+                let unit = if recent.delay.is_empty() {
+                    ""
+                } else {
+                    " values"
+                };
+                format!("{}{unit}", Rate::show(done as f64 * 1e9 / covered as f64))
+            }
         };
         let mut parts = vec![format!("{:>6}", clock(now_ns)), format!("{rate:>9}")];
-        let response = &recent.response;
+        // Of notifications it is the delay that counts: a Publish request waits for news.
+        let delays = !recent.delay.is_empty();
+        let response = match delays {
+            true => &recent.delay,
+            false => &recent.response,
+        };
         let at = |value: Option<u64>| {
             value.map_or_else(|| "n/a".to_owned(), |ns| duration::show_nanos(ns as f64))
         };
         parts.push(format!(
-            "p50 {:>7}  p99 {:>7}  max {:>7}",
+            "{}p50 {:>7}  p99 {:>7}  max {:>7}",
+            if delays { "delay " } else { "" },
             at(response.quantile(0.5)),
             at(response.quantile(0.99)),
             at(response.max())
         ));
-        let in_flight: i64 = self.in_flight.values().sum();
-        parts.push(format!("{in_flight:>4} in flight"));
+        if !delays {
+            let in_flight: i64 = self.in_flight.values().sum();
+            parts.push(format!("{in_flight:>4} in flight"));
+        }
         let errors = counted(self.errors, "error", "errors");
         parts.push(match self.errors {
             0 => errors,

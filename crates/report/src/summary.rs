@@ -12,12 +12,17 @@ use record::run::{
 use crate::asked::asked;
 use crate::page::{Page, WIDTH, clean, cut, cut_inside, grouped};
 use crate::style::{Ink, Style};
-use crate::table;
+use crate::{subscriptions, table};
 
 /// A run on a screen of text, the verdict first.
 pub fn summary(run: &Run, style: Style) -> String {
     let mut page = Page::new(style);
     verdict(&mut page, &run.verdict, style);
+    if let [only] = run.phases.as_slice()
+        && let Some(told) = &only.subscriptions
+    {
+        subscriptions::accounting(&mut page, told);
+    }
     for mark in &run.marks {
         page.inked_row("note", Ink::Warning, marked(*mark));
     }
@@ -33,6 +38,9 @@ pub fn summary(run: &Run, style: Style) -> String {
             page.gap();
             page.line(&style.ink(Ink::Bold, cut(&clean(&phase.name), WIDTH)));
             verdict(&mut page, &phase.verdict, style);
+            if let Some(told) = &phase.subscriptions {
+                subscriptions::accounting(&mut page, told);
+            }
         }
         let planned = plan.as_ref().and_then(|plan| plan.phases.get(i));
         match planned {
@@ -119,7 +127,11 @@ fn measured(page: &mut Page, run: &Run, phase: &Phase) {
     }
     page.gap();
     page.row("rate", &rate(phase));
-    page.row("requests", &requests(phase));
+    if let Some(told) = &phase.subscriptions {
+        subscriptions::details(page, phase, told);
+    } else {
+        page.row("requests", &requests(phase));
+    }
     page.row("status", &statuses(&phase.total.statuses));
     if !phase.total.value_statuses.is_empty() {
         page.row("values", &statuses(&phase.total.value_statuses));

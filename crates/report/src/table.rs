@@ -15,7 +15,17 @@ pub(crate) const PERCENTILES: [(f64, &str); 4] =
 const COLUMN: usize = 10;
 
 /// Rows in their order, with their labels; parts of the lateness are indented.
-const ROWS: [(&str, &str); 7] = [
+const ROWS: [(&str, &str); 17] = [
+    ("delay", "delay"),
+    ("phase", "  phase"),
+    ("queueing", "  queueing"),
+    ("transport", "  transport"),
+    ("counter-delay", "by counter"),
+    ("server-delay", "sampled"),
+    ("publish-delay", "published"),
+    ("arrival", "arrivals"),
+    ("cycle", "cycle"),
+    ("jitter", "  jitter"),
     ("response", "response"),
     ("service", "service"),
     ("lateness", "lateness"),
@@ -40,7 +50,13 @@ pub(crate) fn times(page: &mut Page, phase: &Phase) {
     }
     page.line(&format!("{head}{:>COLUMN$}", "max"));
     let mut doubts = Vec::new();
+    // A Publish request waits for news: how long tells nothing of the server.
+    let waits =
+        |name: &str| phase.subscriptions.is_some() && ["response", "service"].contains(&name);
     for (name, label) in ROWS {
+        if waits(name) {
+            continue;
+        }
         let histogram = sum.histogram(name);
         if histogram.is_empty() {
             continue;
@@ -146,6 +162,11 @@ pub(crate) fn independent(phase: &Phase, name: &str, histogram: &Histogram) -> f
     let size = match name {
         "response" => of(&phase.series.response),
         "service" => of(&phase.series.service),
+        // Values of one message have nearly the same delay: there are as many as there are messages.
+        "delay" | "phase" | "queueing" | "transport" | "server-delay" | "counter-delay" => {
+            let messages = phase.total.histogram("publish-delay").count();
+            (messages > 0).then_some(messages as f64)
+        }
         // Its parts are told by the same intervals.
         "lateness" | "pacer" | "slot" | "socket" => {
             let whole = phase.total.histogram("lateness");
@@ -167,8 +188,12 @@ fn needs() -> String {
 }
 
 fn alike(phase: &Phase, doubts: &[Doubt]) -> String {
-    let response = phase.total.histogram("response");
-    let size = independent(phase, "response", response).round() as u64;
+    let (name, one, many) = match phase.subscriptions {
+        Some(_) => ("delay", "delay", "delays"),
+        None => ("response", "response time", "response times"),
+    };
+    let response = phase.total.histogram(name);
+    let size = independent(phase, name, response).round() as u64;
     // Once is enough.
     let needs = match doubts.contains(&Doubt::TooFew) {
         true => String::new(),
@@ -177,7 +202,7 @@ fn alike(phase: &Phase, doubts: &[Doubt]) -> String {
     format!(
         "~: true of this run, but another may well differ: values that follow each other are alike. {} \
          are worth {} independent ones{needs}.",
-        counted(response.count(), "response time", "response times"),
+        counted(response.count(), one, many),
         grouped(size),
     )
 }

@@ -6,7 +6,7 @@
 mod evidence;
 mod generator;
 mod server;
-mod words;
+pub(crate) mod words;
 
 use record::run::{Kind, Verdict};
 

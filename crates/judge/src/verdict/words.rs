@@ -1,9 +1,9 @@
 //! Figures as people say them.
 
-pub(super) use plan::unit::duration::show_nanos as time;
+pub(crate) use plan::unit::duration::show_nanos as time;
 
 /// `99.2 %`; not rounded up to all, and not down to none.
-pub(super) fn percent(share: f64) -> String {
+pub(crate) fn percent(share: f64) -> String {
     let percent = share * 100.0;
     match percent {
         p if p > 0.0 && p < 0.1 => "less than 0.1 %".to_owned(),

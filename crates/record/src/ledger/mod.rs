@@ -59,6 +59,8 @@ pub struct Closed {
     pub counters: Counters,
     /// Completed − planned.
     pub response: Histogram,
+    /// Delays of notified values.
+    pub delay: Histogram,
     /// Operations that completed with a bad status, timeouts among them.
     pub errors: u64,
     /// Operations in flight at its end.
@@ -72,6 +74,7 @@ impl Closed {
         self.width_ns = self.width_ns.max(other.width_ns);
         self.counters.merge(&other.counters);
         self.response.merge(&other.response);
+        self.delay.merge(&other.delay);
         self.errors += other.errors;
         self.in_flight += other.in_flight;
     }
@@ -296,7 +299,7 @@ impl Ledger {
     fn close_open(&mut self) {
         let (start_ns, width_ns) = (self.open.start(), self.open.width());
         let errors = self.open.statuses.bad();
-        let Some((counters, response)) = self.open.close_into(&mut self.tally) else {
+        let Some((counters, [response, delay])) = self.open.close_into(&mut self.tally) else {
             return;
         };
         self.in_flight += counters.level();
@@ -308,6 +311,7 @@ impl Ledger {
             width_ns,
             counters,
             response,
+            delay,
             errors,
             in_flight: self.in_flight,
         });

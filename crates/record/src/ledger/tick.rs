@@ -173,7 +173,7 @@ impl Tick {
     }
 
     /// Empties it into the tally; what a live display needs comes back.
-    pub(super) fn close_into(&mut self, tally: &mut Tally) -> Option<(Counters, Histogram)> {
+    pub(super) fn close_into(&mut self, tally: &mut Tally) -> Option<(Counters, [Histogram; 2])> {
         let bin = Bin {
             counters: std::mem::take(&mut self.counters),
             statuses: std::mem::take(&mut self.statuses),
@@ -183,7 +183,8 @@ impl Tick {
         if bin == Bin::default() {
             return None;
         }
-        let live = (bin.counters, bin.histogram(Measure::Response).clone());
+        let histograms = [Measure::Response, Measure::Delay].map(|it| bin.histogram(it).clone());
+        let live = (bin.counters, histograms);
         if self.drained {
             tally.drained.merge(&bin);
         } else {

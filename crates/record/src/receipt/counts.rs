@@ -128,9 +128,9 @@ counts! {
         /// Keep-alives.
         keep_alives,
         /// Notification messages that came before.
-        repeated,
+        repeated_messages,
         /// Notification messages behind others that follow them.
-        out_of_order,
+        disordered,
         /// Messages that said that more are ready.
         more,
         /// Bursts: messages that did, and those that they announced, as one.
@@ -138,7 +138,7 @@ counts! {
         /// Times at which sequence numbers were missing.
         gaps,
         /// Sequence numbers that were missing when those behind them came.
-        missing,
+        missing_messages,
         /// Of them those that came by themselves, behind others.
         returned,
         /// Republish requests.
@@ -173,7 +173,7 @@ counts! {
 impl Messages {
     /// Sequence numbers that never came.
     pub fn lost(&self) -> u64 {
-        self.missing
+        self.missing_messages
             .saturating_sub(self.returned + self.republish_answered - self.republish_crossed)
     }
 }

@@ -331,7 +331,7 @@ impl Receipt {
             return None;
         };
         counts.messages.gaps += 1;
-        counts.messages.missing += u64::from(gap.count);
+        counts.messages.missing_messages += u64::from(gap.count);
         there.miss(gap, head.at);
         there.numbers.expected = head.sequence;
         let event = Event {
@@ -514,12 +514,12 @@ fn arrive(
         Arrival::Next => None,
         Arrival::Ahead(gap) => {
             messages.gaps += 1;
-            messages.missing += u64::from(gap.count);
+            messages.missing_messages += u64::from(gap.count);
             subscription.miss(gap, head.at);
             Some(gap)
         }
         Arrival::Fills(at) => {
-            messages.out_of_order += 1;
+            messages.disordered += 1;
             messages.returned += 1;
             let hole = &mut subscription.numbers.holes[at];
             hole.state = State::Returned;
@@ -537,7 +537,7 @@ fn arrive(
                 messages.returned += 1;
                 return (Way::Crossed, subscription.cycle, None);
             }
-            messages.repeated += 1;
+            messages.repeated_messages += 1;
             return (Way::Repeated, subscription.cycle, None);
         }
         Arrival::Renumbered => {

@@ -583,7 +583,8 @@ impl<'a> Open<'a> {
         let values = &mut self.counts.values;
         values.overflow_bits += u64::from(status & OVERFLOW_MASK == OVERFLOW);
         values.bad += u64::from(status & BAD != 0);
-        if let Some((ledger, at)) = &mut self.ledger {
+        // The lower half are flags that say nothing about how good it is (Part 4, 7.39.1).
+        if let (Some((ledger, at)), true) = (&mut self.ledger, status >= 0x0001_0000) {
             ledger.values_failed(*at, status, 1);
         }
     }

@@ -6,6 +6,7 @@ mod file;
 mod machine;
 mod phase;
 mod series;
+mod subscriptions;
 mod verdict;
 
 use serde::{Deserialize, Serialize};
@@ -17,6 +18,10 @@ pub use file::{Destination, ReadError, WriteError};
 pub use machine::{Build, Fingerprint};
 pub use phase::{Level, Messages, Part, Phase, Status, Sum, WarmUp};
 pub use series::{Course, Series, Usage, UsageSeries};
+pub use subscriptions::{
+    Beside, ByRate, ClockBound, EachSubscription, Ended, Extremes, Fairness, First, Found,
+    Intervals, Names, Outcome, Place, Slow, StepTaken, Subscriptions,
+};
 pub use verdict::{Expectation, Kind, Verdict};
 
 use crate::Timestamp;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Expectation, Series, UsageSeries, Verdict};
+use super::{Expectation, Series, Subscriptions, UsageSeries, Verdict};
 use crate::ledger::{Gauge, Sizes, Statuses};
 use crate::{Histogram, Measure, Tally, Timestamp, Window};
 
@@ -34,6 +34,9 @@ pub struct Phase {
     /// slowest. At most a million.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub cycles_ns: Vec<u64>,
+    /// What subscriptions brought, where there were any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub subscriptions: Option<Subscriptions>,
     /// What was spent meanwhile: the generator, the server, the host.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub resources: Vec<UsageSeries>,
@@ -261,6 +264,7 @@ impl Phase {
             parts: Vec::new(),
             series: Series::of(tally),
             cycles_ns: Vec::new(),
+            subscriptions: None,
             resources: Vec::new(),
             verdict: Verdict::default(),
             expectations: Vec::new(),

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::Figure;
+use crate::ledger::Bin;
 use crate::{Histogram, Measure, Tally};
 
 /// A phase in at most 600 intervals. All columns have as many rows; the last interval may be cut
@@ -33,6 +34,9 @@ pub struct Series {
     pub service: Course,
     /// Lateness.
     pub lateness: Course,
+    /// Delays of notified values, where there were any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub delay: Option<Course>,
 }
 
 /// A histogram in the course of time; null where an interval had no value.
@@ -65,7 +69,14 @@ impl Series {
             in_flight: tally.in_flight(),
             ..Self::default()
         };
+        let has_delays = |bin: &Bin| !bin.histogram(Measure::Delay).is_empty();
+        if tally.bins().iter().any(has_delays) {
+            series.delay = Some(Course::default());
+        }
         for bin in tally.bins() {
+            if let Some(delay) = &mut series.delay {
+                delay.push(bin.histogram(Measure::Delay));
+            }
             let counters = &bin.counters;
             series.sent.push(counters.sent);
             series.completed.push(counters.completed);

@@ -2,6 +2,9 @@
 #![allow(clippy::unwrap_used, clippy::panic, clippy::expect_used)]
 
 mod places;
+mod result;
+#[path = "../schema/mod.rs"]
+mod schema;
 
 use record::Ledger;
 use record::receipt::{

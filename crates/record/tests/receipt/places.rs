@@ -112,7 +112,7 @@ fn a_message_that_is_missing_is_asked_for_and_comes_after_all() {
         (2, 0)
     );
     assert_eq!(
-        (measured.messages.missing, measured.messages.lost()),
+        (measured.messages.missing_messages, measured.messages.lost()),
         (1, 0)
     );
     assert_eq!(account.recovery.count(), 1);
@@ -143,7 +143,7 @@ fn a_message_behind_others_is_out_of_order_and_not_lost() {
         (1, 3)
     );
     assert_eq!(
-        (measured.messages.out_of_order, measured.messages.lost()),
+        (measured.messages.disordered, measured.messages.lost()),
         (1, 0)
     );
     assert_eq!(measured.places.lost(), 0);
@@ -157,7 +157,10 @@ fn a_message_that_comes_twice_is_repeated() {
     client.comes(2, &[(0, 3, 0)]);
     let measured = client.account().measured;
     assert_eq!(
-        (measured.messages.repeated, measured.values.repeated),
+        (
+            measured.messages.repeated_messages,
+            measured.values.repeated
+        ),
         (1, 2)
     );
     assert_eq!((measured.places.updates, measured.places.lost()), (2, 0));

@@ -5,6 +5,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, clippy::expect_used)]
 
 mod bench;
+mod notified;
 
 use std::path::Path;
 

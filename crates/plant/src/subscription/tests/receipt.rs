@@ -443,13 +443,13 @@ proptest! {
         prop_assert_eq!(found(known, places), since(before, after));
         prop_assert_eq!(values.overflow_alone, if kind == 1 { count.hits } else { 0 });
         prop_assert_eq!(values.overflow_bits, values.overflow_alone);
-        prop_assert_eq!(came.repeated, told.repeated);
+        prop_assert_eq!(came.repeated_messages, told.repeated);
         prop_assert_eq!(values.repeated > 0, told.repeated > 0);
         let dropped = told.dropped - messages.dropped;
         match kind {
             2 => {
                 prop_assert_eq!(dropped, count.hits);
-                prop_assert_eq!((came.missing, came.out_of_order), (dropped, 0));
+                prop_assert_eq!((came.missing_messages, came.disordered), (dropped, 0));
                 prop_assert_eq!(came.republish_answered, told.republished);
                 prop_assert_eq!(came.lost(), dropped - told.republished);
                 prop_assert_eq!(values.recovered, after.republished);
@@ -457,8 +457,8 @@ proptest! {
             }
             5 if patience > 3 => {
                 prop_assert_eq!(came.lost(), 0);
-                prop_assert_eq!(came.out_of_order, came.missing);
-                prop_assert!(came.out_of_order <= count.hits);
+                prop_assert_eq!(came.disordered, came.missing_messages);
+                prop_assert!(came.disordered <= count.hits);
                 prop_assert_eq!(places.lost_with_messages(), 0);
             }
             5 => prop_assert_eq!(places.lost_with_messages(), 0),

@@ -1,0 +1,318 @@
+//! What subscriptions say of a server, and what a server says of its subscriptions.
+
+use record::run::{Beside, Kind, Outcome, Phase, Subscriptions, Verdict};
+use serde_json::Value;
+
+use crate::verdict::words::{percent, time};
+
+/// From this share on, values that came late or overflowed say that the server did not keep up.
+const SHARE: f64 = 0.01;
+
+/// From this much on, publishing that takes longer than its interval says so as well.
+const PACE: f64 = 1.05;
+
+/// Adds to a verdict what the phase's subscriptions have to say. What speaks of the generator stays
+/// before what speaks of the server.
+pub fn judge(mut verdict: Verdict, phase: &Phase) -> Verdict {
+    let Some(told) = &phase.subscriptions else {
+        return verdict;
+    };
+    let failures = failures(told);
+    if !failures.is_empty() && verdict.kind != Kind::Failed {
+        verdict = Verdict {
+            kind: Kind::Failed,
+            notes: verdict.notes,
+            ..Verdict::default()
+        };
+    }
+    verdict.evidence.extend(failures);
+    let slow = behind(told, phase);
+    if !slow.is_empty() && matches!(verdict.kind, Kind::Valid | Kind::Unsteady) {
+        verdict.kind = Kind::ServerSaturated;
+        verdict.evidence.clear();
+    }
+    if verdict.kind == Kind::ServerSaturated {
+        verdict.evidence.extend(slow);
+    }
+    for advice in advice(told) {
+        if !verdict.advice.iter().any(|it| it == advice) {
+            verdict.advice.push(advice.to_owned());
+        }
+    }
+    verdict.notes.extend(notes(told));
+    verdict
+}
+
+fn failures(told: &Subscriptions) -> Vec<String> {
+    let mut failures = Vec::new();
+    let ended = told.found("ended").map_or(0, |found| found.count);
+    if told.subscriptions == 0 {
+        failures.push("no subscription was created".to_owned());
+    } else if told.items == 0 {
+        failures.push("no monitored item was created".to_owned());
+    } else if told.count("received") == 0 {
+        failures.push("no value came".to_owned());
+    }
+    if told.subscriptions > 0 && ended >= told.subscriptions {
+        failures.push(format!("all {ended} subscriptions ended"));
+    }
+    failures
+}
+
+/// How a server shows that it did not keep up.
+fn behind(told: &Subscriptions, phase: &Phase) -> Vec<String> {
+    let mut evidence = Vec::new();
+    let delivered = told.delivered().max(1) as f64;
+    let late = told.count("late") as f64 / delivered;
+    if late >= SHARE {
+        evidence.push(format!(
+            "{} of the values came more than one publishing late",
+            percent(late)
+        ));
+    }
+    // All have something to tell in each publishing, where an item has.
+    let busiest = told.each.iter().filter(|it| it.arrival.count >= 10);
+    let pace = busiest.filter_map(|it| {
+        let fastest = it.publishing_ns.max(1) as f64;
+        let each = it.values as f64 / f64::from(it.items.max(1));
+        let had_news = each >= it.messages as f64;
+        let mean = it.arrival.mean_ns?;
+        had_news.then_some((mean / fastest, mean, fastest))
+    });
+    if let Some((pace, mean, wanted)) = pace.max_by(|a, b| a.0.total_cmp(&b.0))
+        && pace > PACE
+    {
+        evidence.push(format!(
+            "the slowest subscription published each {} instead of each {}",
+            time(mean),
+            time(wanted)
+        ));
+    }
+    let queueing = phase.total.histogram("queueing");
+    let interval = told.each.iter().map(|it| it.publishing_ns).min();
+    if let (Some(p99), Some(interval)) = (queueing.quantile(0.99), interval)
+        && p99 > interval.max(50_000_000)
+    {
+        evidence.push(format!(
+            "values waited in the server for {} beyond sampling and publishing (p99)",
+            time(p99 as f64)
+        ));
+    }
+    evidence
+}
+
+fn advice(told: &Subscriptions) -> Vec<&'static str> {
+    let some = |name: &str| told.count(name) > 0;
+    let rules = [
+        (
+            some("overflowed") || some("overflow_bits") && told.outcome == Outcome::Lost,
+            "keep more values in the server with --queue, or fetch them more often with --publishing",
+        ),
+        (
+            some("republish_refused"),
+            "the server had forgotten messages that were asked for again: let it keep more, or \
+             acknowledge later",
+        ),
+        (
+            told.found("ended").is_some(),
+            "let subscriptions live longer with --lifetime, and see in the server's log why they ended",
+        ),
+        (
+            told.silent > 0,
+            "look at the nodes that never reported: are they there, and do they change at all?",
+        ),
+    ];
+    let rules = rules.into_iter().filter(|(holds, _)| *holds);
+    rules.map(|(_, advice)| advice).collect()
+}
+
+fn notes(told: &Subscriptions) -> Vec<String> {
+    let mut notes = Vec::new();
+    if told.silent > 0 {
+        let which = told.silent_items.first().and_then(|it| it.node.clone());
+        let which = which.map_or_else(String::new, |node| format!(", {node} among them"));
+        let items = if told.silent == 1 { "item" } else { "items" };
+        notes.push(format!("{} {items} never reported{which}", told.silent));
+    }
+    if told.clock.ahead > 0 {
+        notes.push(format!(
+            "{} values came before their timestamps: the clocks of both sides differ, delays are too short",
+            told.clock.ahead
+        ));
+    }
+    if told.count("stray") > 0 {
+        notes.push(format!(
+            "{} values were of no item of their subscription",
+            told.count("stray")
+        ));
+    }
+    if told.count("renumbered") > 0 {
+        notes.push(
+            "the server began to number messages anew: what is missing there is unknown".into(),
+        );
+    }
+    let differ = told.beside.iter().filter(|beside| !beside.agrees());
+    let unexplained = differ.filter(|beside| beside.because.is_none());
+    for beside in unexplained {
+        notes.push(format!(
+            "{}: {} by the server's {}, {} by us",
+            beside.what, beside.server, beside.witness, beside.client
+        ));
+    }
+    notes
+}
+
+/// Counts of a plant between two of its ledgers (GroundTruth, as JSON), beside ours. Other clients of
+/// that plant are counted by it as well.
+pub fn beside_ledger(before: &Value, after: &Value, told: &Subscriptions) -> Vec<Beside> {
+    let total = |ledger: &Value, kind: &str, name: &str| {
+        ledger["subscriptions"]["total"][kind][name]
+            .as_u64()
+            .unwrap_or(0)
+    };
+    let messages =
+        |name: &str| total(after, "messages", name).saturating_sub(total(before, "messages", name));
+    let values = |name: &str| {
+        let of = |ledger| total(ledger, "computed", name) + total(ledger, "stored", name);
+        of(after).saturating_sub(of(before))
+    };
+    let mut rows = Vec::new();
+    let mut add = |what: &str, server: u64, client: u64, because: &str| {
+        let because = (server != client && !because.is_empty()).then(|| because.to_owned());
+        rows.push(Beside {
+            witness: "ledger".to_owned(),
+            what: what.to_owned(),
+            server,
+            client,
+            because,
+        });
+    };
+    let ours = |name: &str| told.count(name);
+    let on_its_way = match messages("sent") + messages("republished") {
+        sent if sent > ours("notifications") - ours("repeated") => {
+            "in messages that were on their way when a connection or the run ended"
+        }
+        _ => "",
+    };
+    add(
+        "messages sent",
+        messages("sent") + messages("repeated") + messages("republished"),
+        ours("notifications"),
+        on_its_way,
+    );
+    add(
+        "values sent",
+        values("sent") + values("republished"),
+        ours("received") - ours("repeated"),
+        on_its_way,
+    );
+    add(
+        "keep-alives",
+        messages("keep_alives"),
+        ours("keep_alives"),
+        on_its_way,
+    );
+    add(
+        "messages sent twice",
+        messages("repeated"),
+        ours("repeated_messages"),
+        "",
+    );
+    add(
+        "messages acknowledged",
+        messages("acknowledged"),
+        ours("acknowledged"),
+        "acknowledged with the last requests, or by deleting the subscription",
+    );
+    if told.counters == told.items && told.counters > 0 {
+        let ends = "before the first value of an item or behind its last";
+        add(
+            "values left out by a fault",
+            values("lost"),
+            ours("missing"),
+            "",
+        );
+        add("overflowed", values("overflowed"), ours("overflowed"), ends);
+        add(
+            "overwritten",
+            values("overwritten"),
+            ours("overwritten"),
+            ends,
+        );
+        add(
+            "sampled away",
+            values("unsampled"),
+            ours("sampled_away"),
+            ends,
+        );
+    }
+    rows
+}
+
+/// What went wrong in a plant on purpose between two of its ledgers: each fault, and how often it
+/// struck.
+pub fn faults(before: &Value, after: &Value) -> Vec<(String, u64)> {
+    let list = |ledger: &Value| ledger["faults"].as_array().cloned().unwrap_or_default();
+    let known = list(before);
+    let hits = |fault: &Value| fault["hits"].as_u64().unwrap_or(0);
+    list(after)
+        .iter()
+        .filter_map(|fault| {
+            let then = known
+                .iter()
+                .find(|it| it["id"] == fault["id"])
+                .map_or(0, hits);
+            let struck = hits(fault).saturating_sub(then);
+            let name = fault["fault"].as_str()?.to_owned();
+            (struck > 0).then_some((name, struck))
+        })
+        .collect()
+}
+
+/// What a server's SubscriptionDiagnostics counted (Part 5, 12.15), added up over our subscriptions,
+/// beside what came. `counted` gives the difference between end and beginning by the field's name, where
+/// the server has it.
+pub fn beside_diagnostics(
+    counted: &dyn Fn(&str) -> Option<u64>,
+    told: &Subscriptions,
+) -> Vec<Beside> {
+    let ours = |name: &str| told.count(name);
+    let rows = [
+        (
+            "PublishRequestCount",
+            "publish requests answered",
+            ours("publish_answered"),
+        ),
+        (
+            "DataChangeNotificationsCount",
+            "data changes",
+            ours("received") - ours("repeated"),
+        ),
+        (
+            "RepublishRequestCount",
+            "republish requests",
+            ours("republish_asked"),
+        ),
+        (
+            "RepublishMessageCount",
+            "messages republished",
+            ours("republish_answered"),
+        ),
+        (
+            "MonitoringQueueOverflowCount",
+            "values with an overflow bit",
+            ours("overflow_bits"),
+        ),
+    ];
+    rows.into_iter()
+        .filter_map(|(field, what, client)| {
+            Some(Beside {
+                witness: "diagnostics".to_owned(),
+                what: what.to_owned(),
+                server: counted(field)?,
+                client,
+                because: None,
+            })
+        })
+        .collect()
+}

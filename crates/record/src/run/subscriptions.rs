@@ -1,0 +1,596 @@
+//! What subscriptions brought, and what became of what they did not bring.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::{Figure, Status};
+use crate::Histogram;
+use crate::receipt::{Account, Cause, Event, Row, Seat, Spread, Step, Stretch};
+
+/// Subscriptions that are listed one by one; more are in the distributions.
+const LISTED: usize = 1000;
+
+/// Items that are listed as silent or slow.
+const NAMED: usize = 20;
+
+/// What can be said about losses.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Outcome {
+    /// Every value that the terms of subscriptions and items promise came.
+    Lossless,
+    /// As far as sequence numbers and overflow bits tell, nothing is missing.
+    #[default]
+    NothingMissing,
+    /// Values or messages were lost.
+    Lost,
+}
+
+impl Outcome {
+    /// As it is printed.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Lossless => "LOSSLESS",
+            Self::NothingMissing => "NO GAPS",
+            Self::Lost => "LOST",
+        }
+    }
+}
+
+/// What subscriptions brought.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Subscriptions {
+    /// Whether anything was lost.
+    pub outcome: Outcome,
+    /// Values that were promised and never came, where they can be counted; messages that never came
+    /// where not.
+    pub lost: u64,
+    /// What this rests on: sentences.
+    pub rests_on: Vec<String>,
+    /// What happened, by cause: how often, and where first. Only what happened at all.
+    pub causes: Vec<Found>,
+    /// Subscriptions that were created.
+    pub subscriptions: u64,
+    /// Items that were created.
+    pub items: u64,
+    /// Of them those of counters, whose every value can be placed.
+    pub counters: u64,
+    /// Values as they came, from the first message on.
+    pub values: BTreeMap<String, u64>,
+    /// Updates of counters by what became of them; their sum, less `refilled`, is `updates`.
+    pub places: BTreeMap<String, u64>,
+    /// Messages and requests.
+    pub messages: BTreeMap<String, u64>,
+    /// What of these was counted before the measurement, while setting up and settling; only what is
+    /// not 0.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub before: BTreeMap<String, u64>,
+    /// Updates behind the last value of each item when all was over: on their way.
+    pub under_way: u64,
+    /// Of them those that should have come by then.
+    pub overdue: u64,
+    /// Items without any value.
+    pub silent: u64,
+    /// The first of them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub silent_items: Vec<Place>,
+    /// Values expected by `--change-rate`, and those that came of them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by_rate: Option<ByRate>,
+    /// Requests, items and subscriptions that ended badly.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub ended: Vec<Ended>,
+    /// Steps of setting up and taking down.
+    pub steps: Vec<StepTaken>,
+    /// How long messages were missing before they came after all.
+    pub recovery: Histogram,
+    /// How long subscriptions were away.
+    pub outages: Histogram,
+    /// Mean delay of each item.
+    pub item_delay: Histogram,
+    /// Those with the longest.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub slowest: Vec<Slow>,
+    /// Values of the item with the fewest and the most in the measured time.
+    pub item_values: Extremes,
+    /// How evenly subscriptions were served.
+    pub fairness: Fairness,
+    /// Bytes on the wire for each value.
+    pub bytes_per_value: Option<f64>,
+    /// What the clocks of both sides allow to say of delays.
+    #[serde(default)]
+    pub clock: ClockBound,
+    /// What the server counted itself, beside what came.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub beside: Vec<Beside>,
+    /// The subscriptions, up to a thousand.
+    pub each: Vec<EachSubscription>,
+}
+
+/// The fewest and the most.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Extremes {
+    /// The fewest.
+    pub min: Option<u64>,
+    /// The most.
+    pub max: Option<u64>,
+}
+
+/// Something that happened.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Found {
+    /// What: `missing`, `lost_message`, `overflowed`, `outage`, `overwritten`, `sampled_away`,
+    /// `repeated`, `out_of_order`, `recovered`, `late`, `stray`, `overflow_alone`, `ended`.
+    pub cause: String,
+    /// How many values; of `ended`, how many subscriptions.
+    pub count: u64,
+    /// Where it happened first.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub first: Option<First>,
+}
+
+/// Where something happened first.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct First {
+    /// When, since the phase began; less than zero while setting up.
+    pub at_ns: i64,
+    /// In which subscription, and to which item.
+    #[serde(flatten)]
+    pub place: Place,
+    /// In or before the message of this number.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sequence: Option<u32>,
+}
+
+/// A subscription, or an item of one.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Place {
+    /// Index into the run's targets.
+    pub target: u32,
+    /// The session, counted over the target.
+    pub session: u32,
+    /// The subscription, counted over the session.
+    pub subscription: u32,
+    /// The item, counted over the subscription.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub item: Option<u32>,
+    /// What it watches.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub node: Option<String>,
+}
+
+/// Values expected of items whose changes are known by their rate.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ByRate {
+    /// Items.
+    pub items: u64,
+    /// Values to be expected at least.
+    pub expected: u64,
+    /// Those of them that came.
+    pub came: u64,
+}
+
+/// What ended badly, and how often.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Ended {
+    /// What: `publish`, `republish`, `item`, `acknowledgement`, `status_change`, `ended` (a
+    /// subscription).
+    pub what: String,
+    /// With which status, how often.
+    #[serde(flatten)]
+    pub status: Status,
+}
+
+/// A step of setting up or taking down.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct StepTaken {
+    /// `create_subscription`, `create_items` and so on.
+    pub step: String,
+    /// Subscriptions or items.
+    pub things: u64,
+    /// From the beginning of the first request to the end of the last.
+    pub span_ns: u64,
+    /// Each request.
+    pub times: Histogram,
+}
+
+/// An item that stands out.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Slow {
+    /// Its mean delay.
+    pub mean_ns: u64,
+    /// Which it is.
+    #[serde(flatten)]
+    pub place: Place,
+}
+
+/// How evenly subscriptions were served in the measured time.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+pub struct Fairness {
+    /// Messages of the subscription with the fewest, per second.
+    pub min_messages_per_s: Option<f64>,
+    /// Of the one with the most.
+    pub max_messages_per_s: Option<f64>,
+    /// Values of the subscription with the fewest, for each of its items.
+    pub min_values_per_item: Option<f64>,
+    /// Of the one with the most.
+    pub max_values_per_item: Option<f64>,
+    /// Jain's index of these: 1 when all are alike, 1/n when one has all.
+    pub jain: Option<f64>,
+    /// Standard deviation of the publish times from whole intervals, of the steadiest subscription.
+    pub min_jitter_ns: Option<f64>,
+    /// Of the unsteadiest.
+    pub max_jitter_ns: Option<f64>,
+}
+
+/// What can be said of delays, which need the clocks of two sides.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct ClockBound {
+    /// Delays are wrong by at most this; 0 when both sides read the same clock.
+    pub error_ns: Figure<u64>,
+    /// Values whose timestamp was ahead of the client's clock: their delay counts as 0.
+    pub ahead: u64,
+}
+
+/// A count of the server's beside ours.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Beside {
+    /// Where the server counts: `ledger`, `diagnostics`.
+    pub witness: String,
+    /// What is counted.
+    pub what: String,
+    /// By the server, between the beginning and the end.
+    pub server: u64,
+    /// By us.
+    pub client: u64,
+    /// What the difference is, where it is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub because: Option<String>,
+}
+
+impl Beside {
+    /// Whether both say the same.
+    pub fn agrees(&self) -> bool {
+        self.server == self.client
+    }
+}
+
+/// Intervals of a subscription.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+pub struct Intervals {
+    /// How many.
+    pub count: u64,
+    /// Their mean.
+    pub mean_ns: Option<f64>,
+    /// Their standard deviation.
+    pub deviation_ns: Option<f64>,
+    /// The shortest.
+    pub min_ns: i64,
+    /// The longest.
+    pub max_ns: i64,
+}
+
+/// One subscription in the measured time.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct EachSubscription {
+    /// Which it is.
+    #[serde(flatten)]
+    pub place: Place,
+    /// Its publishing interval, revised.
+    pub publishing_ns: u64,
+    /// Items that were created.
+    pub items: u32,
+    /// Notification messages.
+    pub messages: u64,
+    /// Messages without notifications.
+    pub keep_alives: u64,
+    /// Values.
+    pub values: u64,
+    /// Between arrivals of messages.
+    pub arrival: Intervals,
+    /// How far publish times were from whole publishing intervals.
+    pub jitter: Intervals,
+    /// How it ended, unless we deleted it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ended: Option<String>,
+}
+
+/// Names for what an account only numbers.
+pub struct Names<'a> {
+    /// The specification's names of status codes.
+    pub status: &'a dyn Fn(u32) -> String,
+    /// What an item watches.
+    pub node: &'a dyn Fn(Seat, u32) -> Option<String>,
+}
+
+impl Subscriptions {
+    /// What an account says. Of clocks and of the server's own counts it knows nothing.
+    pub fn of(account: &Account, names: &Names<'_>) -> Self {
+        let whole = account.whole();
+        let lost = lost(account, &whole);
+        let from = account.measured_from.unwrap_or(account.ended_at);
+        let seconds = account.ended_at.saturating_sub(from) as f64 / 1e9;
+        let values = whole.values.received;
+        Self {
+            outcome: outcome(account, &whole, lost),
+            lost,
+            rests_on: rests_on(account),
+            causes: causes(account, &whole, names),
+            subscriptions: account.rows.len() as u64,
+            items: account.items,
+            counters: account.counters,
+            values: map(whole.values.named()),
+            places: map(whole.places.named()),
+            messages: map(whole.messages.named()),
+            before: {
+                let before = &account.before;
+                let counts = before.values.named().chain(before.messages.named());
+                map(counts
+                    .chain(before.places.named())
+                    .filter(|(_, count)| *count > 0))
+            },
+            under_way: account.under_way,
+            overdue: account.overdue,
+            silent: account.silent,
+            silent_items: {
+                let silent = account.silent_first.iter().take(NAMED);
+                silent
+                    .map(|(seat, item)| Place::of(*seat, Some(*item), names))
+                    .collect()
+            },
+            by_rate: (account.by_rate.items > 0).then_some(ByRate {
+                items: account.by_rate.items,
+                expected: account.by_rate.expected,
+                came: account.by_rate.came,
+            }),
+            ended: {
+                let ended = account.statuses.iter();
+                ended
+                    .map(|(&(what, code), &count)| Ended {
+                        what: what.to_owned(),
+                        status: Status {
+                            code,
+                            name: (names.status)(code),
+                            count,
+                        },
+                    })
+                    .collect()
+            },
+            steps: steps(account),
+            recovery: account.recovery.clone(),
+            outages: account.outages.clone(),
+            item_delay: account.item_delays.clone(),
+            slowest: {
+                let slowest = account.slowest.iter();
+                slowest
+                    .map(|slow| Slow {
+                        mean_ns: slow.mean_ns,
+                        place: Place::of(slow.seat, Some(slow.item), names),
+                    })
+                    .collect()
+            },
+            item_values: Extremes {
+                min: account.item_values.min(),
+                max: account.item_values.max(),
+            },
+            fairness: Fairness::of(&account.rows, seconds),
+            bytes_per_value: (values > 0)
+                .then(|| whole.messages.value_bytes as f64 / values as f64),
+            clock: ClockBound {
+                error_ns: Figure::default(),
+                ahead: whole.values.ahead,
+            },
+            beside: Vec::new(),
+            each: {
+                let rows = account.rows.iter().take(LISTED);
+                rows.map(|row| EachSubscription::of(row, names)).collect()
+            },
+        }
+    }
+
+    /// A count by its name: of values, places or messages.
+    pub fn count(&self, name: &str) -> u64 {
+        let maps = [&self.values, &self.places, &self.messages];
+        let found = maps.iter().find_map(|map| map.get(name));
+        found.copied().unwrap_or(0)
+    }
+
+    /// How often something was found.
+    pub fn found(&self, cause: &str) -> Option<&Found> {
+        self.causes.iter().find(|found| found.cause == cause)
+    }
+
+    /// First copies of values.
+    pub fn delivered(&self) -> u64 {
+        self.count("in_order") + self.count("out_of_order") + self.count("recovered")
+    }
+
+    /// The share of what was promised that was lost; none if nothing was promised.
+    pub fn loss_share(&self) -> Option<f64> {
+        let promised = self.delivered() + self.lost;
+        (promised > 0).then(|| self.lost as f64 / promised as f64)
+    }
+}
+
+fn map<'a>(counts: impl Iterator<Item = (&'a str, u64)>) -> BTreeMap<String, u64> {
+    let mut map = BTreeMap::new();
+    for (name, count) in counts {
+        map.insert(name.to_owned(), count);
+    }
+    map
+}
+
+/// Values where they can be counted, else messages.
+fn lost(account: &Account, whole: &Stretch) -> u64 {
+    let by_rate = &account.by_rate;
+    let counted = whole.places.lost() + account.overdue + (by_rate.expected - by_rate.came);
+    let untold = account.counters < account.items;
+    // Of items that do not count nobody knows how many values were in a message or a queue.
+    let at_least = match untold {
+        true => whole.messages.lost() + whole.values.overflow_bits,
+        false => 0,
+    };
+    counted.max(at_least)
+}
+
+fn outcome(account: &Account, whole: &Stretch, lost: u64) -> Outcome {
+    let ended = account.rows.iter().any(|row| row.ended.is_some());
+    if lost > 0 || whole.messages.lost() > 0 || ended {
+        return Outcome::Lost;
+    }
+    let every = account.items > 0 && account.counters + account.by_rate.items == account.items;
+    match every && account.silent == 0 && account.away == 0 {
+        true => Outcome::Lossless,
+        false => Outcome::NothingMissing,
+    }
+}
+
+fn rests_on(account: &Account) -> Vec<String> {
+    let mut rests = vec!["sequence numbers and overflow bits".to_owned()];
+    if account.counters > 0 {
+        rests.push(format!("the counts of {} items", account.counters));
+    }
+    if account.by_rate.items > 0 {
+        rests.push(format!(
+            "the change rate of {} items",
+            account.by_rate.items
+        ));
+    }
+    rests
+}
+
+fn causes(account: &Account, whole: &Stretch, names: &Names<'_>) -> Vec<Found> {
+    let (values, places) = (&whole.values, &whole.places);
+    let ended = account.rows.iter().filter(|row| row.ended.is_some());
+    let from = account.measured_from.unwrap_or(0);
+    let lost_with_messages = match account.counters {
+        0 => whole.messages.lost(),
+        _ => places.lost_with_messages(),
+    };
+    Cause::ALL
+        .into_iter()
+        .filter_map(|cause| {
+            let count = match cause {
+                Cause::Missing => places.missing + account.overdue,
+                Cause::LostMessage => lost_with_messages,
+                Cause::Overflowed => match account.counters {
+                    0 => values.overflow_bits,
+                    _ => places.overflowed,
+                },
+                Cause::Outage => places.outage,
+                Cause::Overwritten => places.overwritten,
+                Cause::SampledAway => places.sampled_away,
+                Cause::Repeated => values.repeated,
+                Cause::OutOfOrder => values.out_of_order,
+                Cause::Recovered => values.recovered,
+                Cause::Late => values.late,
+                Cause::Stray => values.stray,
+                Cause::OverflowAlone => values.overflow_alone,
+                Cause::Ended => ended.clone().count() as u64,
+            };
+            let event = match cause {
+                Cause::Missing => {
+                    let told = account.firsts.of(cause).copied();
+                    told.into_iter().chain(account.overdue_first).min()
+                }
+                _ => account.firsts.of(cause).copied(),
+            };
+            (count > 0).then(|| Found {
+                cause: cause.name().to_owned(),
+                count,
+                first: event.map(|event| First::of(&event, from, names)),
+            })
+        })
+        .collect()
+}
+
+fn steps(account: &Account) -> Vec<StepTaken> {
+    Step::ALL
+        .iter()
+        .zip(&account.steps)
+        .filter_map(|(step, times)| {
+            let (began, ended) = times.span?;
+            Some(StepTaken {
+                step: step.name().to_owned(),
+                things: times.things,
+                span_ns: ended.saturating_sub(began),
+                times: times.times.clone(),
+            })
+        })
+        .collect()
+}
+
+impl First {
+    fn of(event: &Event, from: u64, names: &Names<'_>) -> Self {
+        Self {
+            at_ns: event.at_ns as i64 - from as i64,
+            place: Place::of(event.seat, event.item, names),
+            sequence: (event.sequence > 0).then_some(event.sequence),
+        }
+    }
+}
+
+impl Place {
+    fn of(seat: Seat, item: Option<u32>, names: &Names<'_>) -> Self {
+        Self {
+            target: seat.target,
+            session: seat.session,
+            subscription: seat.subscription,
+            item,
+            node: item.and_then(|item| (names.node)(seat, item)),
+        }
+    }
+}
+
+impl Fairness {
+    fn of(rows: &[Row], seconds: f64) -> Self {
+        let rows = || rows.iter().filter(|row| row.items > 0);
+        let least = |figures: &mut dyn Iterator<Item = f64>| figures.reduce(f64::min);
+        let most = |figures: &mut dyn Iterator<Item = f64>| figures.reduce(f64::max);
+        let rate = |row: &Row| row.messages as f64 / seconds;
+        let each = |row: &Row| row.values as f64 / f64::from(row.items);
+        let jitter = || rows().filter_map(|row| row.jitter.deviation());
+        let (count, sum, squares) = rows()
+            .map(each)
+            .fold((0.0, 0.0, 0.0), |(n, s, q), x| (n + 1.0, s + x, q + x * x));
+        let timed = seconds > 0.0;
+        Self {
+            min_messages_per_s: least(&mut rows().map(rate)).filter(|_| timed),
+            max_messages_per_s: most(&mut rows().map(rate)).filter(|_| timed),
+            min_values_per_item: least(&mut rows().map(each)),
+            max_values_per_item: most(&mut rows().map(each)),
+            jain: (squares > 0.0).then(|| sum * sum / (count * squares)),
+            min_jitter_ns: least(&mut jitter()),
+            max_jitter_ns: most(&mut jitter()),
+        }
+    }
+}
+
+impl Intervals {
+    fn of(spread: &Spread) -> Self {
+        Self {
+            count: spread.count,
+            mean_ns: spread.mean(),
+            deviation_ns: spread.deviation(),
+            min_ns: spread.min,
+            max_ns: spread.max,
+        }
+    }
+}
+
+impl EachSubscription {
+    fn of(row: &Row, names: &Names<'_>) -> Self {
+        Self {
+            place: Place::of(row.seat, None, names),
+            publishing_ns: row.terms.publishing_ns,
+            items: row.items,
+            messages: row.messages,
+            keep_alives: row.keep_alives,
+            values: row.values,
+            arrival: Intervals::of(&row.arrivals),
+            jitter: Intervals::of(&row.jitter),
+            ended: row.ended.map(|code| (names.status)(code & 0xFFFF_0000)),
+        }
+    }
+}

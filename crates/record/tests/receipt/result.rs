@@ -1,0 +1,164 @@
+//! Accounts of several cores, and what of them is in the result file.
+
+use std::path::Path;
+
+use record::receipt::Step;
+use record::run::{Beside, Fingerprint, Names, Outcome, Phase, Subscriptions, WarmUp};
+use record::{Run, Timestamp};
+
+use super::*;
+use crate::schema;
+
+/// What happens to one subscription: some values, a gap that is mended in part, an item that stays
+/// silent, an end.
+fn story(receipt: &mut Receipt, number: u32) {
+    let subscription = receipt.subscription(seat(number), terms());
+    receipt.step(Step::CreateSubscription, 0, MS * u64::from(number + 1), 1);
+    for handle in receipt.reserve(subscription, 3) {
+        receipt.item(handle, counting(10, 2));
+    }
+}
+
+fn goes_on(receipt: &mut Receipt, ledger: &mut Ledger, subscription: u32, first: u32, number: u32) {
+    let mut now = 10 * MS * u64::from(number);
+    for message in 1..=20u32 {
+        now += PUBLISHING;
+        if (message + number).is_multiple_of(7) {
+            continue;
+        }
+        let head = Head {
+            sequence: message,
+            publish_time: (now / 100) as i64,
+            header_time: (now / 100) as i64 + 5,
+            at: now + MS + u64::from(number) * 1000,
+            more: false,
+            bytes: 200,
+        };
+        let mut open = receipt.message(ledger, subscription, head);
+        for (place, behind) in [(0, 1), (0, 0), (1, 0)] {
+            let count = u64::from(message) * 10 - behind;
+            let status = if behind == 1 { OVERFLOW } else { 0 };
+            open.value(
+                first + place,
+                status,
+                stamp(count),
+                stamp(count),
+                Some(count),
+            );
+        }
+        let gap = open.end();
+        for missing in gap.into_iter().flat_map(Gap::numbers) {
+            receipt.republish_asked(subscription, missing);
+            receipt.republish_refused(subscription, missing, 0x807B_0000);
+        }
+        receipt.acknowledged(0);
+    }
+    if number == 2 {
+        receipt.status_change(subscription, 0x800A_0000, now + 2 * MS);
+    }
+}
+
+/// What `numbers` add up to on one core.
+fn core(numbers: &[u32]) -> Account {
+    let mut receipt = Receipt::new(0);
+    let mut ledger = Ledger::new();
+    for number in numbers {
+        story(&mut receipt, *number);
+    }
+    receipt.measure(0);
+    for (at, number) in numbers.iter().enumerate() {
+        goes_on(&mut receipt, &mut ledger, at as u32, at as u32 * 3, *number);
+    }
+    receipt.finish(2100 * MS)
+}
+
+#[test]
+fn any_number_of_cores_keeps_the_same_account() {
+    let one = core(&[0, 1, 2, 3, 4, 5]);
+    for parts in [
+        vec![&[0, 1, 2][..], &[3, 4, 5]],
+        vec![&[5, 0], &[3], &[1, 4, 2]],
+        vec![&[2], &[5, 4, 3, 1, 0]],
+    ] {
+        let mut merged = Account::default();
+        for part in parts {
+            merged.merge(&core(part));
+        }
+        assert_eq!(merged, one);
+    }
+}
+
+fn subscriptions() -> Subscriptions {
+    let names = Names {
+        status: &|code| format!("0x{code:08X}"),
+        node: &|seat, item| Some(format!("ns=1;i={}", seat.subscription * 100 + item)),
+    };
+    Subscriptions::of(&core(&[0, 1, 2]), &names)
+}
+
+#[test]
+fn the_account_says_what_was_lost_and_where_first() {
+    let told = subscriptions();
+    assert_eq!(told.outcome, Outcome::Lost);
+    assert_eq!((told.subscriptions, told.items, told.counters), (3, 9, 9));
+    // The third item of each never reported.
+    assert_eq!(told.silent, 3);
+    let first = told.found("overflowed").unwrap().first.clone().unwrap();
+    assert_eq!(first.place.node.as_deref(), Some("ns=1;i=0"));
+    assert_eq!(first.sequence, Some(2));
+    assert_eq!(told.found("ended").unwrap().count, 1);
+    assert_eq!(told.count("republish_refused"), 7);
+    assert_eq!(told.each.len(), 3);
+    assert!(told.fairness.jain.unwrap() > 0.9);
+    let sum: u64 = told.places.values().sum();
+    let (updates, refilled) = (told.count("updates"), told.count("refilled"));
+    assert_eq!(sum - 2 * refilled, 2 * updates);
+}
+
+#[test]
+fn the_result_file_holds_it_and_follows_its_schema() {
+    let time: Timestamp = "2026-03-01T09:30:00Z".parse().unwrap();
+    let mut run = Run::new("subscribe", time, Fingerprint::default());
+    let mut receipt = Receipt::new(0);
+    let mut ledger = Ledger::with_end(2000 * MS);
+    story(&mut receipt, 0);
+    receipt.measure(0);
+    goes_on(&mut receipt, &mut ledger, 0, 0, 0);
+    let tally = ledger.finish();
+    let mut phase = Phase::new("only", time, &tally, WarmUp::default(), 0, &|code| {
+        code.to_string()
+    });
+    for name in [
+        "delay",
+        "phase",
+        "transport",
+        "cycle",
+        "jitter",
+        "arrival",
+        "server-delay",
+    ] {
+        assert!(!phase.total.histogram(name).is_empty(), "{name}");
+    }
+    let delay = phase.total.histogram("delay");
+    let parts = ["phase", "queueing", "transport"].map(|name| phase.total.histogram(name).sum());
+    assert_eq!(delay.sum(), parts.iter().sum());
+    let mut told = subscriptions();
+    told.beside.push(Beside {
+        witness: "ledger".to_owned(),
+        what: "values sent".to_owned(),
+        server: 2,
+        client: 1,
+        because: Some("one was on its way".to_owned()),
+    });
+    phase.subscriptions = Some(told.clone());
+    run.phases.push(phase);
+    let text = run.to_json().unwrap();
+    let value = serde_json::from_slice(&text).unwrap();
+    assert_eq!(schema::load().complaints(&value), Vec::<String>::new());
+    let read = Run::from_json(&text, Path::new("x.json")).unwrap();
+    assert_eq!(
+        read.phases[0].subscriptions.as_ref().unwrap().causes,
+        told.causes
+    );
+    assert!(read.phases[0].series.delay.is_some());
+}

@@ -1,0 +1,330 @@
+//! What subscriptions brought: was anything lost, of which cause, where first, how late was it.
+
+use std::time::Duration;
+
+use plan::unit::{Bytes, duration};
+use record::run::{Figure, First, Found, Outcome, Phase, Subscriptions};
+
+use crate::page::{Page, counted, grouped};
+use crate::style::Ink;
+use crate::table;
+
+/// The first word of the accounting, and what became of what did not come.
+pub(crate) fn accounting(page: &mut Page, told: &Subscriptions) {
+    let ink = match told.outcome {
+        Outcome::Lossless => Ink::Good,
+        Outcome::NothingMissing => Ink::Bold,
+        Outcome::Lost => Ink::Bad,
+    };
+    page.inked_row(told.outcome.name(), ink, &said(told));
+    for found in told.causes.iter().filter(|found| is_loss(found)) {
+        page.row("", &cause(found, told));
+    }
+    let rest: Vec<String> = told
+        .causes
+        .iter()
+        .filter(|found| !is_loss(found))
+        .map(|found| cause(found, told))
+        .collect();
+    for (at, text) in rest.iter().enumerate() {
+        page.row(if at == 0 { "besides" } else { "" }, text);
+    }
+}
+
+fn is_loss(found: &Found) -> bool {
+    matches!(
+        found.cause.as_str(),
+        "missing" | "lost_message" | "overflowed" | "outage" | "ended"
+    )
+}
+
+/// The sentence behind the first word.
+fn said(told: &Subscriptions) -> String {
+    let rests = told.rests_on.join(", ");
+    let delivered = told.delivered();
+    match told.outcome {
+        Outcome::Lossless => format!(
+            "all {} came, nothing is missing ({rests})",
+            counted(
+                delivered,
+                "value that was promised",
+                "values that were promised"
+            )
+        ),
+        Outcome::NothingMissing => {
+            let mut text = format!("in {} ({rests})", counted(delivered, "value", "values"));
+            text.push_str(if told.counters < told.items {
+                "; whether the server left out any before, counters of a plant, --change-rate or \
+                 --writer would tell"
+            } else {
+                "; not all items reported to the end"
+            });
+            text
+        }
+        Outcome::Lost if told.lost == 0 => {
+            format!(
+                "no value that can be counted, of {} that came",
+                grouped(delivered)
+            )
+        }
+        Outcome::Lost => {
+            let share = told.loss_share().unwrap_or(0.0) * 100.0;
+            let share = match share {
+                s if s > 0.0 && s < 0.001 => "less than 0.001 %".to_owned(),
+                s => format!("{s:.3} %"),
+            };
+            let lost = counted(told.lost, "value", "values");
+            format!("{lost}, {share} of what was promised ({rests})")
+        }
+    }
+}
+
+/// `overflowed 12, first at 3.20 s: ns=2;s=X of subscription 1, before message 33`.
+fn cause(found: &Found, told: &Subscriptions) -> String {
+    let count = grouped(found.count);
+    let mut text = match found.cause.as_str() {
+        "missing" => format!("{count} missing though promised, and nothing tells why"),
+        "lost_message" if told.counters == 0 => format!("{count} messages never came"),
+        "lost_message" => format!("{count} in messages that never came"),
+        "overflowed" => format!("{count} overflowed the server's queue"),
+        "outage" => format!("{count} passed while there was no subscription"),
+        "overwritten" => format!("{count} overwritten in queues of one: --queue keeps more"),
+        "sampled_away" => format!("{count} sampled away: --sampling is slower than the changes"),
+        "repeated" => format!("{count} came again"),
+        "out_of_order" => format!("{count} out of order"),
+        "recovered" => format!("{count} recovered by Republish"),
+        "late" => format!("{count} late by more than a publishing interval"),
+        "stray" => format!("{count} of no item of their subscription"),
+        "overflow_alone" => format!("{count} with an overflow bit, and nothing missing"),
+        "ended" => {
+            let why = told.ended.iter().find(|it| it.what == "ended");
+            let why = why.map_or_else(String::new, |it| format!(": {}", it.status.name));
+            let what = counted(found.count, "subscription", "subscriptions");
+            format!("{what} ended by the server{why}")
+        }
+        other => format!("{count} {other}"),
+    };
+    if let Some(first) = &found.first {
+        text.push_str(&format!("; first {}", place(first)));
+    }
+    text
+}
+
+fn place(first: &First) -> String {
+    let at = match first.at_ns {
+        at if at < 0 => format!("{} before the start", nanos(at.unsigned_abs())),
+        at => format!("at {}", nanos(at.unsigned_abs())),
+    };
+    let place = &first.place;
+    let mut text = format!("{at} in subscription {}", place.subscription);
+    if place.session > 0 {
+        text.push_str(&format!(" of session {}", place.session));
+    }
+    match (&place.node, place.item) {
+        (Some(node), _) => text.push_str(&format!(", {node}")),
+        (None, Some(item)) => text.push_str(&format!(", item {item}")),
+        (None, None) => {}
+    }
+    if let Some(sequence) = first.sequence {
+        text.push_str(&format!(", message {sequence}"));
+    }
+    text
+}
+
+fn nanos(ns: u64) -> String {
+    duration::show(Duration::from_nanos(ns))
+}
+
+/// What came, how evenly, and what it took to set up.
+pub(crate) fn details(page: &mut Page, phase: &Phase, told: &Subscriptions) {
+    page.row("delay", &delay(phase, told));
+    page.row("came", &came(told));
+    page.row("publish", &publish(told));
+    if told.count("gaps") > 0 {
+        page.row("gaps", &gaps(told));
+    }
+    if !told.outages.is_empty() || told.count("cut") > 0 {
+        page.row("outages", &outages(told));
+    }
+    page.row("each", &each(told));
+    let steps: Vec<String> = told
+        .steps
+        .iter()
+        .map(|step| {
+            let what = step.step.replace('_', " ");
+            let things = grouped(step.things);
+            format!("{what} {things} in {}", nanos(step.span_ns))
+        })
+        .collect();
+    if !steps.is_empty() {
+        page.row("set up", &steps.join(", "));
+    }
+    for (at, row) in beside(told).iter().enumerate() {
+        page.row(if at == 0 { "server says" } else { "" }, row);
+    }
+}
+
+/// Of what the delay is made, and how far clocks can be trusted.
+fn delay(phase: &Phase, told: &Subscriptions) -> String {
+    let sum = |name: &str| phase.total.histogram(name).sum() as f64;
+    let all = sum("delay");
+    if all == 0.0 {
+        return "n/a: no value had a source timestamp".to_owned();
+    }
+    let percent = |name: &str| 100.0 * sum(name) / all;
+    let mut text = format!(
+        "{:.0} % of it is phase (sampling and publishing), {:.0} % queueing in the server, {:.0} % transport",
+        percent("phase"),
+        percent("queueing"),
+        percent("transport")
+    );
+    match &told.clock.error_ns {
+        Figure::Known(0) => text.push_str("; both sides read the same clock"),
+        Figure::Known(error) => text.push_str(&format!("; clocks agree to {}", nanos(*error))),
+        Figure::Missing { .. } => text.push_str("; how far clocks agree is not known"),
+    }
+    text
+}
+
+fn came(told: &Subscriptions) -> String {
+    let mut text = format!(
+        "{} in {}, {}",
+        counted(told.count("received"), "value", "values"),
+        counted(told.count("notifications"), "message", "messages"),
+        counted(told.count("keep_alives"), "keep-alive", "keep-alives"),
+    );
+    if let Some(bytes) = told.bytes_per_value {
+        text.push_str(&format!(", {} a value", Bytes::show(bytes)));
+    }
+    for (name, what) in [
+        ("bursts", "bursts of several messages"),
+        ("overflow_bits", "overflow bits"),
+        ("bad", "Bad values"),
+    ] {
+        if told.count(name) > 0 {
+            text.push_str(&format!(", {} {what}", grouped(told.count(name))));
+        }
+    }
+    if told.silent > 0 {
+        text.push_str(&format!(
+            "; {} of {} never reported",
+            grouped(told.silent),
+            counted(told.items, "item", "items")
+        ));
+    }
+    text
+}
+
+fn publish(told: &Subscriptions) -> String {
+    let mut text = format!(
+        "{} sent, {} answered",
+        counted(told.count("publish_sent"), "request", "requests"),
+        grouped(told.count("publish_answered")),
+    );
+    for ended in told.ended.iter().filter(|it| it.what == "publish") {
+        let status = &ended.status;
+        text.push_str(&format!(", {} {}", grouped(status.count), status.name));
+    }
+    text
+}
+
+fn gaps(told: &Subscriptions) -> String {
+    let mut text = format!(
+        "{} with {} missing, republish asked {}, answered {}, refused {}",
+        grouped(told.count("gaps")),
+        counted(told.count("missing_messages"), "message", "messages"),
+        grouped(told.count("republish_asked")),
+        grouped(told.count("republish_answered")),
+        grouped(told.count("republish_refused")),
+    );
+    if told.count("returned") > 0 {
+        text.push_str(&format!(
+            ", {} came by themselves",
+            grouped(told.count("returned"))
+        ));
+    }
+    if let (Some(mean), Some(max)) = (told.recovery.mean(), told.recovery.max()) {
+        text.push_str(&format!(
+            "; mended after {} (at most {})",
+            table::time(Some(mean)),
+            nanos(max)
+        ));
+    }
+    text
+}
+
+fn outages(told: &Subscriptions) -> String {
+    let mut text = format!(
+        "{} cut, {} went on, {} made again",
+        counted(told.count("cut"), "subscription", "subscriptions"),
+        grouped(told.count("resumed")),
+        grouped(told.count("recreated")),
+    );
+    if let (Some(mean), Some(max)) = (told.outages.mean(), told.outages.max()) {
+        text.push_str(&format!(
+            "; back after {} (at most {})",
+            table::time(Some(mean)),
+            nanos(max)
+        ));
+    }
+    text
+}
+
+/// Subscriptions and items beside each other.
+fn each(told: &Subscriptions) -> String {
+    let mut text = format!(
+        "{} with {}",
+        counted(told.subscriptions, "subscription", "subscriptions"),
+        counted(told.items, "item", "items"),
+    );
+    let fair = &told.fairness;
+    if let (Some(min), Some(max)) = (fair.min_messages_per_s, fair.max_messages_per_s) {
+        text.push_str(&format!(": {min:.2}/s to {max:.2}/s messages each"));
+    }
+    if let (Some(min), Some(max), Some(jain)) = (
+        fair.min_values_per_item,
+        fair.max_values_per_item,
+        fair.jain,
+    ) {
+        text.push_str(&format!(
+            ", {min:.1} to {max:.1} values an item (Jain's index {jain:.3})"
+        ));
+    }
+    if let Some(max) = fair.max_jitter_ns {
+        text.push_str(&format!(", jitter up to {}", table::time(Some(max))));
+    }
+    if let (Some(min), Some(max)) = (told.item_delay.min(), told.item_delay.max()) {
+        text.push_str(&format!(
+            "; mean delay of an item {} to {}",
+            nanos(min),
+            nanos(max)
+        ));
+        let slowest = told.slowest.first().and_then(|it| it.place.node.clone());
+        if let Some(node) = slowest {
+            text.push_str(&format!(" ({node})"));
+        }
+    }
+    text
+}
+
+fn beside(told: &Subscriptions) -> Vec<String> {
+    let agree = told.beside.iter().filter(|it| it.agrees());
+    let agree: Vec<String> = agree
+        .map(|it| format!("{} {}", it.what, grouped(it.server)))
+        .collect();
+    let mut rows = Vec::new();
+    if !agree.is_empty() {
+        rows.push(format!("the same: {}", agree.join(", ")));
+    }
+    for it in told.beside.iter().filter(|it| !it.agrees()) {
+        let because = it.because.as_ref().map(|why| format!(" ({why})"));
+        rows.push(format!(
+            "{}: {}, we {}{}",
+            it.what,
+            grouped(it.server),
+            grouped(it.client),
+            because.unwrap_or_default()
+        ));
+    }
+    rows
+}
