@@ -164,10 +164,12 @@ impl Pair {
     fn publish(&mut self) {
         let mut bytes = Vec::new();
         let now = self.bench.now;
-        let made = self
-            .bench
-            .subscription
-            .publish_with(now, KEPT, Some(&self.faults), &mut bytes);
+        let Bench {
+            subscription,
+            space,
+            ..
+        } = &mut self.bench;
+        let made = subscription.publish_with(space, now, KEPT, Some(&self.faults), &mut bytes);
         let fate = match made {
             Message::Notifications(_) => self.faults.message(now.mono),
             _ => MessageFate::default(),
