@@ -156,7 +156,7 @@ impl Description {
             .targets(targets)
             .map_err(|what| about_line(1, "--target", what))?;
         let mut points = Vec::new();
-        for (n, measure) in self.measures.iter().enumerate() {
+        for measure in &self.measures {
             let service = if measure.writes { "write" } else { "read" };
             let settings = measure.settings(servers);
             let phase = vocabulary
@@ -175,25 +175,40 @@ impl Description {
             };
             points.push(Point {
                 values: measure.values(),
-                places: vec![n; AXES.len()],
+                places: Vec::new(),
                 targets: targets.to_vec(),
                 start: None,
                 groups: vec![Group { steps: vec![step] }],
             });
         }
-        let axes = AXES.iter().enumerate().map(|(n, name)| Axis {
-            name: (*name).to_owned(),
-            values: points
+        // Only what differs tells points apart.
+        let of = |n: usize| {
+            points
                 .iter()
-                .filter_map(|point| point.values.get(n).cloned())
-                .collect(),
-        });
+                .filter_map(move |point: &Point| point.values.get(n))
+        };
+        let differs = |n: &usize| of(*n).any(|value| Some(value) != of(*n).next());
+        let kept: Vec<usize> = (0..AXES.len()).filter(differs).collect();
+        let axes: Vec<Axis> = kept
+            .iter()
+            .filter_map(|&n| {
+                Some(Axis {
+                    name: (*AXES.get(n)?).to_owned(),
+                    values: of(n).cloned().collect(),
+                })
+            })
+            .collect();
+        for (n, point) in points.iter_mut().enumerate() {
+            let value = |&k: &usize| point.values.get(k).cloned();
+            point.values = kept.iter().filter_map(value).collect();
+            point.places = vec![n; kept.len()];
+        }
         let name = self.measures.first().map_or("", |it| it.name.as_str());
         Ok(Scenario {
             name: name.to_owned(),
             about: self.measures.first().map(|it| it.test.clone()),
             parameters: Vec::<Parameter>::new(),
-            axes: axes.collect(),
+            axes,
             points,
             repeat: 1,
             order: Order::Given,
@@ -204,13 +219,14 @@ impl Description {
 }
 
 /// What tells the points of a document apart.
-const AXES: [&str; 6] = [
+const AXES: [&str; 7] = [
     "name",
     "resource",
     "count",
     "concurrency",
     "cycles",
     "security",
+    "request",
 ];
 
 impl Default for Settings {
@@ -282,6 +298,7 @@ impl Measure {
             self.concurrency.to_string(),
             self.cycles.to_string(),
             if self.security { "on" } else { "off" }.to_owned(),
+            if self.writes { "write" } else { "read" }.to_owned(),
         ]
     }
 

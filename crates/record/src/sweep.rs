@@ -57,6 +57,9 @@ pub struct Source {
     /// Servers that were given instead of those in the file.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub targets: Vec<String>,
+    /// How often each point, if that was given instead.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub repeat: Option<u32>,
 }
 
 /// Something that is varied.
@@ -249,6 +252,7 @@ mod tests {
                 text: "name = \"batch\"".into(),
                 parameters: vec![("rate".into(), "1/s".into())],
                 targets: Vec::new(),
+                repeat: None,
             },
             axes: vec![Axis {
                 name: "batch".into(),

@@ -23,7 +23,7 @@ pub fn in_short(scenario: &Scenario) -> String {
     let points = counted(scenario.points.len() as u64, "point", "points");
     let all = scenario.points.len() as u64 * u64::from(scenario.repeat);
     let (length, known) = length(scenario);
-    let about = if known { "" } else { "at least " };
+    let load = in_words(length, known);
     let times = match scenario.repeat {
         1 => String::new(),
         n => format!(
@@ -31,11 +31,15 @@ pub fn in_short(scenario: &Scenario) -> String {
             counted(all, "measurement", "measurements")
         ),
     };
-    format!(
-        "{}: {points}{times}; {about}{} of load",
-        clean(&scenario.name),
-        show(length)
-    )
+    format!("{}: {points}{times}; {load}", clean(&scenario.name),)
+}
+
+fn in_words(length: Duration, known: bool) -> String {
+    match (known, length.is_zero()) {
+        (true, _) => format!("{} of load", show(length)),
+        (false, true) => "as long as its requests take".to_owned(),
+        (false, false) => format!("{} of load, and as long as its requests take", show(length)),
+    }
 }
 
 /// The load of all measurements, with the pauses between them; whether that is all of it.
@@ -97,7 +101,6 @@ pub fn plan(scenario: &Scenario, style: Style) -> String {
     }
     page.gap();
     let (length, known) = length(scenario);
-    let least = if known { "" } else { "at least " };
     let starts = match scenario
         .points
         .first()
@@ -106,7 +109,7 @@ pub fn plan(scenario: &Scenario, style: Style) -> String {
         Some(_) => ", and what starting servers takes",
         None => "",
     };
-    page.row("takes", &format!("{least}{}{starts}", show(length)));
+    page.row("takes", &format!("{}{starts}", in_words(length, known)));
     page.finish()
 }
 
@@ -237,12 +240,7 @@ fn drawn(point: &Point) -> (Vec<Drawn>, f64) {
     let mut at = 0.0;
     let mut spans = Vec::new();
     for group in &point.groups {
-        let length = |step: &Step| {
-            let phase = &step.phase;
-            phase
-                .measured_until()
-                .map(|until| until.saturating_add(phase.cooldown).as_secs_f64())
-        };
+        let length = |step: &Step| step.length(1).map(|length| length.as_secs_f64());
         let longest = group.steps.iter().filter_map(length).fold(0.0, f64::max);
         // Nobody knows how long requests take: as wide as anything.
         let longest = if longest > 0.0 { longest } else { 1.0 };
@@ -324,7 +322,7 @@ fn picture(page: &mut Page, point: &Point, title: &str) {
         .groups
         .iter()
         .flat_map(|group| &group.steps)
-        .all(|step| step.phase.measured_until().is_some());
+        .all(|step| step.length(1).is_some());
     let end = match known {
         true => show(Duration::from_secs_f64(length)),
         false => "when the requests are done".to_owned(),

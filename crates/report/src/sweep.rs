@@ -4,12 +4,16 @@ use plan::unit::{Rate, duration};
 use record::run::Kind;
 use record::sweep::{Measurement, Short, State, Sweep};
 
-use crate::page::{Page, WIDTH, clean, counted, cut};
+use crate::page::{Page, WIDTH, clean, counted, cut, cut_inside};
 use crate::style::Style;
 
 /// The widest column of swept values.
 const CELL: usize = 24;
+/// As narrow as they get.
+const NARROW: usize = 5;
 const COLUMN: usize = 10;
+/// What figures and verdict take.
+const FIGURES: usize = 3 * COLUMN + 8 + 20;
 
 /// A scenario's results: each point with its values and figures, what was left out, what kept its
 /// objective.
@@ -136,7 +140,7 @@ fn table(page: &mut Page, sweep: &Sweep) {
             rows.push((label(name), figures(&shorts, &all, last)));
         }
     }
-    let widths: Vec<usize> = heads
+    let mut widths: Vec<usize> = heads
         .iter()
         .enumerate()
         .map(|(n, head)| {
@@ -145,12 +149,18 @@ fn table(page: &mut Page, sweep: &Sweep) {
             widest.max(head.chars().count()).min(CELL)
         })
         .collect();
+    // Figures and verdict come first; what people chose themselves is cut where there is no room.
+    while widths.iter().map(|wide| wide + 2).sum::<usize>() > WIDTH - FIGURES {
+        match widths.iter_mut().max().filter(|wide| **wide > NARROW) {
+            Some(widest) => *widest -= 1,
+            None => break,
+        }
+    }
     let line = |cells: &[String], rest: &str| {
         let mut line = String::new();
         for (cell, wide) in cells.iter().zip(&widths) {
-            line.push_str(&format!("{:>wide$}  ", cut(cell, *wide)));
+            line.push_str(&format!("{:>wide$}  ", cut_inside(cell, *wide)));
         }
-        // Many axes leave less room; the figures come first.
         let room = WIDTH.saturating_sub(rest.chars().count());
         cut(&line, room) + rest
     };

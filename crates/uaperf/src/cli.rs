@@ -10,7 +10,8 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 
 use crate::{
-    calibrate, cert, demo, peers, place, plant, probe, quick, saturate, scenario, serve, show,
+    calibrate, cert, demo, pages, peers, place, plant, probe, quick, saturate, scenario, serve,
+    show,
 };
 
 /// The performance laboratory for OPC UA: measure, compare, explain, predict.
@@ -65,6 +66,8 @@ enum Command {
     Show(show::Args),
     Cert(cert::Args),
     Peers(peers::Args),
+    Man(pages::Man),
+    Completions(pages::Completions),
 }
 
 const EXIT_CODES: &str = "\
@@ -97,6 +100,8 @@ impl Cli {
             Command::Run(args) => scenario::run::run(args, &self.global),
             Command::Check(args) => scenario::check::run(args, &self.global),
             Command::New(args) => scenario::new::run(args, &self.global),
+            Command::Man(args) => pages::man(args),
+            Command::Completions(args) => pages::completions(args),
             Command::Demo(args) => demo::run(args, &self.global),
         }
     }

@@ -7,6 +7,7 @@ mod cert;
 mod cli;
 mod demo;
 mod failure;
+mod pages;
 mod peers;
 mod place;
 mod plant;

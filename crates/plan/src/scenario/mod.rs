@@ -132,6 +132,35 @@ pub enum Restart {
     Never,
 }
 
+impl Point {
+    /// How many servers it has, as far as that is written.
+    fn servers(&self) -> usize {
+        let started = self.start.as_ref().map(Start::servers);
+        started.unwrap_or(self.targets.len()).max(1)
+    }
+}
+
+impl Step {
+    /// How long its load goes on with so many servers, if that does not depend on their answers.
+    pub fn length(&self, servers: usize) -> Option<Duration> {
+        let phase = &self.phase;
+        let until = phase.measured_until();
+        let paced = phase
+            .requests
+            .zip(phase.pace())
+            .and_then(|(requests, pace)| {
+                let rate = pace.mean_rate() * f64::from(phase.sessions) * servers as f64;
+                Duration::try_from_secs_f64(requests as f64 / rate).ok()
+            });
+        let paced = paced.map(|paced| phase.warmup.given().saturating_add(paced));
+        let length = match (until, paced) {
+            (Some(until), Some(paced)) => until.min(paced),
+            (until, paced) => until.or(paced)?,
+        };
+        Some(length.saturating_add(phase.cooldown))
+    }
+}
+
 impl Start {
     /// How many servers that makes.
     pub fn servers(&self) -> usize {
@@ -148,6 +177,8 @@ pub struct Given {
     pub parameters: Vec<(String, String)>,
     /// These servers instead of its own.
     pub targets: Vec<String>,
+    /// Each point so often.
+    pub repeat: Option<u32>,
 }
 
 impl Scenario {
@@ -250,7 +281,7 @@ impl Scenario {
             parameters,
             axes,
             points,
-            repeat: whole.repeat,
+            repeat: given.repeat.unwrap_or(whole.repeat),
             order: whole.order,
             seed: whole.seed,
             pause: whole.pause,
@@ -283,8 +314,8 @@ impl Scenario {
     /// of requests may take any time.
     pub fn length(point: &Point) -> (Duration, bool) {
         let mut known = true;
-        let mut step = |step: &Step| match step.phase.measured_until() {
-            Some(until) => until.saturating_add(step.phase.cooldown),
+        let mut step = |step: &Step| match step.length(point.servers()) {
+            Some(length) => length,
             None => {
                 known = false;
                 Duration::ZERO

@@ -102,10 +102,14 @@ pub fn point(top: &Item, instead: &[String], vocabulary: &dyn Vocabulary) -> Res
             None => None,
         };
         match (written, &start) {
+            // It is started where the target says that it is.
             (Some(entry), Some(_)) => {
-                let what =
-                    "does not go with [start], which gives the target itself (want one of them)";
-                return Err(Wrong::new(&entry.key_at, entry.key.as_str(), what));
+                let port = port(entry)?;
+                if let Some(start) = &mut start
+                    && !start.settings.iter().any(|it| it.option == port.option)
+                {
+                    start.settings.push(port);
+                }
             }
             (Some(entry), None) => {
                 let specs = texts(&entry.item, &entry.key)?;
@@ -139,6 +143,25 @@ pub fn point(top: &Item, instead: &[String], vocabulary: &dyn Vocabulary) -> Res
         targets,
         start,
         groups,
+    })
+}
+
+/// The port of the only target, for the server that is started there.
+fn port(entry: &Entry) -> Result<Setting, Wrong> {
+    let wrong = |what: String| Wrong::new(&entry.item.at, entry.key.as_str(), what);
+    let specs = texts(&entry.item, &entry.key)?;
+    let [(text, _)] = specs.as_slice() else {
+        let what = "several, of which [start] can start one (want one URL, or none: a free port)";
+        return Err(wrong(what.to_owned()));
+    };
+    let url: Result<wire::url::Url, _> = text.parse();
+    let url = url.map_err(|error| wrong(error.to_string()))?;
+    Ok(Setting {
+        option: "port".to_owned(),
+        shape: Shape::One,
+        values: vec![Scalar::Number(url.port().to_string())],
+        at: entry.item.at.clone(),
+        field: entry.key.clone(),
     })
 }
 

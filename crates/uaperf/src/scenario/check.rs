@@ -28,6 +28,7 @@ pub fn run(args: Args, _: &Global) -> anyhow::Result<ExitCode> {
     let given = Given {
         parameters: args.parameters,
         targets: Vec::new(),
+        repeat: None,
     };
     for file in &args.files {
         let text = read(file)?;

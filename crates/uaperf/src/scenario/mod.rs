@@ -62,4 +62,7 @@ fn parameter(text: &str) -> Result<(String, String), String> {
 
 #[cfg(test)]
 #[allow(clippy::unwrap_used, clippy::panic)]
+mod reference;
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::panic)]
 mod tests;

@@ -37,6 +37,9 @@ pub struct Args {
     /// These servers instead of those that the scenario names or starts
     #[arg(long, value_name = "URL", conflicts_with = "resume")]
     target: Vec<String>,
+    /// How often each point is measured, instead of what the scenario says
+    #[arg(long, value_name = "N", conflicts_with = "resume", value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    repeat: Option<u32>,
     /// Show what would be done, and how long it takes
     #[arg(long)]
     dry_run: bool,
@@ -78,12 +81,14 @@ pub fn run(args: Args, global: &Global) -> anyhow::Result<ExitCode> {
                 file,
                 parameters: args.parameters.clone(),
                 targets: args.target.clone(),
+                repeat: args.repeat,
             }
         }
     };
     let given = Given {
         parameters: source.parameters.clone(),
         targets: source.targets.clone(),
+        repeat: source.repeat,
     };
     if description::is_description(&source.text) && given.targets.is_empty() {
         return Err(Failure::usage("a test description names no server")

@@ -16,6 +16,7 @@ fn given(text: &str, parameters: &[(&str, &str)]) -> Result<Scenario, String> {
     let given = Given {
         parameters: parameters.iter().map(own).collect(),
         targets: Vec::new(),
+        repeat: None,
     };
     Scenario::parse(
         text,
@@ -31,6 +32,8 @@ const SAMPLE: &str = r#"name = "batch size"
 target = "opc.tcp://127.0.0.1:4840"
 repeat = 5
 order = "random"
+[start]
+plant = "bench"                                 # or peer = "open62541", restart = "each point"
 [[phase]]
 service = "read"
 nodes = ["nsu=urn:bench;i=1000..1099"]
@@ -53,6 +56,9 @@ fn a_scenario_becomes_a_phase_for_each_point_of_its_sweep() {
         .map(|point| point.groups[0].steps[0].phase.work.batch())
         .collect();
     assert_eq!(batches, [100, 500, 1000, 1500, 2000, 2500, 3000]);
+    // The server is started where it is looked for.
+    let start = scenario.points[6].start.as_ref().unwrap();
+    assert_eq!(start.settings[0].words(), ["--port=4840"]);
     assert_eq!((scenario.repeat, scenario.order), (5, Order::Random));
     assert_eq!(scenario.turns().len(), 35);
     let phase = &scenario.points[3].groups[0].steps[0].phase;
@@ -362,8 +368,8 @@ const WRONG: &[(&str, &str)] = &[
         "bad start.udpate: there is no key of this name (did you mean update?)",
     ),
     (
-        "%[start]\nplant = \"bench\"",
-        "bad target: does not go with [start]",
+        "target = [\"opc.tcp://h:1\", \"opc.tcp://h:2\"]\n[start]\nplant = \"bench\"\n[[phase]]\nservice = \"read\"",
+        "bad target: several, of which [start] can start one (want one URL, or none: a free port)",
     ),
     (
         "%[defaults]\nbacth = 1",
