@@ -4,6 +4,7 @@
 //!   descriptors, and its threads one by one;
 //! - [`Host`] is the machine: how busy its cores are, what was stolen from them, the network;
 //! - [`fingerprint()`] says on what a result was measured;
+//! - [`listener()`] tells which process a port belongs to;
 //! - [`limits`] are those of the operating system that a large load runs into.
 //!
 //! What goes into a result file has the form that `record` gives it.
@@ -30,10 +31,12 @@ mod files;
 mod fingerprint;
 mod host;
 pub mod limits;
+mod listener;
 mod process;
 
 pub use clock::thread_cpu;
 pub use figure::{Figure, NotAvailable};
 pub use fingerprint::fingerprint;
 pub use host::{Core, Host, Interface, Load, Memory, Times};
+pub use listener::listener;
 pub use process::{Process, Sample, Spent, Thread};

@@ -127,23 +127,128 @@ fn text(output: &Output) -> String {
     String::from_utf8(both).unwrap()
 }
 
+/// What the system says of a run, told by neither the generator nor its verdict.
+#[derive(Debug, Default, Clone, Copy)]
+struct HeldUp {
+    /// Time that the generator's thread was ready to run and no CPU was free.
+    waited: f64,
+    /// Time that the hypervisor took from all CPUs.
+    stolen: f64,
+}
+
+impl HeldUp {
+    /// Looks on until the program has ended.
+    fn until_it_ends(mut child: Child) -> (Output, Self) {
+        let (mut seen, before) = (Self::default(), stolen());
+        while child.try_wait().unwrap().is_none() {
+            seen.waited = waited(child.id()).max(seen.waited);
+            sleep(Duration::from_millis(20));
+        }
+        seen.stolen = stolen() - before;
+        (child.wait_with_output().unwrap(), seen)
+    }
+
+    /// Whether that explains how late the pacer was. A thread that gets its CPU w seconds late sends
+    /// the rate · w requests of that time late, by w / 2 on average; no w is above the largest
+    /// lateness. So all lateness together is at most rate / 2 · largest · all that was waited; by chance
+    /// twice that.
+    fn explains(self, late: &Late) -> bool {
+        late.sum <= late.rate * late.largest * (self.waited + self.stolen)
+    }
+}
+
+/// Seconds that a process's thread `load-0` was ready to run without a CPU.
+fn waited(pid: u32) -> f64 {
+    let Ok(threads) = std::fs::read_dir(format!("/proc/{pid}/task")) else {
+        return 0.0;
+    };
+    let read = |path: PathBuf| std::fs::read_to_string(path).unwrap_or_default();
+    threads
+        .flatten()
+        .filter(|thread| read(thread.path().join("comm")).trim() == "load-0")
+        .filter_map(|thread| {
+            // CPU time, run-queue time, time slices (the kernel's sched-stats).
+            let text = read(thread.path().join("schedstat"));
+            text.split_whitespace().nth(1)?.parse::<f64>().ok()
+        })
+        .sum::<f64>()
+        / 1e9
+}
+
+/// Seconds that the hypervisor has taken from this machine (proc(5): the eighth figure, hundredths).
+fn stolen() -> f64 {
+    let text = std::fs::read_to_string("/proc/stat").unwrap();
+    let ticks = text.lines().next().unwrap().split_whitespace().nth(8);
+    ticks.map_or(0.0, |ticks| ticks.parse::<f64>().unwrap() / 100.0)
+}
+
+/// How late the pacer made requests, in seconds.
+#[derive(Debug)]
+struct Late {
+    sum: f64,
+    largest: f64,
+    /// Requests in a second.
+    rate: f64,
+}
+
+impl Late {
+    fn of(run: &Value) -> Self {
+        let pacer = &total(run)["histograms"]["pacer"];
+        let figure = |name: &str| pacer[name].as_f64().unwrap();
+        let phase = &run["phases"][0];
+        let ns = phase["to_ns"].as_f64().unwrap() - phase["from_ns"].as_f64().unwrap();
+        Self {
+            sum: figure("mean_ns") * figure("count") / 1e9,
+            largest: figure("max_ns") / 1e9,
+            rate: figure("count") / ns * 1e9,
+        }
+    }
+}
+
+/// Tries until the verdict is one of these. Any other is accepted only of a run that the machine held up,
+/// as the system itself says, and then it is tried again.
+fn sooner_or_later(wanted: &[&str], mut attempt: impl FnMut(&Place) -> (Output, HeldUp)) {
+    const TRIES: usize = 12;
+    for _ in 0..TRIES {
+        let place = Place::new();
+        let (output, held_up) = attempt(&place);
+        let run = place.result();
+        if wanted.contains(&verdict(&run)) {
+            return;
+        }
+        let said = text(&output);
+        let late = Late::of(&run);
+        println!("{}: {late:?}, {held_up:?}", verdict(&run));
+        assert_eq!(verdict(&run), "GENERATOR-LIMITED", "{said}");
+        assert!(held_up.explains(&late), "{late:?}, {held_up:?}\n{said}");
+    }
+    panic!("a machine on which {TRIES} runs in a row get no CPU cannot run this test");
+}
+
 #[test]
 fn a_server_that_stands_still_shows_in_response_times_and_not_in_service_times() {
     let server = Server::start();
-    for _ in 0..3 {
-        let place = Place::new();
+    // Never the generator's fault: see `sooner_or_later`.
+    sooner_or_later(&["VALID", "SERVER-SATURATED"], |place| {
         let options = ["--rate", "100/s", "--slots", "1", "--duration", "5s"];
         let child = place
             .read(&server.url, &[&options[..], &["--warmup", "0s"]].concat())
             .spawn()
             .unwrap();
-        sleep(Duration::from_millis(1500));
+        let pid = child.id();
+        let watch = std::thread::spawn(move || HeldUp::until_it_ends(child));
+        // From when the load has begun, not from when the program was started.
+        let begun = Instant::now();
+        while waited(pid) == 0.0 && begun.elapsed() < Duration::from_secs(1) {
+            sleep(Duration::from_millis(10));
+        }
+        sleep(Duration::from_millis(1200));
         server.signal("STOP");
         let stopped = Instant::now();
         sleep(Duration::from_secs(1));
         server.signal("CONT");
         let stop = stopped.elapsed().as_secs_f64();
-        let output = child.wait_with_output().unwrap();
+        let (output, held_up) = watch.join().unwrap();
         let run = place.result();
         let said = text(&output);
         // Of five seconds, the slowest share x waited longer than about s − 5 s · x.
@@ -163,12 +268,8 @@ fn a_server_that_stands_still_shows_in_response_times_and_not_in_service_times()
         let slot = nanos(&run, "slot", "p90_ns");
         assert!(slot > 0.5 * nanos(&run, "response", "p90_ns"), "{said}");
         assert_eq!(total(&run)["completed"], 500, "{said}");
-        match verdict(&run) {
-            "VALID" | "SERVER-SATURATED" => return,
-            // A machine with other things to do: true of this run, and no answer.
-            _ => assert!(nanos(&run, "pacer", "p99_ns") > 1e6, "{said}"),
-        }
-    }
+        (output, held_up)
+    });
 }
 
 #[test]
@@ -215,38 +316,50 @@ fn a_cpu() -> String {
     first.unwrap().to_owned()
 }
 
+/// Busy on this CPU until it is dropped; ends by itself after a minute, whatever becomes of the test.
+struct Busy(Child);
+
+impl Busy {
+    fn on(cpu: &str) -> Self {
+        let busy = "timeout 60 sh -c 'while :; do :; done'";
+        let child = Command::new("taskset")
+            .args(["-c", cpu, "sh", "-c", &format!("exec {busy}")])
+            .spawn();
+        Self(child.expect("taskset of util-linux"))
+    }
+}
+
+impl Drop for Busy {
+    fn drop(&mut self) {
+        signal(self.0.id(), "TERM");
+        let _ = self.0.wait();
+    }
+}
+
 #[test]
-fn a_starved_generator_is_told_from_a_slow_server() {
+fn a_starved_generator_is_told_from_a_slow_server_and_from_one_that_is_not_starved() {
     let server = Server::start();
     let cpu = a_cpu();
-    let mut others: Vec<Child> = (0..2)
-        .map(|_| {
-            // Ends by itself, whatever becomes of the test.
-            let busy = "timeout 60 sh -c 'while :; do :; done'";
-            Command::new("taskset")
-                .args(["-c", &cpu, "sh", "-c", &format!("exec {busy}")])
-                .spawn()
-                .expect("taskset of util-linux")
-        })
-        .collect();
-    let place = Place::new();
-    let options = [
-        "--rate",
-        "2k/s",
-        "--duration",
-        "2s",
-        "--spin",
-        "--pin",
-        &cpu,
-    ];
-    let output = place.read(&server.url, &options).output().unwrap();
-    for other in &mut others {
-        signal(other.id(), "TERM");
-        let _ = other.wait();
+    let read = |place: &Place| {
+        let load = ["--rate", "2k/s", "--duration", "2s", "--warmup", "0s"];
+        let spin = ["--spin", "--pin", &cpu];
+        let child = place
+            .read(&server.url, &[&load[..], &spin[..]].concat())
+            .spawn();
+        HeldUp::until_it_ends(child.unwrap())
+    };
+    {
+        let _others = [Busy::on(&cpu), Busy::on(&cpu)];
+        let place = Place::new();
+        let (output, held_up) = read(&place);
+        let said = text(&output);
+        assert_eq!(verdict(&place.result()), "GENERATOR-LIMITED", "{said}");
+        assert_eq!(output.status.code(), Some(4));
+        // The test did what it says: the thread had to share its CPU with two others.
+        assert!(held_up.waited > 0.5, "{held_up:?}");
     }
-    let run = place.result();
-    assert_eq!(verdict(&run), "GENERATOR-LIMITED", "{}", text(&output));
-    assert_eq!(output.status.code(), Some(4));
+    // The same load on the same CPU with nobody beside it.
+    sooner_or_later(&["VALID"], read);
 }
 
 #[test]

@@ -82,7 +82,7 @@ pub(super) fn findings(evidence: &Evidence) -> Vec<Finding> {
         } else if let Some(thread) = server.busiest_thread.filter(|&thread| thread >= BUSY) {
             add(
                 format!(
-                    "a thread of the server was busy for {}",
+                    "a thread of the server was busy for {} of the time",
                     percent(thread.min(1.0))
                 ),
                 "this is its limit with this load; larger batches usually cost less for each value",

@@ -147,7 +147,7 @@ pub fn setup(
     phase: &Phase,
     settings: &Arc<Settings>,
     seat: Seat,
-    targets: u32,
+    requests: u64,
     token: wire::types::NodeId,
     askers: Vec<Asker>,
     origin: Instant,
@@ -156,7 +156,7 @@ pub fn setup(
         token,
         askers,
         source: source(phase, seat),
-        requests: requests(phase, seat, targets),
+        requests,
         warmup: settings.warmup_ns,
         timeout: phase.timeout,
         in_flight: phase.in_flight() as usize,
@@ -181,6 +181,15 @@ pub fn requests(phase: &Phase, seat: Seat, targets: u32) -> u64 {
     phase
         .requests_of(seat.target, seat.index, targets)
         .unwrap_or(u64::MAX)
+}
+
+/// The same when some sessions could not be opened: those that were (`place` of `opened`) share what
+/// was asked for, so that as many requests are sent as somebody wanted.
+pub fn requests_of_fewer(phase: &Phase, place: usize, opened: usize) -> u64 {
+    let (place, opened) = (place as u64, opened.max(1) as u64);
+    phase.requests.map_or(u64::MAX, |all| {
+        all / opened + u64::from(place < all % opened)
+    })
 }
 
 /// Closes a session in good order, as far as the server lets it.

@@ -234,6 +234,8 @@ pub fn run(
         .to_owned();
     let count = u32::try_from(targets.len()).unwrap_or(u32::MAX);
 
+    let mut there: Vec<Seat> = waiting.iter().map(|it| it.seat).collect();
+    there.sort_unstable();
     let mut by_seat: HashMap<Seat, Waiting> = waiting.into_iter().map(|it| (it.seat, it)).collect();
     let mut opened = Vec::with_capacity(by_seat.len());
     let mut absent: HashMap<usize, Absent> = HashMap::new();
@@ -251,7 +253,13 @@ pub fn run(
             };
             let index = seats.binary_search(seat).unwrap_or_default();
             let token = it.absent.token().clone();
-            let setup = opening::setup(phase, &settings, *seat, count, token, it.askers, origin);
+            let requests = match there.binary_search(seat) {
+                Ok(place) if !failed.is_empty() => {
+                    opening::requests_of_fewer(phase, place, there.len())
+                }
+                _ => opening::requests(phase, *seat, count),
+            };
+            let setup = opening::setup(phase, &settings, *seat, requests, token, it.askers, origin);
             places.push(Place::new(
                 index,
                 seat.target as usize,

@@ -11,6 +11,9 @@ use record::Tally;
 use super::usage::Seen;
 
 /// What a phase did before and after it had settled.
+///
+/// The server's CPU has a say only where it was asked for: of one that was found by its port, it is
+/// not known what else it does.
 pub fn settling(phase: &Phase, tally: &Tally, seen: Option<&Seen>, began: Instant) -> Settling {
     let open = phase.arrival.is_open();
     let varies = match &phase.arrival {
@@ -18,7 +21,7 @@ pub fn settling(phase: &Phase, tally: &Tally, seen: Option<&Seen>, began: Instan
         Arrival::Closed { .. } => false,
     };
     let mut course = Course::of(tally, open, varies);
-    if let Some(seen) = seen {
+    if let Some(seen) = seen.filter(|seen| seen.asked) {
         course.cpu = in_bins(
             &seen.cores("server", began),
             course.bin_ns,
@@ -68,7 +71,7 @@ pub fn evidence(
         (!cores.is_empty()).then_some(ServerUse {
             cores_busy: busy,
             cores_allowed: allowed.get() as f64,
-            busiest_thread: None,
+            busiest_thread: seen.busiest_thread(began),
         })
     });
     let lost = outcome.losses.iter().filter(|(_, loss)| !loss.back).count();

@@ -47,6 +47,8 @@ pub fn measure(
         targets: looked,
         missing,
     } = look(targets, &common.access, global)?;
+    let asked = server.is_some();
+    let server = server.or_else(|| found(&looked));
     let own_limits = own_limits(phase.sessions, looked.len());
     let limits = !common.load.ignores_limits();
     let prepared = looked
@@ -68,7 +70,7 @@ pub fn measure(
         limits,
         ..Options::default()
     };
-    let watch = Watch::start(server).context("cannot start a thread")?;
+    let watch = Watch::start(server, asked).context("cannot start a thread")?;
     let outcome = engine::run(phase, &looked, &prepared, &options, control, |progress| {
         watcher.tell(&progress);
     });
@@ -104,6 +106,21 @@ pub fn measure(
     restore(phase, &looked, &prepared, &mut run);
     run.ended = SystemTime::now().into();
     Ok(run)
+}
+
+/// The server's process, if all targets are one process of this machine that this user may look into.
+fn found(targets: &[Arc<Target>]) -> Option<Process> {
+    let mut all = targets.iter().map(|target| {
+        let url = &target.access.url;
+        let here = match url.host().parse::<std::net::IpAddr>() {
+            Ok(address) => address.is_loopback(),
+            Err(_) => url.host() == "localhost",
+        };
+        here.then(|| observe::listener(url.port()).ok()).flatten()
+    });
+    let first = all.next()??;
+    let same = all.all(|it| it == Some(first)) && first != std::process::id();
+    same.then(|| Process::of(first).ok()).flatten()
 }
 
 /// The file for single requests, if there is to be one.
@@ -245,7 +262,7 @@ fn run(
     measured.parts = result::parts(outcome, from, until);
     measured.cycles_ns.clone_from(&outcome.cycles_ns);
     let mut evidence = evidence::evidence(phase, outcome, &tally, &window, settling, seen, began);
-    evidence.remarks = remarks(outcome);
+    evidence.remarks = remarks(phase, outcome, &tally);
     evidence.limits = own_limits;
     measured.verdict = evidence.verdict();
     measured.expectations = judge::expectations(&phase.expect, &measured);
@@ -287,8 +304,20 @@ fn machine() -> record::run::Fingerprint {
 }
 
 /// What else should be known: sessions that are missing, and why.
-fn remarks(outcome: &Outcome) -> Vec<String> {
+fn remarks(phase: &Phase, outcome: &Outcome, tally: &record::Tally) -> Vec<String> {
     let mut remarks = Vec::new();
+    if let Some(wanted) = phase.requests {
+        let sent = tally.window(nanos(phase.warmup.given()), u64::MAX);
+        let sent = sent.sum.counters.sent;
+        if sent < wanted {
+            remarks.push(format!("{sent} of {wanted} requests were sent"));
+        } else if !outcome.failed.is_empty() {
+            let missing = outcome.failed.len();
+            remarks.push(format!(
+                "the requests of {missing} sessions that were not opened were sent by the others"
+            ));
+        }
+    }
     if let Some(first) = outcome.failed.first() {
         remarks.push(format!(
             "session {} was not opened: {}",

@@ -4,13 +4,16 @@ use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use observe::{Host, Process, Sample, Times};
+use observe::{Host, Process, Sample, Thread, Times};
 use record::run::{Figure, Usage, UsageSeries};
 
 /// At first; it doubles whenever there are too many looks.
 const EVERY: Duration = Duration::from_millis(100);
 /// More looks are thinned out.
 const MOST: usize = 600;
+
+/// Its place among the processes; the first is this one.
+const SERVER: usize = 1;
 
 /// A thread that looks at processes and the host from time to time.
 pub struct Watch {
@@ -23,18 +26,23 @@ pub struct Seen {
     /// Names and process ids, in the order of each look.
     who: Vec<(&'static str, Option<u32>)>,
     looks: Vec<Look>,
+    /// Whether it was said which process the server is, and not found out.
+    pub asked: bool,
 }
 
 /// At one moment.
 struct Look {
     at: Instant,
     processes: Vec<Sample>,
+    /// Of the server.
+    threads: Vec<Thread>,
     host: observe::Figure<Times>,
 }
 
 impl Watch {
-    /// Begins with this process, and with another one if there is one to watch.
-    pub fn start(server: Option<Process>) -> std::io::Result<Self> {
+    /// Begins with this process, and with another one if there is one to watch. `asked` says
+    /// whether that was named by who runs this.
+    pub fn start(server: Option<Process>, asked: bool) -> std::io::Result<Self> {
         let (stop, stopped) = channel();
         let mut who = vec![("generator", None)];
         let mut processes = vec![Process::own()];
@@ -46,6 +54,10 @@ impl Watch {
             let mut look = || Look {
                 at: Instant::now(),
                 processes: processes.iter_mut().map(Process::sample).collect(),
+                threads: match processes.get(SERVER) {
+                    Some(server) => server.threads().unwrap_or_default(),
+                    None => Vec::new(),
+                },
                 host: Host::sample().cpu,
             };
             let (mut every, mut looks) = (EVERY, vec![look()]);
@@ -62,7 +74,7 @@ impl Watch {
                 }
             }
             looks.push(look());
-            Seen { who, looks }
+            Seen { who, looks, asked }
         };
         let thread = std::thread::Builder::new()
             .name("watch".into())
@@ -174,6 +186,28 @@ impl Seen {
                 Some((at, spent.cores().ok()?))
             })
             .collect()
+    }
+
+    /// The share of its time that the server's busiest thread had something to do: on a CPU, or
+    /// waiting for one that others had.
+    pub fn busiest_thread(&self, began: Instant) -> Option<f64> {
+        let mut inside = self
+            .looks
+            .iter()
+            .filter(|look| since(look.at, began).is_some());
+        let (first, last) = (inside.next()?, inside.next_back()?);
+        let elapsed = last.at.duration_since(first.at).as_nanos() as f64;
+        let worked = |thread: &Thread| {
+            let cpu = thread.cpu_ns.as_ref().ok()?;
+            Some(cpu + thread.waited_ns.as_ref().unwrap_or(&0))
+        };
+        // One that was not there at first is no thread that could be the limit of all of it.
+        let shares = last.threads.iter().filter_map(|after| {
+            let before = first.threads.iter().find(|it| it.id == after.id)?;
+            let worked = worked(after)?.checked_sub(worked(before)?)?;
+            Some(worked as f64 / elapsed.max(1.0))
+        });
+        shares.reduce(f64::max).map(|share| share.min(1.0))
     }
 
     /// The share of this machine's time that the hypervisor took.

@@ -1,0 +1,202 @@
+//! What the quick commands do when not all is there that was wanted, and what they see of servers.
+
+#![cfg(target_os = "linux")]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::{Child, Command, Output, Stdio};
+
+use serde_json::Value;
+
+fn server(config: plant::Config) -> plant::Server {
+    plant::Server::start(config).unwrap()
+}
+
+/// A command and the result that it wrote.
+fn run(folder: &Path, words: &[&str]) -> (Output, Value) {
+    let output = Command::new(env!("CARGO_BIN_EXE_uaperf"))
+        .args(words)
+        .args(["--quiet", "--out", "r.json"])
+        .env("UAPERF_PKI", folder.join("pki"))
+        .current_dir(folder)
+        .stdin(Stdio::null())
+        .output()
+        .unwrap();
+    let text = std::fs::read(folder.join("r.json"));
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    let text = text.unwrap_or_else(|error| panic!("{error}: {said}"));
+    (output, serde_json::from_slice(&text).unwrap())
+}
+
+/// Good, or 4 where the machine that runs the tests was too busy for a verdict.
+fn measured(output: &Output) -> bool {
+    matches!(output.status.code(), Some(0 | 4))
+}
+
+fn total(run: &Value) -> &Value {
+    &run["phases"][0]["total"]
+}
+
+fn notes(run: &Value) -> String {
+    format!("{} {}", run["notes"], run["verdict"]["notes"])
+}
+
+#[test]
+fn a_fresh_session_is_a_connection_a_channel_and_a_session_for_each_request() {
+    let folder = tempfile::tempdir().unwrap();
+    let plant = server(plant::Config::default());
+    let before = plant.counted();
+    let words = ["read", plant.url(), "--security", "none", "--fresh-session"];
+    let load = ["--requests", "20", "--sessions", "2", "--warmup", "0s"];
+    let (output, run) = run(folder.path(), &[&words[..], &load[..]].concat());
+    assert!(measured(&output), "{run}");
+    assert_eq!(total(&run)["completed"], 20);
+    assert_eq!(total(&run)["errors"], 0);
+    let after = plant.counted();
+    // And one each to look at the server, to ask for its endpoints, and to prepare.
+    let made = |of: fn(&plant::Counted) -> u64| of(&after) - of(&before);
+    assert!(
+        (20..=23).contains(&made(|it| it.cumulated_sessions)),
+        "{after:?}"
+    );
+    assert!((20..=24).contains(&made(|it| it.cumulated_connections)));
+    assert_eq!(after.sessions, 0, "none is left behind");
+    plant.stop();
+}
+
+#[test]
+fn a_fresh_session_for_a_server_that_is_slower_than_the_plan_is_not_the_generators_fault() {
+    let folder = tempfile::tempdir().unwrap();
+    let fault = "delay=50ms,on=read".parse().unwrap();
+    let plant = server(plant::Config {
+        faults: vec![fault],
+        ..plant::Config::default()
+    });
+    let words = ["read", plant.url(), "--security", "none", "--fresh-session"];
+    let load = ["--rate", "40/s", "--duration", "2s", "--warmup", "0s"];
+    let (_, run) = run(folder.path(), &[&words[..], &load[..]].concat());
+    assert_eq!(
+        run["verdict"]["kind"], "SERVER-SATURATED",
+        "{}",
+        run["verdict"]
+    );
+    // What was planned and not sent is in the books.
+    assert_eq!(total(&run)["planned"], 80, "{run}");
+    assert!(total(&run)["unsent"].as_u64().unwrap() > 20);
+    plant.stop();
+}
+
+#[test]
+fn of_several_targets_those_that_are_there_are_loaded_and_the_others_are_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let (one, two) = (
+        server(plant::Config::default()),
+        server(plant::Config::default()),
+    );
+    let nobody = "opc.tcp://127.0.0.1:1";
+    let words = ["read", one.url(), nobody, two.url(), "--security", "none"];
+    let load = ["--requests", "50", "--warmup", "0s"];
+    let (output, run) = run(folder.path(), &[&words[..], &load[..]].concat());
+    assert!(measured(&output), "{run}");
+    assert_eq!(total(&run)["completed"], 50);
+    assert!(run["marks"].to_string().contains("degraded"), "{run}");
+    assert!(notes(&run).contains("left out"), "{}", notes(&run));
+    assert!(notes(&run).contains(nobody), "{}", notes(&run));
+    for server in [&one, &two] {
+        assert!(run["targets"].to_string().contains(server.url()));
+    }
+    assert_eq!(run["targets"].as_array().unwrap().len(), 2);
+    one.stop();
+    two.stop();
+}
+
+#[test]
+fn sessions_that_a_server_refuses_leave_their_requests_to_the_others() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut config = plant::Config::default();
+    config.limits.sessions = 3;
+    let plant = server(config);
+    let words = ["read", plant.url(), "--security", "none", "--sessions", "5"];
+    let load = ["--requests", "100", "--warmup", "0s"];
+    let (_, run) = run(folder.path(), &[&words[..], &load[..]].concat());
+    assert_eq!(total(&run)["completed"], 100, "{run}");
+    assert!(run["marks"].to_string().contains("degraded"), "{run}");
+    let notes = notes(&run);
+    assert!(notes.contains("of 5 sessions 3 were opened"), "{notes}");
+    assert!(notes.contains("were sent by the others"), "{notes}");
+    plant.stop();
+}
+
+#[test]
+fn requests_of_a_session_that_is_lost_are_missed() {
+    let folder = tempfile::tempdir().unwrap();
+    let plant = server(plant::Config {
+        faults: vec!["disconnect,on=read,every=30".parse().unwrap()],
+        ..plant::Config::default()
+    });
+    let words = ["read", plant.url(), "--security", "none"];
+    let load = ["--requests", "100", "--warmup", "0s"];
+    let (_, run) = run(folder.path(), &[&words[..], &load[..]].concat());
+    assert!(notes(&run).contains("of 100 requests were sent"), "{run}");
+    assert!(run["marks"].to_string().contains("degraded"), "{run}");
+    plant.stop();
+}
+
+/// `uaperf serve` in a process of its own.
+struct Served(Child, String);
+
+impl Served {
+    fn start(pki: &Path) -> Self {
+        let mut child = Command::new(env!("CARGO_BIN_EXE_uaperf"))
+            .args(["serve", "--port", "0", "--security", "none"])
+            .args(["--with-parent", "--threads", "1"])
+            .env("UAPERF_PKI", pki)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut line = String::new();
+        let out = child.stdout.take().unwrap();
+        BufReader::new(out).read_line(&mut line).unwrap();
+        let url = line.strip_prefix("READY ").unwrap().trim().to_owned();
+        Self(child, url)
+    }
+}
+
+impl Drop for Served {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+#[test]
+fn a_server_whose_only_thread_is_busy_is_at_its_limit_in_a_closed_loop_and_found_by_its_port() {
+    let folder = tempfile::tempdir().unwrap();
+    let served = Served::start(&folder.path().join("served"));
+    // Many nodes cost the server far more than the client; so its thread is busy whatever else the
+    // machine does, or waits for a CPU.
+    let words = ["read", &served.1, "-n", "nsu=urn:bench;i=1000..1499"];
+    let load = ["--batch", "500", "--in-flight", "16", "--duration", "2s"];
+    let (output, run) = run(folder.path(), &[&words[..], &load[..]].concat());
+    let verdict = &run["verdict"];
+    assert_eq!(verdict["kind"], "SERVER-SATURATED", "{verdict}");
+    let evidence = verdict["evidence"].to_string();
+    assert!(
+        evidence.contains("a thread of the server was busy"),
+        "{evidence}"
+    );
+    assert_eq!(output.status.code(), Some(0));
+    let resources = run["phases"][0]["resources"].as_array().unwrap();
+    let server = resources.iter().find(|it| it["who"] == "server").unwrap();
+    assert_eq!(server["pid"], served.0.id());
+    // One request at a time leaves it time to wait.
+    let words = ["read", &served.1, "--rate", "50/s", "--duration", "1s"];
+    let (_, run) = self::run(folder.path(), &words);
+    assert_ne!(
+        run["verdict"]["kind"], "SERVER-SATURATED",
+        "{}",
+        run["verdict"]
+    );
+}
