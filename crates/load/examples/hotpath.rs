@@ -265,6 +265,7 @@ fn main() {
         in_flight: IN_FLIGHT as usize,
         origin: Instant::from_nanos(0),
         end: settings.end_ns(),
+        first: 0,
     };
     let mut seat = Seat::new(0, 0, 0, (), Lane::new(connection, setup));
     seat.room = 64 * 1024;
@@ -278,6 +279,8 @@ fn main() {
         stop: Arc::new(AtomicBool::new(false)),
         progress: std::sync::mpsc::channel().0,
         sheet: None,
+        gate: None,
+        receipt: None,
     });
     let mut reports = [core.unwrap().run().unwrap()];
     let whole = settle(&mut reports).tallies[0].whole();

@@ -278,6 +278,14 @@ impl Phase {
 }
 
 impl Warmup {
+    /// What was given; none where it was to be found.
+    #[must_use]
+    pub const fn or_none(self) -> Self {
+        Self::Given {
+            warmup: self.given(),
+        }
+    }
+
     /// What was given; zero if it is to be found.
     pub const fn given(self) -> Duration {
         match self {

@@ -141,9 +141,9 @@ pub enum Offsets {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Reconnect {
     /// It does not.
+    #[default]
     Never,
     /// The same session is activated over a new channel (Part 4, 5.7.3).
-    #[default]
     Resume,
     /// A new session takes the subscriptions over (Part 4, 5.14.7).
     Transfer,
@@ -169,8 +169,6 @@ pub enum Churned {
     Mode,
     /// ModifySubscription: it publishes half as often, then as before.
     Publishing,
-    /// TransferSubscriptions: subscriptions go to the next session.
-    Transfer,
 }
 
 /// Items of a session: their handles are 32 bits wide and their state has to fit into memory.
@@ -408,7 +406,7 @@ impl FromStr for Churn {
         };
         read().ok_or_else(|| {
             format!(
-                "{text:?} is no change (want modify, mode, publishing or transfer with its rate: modify:10/s)"
+                "{text:?} is no change (want modify, mode or publishing with its rate: modify:10/s)"
             )
         })
     }
@@ -456,8 +454,8 @@ words! {
     Reconnect "way to come back" "resume, transfer, recreate or never" {
         Never "never" Resume "resume" Transfer "transfer" Recreate "recreate"
     }
-    Churned "change" "modify, mode, publishing or transfer" {
-        Modify "modify" Mode "mode" Publishing "publishing" Transfer "transfer"
+    Churned "change" "modify, mode or publishing" {
+        Modify "modify" Mode "mode" Publishing "publishing"
     }
 }
 
@@ -482,12 +480,7 @@ mod tests {
         }
         same::<Sampling>(&["publishing", "fastest", "100ms"]);
         same::<Deadband>(&["0.5", "2%"]);
-        same::<Churn>(&[
-            "modify:10/s",
-            "mode:1/s",
-            "publishing:1/m",
-            "transfer:0.5/s",
-        ]);
+        same::<Churn>(&["modify:10/s", "mode:1/s", "publishing:1/m"]);
         same::<Trigger>(&["status", "value", "timestamp"]);
         same::<Mode>(&["reporting", "sampling", "disabled"]);
         same::<Offsets>(&["random", "aligned", "staggered"]);

@@ -56,6 +56,7 @@ enum Command {
     Translate(quick::Translate),
     Call(quick::Call),
     Register(quick::Register),
+    Subscribe(quick::Subscribe),
     Calibrate(calibrate::Args),
     Saturate(saturate::Args),
     Run(scenario::run::Args),
@@ -102,6 +103,7 @@ impl Cli {
             Command::New(args) => scenario::new::run(args, &self.global),
             Command::Man(args) => pages::man(args),
             Command::Completions(args) => pages::completions(args),
+            Command::Subscribe(args) => quick::subscribe(args, &self.global),
             Command::Demo(args) => demo::run(args, &self.global),
         }
     }

@@ -331,6 +331,26 @@ impl Access {
         let link = Link::open(&self.url, &options, steps)?;
         Session::open(link, self, opening, steps)
     }
+
+    /// Activates a session that lost its connection over a new channel (Part 4, 5.7.3). Gives it back where
+    /// the server cannot be reached; none where the server does not take it back.
+    pub fn resume(
+        &self,
+        opening: &Opening,
+        absent: Absent,
+    ) -> Result<Session, Option<Box<Absent>>> {
+        let options = Options {
+            protection: opening.protection(),
+            identity: opening.identity.clone(),
+            server: opening.endpoint().certificate(),
+            timeout: self.timeout,
+            ..Options::default()
+        };
+        match Link::open(&self.url, &options, &mut Steps::new()) {
+            Ok(link) => absent.resume(link, self, opening).map_err(|_| None),
+            Err(_) => Err(Some(Box::new(absent))),
+        }
+    }
 }
 
 /// RSA keys made at first use: what every current policy takes.

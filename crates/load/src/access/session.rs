@@ -138,6 +138,27 @@ impl Absent {
         &self.token
     }
 
+    /// Activates the session over another link.
+    pub(super) fn resume(
+        mut self,
+        mut link: Link,
+        access: &Access,
+        opening: &Opening,
+    ) -> Result<Session, AccessError> {
+        self.state.move_to(channel(link.connection(), opening))?;
+        let now = link.clock().now();
+        let request = self.state.activate(&access.user, None, now)?.run()?;
+        let response = link
+            .call(&self.token, request)
+            .map_err(at(Step::ActivateSession))?;
+        self.state.activated(response)?;
+        Ok(Session {
+            link,
+            state: self.state,
+            token: self.token,
+        })
+    }
+
     /// A whole session again.
     pub fn put_together(self, socket: TcpStream, connection: Connection) -> io::Result<Session> {
         Ok(Session {

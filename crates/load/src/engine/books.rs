@@ -1,7 +1,7 @@
 //! Where a lane writes down what became of its requests.
 
 use record::samples::Sheet;
-use record::{Lateness, Ledger, Times};
+use record::{Lateness, Ledger, Receipt, Times};
 
 /// A ledger for each thing that is asked, and a row for each request if that is wanted.
 pub struct Books<'a> {
@@ -11,6 +11,8 @@ pub struct Books<'a> {
     pub sheet: Option<&'a mut Sheet>,
     /// The target, for the rows.
     pub target: usize,
+    /// What subscriptions bring.
+    pub receipt: Option<&'a mut Receipt>,
 }
 
 impl<'a> Books<'a> {
@@ -20,7 +22,17 @@ impl<'a> Books<'a> {
             ledgers,
             sheet: None,
             target: 0,
+            receipt: None,
         }
+    }
+
+    /// Where subscriptions write; nothing in a core without any.
+    #[inline]
+    pub(super) fn ear(&mut self) -> Option<Ear<'_>> {
+        Some(Ear {
+            receipt: self.receipt.as_deref_mut()?,
+            ledger: self.ledgers.first_mut()?,
+        })
     }
 
     /// The ledger of one thing that is asked.
@@ -102,4 +114,10 @@ impl Run {
             books.done(outcome, n);
         }
     }
+}
+
+/// Where subscriptions write down what they hear.
+pub(super) struct Ear<'a> {
+    pub receipt: &'a mut Receipt,
+    pub ledger: &'a mut Ledger,
 }

@@ -8,16 +8,18 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Sender;
 
-use record::Ledger;
 use record::samples::Sheet;
+use record::{Ledger, Receipt};
 use wire::channel::ChannelError;
 use wire::time::{Instant, Now};
 
 use super::cycle::Cycle;
+use super::gate::{Gate, Set};
 use super::host::{Errand, Host, Mail, Reopened, Rung};
 use super::seat::{Coalescing, MOST_ROOM, Seat, books};
 use super::settings::Settings;
 use super::spent::Spent;
+use super::subscriber::Step;
 use super::told::{Left, Loss, Progress, Report};
 use crate::transport::Got;
 
@@ -36,6 +38,10 @@ pub struct Core<H: Host> {
     seats: Vec<Seat<H::Socket>>,
     ledgers: Vec<Ledger>,
     sheet: Option<Sheet>,
+    /// What subscriptions bring.
+    receipt: Option<Receipt>,
+    /// When the receipt's clock shows 0.
+    zero: Instant,
     due: BinaryHeap<Reverse<(u64, usize)>>,
     /// Seats with more to read than they were given time for.
     again: Vec<usize>,
@@ -50,6 +56,12 @@ pub struct Core<H: Host> {
     writes: u64,
     reads: u64,
     next_tick: u64,
+    /// Where cores wait for each other while subscriptions are set up.
+    gate: Option<Arc<Gate>>,
+    /// The phase has begun: before, subscriptions are being set up.
+    begun: bool,
+    /// When it begins, once all is set up, on the clock of setting up.
+    settles_until: Option<u64>,
     /// When the phase ended, because its time was over or somebody stopped it.
     ended: Option<u64>,
     /// So many seats, from the first one on, have nothing more to send or to await.
@@ -78,18 +90,28 @@ pub struct Parts<H: Host> {
     pub progress: Sender<Progress>,
     /// Where single requests are written down.
     pub sheet: Option<Sheet>,
+    /// Where it waits for the others while subscriptions are set up.
+    pub gate: Option<Arc<Gate>>,
+    /// Where it notes what subscriptions bring, and when the clock of that shows 0.
+    pub receipt: Option<(Receipt, Instant)>,
 }
 
 impl<H: Host> Core<H> {
     /// A core with its sessions.
     pub fn new(parts: Parts<H>) -> io::Result<Self> {
         let end = parts.settings.end_ns();
+        let (receipt, zero) = match parts.receipt {
+            Some((receipt, zero)) => (Some(receipt), zero),
+            None => (None, parts.origin),
+        };
         let mut core = Self {
             host: parts.host,
             number: parts.number,
             seats: parts.seats,
             ledgers: (0..parts.ledgers).map(|_| Ledger::with_end(end)).collect(),
             sheet: parts.sheet,
+            receipt,
+            zero,
             due: BinaryHeap::new(),
             again: Vec::new(),
             rung: Vec::new(),
@@ -103,6 +125,9 @@ impl<H: Host> Core<H> {
             writes: 0,
             reads: 0,
             next_tick: TICK,
+            begun: parts.gate.is_none(),
+            settles_until: None,
+            gate: parts.gate,
             ended: None,
             over: 0,
             cycle: Cycle::default(),
@@ -124,8 +149,14 @@ impl<H: Host> Core<H> {
 
     /// Carries out the phase.
     pub fn run(mut self) -> io::Result<Report<H::Socket>> {
+        match self.gate.take() {
+            Some(gate) => {
+                let set_up = self.set_up(&gate);
+                set_up.inspect_err(|_| gate.give_up(self.host.mono()))?;
+            }
+            None => self.host.sleep_until(self.origin),
+        }
         let spent = Spent::so_far();
-        self.host.sleep_until(self.origin);
         for n in 0..self.seats.len() {
             self.queue(n);
         }
@@ -170,6 +201,98 @@ impl<H: Host> Core<H> {
         }
     }
 
+    /// Has subscriptions and items created, each as a complete set of all cores; then the phase
+    /// begins.
+    fn set_up(&mut self, gate: &Gate) -> io::Result<()> {
+        let now = self.host.now();
+        self.origin = now.mono;
+        for n in 0..self.seats.len() {
+            if let Some(seat) = self.seats.get_mut(n) {
+                seat.lane.set_up(now);
+            }
+            self.pump(n, now);
+        }
+        for set in [Set::Subscriptions, Set::Items] {
+            let mut arrived = false;
+            while !gate.is_complete(set) {
+                if !arrived && (self.has(set) || self.stop.load(Ordering::Relaxed)) {
+                    arrived = true;
+                    gate.arrive(set, self.host.mono());
+                    continue;
+                }
+                self.send_due(self.t());
+                let t = self.t();
+                if t >= self.next_tick {
+                    self.tick(t);
+                }
+                self.wait(t)?;
+            }
+            if set == Set::Subscriptions {
+                self.go_on();
+            }
+        }
+        // First values settle before anything counts.
+        let begin = gate.completed() + self.settings.settle;
+        loop {
+            let now = self.host.mono();
+            if now >= begin || self.stop.load(Ordering::Relaxed) {
+                break;
+            }
+            self.settles_until = Some(self.since_origin(begin));
+            self.send_due(self.t());
+            let t = self.t();
+            if t >= self.next_tick {
+                self.tick(t);
+            }
+            self.wait(t)?;
+        }
+        self.settles_until = None;
+        self.begin(begin.min(self.host.mono()));
+        Ok(())
+    }
+
+    /// All subscriptions of all cores are there: items follow.
+    fn go_on(&mut self) {
+        let now = self.host.now();
+        for n in 0..self.seats.len() {
+            let lane = self.seats.get_mut(n).map(|seat| &mut seat.lane);
+            if let Some(subscriber) = lane.and_then(|lane| lane.subscriber()) {
+                subscriber.allow(Step::Items);
+            }
+            self.pump(n, now);
+        }
+    }
+
+    /// Whether all its sessions have their part of a set, or never will.
+    fn has(&self, set: Set) -> bool {
+        self.seats.iter().all(|seat| {
+            let subscriptions = seat.lane.subscriptions();
+            subscriptions.is_none_or(|it| {
+                !seat.alive
+                    || match set {
+                        Set::Subscriptions => it.has_subscriptions(),
+                        Set::Items => it.step() >= Step::Running,
+                    }
+            })
+        })
+    }
+
+    /// All is set up: the phase began at this moment.
+    fn begin(&mut self, origin: Instant) {
+        self.origin = origin;
+        if let Some(receipt) = &mut self.receipt {
+            let at = origin.as_nanos().saturating_sub(self.zero.as_nanos());
+            receipt.measure(at);
+        }
+        self.begun = true;
+        self.next_tick = TICK;
+        self.due.clear();
+        for seat in &mut self.seats {
+            seat.queued = None;
+            seat.lane.begin(origin);
+        }
+    }
+
     fn t(&self) -> u64 {
         self.since_origin(self.host.mono())
     }
@@ -188,6 +311,7 @@ impl<H: Host> Core<H> {
         while let Some(seat) = self.seats.get(self.over)
             && seat.lane.in_flight() == 0
             && (self.ended.is_some() || !self.may_send(seat))
+            && (seat.lane.has_left() || !seat.alive)
         {
             self.over += 1;
         }
@@ -210,6 +334,11 @@ impl<H: Host> Core<H> {
         for n in 0..self.seats.len() {
             if let Some(seat) = self.seats.get_mut(n) {
                 seat.lane.end_at(end);
+                if let Some(subscriber) = seat.lane.subscriber() {
+                    subscriber.end();
+                    let now = self.host.now();
+                    self.pump(n, now);
+                }
             }
             self.ring_for_each(n);
             // What came while the socket was to wait for more.
@@ -257,10 +386,16 @@ impl<H: Host> Core<H> {
     /// Sends what is due in this seat, and writes it.
     fn pump(&mut self, n: usize, now: Now) {
         let mut spent = false;
+        if let Some(seat) = self.seats.get_mut(n)
+            && seat.lane.subscriptions().is_some()
+        {
+            let mut books = books(&mut self.ledgers, &mut self.sheet, &mut self.receipt, seat);
+            seat.lane.pump_subscriptions(now, &mut books);
+        }
         if self.ended.is_none()
             && let Some(seat) = self.seats.get_mut(n)
         {
-            let mut books = books(&mut self.ledgers, &mut self.sheet, seat);
+            let mut books = books(&mut self.ledgers, &mut self.sheet, &mut self.receipt, seat);
             seat.lane.pump(now, &mut books);
             spent = seat.coalescing == Coalescing::On && seat.lane.is_spent();
         }
@@ -348,8 +483,8 @@ impl<H: Host> Core<H> {
         }
         let due = self.due.peek().map_or(u64::MAX, |Reverse((at, _))| *at);
         let end = match self.ended {
-            Some(_) => u64::MAX,
-            None => self.settings.end_ns(),
+            None if self.begun => self.settings.end_ns(),
+            _ => self.settles_until.unwrap_or(u64::MAX),
         };
         Some(due.min(self.next_tick).min(end))
     }
@@ -414,12 +549,13 @@ impl<H: Host> Core<H> {
             return;
         };
         if let Some(stamp) = stamp
+            && self.begun
             && let Some(ledger) = self.ledgers.get_mut(seat.base)
         {
             ledger.lag(t, unix_nanos(now.utc).saturating_sub(stamp));
         }
         let waited = seat.lane.in_flight();
-        let mut books = books(&mut self.ledgers, &mut self.sheet, seat);
+        let mut books = books(&mut self.ledgers, &mut self.sheet, &mut self.receipt, seat);
         let ended = seat.lane.drain(now, &mut books);
         let answers = waited.saturating_sub(seat.lane.in_flight());
         if answers > 0 {
@@ -491,6 +627,11 @@ impl<H: Host> Core<H> {
         }
         seat.lane
             .reconnect(opened.connection, opened.token, opened.askers);
+        if let Some(requests) = opened.requests {
+            let mut books = books(&mut self.ledgers, &mut self.sheet, &mut self.receipt, seat);
+            seat.lane
+                .resubscribe(requests, opened.came, now, &mut books);
+        }
         seat.alive = true;
         seat.busy = false;
         if self.settings.stamps {
@@ -534,7 +675,8 @@ impl<H: Host> Core<H> {
             };
             let (in_flight, waiting) = (seat.lane.in_flight() as u64, seat.lane.waiting(t));
             // Whoever has nothing more to do is not looked at, whether or not others go on.
-            if self.ended.is_none()
+            if self.begun
+                && self.ended.is_none()
                 && (may_send || in_flight > 0)
                 && let Some(ledger) = self.ledgers.get_mut(seat.base)
             {
@@ -549,6 +691,16 @@ impl<H: Host> Core<H> {
                 self.again.push(n);
             }
         }
+        if self.begun {
+            self.tell(t);
+        }
+        if self.settings.spin {
+            self.read_mail();
+        }
+    }
+
+    /// What is over, for whoever watches.
+    fn tell(&mut self, t: u64) {
         let mut closed = Vec::new();
         for (work, ledger) in self.ledgers.iter_mut().enumerate() {
             closed.extend(ledger.take_closed(t).map(|tick| (work, tick)));
@@ -557,9 +709,6 @@ impl<H: Host> Core<H> {
             let core = self.number;
             // Nobody may be listening.
             let _ = self.progress.send(Progress { core, closed });
-        }
-        if self.settings.spin {
-            self.read_mail();
         }
     }
 
@@ -583,6 +732,13 @@ impl<H: Host> Core<H> {
             lanes: lanes.collect(),
             ledgers: self.ledgers,
             cycles: self.cycle.into_took(),
+            account: self.receipt.map(|receipt| {
+                let until = self
+                    .ended
+                    .unwrap_or(t)
+                    .saturating_add(self.origin.as_nanos());
+                receipt.finish(until.saturating_sub(self.zero.as_nanos()))
+            }),
             ended_ns: self.ended,
             losses: self.losses,
             idle_ns: self.idle_ns,

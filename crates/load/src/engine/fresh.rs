@@ -81,6 +81,7 @@ pub fn run(
             ledgers: ledgers.get_mut(client.base..).unwrap_or_default(),
             sheet: sheet.as_mut(),
             target: client.seat.target as usize,
+            receipt: None,
         };
         // A client has one request at a time: what waited for it waited for the server.
         let slot = free.max(planned).min(sent) - planned.min(sent);
@@ -126,6 +127,7 @@ pub fn run(
         seats: 1,
         lanes: Vec::new(),
         ledgers,
+        account: None,
         ended_ns: ended,
         losses: Vec::new(),
         // A call that waits for its answer is not at work.

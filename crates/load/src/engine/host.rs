@@ -8,8 +8,9 @@ use wire::job::Job;
 use wire::time::{Instant, Now};
 use wire::types::NodeId;
 
+use super::subscriber::Came;
 use crate::transport::Got;
-use crate::work::Asker;
+use crate::work::{Asker, Requests};
 
 /// A clock, sockets, somebody who wakes up, and somebody who does what takes long.
 pub trait Host {
@@ -96,4 +97,8 @@ pub struct Reopened<S> {
     pub token: NodeId,
     /// What it asks.
     pub askers: Vec<Asker>,
+    /// What it subscribes to.
+    pub requests: Option<Requests>,
+    /// Whether it is the same session.
+    pub came: Came,
 }

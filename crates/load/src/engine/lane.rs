@@ -16,7 +16,8 @@ use wire::types::{ByteString, NodeId, RequestHeader, StatusCode};
 
 use super::books::{Books, Outcome, Run};
 use super::source::Source;
-use crate::work::{self, Answer, Asker, Point, Service};
+use super::subscriber::{Came, Step, Subscriber};
+use crate::work::{self, Answer, Asker, Point, Requests, Service};
 
 /// Operations whose results go on, by their places in the list, and where.
 type Rest = Vec<(usize, ByteString)>;
@@ -65,6 +66,8 @@ pub struct Setup {
     pub origin: Instant,
     /// When it ends, in nanoseconds since.
     pub end: u64,
+    /// The ledger of the first thing that is asked; the others follow.
+    pub first: u32,
 }
 
 /// One session while a phase runs.
@@ -81,6 +84,10 @@ pub struct Lane {
     full: bool,
     /// Completions of one buffer that are alike, to be written down together.
     run: Run,
+    /// Its subscriptions, if it has some.
+    subscriber: Option<Box<Subscriber>>,
+    /// Requests wait until its subscriptions are set up.
+    held: bool,
 }
 
 /// Bytes that wait for the socket before a lane stops adding to them.
@@ -98,7 +105,51 @@ impl Lane {
             blocked: None,
             full: false,
             run: Run::default(),
+            subscriber: None,
+            held: false,
         }
+    }
+
+    /// The session has subscriptions too; they are set up before it sends anything else.
+    pub fn subscribing(mut self, subscriber: Subscriber) -> Self {
+        self.subscriber = Some(Box::new(subscriber));
+        self.held = true;
+        self
+    }
+
+    /// Begins to set up, at this moment: times are counted from here until the phase begins.
+    pub fn set_up(&mut self, now: Now) {
+        self.setup.origin = now.mono;
+        if let Some(subscriber) = &mut self.subscriber {
+            subscriber.begin(now);
+        }
+    }
+
+    /// Its subscriptions.
+    pub fn subscriber(&mut self) -> Option<&mut Subscriber> {
+        self.subscriber.as_deref_mut()
+    }
+
+    /// Its subscriptions, to be looked at.
+    pub fn subscriptions(&self) -> Option<&Subscriber> {
+        self.subscriber.as_deref()
+    }
+
+    /// Whether nothing is left of its subscriptions at the server, as far as it can be told.
+    pub fn has_left(&self) -> bool {
+        let subscriptions = self.subscriber.as_ref();
+        subscriptions.is_none_or(|it| it.step() == Step::Gone)
+    }
+
+    /// Takes its subscriptions out, with all that they have heard.
+    pub fn take_subscriber(&mut self) -> Option<Box<Subscriber>> {
+        self.subscriber.take()
+    }
+
+    /// The phase begins at this moment, now that all is set up.
+    pub fn begin(&mut self, origin: Instant) {
+        self.setup.origin = origin;
+        self.held = false;
     }
 
     /// The connection, for reading into, writing from and its jobs.
@@ -120,14 +171,41 @@ impl Lane {
         self.full = false;
     }
 
-    /// How many requests are on their way.
+    /// Its subscriptions go on over the new connection, with requests that have the session's token.
+    pub fn resubscribe(&mut self, requests: Requests, came: Came, now: Now, books: &mut Books<'_>) {
+        if let Some(subscriber) = &mut self.subscriber
+            && let Some(mut ear) = books.ear()
+        {
+            subscriber.reconnected(requests, came, now, &mut ear);
+        }
+    }
+
+    /// How many requests are on their way, without those of subscriptions.
     pub fn in_flight(&self) -> usize {
-        self.connection.in_flight()
+        let others = self.subscriber.as_ref().map_or(0, |it| it.in_flight());
+        self.connection.in_flight().saturating_sub(others)
     }
 
     /// When the next request is due, if it can be sent then.
     pub fn due(&self) -> Option<u64> {
-        if self.blocked.is_some() || self.setup.requests == 0 || !self.connection.is_open() {
+        match (self.request_due(), self.subscriptions_due()) {
+            (Some(a), Some(b)) => Some(a.min(b)),
+            (a, b) => a.or(b),
+        }
+    }
+
+    /// When its subscriptions have something to send.
+    fn subscriptions_due(&self) -> Option<u64> {
+        if self.full || !self.connection.is_open() {
+            return None;
+        }
+        let at = self.subscriber.as_ref()?.due()?;
+        Some(at.as_nanos().saturating_sub(self.setup.origin.as_nanos()))
+    }
+
+    fn request_due(&self) -> Option<u64> {
+        let waits = self.blocked.is_some() || self.held;
+        if waits || self.setup.requests == 0 || !self.connection.is_open() {
             return None;
         }
         self.setup.source.peek().filter(|at| *at < self.setup.end)
@@ -136,6 +214,9 @@ impl Lane {
     /// Whether it will not send any more, however long it is let run.
     pub fn is_spent(&self) -> bool {
         let planned = |at: u64| at < self.setup.end;
+        if self.subscriber.is_some() {
+            return false;
+        }
         match &self.setup.source {
             _ if self.setup.requests == 0 => true,
             Source::Open { next, .. } => !next.is_some_and(planned),
@@ -164,8 +245,22 @@ impl Lane {
         }
     }
 
+    /// Sends what its subscriptions have to send; so too when no more requests are to be sent.
+    pub fn pump_subscriptions(&mut self, now: Now, books: &mut Books<'_>) {
+        if let Some(subscriber) = &mut self.subscriber
+            && !self.full
+            && self.connection.is_open()
+            && let Some(mut ear) = books.ear()
+        {
+            subscriber.pump(&mut self.connection, now, &mut ear);
+        }
+    }
+
     /// Sends what is due. To be written by the caller at once; tells whether there is anything.
     pub fn pump(&mut self, now: Now, books: &mut Books<'_>) -> bool {
+        if self.held {
+            return false;
+        }
         let t = self.since_start(now);
         // Requests that are alike are written down together: (ledger, lateness, bytes), how many.
         let mut alike: Option<((u32, Lateness, u32), u32)> = None;
@@ -181,19 +276,19 @@ impl Lane {
             }
             self.setup.source.pop();
             if self.skips(t) {
-                if let Some(ledger) = books.of(0) {
+                if let Some(ledger) = books.of(self.setup.first) {
                     ledger.skipped(t, 1);
                 }
                 continue;
             }
             let work = self.turn;
-            self.turn = (self.turn + 1) % self.setup.askers.len().max(1);
+            self.turn = (work + 1) % self.setup.askers.len().max(1);
             let Some(bytes) = self.send(planned, t, work, now) else {
                 self.refused(planned, t, work, books);
                 break;
             };
             any = true;
-            let what = (work as u32, self.lateness(planned, t), bytes);
+            let what = (self.ledger(work), self.lateness(planned, t), bytes);
             match &mut alike {
                 Some((same, n)) if *same == what => *n += 1,
                 other => {
@@ -216,7 +311,7 @@ impl Lane {
     fn obstacle(&self) -> Option<Reason> {
         if self.full || !self.connection.is_open() {
             Some(Reason::Socket)
-        } else if self.connection.in_flight() >= self.setup.in_flight.min(MAX_IN_FLIGHT) {
+        } else if self.in_flight() >= self.setup.in_flight.min(MAX_IN_FLIGHT) {
             Some(Reason::Slot)
         } else {
             None
@@ -277,7 +372,7 @@ impl Lane {
             Flight {
                 planned,
                 sent: t,
-                work: work as u32,
+                work: self.ledger(work),
                 expected,
                 values: 0,
                 first,
@@ -296,7 +391,7 @@ impl Lane {
         let flight = Flight {
             planned,
             sent: t,
-            work: work as u32,
+            work: self.ledger(work),
             ..Flight::default()
         };
         let lateness = self.lateness(planned, t);
@@ -340,8 +435,20 @@ impl Lane {
         while let Some(event) = self.connection.poll_event(now) {
             match event {
                 Event::Response { id, body } => {
+                    if let Some(subscriber) = &mut self.subscriber
+                        && subscriber.owns(id)
+                        && let Some(mut ear) = books.ear()
+                    {
+                        subscriber.answered(id, body, now, &mut ear);
+                        if subscriber.is_expelled() {
+                            self.connection
+                                .lost("the server does not know the session any more");
+                        }
+                        continue;
+                    }
                     let mut flight = flight(&self.flights, id);
-                    let Some(asker) = self.setup.askers.get(flight.work as usize) else {
+                    let asker = flight.work.wrapping_sub(self.setup.first);
+                    let Some(asker) = self.setup.askers.get(asker as usize) else {
                         continue;
                     };
                     let follows = asker.follows();
@@ -387,22 +494,36 @@ impl Lane {
                     }
                 }
                 Event::Aborted { id, error } => {
+                    if failed(&mut self.subscriber, id, error.status, now, books) {
+                        continue;
+                    }
                     let flight = flight(&self.flights, id);
                     self.setup.source.answered(t);
                     self.run.add(flight.outcome(t, error.status, 0), books);
                 }
                 Event::TimedOut(id) => {
+                    if failed(&mut self.subscriber, id, StatusCode::BadTimeout, now, books) {
+                        continue;
+                    }
                     let flight = flight(&self.flights, id);
                     self.setup.source.answered(t);
                     books.timed_out(flight.work, flight.times(t));
                 }
                 Event::Unanswered(id) => {
+                    let status = StatusCode::BadConnectionClosed;
+                    if failed(&mut self.subscriber, id, status, now, books) {
+                        continue;
+                    }
                     let flight = flight(&self.flights, id);
                     self.setup.source.answered(t);
-                    let status = StatusCode::BadConnectionClosed;
                     self.run.add(flight.outcome(t, status, 0), books);
                 }
                 Event::Closed(error) => {
+                    if let Some(subscriber) = &mut self.subscriber
+                        && let Some(mut ear) = books.ear()
+                    {
+                        subscriber.cut(now, &mut ear);
+                    }
                     // What falls due until it is back cannot be sent because of the server.
                     let since = self.blocked.map_or(t, |(_, since)| since);
                     self.blocked = Some((Reason::Socket, since));
@@ -506,12 +627,15 @@ impl Lane {
             {
                 self.setup.source.pop();
                 self.setup.requests -= 1;
-                if let Some(ledger) = books.of(0) {
+                if let Some(ledger) = books.of(self.setup.first) {
                     ledger.unsent(planned, until, 1);
                 }
             }
         }
         while let Some(id) = self.connection.give_up() {
+            if self.subscriber.as_ref().is_some_and(|it| it.owns(id)) {
+                continue;
+            }
             let flight = flight(&self.flights, id);
             if let Some(ledger) = books.of(flight.work) {
                 ledger.unfinished(flight.times(t), 1);
@@ -519,10 +643,32 @@ impl Lane {
         }
     }
 
+    /// The ledger of one of the things that are asked.
+    fn ledger(&self, work: usize) -> u32 {
+        self.setup.first + work as u32
+    }
+
     fn since_start(&self, now: Now) -> u64 {
         now.mono
             .as_nanos()
             .saturating_sub(self.setup.origin.as_nanos())
+    }
+}
+
+/// Tells subscriptions of a request that came to nothing, if it was one of theirs.
+fn failed(
+    subscriber: &mut Option<Box<Subscriber>>,
+    id: RequestId,
+    status: StatusCode,
+    now: Now,
+    books: &mut Books<'_>,
+) -> bool {
+    match (subscriber, books.ear()) {
+        (Some(subscriber), Some(mut ear)) if subscriber.owns(id) => {
+            subscriber.failed(id, status, now, &mut ear);
+            true
+        }
+        _ => false,
     }
 }
 

@@ -44,6 +44,11 @@ impl Machine {
             post,
         })
     }
+
+    /// Has it come back when it waits for something to happen.
+    pub fn waker(&self) -> Arc<Waker> {
+        Arc::clone(&self.waker)
+    }
 }
 
 impl Host for Machine {

@@ -1,9 +1,10 @@
 //! Servers to be loaded, and sessions with them.
 
-use std::sync::Arc;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use plan::{Phase, Seat};
+use plan::{Phase, Reconnect, Seat};
 use wire::time::Instant;
 use wire::types::StatusCode;
 
@@ -11,9 +12,10 @@ use super::host::Reopened;
 use super::lane::Setup;
 use super::settings::Settings;
 use super::source::Source;
+use super::subscriber::{Came, Orders};
 use crate::access::{About, Absent, Access, AccessError, Opening, Session};
 use crate::transport::{Socket, Steps};
-use crate::work::{Asker, Prepared, WorkError};
+use crate::work::{Asker, Prepared, Requests, WorkError, watch};
 
 /// A server that was looked at and may be loaded.
 #[derive(Debug)]
@@ -81,9 +83,17 @@ impl Target {
     /// Finds out what has to be known to send a phase's requests.
     pub fn prepare(&self, phase: &Phase, limits: bool) -> Result<Prepared, SessionError> {
         let mut session = self.access.open(&self.opening, &mut Steps::new())?;
-        let prepared = Prepared::new(&phase.work, phase.seed, limits, &self.about, &mut session)?;
+        let prepared = Prepared::of_phase(phase, limits, &self.about, &mut session)?;
         let _ = session.close(&mut Steps::new());
         Ok(prepared)
+    }
+
+    /// What the server counts itself, if it is a plant of ours: JSON.
+    pub fn ground_truth(&self) -> Option<String> {
+        let mut session = self.access.open(&self.opening, &mut Steps::new()).ok()?;
+        let truth = watch::ground_truth(&self.about.namespaces, &mut session);
+        let _ = session.close(&mut Steps::new());
+        truth
     }
 
     /// Puts back what was in the nodes that were written to, and tells how many took it.
@@ -102,6 +112,8 @@ pub struct Waiting {
     pub connection: wire::client::Connection,
     pub absent: Absent,
     pub askers: Vec<Asker>,
+    /// What it subscribes to.
+    pub requests: Option<Requests>,
     pub steps: Steps,
 }
 
@@ -113,8 +125,19 @@ pub fn open(
     seat: Seat,
 ) -> Result<Waiting, SessionError> {
     let mut steps = Steps::new();
-    let mut session = target.access.open(&target.opening, &mut steps)?;
+    let session = target.access.open(&target.opening, &mut steps)?;
+    ready(prepared, phase, seat, session, steps)
+}
+
+fn ready(
+    prepared: &Prepared,
+    phase: &Phase,
+    seat: Seat,
+    mut session: Session,
+    steps: Steps,
+) -> Result<Waiting, SessionError> {
     let askers = prepared.askers(&mut session, phase.spread, seat.index, phase.sessions)?;
+    let requests = prepared.requests(&mut session, phase.spread, seat.index, phase.sessions)?;
     let (socket, connection, absent) = session.take_apart();
     Ok(Waiting {
         seat,
@@ -122,23 +145,59 @@ pub fn open(
         connection,
         absent,
         askers,
+        requests,
         steps,
     })
 }
 
-/// The same for a session that was lost.
+/// Sessions that are open, without their sockets, by their place among all.
+pub type Absents = Mutex<HashMap<usize, Absent>>;
+
+/// Gets a session back that was lost: the same one, if that is wanted and the server lets it, or
+/// another one in its place.
 pub fn reopen(
     target: &Target,
     prepared: &Prepared,
     phase: &Phase,
-    seat: Seat,
+    (index, seat): (usize, Seat),
+    absents: &Absents,
 ) -> Result<Reopened<Socket>, SessionError> {
-    let waiting = open(target, prepared, phase, seat)?;
+    let resumes = phase
+        .subscribe()
+        .is_some_and(|it| it.reconnect == Reconnect::Resume);
+    let absent = match absents.lock() {
+        Ok(mut absents) if resumes => absents.remove(&index),
+        _ => None,
+    };
+    let keep = |absent: Absent| {
+        if let Ok(mut absents) = absents.lock() {
+            absents.insert(index, absent);
+        }
+    };
+    let resumed = absent.map(|absent| target.access.resume(&target.opening, absent));
+    let (waiting, came) = match resumed {
+        Some(Ok(session)) => {
+            let waiting = ready(prepared, phase, seat, session, Steps::new())?;
+            (waiting, Came::Resumed)
+        }
+        Some(Err(Some(absent))) => {
+            keep(*absent);
+            // The server cannot be reached: another session could not reach it either.
+            return Err(SessionError::Socket(
+                std::io::ErrorKind::NotConnected.into(),
+            ));
+        }
+        Some(Err(None)) | None => (open(target, prepared, phase, seat)?, Came::New),
+    };
+    let token = waiting.absent.token().clone();
+    keep(waiting.absent);
     Ok(Reopened {
         socket: waiting.socket,
         connection: waiting.connection,
-        token: waiting.absent.token().clone(),
+        token,
         askers: waiting.askers,
+        requests: waiting.requests,
+        came,
     })
 }
 
@@ -162,11 +221,31 @@ pub fn setup(
         in_flight: phase.in_flight() as usize,
         origin,
         end: settings.end_ns(),
+        // The first ledger is that of the subscriptions.
+        first: u32::from(phase.subscribe().is_some()),
+    }
+}
+
+/// What a session that subscribes is told before it begins.
+pub fn orders(phase: &Phase, seat: Seat, targets: u32, zero: Instant) -> Orders {
+    let sessions = u64::from(phase.sessions);
+    Orders {
+        seat,
+        place: (
+            u64::from(seat.target) * sessions + u64::from(seat.index),
+            u64::from(targets) * sessions,
+        ),
+        seed: phase.seed,
+        timeout: phase.timeout,
+        zero,
     }
 }
 
 /// When a session's requests are due.
 pub fn source(phase: &Phase, seat: Seat) -> Source {
+    if !phase.has_requests() {
+        return Source::closed(0, Duration::ZERO);
+    }
     match (&phase.arrival, plan::Schedule::of_phase(phase, seat)) {
         (plan::Arrival::Closed { .. }, _) if phase.together => Source::cycle(),
         (plan::Arrival::Closed { in_flight, think }, _) => Source::closed(*in_flight, *think),

@@ -1,29 +1,31 @@
 //! From a phase to what became of it.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime};
 
 use plan::{Phase, Plan, Seat, Targets};
-use record::Tally;
+use record::receipt::Account;
 use record::samples::Samples;
+use record::{Receipt, Tally};
 use thiserror::Error;
 
 use super::core::{Core, Parts};
 use super::fresh::{self, Client};
+use super::gate::Gate;
 use super::helper::{Helpers, Reopen};
 use super::lane::Lane;
 use super::machine::Machine;
-use super::opening::{self, SessionError, Target, Waiting};
+use super::opening::{self, Absents, SessionError, Target, Waiting};
 use super::seat::Seat as Place;
 use super::settings::Settings;
 use super::settle::settle;
+use super::subscriber::{Shape, Subscriber};
 use super::told::{Loss, Progress, Report};
-use crate::access::Absent;
 use crate::transport::{Clock, Socket, Steps};
-use crate::work::Prepared;
+use crate::work::{Prepared, Requests};
 
 /// How a phase is carried out on this machine.
 #[derive(Clone)]
@@ -157,6 +159,14 @@ pub struct Outcome {
     /// How long each cycle took, in nanoseconds, where all sessions send together: until the slowest
     /// was answered.
     pub cycles_ns: Vec<u64>,
+    /// What subscriptions brought, if there were some.
+    pub account: Option<Account>,
+    /// Subscriptions that were not created, by status.
+    pub refused: BTreeMap<u32, u64>,
+    /// The most Publish requests that a session kept waiting.
+    pub publish_requests: usize,
+    /// What became of the shape that was asked for.
+    pub shape: Shape,
 }
 
 impl Outcome {
@@ -224,9 +234,16 @@ pub fn run(
     }
     let mut settings = Settings::new(phase);
     settings.stamps = options.stamps;
+    if let Some(plan) = phase.subscribe() {
+        let items = waiting.iter().filter_map(|it| it.requests.as_ref());
+        let items: u64 = items.map(Requests::all_items).sum();
+        settings.settle = plan.settling(items);
+    }
+    let absents = Arc::new(Absents::default());
+    let settle = settings.settle;
     let settings = Arc::new(settings);
-    let helpers = Helpers::start(reopen(phase, targets, prepared, &seats))?;
-    let names = Prepared::names(&phase.work);
+    let helpers = Helpers::start(reopen(phase, targets, prepared, &seats, &absents))?;
+    let names = Prepared::names(phase);
     let name = phase
         .name
         .as_deref()
@@ -238,15 +255,19 @@ pub fn run(
     there.sort_unstable();
     let mut by_seat: HashMap<Seat, Waiting> = waiting.into_iter().map(|it| (it.seat, it)).collect();
     let mut opened = Vec::with_capacity(by_seat.len());
-    let mut absent: HashMap<usize, Absent> = HashMap::new();
     let clock = Clock::new();
+    let zero = clock.now();
     let origin =
         clock.mono() + RUN_UP + PER_SESSION * u32::try_from(by_seat.len()).unwrap_or(u32::MAX);
     let began = SystemTime::now() + origin.since(clock.mono());
     let (tell, told) = channel();
     let mut threads = Vec::new();
+    let alive = |share: &&plan::Share| share.seats.iter().any(|it| by_seat.contains_key(it));
+    let cores = shares.iter().filter(alive).count();
+    let gate = phase.subscribe().map(|_| Arc::new(Gate::new(cores)));
     for (number, share) in shares.iter().enumerate() {
         let mut places = Vec::new();
+        let mut items = 0;
         for seat in &share.seats {
             let Some(it) = by_seat.remove(seat) else {
                 continue;
@@ -265,9 +286,19 @@ pub fn run(
                 seat.target as usize,
                 seat.target as usize * names.len(),
                 it.socket,
-                Lane::new(it.connection, setup),
+                match it.requests {
+                    None => Lane::new(it.connection, setup),
+                    Some(requests) => {
+                        items += requests.all_items() as usize;
+                        let orders = opening::orders(phase, *seat, count, zero.mono);
+                        let subscriber = Subscriber::new(requests, orders);
+                        Lane::new(it.connection, setup).subscribing(subscriber)
+                    }
+                },
             ));
-            absent.insert(index, it.absent);
+            if let Ok(mut absents) = absents.lock() {
+                absents.insert(index, it.absent);
+            }
             opened.push(Opened {
                 seat: *seat,
                 steps: it.steps,
@@ -276,8 +307,14 @@ pub fn run(
         if places.is_empty() {
             continue;
         }
+        let host = Machine::new(helpers.clone())?;
+        if let Some(gate) = &gate {
+            let waker = host.waker();
+            // A core that cannot be woken looks by itself a moment later.
+            gate.join(move || drop(waker.wake()));
+        }
         let parts = Parts {
-            host: Machine::new(helpers.clone())?,
+            host,
             number,
             settings: Arc::clone(&settings),
             seats: places,
@@ -286,6 +323,12 @@ pub fn run(
             stop: Arc::clone(&control.stop),
             progress: tell.clone(),
             sheet: options.samples.as_ref().map(|it| it.sheet(&name)),
+            gate: gate.clone(),
+            receipt: gate.as_ref().map(|_| {
+                let mut receipt = Receipt::new(zero.utc);
+                receipt.expect_items(items);
+                (receipt, zero.mono)
+            }),
         };
         let pin = match options.pin.as_slice() {
             [] => None,
@@ -303,8 +346,11 @@ pub fn run(
     for thread in threads {
         reports.push(thread.join().map_err(|_| RunError::Thread)??);
     }
-    let mut outcome = gather(&names, targets.len(), &seats, reports, &mut absent);
-    outcome.began = began;
+    let mut outcome = gather(&names, targets.len(), &seats, reports, &absents);
+    outcome.began = match gate {
+        Some(gate) => SystemTime::now() - clock.mono().since(gate.completed() + settle),
+        None => began,
+    };
     outcome.stopped = control.is_stopped();
     outcome.opened = opened;
     outcome.failed = failed;
@@ -321,7 +367,7 @@ fn run_fresh(
     control: &Control,
     mut progress: impl FnMut(Progress),
 ) -> Result<Outcome, RunError> {
-    let names = Prepared::names(&phase.work);
+    let names = Prepared::names(phase);
     let settings = Settings::new(phase);
     let count = u32::try_from(targets.len()).unwrap_or(u32::MAX);
     let clock = Clock::new();
@@ -364,7 +410,7 @@ fn run_fresh(
             .map(|it| it.join().map_err(|_| RunError::Thread));
         ended.collect::<Result<Vec<_>, RunError>>()
     })?;
-    let mut outcome = gather(&names, targets.len(), seats, reports, &mut HashMap::new());
+    let mut outcome = gather(&names, targets.len(), seats, reports, &Absents::default());
     outcome.began = began;
     outcome.stopped = control.is_stopped();
     Ok(outcome)
@@ -397,7 +443,7 @@ fn gather(
     targets: usize,
     seats: &[Seat],
     mut reports: Vec<Report<Socket>>,
-    absent: &mut HashMap<usize, Absent>,
+    absents: &Absents,
 ) -> Outcome {
     let works = names.len();
     let settled = settle(&mut reports);
@@ -413,8 +459,24 @@ fn gather(
         losses: Vec::new(),
         cores: Vec::new(),
         cycles_ns: Vec::new(),
+        account: None,
+        refused: BTreeMap::new(),
+        publish_requests: 0,
+        shape: Shape::default(),
     };
+    for (_, subscriber) in settled.subscribers {
+        for (status, n) in subscriber.refused() {
+            *outcome.refused.entry(*status).or_default() += n;
+        }
+        outcome.shape.merge(subscriber.shape());
+        let waiting = subscriber.publish_requests();
+        outcome.publish_requests = outcome.publish_requests.max(waiting);
+    }
     for report in reports {
+        match (&mut outcome.account, report.account) {
+            (Some(sum), Some(account)) => sum.merge(&account),
+            (sum, account) => *sum = sum.take().or(account),
+        }
         outcome.drained_ns = outcome.drained_ns.max(report.ran_ns);
         outcome.cycles_ns.extend(report.cycles);
         outcome.cores.push(CoreSpent {
@@ -434,7 +496,8 @@ fn gather(
             .extend(lost.filter_map(|loss| Some((*seats.get(loss.session)?, loss))));
     }
     for (index, socket, connection) in settled.sessions {
-        if let Some(absent) = absent.remove(&index) {
+        let absent = absents.lock().ok().and_then(|mut it| it.remove(&index));
+        if let Some(absent) = absent {
             opening::close(absent, socket, connection);
         }
     }
@@ -499,7 +562,9 @@ fn reopen(
     targets: &[Arc<Target>],
     prepared: &[Arc<Prepared>],
     seats: &[Seat],
+    absents: &Arc<Absents>,
 ) -> Arc<Reopen> {
+    let absents = Arc::clone(absents);
     let (phase, seats) = (phase.clone(), seats.to_vec());
     let (targets, prepared) = (targets.to_vec(), prepared.to_vec());
     Arc::new(move |index| {
@@ -508,7 +573,8 @@ fn reopen(
         let place = seat.target as usize;
         let target = targets.get(place).ok_or_else(gone)?;
         let prepared = prepared.get(place).ok_or_else(gone)?;
-        opening::reopen(target, prepared, &phase, seat).map_err(|error| error.to_string())
+        opening::reopen(target, prepared, &phase, (index, seat), &absents)
+            .map_err(|error| error.to_string())
     })
 }
 

@@ -1,7 +1,7 @@
 //! A session's place in a core.
 
-use record::Ledger;
 use record::samples::Sheet;
+use record::{Ledger, Receipt};
 
 use super::books::Books;
 use super::host::Host;
@@ -91,12 +91,14 @@ impl<S> Seat<S> {
 pub fn books<'a, S>(
     ledgers: &'a mut [Ledger],
     sheet: &'a mut Option<Sheet>,
+    receipt: &'a mut Option<Receipt>,
     seat: &Seat<S>,
 ) -> Books<'a> {
     Books {
         ledgers: ledgers.get_mut(seat.base..).unwrap_or_default(),
         sheet: sheet.as_mut(),
         target: seat.target,
+        receipt: receipt.as_mut(),
     }
 }
 

@@ -1,5 +1,7 @@
 //! What holds for all sessions of a phase.
 
+use std::time::Duration;
+
 use plan::Phase;
 use plan::unit::duration::nanos;
 
@@ -20,6 +22,8 @@ pub struct Settings {
     pub reconnect: bool,
     /// Ask the kernel when bytes came in.
     pub stamps: bool,
+    /// Between the last item's creation and the begin.
+    pub settle: Duration,
 }
 
 impl Settings {
@@ -39,6 +43,7 @@ impl Settings {
             },
             reconnect: phase.reconnect,
             stamps: true,
+            settle: Duration::ZERO,
         }
     }
 

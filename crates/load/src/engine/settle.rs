@@ -4,6 +4,7 @@ use record::{Ledger, Tally};
 use wire::client::Connection;
 
 use super::books::Books;
+use super::subscriber::Subscriber;
 use super::told::Report;
 
 /// What all cores wrote down.
@@ -15,6 +16,8 @@ pub struct Settled<S> {
     pub tallies: Vec<Tally>,
     /// Sessions that are still there, to be closed.
     pub sessions: Vec<(usize, S, Connection)>,
+    /// Sessions that had subscriptions, with what they heard.
+    pub subscribers: Vec<(usize, Box<Subscriber>)>,
 }
 
 /// When a phase has ended: when its time was over or it was stopped, whichever core saw that last;
@@ -33,6 +36,7 @@ pub fn settle<S>(reports: &mut [Report<S>]) -> Settled<S> {
         ended_ns,
         tallies: Vec::new(),
         sessions: Vec::new(),
+        subscribers: Vec::new(),
     };
     for report in reports {
         let ledgers = &mut report.ledgers;
@@ -44,6 +48,9 @@ pub fn settle<S>(reports: &mut [Report<S>]) -> Settled<S> {
             let own = ledgers.get_mut(left.base..).unwrap_or_default();
             let over = report.ran_ns.max(ended_ns);
             left.lane.finish(over, &mut Books::new(own));
+            if let Some(subscriber) = left.lane.take_subscriber() {
+                settled.subscribers.push((left.index, subscriber));
+            }
             if let Some(socket) = left.socket {
                 let connection = left.lane.into_connection();
                 settled.sessions.push((left.index, socket, connection));

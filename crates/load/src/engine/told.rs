@@ -1,5 +1,6 @@
 //! What a core tells: while it runs, and at the end.
 
+use record::receipt::Account;
 use record::{Closed, Ledger};
 
 use super::lane::Lane;
@@ -38,6 +39,8 @@ pub struct Report<S> {
     pub ledgers: Vec<Ledger>,
     /// How long each cycle took, where all sessions send together.
     pub cycles: Vec<u64>,
+    /// What subscriptions brought.
+    pub account: Option<Account>,
     /// When the phase ended, if that was not because there was nothing more to do.
     pub ended_ns: Option<u64>,
     /// Sessions that were lost.

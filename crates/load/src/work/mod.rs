@@ -16,14 +16,17 @@ mod operations;
 mod prepare;
 mod read;
 mod register;
+pub(crate) mod subscribe;
 mod translate;
 mod value;
+pub(crate) mod watch;
 mod write;
 
 pub use answer::{Answer, Point};
 pub use browse::next;
 pub use operations::{Asker, Operations, Selection};
 pub use prepare::Prepared;
+pub use subscribe::{Requests, Terms};
 pub use write::Original;
 
 use plan::NodeError;

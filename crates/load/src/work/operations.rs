@@ -83,7 +83,7 @@ impl Operations {
 
     /// Appends operations `from..to`.
     #[inline]
-    fn append(&self, from: usize, to: usize, round: u64, out: &mut Vec<u8>) {
+    pub(super) fn append(&self, from: usize, to: usize, round: u64, out: &mut Vec<u8>) {
         let (Some(&begin), Some(&end)) = (self.at.get(from), self.at.get(to)) else {
             return;
         };

@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use plan::{Spread, Work};
+use plan::{Phase, Spread, Work};
 use wire::types::{ExtensionObject, NodeId, NumericRange};
 
 use super::operations::Selection;
 use super::{
-    Asker, Operations, Original, Service, WorkError, browse, call, find, history, read, register,
-    translate, write,
+    Asker, Operations, Original, Requests, Service, Terms, WorkError, browse, call, find, history,
+    read, register, translate, watch, write,
 };
 use crate::access::{About, Session};
 
@@ -16,7 +16,7 @@ use crate::access::{About, Session};
 #[derive(Debug)]
 pub struct Prepared {
     work: Work,
-    /// What Register reads; elsewhere the operations are all there is to know.
+    /// What Register reads and what items watch; elsewhere the operations are all there is to know.
     nodes: Vec<NodeId>,
     operations: Arc<Operations>,
     originals: Vec<Original>,
@@ -24,12 +24,31 @@ pub struct Prepared {
     details: ExtensionObject,
     /// Nodes in a RegisterNodes request.
     registers: usize,
+    /// What is subscribed to.
+    terms: Option<Arc<Terms>>,
+    /// What the same sessions ask meanwhile.
+    beside: Vec<Prepared>,
 }
 
 /// Nodes in a RegisterNodes request when the server does not say how many it takes.
 const REGISTERS: usize = 1000;
 
 impl Prepared {
+    /// All that the sessions of a phase do.
+    pub fn of_phase(
+        phase: &Phase,
+        limits: bool,
+        about: &About,
+        session: &mut Session,
+    ) -> Result<Self, WorkError> {
+        let mut this = Self::new(&phase.work, phase.seed, limits, about, session)?;
+        for work in &phase.beside {
+            this.beside
+                .push(Self::new(work, phase.seed, limits, about, session)?);
+        }
+        Ok(this)
+    }
+
     /// Finds the nodes, reads what has to be known of them and encodes what will be asked.
     /// `limits`: whether those that the server declares are kept.
     pub fn new(
@@ -46,6 +65,7 @@ impl Prepared {
         let mut originals = Vec::new();
         let mut nodes = Vec::new();
         let mut details = ExtensionObject::null();
+        let mut terms = None;
         let operations = match work {
             Work::Read(read) => read::read(&find::nodes(&read.nodes, namespaces, session)?, read)?,
             Work::Write(write) => {
@@ -82,6 +102,14 @@ impl Prepared {
                 details = history::details(asked, session)?;
                 history::history(&find::nodes(&asked.nodes, namespaces, session)?)?
             }
+            Work::Subscribe(subscribe) => {
+                nodes = find::nodes(&subscribe.nodes, namespaces, session)?;
+                let limit = about.limit(ITEMS_PER_CALL).filter(|_| limits);
+                let made = Terms::new(&nodes, subscribe, limit.map(|limit| limit as usize))?;
+                let known = watch::watches(&nodes, namespaces, session)?;
+                terms = Some(Arc::new(made.watching(known)));
+                Operations::default()
+            }
             _ => return Err(WorkError::Unknown(work.name())),
         };
         let registers = about.limit(Service::Register.limit()).unwrap_or_default();
@@ -95,11 +123,19 @@ impl Prepared {
                 0 => REGISTERS,
                 some => some.min(REGISTERS),
             },
+            terms,
+            beside: Vec::new(),
         })
     }
 
-    /// What its ledgers are called, one for each of [`askers`](Self::askers).
-    pub fn names(work: &Work) -> Vec<&'static str> {
+    /// What the ledgers of a phase are called: first that of its subscriptions, if it has some, then one for
+    /// each of [`askers`](Self::askers).
+    pub fn names(phase: &Phase) -> Vec<&'static str> {
+        let works = std::iter::once(&phase.work).chain(&phase.beside);
+        works.flat_map(Self::names_of).collect()
+    }
+
+    fn names_of(work: &Work) -> Vec<&'static str> {
         match work {
             Work::Register(register) if register.compare => vec!["read plain", "read registered"],
             Work::Register(_) => vec!["read registered"],
@@ -115,6 +151,13 @@ impl Prepared {
         index: u32,
         sessions: u32,
     ) -> Result<Vec<Asker>, WorkError> {
+        if self.terms.is_some() {
+            let mut all = Vec::new();
+            for beside in &self.beside {
+                all.extend(beside.askers(session, spread, index, sessions)?);
+            }
+            return Ok(all);
+        }
         let part = spread.part(self.operations.len(), index, sessions);
         let selection = Selection::new(part.clone(), self.work.batch());
         let operations = || Arc::clone(&self.operations);
@@ -152,6 +195,35 @@ impl Prepared {
         Ok(vec![asker])
     }
 
+    /// What session `index` of `sessions` subscribes to, if that is what it does.
+    pub fn requests(
+        &self,
+        session: &mut Session,
+        spread: Spread,
+        index: u32,
+        sessions: u32,
+    ) -> Result<Option<Requests>, WorkError> {
+        let Some(terms) = &self.terms else {
+            return Ok(None);
+        };
+        let part = spread.part(terms.nodes(), index, sessions);
+        Requests::new(session.header(), Arc::clone(terms), part).map(Some)
+    }
+
+    /// The node that an item of session `index` of `sessions` watches.
+    pub fn watched(
+        &self,
+        spread: Spread,
+        (index, sessions): (u32, u32),
+        subscription: u32,
+        item: u32,
+    ) -> Option<&NodeId> {
+        let plan = &self.terms.as_ref()?.plan;
+        let part = spread.part(self.nodes.len(), index, sessions);
+        let at = plan.node_of(subscription, item as usize, part.len());
+        self.nodes.get(part.start + at)
+    }
+
     /// What was in the nodes that were written to.
     pub fn originals(&self) -> &[Original] {
         &self.originals
@@ -163,8 +235,24 @@ impl Prepared {
     }
 }
 
+/// The server's limit on items in a request, as it stands under OperationLimits.
+const ITEMS_PER_CALL: &str = "MaxMonitoredItemsPerCall";
+
 /// The server's limits are respected, or it is said which is not.
 fn keep_limits(work: &Work, about: &About) -> Result<(), WorkError> {
+    if let Work::Subscribe(subscribe) = work {
+        let allowed = about.limit(ITEMS_PER_CALL).unwrap_or_default() as u32;
+        let asked = subscribe.items_per_call.unwrap_or(0);
+        return match allowed != 0 && asked > allowed {
+            true => Err(WorkError::Limit {
+                service: "CreateMonitoredItems",
+                limit: ITEMS_PER_CALL,
+                allowed,
+                batch: asked,
+            }),
+            false => Ok(()),
+        };
+    }
     let service = match work {
         Work::Write(_) => Service::Write,
         Work::Browse(_) => Service::Browse,

@@ -10,7 +10,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use load::engine::{
-    self, Books, Errand, Host, Lane, Mail, Parts, Reopened, Rung, Settings, Setup, Source, settle,
+    self, Books, Came, Errand, Host, Lane, Mail, Parts, Reopened, Rung, Settings, Setup, Source,
+    settle,
 };
 use load::transport::Got;
 use load::work::{Asker, Operations, Selection};
@@ -127,6 +128,7 @@ impl World {
             in_flight: phase.in_flight() as usize,
             origin: Instant::from_nanos(ORIGIN),
             end: Settings::new(phase).end_ns(),
+            first: 0,
         };
         Lane::new(connection, setup)
     }
@@ -190,6 +192,8 @@ impl World {
             stop,
             progress: std::sync::mpsc::channel().0,
             sheet: None,
+            gate: None,
+            receipt: None,
         })
         .unwrap()
     }
@@ -548,6 +552,8 @@ impl Pretended {
                     connection,
                     token: NodeId::null(),
                     askers: askers(&world.phase),
+                    requests: None,
+                    came: Came::New,
                 };
                 self.mail.push(Mail::Reopened(n, Ok(Box::new(again))));
             }

@@ -19,7 +19,7 @@ use report::Style;
 
 use super::live::Watcher;
 use super::usage::{Seen, Watch};
-use super::{Common, evidence, result};
+use super::{Common, evidence, result, told};
 use crate::access;
 use crate::advice;
 use crate::calibrate;
@@ -70,6 +70,7 @@ pub fn measure(
         limits,
         ..Options::default()
     };
+    let before = told::witnesses(phase, &looked);
     let watch = Watch::start(server, asked).context("cannot start a thread")?;
     let outcome = engine::run(phase, &looked, &prepared, &options, control, |progress| {
         watcher.tell(&progress);
@@ -78,6 +79,7 @@ pub fn measure(
     watcher.end();
     drop(options);
     let outcome = outcome.map_err(|error| not_run(error, &looked))?;
+    let after = told::witnesses(phase, &looked);
 
     let mut run = run(
         command,
@@ -88,6 +90,17 @@ pub fn measure(
         seen.as_ref(),
         own_limits,
     );
+    let witnessed = (&*before, &*after);
+    if let Some(told) =
+        told::subscriptions(phase, &outcome, &looked, &prepared, witnessed, &mut run)
+        && let Some(measured) = run.phases.last_mut()
+    {
+        measured.subscriptions = Some(told);
+        let verdict = std::mem::take(&mut measured.verdict);
+        measured.verdict = judge::subscriptions::judge(verdict, measured);
+        measured.expectations = judge::expectations(&phase.expect, measured);
+        run.verdict = measured.verdict.clone();
+    }
     if !missing.is_empty() {
         run.marks.push(Mark::Degraded);
         run.notes.extend(missing);

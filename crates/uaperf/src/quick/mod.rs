@@ -1,4 +1,5 @@
-//! The quick commands: `uaperf read|write|browse|history|translate|call|register`, one phase each.
+//! The quick commands: `uaperf read|write|browse|history|translate|call|register|subscribe`, one phase
+//! each.
 //!
 //! Arguments go one way: what was typed ([`options`], [`work`]) becomes a plan, the plan is
 //! carried out ([`execute`]) while somebody watches ([`live`]), and what came of it becomes a
@@ -11,10 +12,13 @@ mod live;
 mod options;
 mod output;
 mod result;
+mod subscribe;
+mod told;
 mod usage;
 mod work;
 
 pub use interrupt::watch as interrupted;
+pub use subscribe::Subscribe;
 
 use std::process::ExitCode;
 
@@ -114,7 +118,32 @@ pub struct Asked {
     service: &'static str,
     common: Common,
     work: Work,
+    /// What the same sessions do meanwhile.
+    beside: Vec<Work>,
 }
+
+/// What a command's sessions do.
+trait Does {
+    /// As a part of a plan.
+    fn work(&self) -> anyhow::Result<Work>;
+
+    /// What they do meanwhile.
+    fn beside(&self) -> anyhow::Result<Vec<Work>> {
+        Ok(Vec::new())
+    }
+}
+
+macro_rules! does {
+    ($($work:ident)*) => {
+        $(impl Does for work::$work {
+            fn work(&self) -> anyhow::Result<Work> {
+                self.resolve()
+            }
+        })*
+    };
+}
+
+does! { Read Write Browse History Translate Call Register }
 
 macro_rules! services {
     ($($name:ident $args:ident)*) => {
@@ -146,7 +175,7 @@ macro_rules! services {
                 type Error = anyhow::Error;
 
                 fn try_from(args: $args) -> anyhow::Result<Self> {
-                    Self::new(stringify!($name), args.common, args.work.resolve())
+                    Self::new(stringify!($name), args.common, &args.work)
                 }
             }
 
@@ -158,18 +187,18 @@ macro_rules! services {
     };
 }
 
-services! { read Read write Write browse Browse history History translate Translate call Call register Register }
+services! {
+    read Read write Write browse Browse history History translate Translate call Call register Register
+    subscribe Subscribe
+}
 
 impl Asked {
-    fn new(
-        service: &'static str,
-        common: Common,
-        work: anyhow::Result<Work>,
-    ) -> anyhow::Result<Self> {
+    fn new(service: &'static str, common: Common, work: &impl Does) -> anyhow::Result<Self> {
         Ok(Self {
             service,
             common,
-            work: work?,
+            work: work.work()?,
+            beside: work.beside()?,
         })
     }
 
@@ -185,11 +214,19 @@ impl Asked {
         let servers = u32::try_from(servers).unwrap_or(u32::MAX);
         let sessions = common.load.sessions().saturating_mul(servers);
         let work = self.work.clone();
-        let phase: Phase = common.load.phase(work, sessions, common.access.timeout())?;
+        let mut phase: Phase = common.load.phase(work, sessions, common.access.timeout())?;
+        phase.beside.clone_from(&self.beside);
+        if let Work::Subscribe(plan) = &mut phase.work {
+            subscribe::complete(plan, &common.load, &self.beside)?;
+            // First values have settled when it begins.
+            phase.warmup = phase.warmup.or_none();
+        }
         phase.check().map_err(|PlanError { field, value, want }| {
             Failure::usage(format!("--{field} {value}: want {want}"))
         })?;
-        common.load.allows(&phase.work)?;
+        for work in std::iter::once(&phase.work).chain(&phase.beside) {
+            common.load.allows(work)?;
+        }
         Ok(phase)
     }
 

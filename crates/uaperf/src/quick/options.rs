@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use plan::unit::Rate;
 use plan::unit::duration;
-use plan::{Arrival, CatchUp, Phase, Shape, Spread, Threshold, Warmup, Work};
+use plan::{Arrival, CatchUp, Phase, Reconnect, Shape, Spread, Threshold, Warmup, Work};
 
 use crate::failure::Failure;
 
@@ -73,9 +73,10 @@ pub struct Args {
     /// Open a session for each request
     #[arg(long, conflicts_with_all = ["coalesce", "spin", "reconnect"])]
     fresh_session: bool,
-    /// Connect again when a connection breaks
-    #[arg(long)]
-    reconnect: bool,
+    /// Connect again when a connection breaks. Of subscriptions, how: resume (activate the session over a new
+    /// channel), transfer (to a new session), recreate; what fails is followed by the next
+    #[arg(long, value_name = "HOW", num_args = 0..=1, require_equals = true, default_missing_value = "resume")]
+    reconnect: Option<Reconnect>,
     /// A condition on the result, such as 'p99<5ms' or errors=0: exit code 3 if it is not met
     #[arg(long, value_name = "THRESHOLD", value_delimiter = ',')]
     expect: Vec<Threshold>,
@@ -121,6 +122,21 @@ impl Args {
         &self.pin
     }
 
+    /// How sessions come back.
+    pub fn reconnect(&self) -> Reconnect {
+        self.reconnect.unwrap_or_default()
+    }
+
+    /// Whether it is said when requests are sent.
+    pub fn has_pace(&self) -> bool {
+        self.rate.is_some()
+            || self.rate_total.is_some()
+            || self.in_flight.is_some()
+            || self.arrival.is_some()
+            || self.think.is_some()
+            || self.requests.is_some()
+    }
+
     /// Whether the server's limits are not kept.
     pub fn ignores_limits(&self) -> bool {
         self.ignore_limits
@@ -153,7 +169,7 @@ impl Args {
             together: self.together,
             spin: self.spin,
             fresh_session: self.fresh_session,
-            reconnect: self.reconnect,
+            reconnect: self.reconnect() != Reconnect::Never,
             seed: self.seed,
             expect: self.expect.clone(),
             abort_on: self.abort_on.clone(),
@@ -191,6 +207,11 @@ impl Args {
         match work {
             Work::Write(_) if !self.allow.contains(&Allow::Write) => {
                 missing("write", "writing changes values on the server")
+            }
+            Work::Subscribe(subscribe)
+                if subscribe.writer.is_some() && !self.allow.contains(&Allow::Write) =>
+            {
+                missing("write", "--writer changes values on the server")
             }
             Work::Call(_) if !self.allow.contains(&Allow::Call) => {
                 missing("call", "calling a method may do anything on the server")

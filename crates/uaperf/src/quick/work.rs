@@ -34,7 +34,7 @@ Examples:
 One operation is a HistoryRead with all that its continuation points lead to.";
 
 /// The nodes of a command.
-fn nodes(specs: &[NodeSpec], otherwise: Option<&str>) -> anyhow::Result<Nodes> {
+pub fn nodes(specs: &[NodeSpec], otherwise: Option<&str>) -> anyhow::Result<Nodes> {
     let listed = Nodes::listed(specs, |file| std::fs::read_to_string(file))
         .map_err(|error| Failure::usage(error.to_string()))?;
     match (listed.is_empty(), otherwise) {

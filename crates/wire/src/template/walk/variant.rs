@@ -232,6 +232,25 @@ impl<'a> RawVariant<'a> {
         }
     }
 
+    /// What the value counts to, when it is one number: the bits of an integer, or the integer that
+    /// a Float or Double is.
+    #[inline]
+    pub fn as_count(&self) -> Option<u64> {
+        if self.len != SCALAR {
+            return None;
+        }
+        let payload = self.encoded.get(1..)?;
+        match self.kind {
+            T::Boolean | T::SByte | T::Byte => payload.first().map(|&byte| byte.into()),
+            T::Int16 | T::UInt16 => Some(u16::from_le_bytes(*payload.first_chunk()?).into()),
+            T::Int32 | T::UInt32 => Some(u32::from_le_bytes(*payload.first_chunk()?).into()),
+            T::Int64 | T::UInt64 => Some(u64::from_le_bytes(*payload.first_chunk()?)),
+            T::Float => Some(f32::from_le_bytes(*payload.first_chunk()?) as i64 as u64),
+            T::Double => Some(f64::from_le_bytes(*payload.first_chunk()?) as i64 as u64),
+            _ => None,
+        }
+    }
+
     /// The content, when it is one String, ByteString or XmlElement that is not null.
     pub fn as_octets(&self) -> Option<&'a [u8]> {
         match (self.kind, self.array_len()) {

@@ -1,0 +1,207 @@
+//! Items and subscriptions that are changed while they report: a load of its own.
+
+use plan::{Churn, Churned};
+use record::receipt::{self, SubscriptionTerms};
+use wire::client::Connection;
+use wire::service::{Request, Response};
+use wire::time::{Instant, Now};
+use wire::types::{
+    ModifyMonitoredItemsRequest, ModifySubscriptionRequest, MonitoredItemModifyRequest,
+    MonitoringMode, SetMonitoringModeRequest,
+};
+
+use super::set_up::{millis, nanos};
+use super::{Asked, Subscriber};
+use crate::engine::books::Ear;
+use crate::work::subscribe;
+
+/// One of the changes, again and again.
+#[derive(Debug)]
+pub(super) struct Turning {
+    churn: Churn,
+    /// When the next is due; none before the first.
+    next: Option<Instant>,
+    /// How many there were: each subscription in turn, there and back again.
+    turns: u32,
+}
+
+impl Turning {
+    pub fn new(churn: &Churn) -> Self {
+        Self {
+            churn: *churn,
+            next: None,
+            turns: 0,
+        }
+    }
+
+    /// Nanoseconds between two.
+    fn period(&self) -> u64 {
+        self.churn.rate.per_ns() / self.churn.rate.count().max(1)
+    }
+}
+
+impl Subscriber {
+    /// When the next change is due.
+    pub(super) fn next_turn(&self) -> Option<Instant> {
+        let due = self.turning.iter().filter_map(|turning| turning.next);
+        due.min()
+    }
+
+    /// Sends the changes that are due; those that fell due while nothing could be sent are left
+    /// out.
+    pub(super) fn turn(&mut self, connection: &mut Connection, now: Now) {
+        let ids: Vec<u32> = match self.turning.is_empty() {
+            true => return,
+            false => self.by_id.iter().map(|(_, place)| *place).collect(),
+        };
+        for which in 0..self.turning.len() {
+            let Some(turning) = self.turning.get_mut(which) else {
+                continue;
+            };
+            let period = std::time::Duration::from_nanos(turning.period());
+            let next = *turning.next.get_or_insert(now.mono + period);
+            if next > now.mono || ids.is_empty() {
+                continue;
+            }
+            turning.next = Some((next + period).max(now.mono));
+            let (turn, round) = (
+                turning.turns as usize % ids.len(),
+                turning.turns as usize / ids.len(),
+            );
+            turning.turns += 1;
+            let what = turning.churn.what;
+            let Some(place) = ids.get(turn).copied() else {
+                continue;
+            };
+            // Changed in one round, changed back in the next.
+            let Some((request, count)) = self.change(what, place, round % 2 == 0, now) else {
+                continue;
+            };
+            let asked = Asked::Churn {
+                subscription: place,
+                which: which as u32,
+                count,
+                sent: now.mono,
+            };
+            self.send(connection, request, asked, now);
+        }
+    }
+
+    fn change(&self, what: Churned, place: u32, there: bool, now: Now) -> Option<(Request, u32)> {
+        let subscription = self.subscriptions.get(place as usize)?;
+        let id = subscription.id?;
+        let plan = &self.requests.terms.plan;
+        let request_header = self.requests.header(now.utc);
+        let factor = if there { 2 } else { 1 };
+        let count = subscription.items.len().min(self.requests.terms.per_call);
+        let items = subscription.items.get(..count).unwrap_or_default();
+        Some(match what {
+            Churned::Modify => {
+                let sampling = plan.sampling.interval(plan.publishing).unwrap_or_default();
+                let items = (subscription.first_handle..)
+                    .zip(items)
+                    .map(|(handle, id)| {
+                        let mut parameters = subscribe::parameters(plan);
+                        parameters.client_handle = handle;
+                        parameters.sampling_interval = (sampling * factor).as_secs_f64() * 1e3;
+                        MonitoredItemModifyRequest {
+                            monitored_item_id: *id,
+                            requested_parameters: parameters,
+                        }
+                    });
+                let request = ModifyMonitoredItemsRequest {
+                    request_header,
+                    subscription_id: id,
+                    timestamps_to_return: plan.timestamps.into(),
+                    items_to_modify: Some(items.collect()),
+                };
+                (request.into(), count as u32)
+            }
+            Churned::Mode => {
+                let request = SetMonitoringModeRequest {
+                    request_header,
+                    subscription_id: id,
+                    monitoring_mode: match there {
+                        true => MonitoringMode::Sampling,
+                        false => MonitoringMode::Reporting,
+                    },
+                    monitored_item_ids: Some(items.to_vec()),
+                };
+                (request.into(), count as u32)
+            }
+            Churned::Publishing => {
+                let request = ModifySubscriptionRequest {
+                    request_header,
+                    subscription_id: id,
+                    requested_publishing_interval: (plan.publishing * factor).as_secs_f64() * 1e3,
+                    requested_lifetime_count: plan.lifetime_count(),
+                    requested_max_keep_alive_count: plan.keep_alive,
+                    max_notifications_per_publish: plan.max_notifications,
+                    priority: plan.priority,
+                };
+                (request.into(), 1)
+            }
+        })
+    }
+
+    #[allow(clippy::too_many_arguments, reason = "what was asked, and what came")]
+    pub(super) fn turned(
+        &mut self,
+        place: u32,
+        _which: u32,
+        count: u32,
+        sent: Instant,
+        body: &[u8],
+        now: Now,
+        ear: &mut Ear<'_>,
+    ) {
+        let Ok(response) = super::decode(body) else {
+            return;
+        };
+        let (sent, at) = (self.at(sent), self.at(now.mono));
+        let Some(subscription) = self.subscriptions.get(place as usize) else {
+            return;
+        };
+        let (first, number) = (subscription.first_handle, subscription.number);
+        match response {
+            Response::ModifyMonitoredItems(response) => {
+                ear.receipt.step(receipt::Step::Modify, sent, at, count);
+                let results = response.results.unwrap_or_default();
+                for (n, result) in (0u32..).zip(results) {
+                    if !result.status_code.is_bad() {
+                        let (sampling, queue) =
+                            (result.revised_sampling_interval, result.revised_queue_size);
+                        let terms = self.item_terms(place, n, sampling, queue);
+                        ear.receipt.item(first + n, terms);
+                    }
+                }
+            }
+            Response::SetMonitoringMode(response) => {
+                ear.receipt.step(receipt::Step::SetMode, sent, at, count);
+                let results = response.results.unwrap_or_default();
+                for (handle, result) in (first..).zip(results) {
+                    if !result.is_bad() {
+                        ear.receipt.mode_changed(handle);
+                    }
+                }
+            }
+            Response::ModifySubscription(response) => {
+                ear.receipt.step(receipt::Step::Modify, sent, at, 1);
+                let publishing = millis(response.revised_publishing_interval);
+                let terms = SubscriptionTerms {
+                    publishing_ns: nanos(publishing),
+                    keep_alive: response.revised_max_keep_alive_count,
+                    lifetime: response.revised_lifetime_count,
+                };
+                if let Some(number) = number {
+                    ear.receipt.revised(number, terms);
+                }
+                if let Some(subscription) = self.subscription(place) {
+                    subscription.publishing = publishing;
+                    subscription.keep_alive = terms.keep_alive;
+                }
+            }
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,143 @@
+//! Messages that are missing (Part 4, 5.14.6).
+
+use record::receipt::{Gap, Head};
+use wire::client::Connection;
+use wire::template::walk::RepublishResponse;
+use wire::time::Now;
+use wire::types::{RepublishRequest, StatusCode, SubscriptionAcknowledgement};
+
+use super::publish::hear;
+use super::{Asked, BACKLOG, Subscriber};
+use crate::engine::books::Ear;
+
+/// Missing messages of one gap that are asked for; a longer gap is none that could be mended.
+const ASKED: usize = 1000;
+
+/// The number behind; after the largest comes 1 (Part 4, 7.25).
+pub(super) fn after(sequence: u32) -> u32 {
+    sequence.checked_add(1).unwrap_or(1)
+}
+
+impl Subscriber {
+    /// A message with this number has come; a keep-alive has the number of the next one.
+    #[inline]
+    pub(super) fn expect(&mut self, place: u32, sequence: u32, is_keep_alive: bool) {
+        if let Some(subscription) = self.subscription(place) {
+            let next = match is_keep_alive {
+                true => sequence,
+                false => after(sequence),
+            };
+            // What came behind others does not turn the count back, unless it began anew.
+            let ahead = next.wrapping_sub(subscription.expected);
+            if ahead < u32::MAX / 2 || next <= 2 {
+                subscription.expected = next;
+            }
+        }
+    }
+
+    /// Messages are missing: they are asked for.
+    pub(super) fn miss(&mut self, place: u32, gap: Option<Gap>) {
+        if let Some(gap) = gap {
+            let numbers = gap.numbers().take(ASKED);
+            self.missing.extend(numbers.map(|number| (place, number)));
+        }
+    }
+
+    /// Whether messages before a reconnect are still being fetched.
+    pub(super) fn catches_up(&self) -> bool {
+        self.to_transfer || self.subscriptions.iter().any(|it| it.catching_up)
+    }
+
+    /// Asks for what is missing.
+    pub(super) fn ask_again(&mut self, connection: &mut Connection, now: Now, ear: &mut Ear<'_>) {
+        while let Some(&(place, sequence)) = self.missing.front()
+            && connection.pending().len() < BACKLOG
+        {
+            let there = self.id(place).zip(self.number(place));
+            // It may have come by itself meanwhile.
+            let wanted = there.filter(|(_, number)| ear.receipt.is_missing(*number, sequence));
+            let Some((id, number)) = wanted else {
+                self.missing.pop_front();
+                continue;
+            };
+            let asked = Asked::Republish {
+                subscription: place,
+                sequence,
+            };
+            let request = self.republish(id, sequence, now);
+            if !self.send(connection, request, asked, now) {
+                return;
+            }
+            ear.receipt.republish_asked(number, sequence);
+            self.missing.pop_front();
+        }
+    }
+
+    pub(super) fn republish(&self, id: u32, sequence: u32, now: Now) -> RepublishRequest {
+        RepublishRequest {
+            request_header: self.requests.header(now.utc),
+            subscription_id: id,
+            retransmit_sequence_number: sequence,
+        }
+    }
+
+    pub(super) fn republished(
+        &mut self,
+        place: u32,
+        sequence: u32,
+        body: &[u8],
+        now: Now,
+        ear: &mut Ear<'_>,
+    ) {
+        let message = match RepublishResponse::parse(body) {
+            Ok(message) => message,
+            Err(error) => {
+                let status = super::set_up::wrong(error);
+                return self.not_republished(place, sequence, status, ear);
+            }
+        };
+        let Some(number) = self.number(place) else {
+            return;
+        };
+        self.acknowledge(place, sequence);
+        let head = self.head(&message, body, now);
+        let open = ear.receipt.republished(ear.ledger, number, head);
+        let (_, ended) = hear(open, message.notifications());
+        if let Some(status) = ended {
+            self.ended(place, status, now, ear);
+        }
+    }
+
+    pub(super) fn head(&self, message: &RepublishResponse<'_>, body: &[u8], now: Now) -> Head {
+        Head {
+            sequence: message.sequence_number,
+            publish_time: message.publish_time,
+            header_time: 0,
+            at: self.at(now.mono),
+            more: false,
+            bytes: body.len() as u32,
+        }
+    }
+
+    pub(super) fn not_republished(
+        &mut self,
+        place: u32,
+        sequence: u32,
+        status: StatusCode,
+        ear: &mut Ear<'_>,
+    ) {
+        if let Some(number) = self.number(place) {
+            ear.receipt
+                .republish_refused(number, sequence, status.bits());
+        }
+    }
+
+    pub(super) fn acknowledge(&mut self, place: u32, sequence: u32) {
+        if let Some(id) = self.id(place) {
+            self.acknowledgements.push(SubscriptionAcknowledgement {
+                subscription_id: id,
+                sequence_number: sequence,
+            });
+        }
+    }
+}

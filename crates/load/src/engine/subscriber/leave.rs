@@ -1,0 +1,48 @@
+//! The end: subscriptions are deleted, with their items (Part 4, 5.14.8).
+
+use record::receipt;
+use wire::client::Connection;
+use wire::service::Response;
+use wire::time::{Instant, Now};
+use wire::types::DeleteSubscriptionsRequest;
+
+use super::{Asked, Step, Subscriber};
+use crate::engine::books::Ear;
+
+impl Subscriber {
+    /// No more figures are wanted: what was created is to be deleted.
+    pub fn end(&mut self) {
+        if self.step < Step::Leaving {
+            self.step = Step::Leaving;
+            self.missing.clear();
+        }
+    }
+
+    pub(super) fn leave(&mut self, connection: &mut Connection, now: Now) {
+        let asked = |asked: &Asked| matches!(asked, Asked::Delete { .. });
+        if self.asked.iter().any(asked) {
+            return;
+        }
+        let ids: Vec<u32> = self.by_id.iter().map(|(id, _)| *id).collect();
+        if ids.is_empty() {
+            self.step = Step::Gone;
+            return;
+        }
+        let request = DeleteSubscriptionsRequest {
+            request_header: self.requests.header(now.utc),
+            subscription_ids: Some(ids),
+        };
+        self.send(connection, request, Asked::Delete { sent: now.mono }, now);
+    }
+
+    pub(super) fn deleted(&mut self, sent: Instant, body: &[u8], now: Now, ear: &mut Ear<'_>) {
+        if let Ok(Response::DeleteSubscriptions(response)) = super::decode(body) {
+            let results = response.results.unwrap_or_default();
+            let good = results.iter().filter(|status| !status.is_bad()).count();
+            let step = receipt::Step::DeleteSubscriptions;
+            ear.receipt
+                .step(step, self.at(sent), self.at(now.mono), good as u32);
+        }
+        self.step = Step::Gone;
+    }
+}

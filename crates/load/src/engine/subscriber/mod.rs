@@ -1,0 +1,489 @@
+//! One session's subscriptions while a phase runs: made in complete sets, kept supplied with
+//! Publish requests, mended where messages are missing, deleted at the end.
+//!
+//! No socket and no clock, as a lane has none: it shares the lane's connection, is told what time it is and
+//! what came in, and writes down what it hears in the core's receipt.
+//!
+//! - [`set_up`]: subscriptions, then items;
+//! - [`publish`]: requests that wait, and what their answers bring;
+//! - [`gaps`]: messages that are missing;
+//! - [`back`]: sessions that came back;
+//! - [`churn`]: items and subscriptions that are changed while they report;
+//! - [`leave`]: the end.
+
+mod back;
+mod churn;
+mod gaps;
+mod leave;
+mod publish;
+mod set_up;
+
+pub use back::Came;
+
+use std::collections::{BTreeMap, VecDeque};
+use std::time::Duration;
+
+use plan::Seat;
+use record::receipt;
+use wire::client::{Connection, RequestId};
+use wire::service::{Limits, Request, Response};
+use wire::time::{Instant, Now};
+use wire::types::{StatusCode, SubscriptionAcknowledgement};
+
+use super::books::Ear;
+use crate::work::Requests;
+use churn::Turning;
+use publish::Supply;
+
+/// How far a session is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Step {
+    /// Subscriptions are being created.
+    Subscriptions,
+    /// Items are being created.
+    Items,
+    /// All is there.
+    Running,
+    /// Subscriptions are being deleted.
+    Leaving,
+    /// Nothing is there any more.
+    Gone,
+}
+
+/// What a session is told before it begins.
+#[derive(Debug)]
+pub struct Orders {
+    /// Which session it is.
+    pub seat: Seat,
+    /// Its place among those of all targets, and how many there are.
+    pub place: (u64, u64),
+    /// Of everything random.
+    pub seed: u64,
+    /// How long a request may take that does not wait for news.
+    pub timeout: Duration,
+    /// When the receipt's clock shows 0.
+    pub zero: Instant,
+}
+
+/// A subscription.
+#[derive(Debug, Default)]
+struct Subscription {
+    /// The server's number for it; none if it is not there.
+    id: Option<u32>,
+    /// Its number in the receipt, once it was there.
+    number: Option<u32>,
+    /// The client handle of its first item.
+    first_handle: u32,
+    /// Revised.
+    publishing: Duration,
+    /// Revised: intervals without news.
+    keep_alive: u32,
+    /// The next message's number.
+    expected: u32,
+    /// Messages sent before a reconnect are being fetched.
+    catching_up: bool,
+    /// The server's numbers of its items, where they are needed.
+    items: Vec<u32>,
+}
+
+/// What a request was about.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+enum Asked {
+    /// It is not one of ours.
+    #[default]
+    Nothing,
+    Publish,
+    Subscription {
+        subscription: u32,
+        sent: Instant,
+    },
+    Items {
+        subscription: u32,
+        first: u32,
+        count: u32,
+        sent: Instant,
+    },
+    Republish {
+        subscription: u32,
+        sequence: u32,
+    },
+    /// The same after a reconnect, until there are no more.
+    CatchUp {
+        subscription: u32,
+        sequence: u32,
+    },
+    Transfer {
+        sent: Instant,
+    },
+    Churn {
+        subscription: u32,
+        which: u32,
+        count: u32,
+        sent: Instant,
+    },
+    Delete {
+        sent: Instant,
+    },
+}
+
+/// One session's subscriptions.
+#[derive(Debug)]
+pub struct Subscriber {
+    requests: Requests,
+    orders: Orders,
+    step: Step,
+    /// How far it may go before others are as far.
+    allowed: Step,
+    /// When the first subscription could be created.
+    began: Option<Instant>,
+    subscriptions: Vec<Subscription>,
+    /// The server's numbers, ascending, and our places.
+    by_id: Vec<(u32, u32)>,
+    /// By slot of the connection.
+    asked: Vec<Asked>,
+    /// Requests on their way, Publish among them.
+    in_flight: usize,
+    /// Subscriptions to be created.
+    to_create: VecDeque<u32>,
+    /// Subscriptions whose items are to be created, from which on.
+    to_fill: VecDeque<(u32, usize)>,
+    supply: Supply,
+    acknowledgements: Vec<SubscriptionAcknowledgement>,
+    /// Messages to be asked for: subscription and number.
+    missing: VecDeque<(u32, u32)>,
+    /// A new session is to take the subscriptions over.
+    to_transfer: bool,
+    turning: Vec<Turning>,
+    /// The server does not know the session any more.
+    expelled: bool,
+    /// Subscriptions that were not created, by status.
+    refused: BTreeMap<u32, u64>,
+    shape: Shape,
+}
+
+/// What became of the shape that was asked for.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Shape {
+    /// Items that sample at another interval than they were to.
+    pub revised_sampling: u64,
+    /// The first of them: asked for, and granted.
+    pub sampling: Option<(Duration, Duration)>,
+    /// The publishing interval that was granted where it is another one.
+    pub publishing: Option<Duration>,
+    /// Messages that had to wait for a Publish request.
+    pub waited: u64,
+}
+
+impl Shape {
+    /// Adds another session's.
+    pub fn merge(&mut self, other: &Self) {
+        self.revised_sampling += other.revised_sampling;
+        self.sampling = self.sampling.or(other.sampling);
+        self.publishing = self.publishing.or(other.publishing);
+        self.waited += other.waited;
+    }
+}
+
+/// Requests that create something and wait for their answers, in each session.
+const CREATING: usize = 16;
+/// Bytes that wait for the socket before more is added.
+const BACKLOG: usize = 256 * 1024;
+
+impl Subscriber {
+    /// A session that will subscribe.
+    pub fn new(requests: Requests, orders: Orders) -> Self {
+        let plan = &requests.terms.plan;
+        let count = plan.subscriptions;
+        Self {
+            supply: Supply::new(plan.publish_requests),
+            turning: plan.churn.iter().map(Turning::new).collect(),
+            requests,
+            orders,
+            step: Step::Subscriptions,
+            allowed: Step::Subscriptions,
+            began: None,
+            subscriptions: (0..count).map(|_| Subscription::default()).collect(),
+            by_id: Vec::new(),
+            asked: Vec::new(),
+            in_flight: 0,
+            to_create: (0..count).collect(),
+            to_fill: VecDeque::new(),
+            acknowledgements: Vec::new(),
+            missing: VecDeque::new(),
+            to_transfer: false,
+            expelled: false,
+            refused: BTreeMap::new(),
+            shape: Shape::default(),
+        }
+    }
+
+    /// How far it is.
+    pub fn step(&self) -> Step {
+        self.step
+    }
+
+    /// The others are as far: it may go on to this step.
+    pub fn allow(&mut self, step: Step) {
+        self.allowed = self.allowed.max(step);
+        self.go_on();
+    }
+
+    /// Subscriptions that were not created, by status.
+    pub fn refused(&self) -> &BTreeMap<u32, u64> {
+        &self.refused
+    }
+
+    /// What became of the shape that was asked for.
+    pub fn shape(&self) -> &Shape {
+        &self.shape
+    }
+
+    /// Requests of its own on their way.
+    pub fn in_flight(&self) -> usize {
+        self.in_flight
+    }
+
+    /// Whether a request is one of its own.
+    #[inline]
+    pub fn owns(&self, id: RequestId) -> bool {
+        self.asked
+            .get(id.slot())
+            .is_some_and(|asked| *asked != Asked::Nothing)
+    }
+
+    /// Whether the server has said that it does not know the session any more; once.
+    pub fn is_expelled(&mut self) -> bool {
+        std::mem::take(&mut self.expelled)
+    }
+
+    /// When there is something to send, if nothing else happens before.
+    pub fn due(&self) -> Option<Instant> {
+        let pause = self.supply.quiet_until();
+        let creation = match self.step {
+            Step::Subscriptions => self.next_creation(),
+            _ => None,
+        };
+        let turn = match self.step {
+            Step::Running => self.next_turn(),
+            _ => None,
+        };
+        [pause, creation, turn].into_iter().flatten().min()
+    }
+
+    /// Sends what is due. To be written by the caller at once; tells whether there is anything.
+    pub(in crate::engine) fn pump(
+        &mut self,
+        connection: &mut Connection,
+        now: Now,
+        ear: &mut Ear<'_>,
+    ) -> bool {
+        let before = connection.pending().len();
+        self.go_on();
+        match self.step {
+            Step::Subscriptions => self.create_subscriptions(connection, now),
+            Step::Items => self.create_items(connection, now),
+            Step::Running => {
+                self.transfer(connection, now);
+                // Those that were lost and are made again.
+                self.create_subscriptions(connection, now);
+                self.create_items(connection, now);
+                self.turn(connection, now);
+            }
+            Step::Leaving => self.leave(connection, now),
+            Step::Gone => {}
+        }
+        if self.step < Step::Leaving {
+            self.ask_again(connection, now, ear);
+            self.supply(connection, now, ear);
+        }
+        connection.pending().len() > before
+    }
+
+    /// Goes on to the next step when this one is done and the others are as far.
+    fn go_on(&mut self) {
+        if self.step == Step::Subscriptions && self.all_created() && self.allowed >= Step::Items {
+            self.step = Step::Items;
+            let there = self.by_id.iter().map(|(_, place)| (*place, 0));
+            self.to_fill = there.collect();
+            self.to_fill.make_contiguous().sort_unstable();
+        }
+    }
+
+    /// Whether all its subscriptions were asked for and answered.
+    pub fn has_subscriptions(&self) -> bool {
+        self.step > Step::Subscriptions || self.all_created()
+    }
+
+    /// An answer came.
+    pub(in crate::engine) fn answered(
+        &mut self,
+        id: RequestId,
+        body: &[u8],
+        now: Now,
+        ear: &mut Ear<'_>,
+    ) {
+        match self.take(id) {
+            Asked::Nothing => {}
+            Asked::Publish => self.published(body, now, ear),
+            Asked::Subscription { subscription, sent } => {
+                self.created(subscription, sent, body, now, ear);
+            }
+            Asked::Items {
+                subscription,
+                first,
+                count,
+                sent,
+            } => self.created_items(subscription, (first, count), sent, body, now, ear),
+            Asked::Republish {
+                subscription,
+                sequence,
+            } => self.republished(subscription, sequence, body, now, ear),
+            Asked::CatchUp {
+                subscription,
+                sequence,
+            } => self.caught_up(subscription, sequence, body, now, ear),
+            Asked::Transfer { sent } => self.transferred(sent, body, now, ear),
+            Asked::Churn {
+                subscription,
+                which,
+                count,
+                sent,
+            } => self.turned(subscription, which, count, sent, body, now, ear),
+            Asked::Delete { sent } => self.deleted(sent, body, now, ear),
+        }
+    }
+
+    /// A request came to nothing: it took too long, was given up by the server, or the connection
+    /// ended.
+    pub(in crate::engine) fn failed(
+        &mut self,
+        id: RequestId,
+        status: StatusCode,
+        now: Now,
+        ear: &mut Ear<'_>,
+    ) {
+        match self.take(id) {
+            Asked::Nothing => {}
+            Asked::Publish => self.publish_failed(status, now, ear),
+            Asked::Subscription { .. } => self.refuse(status),
+            Asked::Items { count, .. } => {
+                for _ in 0..count {
+                    ear.receipt.item_refused(status.bits());
+                }
+                self.done_with_items();
+            }
+            Asked::Republish {
+                subscription,
+                sequence,
+            } => self.not_republished(subscription, sequence, status, ear),
+            Asked::CatchUp { subscription, .. } => self.caught_up_all(subscription),
+            Asked::Transfer { .. } => self.not_transferred(now, ear),
+            Asked::Churn { .. } => {}
+            Asked::Delete { .. } => self.step = Step::Gone,
+        }
+    }
+
+    fn refuse(&mut self, status: StatusCode) {
+        *self.refused.entry(status.bits()).or_default() += 1;
+    }
+
+    fn take(&mut self, id: RequestId) -> Asked {
+        let asked = self.asked.get_mut(id.slot()).map(std::mem::take);
+        let asked = asked.unwrap_or_default();
+        if asked != Asked::Nothing {
+            self.in_flight -= 1;
+        }
+        asked
+    }
+
+    fn keep(&mut self, id: RequestId, asked: Asked) {
+        let slot = id.slot();
+        if slot >= self.asked.len() {
+            self.asked.resize(slot + 1, Asked::Nothing);
+        }
+        if let Some(place) = self.asked.get_mut(slot) {
+            *place = asked;
+            self.in_flight += 1;
+        }
+    }
+
+    /// Sends a request that is not sent often. Tells whether it could be.
+    fn send(
+        &mut self,
+        connection: &mut Connection,
+        request: impl Into<Request>,
+        asked: Asked,
+        now: Now,
+    ) -> bool {
+        let mut request = request.into();
+        let sent = connection.send(now.mono + self.orders.timeout, |out, handle| {
+            request.header_mut().request_handle = handle;
+            // Numbers and texts, which always encode.
+            let _ = request.encode(out);
+        });
+        match sent {
+            Ok(id) => {
+                self.keep(id, asked);
+                true
+            }
+            Err(_) => false,
+        }
+    }
+
+    /// A moment on the receipt's clock.
+    #[inline]
+    fn at(&self, moment: Instant) -> u64 {
+        moment
+            .as_nanos()
+            .saturating_sub(self.orders.zero.as_nanos())
+    }
+
+    /// A subscription's place in the plan, as the receipt knows it.
+    fn seat(&self, place: u32) -> receipt::Seat {
+        receipt::Seat {
+            target: self.orders.seat.target,
+            session: self.orders.seat.index,
+            subscription: place,
+        }
+    }
+
+    /// The place of a subscription by the server's number.
+    #[inline]
+    fn place(&self, id: u32) -> Option<u32> {
+        if let [(only, place)] = self.by_id.as_slice() {
+            return (*only == id).then_some(*place);
+        }
+        let at = self.by_id.binary_search_by_key(&id, |(id, _)| *id).ok()?;
+        self.by_id.get(at).map(|(_, place)| *place)
+    }
+
+    fn subscription(&mut self, place: u32) -> Option<&mut Subscription> {
+        self.subscriptions.get_mut(place as usize)
+    }
+
+    /// The number of a subscription in the receipt.
+    fn number(&self, place: u32) -> Option<u32> {
+        self.subscriptions.get(place as usize)?.number
+    }
+
+    /// The server's number of a subscription.
+    fn id(&self, place: u32) -> Option<u32> {
+        self.subscriptions.get(place as usize)?.id
+    }
+}
+
+/// Whether a status is this one, whatever its flags.
+fn is(status: StatusCode, wanted: StatusCode) -> bool {
+    status.sub_code() == wanted.sub_code()
+}
+
+/// Decodes a response in full, and tells why there is none.
+fn decode(body: &[u8]) -> Result<Response, StatusCode> {
+    let response = Response::decode(body, &Limits::for_message_size(body.len()))
+        .map_err(|error| error.status())?;
+    let result = response.header().service_result;
+    match result.is_bad() {
+        true => Err(result),
+        false => Ok(response),
+    }
+}

@@ -1,0 +1,311 @@
+//! Publish requests that wait at the server, and what their answers bring (Part 4, 5.14.5).
+
+use std::time::Duration;
+
+use record::receipt::{Gap, Head, Open};
+use wire::client::Connection;
+use wire::template::walk::{Notification, Notifications, PublishResponse, RawVariant};
+use wire::time::{Instant, Now};
+use wire::types::{StatusCode, SubscriptionAcknowledgement};
+
+use super::{BACKLOG, Step, Subscriber, is};
+use crate::engine::books::Ear;
+
+/// How many Publish requests are to wait.
+#[derive(Debug)]
+pub(super) struct Supply {
+    /// As typed.
+    fixed: Option<usize>,
+    /// To be kept waiting.
+    wanted: usize,
+    /// The server takes no more than these.
+    most: usize,
+    /// On their way.
+    waiting: usize,
+    /// The shortest time from a request to its answer.
+    round_trip: Option<Duration>,
+    /// After a failure nothing is sent until then.
+    quiet_until: Option<Instant>,
+    /// Failures one after another.
+    failures: u32,
+}
+
+/// Publish requests that one session keeps waiting at most, when it decides itself.
+const MOST: usize = 1000;
+/// After a failed Publish, and twice that after another one, and so on.
+const PAUSE: Duration = Duration::from_millis(10);
+/// The longest pause is 2^7 of the shortest.
+const DOUBLINGS: u32 = 7;
+
+impl Supply {
+    pub(super) fn new(fixed: Option<u32>) -> Self {
+        let fixed = fixed.map(|n| n as usize);
+        Self {
+            fixed,
+            wanted: fixed.unwrap_or(0),
+            most: MOST.max(fixed.unwrap_or(0)),
+            waiting: 0,
+            round_trip: None,
+            quiet_until: None,
+            failures: 0,
+        }
+    }
+
+    pub(super) fn waiting(&self) -> usize {
+        self.waiting
+    }
+
+    pub(super) fn quiet_until(&self) -> Option<Instant> {
+        self.quiet_until
+    }
+
+    pub(super) fn round_trip(&mut self, took: Duration) {
+        self.round_trip = Some(self.round_trip.map_or(took, |known| known.min(took)));
+    }
+
+    /// One for each subscription, as all may have news at once; those that are on their way while
+    /// further news come; and one to spare.
+    fn foresee(&mut self, subscriptions: usize, publishings_per_s: f64) {
+        if self.fixed.is_some() {
+            return;
+        }
+        let round_trip = self.round_trip.unwrap_or_default().as_secs_f64();
+        let travelling = (publishings_per_s * round_trip).ceil() as usize;
+        self.wanted = self.wanted.max(subscriptions + 1 + travelling);
+    }
+
+    /// Messages wait at the server for a request.
+    fn starved(&mut self) {
+        if self.fixed.is_none() {
+            self.wanted = (self.wanted + self.wanted.div_ceil(2)).min(self.most);
+        }
+    }
+
+    /// Over a new connection nothing waits yet.
+    pub(super) fn again(&mut self) {
+        self.waiting = 0;
+        self.failures = 0;
+        self.quiet_until = None;
+    }
+
+    fn missing(&self) -> usize {
+        self.wanted.min(self.most).saturating_sub(self.waiting)
+    }
+}
+
+/// A message that lay so long at the server before its response was sent had to wait for a
+/// request.
+const WAITED_TICKS: i64 = 500_000;
+
+impl Subscriber {
+    /// Reckons anew how many requests are wanted.
+    pub(super) fn foresee(&mut self) {
+        let there = self.by_id.len();
+        let rate = self.subscriptions.iter().filter(|it| it.id.is_some());
+        let rate = rate
+            .map(|it| 1.0 / it.publishing.as_secs_f64().max(1e-3))
+            .sum();
+        self.supply.foresee(there, rate);
+    }
+
+    /// Publish requests that it keeps waiting.
+    pub fn publish_requests(&self) -> usize {
+        self.supply.wanted.min(self.supply.most)
+    }
+
+    /// The longest that a request may wait in good order.
+    fn patience(&self) -> Duration {
+        let silence = |it: &super::Subscription| it.publishing.saturating_mul(it.keep_alive.max(1));
+        let longest = self
+            .subscriptions
+            .iter()
+            .map(silence)
+            .max()
+            .unwrap_or_default();
+        let turns = u32::try_from(self.supply.waiting + 2).unwrap_or(u32::MAX);
+        longest
+            .saturating_mul(turns)
+            .saturating_add(self.orders.timeout)
+    }
+
+    /// Sends Publish requests until enough of them wait.
+    pub(super) fn supply(&mut self, connection: &mut Connection, now: Now, ear: &mut Ear<'_>) {
+        if self.supply.quiet_until.is_some_and(|at| now.mono < at) {
+            return;
+        }
+        self.supply.quiet_until = None;
+        if self.by_id.is_empty() || self.supply.missing() == 0 || self.catches_up() {
+            return;
+        }
+        let deadline = now.mono + self.patience();
+        let mut sent = 0;
+        while self.supply.missing() > 0 && connection.pending().len() < BACKLOG {
+            let publish = &self.requests.publish;
+            let acknowledgements = &self.acknowledgements;
+            let request = connection.send(deadline, |out, handle| {
+                let start = out.len();
+                out.resize(start + publish.len_with(acknowledgements.len()), 0);
+                let room = out.get_mut(start..).unwrap_or_default();
+                // As long as it was foreseen to be.
+                let _ = publish.write(room, handle, now.utc, acknowledgements);
+            });
+            let Ok(id) = request else {
+                break;
+            };
+            self.acknowledgements.clear();
+            self.keep(id, super::Asked::Publish);
+            self.supply.waiting += 1;
+            sent += 1;
+        }
+        if sent > 0 {
+            ear.receipt.publish_sent(sent);
+        }
+    }
+
+    pub(super) fn published(&mut self, body: &[u8], now: Now, ear: &mut Ear<'_>) {
+        self.supply.waiting = self.supply.waiting.saturating_sub(1);
+        let response = match PublishResponse::parse(body) {
+            Ok(response) => response,
+            Err(error) => return self.publish_refused(super::set_up::wrong(error), now, ear),
+        };
+        self.supply.failures = 0;
+        for result in response.results {
+            ear.receipt.acknowledged(result.bits());
+        }
+        // Some servers leave times out.
+        let known = response.timestamp != 0 && response.publish_time != 0;
+        let waited =
+            known && response.timestamp.saturating_sub(response.publish_time) > WAITED_TICKS;
+        self.shape.waited += u64::from(waited);
+        if response.more_notifications
+            || waited
+            || (self.supply.waiting == 0 && self.by_id.len() > 1)
+        {
+            self.supply.starved();
+        }
+        let place = self.place(response.subscription_id);
+        let known = place.and_then(|place| Some((place, self.number(place)?)));
+        let (place, number) = known.unwrap_or((u32::MAX, u32::MAX));
+        let head = Head {
+            sequence: response.sequence_number,
+            publish_time: response.publish_time,
+            header_time: response.timestamp,
+            at: self.at(now.mono),
+            more: response.more_notifications,
+            bytes: body.len() as u32,
+        };
+        if response.is_keep_alive() {
+            let gap = ear.receipt.keep_alive(number, head);
+            self.expect(place, head.sequence, true);
+            return self.miss(place, gap);
+        }
+        self.acknowledgements.push(SubscriptionAcknowledgement {
+            subscription_id: response.subscription_id,
+            sequence_number: head.sequence,
+        });
+        self.expect(place, head.sequence, false);
+        let first = response.notifications().next();
+        if let Some(Ok(Notification::StatusChange { status, .. })) = first {
+            return self.ended(place, status, now, ear);
+        }
+        let open = ear.receipt.message(ear.ledger, number, head);
+        let (gap, ended) = hear(open, response.notifications());
+        self.miss(place, gap);
+        if let Some(status) = ended {
+            self.ended(place, status, now, ear);
+        }
+    }
+
+    /// The server has given a subscription up, or away (Part 4, 5.14.1.4 and 5.14.7.1).
+    pub(super) fn ended(&mut self, place: u32, status: StatusCode, now: Now, ear: &mut Ear<'_>) {
+        if let Some(number) = self.number(place) {
+            let at = self.at(now.mono);
+            ear.receipt.status_change(number, status.bits(), at);
+        }
+        if status.is_bad() || is(status, StatusCode::GoodSubscriptionTransferred) {
+            self.forget(place);
+            self.remake(place);
+        }
+    }
+
+    /// A subscription is not there any more.
+    pub(super) fn forget(&mut self, place: u32) {
+        if let Some(subscription) = self.subscription(place) {
+            subscription.id = None;
+            subscription.catching_up = false;
+        }
+        self.by_id.retain(|(_, known)| *known != place);
+        self.missing.retain(|(known, _)| *known != place);
+    }
+
+    pub(super) fn publish_failed(&mut self, status: StatusCode, now: Now, ear: &mut Ear<'_>) {
+        self.supply.waiting = self.supply.waiting.saturating_sub(1);
+        self.publish_refused(status, now, ear);
+    }
+
+    fn publish_refused(&mut self, status: StatusCode, now: Now, ear: &mut Ear<'_>) {
+        // What the deletion of subscriptions ends, or the end of the connection, was not refused.
+        if self.step >= Step::Leaving || is(status, StatusCode::BadConnectionClosed) {
+            return;
+        }
+        ear.receipt.publish_refused(status.bits());
+        if is(status, StatusCode::BadTooManyPublishRequests) {
+            // Those that still wait are as many as it takes.
+            self.supply.most = self.supply.waiting.max(1);
+            return;
+        }
+        let expelled = [
+            StatusCode::BadSessionIdInvalid,
+            StatusCode::BadSessionClosed,
+            StatusCode::BadSessionNotActivated,
+        ];
+        if expelled.iter().any(|it| is(status, *it)) {
+            self.expelled = true;
+            return;
+        }
+        if is(status, StatusCode::BadNoSubscription) && self.step == Step::Running {
+            let gone: Vec<u32> = self.by_id.iter().map(|(_, place)| *place).collect();
+            for place in gone {
+                if let Some(number) = self.number(place) {
+                    let at = self.at(now.mono);
+                    ear.receipt.ended(number, status.bits(), at);
+                }
+                self.forget(place);
+                self.remake(place);
+            }
+            return;
+        }
+        let pause = PAUSE.saturating_mul(1 << self.supply.failures.min(DOUBLINGS));
+        self.supply.failures += 1;
+        self.supply.quiet_until = Some(now.mono + pause);
+    }
+}
+
+/// Everything in a message: tells what is missing before it, and whether it says that the
+/// subscription has ended.
+pub(super) fn hear(
+    mut open: Open<'_>,
+    notifications: Notifications<'_>,
+) -> (Option<Gap>, Option<StatusCode>) {
+    let mut ended = None;
+    // What cannot be read ends the message; the connection has vouched for its length.
+    for notification in notifications.map_while(Result::ok) {
+        match notification {
+            Notification::DataChange(items) => {
+                for item in items.map_while(Result::ok) {
+                    let value = &item.value;
+                    open.value(
+                        item.client_handle,
+                        value.status().bits(),
+                        value.source_timestamp().unwrap_or(0),
+                        value.server_timestamp().unwrap_or(0),
+                        value.value.as_ref().and_then(RawVariant::as_count),
+                    );
+                }
+            }
+            Notification::StatusChange { status, .. } => ended = Some(status),
+            Notification::Events(_) | Notification::Other { .. } => {}
+        }
+    }
+    (open.end(), ended)
+}

@@ -1,0 +1,146 @@
+//! What subscriptions told: their part of the result, the server's own witness beside it, and what
+//! their shape gives reason to say.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use judge::subscriptions::{beside_ledger, faults};
+use load::engine::{Outcome, Shape, Target};
+use load::work::Prepared;
+use plan::unit::duration;
+use plan::{Offsets, Phase, Subscribe};
+use record::receipt::Seat;
+use record::run::{ClockBound, Figure, Names, Run, Subscriptions};
+use serde_json::Value;
+
+use super::result;
+
+/// What each of the servers counts itself, where it is a plant of ours.
+pub fn witnesses(phase: &Phase, looked: &[Arc<Target>]) -> Vec<Option<Value>> {
+    let wanted = looked.iter().filter(|_| phase.subscribe().is_some());
+    let truth = |target: &Arc<Target>| serde_json::from_str(&target.ground_truth()?).ok();
+    wanted.map(truth).collect()
+}
+
+/// What subscriptions told.
+pub fn subscriptions(
+    phase: &Phase,
+    outcome: &Outcome,
+    looked: &[Arc<Target>],
+    prepared: &[Arc<Prepared>],
+    (before, after): (&[Option<Value>], &[Option<Value>]),
+    run: &mut Run,
+) -> Option<Subscriptions> {
+    let plan = phase.subscribe()?;
+    let account = outcome.account.as_ref()?;
+    let node = |seat: Seat, item: u32| {
+        let prepared = prepared.get(seat.target as usize)?;
+        let (session, of) = (seat.session, phase.sessions);
+        let node = prepared.watched(phase.spread, (session, of), seat.subscription, item)?;
+        Some(node.to_string())
+    };
+    let names = Names {
+        status: &result::status_name,
+        node: &node,
+    };
+    let mut told = Subscriptions::of(account, &names);
+    told.clock = ClockBound {
+        error_ns: clock_error(looked),
+        ..told.clock
+    };
+    if let ([Some(before)], [Some(after)]) = (before, after) {
+        told.beside = beside_ledger(before, after, &told);
+        for (fault, hits) in faults(before, after) {
+            run.notes
+                .push(format!("the plant's fault {fault} struck {hits} times"));
+        }
+    }
+    for (status, n) in &outcome.refused {
+        let (status, of) = (
+            result::status_name(*status),
+            "subscriptions were not created",
+        );
+        run.notes.push(format!("{n} {of}: {status}"));
+    }
+    run.notes.extend(advice(plan, &told, &outcome.shape));
+    Some(told)
+}
+
+/// By how much delays can be wrong.
+fn clock_error(looked: &[Arc<Target>]) -> Figure<u64> {
+    if looked.iter().all(|it| is_here(it.access.url.host())) {
+        return Figure::Known(0);
+    }
+    let clocks = looked.iter().map(|target| target.about.clock);
+    let error = clocks.map(|clock| clock.map(|it| it.ahead_ns.abs() + it.error_ns.abs()));
+    match error.collect::<Option<Vec<i64>>>() {
+        Some(errors) => Figure::Known(errors.into_iter().max().unwrap_or(0).unsigned_abs()),
+        None => Figure::missing("the server does not tell its time"),
+    }
+}
+
+/// Whether a name is that of this machine.
+fn is_here(host: &str) -> bool {
+    let address = host.trim_matches(['[', ']']).parse::<std::net::IpAddr>();
+    host == "localhost" || address.is_ok_and(|it| it.is_loopback())
+}
+
+/// What a subscription's shape does to its figures, each with the option that changes it.
+fn advice(plan: &Subscribe, told: &Subscriptions, shape: &Shape) -> Vec<String> {
+    let mut advice = Vec::new();
+    if told.subscriptions > 1 && told.items == told.subscriptions {
+        advice.push(format!(
+            "each of the {} items has a subscription of its own, which costs a server a timer and a message \
+             each: more items in one with --subscriptions and --items",
+            told.items
+        ));
+    }
+    let sampling = plan
+        .sampling
+        .interval(plan.publishing)
+        .unwrap_or(Duration::ZERO);
+    if plan.queue <= 1 && sampling < plan.publishing {
+        let each = plan.publishing.as_nanos() / sampling.as_nanos().max(1);
+        advice.push(match sampling.is_zero() {
+            true => "queue 1 keeps one value for each publishing, however often is sampled: more with --queue".into(),
+            false => format!(
+                "queue 1 keeps one of the {each} values sampled for each publishing: all with --queue {each}"
+            ),
+        });
+    }
+    if let Some((asked, granted)) = shape.sampling.filter(|(asked, granted)| asked != granted) {
+        advice.push(format!(
+            "the server samples {} items every {} instead of every {}: ask for that with --sampling {}",
+            shape.revised_sampling,
+            duration::show(granted),
+            duration::show(asked),
+            duration::typed(granted)
+        ));
+    }
+    if let Some(granted) = shape.publishing {
+        advice.push(format!(
+            "the server publishes every {} instead of every {}: ask for that with --publishing {}",
+            duration::show(granted),
+            duration::show(plan.publishing),
+            duration::typed(granted)
+        ));
+    }
+    if plan.offsets == Offsets::Aligned && told.subscriptions > 1 {
+        advice.push(
+            "all subscriptions were created at once: their delays have one phase and their load comes in bursts; \
+             as in a plant with --phase random"
+                .into(),
+        );
+    }
+    let answered = told.count("publish_answered").max(1);
+    if let Some(requests) = plan.publish_requests
+        && shape.waited * 100 > answered
+    {
+        advice.push(format!(
+            "{} of {answered} messages waited at the server because no Publish request was there; {requests} of \
+             them are too few: --publish-requests auto",
+            shape.waited
+        ));
+    }
+    advice
+}
