@@ -14,12 +14,18 @@ pub const BULK: &str = "bulk";
 
 /// A server, installed if it was not.
 pub fn server(place: Place) -> anyhow::Result<Server> {
+    server_with(place, None)
+}
+
+/// The same with values that change this often.
+pub fn server_with(place: Place, update: Option<Duration>) -> anyhow::Result<Server> {
     let stack = Stack::named(NAME).context("no such stack")?;
     install(stack)?;
     Ok(Server::start(
         stack,
         &StartOptions {
             pin: place.server_list(),
+            update,
             ..StartOptions::default()
         },
     )?)

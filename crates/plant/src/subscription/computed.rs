@@ -69,6 +69,8 @@ pub struct Computed {
     /// are not looked up again.
     start: f64,
     counts: bool,
+    /// Fewer updates than two to this lead a counter to another value.
+    lap: u8,
     kind: BuiltInType,
     /// The update that its last sample saw.
     update: u64,
@@ -87,6 +89,7 @@ impl Computed {
                 _ => 0.0,
             },
             counts: matches!(signal.pattern, Pattern::Counter { .. }),
+            lap: signal.modulus().map_or(63, |modulus| modulus.ilog2() as u8),
             kind: signal.kind,
             update: 0,
             last: None,
@@ -127,7 +130,7 @@ impl Computed {
     }
 
     /// Takes all samples up to `until`, each of them with the value there was. `next` is when the
-    /// first of them is due, then the first one after.
+    /// first of them is due, then the first one after. Most often one is due.
     #[inline]
     pub fn look_back<'a>(
         &mut self,
@@ -138,30 +141,59 @@ impl Computed {
         signal: impl Fn() -> Option<&'a Signal>,
         values: &mut Values,
     ) {
-        while *next <= until {
-            let n = pace.update(*next, self.interval);
-            if self.passes(n, asked, &signal) {
-                self.queue(Moment::new(*next), asked, values);
-            } else {
-                values.filtered += 1;
-            }
-            let updates = n.saturating_sub(self.update);
-            self.update = n;
-            values.updates += updates;
-            values.unsampled += updates.saturating_sub(1);
-            values.samples += 1;
-            *next += asked.sampling;
-            if *next > until {
-                return;
-            }
-            self.pass_over(next, n + 1, until, asked, values);
-            self.skip(next, until, asked, values);
+        self.look(next, asked, pace, &signal, values);
+        if *next <= until {
+            self.look_further(next, until, asked, pace, &signal, values);
         }
     }
 
-    /// On to the first sample that sees update `n`; those before it see nothing new.
-    fn pass_over(&self, next: &mut u64, n: u64, until: u64, asked: Asked<'_>, values: &mut Values) {
-        let update = n.saturating_mul(self.interval).min(until + 1);
+    /// Takes the next sample.
+    #[inline]
+    fn look<'a>(
+        &mut self,
+        next: &mut u64,
+        asked: Asked<'_>,
+        pace: &mut Pace,
+        signal: &impl Fn() -> Option<&'a Signal>,
+        values: &mut Values,
+    ) {
+        let n = pace.update(*next, self.interval);
+        if self.passes(n, asked, signal) {
+            self.queue(Moment::new(*next), asked, values);
+        } else {
+            values.filtered += 1;
+        }
+        let updates = n.saturating_sub(self.update);
+        self.update = n;
+        values.updates += updates;
+        values.unsampled += updates.saturating_sub(1);
+        values.samples += 1;
+        *next += asked.sampling;
+    }
+
+    #[inline(never)]
+    fn look_further<'a>(
+        &mut self,
+        next: &mut u64,
+        until: u64,
+        asked: Asked<'_>,
+        pace: &mut Pace,
+        signal: &impl Fn() -> Option<&'a Signal>,
+        values: &mut Values,
+    ) {
+        while *next <= until {
+            self.pass_over(next, until, asked, values);
+            self.skip(next, until, asked, values);
+            if *next <= until {
+                self.look(next, asked, pace, signal, values);
+            }
+        }
+    }
+
+    /// On to the first sample that sees another update; those before it see nothing new.
+    fn pass_over(&self, next: &mut u64, until: u64, asked: Asked<'_>, values: &mut Values) {
+        let update = (self.update + 1).saturating_mul(self.interval);
+        let update = update.min(until + 1);
         let steps = update.saturating_sub(*next).div_ceil(asked.sampling);
         values.samples += steps;
         values.filtered += steps;
@@ -174,9 +206,7 @@ impl Computed {
     fn skip(&mut self, next: &mut u64, until: u64, asked: Asked<'_>, values: &mut Values) {
         let size = asked.size.max(1) as u64;
         let at_once = asked.sampling / self.interval + 1;
-        let differ = self.counts
-            && asked.filter.is_none()
-            && Signal::modulus_of(self.kind).is_none_or(|modulus| at_once < modulus);
+        let differ = self.counts && asked.filter.is_none() && at_once >> self.lap == 0;
         if !differ || !(asked.discard_oldest || size == 1) || *next > until {
             return;
         }
@@ -247,8 +277,11 @@ impl Computed {
         };
         match asked.filter {
             // The last value that passed is the same as the last that was seen.
-            None if n == self.update => false,
-            None => self.bits(n, signal) != self.bits(self.update, signal),
+            None => match n.wrapping_sub(self.update) {
+                0 => false,
+                steps if self.counts && steps >> self.lap == 0 => true,
+                _ => self.bits(n, signal) != self.bits(self.update, signal),
+            },
             Some(filter) => {
                 let told = last.nanos() / self.interval;
                 let (old, new) = (self.bits(told, signal), self.bits(n, signal));
@@ -276,46 +309,43 @@ impl Computed {
             return false;
         };
         let n = pace.update(moment.nanos(), self.interval);
-        let mut bits = mask::VALUE;
-        // Put together where the processor has it at hand, appended in one piece.
-        let mut value = [0; LONGEST];
-        value[..4].copy_from_slice(&handle.to_le_bytes());
-        let mut len = 5;
-        if mark.bad.is_none() {
-            value[5] = self.kind as u8;
-            value[6..14].copy_from_slice(&self.bits(n, signal).to_le_bytes());
-            len = 6 + self.kind.size().unwrap_or(0).min(8);
-        } else {
-            bits = 0;
-        }
+        let source = anchor + (n * self.interval / 100) as i64;
+        let server = anchor + (moment.nanos() / 100) as i64;
         let status = match mark.bad {
             Some(bad) => bad.bits(),
             None if mark.overflow || moment.is_overflow() => OVERFLOW,
             None => 0,
         };
-        let mut put = |bit, bytes: &[u8]| {
-            bits |= bit;
-            if let Some(place) = value.get_mut(len..len + bytes.len()) {
-                place.copy_from_slice(bytes);
-                len += bytes.len();
-            }
-        };
-        if status != 0 {
-            put(mask::STATUS, &status.to_le_bytes());
-        }
-        let ticks = |nanos: u64| anchor + (nanos / 100) as i64;
-        let source = ticks(n * self.interval);
         // A value that has no source has no time of it.
-        if stamps.source && source != 0 {
-            put(mask::SOURCE, &source.to_le_bytes());
+        let sourced = stamps.source && source != 0;
+        let bit = |is: bool, bit: u8| if is { bit } else { 0 };
+        let bits = bit(mark.bad.is_none(), mask::VALUE)
+            | bit(status != 0, mask::STATUS)
+            | bit(sourced, mask::SOURCE)
+            | bit(stamps.server, mask::SERVER);
+        // In pieces of eight bytes, of which the next one overwrites what is too much: what is put
+        // together elsewhere first is read back in larger pieces than it was written in, and a
+        // processor waits for that.
+        let mut put = |piece: u64, len: usize| {
+            out.extend_from_slice(&piece.to_le_bytes());
+            out.truncate(out.len() + len - 8);
+        };
+        let head = u64::from(handle) | u64::from(bits) << 32 | (self.kind as u64) << 40;
+        if mark.bad.is_none() {
+            put(head, 6);
+            put(self.bits(n, signal), self.kind.size().unwrap_or(0).min(8));
+        } else {
+            put(head, 5);
+        }
+        if status != 0 {
+            put(status.into(), 4);
+        }
+        if sourced {
+            put(source as u64, 8);
         }
         if stamps.server {
-            put(mask::SERVER, &ticks(moment.nanos()).to_le_bytes());
+            put(server as u64, 8);
         }
-        value[4] = bits;
-        let start = out.len();
-        out.extend_from_slice(&value);
-        out.truncate(start + len);
         true
     }
 
@@ -344,6 +374,3 @@ impl Computed {
         self.queue.push(Moment::new(last.nanos()), 1, true)
     }
 }
-
-/// The longest notification of a number: handle, mask, Variant, status and two times.
-const LONGEST: usize = 4 + 1 + 9 + 4 + 8 + 8;

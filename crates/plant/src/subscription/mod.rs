@@ -539,6 +539,8 @@ impl Subscription {
         };
         let mut count = 0;
         let mut pace = Pace::default();
+        // Room for numbers with all their times.
+        out.reserve(self.ready.min(most).saturating_mul(40));
         let items = self.items.len();
         let mut at = self.turn;
         for _ in 0..items {
