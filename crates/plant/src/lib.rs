@@ -48,7 +48,7 @@ pub use config::{Config, Limits};
 pub use counters::Counted;
 pub use describe::Plant;
 pub use fault::{Effect, Fault, FaultCount, FaultError, NoSuchNode, Pick, Rule, Target};
-pub use ledger::{GroundTruth, Messages, Subscriptions, Tally, Updates, Values};
+pub use ledger::{GroundTruth, Messages, Subscriptions, Taking, TakingNow, Tally, Updates, Values};
 pub use profile::Profile;
 pub use server::{Server, StartError};
 pub use trust::TrustPolicy;

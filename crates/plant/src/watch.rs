@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::counters::Counted;
 use crate::fault::FaultCount;
-use crate::ledger::{GroundTruth, Tally};
+use crate::ledger::{GroundTruth, Taking, Tally};
 use crate::shared::Shared;
 
 /// What somebody can know of a server who does not own it. Cheap to copy.
@@ -35,6 +35,11 @@ impl Watch {
     /// What became of values and messages of all subscriptions, added up.
     pub fn tally(&self) -> Tally {
         self.0.ledger.total()
+    }
+
+    /// How clients took what there was for them, and what they owe now.
+    pub fn taking(&self) -> Taking {
+        crate::ledger::taking(&self.0, self.0.clock.now())
     }
 
     /// The faults, and how often they struck.

@@ -70,10 +70,11 @@ impl Core {
     }
 
     fn acknowledge(&mut self, session: SlotId, subscription: u32, sequence: u32) -> StatusCode {
+        let now = self.now;
         let found = self.subscriptions.get_mut(&subscription);
         match found.filter(|subscription| subscription.session == Some(session)) {
             None => StatusCode::BadSubscriptionIdInvalid,
-            Some(subscription) => match subscription.acknowledge(sequence) {
+            Some(subscription) => match subscription.acknowledge(sequence, now) {
                 true => {
                     self.shared.counters.acknowledged.add(1);
                     StatusCode::Good

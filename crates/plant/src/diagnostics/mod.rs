@@ -20,6 +20,8 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use crate::ledger::TakingNow;
+
 /// A count with one writer at a time.
 #[derive(Debug, Default)]
 pub struct Tally(AtomicU32);
@@ -88,6 +90,13 @@ impl Register {
     /// Forgets a subscription.
     pub fn drop_subscription(&self, id: u32) {
         lock(&self.subscriptions).remove(&id);
+    }
+
+    /// Adds up what the clients of all subscriptions owe.
+    pub fn owed(&self, now: u64, sum: &mut TakingNow) {
+        for entry in lock(&self.subscriptions).values() {
+            entry.record.owed(now, sum);
+        }
     }
 
     /// The loop where a subscription lives.

@@ -4,6 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use super::Tally;
+use crate::ledger::TakingNow;
 
 /// A subscription for those who look at it from outside (Part 5, 12.15).
 #[derive(Debug, Default)]
@@ -40,6 +41,11 @@ pub struct SubscriptionRecord {
     pub disabled_items: Tally,
     pub overflows: Tally,
     pub next_sequence: Tally,
+    /// Since when it has something to send and no Publish request, in nanoseconds of monotonic
+    /// time; 0 if it has not. No field of the structure.
+    late_since: AtomicU64,
+    /// When the oldest message was made that is not acknowledged; 0 if there is none.
+    oldest: AtomicU64,
 }
 
 impl SubscriptionRecord {
@@ -56,6 +62,33 @@ impl SubscriptionRecord {
         let milliseconds = interval.as_secs_f64() * 1000.0;
         self.interval
             .store(milliseconds.to_bits(), Ordering::Relaxed);
+    }
+
+    /// Tells since when it waits for a Publish request.
+    pub fn set_late_since(&self, nanos: Option<u64>) {
+        let nanos = nanos.map_or(0, |nanos| nanos.max(1));
+        self.late_since.store(nanos, Ordering::Relaxed);
+    }
+
+    /// Tells when the oldest unacknowledged message was made.
+    pub fn set_oldest(&self, nanos: Option<u64>) {
+        let nanos = nanos.map_or(0, |nanos| nanos.max(1));
+        self.oldest.store(nanos, Ordering::Relaxed);
+    }
+
+    /// Adds what its client owes.
+    pub fn owed(&self, now: u64, sum: &mut TakingNow) {
+        let age = |since: &AtomicU64| match since.load(Ordering::Relaxed) {
+            0 => None,
+            since => Some(now.saturating_sub(since)),
+        };
+        if let Some(wait) = age(&self.late_since) {
+            sum.waiting += 1;
+            sum.longest_wait_ns = sum.longest_wait_ns.max(wait);
+        }
+        sum.unacknowledged += u64::from(self.unacknowledged.get());
+        let oldest = age(&self.oldest).unwrap_or(0);
+        sum.oldest_unacknowledged_ns = sum.oldest_unacknowledged_ns.max(oldest);
     }
 
     /// The publishing interval in milliseconds.

@@ -5,10 +5,13 @@
 //! lives is read when somebody asks.
 
 mod page;
+mod taking;
 mod tally;
 mod truth;
 
+pub use taking::{Taking, TakingNow, Took};
 pub use tally::{ItemKind, Load, Messages, Tally, Values};
+pub(crate) use truth::taking;
 pub use truth::{GroundTruth, Updates};
 
 use std::collections::BTreeMap;
@@ -20,7 +23,11 @@ use page::Page;
 
 /// The accounts of all subscriptions of a server.
 #[derive(Debug, Default)]
-pub struct Ledger(Mutex<Books>);
+pub struct Ledger {
+    books: Mutex<Books>,
+    /// How clients took what there was for them.
+    pub took: Took,
+}
 
 #[derive(Debug, Default)]
 struct Books {
@@ -42,7 +49,7 @@ pub struct Subscriptions {
 impl Ledger {
     fn lock(&self) -> MutexGuard<'_, Books> {
         // Sums are replaced as a whole; one that panicked has left none half done.
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.books.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The counts of all subscriptions.
@@ -90,6 +97,11 @@ impl Account {
         ledger.lock().open.insert(id, Arc::clone(&self.page));
         self.in_ledger = Some((id, Arc::clone(ledger)));
         self.settle();
+    }
+
+    /// Where is counted how the client takes it, if somebody wants to know.
+    pub fn took(&self) -> Option<&Took> {
+        self.in_ledger.as_ref().map(|(_, ledger)| &ledger.took)
     }
 
     /// Shows the counts to other threads. Costs about sixty stores.

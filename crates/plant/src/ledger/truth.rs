@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use std::time::SystemTime;
 
-use super::Subscriptions;
+use super::{Subscriptions, Taking};
 use crate::clock::unix_ns;
 use crate::counters::Counted;
 use crate::fault::FaultCount;
@@ -38,6 +38,8 @@ pub struct GroundTruth {
     pub updates: Updates,
     /// What became of values and messages of subscriptions.
     pub subscriptions: Subscriptions,
+    /// How clients took what there was for them.
+    pub clients: Taking,
     /// What went wrong on purpose.
     pub faults: Vec<FaultCount>,
     /// What the server counted beside.
@@ -59,6 +61,7 @@ impl GroundTruth {
                 event: shared.space.events().raised(now.mono.as_nanos()),
             },
             subscriptions: shared.ledger.read(),
+            clients: taking(shared, now),
             faults: shared.faults.counts(),
             counted,
         }
@@ -69,6 +72,13 @@ impl GroundTruth {
         // Numbers, names and times have a form in JSON.
         serde_json::to_string_pretty(self).unwrap_or_default()
     }
+}
+
+/// How the clients of a server took what there was for them, and what they owe now.
+pub(crate) fn taking(shared: &Shared, now: Now) -> Taking {
+    let mut taking = shared.ledger.took.read();
+    shared.register.owed(now.mono.as_nanos(), &mut taking.now);
+    taking
 }
 
 fn timestamp(ticks: i64) -> Timestamp {

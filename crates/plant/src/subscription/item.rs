@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use plan::unit::duration;
 use wire::time::Now;
 use wire::types::{MonitoringMode, NumericRange};
 
@@ -478,7 +479,7 @@ fn asked(
 
 fn nanos(time: Duration) -> u64 {
     // Longer than any server runs is long enough, and can be added to any time.
-    u64::try_from(time.as_nanos()).map_or(1 << 61, |nanos| nanos.clamp(1, 1 << 61))
+    duration::nanos(time).clamp(1, 1 << 61)
 }
 
 /// A value as a fault makes it.

@@ -4,19 +4,30 @@ use std::collections::VecDeque;
 
 use crate::ledger::Load;
 
+/// A message that was made.
+#[derive(Debug)]
+struct Sent {
+    sequence: u32,
+    bytes: Vec<u8>,
+    load: Load,
+    /// When, in nanoseconds of monotonic time.
+    at: u64,
+}
+
 /// Messages by their sequence numbers.
 #[derive(Debug, Default)]
 pub struct Kept {
-    messages: VecDeque<(u32, Vec<u8>, Load)>,
+    messages: VecDeque<Sent>,
     /// Memory of a message that is gone, for the next one.
     spare: Option<Vec<u8>>,
 }
 
 impl Kept {
-    /// Keeps a message; of more than `limit` the oldest go, and are given to `forget`.
+    /// Keeps a message that is made at `at`; of more than `limit` the oldest go, and are given to
+    /// `forget`.
     pub fn keep(
         &mut self,
-        sequence: u32,
+        (sequence, at): (u32, u64),
         message: &[u8],
         load: Load,
         limit: usize,
@@ -25,41 +36,48 @@ impl Kept {
         let mut bytes = self.spare.take().unwrap_or_default();
         bytes.clear();
         bytes.extend_from_slice(message);
-        self.messages.push_back((sequence, bytes, load));
+        self.messages.push_back(Sent {
+            sequence,
+            bytes,
+            load,
+            at,
+        });
         while self.messages.len() > limit.max(1) {
-            if let Some((_, bytes, load)) = self.messages.pop_front() {
-                forget(load);
-                self.save(bytes);
+            if let Some(oldest) = self.messages.pop_front() {
+                forget(oldest.load);
+                self.spare = Some(oldest.bytes);
             }
         }
     }
 
-    /// Lets a message go. None if it is not here.
-    pub fn acknowledge(&mut self, sequence: u32) -> Option<Load> {
-        let at = self.messages.iter().position(|(n, ..)| *n == sequence);
-        let (_, bytes, load) = at.and_then(|at| self.messages.remove(at))?;
-        self.save(bytes);
-        Some(load)
+    /// Lets a message go: what it held, and when it was made. None if it is not here.
+    pub fn acknowledge(&mut self, sequence: u32) -> Option<(Load, u64)> {
+        let mut messages = self.messages.iter();
+        let at = messages.position(|sent| sent.sequence == sequence);
+        let sent = at.and_then(|at| self.messages.remove(at))?;
+        self.spare = Some(sent.bytes);
+        Some((sent.load, sent.at))
+    }
+
+    /// When the oldest was made.
+    pub fn oldest(&self) -> Option<u64> {
+        self.messages.front().map(|sent| sent.at)
     }
 
     /// What the messages hold.
     pub fn loads(&self) -> impl Iterator<Item = Load> {
-        self.messages.iter().map(|(_, _, load)| *load)
-    }
-
-    fn save(&mut self, bytes: Vec<u8>) {
-        self.spare = Some(bytes);
+        self.messages.iter().map(|sent| sent.load)
     }
 
     /// A message and what it holds.
     pub fn get(&self, sequence: u32) -> Option<(&[u8], Load)> {
         let mut messages = self.messages.iter();
-        let found = messages.find(|(n, ..)| *n == sequence);
-        found.map(|(_, bytes, load)| (bytes.as_slice(), *load))
+        let found = messages.find(|sent| sent.sequence == sequence);
+        found.map(|sent| (sent.bytes.as_slice(), sent.load))
     }
 
     /// The numbers of all, oldest first.
     pub fn sequences(&self) -> impl ExactSizeIterator<Item = u32> {
-        self.messages.iter().map(|(n, ..)| *n)
+        self.messages.iter().map(|sent| sent.sequence)
     }
 }

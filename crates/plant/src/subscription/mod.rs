@@ -22,6 +22,7 @@ pub use item::{Item, Links, Parameters, Watch};
 use std::sync::Arc;
 use std::time::Duration;
 
+use plan::unit::duration;
 use wire::time::{Instant, Now};
 use wire::types::{MonitoringMode, StatusCode};
 
@@ -151,6 +152,10 @@ pub struct Subscription {
     poll: Option<(Duration, Instant)>,
     /// When its timer rings; others that ring are left from before.
     pub wake: Instant,
+    /// Since when it has something to send and no Publish request.
+    late_since: Option<Instant>,
+    /// When it was looked at last.
+    seen: Instant,
 }
 
 impl Subscription {
@@ -184,6 +189,8 @@ impl Subscription {
             dropped: 0,
             poll: None,
             wake: Instant::default(),
+            late_since: None,
+            seen: now.mono,
         };
         subscription.tell_terms();
         subscription.tell();
@@ -222,6 +229,7 @@ impl Subscription {
         record
             .unacknowledged
             .set(self.kept.sequences().len() as u32);
+        record.set_oldest(self.kept.oldest());
         let tally = &self.account.tally;
         record.discarded.set(tally.messages.forgotten as u32);
         let events = tally.event.overflowed;
@@ -320,6 +328,7 @@ impl Subscription {
 
     /// A publishing interval is over. `requests`: Publish requests of its session wait.
     pub fn tick(&mut self, space: &Space, now: Now, requests: bool) -> Tick {
+        self.seen = now.mono;
         // One that was looked at too late does not catch up.
         while self.next <= now.mono {
             self.next = self.next + self.terms.interval.max(LEAST_INTERVAL);
@@ -331,6 +340,9 @@ impl Subscription {
             false => self.lifetime.saturating_sub(1),
         };
         if self.lifetime == 0 {
+            if let Some(took) = self.account.took() {
+                took.expired();
+            }
             return Tick::Expired;
         }
         self.sample_some(space, now, true);
@@ -353,11 +365,23 @@ impl Subscription {
         if self.wants && !requests {
             if self.state != State::Late {
                 self.record.late.bump();
+                self.late_since = Some(now.mono);
+                self.record.set_late_since(Some(now.mono.as_nanos()));
             }
             self.state = State::Late;
         }
         self.tell();
         Tick::Alive
+    }
+
+    /// It can send again, or never will.
+    fn end_gap(&mut self, now: Instant) {
+        if let Some(since) = self.late_since.take() {
+            self.record.set_late_since(None);
+            if let Some(took) = self.account.took() {
+                took.gap(duration::nanos(now.since(since)));
+            }
+        }
     }
 
     /// Counts an interval without notifications. True when it is time to say so.
@@ -385,6 +409,7 @@ impl Subscription {
         out: &mut Vec<u8>,
     ) -> Message {
         self.touch();
+        self.end_gap(now.mono);
         self.record.publish_requests.bump();
         let ready = self.ready();
         out.extend_from_slice(&self.id.to_le_bytes());
@@ -433,7 +458,8 @@ impl Subscription {
         let tally = &mut self.account.tally;
         tally.messages.made += 1;
         tally.load(load, |values| &mut values.reported);
-        self.kept.keep(self.sequence, message, load, kept, |load| {
+        let numbered = (self.sequence, now.mono.as_nanos());
+        self.kept.keep(numbered, message, load, kept, |load| {
             tally.messages.forgotten += 1;
             tally.load(load, |values| &mut values.forgotten);
         });
@@ -591,7 +617,11 @@ impl Subscription {
     /// A message that was sent and not acknowledged.
     pub fn republish(&mut self, sequence: u32) -> Option<&[u8]> {
         self.touch();
-        let (message, load) = self.kept.get(sequence)?;
+        let found = self.kept.get(sequence);
+        if let Some(took) = self.account.took() {
+            took.republish(found.is_some());
+        }
+        let (message, load) = found?;
         let tally = &mut self.account.tally;
         tally.messages.republished += 1;
         tally.load(load, |values| &mut values.republished);
@@ -600,10 +630,13 @@ impl Subscription {
     }
 
     /// Lets a message go. False if there is none of this number.
-    pub fn acknowledge(&mut self, sequence: u32) -> bool {
-        let Some(load) = self.kept.acknowledge(sequence) else {
+    pub fn acknowledge(&mut self, sequence: u32, now: Now) -> bool {
+        let Some((load, at)) = self.kept.acknowledge(sequence) else {
             return false;
         };
+        if let Some(took) = self.account.took() {
+            took.acknowledged(now.mono.as_nanos().saturating_sub(at));
+        }
         let tally = &mut self.account.tally;
         tally.messages.acknowledged += 1;
         tally.load(load, |values| &mut values.acknowledged);
@@ -811,6 +844,7 @@ impl Subscription {
 impl Drop for Subscription {
     /// Whatever ends it: what it counted stays in the ledger.
     fn drop(&mut self) {
+        self.end_gap(self.seen);
         let tally = &mut self.account.tally;
         for item in &mut self.items {
             item.clear(tally);

@@ -7,8 +7,8 @@ use proptest::prelude::*;
 use wire::types::MonitoringMode;
 
 use super::{Bench, FAST, KEPT, SLOW, WRITTEN, terms};
-use crate::ledger::{Ledger, Tally};
-use crate::subscription::{Delivery, Parameters, Terms};
+use crate::ledger::{Ledger, TakingNow, Tally};
+use crate::subscription::{Delivery, Parameters, Terms, Tick};
 
 /// Checks the sums, and what is left over against the queues themselves.
 fn check(bench: &Bench) -> Tally {
@@ -111,6 +111,45 @@ fn what_a_subscription_counted_outlives_it() {
     assert_eq!(ended.total.messages.forgotten, 2);
 }
 
+#[test]
+fn what_a_client_is_too_slow_for_stands_in_the_ledger() {
+    let ledger = Arc::<Ledger>::default();
+    let mut bench = Bench::new(terms(30, 10));
+    bench.subscription.enter(&ledger);
+    bench.report(FAST, 100);
+    // It asks 250 ms after there was something to send.
+    bench.intervals(1);
+    let late = bench.now.mono + Duration::from_millis(250);
+    let since = |bench: &Bench| {
+        let mut now = TakingNow::default();
+        let record = &bench.subscription.record;
+        record.owed(bench.now.mono.as_nanos(), &mut now);
+        now
+    };
+    bench.step(late);
+    assert_eq!(since(&bench).longest_wait_ns, 250_000_000);
+    bench.ask();
+    let now = since(&bench);
+    assert_eq!((now.waiting, now.unacknowledged), (0, 1));
+    // And acknowledges 400 ms after that.
+    bench.step(late + Duration::from_millis(300));
+    assert_eq!(since(&bench).oldest_unacknowledged_ns, 300_000_000);
+    bench.subscription.republish(1);
+    bench.subscription.republish(99);
+    bench.step(late + Duration::from_millis(400));
+    bench.subscription.acknowledge(1, bench.now);
+    let took = ledger.took.read();
+    assert_eq!((took.publish_gaps, took.publish_gap_ns), (1, 250_000_000));
+    assert_eq!(took.longest_acknowledged_after_ns, 400_000_000);
+    assert_eq!((took.republish_asked, took.republish_missing), (2, 1));
+    // Then it is heard of no more.
+    assert_eq!(bench.intervals(40), Tick::Expired);
+    drop(bench);
+    let took = ledger.took.read();
+    assert_eq!((took.publish_gaps, took.expired), (2, 1));
+    assert!(took.longest_publish_gap_ns > 2_000_000_000);
+}
+
 /// What can happen to a subscription.
 #[derive(Debug, Clone)]
 enum Happening {
@@ -177,7 +216,7 @@ fn happen(bench: &mut Bench, ids: &[u32], what: Happening) {
             bench.subscription.remove(&[id(at)]);
         }
         Happening::Acknowledge(sequence) => {
-            bench.subscription.acknowledge(sequence);
+            bench.subscription.acknowledge(sequence, bench.now);
         }
         Happening::Republish(sequence) => {
             bench.subscription.republish(sequence);

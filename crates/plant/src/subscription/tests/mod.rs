@@ -220,7 +220,7 @@ impl Bench {
     fn intervals(&mut self, n: usize) -> Tick {
         for _ in 0..n {
             loop {
-                let due = self.subscription.due();
+                let due = self.subscription.due().max(self.now.mono);
                 self.step(due);
                 if self.subscription.is_due(self.now) {
                     break;

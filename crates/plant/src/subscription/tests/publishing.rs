@@ -96,8 +96,8 @@ fn messages_are_kept_until_they_are_acknowledged() {
     bench.intervals(3);
     assert_eq!(bench.subscription.available(), [1, 2, 3]);
     assert!(bench.subscription.republish(2).is_some());
-    assert!(bench.subscription.acknowledge(2));
-    assert!(!bench.subscription.acknowledge(2));
+    assert!(bench.subscription.acknowledge(2, bench.now));
+    assert!(!bench.subscription.acknowledge(2, bench.now));
     assert!(bench.subscription.republish(2).is_none());
     assert_eq!(bench.subscription.available(), [1, 3]);
 }

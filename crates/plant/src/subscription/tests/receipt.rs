@@ -227,7 +227,8 @@ impl Pair {
         } else {
             let mut open = self.receipt.message(&mut self.ledger, 0, head);
             tell(&mut open, response.notifications());
-            self.bench.subscription.acknowledge(head.sequence);
+            let now = self.bench.now;
+            self.bench.subscription.acknowledge(head.sequence, now);
             open.end()
         };
         for (_, since) in &mut self.missing {
@@ -271,7 +272,8 @@ impl Pair {
         let mut open = self.receipt.republished(&mut self.ledger, 0, head);
         tell(&mut open, response.notifications());
         open.end();
-        self.bench.subscription.acknowledge(sequence);
+        let now = self.bench.now;
+        self.bench.subscription.acknowledge(sequence, now);
     }
 
     /// Faults end, and everything that can still come does.
