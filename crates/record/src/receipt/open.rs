@@ -343,7 +343,12 @@ impl<'a> Open<'a> {
         let numbers = &self.subscription.numbers;
         let holes = numbers.missing_between(item.cycle, self.cycle);
         let queue = group.terms.queue_size.max(1);
-        let with_messages = lost.min(holes.saturating_mul(queue));
+        // A message holds what a queue does; one before an overflow may well have held less.
+        let in_each = match overflow {
+            true => queue.min(group.in_a_publishing(self.subscription.row.terms.publishing_ns)),
+            false => queue,
+        };
+        let with_messages = lost.min(holes.saturating_mul(in_each));
         let left = lost - with_messages;
         let (mut overwritten, mut overflowed, mut missing) = (0, 0, 0);
         if queue == 1 {

@@ -116,6 +116,12 @@ impl Group {
         }
     }
 
+    /// How many values it has for a publishing, about.
+    pub(super) fn in_a_publishing(&self, publishing_ns: u64) -> u32 {
+        let pace = self.pace_ns().max(1);
+        u32::try_from((publishing_ns + pace / 2) / pace).map_or(u32::MAX, |values| values.max(1))
+    }
+
     /// The longest of the intervals at which it can have something new.
     pub(super) fn pace_ns(&self) -> u64 {
         let update = self.counter.map_or(0, |counter| counter.update_ns);
