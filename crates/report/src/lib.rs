@@ -2,18 +2,25 @@
 //!
 //! - [`summary`] is one run on a screen, the verdict first; [`show`] is one or several;
 //! - [`live`] is the line that changes while a phase runs;
-//! - [`csv`] is a row for each phase and metric.
+//! - [`csv`] is a row for each phase and metric, [`junit()`] a test case for each threshold;
+//! - [`html()`] is one file to look at, [`compared()`] a comparison for the screen and for the page;
+//! - [`running`] is what other programs read while a phase runs.
 //!
 //! A report never asks a core; everything comes out of a [`record::Run`]. No line is wider than
 //! [`WIDTH`].
 
 mod asked;
+pub mod compared;
 pub mod csv;
 pub mod cycles;
 mod effective;
+mod html;
+mod junit;
 pub mod live;
 mod page;
 pub mod planned;
+mod points;
+pub mod running;
 mod several;
 mod style;
 mod subscriptions;
@@ -21,7 +28,11 @@ mod summary;
 mod sweep;
 mod table;
 
+pub use compared::{Compared, compared};
+pub use html::{compared_html, html};
+pub use junit::junit;
 pub use page::WIDTH;
+pub use points::Named;
 pub use several::show;
 pub use style::Style;
 pub use summary::summary;

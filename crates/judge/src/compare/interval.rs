@@ -41,6 +41,15 @@ pub fn welch(base: &[f64], new: &[f64]) -> Option<(f64, f64)> {
     Some((difference - half, difference + half))
 }
 
+/// Half of the 95 % interval of a mean; none of fewer than two values.
+pub fn t_half(values: &[f64]) -> Option<f64> {
+    if values.len() < 2 {
+        return None;
+    }
+    let error = (variance(values) / values.len() as f64).sqrt();
+    Some(t_quantile(values.len() as f64 - 1.0)? * error)
+}
+
 /// As many samples are drawn with replacement.
 const RESAMPLES: usize = 2000;
 

@@ -19,7 +19,7 @@ use record::run::Phase;
 
 pub use doubts::{doubts, is_closed, unbelievable};
 pub use exact::{P, cliffs_delta, mann_whitney, permutation};
-pub use interval::{bca, welch};
+pub use interval::{bca, t_half, welch};
 pub use metric::{Direction, Metric, MetricError, usual};
 pub use power::runs_needed;
 pub use within::{Estimate, compare_estimates, estimate};

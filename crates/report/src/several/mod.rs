@@ -57,7 +57,7 @@ fn phase<'a>(run: &'a Run, name: &str) -> Option<&'a Phase> {
 }
 
 /// The name of a file without its folder and ending.
-fn short(name: &str) -> String {
+pub(crate) fn short(name: &str) -> String {
     let file = name.rsplit(['/', '\\']).next().unwrap_or(name);
     file.strip_suffix(".json").unwrap_or(file).to_owned()
 }

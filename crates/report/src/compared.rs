@@ -1,0 +1,456 @@
+//! A comparison of two sets of runs: on a screen, and for the page.
+
+use judge::compare::{
+    Comparison, Direction, Metric, Outcome, Row, compare_phases, doubts, is_closed, usual,
+};
+use plan::Unit;
+use record::Run;
+use record::run::Phase;
+
+use crate::html::Kind;
+use crate::page::{Page, WIDTH, clean, counted, cut};
+use crate::points::{Named, Points};
+use crate::style::{Ink, Style};
+
+/// What was compared, and what came of it.
+#[derive(Debug)]
+pub struct Compared {
+    /// Names of both sides.
+    pub sides: (String, String),
+    /// What makes them hard to compare.
+    pub doubts: Vec<String>,
+    /// Each point and phase.
+    pub points: Vec<At>,
+    /// Points that one side has and the other has not.
+    pub alone: Vec<String>,
+    /// How metrics went before.
+    pub history: Vec<Trend>,
+}
+
+/// A point and a phase of the comparison.
+#[derive(Debug)]
+pub struct At {
+    /// Which; empty if there is but one.
+    pub label: String,
+    /// Runs of both sides.
+    pub runs: (usize, usize),
+    /// The metrics.
+    pub rows: Vec<Row>,
+}
+
+/// A metric over the occasions on which it was measured.
+#[derive(Debug)]
+pub struct Trend {
+    /// Of which point and phase.
+    pub label: String,
+    /// Of what.
+    pub metric: Metric,
+    /// When (or the name), the geometric mean, and how many runs.
+    pub occasions: Vec<(String, f64, usize)>,
+}
+
+/// What is compared, and how.
+#[derive(Debug, Clone, Default)]
+pub struct Options {
+    /// The metrics; the usual ones if none are named.
+    pub metrics: Vec<Metric>,
+    /// What counts as noise at least.
+    pub margin: f64,
+}
+
+/// Compares: points with the same values of what was varied, phases of the same name. `same` holds runs of
+/// one and the same thing; `history` sets of runs from before, each with its name.
+pub fn compared(
+    base: (&str, &[Named]),
+    new: (&str, &[Named]),
+    same: &[Named],
+    history: &[(String, Vec<Named>)],
+    options: &Options,
+) -> Compared {
+    fn runs(side: &[Named]) -> Vec<&Run> {
+        side.iter().map(|it| &it.run).collect()
+    }
+    let mut compared = Compared {
+        sides: (base.0.to_owned(), new.0.to_owned()),
+        doubts: doubts(&runs(base.1), &runs(new.1)),
+        points: Vec::new(),
+        alone: Vec::new(),
+        history: Vec::new(),
+    };
+    let (left, right, third) = (Points::of(base.1), Points::of(new.1), Points::of(same));
+    for point in &left.points {
+        let label = point.label(&left.axes);
+        let other = right
+            .points
+            .iter()
+            .find(|it| it.label(&right.axes) == label);
+        let Some(other) = other else {
+            compared.alone.push(format!("{}: {label}", base.0));
+            continue;
+        };
+        let alike = third
+            .points
+            .iter()
+            .find(|it| it.label(&third.axes) == label);
+        for phase in names(&point.runs) {
+            let (x, y) = (phases(&point.runs, phase), phases(&other.runs, phase));
+            if x.is_empty() || y.is_empty() {
+                continue;
+            }
+            let z = alike.map_or_else(Vec::new, |it| phases(&it.runs, phase));
+            let closed = point
+                .runs
+                .iter()
+                .chain(&other.runs)
+                .all(|it| is_closed(&it.run));
+            let metrics = match options.metrics.as_slice() {
+                [] => usual(&[x.clone(), y.clone()].concat(), closed),
+                named => named.to_vec(),
+            };
+            let rows = compare_phases(&x, &y, &z, &metrics, options.margin);
+            let several = names(&point.runs).len() > 1;
+            let words = [label.as_str(), if several { phase } else { "" }];
+            let label = words.into_iter().filter(|it| !it.is_empty());
+            let label = label.collect::<Vec<_>>().join(", ");
+            for row in &rows {
+                let trend = trend(&label, phase, row, history, &left.axes, &point.values);
+                compared.history.extend(trend);
+            }
+            compared.points.push(At {
+                label,
+                runs: (x.len(), y.len()),
+                rows,
+            });
+        }
+    }
+    for point in &right.points {
+        let label = point.label(&right.axes);
+        if !left.points.iter().any(|it| it.label(&left.axes) == label) {
+            compared.alone.push(format!("{}: {label}", new.0));
+        }
+    }
+    compared
+}
+
+fn names<'a>(runs: &[&'a Named]) -> Vec<&'a str> {
+    let first = runs.first();
+    first.map_or_else(Vec::new, |it| {
+        it.run.phases.iter().map(|it| it.name.as_str()).collect()
+    })
+}
+
+fn phases<'a>(runs: &[&'a Named], name: &str) -> Vec<&'a Phase> {
+    runs.iter()
+        .filter_map(|it| it.run.phases.iter().find(|phase| phase.name == name))
+        .collect()
+}
+
+/// A metric on earlier occasions, then on both sides.
+fn trend(
+    label: &str,
+    phase: &str,
+    row: &Row,
+    history: &[(String, Vec<Named>)],
+    axes: &[String],
+    values: &[String],
+) -> Option<Trend> {
+    let wanted: Vec<(&String, &String)> = axes.iter().zip(values).collect();
+    let mut occasions = Vec::new();
+    for (name, runs) in history {
+        let all = Points::of(runs);
+        let point = all.points.iter().find(|point| {
+            let has = |(axis, value): &(&String, &String)| {
+                let at = all.axes.iter().position(|it| it == *axis);
+                at.is_none_or(|at| point.values.get(at) == Some(*value))
+            };
+            wanted.iter().all(has)
+        });
+        let Some(point) = point else { continue };
+        let found: Vec<f64> = phases(&point.runs, phase)
+            .into_iter()
+            .filter_map(|it| row.metric.of(it))
+            .collect();
+        if !found.is_empty() {
+            occasions.push((name.clone(), mean(&found), found.len()));
+        }
+    }
+    if occasions.is_empty() {
+        return None;
+    }
+    let comparison = &row.comparison;
+    occasions.push(("base".into(), comparison.means.0, comparison.base.len()));
+    occasions.push(("new".into(), comparison.means.1, comparison.new.len()));
+    Some(Trend {
+        label: label.to_owned(),
+        metric: row.metric,
+        occasions,
+    })
+}
+
+fn mean(values: &[f64]) -> f64 {
+    match values.iter().all(|it| *it > 0.0) {
+        true => (values.iter().map(|it| it.ln()).sum::<f64>() / values.len() as f64).exp(),
+        false => values.iter().sum::<f64>() / values.len() as f64,
+    }
+}
+
+impl Compared {
+    /// The metrics that are worse by more than this: 0.05 is five percent.
+    pub fn failed(&self, limit: f64) -> Vec<(&At, &Row)> {
+        let all = self
+            .points
+            .iter()
+            .flat_map(|at| at.rows.iter().map(move |row| (at, row)));
+        all.filter(|(_, row)| row.comparison.fails(limit)).collect()
+    }
+
+    /// What is said first.
+    pub fn headline(&self) -> (Outcome, String) {
+        let all = || self.points.iter().flat_map(|at| &at.rows);
+        let count = |wanted: fn(Outcome) -> bool| {
+            all().filter(|row| wanted(row.comparison.outcome)).count() as u64
+        };
+        let worse = count(|it| it == Outcome::Worse);
+        let better = count(|it| it == Outcome::Better);
+        let same = count(|it| it == Outcome::Same);
+        let open = count(|it| matches!(it, Outcome::CannotTell { .. }));
+        let parts = [
+            (worse, "worse"),
+            (better, "better"),
+            (same, "the same"),
+            (open, "cannot be told"),
+        ];
+        let parts: Vec<String> = parts
+            .iter()
+            .filter(|(n, _)| *n > 0)
+            .map(|(n, what)| format!("{n} {what}"))
+            .collect();
+        let text = match parts.is_empty() {
+            true => "nothing to compare".to_owned(),
+            false => format!(
+                "{}: {}",
+                counted(worse + better + same + open, "metric", "metrics"),
+                parts.join(", ")
+            ),
+        };
+        let outcome = match (worse, better, same, open) {
+            (1.., ..) => Outcome::Worse,
+            (0, 1.., _, 0) => Outcome::Better,
+            (0, 0, 1.., 0) => Outcome::Same,
+            (0, 1.., ..) => Outcome::Better,
+            _ => Outcome::CannotTell { runs: None },
+        };
+        (outcome, text)
+    }
+
+    /// Whether intervals come from inside single runs.
+    pub fn is_single(&self) -> bool {
+        self.points
+            .iter()
+            .any(|at| at.runs.0 == 1 || at.runs.1 == 1)
+    }
+}
+
+/// What the page says of single runs.
+pub(crate) const SINGLE: &str = "single runs: their intervals come from the samples inside them, and how much \
+     one run differs from the next is unknown; repeat both, interleaved";
+
+pub(crate) fn kind(metric: Metric) -> Kind {
+    match metric.unit() {
+        Unit::Share => Kind::Cores,
+        unit => Kind::from(unit),
+    }
+}
+
+/// In percent, with its sign.
+pub(crate) fn percent(ratio: f64) -> String {
+    format!("{:+.1} %", (ratio - 1.0) * 100.0)
+}
+
+/// What is said of a row besides its figures.
+pub(crate) fn remark(it: &Comparison) -> Option<String> {
+    let Outcome::CannotTell { runs } = it.outcome else {
+        return None;
+    };
+    let least = it.p.filter(|p| p.exact && p.least > judge::compare::ALPHA);
+    let few = least.map(|p| {
+        format!(
+            "{} + {} runs cannot reach p 0.05 (at best {:.2})",
+            it.base.len(),
+            it.new.len(),
+            p.least
+        )
+    });
+    let needed = match (runs, it.interval.is_some()) {
+        (Some(n), _) => Some(format!("would take {n} + {n} runs")),
+        (None, true) if it.base.len() > 1 => Some("no number of runs would tell".to_owned()),
+        _ => None,
+    };
+    let words: Vec<String> = few.into_iter().chain(needed).collect();
+    (!words.is_empty()).then(|| words.join("; "))
+}
+
+pub(crate) fn ink(outcome: Outcome) -> Ink {
+    match outcome {
+        Outcome::Better | Outcome::Same => Ink::Good,
+        Outcome::Worse => Ink::Bad,
+        Outcome::CannotTell { .. } => Ink::Warning,
+    }
+}
+
+const METRIC: usize = 18;
+
+/// A comparison on a screen.
+pub fn screen(compared: &Compared, style: Style) -> String {
+    let mut page = Page::new(style);
+    let (outcome, headline) = compared.headline();
+    page.line(&format!(
+        "{}  {headline}",
+        style.ink(ink(outcome), outcome.name().to_uppercase())
+    ));
+    page.gap();
+    page.row("base", &compared.sides.0);
+    page.row("new", &compared.sides.1);
+    if compared.is_single() {
+        page.inked_row("note", Ink::Warning, SINGLE);
+    }
+    for doubt in &compared.doubts {
+        page.inked_row("note", Ink::Warning, doubt);
+    }
+    for alone in &compared.alone {
+        page.inked_row("note", Ink::Warning, &format!("only on one side: {alone}"));
+    }
+    for at in &compared.points {
+        page.gap();
+        let runs = format!("{} + {} runs", at.runs.0, at.runs.1);
+        let label = match at.label.is_empty() {
+            true => runs,
+            false => format!("{}, {runs}", clean(&at.label)),
+        };
+        page.line(&style.ink(Ink::Bold, cut(&label, WIDTH)));
+        page.line(&format!(
+            "{:METRIC$}{:>10}{:>10}{:>9}{:>20}{:>8}{:>7}  {}",
+            "", "base", "new", "change", "95 % interval", "p", "delta", "verdict"
+        ));
+        for row in &at.rows {
+            page.line(&line(row, style));
+            if let Some(remark) = remark(&row.comparison) {
+                page.sentence(2, &remark);
+            }
+        }
+    }
+    page.gap();
+    page.sentence(0, &explained(compared));
+    for trend in &compared.history {
+        let label = match trend.label.is_empty() {
+            true => trend.metric.to_string(),
+            false => format!("{} {}", trend.metric, clean(&trend.label)),
+        };
+        let values: Vec<f64> = trend.occasions.iter().map(|it| it.1).collect();
+        let ends = (values.first(), values.last());
+        if let (Some(first), Some(last)) = ends {
+            let show = |value: f64| kind(trend.metric).show(value);
+            page.row(
+                "history",
+                &format!(
+                    "{}  {} to {}  {label}",
+                    spark(&values),
+                    show(*first),
+                    show(*last)
+                ),
+            );
+        }
+    }
+    page.finish()
+}
+
+fn line(row: &Row, style: Style) -> String {
+    let it = &row.comparison;
+    let show = |value: f64| kind(row.metric).show(value);
+    let change = it.ratio.map_or_else(|| "n/a".to_owned(), percent);
+    let interval = it.interval.map_or_else(
+        || "n/a".to_owned(),
+        |(low, high)| {
+            format!(
+                "{} to {}",
+                percent(low).trim_end_matches(" %"),
+                percent(high)
+            )
+        },
+    );
+    let p = it.adjusted.or(it.p.map(|p| p.value));
+    let p = p.map_or_else(|| "n/a".to_owned(), probability);
+    let delta = it
+        .delta
+        .map_or_else(|| "n/a".to_owned(), |delta| format!("{delta:+.2}"));
+    format!(
+        "{:METRIC$}{:>10}{:>10}{:>9}{:>20}{:>8}{:>7}  {}",
+        cut(&row.metric.to_string(), METRIC - 1),
+        cut(&show(it.means.0), 9),
+        cut(&show(it.means.1), 9),
+        change,
+        interval,
+        p,
+        delta,
+        style.ink(ink(it.outcome), it.outcome.name())
+    )
+}
+
+pub(crate) fn probability(p: f64) -> String {
+    match p {
+        p if p < 0.001 => "<0.001".to_owned(),
+        p => format!("{p:.3}"),
+    }
+}
+
+/// One sentence on how to read it.
+pub(crate) fn explained(compared: &Compared) -> String {
+    let margins = compared
+        .points
+        .iter()
+        .flat_map(|at| &at.rows)
+        .map(|row| row.comparison.margin);
+    let (low, high) = margins.fold((f64::INFINITY, 0.0_f64), |(low, high), it| {
+        (low.min(it), high.max(it))
+    });
+    let margin = match low < high {
+        true => format!("{:.1} to {:.1} %", low * 100.0, high * 100.0),
+        false => format!("{:.1} %", high * 100.0),
+    };
+    let means = match compared.is_single() {
+        true => "p: Welch's test on effective samples, corrected for the number of metrics (Holm).",
+        false => {
+            "p: exact permutation of runs, corrected for the number of metrics (Holm); delta: Cliff's, \
+             from −1 (all new runs below all of base) to +1."
+        }
+    };
+    format!(
+        "Better or worse needs an interval beyond ±{margin} and p below 0.05; the same one within. {means}"
+    )
+}
+
+/// Eight heights of a bar.
+fn spark(values: &[f64]) -> String {
+    let low = values.iter().copied().fold(f64::INFINITY, f64::min);
+    let high = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let bars = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+    let bar = |value: &f64| {
+        // Noise is not blown up to the full height.
+        let span = (high - low).max(0.02 * high.abs());
+        let at = if span > 0.0 {
+            (value - low) / span * 7.0
+        } else {
+            0.0
+        };
+        bars.get(at.round() as usize).copied().unwrap_or('█')
+    };
+    values.iter().map(bar).collect()
+}
+
+/// Which direction is better, in a word.
+pub(crate) const fn wanted(direction: Direction) -> &'static str {
+    match direction {
+        Direction::Higher => "more is better",
+        Direction::Lower => "less is better",
+    }
+}

@@ -1,0 +1,316 @@
+//! Charts as SVG, with the values beside them for the script that reads them off.
+
+use std::fmt::Write;
+
+use maud::{Markup, PreEscaped, html};
+
+use super::scale::Scale;
+use super::unit::raw;
+
+const WIDTH: f64 = 860.0;
+const LEFT: f64 = 66.0;
+const RIGHT: f64 = 14.0;
+const TOP: f64 = 22.0;
+const BOTTOM: f64 = 40.0;
+
+/// A chart.
+pub(crate) struct Chart {
+    /// Unique on the page.
+    pub(crate) id: String,
+    pub(crate) title: String,
+    /// One sentence for those who do not see it.
+    pub(crate) told: String,
+    pub(crate) x: Scale,
+    pub(crate) y: Scale,
+    /// What the axes are of.
+    pub(crate) x_of: String,
+    pub(crate) y_of: String,
+    pub(crate) series: Vec<Series>,
+    pub(crate) zones: Vec<Zone>,
+    pub(crate) height: f64,
+}
+
+/// Points that belong together.
+pub(crate) struct Series {
+    pub(crate) name: String,
+    /// What it is switched on and off with.
+    pub(crate) layer: String,
+    /// 0 to 7.
+    pub(crate) colour: usize,
+    pub(crate) drawn: Drawn,
+    /// Gaps are values that are not numbers.
+    pub(crate) points: Vec<(f64, f64)>,
+    /// Low and high at the same places; empty without.
+    pub(crate) band: Vec<(f64, f64)>,
+    /// Switched off at first.
+    pub(crate) hidden: bool,
+}
+
+/// How points are drawn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Drawn {
+    Line,
+    /// A line of second rank.
+    Thin,
+    /// The surface below.
+    Area,
+    /// Circles that are joined.
+    Curve,
+    /// Rings: what others published.
+    Rings,
+}
+
+/// A part of the x axis with a name.
+pub(crate) struct Zone {
+    pub(crate) from: f64,
+    pub(crate) to: f64,
+    pub(crate) name: String,
+    /// Not part of the figures.
+    pub(crate) left_out: bool,
+}
+
+impl Series {
+    pub(crate) fn new(name: &str, layer: &str, colour: usize, points: Vec<(f64, f64)>) -> Self {
+        Self {
+            name: name.to_owned(),
+            layer: layer.to_owned(),
+            colour: colour % 8,
+            drawn: Drawn::Line,
+            points,
+            band: Vec::new(),
+            hidden: false,
+        }
+    }
+
+    pub(crate) fn drawn(mut self, drawn: Drawn) -> Self {
+        self.drawn = drawn;
+        self
+    }
+
+    pub(crate) fn hidden(mut self, hidden: bool) -> Self {
+        self.hidden = hidden;
+        self
+    }
+}
+
+impl Chart {
+    fn place(&self, (x, y): (f64, f64)) -> (f64, f64) {
+        (
+            LEFT + self.x.at(x) * (WIDTH - LEFT - RIGHT),
+            self.height - BOTTOM - self.y.at(y) * (self.height - TOP - BOTTOM),
+        )
+    }
+
+    /// The figure: title, layers to switch, picture, data.
+    pub(crate) fn figure(&self, note: Option<&str>) -> Markup {
+        let mut layers: Vec<&Series> = Vec::new();
+        for series in &self.series {
+            if !layers.iter().any(|it| it.layer == series.layer) {
+                layers.push(series);
+            }
+        }
+        html! {
+            figure.chart id=(self.id) {
+                figcaption {
+                    h3 { (self.title) }
+                    @if let Some(note) = note { p.note { (note) } }
+                }
+                @if layers.len() > 1 || !layers.is_empty() && layers[0].layer != self.title {
+                    div.layers role="group" aria-label={ "Layers of " (self.title) } {
+                        @for it in &layers {
+                            button type="button" class={ "c" (it.colour) } data-layer=(it.layer)
+                                aria-pressed=(if it.hidden { "false" } else { "true" }) {
+                                span.key aria-hidden="true" {} (it.layer)
+                            }
+                        }
+                    }
+                }
+                div.picture { (self.svg()) output aria-live="polite" {} }
+                script.values type="application/json" { (PreEscaped(self.json())) }
+                details.data { summary { "Data" } div.table {} }
+            }
+        }
+    }
+
+    fn svg(&self) -> Markup {
+        let (bottom, right) = (self.height - BOTTOM, WIDTH - RIGHT);
+        let title = format!("{}-t", self.id);
+        let told = format!("{}-d", self.id);
+        html! {
+            svg viewBox={ "0 0 " (WIDTH) " " (self.height) } role="img" tabindex="0"
+                aria-labelledby={ (title) " " (told) } {
+                title id=(title) { (self.title) }
+                desc id=(told) { (self.told) }
+                @for zone in &self.zones {
+                    @let (from, _) = self.place((zone.from, self.y.low));
+                    @let (to, _) = self.place((zone.to, self.y.low));
+                    rect.zone.out[zone.left_out] x=(f(from)) y=(TOP) width=(f((to - from).max(0.0)))
+                        height=(f(bottom - TOP)) {}
+                    @if !zone.name.is_empty() {
+                        text.zone x=(f(from + 4.0)) y=(TOP - 7.0) { (zone.name) }
+                    }
+                }
+                g.grid {
+                    @for tick in self.y.ticks() {
+                        @let (_, y) = self.place((self.x.low, tick));
+                        path d=(format!("M{LEFT} {}H{right}", f(y))) {}
+                        text.y x=(LEFT - 8.0) y=(f(y + 4.0)) { (self.y.kind.tick(tick)) }
+                    }
+                    @for tick in self.x.ticks() {
+                        @let (x, _) = self.place((tick, self.y.low));
+                        path.t d=(format!("M{} {bottom}v5", f(x))) {}
+                        text.x x=(f(x)) y=(bottom + 19.0) { (self.x.kind.tick(tick)) }
+                    }
+                    path.axis d=(format!("M{LEFT} {bottom}H{right}")) {}
+                }
+                text.of x=(right) y=(self.height - 4.0) { (self.x_of) }
+                text.of.y x="0" y="11" { (self.y_of) }
+                @for series in &self.series {
+                    g.series class=(format!("c{} {}", series.colour, class(series.drawn)))
+                        data-layer=(series.layer) hidden[series.hidden] {
+                        @if !series.band.is_empty() { path.band d=(self.band(series)) {} }
+                        @if series.drawn == Drawn::Area { path.area d=(self.area(series)) {} }
+                        @if series.drawn != Drawn::Rings { path.line d=(self.line(series)) {} }
+                        @if matches!(series.drawn, Drawn::Rings | Drawn::Curve) {
+                            @for point in series.points.iter().filter(|it| it.1.is_finite()) {
+                                @let (x, y) = self.place(*point);
+                                circle cx=(f(x)) cy=(f(y)) r=(if series.drawn == Drawn::Rings { 4.5 } else { 3.0 }) {}
+                            }
+                        }
+                    }
+                }
+                path.cursor d="" {}
+            }
+        }
+    }
+
+    fn line(&self, series: &Series) -> String {
+        let mut path = String::new();
+        let mut pen = 'M';
+        for &point in &series.points {
+            // A zero has no place on a logarithmic axis.
+            if !point.1.is_finite()
+                || (self.y.spread == super::scale::Spread::Log && point.1 <= 0.0)
+            {
+                pen = 'M';
+                continue;
+            }
+            let (x, y) = self.place(point);
+            let _ = write!(path, "{pen}{} {}", f(x), f(y));
+            pen = 'L';
+        }
+        path
+    }
+
+    fn area(&self, series: &Series) -> String {
+        let line = self.line(series);
+        let ends = (series.points.first(), series.points.last());
+        let (Some(first), Some(last)) = ends else {
+            return line;
+        };
+        let bottom = self.height - BOTTOM;
+        let (from, to) = (self.place(*first).0, self.place(*last).0);
+        format!("{line}L{} {bottom}L{} {bottom}Z", f(to), f(from))
+    }
+
+    fn band(&self, series: &Series) -> String {
+        let known: Vec<(f64, (f64, f64))> = series
+            .points
+            .iter()
+            .zip(&series.band)
+            .filter(|(point, band)| point.1.is_finite() && band.0.is_finite() && band.1.is_finite())
+            .map(|(point, band)| (point.0, *band))
+            .collect();
+        let upper = known.iter().map(|(x, (_, high))| (*x, *high));
+        let lower = known.iter().rev().map(|(x, (low, _))| (*x, *low));
+        let mut path = String::new();
+        for (i, point) in upper.chain(lower).enumerate() {
+            let (x, y) = self.place(point);
+            let _ = write!(path, "{}{} {}", if i == 0 { 'M' } else { 'L' }, f(x), f(y));
+        }
+        path.push('Z');
+        path
+    }
+
+    /// What the script reads off: axes, and the values of each series. A series with the same places as
+    /// the one before says so.
+    fn json(&self) -> String {
+        let axis = |scale: &Scale, of: &str| {
+            format!(
+                "{{\"k\":\"{}\",\"s\":\"{:?}\",\"a\":{},\"b\":{},\"of\":{}}}",
+                scale.kind.name(),
+                scale.spread,
+                raw(scale.low),
+                raw(scale.high),
+                quoted(of)
+            )
+        };
+        let mut text = format!(
+            "{{\"box\":[{LEFT},{},{TOP},{}],\"x\":{},\"y\":{},\"s\":[",
+            WIDTH - RIGHT,
+            self.height - BOTTOM,
+            axis(&self.x, &self.x_of),
+            axis(&self.y, &self.y_of)
+        );
+        let mut before: Vec<f64> = Vec::new();
+        for (i, series) in self.series.iter().enumerate() {
+            let xs: Vec<f64> = series.points.iter().map(|point| point.0).collect();
+            let ys = series.points.iter().map(|point| raw(point.1));
+            let places = match xs == before && i > 0 {
+                true => "0".to_owned(),
+                false => list(xs.iter().map(|x| raw_place(*x))),
+            };
+            before = xs;
+            let comma = if i > 0 { "," } else { "" };
+            let _ = write!(
+                text,
+                "{comma}{{\"n\":{},\"l\":{},\"x\":{places},\"y\":{}",
+                quoted(&series.name),
+                quoted(&series.layer),
+                list(ys)
+            );
+            if !series.band.is_empty() {
+                let low = list(series.band.iter().map(|it| raw(it.0)));
+                let high = list(series.band.iter().map(|it| raw(it.1)));
+                let _ = write!(text, ",\"lo\":{low},\"hi\":{high}");
+            }
+            text.push('}');
+        }
+        text.push_str("]}");
+        text
+    }
+}
+
+/// Percentiles close to one need all their nines.
+fn raw_place(value: f64) -> String {
+    match (0.99..1.0).contains(&value) {
+        true => format!("{value:.9}").trim_end_matches('0').to_owned(),
+        false => raw(value),
+    }
+}
+
+fn list(values: impl Iterator<Item = String>) -> String {
+    format!("[{}]", values.collect::<Vec<_>>().join(","))
+}
+
+/// A text in JSON that can stand inside a script element.
+fn quoted(text: &str) -> String {
+    let text = serde_json::Value::from(text).to_string();
+    text.replace('<', "\\u003c")
+}
+
+/// A coordinate to a tenth.
+fn f(value: f64) -> String {
+    let text = format!("{value:.1}");
+    text.strip_suffix(".0").map_or(text.clone(), str::to_owned)
+}
+
+const fn class(drawn: Drawn) -> &'static str {
+    match drawn {
+        Drawn::Line => "",
+        Drawn::Thin => "thin",
+        Drawn::Area => "surface",
+        Drawn::Curve => "curve",
+        Drawn::Rings => "rings",
+    }
+}

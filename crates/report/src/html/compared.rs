@@ -1,0 +1,216 @@
+//! A comparison to look at: intervals around no change, and the way there.
+
+use judge::compare::{Method, Outcome, Row};
+use maud::{Markup, html};
+
+use super::chart::{Chart, Drawn, Series};
+use super::scale::{Scale, Spread};
+use super::table::{Cell, Table};
+use super::unit::Kind;
+use crate::compared::{
+    At, Compared, SINGLE, Trend, explained, kind, percent, probability, remark, wanted,
+};
+
+const fn ink(outcome: Outcome) -> &'static str {
+    match outcome {
+        Outcome::Better | Outcome::Same => "good",
+        Outcome::Worse => "bad",
+        Outcome::CannotTell { .. } => "warning",
+    }
+}
+
+pub(super) fn page(compared: &Compared) -> Markup {
+    let (outcome, headline) = compared.headline();
+    html! {
+        section.first aria-label="Outcome and set-up" {
+            div.verdict.(ink(outcome)) {
+                p.word { (outcome.name().to_uppercase()) }
+                ul {
+                    li { (headline) }
+                    @if compared.is_single() { li.note { b { "Note " } (SINGLE) } }
+                    @for doubt in &compared.doubts { li.note { b { "Note " } (doubt) } }
+                    @for alone in &compared.alone { li.note { b { "Note " } "only on one side: " (alone) } }
+                }
+            }
+            dl.setup {
+                dt { "Base" } dd { (compared.sides.0) }
+                dt { "New" } dd { (compared.sides.1) }
+            }
+        }
+        @for at in &compared.points {
+            section aria-label={ "Comparison " (at.label) } {
+                @if !at.label.is_empty() { h2 { (at.label) } }
+                (forest(at))
+                (table(at).markup())
+            }
+        }
+        p.note { (explained(compared)) }
+        @if !compared.history.is_empty() {
+            section aria-label="History" {
+                h2 { "History" }
+                @for (i, trend) in compared.history.iter().enumerate() { (history(trend, i)) }
+            }
+        }
+    }
+}
+
+/// Intervals of the ratios around one, the margin as a strip.
+fn forest(at: &At) -> Markup {
+    let known: Vec<(&Row, f64, (f64, f64))> = at
+        .rows
+        .iter()
+        .filter_map(|row| Some((row, row.comparison.ratio?, row.comparison.interval?)))
+        .collect();
+    let reach = known
+        .iter()
+        .flat_map(|(row, _, (low, high))| [1.0 / low, *high, 1.0 + 2.0 * row.comparison.margin])
+        .fold(1.02, f64::max)
+        .min(20.0);
+    let place = |ratio: f64| 500.0 + (ratio.ln() / reach.ln()).clamp(-1.0, 1.0) * 320.0;
+    let height = 44.0 + 30.0 * known.len() as f64;
+    let margin = known
+        .iter()
+        .map(|it| it.0.comparison.margin)
+        .fold(0.0, f64::max);
+    let steps = [0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 4.0];
+    let step = steps
+        .into_iter()
+        .find(|step| reach - 1.0 <= 4.0 * step)
+        .unwrap_or(10.0);
+    let ticks: Vec<f64> = (-4..=4)
+        .map(|i| f64::from(i) * step + 1.0)
+        .filter(|ratio| *ratio > 0.0 && (1.0 / reach..=reach).contains(ratio))
+        .collect();
+    if known.is_empty() {
+        return html! {};
+    }
+    html! {
+        figure.chart.bars {
+            figcaption {
+                h3 { "Change against base" }
+                p.note { "Each metric with its 95 % interval; the strip is what counts as noise." }
+            }
+            div.picture { svg viewBox={ "0 0 860 " (height) } role="img"
+                aria-label="Change of each metric with its interval; the table below has the figures" {
+                rect.zone x=(format!("{:.1}", place(1.0 / (1.0 + margin)))) y="6"
+                    width=(format!("{:.1}", place(1.0 + margin) - place(1.0 / (1.0 + margin)))) height=(height - 36.0) {}
+                g.grid {
+                    @for tick in &ticks {
+                        path d=(format!("M{:.1} 6V{:.1}", place(*tick), height - 30.0)) {}
+                        text.x x=(format!("{:.1}", place(*tick))) y=(height - 12.0) { (percent(*tick)) }
+                    }
+                    path.axis d=(format!("M500 6V{:.1}", height - 30.0)) {}
+                }
+                @for (i, (row, ratio, (low, high))) in known.iter().enumerate() {
+                    @let y = 24.0 + 30.0 * i as f64;
+                    text.label x="165" y=(y + 4.0) { (row.metric) }
+                    g class={ "span " (ink(row.comparison.outcome)) } {
+                        path.line d=(format!("M{:.1} {y}H{:.1}", place(*low), place(*high))) {}
+                        circle cx=(format!("{:.1}", place(*ratio))) cy=(y) r="5" {}
+                    }
+                }
+            } }
+        }
+    }
+}
+
+fn table(at: &At) -> Table {
+    let head = [
+        "metric",
+        "",
+        "base",
+        "spread",
+        "new",
+        "spread",
+        "change",
+        "low",
+        "high",
+        "p (Holm)",
+        "Mann–Whitney",
+        "Cliff's delta",
+        "outcome",
+    ];
+    let row = |row: &Row| {
+        let it = &row.comparison;
+        let kind = kind(row.metric);
+        let share = |ratio: Option<f64>| match ratio {
+            Some(ratio) => Cell::shown(percent(ratio), ratio - 1.0, Kind::Share),
+            None => Cell::number(None, Kind::Share),
+        };
+        let p = |p: Option<f64>| match p {
+            Some(p) => Cell::shown(probability(p), p, Kind::Count),
+            None => Cell::number(None, Kind::Count),
+        };
+        let outcome = match (remark(it), it.method) {
+            (Some(remark), _) => format!("{}: {remark}", it.outcome.name()),
+            (None, Method::Bootstrap) => format!("{} (bootstrap)", it.outcome.name()),
+            _ => it.outcome.name().to_owned(),
+        };
+        vec![
+            Cell::text(row.metric.to_string()),
+            Cell::text(wanted(it.better)),
+            Cell::number(Some(it.means.0), kind),
+            Cell::number(it.spread.0, Kind::Share),
+            Cell::number(Some(it.means.1), kind),
+            Cell::number(it.spread.1, Kind::Share),
+            share(it.ratio),
+            share(it.interval.map(|it| it.0)),
+            share(it.interval.map(|it| it.1)),
+            p(it.adjusted.or(it.p.map(|p| p.value))),
+            p(it.mann_whitney.map(|p| p.value)),
+            match it.delta {
+                Some(delta) => Cell::shown(format!("{delta:+.2}"), delta, Kind::Count),
+                None => Cell::number(None, Kind::Count),
+            },
+            Cell::inked(outcome, ink(it.outcome)),
+        ]
+    };
+    Table {
+        caption: format!(
+            "{} + {} runs; spread is the deviation between runs",
+            at.runs.0, at.runs.1
+        ),
+        head: head.map(str::to_owned).to_vec(),
+        rows: at.rows.iter().map(row).collect(),
+    }
+}
+
+fn history(trend: &Trend, i: usize) -> Markup {
+    let points: Vec<(f64, f64)> = trend
+        .occasions
+        .iter()
+        .enumerate()
+        .map(|(i, it)| ((i + 1) as f64, it.1))
+        .collect();
+    let kind = kind(trend.metric);
+    let title = match trend.label.is_empty() {
+        true => trend.metric.to_string(),
+        false => format!("{}, {}", trend.metric, trend.label),
+    };
+    let series = vec![Series::new(&title, &title, 0, points.clone()).drawn(Drawn::Curve)];
+    let rows = trend.occasions.iter().map(|(name, value, runs)| {
+        vec![
+            Cell::text(name.clone()),
+            Cell::number(Some(*value), kind),
+            Cell::number(Some(*runs as f64), Kind::Count),
+        ]
+    });
+    let table = Table {
+        caption: format!("{title} on each occasion"),
+        head: ["occasion", "mean", "runs"].map(str::to_owned).to_vec(),
+        rows: rows.collect(),
+    };
+    let chart = Chart {
+        id: format!("history-{i}"),
+        title: title.clone(),
+        told: format!("{} occasions, the last two are base and new.", points.len()),
+        x: Scale::exactly(Kind::Count, 0.5, points.len() as f64 + 0.5),
+        y: Scale::around(Spread::Linear, kind, points.iter().map(|it| it.1)),
+        x_of: "occasion".into(),
+        y_of: "mean".into(),
+        series,
+        zones: Vec::new(),
+        height: 200.0,
+    };
+    html! { (chart.figure(None)) (table.markup()) }
+}

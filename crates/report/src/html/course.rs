@@ -1,0 +1,245 @@
+//! What changed while a run went on, its phases marked.
+
+use maud::{Markup, html};
+use record::run::{Course, Phase, Run};
+
+use super::chart::{Chart, Drawn, Series, Zone};
+use super::latency::all;
+use super::scale::{Scale, Spread};
+use super::unit::Kind;
+
+/// A phase and when it began, in seconds of the run.
+type Placed<'a> = (f64, &'a Phase);
+
+/// Charts over time: of the whole run where its phases follow each other, else one set for each phase.
+pub(super) fn courses(run: &Run, id: &str) -> Markup {
+    let first = run
+        .phases
+        .iter()
+        .map(|it| it.started.unix_ns())
+        .min()
+        .unwrap_or(0);
+    let begin = |phase: &Phase| (phase.started.unix_ns() - first) as f64 / 1e9;
+    let placed: Vec<Placed> = run.phases.iter().map(|it| (begin(it), it)).collect();
+    let follow = placed.windows(2).all(|two| match two {
+        [(begin, phase), (next, _)] => *next >= begin + phase.end_ns as f64 / 1e9 - 0.05,
+        _ => true,
+    });
+    let groups: Vec<Vec<Placed>> = match follow {
+        true => vec![placed],
+        false => placed
+            .into_iter()
+            .map(|(_, phase)| vec![(0.0, phase)])
+            .collect(),
+    };
+    html! {
+        @for (i, group) in groups.iter().enumerate() {
+            @if group.iter().any(|(_, phase)| phase.series.completed.len() > 1) {
+                (charts(group, &format!("{id}-{i}"), groups.len() > 1))
+            }
+        }
+    }
+}
+
+fn charts(group: &[Placed], id: &str, named: bool) -> Markup {
+    let of = match group {
+        [(_, phase)] if named => format!(", {}", phase.name),
+        _ => String::new(),
+    };
+    let end = group
+        .iter()
+        .map(|(begin, phase)| begin + length(phase))
+        .fold(0.0, f64::max);
+    let chart = |what: &str, title: &str, y_of: &str, y: Scale, series: Vec<Series>| Chart {
+        id: format!("{id}-{what}"),
+        title: format!("{title}{of}"),
+        told: format!(
+            "Over {} seconds of the run; phases and warm-up are marked.",
+            end.round()
+        ),
+        x: Scale::exactly(Kind::Seconds, 0.0, end),
+        y,
+        x_of: "time of the run".into(),
+        y_of: y_of.into(),
+        series,
+        zones: zones(group),
+        height: 250.0,
+    };
+    let rates = rates(group);
+    let rate = Scale::around(Spread::Linear, Kind::PerSecond, all(&rates).map(|it| it.1));
+    let times = times(group);
+    let time = Scale::around(Spread::Log, Kind::Nanos, all(&times).map(|it| it.1));
+    let cpu = cpu(group);
+    let cores = Scale::around(Spread::Linear, Kind::Cores, all(&cpu).map(|it| it.1));
+    let flight = vec![Series::new(
+        "in flight",
+        "in flight",
+        4,
+        column(group, |phase, row| phase.series.in_flight.get(row).copied()),
+    )];
+    let requests = Scale::around(Spread::Linear, Kind::Count, all(&flight).map(|it| it.1));
+    html! {
+        (chart("rate", "Rate over time", "per second", rate, rates).figure(None))
+        @if !times.is_empty() {
+            (chart("times", "Times over time", "time", time, times).figure(None))
+        }
+        @if all(&flight).any(|it| it.1 > 0.0) {
+            (chart("flight", "Requests in flight", "mean", requests, flight).figure(None))
+        }
+        @if !cpu.is_empty() {
+            (chart("cpu", "CPU over time", "cores", cores, cpu).figure(None))
+        }
+    }
+}
+
+fn length(phase: &Phase) -> f64 {
+    let rows = phase.series.completed.len() as f64 * phase.series.interval_ns as f64 / 1e9;
+    rows.max(phase.end_ns as f64 / 1e9)
+}
+
+/// Warm-up, window and cool-down of each phase.
+fn zones(group: &[Placed]) -> Vec<Zone> {
+    let mut zones = Vec::new();
+    let several = group.len() > 1;
+    for (begin, phase) in group {
+        let at = |ns: u64| begin + ns as f64 / 1e9;
+        let mut zone = |from: u64, to: u64, name: &str, left_out| {
+            if to > from {
+                zones.push(Zone {
+                    from: at(from),
+                    to: at(to),
+                    name: name.to_owned(),
+                    left_out,
+                });
+            }
+        };
+        zone(0, phase.from_ns, if several { "" } else { "warm-up" }, true);
+        zone(
+            phase.from_ns,
+            phase.to_ns,
+            if several { &phase.name } else { "measured" },
+            false,
+        );
+        zone(phase.to_ns, phase.end_ns, "", true);
+    }
+    zones
+}
+
+/// A column of the series of all phases; between phases the line breaks.
+fn column(group: &[Placed], of: impl Fn(&Phase, usize) -> Option<f64>) -> Vec<(f64, f64)> {
+    let mut points = Vec::new();
+    for (begin, phase) in group {
+        let interval = phase.series.interval_ns as f64 / 1e9;
+        for row in 0..phase.series.completed.len() {
+            let middle = begin + (row as f64 + 0.5) * interval;
+            points.push((middle, of(phase, row).unwrap_or(f64::NAN)));
+        }
+        points.push((begin + length(phase), f64::NAN));
+    }
+    points.pop();
+    points
+}
+
+fn rates(group: &[Placed]) -> Vec<Series> {
+    let per_second = |of: fn(&Phase) -> &Vec<u64>| {
+        column(group, move |phase, row| {
+            // The last interval may be cut short.
+            let interval = phase.series.interval_ns;
+            let start = row as u64 * interval;
+            let width = interval.min(phase.end_ns.saturating_sub(start));
+            let count = *of(phase).get(row)?;
+            match width >= interval / 2 && width > 0 {
+                true => Some(count as f64 * 1e9 / width as f64),
+                false => None,
+            }
+        })
+    };
+    let any = |of: fn(&Phase) -> &Vec<u64>| {
+        group
+            .iter()
+            .any(|(_, phase)| of(phase).iter().any(|&n| n > 0))
+    };
+    let mut series = vec![
+        Series::new(
+            "completed",
+            "completed",
+            0,
+            per_second(|it| &it.series.completed),
+        ),
+        Series::new("sent", "sent", 7, per_second(|it| &it.series.sent))
+            .drawn(Drawn::Thin)
+            .hidden(true),
+    ];
+    if any(|it| &it.series.values) {
+        let values = per_second(|it| &it.series.values);
+        // One value a request is the same line twice.
+        if all(&series)
+            .zip(&values)
+            .any(|(a, b)| a.1 != b.1 && a.1.is_finite())
+        {
+            series.push(Series::new("values", "values", 1, values).hidden(true));
+        }
+    }
+    if any(|it| &it.series.errors) {
+        series.push(Series::new(
+            "errors",
+            "errors",
+            6,
+            per_second(|it| &it.series.errors),
+        ));
+    }
+    series
+}
+
+fn times(group: &[Placed]) -> Vec<Series> {
+    let mut series = Vec::new();
+    let layers: [(&str, usize, bool, fn(&Phase) -> &Course); 3] = [
+        ("response", 0, false, |it| &it.series.response),
+        ("service", 1, true, |it| &it.series.service),
+        ("lateness", 2, true, |it| &it.series.lateness),
+    ];
+    for (layer, colour, hidden, course) in layers {
+        let rows = |of: fn(&Course) -> &Vec<Option<u64>>| {
+            column(group, move |phase, row| {
+                Some((*of(course(phase)).get(row)?)? as f64)
+            })
+        };
+        for (name, points, drawn) in [
+            ("p50", rows(|it| &it.p50_ns), Drawn::Line),
+            ("p99", rows(|it| &it.p99_ns), Drawn::Line),
+            ("max", rows(|it| &it.max_ns), Drawn::Thin),
+        ] {
+            if points.iter().any(|it| it.1 > 0.0) {
+                let name = format!("{layer} {name}");
+                series.push(
+                    Series::new(&name, layer, colour, points)
+                        .drawn(drawn)
+                        .hidden(hidden),
+                );
+            }
+        }
+    }
+    series
+}
+
+fn cpu(group: &[Placed]) -> Vec<Series> {
+    let mut series = Vec::new();
+    for (who, colour, hidden) in [
+        ("server", 5, false),
+        ("generator", 0, false),
+        ("host", 7, true),
+    ] {
+        let mut points = Vec::new();
+        for (begin, phase) in group {
+            for usage in phase.resources.iter().filter(|it| it.who == who) {
+                for (at, cores) in usage.at_ns.iter().zip(&usage.cpu_cores) {
+                    points.push((begin + *at as f64 / 1e9, cores.unwrap_or(f64::NAN)));
+                }
+            }
+        }
+        if points.iter().any(|it| it.1.is_finite()) {
+            series.push(Series::new(who, who, colour, points).hidden(hidden));
+        }
+    }
+    series
+}

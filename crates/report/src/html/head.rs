@@ -1,0 +1,171 @@
+//! The top of the page: whether to believe it, what was measured, on what.
+
+use judge::Measured;
+use maud::{Markup, html};
+use plan::{Figures, Measure, Plan, Stat};
+use record::run::{Figure, Kind as Word, Phase, Run, Verdict};
+
+use super::unit::Kind;
+use crate::asked::asked;
+use crate::page::{counted, grouped};
+use crate::summary::{marked, product};
+use crate::table::{self, percentile};
+
+pub(crate) const fn ink(kind: Word) -> &'static str {
+    match kind {
+        Word::Valid => "good",
+        Word::ServerSaturated | Word::Unsteady => "warning",
+        Word::GeneratorLimited | Word::Failed => "bad",
+    }
+}
+
+/// Verdict, evidence, what to change, notes.
+pub(super) fn verdict(verdict: &Verdict, notes: &[String]) -> Markup {
+    html! {
+        div.verdict.(ink(verdict.kind)) {
+            p.word { (verdict.kind) }
+            ul {
+                @for evidence in &verdict.evidence { li { (evidence) } }
+                @for advice in &verdict.advice { li.try { b { "Try " } (advice) } }
+                @for note in verdict.notes.iter().chain(notes) { li.note { b { "Note " } (note) } }
+            }
+        }
+    }
+}
+
+/// The notes of a run, its marks among them.
+pub(super) fn notes(run: &Run) -> Vec<String> {
+    let marks = run.marks.iter().map(|mark| marked(*mark).to_owned());
+    let debug = run.machine.build.debug_assertions.then(|| {
+        "measured with a debug build of uaperf: times are those of unoptimised code".to_owned()
+    });
+    marks
+        .chain(run.notes.iter().cloned())
+        .chain(debug)
+        .collect()
+}
+
+/// More targets than these are only counted.
+const TARGETS: usize = 4;
+
+/// What was asked, of whom, on what.
+pub(super) fn set_up(run: &Run) -> Markup {
+    let plan: Option<Plan> = serde_json::from_value(run.plan.clone()).ok();
+    let phases = plan.as_ref().map_or(&[][..], |plan| plan.phases.as_slice());
+    html! {
+        dl.setup {
+            @for target in run.targets.iter().take(TARGETS) {
+                dt { "Target" }
+                dd {
+                    span.mono { (target.url) }
+                    @if let Some(product) = product(target) { br; (product) }
+                    br; (target.security) ", " (target.user)
+                }
+            }
+            @if run.targets.len() > TARGETS {
+                dt {} dd { "and " (run.targets.len() - TARGETS) " more" }
+            }
+            @for (i, phase) in phases.iter().enumerate() {
+                dt { @if i == 0 { "Asked" } }
+                dd {
+                    @if phases.len() > 1 {
+                        b { (run.phases.get(i).map_or("", |it| it.name.as_str())) } " "
+                    }
+                    (asked(phase, run.targets.len()))
+                }
+            }
+            dt { "Measured" }
+            dd {
+                time datetime=(run.started.to_string()) { (when(run)) }
+                @for phase in &run.phases { br; (window(phase)) }
+            }
+            dt { "Machine" }
+            dd { (machine(run)) }
+        }
+    }
+}
+
+/// The beginning without fractions.
+pub(super) fn when(run: &Run) -> String {
+    let text = run.started.to_string();
+    let whole = text.split('.').next().unwrap_or_default();
+    format!("{} UTC", whole.trim_end_matches('Z').replace('T', " "))
+}
+
+fn window(phase: &Phase) -> String {
+    let length = phase.to_ns.saturating_sub(phase.from_ns) as f64;
+    let cut = phase.warm_up.cut_ns as f64;
+    let mut text = format!("{} measured", Kind::Nanos.show(length));
+    if cut > 0.0 {
+        let how = if phase.warm_up.given_ns.is_some() {
+            "given"
+        } else {
+            "found"
+        };
+        text.push_str(&format!(
+            " after a warm-up of {} ({how})",
+            Kind::Nanos.show(cut)
+        ));
+    }
+    text
+}
+
+fn machine(run: &Run) -> String {
+    let machine = &run.machine;
+    let known = |figure: &Figure<String>| figure.known().cloned().filter(|text| !text.is_empty());
+    let cores = machine.cores.known().map(|&n| counted(n, "core", "cores"));
+    let ram = machine
+        .ram_bytes
+        .known()
+        .map(|&n| format!("{} RAM", Kind::Bytes.show(n as f64)));
+    let virtual_by = known(&machine.virtualisation).filter(|it| it != "no");
+    let parts = [
+        known(&machine.host),
+        known(&machine.cpu),
+        cores,
+        ram,
+        known(&machine.kernel),
+        virtual_by.map(|by| format!("virtual ({by})")),
+        known(&machine.governor).map(|it| format!("governor {it}")),
+        known(&machine.clock_source).map(|it| format!("clock {it}")),
+        Some(format!(
+            "uaperf {} ({})",
+            machine.build.version, machine.build.profile
+        )),
+    ];
+    parts.into_iter().flatten().collect::<Vec<_>>().join(" · ")
+}
+
+/// The figures that one looks for first.
+pub(super) fn figures(phase: &Phase) -> Markup {
+    let sum = &phase.total;
+    let response = sum.histogram("response");
+    let size = table::independent(phase, "response", response);
+    let at = |q: f64| percentile(response, q, size).to_string();
+    let cpu = Measured(phase).figure(Measure::Cpu, Stat::Mean);
+    let each = judge::compare::Metric::CpuPerRequest.of(phase);
+    let mut all: Vec<(String, &str, Option<String>)> = Vec::new();
+    if let Some(rate) = sum.rate_per_s {
+        let values = sum.values_per_s.filter(|it| *it > 0.0 && *it != rate);
+        let values = values.map(|it| format!("{} values", Kind::PerSecond.show(it)));
+        all.push((Kind::PerSecond.show(rate), "requests", values));
+    }
+    if !response.is_empty() {
+        all.push((at(0.5), "median response", None));
+        all.push((at(0.99), "p99 response", None));
+    }
+    let errors = (sum.errors > 0 && sum.completed > 0)
+        .then(|| Kind::Share.show(sum.errors as f64 / sum.completed as f64));
+    all.push((grouped(sum.errors), "errors", errors));
+    if let Some(cpu) = cpu {
+        let each = each.map(|it| format!("{} a request", Kind::Nanos.show(it)));
+        all.push((Kind::Share.show(cpu), "of a core, server", each));
+    }
+    html! {
+        ul.figures {
+            @for (figure, of, more) in &all {
+                li { strong { (figure) } " " span { (of) } @if let Some(more) = more { small { (more) } } }
+            }
+        }
+    }
+}

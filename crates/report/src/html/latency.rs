@@ -1,0 +1,229 @@
+//! Times: by percentile, and how dense they lie.
+
+use maud::{Markup, html};
+use record::Histogram;
+use record::run::Phase;
+
+use super::chart::{Chart, Drawn, Series};
+use super::scale::{Scale, Spread};
+use super::table::{Cell, Table};
+use super::unit::Kind;
+use crate::table::{self, PERCENTILES, Percentile, percentile};
+
+/// What can be switched, in the order of its buttons.
+const LAYERS: [(&str, usize, bool); 4] = [
+    ("response", 0, false),
+    ("service", 1, false),
+    ("lateness", 2, true),
+    ("delay", 3, false),
+];
+
+/// Points of a curve from the fastest to the slowest, evenly in nines.
+pub(super) fn by_percentile(histogram: &Histogram) -> Vec<(f64, f64)> {
+    let nines = (histogram.count() as f64).log10();
+    if histogram.is_empty() {
+        return Vec::new();
+    }
+    let steps = ((nines * 24.0).ceil() as usize).clamp(2, 200);
+    let places = (0..=steps).map(|step| 1.0 - 10_f64.powf(-nines * step as f64 / steps as f64));
+    let at = |q: f64| Some((q, histogram.quantile(q)? as f64));
+    places.filter_map(at).collect()
+}
+
+/// Latency by percentile, with its layers and the table of times.
+pub(super) fn percentiles(phase: &Phase, id: &str) -> Markup {
+    let series: Vec<Series> = LAYERS
+        .iter()
+        .map(|&(name, colour, hidden)| {
+            let points = by_percentile(phase.total.histogram(name));
+            Series::new(name, name, colour, points).hidden(hidden)
+        })
+        .filter(|series| !series.points.is_empty())
+        .collect();
+    if series.is_empty() {
+        return html! {};
+    }
+    let response = phase.total.histogram("response");
+    let told = format!(
+        "Median response {}, p99 {}, largest {}.",
+        table::time(response.quantile(0.5).map(|it| it as f64)),
+        table::time(response.quantile(0.99).map(|it| it as f64)),
+        table::time(response.max().map(|it| it as f64)),
+    );
+    let chart = Chart {
+        id: format!("{id}-percentiles"),
+        title: "Latency by percentile".into(),
+        told,
+        x: Scale::around(
+            Spread::Nines,
+            Kind::Percentile,
+            all(&series).map(|point| point.0),
+        ),
+        y: Scale::around(Spread::Log, Kind::Nanos, all(&series).map(|point| point.1)),
+        x_of: "percentile".into(),
+        y_of: "time".into(),
+        series,
+        zones: Vec::new(),
+        height: 330.0,
+    };
+    let omission = table::omission(&phase.total);
+    html! {
+        (chart.figure(omission.as_deref()))
+        (times(phase).markup())
+        @if let Some(doubt) = doubt(phase) { p.note { (doubt) } }
+    }
+}
+
+pub(super) fn all(series: &[Series]) -> impl Iterator<Item = (f64, f64)> + '_ {
+    series.iter().flat_map(|it| it.points.iter().copied())
+}
+
+/// The table of times.
+fn times(phase: &Phase) -> Table {
+    let rows = [
+        ("response", "response"),
+        ("service", "service"),
+        ("lateness", "lateness"),
+        ("pacer", "of it pacer"),
+        ("slot", "of it slot"),
+        ("socket", "of it socket"),
+        ("lag", "client lag"),
+        ("delay", "delay"),
+    ];
+    let mut head: Vec<String> = ["", "mean", "deviation"].map(str::to_owned).to_vec();
+    head.extend(PERCENTILES.iter().map(|(_, name)| (*name).to_owned()));
+    head.push("max".into());
+    let row = |(name, label): &(&str, &str)| {
+        let histogram = phase.total.histogram(name);
+        if histogram.is_empty() {
+            return None;
+        }
+        let size = table::independent(phase, name, histogram);
+        let mut row = vec![
+            Cell::text(*label),
+            Cell::number(histogram.mean(), Kind::Nanos),
+            Cell::number(histogram.deviation(), Kind::Nanos),
+        ];
+        for (quantile, _) in PERCENTILES {
+            let found = percentile(histogram, quantile, size);
+            row.push(match found {
+                Percentile::TooFew => Cell::number(None, Kind::Nanos),
+                Percentile::Known(value) | Percentile::OfThisRun(value) => {
+                    Cell::shown(found.to_string(), value, Kind::Nanos)
+                }
+            });
+        }
+        row.push(Cell::number(
+            histogram.max().map(|it| it as f64),
+            Kind::Nanos,
+        ));
+        Some(row)
+    };
+    Table {
+        caption: "Times".into(),
+        head,
+        rows: rows.iter().filter_map(row).collect(),
+    }
+}
+
+/// What `~` and `n/a` mean, where they stand.
+fn doubt(phase: &Phase) -> Option<String> {
+    let response = phase.total.histogram("response");
+    let size = table::independent(phase, "response", response);
+    let found = PERCENTILES.map(|(q, _)| percentile(response, q, size));
+    let alike = found
+        .iter()
+        .any(|it| matches!(it, Percentile::OfThisRun(_)));
+    let few = found.iter().any(|it| matches!(it, Percentile::TooFew));
+    let worth = || {
+        format!(
+            "{} response times are worth {} independent ones",
+            crate::page::grouped(response.count()),
+            crate::page::grouped(size.round() as u64)
+        )
+    };
+    let needs = "p90 needs 36, p99 368, p99.9 3,688";
+    match (alike, few) {
+        (true, _) => Some(format!(
+            "~ is true of this run, but another may well differ: {} ({needs}).",
+            worth()
+        )),
+        (false, true) => Some(format!("n/a: too few values ({needs}).")),
+        _ => None,
+    }
+}
+
+/// Bins of the density.
+const BINS: usize = 90;
+
+/// The empirical density of round-trip times.
+pub(super) fn density(phase: &Phase, id: &str) -> Markup {
+    let layers = [("service", 1), ("response", 0), ("delay", 3)];
+    let known: Vec<(&str, usize, &Histogram)> = layers
+        .iter()
+        .map(|&(name, colour)| (name, colour, phase.total.histogram(name)))
+        .filter(|(_, _, histogram)| histogram.count() >= 50)
+        .collect();
+    // The slowest thousandth would press all the rest into a corner.
+    let edges = known.iter().filter_map(|(_, _, histogram)| {
+        Some((
+            histogram.min()?.max(1) as f64,
+            histogram.quantile(0.999)? as f64,
+        ))
+    });
+    let (low, high) = edges.fold((f64::INFINITY, 0.0_f64), |(low, high), edge| {
+        (low.min(edge.0), high.max(edge.1))
+    });
+    if known.is_empty() || high <= low {
+        return html! {};
+    }
+    let step = (high / low).ln() / BINS as f64;
+    let series: Vec<Series> = known
+        .iter()
+        .map(|&(name, colour, histogram)| {
+            let mut bins = [0_u64; BINS];
+            for (value, count) in histogram.values() {
+                let at = ((value.max(1) as f64 / low).ln() / step).floor();
+                if let Some(bin) = bins.get_mut(at.max(0.0) as usize) {
+                    *bin += count;
+                }
+            }
+            let share = |n: u64| n as f64 / histogram.count() as f64;
+            let points = bins
+                .iter()
+                .enumerate()
+                .map(|(i, &n)| (low * ((i as f64 + 0.5) * step).exp(), share(n)))
+                .collect();
+            let label = if name == "service" {
+                "service (round trip)"
+            } else {
+                name
+            };
+            Series::new(label, label, colour, points)
+                .drawn(Drawn::Area)
+                .hidden(name == "response" && known.len() > 1)
+        })
+        .collect();
+    let chart = Chart {
+        id: format!("{id}-density"),
+        title: "Density of round-trip times".into(),
+        told: format!(
+            "Shares of round trips in {BINS} classes from {} to {}; the slowest thousandth is left out.",
+            Kind::Nanos.show(low),
+            Kind::Nanos.show(high)
+        ),
+        x: Scale {
+            spread: Spread::Log,
+            kind: Kind::Nanos,
+            low,
+            high,
+        },
+        y: Scale::around(Spread::Linear, Kind::Share, all(&series).map(|it| it.1)),
+        x_of: "time".into(),
+        y_of: "share in each class".into(),
+        series,
+        zones: Vec::new(),
+        height: 250.0,
+    };
+    chart.figure(None)
+}

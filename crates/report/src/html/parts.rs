@@ -1,0 +1,217 @@
+//! Statuses, resources, targets side by side, thresholds.
+
+use maud::{Markup, html};
+use plan::Threshold;
+use record::run::{Phase, Run, Status};
+
+use super::table::{Cell, Table};
+use super::unit::Kind;
+
+/// Requests by the status that they ended with, and values by theirs.
+pub(super) fn statuses(phase: &Phase) -> Markup {
+    let sum = &phase.total;
+    let rows = |statuses: &[Status], what: &str| -> Vec<Vec<Cell>> {
+        let all: u64 = statuses.iter().map(|it| it.count).sum();
+        let mut often: Vec<&Status> = statuses.iter().collect();
+        often.sort_by_key(|it| std::cmp::Reverse(it.count));
+        let row = |it: &&Status| {
+            let good = it.code >> 30 == 0;
+            vec![
+                Cell::inked(it.name.clone(), if good { "good" } else { "bad" }),
+                Cell::text(format!("0x{:08X}", it.code)),
+                Cell::text(what),
+                Cell::number(Some(it.count as f64), Kind::Count),
+                Cell::number(Some(it.count as f64 / all.max(1) as f64), Kind::Share),
+            ]
+        };
+        often.iter().map(row).collect()
+    };
+    let mut all = rows(&sum.statuses, "requests");
+    all.extend(rows(&sum.value_statuses, "values"));
+    for (name, count) in [
+        ("timed out", sum.timeouts),
+        ("skipped to catch up", sum.skipped),
+        ("due and never sent", sum.unsent),
+        ("without an answer at the end", sum.unfinished),
+        ("answered after the end", sum.drained),
+        ("connections lost and back", sum.reconnects),
+    ] {
+        if count > 0 {
+            all.push(vec![
+                Cell::text(name),
+                Cell::text(""),
+                Cell::text("requests"),
+                Cell::number(Some(count as f64), Kind::Count),
+                Cell::number(Some(count as f64 / sum.planned.max(1) as f64), Kind::Share),
+            ]);
+        }
+    }
+    let head = ["status", "code", "of", "count", "share"]
+        .map(str::to_owned)
+        .to_vec();
+    Table {
+        caption: "Answers by status".into(),
+        head,
+        rows: all,
+    }
+    .markup()
+}
+
+/// What was spent.
+pub(super) fn resources(phase: &Phase) -> Markup {
+    if phase.resources.is_empty() {
+        return html! {};
+    }
+    let head = [
+        "",
+        "CPU",
+        "user",
+        "kernel",
+        "a request",
+        "waited",
+        "peak memory",
+        "faults",
+    ];
+    let rows = phase.resources.iter().map(|usage| {
+        let it = &usage.window;
+        let ns = |figure: &record::run::Figure<u64>| figure.known().map(|&ns| ns as f64);
+        let done = phase.total.completed as f64;
+        let each = ns(&it.cpu_ns).filter(|_| usage.who != "host" && done > 0.0);
+        vec![
+            Cell::text(usage.who.clone()),
+            Cell::number(it.cpu_cores.known().copied(), Kind::Share),
+            Cell::number(ns(&it.user_ns), Kind::Nanos),
+            Cell::number(ns(&it.system_ns), Kind::Nanos),
+            Cell::number(each.map(|cpu| cpu / done), Kind::Nanos),
+            Cell::number(ns(&it.waited_ns), Kind::Nanos),
+            Cell::number(ns(&it.rss_peak_bytes), Kind::Bytes),
+            Cell::number(ns(&it.major_faults), Kind::Count),
+        ]
+    });
+    Table {
+        caption: "Resources in the measured window (CPU of one core)".into(),
+        head: head.map(str::to_owned).to_vec(),
+        rows: rows.collect(),
+    }
+    .markup()
+}
+
+/// Thresholds, and what became of them.
+pub(super) fn expectations(phase: &Phase) -> Markup {
+    if phase.expectations.is_empty() {
+        return html! {};
+    }
+    let rows = phase.expectations.iter().map(|it| {
+        let threshold: Option<Threshold> = it.expected.parse().ok();
+        let kind = threshold.map(|it| Kind::from(it.stat.unit(it.measure)));
+        let found = match (it.found, kind) {
+            (Some(found), Some(kind)) => Cell::number(Some(found), kind),
+            _ => Cell::text(it.reason.clone().unwrap_or_else(|| "not measured".into())),
+        };
+        vec![
+            Cell::text(it.expected.clone()),
+            found,
+            Cell::inked(
+                if it.met { "met" } else { "not met" },
+                if it.met { "good" } else { "bad" },
+            ),
+        ]
+    });
+    Table {
+        caption: "Thresholds".into(),
+        head: ["expected", "found", ""].map(str::to_owned).to_vec(),
+        rows: rows.collect(),
+    }
+    .markup()
+}
+
+/// More rows are only counted: a thousand targets are not looked at one by one.
+const MOST: usize = 200;
+
+/// Targets and services side by side: from the median to p99, to a common scale.
+pub(super) fn side_by_side(run: &Run, phase: &Phase) -> Markup {
+    if phase.parts.is_empty() {
+        return html! {};
+    }
+    let name = |target: usize, service: &str| {
+        let url = run.targets.get(target).map_or("?", |it| it.url.as_str());
+        match run.targets.len() {
+            0 | 1 => service.to_owned(),
+            _ => format!(
+                "{service} {}",
+                url.strip_prefix("opc.tcp://").unwrap_or(url)
+            ),
+        }
+    };
+    let at = |part: &record::run::Part, q: f64| {
+        part.sum
+            .histogram("response")
+            .quantile(q)
+            .map(|it| it as f64)
+    };
+    let longest = phase
+        .parts
+        .iter()
+        .filter_map(|it| at(it, 0.99))
+        .fold(1.0, f64::max);
+    let shortest = phase
+        .parts
+        .iter()
+        .filter_map(|it| at(it, 0.5))
+        .fold(longest, f64::min);
+    let scale = super::scale::Scale::around(
+        super::scale::Spread::Log,
+        Kind::Nanos,
+        [shortest, longest].into_iter(),
+    );
+    let rows = phase.parts.iter().take(MOST).map(|part| {
+        let sum = &part.sum;
+        let response = sum.histogram("response");
+        vec![
+            Cell::text(name(part.target, &part.service)),
+            Cell::number(sum.rate_per_s, Kind::PerSecond),
+            Cell::number(Some(sum.errors as f64), Kind::Count),
+            Cell::number(response.mean(), Kind::Nanos),
+            Cell::number(at(part, 0.5), Kind::Nanos),
+            Cell::number(at(part, 0.99), Kind::Nanos),
+            Cell::number(response.max().map(|it| it as f64), Kind::Nanos),
+        ]
+    });
+    let table = Table {
+        caption: "Targets and services side by side".into(),
+        head: ["", "rate", "errors", "mean", "p50", "p99", "max"]
+            .map(str::to_owned)
+            .to_vec(),
+        rows: rows.collect(),
+    };
+    let few: Vec<_> = phase.parts.iter().take(24).collect();
+    let height = 30.0 + 24.0 * few.len() as f64;
+    html! {
+        figure.chart.bars {
+            figcaption { h3 { "Targets and services side by side" } p.note { "Response times, from the median to p99." } }
+            div.picture { svg viewBox={ "0 0 860 " (height) } role="img" aria-label="Response times of each target from the median to p99; the table below has the figures" {
+                g.grid {
+                    @for tick in scale.ticks() {
+                        @let x = 260.0 + scale.at(tick) * 580.0;
+                        path d=(format!("M{x:.1} 4V{:.1}", height - 24.0)) {}
+                        text.x x=(format!("{x:.1}")) y=(height - 8.0) { (Kind::Nanos.tick(tick)) }
+                    }
+                }
+                @for (i, part) in few.iter().enumerate() {
+                    @let y = 16.0 + 24.0 * i as f64;
+                    text.label x="250" y=(y + 4.0) { (crate::page::cut_inside(&name(part.target, &part.service), 36)) }
+                    @if let (Some(low), Some(high)) = (at(part, 0.5), at(part, 0.99)) {
+                        @let (from, to) = (260.0 + scale.at(low) * 580.0, 260.0 + scale.at(high) * 580.0);
+                        g class="c0 span" {
+                            path.line d=(format!("M{from:.1} {y}H{to:.1}")) {}
+                            circle cx=(format!("{from:.1}")) cy=(y) r="4" {}
+                            path.line d=(format!("M{to:.1} {:.1}v10", y - 5.0)) {}
+                        }
+                    }
+                }
+            } }
+        }
+        (table.markup())
+        @if phase.parts.len() > MOST { p.note { "and " (phase.parts.len() - MOST) " more" } }
+    }
+}

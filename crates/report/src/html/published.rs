@@ -1,0 +1,151 @@
+//! What others published for the same experiment: sweeps of `reference/`.
+
+use std::collections::BTreeMap;
+
+use crate::points::{described, number};
+use record::Run;
+
+/// A sweep that was published.
+pub(super) struct Published {
+    /// Where.
+    pub(super) source: &'static str,
+    /// On what.
+    pub(super) setting: &'static str,
+    axis: &'static str,
+    service: &'static str,
+    /// What was held, and at which value.
+    held: &'static [(&'static str, f64)],
+    csv: &'static str,
+    column: &'static str,
+}
+
+macro_rules! table {
+    ($file:literal) => {
+        include_str!(concat!("../../../../reference/", $file))
+    };
+}
+
+const JAVA: &str =
+    "Java server and client on two hosts; times are service times in whole tenths of a millisecond";
+const DEMO: &str = "C++ demo server, Java client, two hosts; times are service times";
+
+const ALL: &[Published] = &[
+    Published {
+        source: "Tahvanainen 2016, table 11",
+        setting: JAVA,
+        axis: "rate",
+        service: "read",
+        held: &[("sessions", 1.0), ("batch", 1.0)],
+        csv: table!("tahvanainen2016/table_11.csv"),
+        column: "rate_per_s",
+    },
+    Published {
+        source: "Tahvanainen 2016, table 13",
+        setting: JAVA,
+        axis: "batch",
+        service: "read",
+        held: &[("sessions", 1.0), ("rate", 100.0)],
+        csv: table!("tahvanainen2016/table_13.csv"),
+        column: "batch_size",
+    },
+    Published {
+        source: "Tahvanainen 2016, table 14",
+        setting: JAVA,
+        axis: "sessions",
+        service: "read",
+        held: &[("batch", 100.0), ("rate", 100.0)],
+        csv: table!("tahvanainen2016/table_14.csv"),
+        column: "sessions",
+    },
+    Published {
+        source: "Tahvanainen 2016, table 17",
+        setting: DEMO,
+        axis: "sessions",
+        service: "read",
+        held: &[("batch", 100.0), ("rate", 100.0)],
+        csv: table!("tahvanainen2016/table_17.csv"),
+        column: "sessions",
+    },
+];
+
+/// Points of a published figure: where on the axis, and the value in nanoseconds or per second.
+pub(super) type Points = Vec<(f64, f64)>;
+
+impl Published {
+    /// One of its columns; cells that the source left empty are left out.
+    pub(super) fn points(&self, column: &str, scale: f64) -> Points {
+        let mut lines = self.csv.lines();
+        let head: Vec<&str> = lines.next().unwrap_or_default().split(',').collect();
+        let at = |name: &str| head.iter().position(|it| *it == name);
+        let (Some(x), Some(y)) = (at(self.column), at(column)) else {
+            return Vec::new();
+        };
+        let point = |line: &str| {
+            // Notes with commas come last.
+            let cells: Vec<&str> = line.split(',').collect();
+            let cell = |i: usize| cells.get(i)?.parse::<f64>().ok();
+            Some((cell(x)?, cell(y)? * scale))
+        };
+        lines.filter_map(point).collect()
+    }
+}
+
+/// The published sweeps over the same axis with everything else alike.
+pub(super) fn same_experiment(axis: &str, run: &Run) -> Vec<&'static Published> {
+    let settings: BTreeMap<String, String> = described(run);
+    let setting = |name: &str| {
+        settings
+            .iter()
+            .find(|(path, _)| path.rsplit('/').next() == Some(name))
+            .map(|(_, value)| value.as_str())
+    };
+    let alike = |it: &&Published| {
+        it.axis == axis
+            && setting("service") == Some(it.service)
+            && setting("loop") == Some("open")
+            && it.held.iter().all(|(name, value)| {
+                setting(name)
+                    .and_then(number)
+                    .is_some_and(|found| (found - value).abs() < 1e-6)
+            })
+    };
+    ALL.iter().filter(alike).collect()
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use record::run::Fingerprint;
+    use serde_json::json;
+
+    fn run(sessions: u64, per_second: u64) -> Run {
+        let started = "2026-03-01T09:30:00Z".parse().unwrap();
+        let mut run = Run::new("read", started, Fingerprint::default());
+        run.plan = json!({"phases": [{
+            "sessions": sessions,
+            "arrival": {"loop": "open", "arrival": "constant",
+                        "rate": {"count": per_second, "per_ns": 1_000_000_000}},
+            "work": {"service": "read", "batch": 500},
+        }]});
+        run
+    }
+
+    #[test]
+    fn the_published_points_of_the_same_experiment_are_found_with_their_values() {
+        let found = same_experiment("batch", &run(1, 100));
+        assert_eq!(found.len(), 1);
+        let points = found[0].points("p90_ms", 1e6);
+        assert_eq!(points.first(), Some(&(100.0, 1.9e6)));
+        assert_eq!(points.len(), 7);
+        // The lost cell of the source stays lost.
+        assert_eq!(found[0].points("avg_ms", 1e6).len(), 6);
+    }
+
+    #[test]
+    fn another_experiment_has_no_published_points() {
+        assert!(same_experiment("batch", &run(2, 100)).is_empty());
+        assert!(same_experiment("batch", &run(1, 200)).is_empty());
+        assert!(same_experiment("sessions", &run(1, 100)).is_empty());
+    }
+}

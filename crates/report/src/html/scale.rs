@@ -1,0 +1,179 @@
+//! From values to places on a page.
+
+use super::unit::Kind;
+
+/// How values are spread along an axis.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Spread {
+    /// Evenly.
+    Linear,
+    /// By their logarithm.
+    Log,
+    /// Percentiles: each nine behind the comma takes as much room.
+    Nines,
+}
+
+/// An axis that knows its range.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Scale {
+    pub(crate) spread: Spread,
+    pub(crate) kind: Kind,
+    pub(crate) low: f64,
+    pub(crate) high: f64,
+}
+
+impl Scale {
+    /// Wide enough for the values. Logarithms need values above zero; without any, the axis is even.
+    pub(crate) fn around(spread: Spread, kind: Kind, values: impl Iterator<Item = f64>) -> Self {
+        let usable = |value: &f64| value.is_finite() && (spread != Spread::Log || *value > 0.0);
+        let (low, high) = values
+            .filter(usable)
+            .fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), value| {
+                (low.min(value), high.max(value))
+            });
+        if low > high {
+            return Self {
+                spread: Spread::Linear,
+                kind,
+                low: 0.0,
+                high: 1.0,
+            };
+        }
+        match spread {
+            Spread::Log => {
+                // Room above and below, and a factor of two at least.
+                let (low, high) = (low / 1.15, high * 1.15);
+                let wide = (2.0 / (high / low)).max(1.0).sqrt();
+                Self {
+                    spread,
+                    kind,
+                    low: low / wide,
+                    high: high * wide,
+                }
+            }
+            Spread::Nines => Self {
+                spread,
+                kind,
+                low: 0.0,
+                high,
+            },
+            Spread::Linear => {
+                let high = if high > 0.0 { high * 1.06 } else { 1.0 };
+                Self {
+                    spread,
+                    kind,
+                    low: low.min(0.0),
+                    high,
+                }
+            }
+        }
+    }
+
+    /// Exactly this range.
+    pub(crate) fn exactly(kind: Kind, low: f64, high: f64) -> Self {
+        Self {
+            spread: Spread::Linear,
+            kind,
+            low,
+            high: if high > low { high } else { low + 1.0 },
+        }
+    }
+
+    fn bent(&self, value: f64) -> f64 {
+        match self.spread {
+            Spread::Linear => value,
+            Spread::Log => value.max(f64::MIN_POSITIVE).ln(),
+            Spread::Nines => -(1.0 - value).max(1e-12).log10(),
+        }
+    }
+
+    /// 0 at the low end, 1 at the high one.
+    pub(crate) fn at(&self, value: f64) -> f64 {
+        let (low, high) = (self.bent(self.low), self.bent(self.high));
+        ((self.bent(value) - low) / (high - low)).clamp(-0.02, 1.02)
+    }
+
+    /// Where lines are drawn and numbers stand.
+    pub(crate) fn ticks(&self) -> Vec<f64> {
+        let all: Vec<f64> = match self.spread {
+            Spread::Linear => linear(self.low, self.high),
+            Spread::Log => log(self.low, self.high),
+            Spread::Nines => vec![
+                0.0,
+                0.5,
+                0.75,
+                0.9,
+                0.95,
+                0.99,
+                0.999,
+                0.9999,
+                0.99999,
+                0.999_999,
+                0.999_999_9,
+            ],
+        };
+        let inside = |tick: &f64| {
+            let at = self.at(*tick);
+            *tick >= self.low && at <= 1.0001
+        };
+        all.into_iter().filter(inside).collect()
+    }
+}
+
+fn linear(low: f64, high: f64) -> Vec<f64> {
+    let raw = (high - low) / 5.0;
+    let power = 10_f64.powf(raw.log10().floor());
+    let step = [1.0, 2.0, 2.5, 5.0, 10.0]
+        .into_iter()
+        .map(|nice| nice * power)
+        .find(|step| *step >= raw)
+        .unwrap_or(power * 10.0);
+    let first = (low / step).ceil() as i64;
+    let last = (high / step + 1e-9).floor() as i64;
+    (first..=last.min(first + 20))
+        .map(|n| n as f64 * step)
+        .collect()
+}
+
+fn log(low: f64, high: f64) -> Vec<f64> {
+    let decades = (high / low).log10();
+    let marks: &[f64] = match decades {
+        d if d <= 1.2 => &[1.0, 1.5, 2.0, 3.0, 5.0, 7.0],
+        d if d <= 2.5 => &[1.0, 2.0, 5.0],
+        _ => &[1.0],
+    };
+    // Of very many decades every other one has a number.
+    let every = (decades / 8.0).ceil().max(1.0) as i32;
+    let (first, last) = (low.log10().floor() as i32, high.log10().ceil() as i32);
+    (first..=last)
+        .filter(|power| power.rem_euclid(every) == 0)
+        .flat_map(|power| marks.iter().map(move |mark| mark * 10_f64.powi(power)))
+        .filter(|tick| (low..=high).contains(tick))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ticks_are_round_and_inside() {
+        let scale = Scale::exactly(Kind::Seconds, 0.0, 6.0);
+        assert_eq!(scale.ticks(), [0.0, 2.0, 4.0, 6.0]);
+        let scale = Scale::around(Spread::Log, Kind::Nanos, [20_000.0, 3e6].into_iter());
+        assert_eq!(scale.ticks().first(), Some(&20_000.0));
+        assert!(scale.at(20_000.0) > 0.0 && scale.at(3e6) < 1.0);
+        let nines = Scale::around(Spread::Nines, Kind::Percentile, [0.0, 0.9999].into_iter());
+        assert!((nines.at(0.99) - 0.5).abs() < 1e-9);
+    }
+
+    #[test]
+    fn nothing_to_show_is_no_reason_to_divide_by_zero() {
+        let empty = Scale::around(Spread::Log, Kind::Nanos, [0.0, f64::NAN].into_iter());
+        assert!(empty.at(0.5).is_finite() && !empty.ticks().is_empty());
+        let one = Scale::around(Spread::Log, Kind::Nanos, [5.0].into_iter());
+        assert!((one.at(5.0) - 0.5).abs() < 1e-9);
+        let zero = Scale::around(Spread::Linear, Kind::Count, [0.0].into_iter());
+        assert!(zero.at(0.0).is_finite());
+    }
+}

@@ -1,0 +1,196 @@
+"use strict";
+(() => {
+  const root = document.documentElement;
+  const dark = matchMedia("(prefers-color-scheme: dark)");
+  const theme = document.querySelector(".theme");
+  theme.addEventListener("click", () => {
+    const now = root.dataset.theme || (dark.matches ? "dark" : "light");
+    root.dataset.theme = now === "dark" ? "light" : "dark";
+  });
+
+  // Figures as people read them: three digits that matter.
+  const digits = (v) => {
+    if (v === 0) return "0";
+    const d = Math.max(0, 2 - Math.floor(Math.log10(Math.abs(v))));
+    return v.toLocaleString("en", { minimumFractionDigits: 0, maximumFractionDigits: Math.min(d, 6) });
+  };
+  const steps = (v, names, by) => {
+    let i = 0;
+    while (Math.abs(v) >= by * 0.9995 && i < names.length - 1) { v /= by; i++; }
+    return digits(v) + names[i];
+  };
+  const show = (v, kind) => {
+    if (v === null || v === undefined) return "n/a";
+    switch (kind) {
+      case "ns": return steps(v, [" ns", " µs", " ms", " s"], 1000);
+      case "1/s": return steps(v, ["/s", "k/s", "M/s"], 1000);
+      case "bytes": return steps(v, [" B", " KiB", " MiB", " GiB"], 1024);
+      case "share": return digits(v * 100) + " %";
+      case "percentile": return "p" + String(+(v * 100).toPrecision(9));
+      case "s": return digits(v) + " s";
+      default: return digits(v);
+    }
+  };
+  const csv = (rows) => rows.map((row) => row.map((cell) => {
+    const text = cell === null || cell === undefined ? "" : String(cell);
+    return /[",\n]/.test(text) ? '"' + text.replaceAll('"', '""') + '"' : text;
+  }).join(",")).join("\n") + "\n";
+
+  const copy = async (text, button) => {
+    const said = button.textContent;
+    let ok = true;
+    try {
+      await navigator.clipboard.writeText(text);
+    } catch {
+      // Files on disk are no secure place for some browsers.
+      const area = document.createElement("textarea");
+      area.value = text;
+      document.body.append(area);
+      area.select();
+      ok = document.execCommand("copy");
+      area.remove();
+    }
+    button.textContent = ok ? "Copied" : "Not copied";
+    setTimeout(() => { button.textContent = said; }, 1500);
+  };
+  const copied = (table) => csv([...table.rows].map((row) =>
+    [...row.cells].map((cell) => cell.dataset.v ?? cell.textContent)));
+  document.addEventListener("click", (event) => {
+    const button = event.target.closest("button.copy");
+    if (button) copy(copied(button.parentElement.querySelector("table")), button);
+  });
+
+  const bend = (axis, v) => {
+    if (axis.s === "Log") return Math.log(Math.max(v, Number.MIN_VALUE));
+    if (axis.s === "Nines") return -Math.log10(Math.max(1 - v, 1e-12));
+    return v;
+  };
+  const at = (axis, v) => (bend(axis, v) - bend(axis, axis.a)) / (bend(axis, axis.b) - bend(axis, axis.a));
+
+  for (const figure of document.querySelectorAll("figure.chart")) {
+    const source = figure.querySelector("script.values");
+    if (!source) continue;
+    const data = JSON.parse(source.textContent);
+    let before = [];
+    for (const series of data.s) {
+      if (series.x === 0) series.x = before;
+      before = series.x;
+    }
+    const svg = figure.querySelector("svg");
+    const cursor = svg.querySelector(".cursor");
+    const output = figure.querySelector("output");
+    const [left, right, top, bottom] = data.box;
+    const off = new Set();
+    for (const button of figure.querySelectorAll("[data-layer][aria-pressed]")) {
+      const layer = button.dataset.layer;
+      if (button.getAttribute("aria-pressed") === "false") off.add(layer);
+      button.addEventListener("click", () => {
+        const on = button.getAttribute("aria-pressed") !== "true";
+        button.setAttribute("aria-pressed", String(on));
+        if (on) off.delete(layer); else off.add(layer);
+        for (const g of svg.querySelectorAll("g.series")) {
+          if (g.dataset.layer === layer) g.toggleAttribute("hidden", !on);
+        }
+      });
+    }
+    const seen = () => data.s.filter((series) => !off.has(series.l));
+    // All places where something was measured, in order.
+    const places = () => [...new Set(seen().flatMap((series) => series.x))].sort((a, b) => a - b);
+    const nearest = (xs, pixel) => {
+      let best = 0;
+      for (let i = 1; i < xs.length; i++) {
+        const far = (k) => Math.abs(left + at(data.x, xs[k]) * (right - left) - pixel);
+        if (far(i) < far(best)) best = i;
+      }
+      return best;
+    };
+    let index = -1;
+    const read = (xs, i) => {
+      index = i;
+      const x = xs[i];
+      if (x === undefined) return;
+      const pixel = left + at(data.x, x) * (right - left);
+      cursor.setAttribute("d", `M${pixel} ${top}V${bottom}`);
+      const lines = [show(x, data.x.k) + (data.x.k === "count" ? " " + data.x.of : "")];
+      for (const series of seen()) {
+        let k = series.x.indexOf(x);
+        if (k < 0 && series.x.length > 20) k = nearest(series.x, pixel);
+        if (k < 0 || series.y[k] === null) continue;
+        let line = series.n + "  " + show(series.y[k], data.y.k);
+        if (series.lo && series.lo[k] !== null) {
+          line += `  (${show(series.lo[k], data.y.k)} to ${show(series.hi[k], data.y.k)})`;
+        }
+        lines.push(line);
+      }
+      output.textContent = lines.join("\n");
+      const scale = svg.clientWidth / svg.viewBox.baseVal.width;
+      const place = pixel * scale;
+      const width = output.offsetWidth;
+      output.style.left = (place + 14 + width > svg.clientWidth ? Math.max(0, place - 14 - width) : place + 14) + "px";
+    };
+    const leave = () => {
+      cursor.setAttribute("d", "");
+      output.textContent = "";
+      index = -1;
+    };
+    svg.addEventListener("pointermove", (event) => {
+      const box = svg.getBoundingClientRect();
+      const xs = places();
+      read(xs, nearest(xs, (event.clientX - box.left) / box.width * svg.viewBox.baseVal.width));
+    });
+    svg.addEventListener("pointerleave", leave);
+    svg.addEventListener("blur", leave);
+    svg.addEventListener("keydown", (event) => {
+      const xs = places();
+      const step = { ArrowRight: 1, ArrowLeft: -1, PageUp: -10, PageDown: 10 }[event.key];
+      let to = step ? index + step : { Home: 0, End: xs.length - 1 }[event.key];
+      if (event.key === "Escape") return leave();
+      if (to === undefined) return;
+      event.preventDefault();
+      read(xs, Math.max(0, Math.min(xs.length - 1, to)));
+    });
+
+    // The table is made when somebody wants to see it.
+    const details = figure.querySelector("details.data");
+    details.addEventListener("toggle", () => {
+      const holder = details.querySelector(".table");
+      if (!details.open || holder.firstChild) return;
+      const xs = [...new Set(data.s.flatMap((series) => series.x))].sort((a, b) => a - b);
+      const table = document.createElement("table");
+      const row = (into, cells, head) => {
+        const tr = into.insertRow();
+        cells.forEach(([text, raw], i) => {
+          const cell = document.createElement(head || i === 0 ? "th" : "td");
+          cell.scope = head ? "col" : "row";
+          cell.className = "n";
+          cell.textContent = text;
+          cell.dataset.v = raw ?? "";
+          tr.append(cell);
+        });
+      };
+      const heads = [[data.x.of, `${data.x.of} (${data.x.k})`]];
+      const columns = [];
+      for (const series of data.s) {
+        const column = (name, values) => {
+          heads.push([name, `${name} (${data.y.k})`]);
+          columns.push(new Map(series.x.map((x, i) => [x, values[i]])));
+        };
+        column(series.n, series.y);
+        if (series.lo) { column(series.n + " low", series.lo); column(series.n + " high", series.hi); }
+      }
+      row(table.createTHead(), heads, true);
+      const body = table.createTBody();
+      for (const x of xs) {
+        row(body, [[show(x, data.x.k), x], ...columns.map((map) => {
+          const v = map.get(x);
+          return v === undefined || v === null ? ["", ""] : [show(v, data.y.k), v];
+        })]);
+      }
+      const button = document.createElement("button");
+      button.type = "button";
+      button.className = "copy";
+      button.textContent = "Copy as CSV";
+      holder.append(table, button);
+    });
+  }
+})();

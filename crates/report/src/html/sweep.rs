@@ -1,0 +1,341 @@
+//! Several runs: curves over what was varied, repetitions, latencies over each other.
+
+use judge::compare::{Metric, t_half};
+use maud::{Markup, html};
+use plan::{Measure, Stat};
+use record::Histogram;
+use record::run::Phase;
+
+use super::chart::{Chart, Drawn, Series};
+use super::latency::{all, by_percentile};
+use super::published::same_experiment;
+use super::scale::{Scale, Spread};
+use super::table::{Cell, Table};
+use super::unit::Kind;
+use crate::points::{Point, Points};
+
+const fn response(stat: Stat) -> Metric {
+    Metric::Figure(Measure::Response, stat)
+}
+
+/// Curves for one phase of all points.
+pub(super) fn curves(points: &Points, phase: &str, id: &str) -> Markup {
+    let Some(axis) = points.curve() else {
+        return html! {};
+    };
+    let name = points.axes.get(axis).map_or("", String::as_str);
+    // What else was varied makes curves of its own.
+    let mut others: Vec<(String, Vec<&Point>)> = Vec::new();
+    for point in &points.points {
+        let other = other_axes(points, point, axis);
+        match others.iter_mut().find(|(it, _)| *it == other) {
+            Some((_, group)) => group.push(point),
+            None => others.push((other, vec![point])),
+        }
+    }
+    let several = others.len() > 1;
+    let curve = |metric: Metric, layer: &str, colour: usize, group: &[&Point], other: &str| {
+        let (mut line, mut band) = (Vec::new(), Vec::new());
+        for point in group {
+            let values = values(point, phase, metric);
+            let (middle, low, high) = interval(&values);
+            line.push((point.number(axis).unwrap_or(f64::NAN), middle));
+            band.push((low, high));
+        }
+        let name = if several {
+            format!("{layer}, {other}")
+        } else {
+            layer.to_owned()
+        };
+        let layer = if several { other } else { layer };
+        let mut series = Series::new(&name, layer, colour, line).drawn(Drawn::Curve);
+        if band.iter().any(|(low, _)| low.is_finite()) {
+            series.band = band;
+        }
+        series
+    };
+    let family = |metrics: &[(Metric, &str, usize)]| -> Vec<Series> {
+        let mut series = Vec::new();
+        for (i, (other, group)) in others.iter().enumerate() {
+            for (metric, layer, colour) in metrics {
+                let colour = if several { i } else { *colour };
+                series.push(curve(*metric, layer, colour, group, other));
+            }
+        }
+        series.retain(|it| it.points.iter().any(|point| point.1.is_finite()));
+        series
+    };
+    let mut times = family(&[
+        (response(Stat::P50), "p50", 0),
+        (response(Stat::P90), "p90", 1),
+        (response(Stat::P99), "p99", 3),
+    ]);
+    let mut rates = family(&[(response(Stat::Values), "values", 0)]);
+    let cpu = family(&[(Metric::CpuPerRequest, "server CPU a request", 5)]);
+    let first = points.points.first().and_then(|it| it.runs.first());
+    let published = first.map_or_else(Vec::new, |it| same_experiment(name, &it.run));
+    for it in &published {
+        for (column, of) in [("avg_ms", "mean"), ("p90_ms", "p90")] {
+            let label = format!("{}: {of}", it.source);
+            times.push(
+                Series::new(&label, it.source, 2, it.points(column, 1e6)).drawn(Drawn::Rings),
+            );
+        }
+        let values = it.points("responses_per_s", 1.0);
+        rates.push(Series::new(it.source, it.source, 2, values).drawn(Drawn::Rings));
+    }
+    let x = |series: &[Series]| {
+        let places: Vec<f64> = all(series).map(|it| it.0).collect();
+        let (low, high) = (
+            places.iter().copied().fold(f64::INFINITY, f64::min),
+            places.iter().copied().fold(0.0, f64::max),
+        );
+        let kind = if name == "rate" {
+            Kind::PerSecond
+        } else {
+            Kind::Count
+        };
+        match low > 0.0 && high / low >= 10.0 {
+            true => Scale::around(Spread::Log, kind, places.into_iter()),
+            false => Scale::around(Spread::Linear, kind, places.into_iter()),
+        }
+    };
+    let chart = |what: &str, title: &str, y_of: &str, y: Scale, series: Vec<Series>| Chart {
+        id: format!("{id}-{what}"),
+        title: format!("{title} over {name}"),
+        told: format!(
+            "{} points; the table below has their figures.",
+            points.points.len()
+        ),
+        x: x(&series),
+        y,
+        x_of: name.to_owned(),
+        y_of: y_of.to_owned(),
+        series,
+        zones: Vec::new(),
+        height: 330.0,
+    };
+    let high = |series: &[Series]| -> Vec<f64> {
+        let bands = series
+            .iter()
+            .flat_map(|it| it.band.iter().flat_map(|it| [it.0, it.1]));
+        all(series).map(|it| it.1).chain(bands).collect()
+    };
+    let time = Scale::around(Spread::Log, Kind::Nanos, high(&times).into_iter());
+    let rate = Scale::around(Spread::Linear, Kind::PerSecond, high(&rates).into_iter());
+    let spent = Scale::around(Spread::Linear, Kind::Nanos, high(&cpu).into_iter());
+    let repeated = points.points.iter().any(|it| it.runs.len() > 1);
+    let bands = repeated.then_some("Bands: 95 % interval of the repetitions (t on logarithms).");
+    html! {
+        (chart("times", "Response times", "time", time, times).figure(bands))
+        @for it in &published { p.note { "Rings: " (it.source) ". " (it.setting) "." } }
+        (chart("rates", "Values per second", "per second", rate, rates).figure(None))
+        @if !cpu.is_empty() {
+            (chart("cpu", "Server CPU a request", "CPU time", spent, cpu).figure(None))
+        }
+    }
+}
+
+fn other_axes(points: &Points, point: &Point, axis: usize) -> String {
+    let both = points.axes.iter().zip(&point.values).enumerate();
+    let others = both.filter(|(i, _)| *i != axis);
+    let words: Vec<String> = others
+        .map(|(_, (name, value))| format!("{name} {value}"))
+        .collect();
+    words.join(", ")
+}
+
+/// A metric of each repetition of a point.
+pub(super) fn values(point: &Point, phase: &str, metric: Metric) -> Vec<f64> {
+    let of = |phases: &[Phase]| {
+        let phase = phases.iter().find(|it| it.name == phase)?;
+        metric.of(phase)
+    };
+    point
+        .runs
+        .iter()
+        .filter_map(|it| of(&it.run.phases))
+        .collect()
+}
+
+/// The geometric mean and its 95 % interval; of few values without one.
+pub(super) fn interval(values: &[f64]) -> (f64, f64, f64) {
+    let logs: Vec<f64> = values
+        .iter()
+        .filter(|it| **it > 0.0)
+        .map(|it| it.ln())
+        .collect();
+    let none = f64::NAN;
+    if logs.is_empty() || logs.len() < values.len() {
+        let mean = values.iter().sum::<f64>() / values.len() as f64;
+        return (if values.is_empty() { none } else { mean }, none, none);
+    }
+    let mean = logs.iter().sum::<f64>() / logs.len() as f64;
+    match t_half(&logs) {
+        Some(half) => (mean.exp(), (mean - half).exp(), (mean + half).exp()),
+        None => (mean.exp(), none, none),
+    }
+}
+
+/// More curves over each other are a tangle.
+const CURVES: usize = 8;
+
+/// Latencies of points (or of runs, if there is but one point) over each other.
+pub(super) fn overlay(points: &Points, phase: &str, id: &str) -> Markup {
+    let merged = |point: &Point| -> Histogram {
+        let mut all = Histogram::default();
+        for named in &point.runs {
+            for it in named.run.phases.iter().filter(|it| it.name == phase) {
+                all.merge(it.total.histogram("response"));
+            }
+        }
+        all
+    };
+    let mut curves: Vec<(String, Histogram)> = match points.points.as_slice() {
+        [one] => one
+            .runs
+            .iter()
+            .map(|named| {
+                let point = Point {
+                    values: Vec::new(),
+                    runs: vec![named],
+                };
+                (crate::several::short(&named.name), merged(&point))
+            })
+            .collect(),
+        all => all
+            .iter()
+            .map(|it| (it.label(&points.axes), merged(it)))
+            .collect(),
+    };
+    curves.retain(|(_, histogram)| !histogram.is_empty());
+    if curves.len() < 2 {
+        return html! {};
+    }
+    let every = curves.len().div_ceil(CURVES);
+    let shown = curves.into_iter().step_by(every);
+    let series: Vec<Series> = shown
+        .enumerate()
+        .map(|(i, (name, histogram))| Series::new(&name, &name, i, by_percentile(&histogram)))
+        .collect();
+    let note = (every > 1).then(|| format!("Every {every}th of them."));
+    Chart {
+        id: format!("{id}-overlay"),
+        title: "Response by percentile, over each other".into(),
+        told: "A curve for each; the table has their figures.".into(),
+        x: Scale::around(Spread::Nines, Kind::Percentile, all(&series).map(|it| it.0)),
+        y: Scale::around(Spread::Log, Kind::Nanos, all(&series).map(|it| it.1)),
+        x_of: "percentile".into(),
+        y_of: "time".into(),
+        series,
+        zones: Vec::new(),
+        height: 330.0,
+    }
+    .figure(note.as_deref())
+}
+
+/// A row for each point: means over its repetitions with their intervals.
+pub(super) fn table(points: &Points, phase: &str) -> Markup {
+    let metrics = [
+        ("rate", response(Stat::Rate), Kind::PerSecond),
+        ("values", response(Stat::Values), Kind::PerSecond),
+        ("mean", response(Stat::Mean), Kind::Nanos),
+        ("p50", response(Stat::P50), Kind::Nanos),
+        ("p99", response(Stat::P99), Kind::Nanos),
+        ("CPU a request", Metric::CpuPerRequest, Kind::Nanos),
+        ("errors", response(Stat::Errors), Kind::Count),
+    ];
+    let mut head: Vec<String> = points.axes.clone();
+    if head.is_empty() {
+        head.push("point".into());
+    }
+    head.extend(["runs", "verdicts"].map(str::to_owned));
+    for (name, ..) in metrics {
+        head.push(name.to_owned());
+        if name == "p99" {
+            head.extend(["p99 low", "p99 high"].map(str::to_owned));
+        }
+    }
+    let row = |point: &Point| {
+        let mut row: Vec<Cell> = match point.values.as_slice() {
+            [] => vec![Cell::text("all runs")],
+            values => values.iter().map(Cell::text).collect(),
+        };
+        row.push(Cell::number(Some(point.runs.len() as f64), Kind::Count));
+        row.push(verdicts(point));
+        for (name, metric, kind) in metrics {
+            let (mean, low, high) = interval(&values(point, phase, metric));
+            let cell = |it: f64| Cell::number(it.is_finite().then_some(it), kind);
+            row.push(cell(mean));
+            if name == "p99" {
+                row.push(cell(low));
+                row.push(cell(high));
+            }
+        }
+        row
+    };
+    Table {
+        caption: "Points: geometric means of their runs, p99 with its 95 % interval".into(),
+        head,
+        rows: points.points.iter().map(row).collect(),
+    }
+    .markup()
+}
+
+fn verdicts(point: &Point) -> Cell {
+    let worst = point
+        .runs
+        .iter()
+        .map(|it| it.run.verdict.kind)
+        .max()
+        .unwrap_or_default();
+    let same = point
+        .runs
+        .iter()
+        .filter(|it| it.run.verdict.kind == worst)
+        .count();
+    let text = match same == point.runs.len() {
+        true => worst.name().to_owned(),
+        false => format!("{same} × {worst}"),
+    };
+    Cell::inked(text, super::head::ink(worst))
+}
+
+/// A row for each run.
+pub(super) fn runs(points: &Points, phase: &str) -> Markup {
+    let row = |named: &&crate::points::Named| {
+        let it = named.run.phases.iter().find(|it| it.name == phase)?;
+        let number = |metric: Metric, kind| Cell::number(metric.of(it), kind);
+        Some(vec![
+            Cell::text(crate::several::short(&named.name)),
+            Cell::text(super::head::when(&named.run)),
+            Cell::inked(it.verdict.kind.name(), super::head::ink(it.verdict.kind)),
+            number(response(Stat::Rate), Kind::PerSecond),
+            number(response(Stat::Mean), Kind::Nanos),
+            number(response(Stat::P50), Kind::Nanos),
+            number(response(Stat::P99), Kind::Nanos),
+            number(response(Stat::Max), Kind::Nanos),
+            number(response(Stat::Errors), Kind::Count),
+            number(Metric::CpuPerRequest, Kind::Nanos),
+        ])
+    };
+    let all = points.points.iter().flat_map(|it| &it.runs);
+    let head = [
+        "run",
+        "started",
+        "verdict",
+        "rate",
+        "mean",
+        "p50",
+        "p99",
+        "max",
+        "errors",
+        "CPU a request",
+    ];
+    Table {
+        caption: "Runs".into(),
+        head: head.map(str::to_owned).to_vec(),
+        rows: all.filter_map(row).collect(),
+    }
+    .markup()
+}

@@ -1,0 +1,132 @@
+//! Thresholds as test cases: JUnit's XML, for CI servers.
+
+use std::fmt::Write;
+
+use judge::Exit;
+use plan::Threshold;
+use record::run::{Expectation, Phase, Run};
+
+/// A suite for each phase of each run: a case for its verdict and one for each threshold. Names come
+/// with their runs.
+pub fn junit(runs: &[(String, Run)]) -> String {
+    let mut suites = String::new();
+    let (mut tests, mut failures, mut errors) = (0, 0, 0);
+    for (name, run) in runs {
+        let file = crate::several::short(name);
+        for phase in &run.phases {
+            let suite = suite(&file, run, phase);
+            tests += suite.tests;
+            failures += suite.failures;
+            errors += suite.errors;
+            suites.push_str(&suite.text);
+        }
+    }
+    format!(
+        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"uaperf\" tests=\"{tests}\" \
+         failures=\"{failures}\" errors=\"{errors}\">\n{suites}</testsuites>\n"
+    )
+}
+
+struct Suite {
+    text: String,
+    tests: usize,
+    failures: usize,
+    errors: usize,
+}
+
+fn suite(file: &str, run: &Run, phase: &Phase) -> Suite {
+    // A threshold is held against the wrong figures when the run itself cannot be believed.
+    let alone = Run {
+        phases: Vec::new(),
+        verdict: phase.verdict.clone(),
+        ..run.clone()
+    };
+    let believed = Exit::of(&alone) == Exit::Good;
+    let failures = phase.expectations.iter().filter(|it| !it.met).count();
+    let errors = usize::from(!believed);
+    let tests = phase.expectations.len() + 1;
+    let seconds = phase.end_ns as f64 / 1e9;
+    let class = escaped(&format!("uaperf.{}.{}", run.command, phase.name));
+    let stamp = phase.started.to_string();
+    let stamp = stamp
+        .split('.')
+        .next()
+        .unwrap_or_default()
+        .trim_end_matches('Z');
+    let mut text = format!(
+        "  <testsuite name=\"{}\" tests=\"{tests}\" failures=\"{failures}\" errors=\"{errors}\" \
+         time=\"{seconds:.3}\" timestamp=\"{stamp}\">\n",
+        escaped(&format!("{file} {}", phase.name))
+    );
+    let verdict = phase.verdict.kind;
+    let _ = write!(
+        text,
+        "    <testcase classname=\"{class}\" name=\"verdict\" time=\"{seconds:.3}\""
+    );
+    match believed {
+        true => text.push_str("/>\n"),
+        false => {
+            let why = phase.verdict.evidence.join("\n");
+            let _ = writeln!(
+                text,
+                ">\n      <error message=\"{}\" type=\"{verdict}\">{}</error>\n    </testcase>",
+                escaped(&format!("{verdict}: no figure of this run stands")),
+                escaped(&why)
+            );
+        }
+    }
+    for it in &phase.expectations {
+        let _ = write!(
+            text,
+            "    <testcase classname=\"{class}\" name=\"{}\" time=\"0\"",
+            escaped(&it.expected)
+        );
+        match it.met {
+            true => text.push_str("/>\n"),
+            false => {
+                let _ = writeln!(
+                    text,
+                    ">\n      <failure message=\"{0}\" type=\"threshold\">{0}</failure>\n    </testcase>",
+                    escaped(&found(it))
+                );
+            }
+        }
+    }
+    text.push_str("  </testsuite>\n");
+    Suite {
+        text,
+        tests,
+        failures,
+        errors,
+    }
+}
+
+/// `p99<5ms: 7.20 ms`.
+fn found(it: &Expectation) -> String {
+    match (it.expected.parse::<Threshold>(), &it.reason) {
+        (Ok(threshold), None) => plan::Outcome {
+            threshold,
+            figure: it.found,
+        }
+        .to_string(),
+        (_, Some(reason)) => format!("{}: {reason}", it.expected),
+        _ => it.expected.clone(),
+    }
+}
+
+/// Text that can stand between tags and quotes; what XML 1.0 cannot hold at all is left out.
+fn escaped(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '"' => out.push_str("&quot;"),
+            '\n' | '\t' | '\r' => out.push(c),
+            c if (c as u32) < 0x20 || matches!(c, '\u{fffe}' | '\u{ffff}') => out.push(' '),
+            c => out.push(c),
+        }
+    }
+    out
+}

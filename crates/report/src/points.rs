@@ -1,0 +1,267 @@
+//! Runs that belong together: repetitions of a point, points of a sweep.
+//!
+//! Runs with the same plan are repetitions of each other. What differs between plans is what was
+//! varied; an index of a sweep says it better, and is asked first.
+
+use std::collections::BTreeMap;
+
+use record::Run;
+use serde_json::Value;
+
+/// A run, what it is called, and what a sweep's index says of it.
+#[derive(Debug, Clone)]
+pub struct Named {
+    /// The name of its file.
+    pub name: String,
+    /// What was measured.
+    pub run: Run,
+    /// What was varied, with its value here: from the index.
+    pub varied: Vec<(String, String)>,
+}
+
+/// Runs by their points.
+#[derive(Debug)]
+pub struct Points<'a> {
+    /// What is varied.
+    pub axes: Vec<String>,
+    /// In the order of their values.
+    pub points: Vec<Point<'a>>,
+}
+
+/// Repetitions of one and the same.
+#[derive(Debug)]
+pub struct Point<'a> {
+    /// A value for each axis.
+    pub values: Vec<String>,
+    /// In the order they were given.
+    pub runs: Vec<&'a Named>,
+}
+
+impl Point<'_> {
+    /// `batch 100, sessions 2`; empty without axes.
+    pub fn label(&self, axes: &[String]) -> String {
+        let both = axes.iter().zip(&self.values);
+        let words: Vec<String> = both
+            .map(|(axis, value)| format!("{axis} {value}"))
+            .collect();
+        words.join(", ")
+    }
+
+    /// The value on an axis, if it is a number.
+    pub fn number(&self, axis: usize) -> Option<f64> {
+        number(self.values.get(axis)?)
+    }
+}
+
+/// The number that a value begins with: `100`, `100/s`, `5k/s`.
+pub fn number(text: &str) -> Option<f64> {
+    if let Ok(rate) = text.parse::<plan::unit::Rate>() {
+        return Some(rate.as_f64());
+    }
+    text.replace('_', "").parse().ok()
+}
+
+impl<'a> Points<'a> {
+    /// Sorts runs into points.
+    pub fn of(runs: &'a [Named]) -> Self {
+        let described: Vec<BTreeMap<String, String>> = runs
+            .iter()
+            .map(|named| match named.varied.is_empty() {
+                true => described(&named.run),
+                false => named.varied.iter().cloned().collect(),
+            })
+            .collect();
+        let mut keys: Vec<&String> = described.iter().flat_map(BTreeMap::keys).collect();
+        keys.sort();
+        keys.dedup();
+        keys.retain(|key| {
+            let mut values = described.iter().map(|it| it.get(*key));
+            let first = values.next().flatten();
+            values.any(|value| value != first)
+        });
+        let mut points: Vec<Point<'a>> = Vec::new();
+        for (named, described) in runs.iter().zip(&described) {
+            let value = |key: &&String| {
+                described
+                    .get(*key)
+                    .cloned()
+                    .unwrap_or_else(|| "none".into())
+            };
+            let values: Vec<String> = keys.iter().map(value).collect();
+            match points.iter_mut().find(|point| point.values == values) {
+                Some(point) => point.runs.push(named),
+                None => points.push(Point {
+                    values,
+                    runs: vec![named],
+                }),
+            }
+        }
+        // By their first number, if they have one; else as they came.
+        let axis = (0..keys.len()).find(|&axis| points.iter().all(|it| it.number(axis).is_some()));
+        if let Some(axis) = axis {
+            points.sort_by(|a, b| {
+                let (a, b) = (a.number(axis), b.number(axis));
+                a.partial_cmp(&b).unwrap_or(std::cmp::Ordering::Equal)
+            });
+        }
+        Self {
+            axes: short(&keys),
+            points,
+        }
+    }
+
+    /// The axis that curves are drawn over: the one with the most numbers.
+    pub fn curve(&self) -> Option<usize> {
+        let all_numbers = |axis: &usize| self.points.iter().all(|it| it.number(*axis).is_some());
+        let distinct = |axis: &usize| {
+            let mut values: Vec<&String> = self
+                .points
+                .iter()
+                .filter_map(|it| it.values.get(*axis))
+                .collect();
+            values.sort();
+            values.dedup();
+            values.len()
+        };
+        let found = (0..self.axes.len()).filter(all_numbers);
+        found.max_by_key(distinct).filter(|axis| distinct(axis) > 1)
+    }
+}
+
+/// The last word of each path, or more of it where that is not enough.
+fn short(keys: &[&String]) -> Vec<String> {
+    let last = |key: &str, n: usize| {
+        let parts: Vec<&str> = key.split('/').collect();
+        parts
+            .get(parts.len().saturating_sub(n)..)
+            .unwrap_or_default()
+            .join(" ")
+    };
+    keys.iter()
+        .map(|key| {
+            let alone = last(key, 1);
+            let twice = keys.iter().filter(|other| last(other, 1) == alone).count() > 1;
+            let name = if twice { last(key, 3) } else { alone };
+            name.trim_end_matches("_ns").replace('_', " ")
+        })
+        .collect()
+}
+
+/// What a run was asked for, flat: a path and a value for each setting.
+pub fn described(run: &Run) -> BTreeMap<String, String> {
+    let mut all = BTreeMap::new();
+    all.insert("command".to_owned(), run.command.clone());
+    if let Some(target) = run.targets.first() {
+        all.insert("security".to_owned(), target.security.clone());
+        all.insert("target".to_owned(), host(&target.url).to_owned());
+    }
+    if let Some(phases) = run.plan.get("phases").and_then(Value::as_array) {
+        let several = phases.len() > 1;
+        for (i, phase) in phases.iter().enumerate() {
+            let name = phase.get("name").and_then(Value::as_str);
+            let name = name.map_or_else(|| (i + 1).to_string(), str::to_owned);
+            flatten(phase, if several { &name } else { "" }, &mut all);
+        }
+    }
+    all
+}
+
+/// Ports of servers that are started for a measurement differ, and mean nothing.
+fn host(url: &str) -> &str {
+    let rest = url.strip_prefix("opc.tcp://").unwrap_or(url);
+    match rest.starts_with("127.") || rest.starts_with("localhost") {
+        true => rest.split(':').next().unwrap_or(rest),
+        false => rest,
+    }
+}
+
+/// Settings that repetitions may differ in.
+const NOT_COMPARED: [&str; 4] = ["seed", "expect", "abort_on", "name"];
+
+fn flatten(value: &Value, path: &str, all: &mut BTreeMap<String, String>) {
+    match value {
+        Value::Object(fields) => {
+            let rate = (
+                fields.get("count").and_then(Value::as_f64),
+                fields.get("per_ns").and_then(Value::as_f64),
+            );
+            if let (Some(count), Some(per_ns)) = rate {
+                let text = format!("{}/s", count * 1e9 / per_ns);
+                all.insert(path.to_owned(), text);
+                return;
+            }
+            for (key, value) in fields {
+                if !NOT_COMPARED.contains(&key.as_str()) {
+                    flatten(value, &format!("{path}/{key}"), all);
+                }
+            }
+        }
+        Value::Null => {}
+        Value::String(text) => {
+            all.insert(path.to_owned(), text.clone());
+        }
+        Value::Number(number) if path.ends_with("_ns") => {
+            let ns = number.as_f64().unwrap_or(0.0);
+            all.insert(path.to_owned(), plan::unit::duration::show_nanos(ns));
+        }
+        other => {
+            all.insert(path.to_owned(), other.to_string());
+        }
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use record::run::Fingerprint;
+    use serde_json::json;
+
+    fn named(batch: u64, seed: u64) -> Named {
+        let started = "2026-03-01T09:30:00Z".parse().unwrap();
+        let mut run = Run::new("read", started, Fingerprint::default());
+        run.plan = json!({"phases": [{
+            "seed": seed,
+            "sessions": 1,
+            "arrival": {"loop": "open", "rate": {"count": 1, "per_ns": 1_000_000}},
+            "work": {"service": "read", "batch": batch},
+        }]});
+        Named {
+            name: format!("{batch}-{seed}"),
+            run,
+            varied: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn runs_that_differ_in_their_seed_only_are_repetitions() {
+        let runs = [named(100, 1), named(10, 1), named(100, 2)];
+        let points = Points::of(&runs);
+        assert_eq!(points.axes, ["batch"]);
+        let found: Vec<(String, usize)> = points
+            .points
+            .iter()
+            .map(|it| (it.label(&points.axes), it.runs.len()))
+            .collect();
+        assert_eq!(found, [("batch 10".into(), 1), ("batch 100".into(), 2)]);
+        assert_eq!(points.curve(), Some(0));
+        assert_eq!(Points::of(&runs[..1]).axes, Vec::<String>::new());
+    }
+
+    #[test]
+    fn an_index_says_what_was_varied() {
+        let mut runs = [named(10, 1), named(10, 1)];
+        for (run, value) in runs.iter_mut().zip(["open62541", "milo"]) {
+            run.varied = vec![("peer".into(), value.into())];
+        }
+        let points = Points::of(&runs);
+        assert_eq!((points.points.len(), points.curve()), (2, None));
+    }
+
+    #[test]
+    fn values_are_numbers_in_the_units_they_are_typed_in() {
+        assert_eq!(number("5k/s"), Some(5000.0));
+        assert_eq!(number("10_000"), Some(10_000.0));
+        assert_eq!(number("none"), None);
+    }
+}

@@ -1,0 +1,174 @@
+//! What goes on while a phase runs, for other programs: a line of JSON each second, and the text that
+//! Prometheus reads.
+
+use std::fmt::Write;
+
+use plan::unit::duration;
+use record::{Closed, Histogram, Timestamp};
+
+/// Sums of a phase that is running.
+#[derive(Debug, Clone)]
+pub struct Running {
+    command: String,
+    // Since the phase began, and since the last line.
+    all: Closed,
+    recent: Closed,
+    told_ns: u64,
+    covered_ns: u64,
+    in_flight: std::collections::BTreeMap<(usize, usize), i64>,
+}
+
+impl Running {
+    /// For a command.
+    pub fn new(command: impl Into<String>) -> Self {
+        Self {
+            command: command.into(),
+            all: Closed::default(),
+            recent: Closed::default(),
+            told_ns: 0,
+            covered_ns: 0,
+            in_flight: std::collections::BTreeMap::new(),
+        }
+    }
+
+    /// An interval that a core closed in one of its ledgers.
+    pub fn add(&mut self, core: usize, ledger: usize, closed: &Closed) {
+        self.all.merge(closed);
+        self.recent.merge(closed);
+        let end = closed.start_ns.saturating_add(closed.width_ns);
+        self.covered_ns = self.covered_ns.max(end);
+        self.in_flight.insert((core, ledger), closed.in_flight);
+    }
+
+    /// What happened since the last line, as one line of JSON.
+    pub fn line(&mut self, now: Timestamp, at_ns: u64) -> String {
+        let recent = std::mem::take(&mut self.recent);
+        let covered = self.covered_ns.saturating_sub(self.told_ns);
+        self.told_ns = self.covered_ns;
+        let per_second = |n: u64| (covered > 0).then(|| n as f64 * 1e9 / covered as f64);
+        let times = |histogram: &Histogram| {
+            serde_json::json!({
+                "p50_ns": histogram.quantile(0.5),
+                "p90_ns": histogram.quantile(0.9),
+                "p99_ns": histogram.quantile(0.99),
+                "max_ns": histogram.max(),
+            })
+        };
+        let line = serde_json::json!({
+            "time": now.to_string(),
+            "at_ns": at_ns,
+            "command": self.command,
+            "completed": recent.counters.completed,
+            "errors": recent.errors,
+            "values": recent.counters.values,
+            "rate_per_s": per_second(recent.counters.completed),
+            "values_per_s": per_second(recent.counters.values),
+            "in_flight": self.in_flight.values().sum::<i64>(),
+            "response": times(&recent.response),
+            "total_completed": self.all.counters.completed,
+            "total_errors": self.all.errors,
+        });
+        line.to_string()
+    }
+
+    /// Everything so far, in Prometheus's text format 0.0.4.
+    pub fn prometheus(&self) -> String {
+        let counters = &self.all.counters;
+        let label = label(&self.command);
+        let mut text = String::new();
+        let mut one = |name: &str, kind: &str, help: &str, value: f64| {
+            let _ = writeln!(
+                text,
+                "# HELP {name} {help}\n# TYPE {name} {kind}\n{name}{{command=\"{label}\"}} {value}"
+            );
+        };
+        one(
+            "uaperf_requests_sent_total",
+            "counter",
+            "Requests sent.",
+            counters.sent as f64,
+        );
+        one(
+            "uaperf_requests_completed_total",
+            "counter",
+            "Requests that ended, well or badly.",
+            counters.completed as f64,
+        );
+        one(
+            "uaperf_requests_failed_total",
+            "counter",
+            "Requests that ended with a Bad status, timeouts among them.",
+            self.all.errors as f64,
+        );
+        one(
+            "uaperf_values_total",
+            "counter",
+            "Values carried.",
+            counters.values as f64,
+        );
+        one(
+            "uaperf_requests_in_flight",
+            "gauge",
+            "Requests without an answer yet.",
+            self.in_flight.values().sum::<i64>() as f64,
+        );
+        let name = "uaperf_response_seconds";
+        let response = &self.all.response;
+        let _ = writeln!(
+            text,
+            "# HELP {name} Response times, from when requests were due.\n# TYPE {name} histogram"
+        );
+        for bound in BOUNDS {
+            let below = response.share_up_to(bound).unwrap_or(0.0) * response.count() as f64;
+            let seconds = bound as f64 / 1e9;
+            let _ = writeln!(
+                text,
+                "{name}_bucket{{command=\"{label}\",le=\"{seconds}\"}} {}",
+                below.round()
+            );
+        }
+        let sum = response.sum() as f64 / 1e9;
+        let count = response.count();
+        let _ = writeln!(
+            text,
+            "{name}_bucket{{command=\"{label}\",le=\"+Inf\"}} {count}\n\
+             {name}_sum{{command=\"{label}\"}} {sum}\n{name}_count{{command=\"{label}\"}} {count}"
+        );
+        text
+    }
+
+    /// Nanoseconds of a duration, for those that only have that.
+    pub fn nanos(elapsed: std::time::Duration) -> u64 {
+        duration::nanos(elapsed)
+    }
+}
+
+/// Bounds of the buckets: 1, 2 and 5 of each power of ten from 10 µs to 10 s.
+const BOUNDS: [u64; 19] = [
+    10_000,
+    20_000,
+    50_000,
+    100_000,
+    200_000,
+    500_000,
+    1_000_000,
+    2_000_000,
+    5_000_000,
+    10_000_000,
+    20_000_000,
+    50_000_000,
+    100_000_000,
+    200_000_000,
+    500_000_000,
+    1_000_000_000,
+    2_000_000_000,
+    5_000_000_000,
+    10_000_000_000,
+];
+
+/// As the format wants values of labels.
+fn label(text: &str) -> String {
+    text.replace('\\', "\\\\")
+        .replace('"', "\\\"")
+        .replace('\n', "\\n")
+}
