@@ -283,7 +283,9 @@ pub(crate) fn remark(it: &Comparison) -> Option<String> {
     });
     let needed = match (runs, it.interval.is_some()) {
         (Some(n), _) => Some(format!("would take {n} + {n} runs")),
-        (None, true) if it.base.len() > 1 => Some("no number of runs would tell".to_owned()),
+        (None, true) if it.base.len() > 1 => {
+            Some("would take more than 1,000 runs on each side".to_owned())
+        }
         _ => None,
     };
     let words: Vec<String> = few.into_iter().chain(needed).collect();

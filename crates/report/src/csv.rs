@@ -7,8 +7,10 @@ use plan::{Figures, Measure, Stat, Unit};
 use record::Histogram;
 use record::run::{Phase, Run, Subscriptions, Sum, Usage};
 
+use crate::points::{Named, Points};
+
 /// The first row.
-pub const HEAD: &str = "started,command,phase,target,service,metric,value,unit\n";
+pub const HEAD: &str = "started,command,phase,target,service,metric,value,unit,point\n";
 
 /// All rows of a run, the first one with the names of the columns. A metric that was not measured has an
 /// empty value. Names of metrics are those of thresholds: `response.p99`.
@@ -18,8 +20,28 @@ pub fn csv(run: &Run) -> String {
     out
 }
 
-/// The rows of a run without the first one: for several runs in one file.
-pub fn rows(out: &mut String, run: &Run) {
+/// All rows of several runs. The last column says which point of a sweep they belong to.
+pub fn of(runs: &[Named]) -> String {
+    let points = Points::of(runs);
+    let mut out = HEAD.to_owned();
+    for point in &points.points {
+        let label = quoted(&point.label(&points.axes));
+        for named in &point.runs {
+            let mut own = String::new();
+            rows(&mut own, &named.run);
+            for row in own.lines() {
+                // Each row ends with the empty point of a run that stands alone.
+                out.push_str(row);
+                out.push_str(&label);
+                out.push('\n');
+            }
+        }
+    }
+    out
+}
+
+/// The rows of a run without the first one.
+fn rows(out: &mut String, run: &Run) {
     for phase in &run.phases {
         let started = phase.started.to_string();
         let row = |target: &str, service: &str| {
@@ -28,7 +50,7 @@ pub fn rows(out: &mut String, run: &Run) {
         };
         let total = row("all", &run.command);
         let verdict = phase.verdict.kind.name();
-        let _ = writeln!(out, "{total},verdict,{verdict},");
+        let _ = writeln!(out, "{total},verdict,{verdict},,");
         sum(out, &total, &phase.total);
         if let Some(told) = &phase.subscriptions {
             subscriptions(out, &total, told);
@@ -62,7 +84,7 @@ fn put(out: &mut String, row: &str, metric: &str, value: Option<f64>, unit: Unit
     };
     let value = value.map_or_else(String::new, |value| value.to_string());
     // Writing into a String does not fail.
-    let _ = writeln!(out, "{row},{metric},{value},{unit}");
+    let _ = writeln!(out, "{row},{metric},{value},{unit},");
 }
 
 /// Measures that only subscriptions have.

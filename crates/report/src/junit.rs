@@ -6,12 +6,14 @@ use judge::Exit;
 use plan::Threshold;
 use record::run::{Expectation, Phase, Run};
 
+use crate::points::Named;
+
 /// A suite for each phase of each run: a case for its verdict and one for each threshold. Names come
 /// with their runs.
-pub fn junit(runs: &[(String, Run)]) -> String {
+pub fn junit(runs: &[Named]) -> String {
     let mut suites = String::new();
     let (mut tests, mut failures, mut errors) = (0, 0, 0);
-    for (name, run) in runs {
+    for Named { name, run, .. } in runs {
         let file = crate::several::short(name);
         for phase in &run.phases {
             let suite = suite(&file, run, phase);

@@ -1,22 +1,44 @@
 //! Runs that belong together: repetitions of a point, points of a sweep.
 //!
 //! Runs with the same plan are repetitions of each other. What differs between plans is what was
-//! varied; an index of a sweep says it better, and is asked first.
+//! varied; the runs of a scenario say it better, and are asked first.
 
 use std::collections::BTreeMap;
 
 use record::Run;
 use serde_json::Value;
 
-/// A run, what it is called, and what a sweep's index says of it.
+/// A run, what it is called, and what it says of its place in a sweep.
 #[derive(Debug, Clone)]
 pub struct Named {
     /// The name of its file.
     pub name: String,
     /// What was measured.
     pub run: Run,
-    /// What was varied, with its value here: from the index.
+    /// What was varied, with its value here.
     pub varied: Vec<(String, String)>,
+}
+
+impl Named {
+    /// A run, as its file is called. A scenario says in its runs what it varied.
+    pub fn new(name: impl Into<String>, run: Run) -> Self {
+        let values = run.request.get("values").and_then(Value::as_object);
+        let varied = values.map_or_else(Vec::new, |values| {
+            let text = |value: &Value| match value {
+                Value::String(text) => text.clone(),
+                other => other.to_string(),
+            };
+            values
+                .iter()
+                .map(|(name, value)| (name.clone(), text(value)))
+                .collect()
+        });
+        Self {
+            name: name.into(),
+            run,
+            varied,
+        }
+    }
 }
 
 /// Runs by their points.
@@ -249,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn an_index_says_what_was_varied() {
+    fn a_scenario_says_what_it_varied() {
         let mut runs = [named(10, 1), named(10, 1)];
         for (run, value) in runs.iter_mut().zip(["open62541", "milo"]) {
             run.varied = vec![("peer".into(), value.into())];

@@ -1,7 +1,9 @@
 //! What goes on while a phase runs, for other programs: a line of JSON each second, and the text that
 //! Prometheus reads.
 
+use std::collections::BTreeMap;
 use std::fmt::Write;
+use std::time::Duration;
 
 use plan::unit::duration;
 use record::{Closed, Histogram, Timestamp};
@@ -10,24 +12,26 @@ use record::{Closed, Histogram, Timestamp};
 #[derive(Debug, Clone)]
 pub struct Running {
     command: String,
+    phase: String,
     // Since the phase began, and since the last line.
     all: Closed,
     recent: Closed,
     told_ns: u64,
     covered_ns: u64,
-    in_flight: std::collections::BTreeMap<(usize, usize), i64>,
+    in_flight: BTreeMap<(usize, usize), i64>,
 }
 
 impl Running {
-    /// For a command.
-    pub fn new(command: impl Into<String>) -> Self {
+    /// For a phase of a command.
+    pub fn new(command: impl Into<String>, phase: impl Into<String>) -> Self {
         Self {
             command: command.into(),
+            phase: phase.into(),
             all: Closed::default(),
             recent: Closed::default(),
             told_ns: 0,
             covered_ns: 0,
-            in_flight: std::collections::BTreeMap::new(),
+            in_flight: BTreeMap::new(),
         }
     }
 
@@ -41,7 +45,7 @@ impl Running {
     }
 
     /// What happened since the last line, as one line of JSON.
-    pub fn line(&mut self, now: Timestamp, at_ns: u64) -> String {
+    pub fn line(&mut self, now: Timestamp, elapsed: Duration) -> String {
         let recent = std::mem::take(&mut self.recent);
         let covered = self.covered_ns.saturating_sub(self.told_ns);
         self.told_ns = self.covered_ns;
@@ -56,8 +60,9 @@ impl Running {
         };
         let line = serde_json::json!({
             "time": now.to_string(),
-            "at_ns": at_ns,
+            "at_ns": duration::nanos(elapsed),
             "command": self.command,
+            "phase": self.phase,
             "completed": recent.counters.completed,
             "errors": recent.errors,
             "values": recent.counters.values,
@@ -71,76 +76,87 @@ impl Running {
         line.to_string()
     }
 
-    /// Everything so far, in Prometheus's text format 0.0.4.
-    pub fn prometheus(&self) -> String {
-        let counters = &self.all.counters;
-        let label = label(&self.command);
-        let mut text = String::new();
-        let mut one = |name: &str, kind: &str, help: &str, value: f64| {
-            let _ = writeln!(
-                text,
-                "# HELP {name} {help}\n# TYPE {name} {kind}\n{name}{{command=\"{label}\"}} {value}"
-            );
-        };
-        one(
-            "uaperf_requests_sent_total",
-            "counter",
-            "Requests sent.",
-            counters.sent as f64,
-        );
-        one(
-            "uaperf_requests_completed_total",
-            "counter",
-            "Requests that ended, well or badly.",
-            counters.completed as f64,
-        );
-        one(
-            "uaperf_requests_failed_total",
-            "counter",
-            "Requests that ended with a Bad status, timeouts among them.",
-            self.all.errors as f64,
-        );
-        one(
-            "uaperf_values_total",
-            "counter",
-            "Values carried.",
-            counters.values as f64,
-        );
-        one(
-            "uaperf_requests_in_flight",
-            "gauge",
-            "Requests without an answer yet.",
-            self.in_flight.values().sum::<i64>() as f64,
-        );
-        let name = "uaperf_response_seconds";
-        let response = &self.all.response;
-        let _ = writeln!(
-            text,
-            "# HELP {name} Response times, from when requests were due.\n# TYPE {name} histogram"
-        );
+    fn labels(&self) -> String {
+        format!(
+            "command=\"{}\",phase=\"{}\"",
+            label(&self.command),
+            label(&self.phase)
+        )
+    }
+}
+
+/// A counter or gauge: its name, what it is, what it says.
+type Simple = (
+    &'static str,
+    &'static str,
+    &'static str,
+    fn(&Running) -> f64,
+);
+
+const SIMPLE: [Simple; 5] = [
+    (
+        "uaperf_requests_sent_total",
+        "counter",
+        "Requests sent.",
+        |it| it.all.counters.sent as f64,
+    ),
+    (
+        "uaperf_requests_completed_total",
+        "counter",
+        "Requests that ended, well or badly.",
+        |it| it.all.counters.completed as f64,
+    ),
+    (
+        "uaperf_requests_failed_total",
+        "counter",
+        "Requests that ended with a Bad status, timeouts among them.",
+        |it| it.all.errors as f64,
+    ),
+    ("uaperf_values_total", "counter", "Values carried.", |it| {
+        it.all.counters.values as f64
+    }),
+    (
+        "uaperf_requests_in_flight",
+        "gauge",
+        "Requests without an answer yet.",
+        |it| it.in_flight.values().sum::<i64>() as f64,
+    ),
+];
+
+/// Everything so far of all phases, in Prometheus's text format 0.0.4.
+pub fn prometheus(phases: &[Running]) -> String {
+    let mut text = String::new();
+    // Writing into a String does not fail.
+    for (name, kind, help, of) in SIMPLE {
+        let _ = writeln!(text, "# HELP {name} {help}\n# TYPE {name} {kind}");
+        for phase in phases {
+            let _ = writeln!(text, "{name}{{{}}} {}", phase.labels(), of(phase));
+        }
+    }
+    let name = "uaperf_response_seconds";
+    let _ = writeln!(
+        text,
+        "# HELP {name} Response times, from when requests were due.\n# TYPE {name} histogram"
+    );
+    for phase in phases {
+        let (labels, response) = (phase.labels(), &phase.all.response);
         for bound in BOUNDS {
             let below = response.share_up_to(bound).unwrap_or(0.0) * response.count() as f64;
-            let seconds = bound as f64 / 1e9;
+            let le = bound as f64 / 1e9;
             let _ = writeln!(
                 text,
-                "{name}_bucket{{command=\"{label}\",le=\"{seconds}\"}} {}",
+                "{name}_bucket{{{labels},le=\"{le}\"}} {}",
                 below.round()
             );
         }
-        let sum = response.sum() as f64 / 1e9;
-        let count = response.count();
+        let (sum, count) = (response.sum() as f64 / 1e9, response.count());
         let _ = writeln!(
             text,
-            "{name}_bucket{{command=\"{label}\",le=\"+Inf\"}} {count}\n\
-             {name}_sum{{command=\"{label}\"}} {sum}\n{name}_count{{command=\"{label}\"}} {count}"
+            "{name}_bucket{{{labels},le=\"+Inf\"}} {count}\n{name}_sum{{{labels}}} {sum}\n\
+             {name}_count{{{labels}}} {count}"
         );
-        text
     }
-
-    /// Nanoseconds of a duration, for those that only have that.
-    pub fn nanos(elapsed: std::time::Duration) -> u64 {
-        duration::nanos(elapsed)
-    }
+    text
 }
 
 /// Bounds of the buckets: 1, 2 and 5 of each power of ten from 10 µs to 10 s.

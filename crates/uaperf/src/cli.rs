@@ -10,8 +10,8 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 
 use crate::{
-    calibrate, cert, demo, pages, peers, place, plant, probe, quick, saturate, scenario, serve,
-    show,
+    calibrate, cert, compare, demo, pages, peers, place, plant, probe, quick, report, saturate,
+    scenario, serve, show,
 };
 
 /// The performance laboratory for OPC UA: measure, compare, explain, predict.
@@ -65,6 +65,8 @@ enum Command {
     Serve(serve::Args),
     Plant(plant::Args),
     Show(show::Args),
+    Report(report::Args),
+    Compare(compare::Args),
     Cert(cert::Args),
     Peers(peers::Args),
     Man(pages::Man),
@@ -91,6 +93,8 @@ impl Cli {
             Command::Plant(args) => plant::run(args),
             Command::Serve(args) => serve::run(args, &self.global),
             Command::Show(args) => show::run(args, &self.global),
+            Command::Report(args) => report::run(args, &self.global),
+            Command::Compare(args) => compare::run(args, &self.global),
             Command::Read(args) => quick::read(args, &self.global),
             Command::Write(args) => quick::write(args, &self.global),
             Command::Browse(args) => quick::browse(args, &self.global),

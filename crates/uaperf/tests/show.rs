@@ -125,7 +125,7 @@ fn a_file_that_is_no_result_is_told_why() {
     std::fs::create_dir(folder.path().join("results")).unwrap();
     for (name, content, error) in [
         ("gone.json", None, "error: cannot read gone.json: "),
-        ("results", None, "error: cannot read results: "),
+        ("results", None, "error: results: no results in this folder"),
         (
             "cut.json",
             Some(good[..good.len() / 2].to_owned()),
@@ -157,4 +157,79 @@ fn a_file_that_is_no_result_is_told_why() {
         assert!(text.starts_with(error), "{text}");
     }
     assert_eq!(show(folder.path(), &[]).status.code(), Some(2));
+}
+
+#[test]
+fn folders_are_shown_and_their_table_says_which_point_a_row_is_of() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::create_dir(folder.path().join("sweep")).unwrap();
+    for (name, batch) in [("sweep/a.json", 10), ("sweep/b.json", 100)] {
+        write(folder.path(), name, 200_000);
+        let file = folder.path().join(name);
+        let mut run = Run::read(&file).unwrap();
+        run.plan = serde_json::json!({"phases": [{"work": {"service": "read", "batch": batch}}]});
+        run.write(&Destination::File(file)).unwrap();
+    }
+    std::fs::write(folder.path().join("sweep/index.json"), "{}").unwrap();
+    let csv = text(&show(folder.path(), &["sweep", "--csv", "-"]).stdout);
+    assert_eq!(csv.matches(",response.p99,200000,ns,batch 10\n").count(), 1);
+    assert_eq!(
+        csv.matches(",response.p99,200000,ns,batch 100\n").count(),
+        1
+    );
+    let screen = text(&show(folder.path(), &["sweep"]).stdout);
+    assert!(screen.contains("response mean"), "{screen}");
+}
+
+#[test]
+fn thresholds_are_test_cases_for_ci_servers() {
+    let folder = tempfile::tempdir().unwrap();
+    write(folder.path(), "a.json", 200_000);
+    let file = folder.path().join("a.json");
+    let mut run = Run::read(&file).unwrap();
+    for (expected, found, met) in [
+        ("p99<1ms", 200_000.0, true),
+        ("p50<100us", 200_000.0, false),
+    ] {
+        run.phases[0].expectations.push(record::run::Expectation {
+            expected: expected.into(),
+            found: Some(found),
+            met,
+            reason: None,
+        });
+    }
+    run.write(&Destination::File(file)).unwrap();
+    let output = show(folder.path(), &["a.json", "--junit", "-"]);
+    let xml = text(&output.stdout);
+    assert!(
+        xml.contains("<testsuites name=\"uaperf\" tests=\"3\" failures=\"1\" errors=\"0\">"),
+        "{xml}"
+    );
+    assert!(
+        xml.contains("<failure message=\"p50&lt;100us: 200 µs\" type=\"threshold\">"),
+        "{xml}"
+    );
+    assert!(xml.contains("name=\"p99&lt;1ms\" time=\"0\"/>"), "{xml}");
+    // A run that cannot be believed is an error of its own.
+    let mut run = Run::read(&folder.path().join("a.json")).unwrap();
+    run.phases[0].verdict.kind = record::run::Kind::GeneratorLimited;
+    run.write(&Destination::File(folder.path().join("b.json")))
+        .unwrap();
+    let xml = text(&show(folder.path(), &["b.json", "--junit", "-"]).stdout);
+    assert!(
+        xml.contains("errors=\"1\"") && xml.contains("type=\"GENERATOR-LIMITED\""),
+        "{xml}"
+    );
+    // Well formed, as a parser of another make says.
+    std::fs::write(folder.path().join("x.xml"), &xml).unwrap();
+    let parsed = Command::new("python3")
+        .args([
+            "-c",
+            "import sys, xml.etree.ElementTree as t; print(t.parse(sys.argv[1]).getroot().tag)",
+        ])
+        .arg(folder.path().join("x.xml"))
+        .output();
+    if let Ok(parsed) = parsed {
+        assert_eq!(text(&parsed.stdout).trim(), "testsuites");
+    }
 }

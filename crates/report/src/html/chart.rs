@@ -166,7 +166,7 @@ impl Chart {
                 text.of x=(right) y=(self.height - 4.0) { (self.x_of) }
                 text.of.y x="0" y="11" { (self.y_of) }
                 @for series in &self.series {
-                    g.series class=(format!("c{} {}", series.colour, class(series.drawn)))
+                    g class=(format!("series c{} {}", series.colour, class(series.drawn)))
                         data-layer=(series.layer) hidden[series.hidden] {
                         @if !series.band.is_empty() { path.band d=(self.band(series)) {} }
                         @if series.drawn == Drawn::Area { path.area d=(self.area(series)) {} }

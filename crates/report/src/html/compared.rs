@@ -42,6 +42,7 @@ pub(super) fn page(compared: &Compared) -> Markup {
                 @if !at.label.is_empty() { h2 { (at.label) } }
                 (forest(at))
                 (table(at).markup())
+                @for row in &at.rows { @if let Some(told) = told(row) { p.note { (told) } } }
             }
         }
         p.note { (explained(compared)) }
@@ -52,6 +53,22 @@ pub(super) fn page(compared: &Compared) -> Markup {
             }
         }
     }
+}
+
+/// What there is to say of a row besides its figures.
+fn told(row: &Row) -> Option<String> {
+    let it = &row.comparison;
+    let bootstrap = (it.method == Method::Bootstrap)
+        .then(|| "interval by the bootstrap over runs (bias-corrected and accelerated)".to_owned());
+    let more = remark(it).into_iter().chain(bootstrap).collect::<Vec<_>>();
+    (!more.is_empty()).then(|| {
+        format!(
+            "{}, {}: {}.",
+            row.metric,
+            wanted(it.better),
+            more.join("; ")
+        )
+    })
 }
 
 /// Intervals of the ratios around one, the margin as a strip.
@@ -97,7 +114,7 @@ fn forest(at: &At) -> Markup {
                 g.grid {
                     @for tick in &ticks {
                         path d=(format!("M{:.1} 6V{:.1}", place(*tick), height - 30.0)) {}
-                        text.x x=(format!("{:.1}", place(*tick))) y=(height - 12.0) { (percent(*tick)) }
+                        text.x x=(format!("{:.1}", place(*tick))) y=(height - 12.0) { (short(*tick)) }
                     }
                     path.axis d=(format!("M500 6V{:.1}", height - 30.0)) {}
                 }
@@ -114,21 +131,33 @@ fn forest(at: &At) -> Markup {
     }
 }
 
+/// A change under a tick: `+5 %`, `0`.
+fn short(ratio: f64) -> String {
+    let percent = (ratio - 1.0) * 100.0;
+    match percent.abs() < 1e-9 {
+        true => "0".to_owned(),
+        false => format!(
+            "{}{} %",
+            if percent > 0.0 { "+" } else { "−" },
+            Kind::Count.show(percent.abs())
+        ),
+    }
+}
+
 fn table(at: &At) -> Table {
     let head = [
         "metric",
-        "",
+        "outcome",
         "base",
-        "spread",
         "new",
-        "spread",
         "change",
         "low",
         "high",
         "p (Holm)",
         "Mann–Whitney",
-        "Cliff's delta",
-        "outcome",
+        "delta",
+        "spread of base",
+        "spread of new",
     ];
     let row = |row: &Row| {
         let it = &row.comparison;
@@ -141,18 +170,11 @@ fn table(at: &At) -> Table {
             Some(p) => Cell::shown(probability(p), p, Kind::Count),
             None => Cell::number(None, Kind::Count),
         };
-        let outcome = match (remark(it), it.method) {
-            (Some(remark), _) => format!("{}: {remark}", it.outcome.name()),
-            (None, Method::Bootstrap) => format!("{} (bootstrap)", it.outcome.name()),
-            _ => it.outcome.name().to_owned(),
-        };
         vec![
             Cell::text(row.metric.to_string()),
-            Cell::text(wanted(it.better)),
+            Cell::inked(it.outcome.name(), ink(it.outcome)),
             Cell::number(Some(it.means.0), kind),
-            Cell::number(it.spread.0, Kind::Share),
             Cell::number(Some(it.means.1), kind),
-            Cell::number(it.spread.1, Kind::Share),
             share(it.ratio),
             share(it.interval.map(|it| it.0)),
             share(it.interval.map(|it| it.1)),
@@ -162,7 +184,8 @@ fn table(at: &At) -> Table {
                 Some(delta) => Cell::shown(format!("{delta:+.2}"), delta, Kind::Count),
                 None => Cell::number(None, Kind::Count),
             },
-            Cell::inked(outcome, ink(it.outcome)),
+            Cell::number(it.spread.0, Kind::Share),
+            Cell::number(it.spread.1, Kind::Share),
         ]
     };
     Table {

@@ -170,16 +170,6 @@ fn rates(group: &[Placed]) -> Vec<Series> {
             .drawn(Drawn::Thin)
             .hidden(true),
     ];
-    if any(|it| &it.series.values) {
-        let values = per_second(|it| &it.series.values);
-        // One value a request is the same line twice.
-        if all(&series)
-            .zip(&values)
-            .any(|(a, b)| a.1 != b.1 && a.1.is_finite())
-        {
-            series.push(Series::new("values", "values", 1, values).hidden(true));
-        }
-    }
     if any(|it| &it.series.errors) {
         series.push(Series::new(
             "errors",
@@ -191,9 +181,12 @@ fn rates(group: &[Placed]) -> Vec<Series> {
     series
 }
 
+/// Its name, colour, whether it is off at first, and where it is.
+type Layer = (&'static str, usize, bool, fn(&Phase) -> &Course);
+
 fn times(group: &[Placed]) -> Vec<Series> {
     let mut series = Vec::new();
-    let layers: [(&str, usize, bool, fn(&Phase) -> &Course); 3] = [
+    let layers: [Layer; 3] = [
         ("response", 0, false, |it| &it.series.response),
         ("service", 1, true, |it| &it.series.service),
         ("lateness", 2, true, |it| &it.series.lateness),
@@ -224,21 +217,24 @@ fn times(group: &[Placed]) -> Vec<Series> {
 
 fn cpu(group: &[Placed]) -> Vec<Series> {
     let mut series = Vec::new();
-    for (who, colour, hidden) in [
-        ("server", 5, false),
-        ("generator", 0, false),
-        ("host", 7, true),
-    ] {
+    for (who, colour) in [("server", 5), ("generator", 0)] {
         let mut points = Vec::new();
         for (begin, phase) in group {
             for usage in phase.resources.iter().filter(|it| it.who == who) {
-                for (at, cores) in usage.at_ns.iter().zip(&usage.cpu_cores) {
+                let mut looks = usage.at_ns.len().min(usage.cpu_cores.len());
+                // The last look comes right after the one before: a moment, and no figure.
+                if let [.., first, second, last] = usage.at_ns.as_slice()
+                    && 2 * (last - second) < second - first
+                {
+                    looks -= 1;
+                }
+                for (at, cores) in usage.at_ns.iter().zip(&usage.cpu_cores).take(looks) {
                     points.push((begin + *at as f64 / 1e9, cores.unwrap_or(f64::NAN)));
                 }
             }
         }
         if points.iter().any(|it| it.1.is_finite()) {
-            series.push(Series::new(who, who, colour, points).hidden(hidden));
+            series.push(Series::new(who, who, colour, points));
         }
     }
     series

@@ -125,14 +125,15 @@ fn several(runs: &[Named], points: &Points) -> Markup {
     let worst = runs.iter().max_by_key(|it| it.run.verdict.kind);
     let same = |it: &Named| worst.is_some_and(|w| w.run.verdict.kind == it.run.verdict.kind);
     let count = runs.iter().filter(|it| same(it)).count();
+    let word = worst.map_or("", |it| it.run.verdict.kind.name());
     let varied = match points.axes.as_slice() {
         [] => "repetitions of the same".to_owned(),
         axes => format!("{} points of {}", points.points.len(), axes.join(" and ")),
     };
     let note = match count == runs.len() {
-        true => format!("{} runs, {varied}; all of them", runs.len()),
+        true => format!("{} runs, {varied}, all {word}", runs.len()),
         false => format!(
-            "{} runs, {varied}; the worst of them: {count} so",
+            "{} runs, {varied}; {count} of them {word}, the worst verdict",
             runs.len()
         ),
     };

@@ -139,7 +139,7 @@ fn log(low: f64, high: f64) -> Vec<f64> {
     let decades = (high / low).log10();
     let marks: &[f64] = match decades {
         d if d <= 1.2 => &[1.0, 1.5, 2.0, 3.0, 5.0, 7.0],
-        d if d <= 2.5 => &[1.0, 2.0, 5.0],
+        d if d <= 3.0 => &[1.0, 2.0, 5.0],
         _ => &[1.0],
     };
     // Of very many decades every other one has a number.

@@ -26,7 +26,7 @@
       case "1/s": return steps(v, ["/s", "k/s", "M/s"], 1000);
       case "bytes": return steps(v, [" B", " KiB", " MiB", " GiB"], 1024);
       case "share": return digits(v * 100) + " %";
-      case "percentile": return "p" + String(+(v * 100).toPrecision(9));
+      case "percentile": return "p" + +(v * 100).toFixed(v < 1 ? Math.min(6, Math.ceil(-Math.log10(1 - v))) : 0);
       case "s": return digits(v) + " s";
       default: return digits(v);
     }

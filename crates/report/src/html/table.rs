@@ -65,8 +65,8 @@ impl Cell {
 impl Table {
     pub(crate) fn markup(&self) -> Markup {
         let number = |column: usize| {
-            let cells = self.rows.iter().filter_map(|row| row.get(column));
-            cells.fold(false, |any, cell| any || cell.class.starts_with('n'))
+            let mut cells = self.rows.iter().filter_map(|row| row.get(column));
+            cells.any(|cell| cell.class.starts_with('n'))
         };
         // A spreadsheet gets raw figures, so it has to be told what they are.
         let named = |column: usize, head: &str| {

@@ -61,7 +61,7 @@ impl Kind {
             Self::Cores => plain(value),
             Self::Bytes => Bytes::show(value),
             Self::Seconds => format!("{} s", plain(value)),
-            Self::Percentile => format!("p{}", plain(value * 100.0)),
+            Self::Percentile => format!("p{}", nines(value)),
         }
     }
 
@@ -83,7 +83,7 @@ impl Kind {
             Self::PerSecond | Self::Count => {
                 let (scale, unit) = match value.abs() {
                     v if v >= 0.999e6 => (1e6, "M"),
-                    v if v >= 1e4 => (1e3, "k"),
+                    v if v >= 0.999e3 => (1e3, "k"),
                     _ => (1.0, ""),
                 };
                 let rate = if self == Self::PerSecond { "/s" } else { "" };
@@ -92,26 +92,32 @@ impl Kind {
                     value => format!("{}{unit}{rate}", plain(value / scale)),
                 }
             }
-            Self::Percentile => plain(value * 100.0),
+            Self::Percentile => nines(value),
             other => other.show(value),
         }
     }
 }
 
-/// Four digits at most, no noise behind them; thousands in groups.
+/// Three digits, no noise behind them; thousands in groups.
 fn plain(value: f64) -> String {
     if value == 0.0 || !value.is_finite() {
         return "0".to_owned();
     }
-    if value.abs() >= 10_000.0 {
+    if value.abs() >= 1000.0 {
         return crate::page::grouped(value.round() as u64);
     }
-    let digits = (3 - value.abs().log10().floor() as i32).clamp(0, 6) as usize;
+    let digits = (2 - value.abs().log10().floor() as i32).clamp(0, 6) as usize;
     let text = format!("{value:.digits$}");
     match text.contains('.') {
         true => text.trim_end_matches('0').trim_end_matches('.').to_owned(),
         false => text,
     }
+}
+
+/// A percentile with all its nines.
+fn nines(value: f64) -> String {
+    let text = format!("{:.6}", value * 100.0);
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
 /// For the script and for spreadsheets: five digits that matter, integers as they are.

@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::io::Write;
+use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::{Instant, SystemTime};
@@ -15,7 +16,7 @@ use plan::unit::duration::nanos;
 use plan::{Phase, Plan, Targets, Warmup, Work};
 use record::Samples;
 use record::run::{Mark, Phase as Measured, Run, WarmUp};
-use report::Style;
+use report::{Named, Style};
 
 use super::live::Watcher;
 use super::usage::{Seen, Watch};
@@ -61,7 +62,7 @@ pub fn measure(
             ))
         })
         .collect::<anyhow::Result<Vec<_>>>()?;
-    let mut watcher = Watcher::new(phase, common.output.quiet, control);
+    let mut watcher = Watcher::new(command, phase, common.output.quiet, control);
     let samples = samples(common)?;
     let options = Options {
         samples: samples.clone(),
@@ -113,6 +114,9 @@ pub fn measure(
     } else if outcome.stopped {
         run.marks.push(Mark::Interrupted);
     }
+    if let Some(file) = &common.output.hlog {
+        hlog(file, &outcome, &mut run);
+    }
     if let Some(Err(error)) = samples.map(Samples::finish) {
         run.notes.push(error.to_string());
     }
@@ -134,6 +138,21 @@ fn found(targets: &[Arc<Target>]) -> Option<Process> {
     let first = all.next()??;
     let same = all.all(|it| it == Some(first)) && first != std::process::id();
     same.then(|| Process::of(first).ok()).flatten()
+}
+
+/// Writes the histograms of each interval; a full disk is told, and does not take the result along.
+fn hlog(file: &Path, outcome: &Outcome, run: &mut Run) {
+    let written = File::create(file)
+        .map_err(record::hlog::LogError::from)
+        .and_then(|out| {
+            let mut out = std::io::BufWriter::new(out);
+            record::hlog::write(&result::whole(outcome), outcome.began.into(), &mut out)?;
+            Ok(out.flush()?)
+        });
+    if let Err(error) = written {
+        run.notes
+            .push(format!("--hlog {}: {error}", file.display()));
+    }
 }
 
 /// The file for single requests, if there is to be one.
@@ -374,10 +393,13 @@ pub fn keep(run: &Run, common: &Common) -> anyhow::Result<ExitCode> {
         writeln!(out, "\nresult      {}", file.display())?;
     }
     out.flush()?;
-    if let Some(file) = &common.output.csv {
-        std::fs::write(file, report::csv::csv(run))
-            .map_err(|error| Failure::new(format!("cannot write {}: {error}", file.display())))?;
-    }
+    let name = saved
+        .as_ref()
+        .map_or_else(|_| run.command.clone(), |it| it.display().to_string());
+    common
+        .output
+        .files
+        .write(&[Named::new(name, run.clone())])?;
     match saved {
         Ok(_) => Ok(ExitCode::from(Exit::of(run).code())),
         Err(error) => Err(Failure::new(error.to_string()).into()),

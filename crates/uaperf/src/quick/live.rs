@@ -6,12 +6,15 @@ use std::time::{Duration, Instant};
 use load::engine::{Control, Progress};
 use plan::{Figures, Measure, Phase, Stat, Threshold};
 use record::Closed;
+
+use super::feed::Teller;
 use report::Style;
 use report::live::{Board, Live};
 
 /// Shows progress, and ends the phase when a condition says so.
 pub struct Watcher {
     live: Live,
+    teller: Option<Teller>,
     board: Option<Board<Stderr>>,
     began: Option<Instant>,
     so_far: Closed,
@@ -27,13 +30,14 @@ const CHECK: Duration = Duration::from_secs(1);
 
 impl Watcher {
     /// For a phase.
-    pub fn new(phase: &Phase, quiet: bool, control: &Control) -> Self {
+    pub fn new(command: &str, phase: &Phase, quiet: bool, control: &Control) -> Self {
         let stderr = std::io::stderr();
         let style = Style::detect(&stderr, |name| std::env::var_os(name));
         let terminal = stderr.is_terminal();
         let length = phase.measured_until().map(|end| end + phase.cooldown);
         Self {
             live: Live::new(length, phase.requests, style),
+            teller: Teller::of(command, phase.name.as_deref().unwrap_or(command)),
             board: (!quiet).then(|| Board::new(stderr, terminal)),
             began: None,
             so_far: Closed::default(),
@@ -54,6 +58,10 @@ impl Watcher {
             }
         }
         let elapsed = began.elapsed();
+        if let Some(teller) = &mut self.teller {
+            teller.add(progress.core, &progress.closed);
+            teller.tick(elapsed);
+        }
         if let Some(board) = &mut self.board {
             // A terminal that is gone does not stop a measurement.
             let _ = board.tick(&mut self.live, elapsed.as_nanos() as u64);
@@ -78,6 +86,9 @@ impl Watcher {
 
     /// The phase is over.
     pub fn end(&mut self) {
+        if let (Some(teller), Some(began)) = (&self.teller, self.began) {
+            teller.line(began.elapsed());
+        }
         if let Some(board) = &mut self.board {
             let _ = board.end();
         }

@@ -7,6 +7,7 @@
 
 mod evidence;
 mod execute;
+pub mod feed;
 pub mod interrupt;
 mod live;
 mod options;

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use record::run::Destination;
 
-use crate::failure::Failure;
+use crate::results::{self, Files};
 
 /// Where results go.
 #[derive(Debug, clap::Args)]
@@ -14,12 +14,16 @@ pub struct Args {
     /// The result file [default: results/UTCTIME-COMMAND.json]
     #[arg(long, value_name = "FILE")]
     pub out: Option<PathBuf>,
-    /// Also write a table: one row for each phase and metric
-    #[arg(long, value_name = "FILE")]
-    pub csv: Option<PathBuf>,
+    #[command(flatten)]
+    pub files: Files,
     /// Also write one row for each request: planned, sent, completed, status
     #[arg(long, value_name = "FILE")]
     pub samples: Option<PathBuf>,
+    /// Also write histograms of each interval as a log that HdrHistogram's tools read
+    #[arg(long, value_name = "FILE")]
+    pub hlog: Option<PathBuf>,
+    #[command(flatten)]
+    pub feed: super::feed::Args,
     /// No progress while it runs
     #[arg(short, long)]
     pub quiet: bool,
@@ -33,18 +37,12 @@ impl Args {
     pub fn check(&self) -> anyhow::Result<()> {
         let files = [
             ("--out", &self.out),
-            ("--csv", &self.csv),
             ("--samples", &self.samples),
+            ("--hlog", &self.hlog),
+            ("--live-file", &self.feed.live_file),
         ];
-        for (option, file) in files {
-            if let Some(folder) = file.as_ref().filter(|file| file.is_dir()) {
-                let folder = folder.display();
-                return Err(Failure::usage(format!(
-                    "{option} {folder}: that is a folder (want the name of a file)"
-                ))
-                .into());
-            }
-        }
+        results::check(files.into_iter().chain(self.files.named()))?;
+        self.feed.open()?;
         Ok(())
     }
 

@@ -23,6 +23,7 @@ use super::{parameter, parse, read};
 use crate::cli::Global;
 use crate::failure::Failure;
 use crate::quick;
+use crate::results::{self, Files};
 
 /// Carry out a scenario: a file per point, a table at the end
 #[derive(Debug, clap::Args)]
@@ -58,6 +59,10 @@ pub struct Args {
     /// No progress while it runs
     #[arg(short, long)]
     quiet: bool,
+    #[command(flatten)]
+    files: Files,
+    #[command(flatten)]
+    feed: quick::feed::Args,
 }
 
 const EXAMPLES: &str = "\
@@ -102,6 +107,8 @@ pub fn run(args: Args, global: &Global) -> anyhow::Result<ExitCode> {
         out.write_all(report::planned::plan(&scenario, style).as_bytes())?;
         return Ok(ExitCode::SUCCESS);
     }
+    results::check(args.files.named())?;
+    args.feed.open()?;
     let (folder, index) = match &args.resume {
         Some(folder) => (folder.clone(), Sweep::read(folder).map_err(unreadable)?),
         None => begun(&args, &scenario, source)?,
@@ -127,7 +134,7 @@ pub fn run(args: Args, global: &Global) -> anyhow::Result<ExitCode> {
         spent: Vec::new(),
     };
     bench.carry_out()?;
-    bench.finish()
+    bench.finish(&args.files)
 }
 
 fn unreadable(error: record::run::ReadError) -> anyhow::Error {
@@ -489,7 +496,7 @@ impl Bench<'_> {
     }
 
     /// The table, where everything is, and how it went.
-    fn finish(self) -> anyhow::Result<ExitCode> {
+    fn finish(self, files: &Files) -> anyhow::Result<ExitCode> {
         let Self {
             folder,
             index,
@@ -509,6 +516,10 @@ impl Bench<'_> {
             writeln!(out, "go on with  uaperf run --resume {}", folder.display())?;
         }
         out.flush()?;
+        let measured = index.measurements.iter().any(|it| it.file.is_some());
+        if measured && files.named().iter().any(|(_, file)| file.is_some()) {
+            files.write(&results::read(std::slice::from_ref(&folder))?)?;
+        }
         Ok(ExitCode::from(exit(&index).code()))
     }
 }

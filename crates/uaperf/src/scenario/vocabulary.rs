@@ -15,7 +15,18 @@ use crate::quick::{self, Asked};
 use crate::{peers, serve};
 
 /// Options that are about a single result and not about what is measured.
-const OF_RESULTS: &[&str] = &["out", "csv", "samples", "quiet", "server-pid"];
+const OF_RESULTS: &[&str] = &[
+    "out",
+    "report",
+    "csv",
+    "junit",
+    "samples",
+    "hlog",
+    "live-file",
+    "prometheus",
+    "quiet",
+    "server-pid",
+];
 /// Options of a server that the scenario itself sees to.
 const OF_SERVERS: &[&str] = &[
     "profile",

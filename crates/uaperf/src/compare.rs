@@ -1,0 +1,135 @@
+//! `uaperf compare`: is the new one better or worse, the same, or can that not be told?
+
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use judge::Exit;
+use judge::compare::{LEAST_MARGIN, Metric, unbelievable};
+use plan::unit::Percent;
+use report::compared::{Options, screen};
+
+use crate::cli::Global;
+use crate::failure::Failure;
+use crate::{results, show};
+
+/// Compare results: files, or folders with a file for each repetition
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Args {
+    /// What it was: a result file, or a folder of repetitions
+    #[arg(value_name = "BASE")]
+    base: PathBuf,
+    /// What it is now
+    #[arg(value_name = "NEW")]
+    new: PathBuf,
+    /// Exit code 3 when a metric is worse by more than this
+    #[arg(long, value_name = "PERCENT")]
+    max_regression: Option<Percent>,
+    /// What to compare, such as p99, rate, service.p50, cpu-per-request [default: times, CPU for each request, the rate of closed loops]
+    #[arg(long, value_name = "METRIC", value_delimiter = ',')]
+    metric: Vec<Metric>,
+    /// Differences of less are noise
+    #[arg(long, value_name = "PERCENT", default_value_t = Percent::from_fraction(LEAST_MARGIN))]
+    margin: Percent,
+    /// Runs of one and the same thing, measured apart: twice what they vary by is noise too
+    #[arg(long, value_name = "FILE|DIR")]
+    same: Vec<PathBuf>,
+    /// Folder of earlier occasions (a file or a folder each): how metrics went until now
+    #[arg(long, value_name = "DIR")]
+    history: Option<PathBuf>,
+    /// Also write a page with charts
+    #[arg(long, value_name = "FILE")]
+    report: Option<PathBuf>,
+}
+
+const EXAMPLES: &str = "\
+The unit is the run: five on each side, interleaved, tell a difference of a few percent; three on
+each side cannot reach p 0.05. Single runs are compared by the samples inside them.
+
+Examples:
+  uaperf compare before.json after.json
+  uaperf compare results/main results/branch --max-regression 5%
+  uaperf compare results/main results/branch --history results --report compared.html
+
+Exit codes: 3 when a metric is worse by more than --max-regression, 4 when most runs of a side were
+not steady or limited by the generator.";
+
+/// Carries out `uaperf compare`.
+pub fn run(args: Args, _global: &Global) -> anyhow::Result<ExitCode> {
+    results::check([("--report", &args.report)])?;
+    if !(args.margin.fraction() >= 0.0 && args.margin.fraction() < 1.0) {
+        return Err(
+            Failure::usage(format!("--margin {}: want less than 100%", args.margin)).into(),
+        );
+    }
+    let base = results::read(std::slice::from_ref(&args.base))?;
+    let new = results::read(std::slice::from_ref(&args.new))?;
+    let same = results::read(&args.same)?;
+    let history = match &args.history {
+        Some(folder) => earlier(folder, &[&args.base, &args.new])?,
+        None => Vec::new(),
+    };
+    let options = Options {
+        metrics: args.metric,
+        margin: args.margin.fraction(),
+    };
+    let names = [&args.base, &args.new].map(|path| path.display().to_string());
+    let [x, y] = &names;
+    let compared = report::compared((x, &base), (y, &new), &same, &history, &options);
+    let mut out = std::io::stdout().lock();
+    out.write_all(screen(&compared, show::style(&out)).as_bytes())?;
+    if let Some(file) = &args.report {
+        results::put(file, &report::compared_html(&compared))?;
+        writeln!(out, "\nreport      {}", file.display())?;
+    }
+    if compared.points.iter().all(|at| at.rows.is_empty()) {
+        let what = "nothing to compare: the two sides have no point, phase and metric in common";
+        return Err(Failure::new(what).into());
+    }
+    let bad = |side: &[report::Named]| {
+        let runs: Vec<_> = side.iter().map(|it| &it.run).collect();
+        unbelievable(&runs)
+    };
+    if bad(&base) || bad(&new) {
+        return Ok(ExitCode::from(Exit::Verdict.code()));
+    }
+    let Some(limit) = args.max_regression else {
+        return Ok(ExitCode::SUCCESS);
+    };
+    let failed = compared.failed(limit.fraction());
+    for (at, row) in &failed {
+        let by = row.comparison.regression();
+        let by = by.map_or_else(String::new, |by| format!(" by {:.1} %", by * 100.0));
+        let label = if at.label.is_empty() {
+            String::new()
+        } else {
+            format!(" ({})", at.label)
+        };
+        writeln!(
+            out,
+            "FAILED      {}{label} is worse{by}: --max-regression {limit}",
+            row.metric
+        )?;
+    }
+    Ok(match failed.is_empty() {
+        true => ExitCode::SUCCESS,
+        false => ExitCode::from(Exit::Threshold.code()),
+    })
+}
+
+/// Occasions other than those that are compared.
+fn earlier(
+    folder: &Path,
+    compared: &[&PathBuf],
+) -> Result<Vec<(String, Vec<report::Named>)>, Failure> {
+    let stems: Vec<_> = compared
+        .iter()
+        .filter_map(|path| path.file_stem())
+        .collect();
+    let occasions = results::occasions(folder)?;
+    let other = |it: &(String, Vec<report::Named>)| {
+        !stems.iter().any(|stem| stem.to_string_lossy() == it.0)
+    };
+    Ok(occasions.into_iter().filter(other).collect())
+}

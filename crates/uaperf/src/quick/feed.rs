@@ -1,0 +1,187 @@
+//! What other programs are told while phases run: a file that grows, and a page that Prometheus reads.
+
+use std::fs::File;
+use std::io::{ErrorKind, Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::{Duration, SystemTime};
+
+use record::Closed;
+use report::running::{Running, prometheus};
+
+use crate::failure::Failure;
+
+/// What is told while it runs.
+#[derive(Debug, Default, clap::Args)]
+#[group(id = "feed")]
+#[command(next_help_heading = "Output")]
+pub struct Args {
+    /// While it runs, append a line of JSON each second
+    #[arg(long, value_name = "FILE")]
+    pub live_file: Option<PathBuf>,
+    /// While it runs, answer Prometheus at this address, such as 127.0.0.1:9464
+    #[arg(long, value_name = "ADDR")]
+    pub prometheus: Option<SocketAddr>,
+}
+
+/// Phases that run side by side tell the same listeners.
+#[derive(Debug)]
+struct Feed {
+    phases: Mutex<Vec<Running>>,
+    file: Option<Mutex<File>>,
+}
+
+/// One for the program: the phases of a scenario come and go, who listens stays.
+static FEED: OnceLock<Arc<Feed>> = OnceLock::new();
+
+/// Between two lines of a phase.
+const LINE: Duration = Duration::from_secs(1);
+/// Longer requests are cut off: a line and a few headers are all that is read.
+const REQUEST: u64 = 4096;
+/// A scraper that takes longer is left.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+impl Args {
+    /// Opens what was asked for. Has to be called before anything is measured.
+    pub fn open(&self) -> Result<(), Failure> {
+        if self.live_file.is_none() && self.prometheus.is_none() {
+            return Ok(());
+        }
+        let file = match &self.live_file {
+            Some(path) => Some(Mutex::new(File::create(path).map_err(|error| {
+                Failure::usage(format!("--live-file {}: {error}", path.display()))
+            })?)),
+            None => None,
+        };
+        let feed = Arc::new(Feed {
+            phases: Mutex::default(),
+            file,
+        });
+        if let Some(address) = self.prometheus {
+            let refused =
+                |error: std::io::Error| Failure::usage(format!("--prometheus {address}: {error}"));
+            let listener = TcpListener::bind(address).map_err(refused)?;
+            let bound = listener.local_addr().map_err(refused)?;
+            eprintln!("prometheus  http://{bound}/metrics");
+            let told = Arc::clone(&feed);
+            std::thread::Builder::new()
+                .name("prometheus".into())
+                .spawn(move || serve(&listener, &told))
+                .map_err(refused)?;
+        }
+        // A second command in the same process would go on with the first one's.
+        let _ = FEED.set(feed);
+        Ok(())
+    }
+}
+
+/// Answers one scraper after another; it ends with the program.
+fn serve(listener: &TcpListener, feed: &Feed) {
+    for stream in listener.incoming() {
+        match stream {
+            Ok(stream) => {
+                // One that goes away in between is no reason to stop.
+                let _ = answer(stream, feed);
+            }
+            // Out of descriptors, say: not in a circle.
+            Err(_) => std::thread::sleep(Duration::from_millis(100)),
+        }
+    }
+}
+
+fn answer(mut stream: TcpStream, feed: &Feed) -> std::io::Result<()> {
+    stream.set_read_timeout(Some(PATIENCE))?;
+    stream.set_write_timeout(Some(PATIENCE))?;
+    let mut head = Vec::new();
+    let mut part = [0; 512];
+    while !head.windows(4).any(|end| end == b"\r\n\r\n") {
+        let n = stream.read(&mut part)?;
+        head.extend(part.iter().take(n));
+        if n == 0 || head.len() as u64 > REQUEST {
+            return Err(ErrorKind::InvalidData.into());
+        }
+    }
+    let line = String::from_utf8_lossy(head.split(|b| *b == b'\r').next().unwrap_or_default())
+        .into_owned();
+    let mut words = line.split(' ');
+    let (method, path) = (words.next(), words.next().unwrap_or_default());
+    let (status, body) = match (method, path.split('?').next()) {
+        (Some("GET"), Some("/metrics" | "/")) => {
+            let phases = feed.phases.lock().unwrap_or_else(PoisonError::into_inner);
+            ("200 OK", prometheus(&phases))
+        }
+        (Some("GET"), _) => ("404 Not Found", "want /metrics\n".to_owned()),
+        _ => ("405 Method Not Allowed", "want GET\n".to_owned()),
+    };
+    write!(
+        stream,
+        "HTTP/1.1 {status}\r\nContent-Type: text/plain; version=0.0.4; charset=utf-8\r\n\
+         Content-Length: {}\r\nConnection: close\r\n\r\n{body}",
+        body.len()
+    )
+}
+
+/// A phase that tells what it does, if anybody listens.
+#[derive(Debug)]
+pub struct Teller {
+    feed: Arc<Feed>,
+    at: usize,
+    next: Duration,
+}
+
+impl Teller {
+    /// For a phase of this name.
+    pub fn of(command: &str, phase: &str) -> Option<Self> {
+        let feed = Arc::clone(FEED.get()?);
+        let mut phases = feed.phases.lock().unwrap_or_else(PoisonError::into_inner);
+        phases.push(Running::new(command, phase));
+        let at = phases.len() - 1;
+        drop(phases);
+        Some(Self {
+            feed,
+            at,
+            next: LINE,
+        })
+    }
+
+    /// Intervals that a core closed.
+    pub fn add(&self, core: usize, closed: &[(usize, Closed)]) {
+        let mut phases = self
+            .feed
+            .phases
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        if let Some(phase) = phases.get_mut(self.at) {
+            for (ledger, closed) in closed {
+                phase.add(core, *ledger, closed);
+            }
+        }
+    }
+
+    /// Writes a line when a second has passed.
+    pub fn tick(&mut self, elapsed: Duration) {
+        if elapsed >= self.next {
+            self.next = Duration::from_secs(elapsed.as_secs()) + LINE;
+            self.line(elapsed);
+        }
+    }
+
+    /// Writes a line now: the phase is over.
+    pub fn line(&self, elapsed: Duration) {
+        let Some(file) = &self.feed.file else { return };
+        let mut phases = self
+            .feed
+            .phases
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        let Some(phase) = phases.get_mut(self.at) else {
+            return;
+        };
+        let line = phase.line(SystemTime::now().into(), elapsed);
+        drop(phases);
+        let mut file = file.lock().unwrap_or_else(PoisonError::into_inner);
+        // A full disk does not stop a measurement.
+        let _ = writeln!(file, "{line}");
+    }
+}

@@ -1,0 +1,71 @@
+//! `uaperf report`: results as one page to look at.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode, Stdio};
+
+use crate::cli::Global;
+use crate::failure::Failure;
+use crate::results;
+
+/// Draw results: one page with charts and tables that opens offline
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Args {
+    /// Result files, or folders of them
+    #[arg(required = true, value_name = "FILE|DIR")]
+    results: Vec<PathBuf>,
+    /// The page; - for standard output
+    #[arg(short, long, value_name = "FILE", default_value = "report.html")]
+    output: PathBuf,
+    /// Open it in the browser
+    #[arg(long)]
+    open: bool,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  uaperf report results/20260301T093000Z-read.json --open
+  uaperf report results/20260301T093000Z-batch -o batch.html
+  uaperf report before.json after.json";
+
+/// Carries out `uaperf report`.
+pub fn run(args: Args, _global: &Global) -> anyhow::Result<ExitCode> {
+    results::check([("--output", &Some(args.output.clone()))])?;
+    let runs = results::read(&args.results)?;
+    let page = report::html(&runs);
+    results::put(&args.output, &page)?;
+    if args.output != Path::new("-") {
+        println!(
+            "report      {} ({} KB)",
+            args.output.display(),
+            page.len().div_ceil(1000)
+        );
+        if args.open {
+            open(&args.output)?;
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Shows a file in whatever the user's desktop shows it with.
+pub fn open(file: &Path) -> Result<(), Failure> {
+    let (program, before): (&str, &[&str]) = if cfg!(target_os = "macos") {
+        ("open", &[])
+    } else if cfg!(windows) {
+        ("cmd", &["/C", "start", ""])
+    } else {
+        ("xdg-open", &[])
+    };
+    let started = Command::new(program)
+        .args(before)
+        .arg(file)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn();
+    match started {
+        Ok(_) => Ok(()),
+        Err(error) => Err(Failure::new(format!("cannot start {program}: {error}"))
+            .hint(format!("open {} in a browser", file.display()))),
+    }
+}

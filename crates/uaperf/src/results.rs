@@ -1,0 +1,176 @@
+//! Results that were kept: files, folders of them, and what else is written of them.
+
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+use record::Run;
+use record::run::ReadError;
+use record::sweep;
+use report::Named;
+
+use crate::failure::Failure;
+
+/// Reads results: files, and all that lie in folders, in the order of their names.
+pub fn read(paths: &[PathBuf]) -> Result<Vec<Named>, Failure> {
+    let mut runs = Vec::new();
+    for path in paths {
+        match path.is_dir() {
+            true => runs.extend(folder(path)?),
+            false => runs.push(named(path)?),
+        }
+    }
+    Ok(runs)
+}
+
+/// All results of a folder. Other files that happen to be JSON are passed over; broken results are not.
+fn folder(folder: &Path) -> Result<Vec<Named>, Failure> {
+    let unreadable =
+        |error: std::io::Error| Failure::new(format!("cannot read {}: {error}", folder.display()));
+    let mut files: Vec<PathBuf> = Vec::new();
+    for entry in std::fs::read_dir(folder).map_err(unreadable)? {
+        let file = entry.map_err(unreadable)?.path();
+        let json = file.extension().is_some_and(|ending| ending == "json");
+        if json && file.file_name().is_some_and(|name| name != sweep::FILE) {
+            files.push(file);
+        }
+    }
+    files.sort();
+    let mut runs = Vec::new();
+    for file in files {
+        match Run::read(&file) {
+            Err(ReadError::NotARun(_)) => {}
+            read => runs.push(name(&file, read.map_err(|error| failure(&file, error))?)),
+        }
+    }
+    match runs.is_empty() {
+        true => Err(
+            Failure::new(format!("{}: no results in this folder", folder.display()))
+                .hint("runs are kept in results/ unless --out names another file"),
+        ),
+        false => Ok(runs),
+    }
+}
+
+/// Occasions in a folder: each folder in it, and each file, is one; the earliest first.
+pub fn occasions(folder: &Path) -> Result<Vec<(String, Vec<Named>)>, Failure> {
+    let unreadable =
+        |error: std::io::Error| Failure::new(format!("cannot read {}: {error}", folder.display()));
+    let mut occasions = Vec::new();
+    for entry in std::fs::read_dir(folder).map_err(unreadable)? {
+        let path = entry.map_err(unreadable)?.path();
+        let json = path.extension().is_some_and(|ending| ending == "json");
+        let label = path
+            .file_stem()
+            .unwrap_or_default()
+            .to_string_lossy()
+            .into_owned();
+        let runs = match path.is_dir() {
+            // A folder without results is none of our business.
+            true => self::folder(&path).unwrap_or_default(),
+            false if json => match Run::read(&path) {
+                Ok(run) => vec![name(&path, run)],
+                Err(_) => Vec::new(),
+            },
+            false => Vec::new(),
+        };
+        if let Some(first) = runs.iter().map(|it| it.run.started).min() {
+            occasions.push((first, (label, runs)));
+        }
+    }
+    occasions.sort_by_key(|(started, _)| *started);
+    Ok(occasions.into_iter().map(|(_, it)| it).collect())
+}
+
+fn named(file: &Path) -> Result<Named, Failure> {
+    let run = Run::read(file).map_err(|error| failure(file, error))?;
+    Ok(name(file, run))
+}
+
+fn name(file: &Path, run: Run) -> Named {
+    Named::new(file.display().to_string(), run)
+}
+
+fn failure(file: &Path, error: ReadError) -> Failure {
+    let failure = Failure::new(error.to_string());
+    match error {
+        ReadError::File { .. } if file.is_dir() => {
+            failure.hint(format!("uaperf show {}", file.join("*.json").display()))
+        }
+        ReadError::File { .. } => {
+            failure.hint("runs are kept in results/ unless --out names another file")
+        }
+        ReadError::Json { .. } => {
+            failure.hint("the file was changed or cut off; results are only ever written whole")
+        }
+        _ => failure,
+    }
+}
+
+/// What else can be written of results.
+#[derive(Debug, Default, clap::Args)]
+#[group(id = "written")]
+#[command(next_help_heading = "Output")]
+pub struct Files {
+    /// Also write a page with charts, to be opened in a browser
+    #[arg(long, value_name = "FILE")]
+    pub report: Option<PathBuf>,
+    /// Also write a table: one row for each point, phase and metric; - for standard output
+    #[arg(long, value_name = "FILE")]
+    pub csv: Option<PathBuf>,
+    /// Also write verdicts and thresholds as JUnit XML, for CI servers
+    #[arg(long, value_name = "FILE")]
+    pub junit: Option<PathBuf>,
+}
+
+impl Files {
+    /// The files with their options, for checks.
+    pub fn named(&self) -> [(&'static str, &Option<PathBuf>); 3] {
+        [
+            ("--report", &self.report),
+            ("--csv", &self.csv),
+            ("--junit", &self.junit),
+        ]
+    }
+
+    /// Writes what was asked for.
+    pub fn write(&self, runs: &[Named]) -> Result<(), Failure> {
+        if let Some(file) = &self.report {
+            put(file, &report::html(runs))?;
+        }
+        if let Some(file) = &self.csv {
+            put(file, &report::csv::of(runs))?;
+        }
+        if let Some(file) = &self.junit {
+            put(file, &report::junit(runs))?;
+        }
+        Ok(())
+    }
+}
+
+/// Refuses a folder where a file is wanted, before anything is measured.
+pub fn check<'a>(
+    files: impl IntoIterator<Item = (&'static str, &'a Option<PathBuf>)>,
+) -> Result<(), Failure> {
+    for (option, file) in files {
+        let Some(file) = file else { continue };
+        if file.is_dir() {
+            return Err(Failure::usage(format!(
+                "{option} {}: that is a folder (want the name of a file)",
+                file.display()
+            )));
+        }
+    }
+    Ok(())
+}
+
+/// Writes a file; `-` is standard output.
+pub fn put(file: &Path, text: &str) -> Result<(), Failure> {
+    if file == Path::new("-") {
+        let mut out = std::io::stdout().lock();
+        // Whoever reads no further has seen enough.
+        let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+        return Ok(());
+    }
+    std::fs::write(file, text)
+        .map_err(|error| Failure::new(format!("cannot write {}: {error}", file.display())))
+}

@@ -1,0 +1,205 @@
+//! `uaperf compare` as users see it: what is said, and with which exit code it ends.
+
+#![allow(clippy::unwrap_used)]
+
+use std::path::Path;
+use std::process::{Command, Output};
+
+use record::run::{Destination, Fingerprint, Kind, Phase, WarmUp};
+use record::{Ledger, Run, Times};
+use serde_json::json;
+
+/// A second of requests in a closed loop that take so long, give or take what a seed says.
+fn save(folder: &Path, name: &str, time: u64, seed: u64, verdict: Kind) {
+    let mut ledger = Ledger::with_end(2_000_000_000);
+    let mut sent = 0;
+    // Runs differ by half a percent.
+    let time = time + time * (seed * 7 % 5) / 500;
+    while sent + time < 2_000_000_000 {
+        let wander = (sent / 1000 * 2_654_435_761 + seed) % (time / 10);
+        let times = Times {
+            planned: sent,
+            sent,
+            completed: sent + time + wander,
+        };
+        ledger.done(times, 0, 1, 1);
+        sent += time + wander;
+    }
+    let started = "2026-03-01T09:30:00Z".parse().unwrap();
+    let mut run = Run::new("read", started, Fingerprint::default());
+    run.plan = json!({"phases": [{"seed": seed, "arrival": {"loop": "closed"}, "work": {"service": "read"}}]});
+    let mut phase = Phase::new(
+        "read",
+        started,
+        &ledger.finish(),
+        WarmUp::default(),
+        0,
+        &|_| "Good".into(),
+    );
+    phase.verdict.kind = verdict;
+    run.verdict.kind = verdict;
+    run.phases.push(phase);
+    run.write(&Destination::File(folder.join(name))).unwrap();
+}
+
+fn compare(folder: &Path, args: &[&str]) -> (String, String, Option<i32>) {
+    let Output {
+        status,
+        stdout,
+        stderr,
+    } = Command::new(env!("CARGO_BIN_EXE_uaperf"))
+        .arg("compare")
+        .args(args)
+        .current_dir(folder)
+        .output()
+        .unwrap();
+    let text = |bytes| String::from_utf8(bytes).unwrap();
+    (text(stdout), text(stderr), status.code())
+}
+
+fn sides() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    for seed in 1..=5 {
+        for (side, time) in [
+            ("base", 1_000_000),
+            ("same", 1_000_000),
+            ("slow", 1_100_000),
+        ] {
+            let name = format!("{side}/{seed}.json");
+            save(folder.path(), &name, time, seed, Kind::Valid);
+        }
+    }
+    folder
+}
+
+#[test]
+fn a_regression_beyond_what_is_allowed_ends_with_3() {
+    let folder = sides();
+    let (screen, _, code) = compare(folder.path(), &["base", "slow", "--max-regression", "5%"]);
+    assert_eq!(code, Some(3), "{screen}");
+    assert!(
+        screen.starts_with("WORSE  4 metrics: 4 worse\n"),
+        "{screen}"
+    );
+    let mean = screen
+        .lines()
+        .find(|line| line.starts_with("response.mean"))
+        .unwrap();
+    assert!(mean.contains("+9.9 %") && mean.ends_with("worse"), "{mean}");
+    assert!(
+        screen.contains("FAILED      response.p99 is worse by "),
+        "{screen}"
+    );
+    // Without a limit, or below it, it is only told.
+    assert_eq!(compare(folder.path(), &["base", "slow"]).2, Some(0));
+    assert_eq!(
+        compare(folder.path(), &["base", "slow", "--max-regression", "20%"]).2,
+        Some(0)
+    );
+    assert_eq!(
+        compare(folder.path(), &["slow", "base", "--max-regression", "5%"]).2,
+        Some(0)
+    );
+}
+
+#[test]
+fn the_same_is_called_the_same() {
+    let folder = sides();
+    let args = [
+        "base",
+        "same",
+        "--max-regression",
+        "5%",
+        "--metric",
+        "mean,p50,rate",
+    ];
+    let (screen, _, code) = compare(folder.path(), &args);
+    assert_eq!(code, Some(0));
+    assert!(
+        screen.starts_with("SAME  3 metrics: 3 the same\n"),
+        "{screen}"
+    );
+}
+
+#[test]
+fn single_runs_say_that_other_runs_are_unknown() {
+    let folder = sides();
+    let (screen, _, code) = compare(
+        folder.path(),
+        &["base/1.json", "slow/1.json", "--metric", "mean"],
+    );
+    assert_eq!(code, Some(0));
+    let words = screen.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(
+        words.contains("how much one run differs from the next is unknown"),
+        "{words}"
+    );
+}
+
+#[test]
+fn runs_that_cannot_be_believed_end_with_4() {
+    let folder = sides();
+    for seed in 1..=5 {
+        save(
+            folder.path(),
+            &format!("shaky/{seed}.json"),
+            1_500_000,
+            seed,
+            Kind::Unsteady,
+        );
+    }
+    let (screen, _, code) = compare(folder.path(), &["base", "shaky", "--max-regression", "5%"]);
+    assert_eq!(code, Some(4));
+    assert!(
+        screen.contains("5 of 5 runs of new are UNSTEADY"),
+        "{screen}"
+    );
+}
+
+#[test]
+fn three_runs_are_told_to_be_too_few() {
+    let folder = sides();
+    for side in ["base", "slow"] {
+        for seed in [4, 5] {
+            std::fs::remove_file(folder.path().join(format!("{side}/{seed}.json"))).unwrap();
+        }
+    }
+    let (screen, ..) = compare(folder.path(), &["base", "slow", "--metric", "mean"]);
+    assert!(screen.starts_with("CANNOT TELL"), "{screen}");
+    assert!(
+        screen.contains("3 + 3 runs cannot reach p 0.05 (at best 0.10); would take 4 + 4 runs"),
+        "{screen}"
+    );
+}
+
+#[test]
+fn what_cannot_be_compared_is_told() {
+    let folder = sides();
+    for (args, code, error) in [
+        (
+            &["base"][..],
+            2,
+            "error: the following required arguments were not provided: <NEW>",
+        ),
+        (&["base", "gone"], 1, "error: cannot read gone: "),
+        (
+            &["base", "same", "--max-regression", "much"],
+            2,
+            "error: invalid value 'much' for '--max-regression <PERCENT>'",
+        ),
+        (
+            &["base", "same", "--metric", "speed"],
+            2,
+            "error: invalid value 'speed' for '--metric <METRIC>': \"speed\" is no metric (want cpu-per-request, rate",
+        ),
+        (
+            &["base", "same", "--metric", "delay.p99"],
+            1,
+            "error: nothing to compare: the two sides have no point",
+        ),
+    ] {
+        let (_, said, found) = compare(folder.path(), args);
+        assert_eq!(found, Some(code), "{said}");
+        assert!(said.starts_with(error), "{said}");
+    }
+}

@@ -1,0 +1,277 @@
+//! What other programs are told while a command runs, and what they read afterwards.
+
+#![cfg(target_os = "linux")]
+#![allow(clippy::unwrap_used, clippy::panic)]
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+/// A plant that ends with the test.
+struct Plant {
+    process: Child,
+    url: String,
+}
+
+impl Plant {
+    fn start(folder: &Path) -> Self {
+        let mut process = Command::new(env!("CARGO_BIN_EXE_uaperf"))
+            .args([
+                "serve",
+                "--profile",
+                "bench",
+                "--port",
+                "0",
+                "--trust",
+                "--with-parent",
+                "--pki",
+            ])
+            .arg(folder.join("server"))
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let mut lines = BufReader::new(process.stdout.take().unwrap()).lines();
+        let ready = lines.find_map(|line| Some(line.ok()?.strip_prefix("READY ")?.to_owned()));
+        Self {
+            process,
+            url: ready.unwrap(),
+        }
+    }
+}
+
+impl Drop for Plant {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+fn read(plant: &Plant, folder: &Path, more: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_uaperf"));
+    command
+        .args([
+            "read",
+            &plant.url,
+            "-n",
+            "nsu=urn:bench;i=1000",
+            "--security",
+            "none",
+            "--quiet",
+        ])
+        .args(["--rate", "200/s", "--out", "run.json"])
+        .args(more)
+        .arg("--pki")
+        .arg(folder.join("client"))
+        .current_dir(folder);
+    command
+}
+
+fn get(address: &str, request: &str) -> String {
+    let mut stream = TcpStream::connect(address).unwrap();
+    stream
+        .set_read_timeout(Some(Duration::from_secs(10)))
+        .unwrap();
+    stream.write_all(request.as_bytes()).unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    answer
+}
+
+#[test]
+fn prometheus_is_answered_while_a_command_runs() {
+    let folder = tempfile::tempdir().unwrap();
+    let plant = Plant::start(folder.path());
+    let mut running = read(
+        &plant,
+        folder.path(),
+        &["--duration", "60s", "--prometheus", "127.0.0.1:0"],
+    )
+    .stdout(Stdio::null())
+    .stderr(Stdio::piped())
+    .spawn()
+    .unwrap();
+    let mut lines = BufReader::new(running.stderr.take().unwrap()).lines();
+    let address = lines
+        .find_map(|line| {
+            let line = line.ok()?;
+            Some(
+                line.strip_prefix("prometheus  http://")?
+                    .strip_suffix("/metrics")?
+                    .to_owned(),
+            )
+        })
+        .unwrap();
+    let begin = Instant::now();
+    let text = loop {
+        let answer = get(&address, "GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n");
+        assert!(answer.starts_with("HTTP/1.1 200 OK\r\n"), "{answer}");
+        assert!(
+            answer.contains("Content-Type: text/plain; version=0.0.4"),
+            "{answer}"
+        );
+        let counted = answer.lines().find_map(|line| {
+            line.strip_prefix("uaperf_requests_completed_total{command=\"read\",phase=\"read\"} ")
+        });
+        if counted.is_some_and(|n| n.parse::<f64>().unwrap() > 0.0) {
+            break answer;
+        }
+        assert!(begin.elapsed() < Duration::from_secs(50), "{answer}");
+        std::thread::sleep(Duration::from_millis(100));
+    };
+    // Every sample belongs to a metric with a type, and buckets never fall.
+    let body = text.split("\r\n\r\n").nth(1).unwrap();
+    let types: Vec<&str> = body
+        .lines()
+        .filter_map(|line| line.strip_prefix("# TYPE "))
+        .collect();
+    assert!(
+        types.contains(&"uaperf_response_seconds histogram"),
+        "{types:?}"
+    );
+    let buckets: Vec<f64> = body
+        .lines()
+        .filter(|line| line.starts_with("uaperf_response_seconds_bucket{"))
+        .map(|line| line.rsplit(' ').next().unwrap().parse().unwrap())
+        .collect();
+    assert_eq!(buckets.len(), 20);
+    assert!(
+        buckets.windows(2).all(|two| two[0] <= two[1]),
+        "{buckets:?}"
+    );
+    assert!(get(&address, "GET /other HTTP/1.1\r\n\r\n").starts_with("HTTP/1.1 404 "));
+    assert!(get(&address, "POST /metrics HTTP/1.1\r\n\r\n").starts_with("HTTP/1.1 405 "));
+    // Whoever asks for too much is left, and others are still answered.
+    let _ = TcpStream::connect(&address)
+        .unwrap()
+        .write_all(&[b'x'; 100_000]);
+    assert!(get(&address, "GET /metrics HTTP/1.0\r\n\r\n").contains("uaperf_values_total"));
+    running.kill().unwrap();
+    running.wait().unwrap();
+}
+
+#[test]
+fn a_live_file_has_a_line_each_second_and_a_log_is_read_by_others() {
+    let folder = tempfile::tempdir().unwrap();
+    let plant = Plant::start(folder.path());
+    let more = [
+        "--duration",
+        "2200ms",
+        "--warmup",
+        "0s",
+        "--live-file",
+        "live.jsonl",
+        "--hlog",
+        "run.hlog",
+        "--report",
+        "run.html",
+        "--junit",
+        "run.xml",
+        "--csv",
+        "run.csv",
+        "--expect",
+        "errors=0",
+    ];
+    let output = read(&plant, folder.path(), &more).output().unwrap();
+    assert!(matches!(output.status.code(), Some(0 | 4)), "{output:?}");
+    let text = |name: &str| std::fs::read_to_string(folder.path().join(name)).unwrap();
+    let live: Vec<Value> = text("live.jsonl")
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    assert!(live.len() >= 2, "{live:?}");
+    let last = live.last().unwrap();
+    assert_eq!(
+        (&last["command"], &last["phase"]),
+        (&"read".into(), &"read".into())
+    );
+    let run = record::Run::read(&folder.path().join("run.json")).unwrap();
+    let total = last["total_completed"].as_u64().unwrap();
+    let parts: u64 = live
+        .iter()
+        .map(|line| line["completed"].as_u64().unwrap())
+        .sum();
+    assert_eq!(parts, total);
+    // What the last interval brought is in the result alone.
+    assert!(
+        total > 0 && total <= run.phases[0].total.completed,
+        "{total}"
+    );
+    assert!(text("run.html").starts_with("<!DOCTYPE html>"));
+    assert!(text("run.xml").contains("name=\"errors=0\""));
+    assert!(text("run.csv").starts_with("started,"));
+    let log = text("run.hlog");
+    assert!(
+        log.contains("Tag=response,"),
+        "{}",
+        log.get(..400).unwrap_or(&log)
+    );
+    // The Python port of HdrHistogram reads the same number of values, where it is installed.
+    let count = "
+import sys
+from hdrh.log import HistogramLogReader
+from hdrh.histogram import HdrHistogram
+all = HdrHistogram(1, 3600 * 10**9, 3)
+reader = HistogramLogReader(sys.argv[1], all)
+n = 0
+while (it := reader.get_next_interval_histogram()) is not None:
+    if it.get_tag() == 'response':
+        n += it.get_total_count()
+print(n)";
+    let read = Command::new("python3")
+        .args(["-c", count, "run.hlog"])
+        .current_dir(folder.path())
+        .output();
+    if let Ok(read) = read
+        && read.status.success()
+    {
+        let found = String::from_utf8(read.stdout).unwrap();
+        assert_eq!(
+            found.trim(),
+            run.phases[0]
+                .total
+                .histogram("response")
+                .count()
+                .to_string()
+        );
+    }
+}
+
+#[test]
+fn files_that_cannot_be_written_are_told_before_anything_is_measured() {
+    let folder = tempfile::tempdir().unwrap();
+    let plant = Plant {
+        process: Command::new("true").spawn().unwrap(),
+        url: "opc.tcp://127.0.0.1:1".into(),
+    };
+    std::fs::create_dir(folder.path().join("there")).unwrap();
+    for (option, value, error) in [
+        (
+            "--report",
+            "there",
+            "error: --report there: that is a folder (want the name of a file)",
+        ),
+        (
+            "--live-file",
+            "no/such/file",
+            "error: --live-file no/such/file: ",
+        ),
+        (
+            "--prometheus",
+            "here",
+            "error: invalid value 'here' for '--prometheus <ADDR>'",
+        ),
+    ] {
+        let output = read(&plant, folder.path(), &["--duration", "1s", option, value])
+            .output()
+            .unwrap();
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(2), "{said}");
+        assert!(said.starts_with(error), "{said}");
+    }
+}

@@ -1,0 +1,394 @@
+//! Pages as people see them: in a browser, without network.
+
+#![allow(clippy::unwrap_used, clippy::panic, clippy::expect_used)]
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use plan::Random;
+use record::run::{Destination, Figure, Fingerprint, Phase, Usage, UsageSeries, WarmUp};
+use record::{Lateness, Ledger, Run, Times};
+use serde_json::{Value, json};
+
+/// A run of so many seconds with a thousand requests each, whose times scatter around a level.
+fn run(seconds: u64, level: u64, batch: u64, seed: u64) -> Run {
+    let mut random = Random::new(seed);
+    let mut ledger = Ledger::with_end(seconds * 1_000_000_000);
+    for k in 0..seconds * 1000 {
+        let planned = k * 1_000_000;
+        let late = (random.exponential() * 20_000.0) as u64;
+        let sent = planned + late;
+        let times = Times {
+            planned,
+            sent,
+            completed: sent + level / 2 + (random.exponential() * level as f64) as u64,
+        };
+        ledger.late(sent, Lateness::default(), 1);
+        let status = if k % 997 == 5 { 0x8034_0000 } else { 0 };
+        ledger.done(times, status, batch as u32, 1);
+    }
+    let started = "2026-03-01T09:30:00Z".parse().unwrap();
+    let mut run = Run::new("read", started, Fingerprint::default());
+    let cut = WarmUp {
+        cut_ns: 300_000_000,
+        found_ns: Some(300_000_000),
+        ..WarmUp::default()
+    };
+    let name = |code: u32| {
+        if code == 0 {
+            "Good".to_owned()
+        } else {
+            "BadNodeIdUnknown".to_owned()
+        }
+    };
+    let mut phase = Phase::new("read", started, &ledger.finish(), cut, 0, &name);
+    phase.resources.push(UsageSeries {
+        who: "server".into(),
+        window: Usage {
+            cpu_ns: Figure::Known(seconds * 30_000_000),
+            cpu_cores: Figure::Known(0.03),
+            ..Usage::default()
+        },
+        at_ns: (1..=seconds * 5).map(|k| k * 200_000_000).collect(),
+        cpu_cores: (0..seconds * 5).map(|_| Some(0.03)).collect(),
+        ..UsageSeries::default()
+    });
+    run.plan = json!({"phases": [{
+        "seed": seed,
+        "sessions": 1,
+        "arrival": {"loop": "open", "arrival": "constant", "rate": {"count": 100, "per_ns": 1_000_000_000}},
+        "work": {"service": "read", "batch": batch, "nodes": ["<i>&=1"]},
+    }]});
+    run.targets.push(record::run::Target {
+        url: "opc.tcp://<b>plc</b>:4840".into(),
+        security: "None".into(),
+        ..record::run::Target::default()
+    });
+    run.phases.push(phase);
+    run
+}
+
+fn save(run: &Run, file: &Path) {
+    run.write(&Destination::File(file.to_owned())).unwrap();
+}
+
+fn uaperf(folder: &Path, args: &[&str]) -> std::process::Output {
+    Command::new(env!("CARGO_BIN_EXE_uaperf"))
+        .args(args)
+        .current_dir(folder)
+        .output()
+        .unwrap()
+}
+
+/// The browser and the packages that drive it; none, with a line that says so, where they cannot be had.
+struct Browser {
+    program: PathBuf,
+    folder: PathBuf,
+}
+
+impl Browser {
+    fn find() -> Option<Self> {
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        let program = ["chromium", "chromium-browser", "google-chrome"]
+            .iter()
+            .flat_map(|name| std::env::split_paths(&path).map(move |dir| dir.join(name)))
+            .find(|program| program.is_file());
+        let Some(program) = program else {
+            return missing("no chromium: sudo apt-get install chromium");
+        };
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        let folder = root.join("target/browser");
+        std::fs::create_dir_all(&folder).unwrap();
+        // Tests of other processes install the same thing at the same time.
+        let lock = std::fs::File::create(folder.join("lock")).unwrap();
+        lock.lock().unwrap();
+        for (name, text) in [
+            ("package.json", include_str!("browser/package.json")),
+            ("look.js", include_str!("browser/look.js")),
+        ] {
+            if std::fs::read_to_string(folder.join(name)).ok().as_deref() != Some(text) {
+                std::fs::write(folder.join(name), text).unwrap();
+                let _ = std::fs::remove_file(folder.join("installed"));
+            }
+        }
+        if !folder.join("installed").exists() {
+            let npm = Command::new("npm")
+                .args(["install", "--no-audit", "--no-fund", "--no-package-lock"])
+                .args(["--prefer-offline", "--loglevel=error"])
+                .current_dir(&folder)
+                .output();
+            match npm {
+                Ok(output) if output.status.success() => {
+                    std::fs::write(folder.join("installed"), "").unwrap();
+                }
+                Ok(output) => {
+                    return missing(&String::from_utf8_lossy(&output.stderr));
+                }
+                Err(error) => return missing(&format!("npm: {error}")),
+            }
+        }
+        Some(Self { program, folder })
+    }
+
+    /// Opens a page and says what was there.
+    fn look(&self, page: &Path) -> Value {
+        let output = Command::new("node")
+            .arg("look.js")
+            .arg(&self.program)
+            .arg(page)
+            .args(std::env::var_os("UAPERF_PICTURES"))
+            .current_dir(&self.folder)
+            .output()
+            .unwrap();
+        let error = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{error}");
+        serde_json::from_slice(&output.stdout).unwrap()
+    }
+}
+
+fn missing(why: &str) -> Option<Browser> {
+    let line = format!(
+        "SKIPPED browser: {}",
+        why.lines().next().unwrap_or_default()
+    );
+    assert!(std::env::var("CI").as_deref() != Ok("true"), "{line}");
+    peers::testing::say(&line);
+    None
+}
+
+/// What is true of every page.
+fn sound(found: &Value) {
+    assert_eq!(found["console"], json!([]), "the console is silent");
+    assert_eq!(found["requests"], json!([]), "nothing is fetched");
+    assert_eq!(found["landmarks"], json!([1, 1, 1]));
+    for chart in found["charts"].as_array().unwrap() {
+        assert_eq!(chart["told"], true, "{chart}");
+        assert_eq!(chart["broken"], false, "{chart}");
+        assert!(chart["lines"].as_u64().unwrap() > 0, "{chart}");
+        assert!(chart["texts"].as_array().unwrap().len() >= 4, "{chart}");
+    }
+    let [white, black, again, preferred] = [0, 1, 2, 3].map(|i| found["paper"][i].clone());
+    assert_eq!(
+        (&white, &black),
+        (&again, &preferred),
+        "the switch and the preference agree"
+    );
+    assert_ne!(white, black);
+    assert!(
+        found["narrow"][0].as_u64() <= found["narrow"][1].as_u64(),
+        "{}",
+        found["narrow"]
+    );
+    for scheme in ["light", "dark"] {
+        let least = &found["contrast"][scheme];
+        assert!(least[0].as_f64().unwrap() >= 4.5, "{scheme}: {least}");
+    }
+}
+
+fn titles(found: &Value) -> Vec<&str> {
+    let charts = found["charts"].as_array().unwrap();
+    charts
+        .iter()
+        .map(|it| it["title"].as_str().unwrap())
+        .collect()
+}
+
+#[test]
+fn the_page_of_a_run_is_drawn_switched_read_off_and_copied_in_a_browser_without_network() {
+    let Some(browser) = Browser::find() else {
+        return;
+    };
+    let folder = tempfile::tempdir().unwrap();
+    save(&run(6, 100_000, 1, 1), &folder.path().join("one.json"));
+    let output = uaperf(folder.path(), &["report", "one.json", "-o", "one.html"]);
+    assert!(output.status.success(), "{output:?}");
+    let page = folder.path().join("one.html");
+    assert!(std::fs::metadata(&page).unwrap().len() < 300_000);
+    let found = browser.look(&page);
+    sound(&found);
+    assert!(
+        found["first"].as_str().unwrap().starts_with("VALID"),
+        "{found}"
+    );
+    // What a server calls itself is text.
+    assert!(
+        found["first"]
+            .as_str()
+            .unwrap()
+            .contains("opc.tcp://<b>plc</b>:4840")
+    );
+    assert_eq!(
+        titles(&found),
+        [
+            "Latency by percentile",
+            "Density of round-trip times",
+            "Rate over time",
+            "Times over time",
+            "Requests in flight",
+            "CPU over time",
+        ]
+    );
+    // Response, service, and lateness that is off at first; then response off, and on again.
+    let layers = json!([
+        [true, true, false],
+        [false, true, false],
+        [true, true, false]
+    ]);
+    assert_eq!(found["layers"], layers);
+    assert_eq!(found["pressed"], "false");
+    let read = found["pointer"].as_str().unwrap();
+    assert!(
+        read.starts_with('p') && read.contains("response  ") && read.contains("service  "),
+        "{read}"
+    );
+    let first = found["keys"][0].as_str().unwrap();
+    assert!(first.starts_with("p0\n"), "{first}");
+    let csv = found["csv"].as_str().unwrap();
+    assert!(
+        csv.starts_with("percentile (percentile),response (ns),service (ns),lateness (ns)\n0,"),
+        "{csv}"
+    );
+    assert_eq!(csv.lines().count() as u64, found["rows"].as_u64().unwrap());
+    assert!(
+        found["table"]
+            .as_str()
+            .unwrap()
+            .starts_with(",mean (ns),deviation (ns),p50 (ns),")
+    );
+}
+
+#[test]
+fn the_page_of_a_sweep_has_bands_and_the_published_points_of_the_same_experiment() {
+    let Some(browser) = Browser::find() else {
+        return;
+    };
+    let folder = tempfile::tempdir().unwrap();
+    for (i, batch) in [100, 500, 1000, 2000].into_iter().enumerate() {
+        for seed in 1..=3 {
+            let level = 200_000 * (i as u64 + 1);
+            let file = folder.path().join(format!("sweep/{batch}-{seed}.json"));
+            save(&run(1, level, batch, seed + batch), &file);
+        }
+    }
+    let output = uaperf(folder.path(), &["report", "sweep", "-o", "sweep.html"]);
+    assert!(output.status.success(), "{output:?}");
+    let page = folder.path().join("sweep.html");
+    let text = std::fs::read_to_string(&page).unwrap();
+    assert!(
+        text.contains("Tahvanainen 2016, table 13"),
+        "published points are named"
+    );
+    assert!(text.contains("class=\"band\""));
+    let found = browser.look(&page);
+    sound(&found);
+    assert_eq!(
+        titles(&found),
+        [
+            "Response times over batch",
+            "Values per second over batch",
+            "Server CPU a request over batch",
+            "Response by percentile, over each other",
+        ]
+    );
+    // Four points of three curves, and thirteen published ones: 6 means and 7 of p90.
+    assert_eq!(found["charts"][0]["marks"], 4 * 3 + 13);
+}
+
+#[test]
+fn the_page_of_a_comparison_shows_changes_against_the_margin() {
+    let Some(browser) = Browser::find() else {
+        return;
+    };
+    let folder = tempfile::tempdir().unwrap();
+    for (side, level) in [("base", 100_000), ("new", 150_000), ("old", 90_000)] {
+        for seed in 1..=5 {
+            let file = folder.path().join(format!("all/{side}/{seed}.json"));
+            save(&run(1, level, 1, seed + level), &file);
+        }
+    }
+    let args = [
+        "compare",
+        "all/base",
+        "all/new",
+        "--report",
+        "c.html",
+        "--history",
+        "all",
+    ];
+    let output = uaperf(folder.path(), &args);
+    let screen = String::from_utf8(output.stdout).unwrap();
+    assert!(screen.starts_with("WORSE"), "{screen}");
+    assert!(
+        screen.lines().any(|line| line.starts_with("history")),
+        "{screen}"
+    );
+    let found = browser.look(&folder.path().join("c.html"));
+    sound(&found);
+    assert_eq!(titles(&found)[0], "Change against base");
+    assert!(titles(&found).contains(&"response.mean"), "the history");
+}
+
+#[test]
+fn large_reports_stay_small() {
+    let folder = tempfile::tempdir().unwrap();
+    // Two hundred points, and one run of the longest series with a thousand targets.
+    for batch in 1..=200 {
+        save(
+            &run(1, 100_000 + batch * 1000, batch, batch),
+            &folder.path().join(format!("s/{batch:03}.json")),
+        );
+    }
+    let mut long = run(60, 100_000, 1, 1);
+    let sum = run(1, 100_000, 1, 1).phases[0].total.clone();
+    for target in 0..1000 {
+        long.targets.push(record::run::Target {
+            url: format!("opc.tcp://plc:{target}"),
+            ..record::run::Target::default()
+        });
+        long.phases[0].parts.push(record::run::Part {
+            target,
+            service: "read".into(),
+            sum: sum.clone(),
+        });
+    }
+    save(&long, &folder.path().join("long.json"));
+    for (what, page) in [("s", "s.html"), ("long.json", "long.html")] {
+        let output = uaperf(folder.path(), &["report", what, "-o", page]);
+        assert!(output.status.success(), "{output:?}");
+        let size = std::fs::metadata(folder.path().join(page)).unwrap().len();
+        assert!(size < 3_000_000, "{what}: {size}");
+    }
+}
+
+#[test]
+fn what_cannot_be_drawn_is_told() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::create_dir(folder.path().join("empty")).unwrap();
+    for (args, code, error) in [
+        (
+            &["report"][..],
+            2,
+            "error: the following required arguments were not provided: <FILE|DIR>...",
+        ),
+        (
+            &["report", "gone.json"],
+            1,
+            "error: cannot read gone.json: ",
+        ),
+        (
+            &["report", "empty"],
+            1,
+            "error: empty: no results in this folder",
+        ),
+        (
+            &["report", "empty", "-o", "empty"],
+            2,
+            "error: --output empty: that is a folder (want the name of a file)",
+        ),
+    ] {
+        let output = uaperf(folder.path(), args);
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(code), "{said}");
+        assert!(said.starts_with(error), "{said}");
+    }
+}
