@@ -5,6 +5,9 @@ use std::io::{ErrorKind, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use clap::ValueEnum;
+use clap::builder::PossibleValue;
+
 use crate::cli::Global;
 use crate::failure::Failure;
 
@@ -12,11 +15,41 @@ use crate::failure::Failure;
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// What it is about [default: read]
-    #[arg(value_enum, value_name = "KIND")]
-    kind: Option<Kind>,
+    #[arg(value_name = "KIND", value_parser = first, long_help = kinds())]
+    kind: Option<First>,
     /// The file; one that is there is left alone [default: standard output]
     #[arg(value_name = "FILE")]
     file: Option<PathBuf>,
+}
+
+/// The first word: a kind, or the file if there is no other word.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum First {
+    Kind(Kind),
+    File(PathBuf),
+}
+
+fn first(text: &str) -> Result<First, String> {
+    match Kind::from_str(text, false) {
+        Ok(kind) => Ok(First::Kind(kind)),
+        Err(_) if text.contains(['.', '/', '\\']) => Ok(First::File(text.into())),
+        Err(_) => {
+            let names: Vec<String> = Kind::value_variants().iter().map(|it| it.name()).collect();
+            Err(format!("want a file, or one of {}", names.join(", ")))
+        }
+    }
+}
+
+/// The kinds with a line each.
+fn kinds() -> String {
+    let mut text = "What it is about [default: read]\n".to_owned();
+    for kind in Kind::value_variants() {
+        let about = kind.to_possible_value();
+        let about = about.as_ref().and_then(PossibleValue::get_help);
+        let about = about.map(ToString::to_string).unwrap_or_default();
+        text.push_str(&format!("\n{:<14}{about}", kind.name()));
+    }
+    text
 }
 
 /// What starters there are.
@@ -33,6 +66,18 @@ pub enum Kind {
     Mixed,
     /// The same load on other vendors' stacks
     Peers,
+    /// Operators who look at pages of values that are renewed twice a second
+    Hmi,
+    /// One client that must not miss a value of ten thousand
+    Historian,
+    /// Polling once a second, and a method call for each order
+    Mes,
+    /// Fast subscriptions one way, writes the other way
+    Gateway,
+    /// Browsing all there is and reading names and types of it
+    Commissioning,
+    /// Many small devices that write their values and read a set point
+    Field,
 }
 
 impl Kind {
@@ -43,14 +88,36 @@ impl Kind {
             Self::Security => include_str!("starters/security.toml"),
             Self::Mixed => include_str!("starters/mixed.toml"),
             Self::Peers => include_str!("starters/peers.toml"),
+            Self::Hmi => include_str!("starters/hmi.toml"),
+            Self::Historian => include_str!("starters/historian.toml"),
+            Self::Mes => include_str!("starters/mes.toml"),
+            Self::Gateway => include_str!("starters/gateway.toml"),
+            Self::Commissioning => include_str!("starters/commissioning.toml"),
+            Self::Field => include_str!("starters/field.toml"),
         }
+    }
+
+    fn name(self) -> String {
+        let value = self.to_possible_value();
+        value.map_or_else(String::new, |it| it.get_name().to_owned())
     }
 }
 
 /// Carries out `uaperf new`.
 pub fn run(args: Args, _: &Global) -> anyhow::Result<ExitCode> {
-    let text = args.kind.unwrap_or_default().text();
-    let Some(file) = args.file else {
+    let (kind, file) = match (args.kind, args.file) {
+        (Some(First::Kind(kind)), file) => (kind, file),
+        (Some(First::File(file)), None) => (Kind::default(), Some(file)),
+        (Some(First::File(first)), Some(_)) => {
+            let what = first.display();
+            return Err(Failure::usage(format!("{what} is no kind of scenario"))
+                .hint("uaperf new --help lists them")
+                .into());
+        }
+        (None, file) => (Kind::default(), file),
+    };
+    let text = kind.text();
+    let Some(file) = file else {
         std::io::stdout().lock().write_all(text.as_bytes())?;
         return Ok(ExitCode::SUCCESS);
     };
@@ -69,7 +136,6 @@ pub fn run(args: Args, _: &Global) -> anyhow::Result<ExitCode> {
 
 #[cfg(test)]
 mod tests {
-    use clap::ValueEnum;
     use plan::scenario::Given;
     use std::path::Path;
 
