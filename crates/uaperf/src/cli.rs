@@ -10,8 +10,8 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 
 use crate::{
-    calibrate, cert, compare, demo, pages, peers, place, plant, probe, quick, report, saturate,
-    scenario, serve, show,
+    calibrate, cert, compare, demo, pages, peers, perfclient, place, plant, probe, quick, report,
+    saturate, scenario, serve, show,
 };
 
 /// The performance laboratory for OPC UA: measure, compare, explain, predict.
@@ -57,6 +57,7 @@ enum Command {
     Call(quick::Call),
     Register(quick::Register),
     Subscribe(quick::Subscribe),
+    Perfclient(perfclient::Args),
     Calibrate(calibrate::Args),
     Saturate(saturate::Args),
     Run(scenario::run::Args),
@@ -88,6 +89,7 @@ impl Cli {
             Command::Calibrate(args) => calibrate::run(args, &self.global),
             Command::Saturate(args) => saturate::run(args, &self.global),
             Command::Cert(args) => cert::run(args, &self.global),
+            Command::Perfclient(args) => perfclient::run(args, &self.global),
             Command::Peers(args) => peers::run(args, &self.global),
             Command::Probe(args) => probe::run(args, &self.global),
             Command::Plant(args) => plant::run(args),

@@ -10,6 +10,7 @@ mod demo;
 mod failure;
 mod pages;
 mod peers;
+mod perfclient;
 mod place;
 mod plant;
 mod probe;

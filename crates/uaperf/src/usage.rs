@@ -8,10 +8,16 @@ use crate::cli::Cli;
 /// The arguments, or the end of the program: with help if that was asked for, else with one line about
 /// what is wrong and exit code 2.
 pub fn parse() -> Cli {
-    match Cli::try_parse() {
+    match Cli::try_parse_from(crate::perfclient::spelled(std::env::args_os())) {
         Ok(cli) => cli,
         Err(error) => refuse(&error),
     }
+}
+
+/// What is wrong, for whoever reads arguments that were not typed so.
+pub fn in_one_line(error: &Error) -> String {
+    let line = one_line(&error.render().to_string());
+    line.strip_prefix("error: ").unwrap_or(&line).to_owned()
 }
 
 fn refuse(error: &Error) -> ! {

@@ -1,0 +1,174 @@
+//! The command line of the 2016 thesis for reads, against a plant with its nodes.
+
+#![cfg(target_os = "linux")]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use std::io::{BufRead, BufReader};
+use std::process::{Child, Command, Output, Stdio};
+
+use tempfile::TempDir;
+
+/// `uaperf serve --profile tahvanainen2016`, ended with the test.
+struct Server {
+    child: Child,
+    url: String,
+    folder: TempDir,
+}
+
+impl Server {
+    fn start() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let mut child = Command::new(env!("CARGO_BIN_EXE_uaperf"))
+            .args(["serve", "--profile", "tahvanainen2016", "--port", "0"])
+            .args(["--security", "none", "--with-parent"])
+            .env("UAPERF_PKI", folder.path().join("pki"))
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut line = String::new();
+        let out = child.stdout.take().unwrap();
+        BufReader::new(out).read_line(&mut line).unwrap();
+        let url = line.strip_prefix("READY ").unwrap().trim().to_owned();
+        Self { child, url, folder }
+    }
+
+    fn perfclient(&self, words: &[&str]) -> Output {
+        Command::new(env!("CARGO_BIN_EXE_uaperf"))
+            .args(["perfclient", "-n", "ns=2;s=MyLevel"])
+            .args(words)
+            .arg(&self.url)
+            .env("UAPERF_PKI", self.folder.path().join("pki"))
+            .current_dir(self.folder.path())
+            .stdin(Stdio::null())
+            .output()
+            .unwrap()
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_vec()).unwrap()
+}
+
+/// The figure behind these words.
+fn figure(said: &str, words: &str) -> f64 {
+    let line = said.lines().find_map(|line| line.strip_prefix(words));
+    let number = line.unwrap().trim_start_matches(": ");
+    number.split(' ').next().unwrap().parse().unwrap()
+}
+
+#[test]
+fn the_command_line_of_the_thesis_prints_its_statistics_in_its_order() {
+    let server = Server::start();
+    // As printed there, with fewer requests.
+    let words = ["-clients", "1", "-batchsize", "100", "-rate", "100"];
+    let more = ["-requests", "30", "-duration", "300", "-percentile", "0.9"];
+    let output = server.perfclient(&[words, more].concat());
+    let said = text(&output.stdout);
+    let masked: String = said
+        .lines()
+        .map(|line| {
+            let (words, figure) = line.split_once(": ").unwrap();
+            let unit = figure.trim_start_matches(|c: char| c.is_ascii_digit() || c == '.');
+            format!("{words}: #{unit}\n")
+        })
+        .collect();
+    assert_eq!(
+        masked,
+        "\
+Number of read requests: #
+Number of read responses: #
+Total duration: # ms
+Average response time: # ms
+Max response time: # ms
+0.9 percentile response time: # ms
+Number of results: #
+Results per second: #
+"
+    );
+    let of = |words| figure(&said, words);
+    assert_eq!(of("Number of read requests"), 30.0);
+    assert_eq!(of("Number of read responses"), 30.0);
+    assert_eq!(of("Number of results"), 3000.0);
+    // From the first request to the last response: the 30th is due 29 periods after the first.
+    let duration = of("Total duration");
+    assert!(duration >= 290.0, "{said}");
+    let (mean, p90) = (
+        of("Average response time"),
+        of("0.9 percentile response time"),
+    );
+    let max = of("Max response time");
+    assert!(0.0 < mean && mean <= max && p90 <= max, "{said}");
+    let rate = of("Results per second");
+    assert!((rate - 3000.0 / duration * 1e3).abs() < 0.01, "{said}");
+    // What the verdict is and where the result lies stands beside it.
+    let beside = text(&output.stderr);
+    assert!(beside.contains("result      results/"), "{beside}");
+}
+
+#[test]
+fn requests_and_batches_count_for_each_session_and_single_reads_for_each_value() {
+    let server = Server::start();
+    let run = |words: &[&str]| text(&server.perfclient(words).stdout);
+    let said = run(&[
+        "-clients",
+        "3",
+        "-batchsize",
+        "7",
+        "-requests",
+        "5",
+        "-rate",
+        "50",
+    ]);
+    assert_eq!(figure(&said, "Number of read requests"), 15.0, "{said}");
+    assert_eq!(figure(&said, "Number of results"), 105.0, "{said}");
+    // So many requests of one value at once, in each cycle.
+    let said = run(&[
+        "-clients",
+        "3",
+        "-batchsize",
+        "7",
+        "-requests",
+        "5",
+        "-rate",
+        "50",
+        "-single",
+    ]);
+    assert_eq!(figure(&said, "Number of read requests"), 105.0, "{said}");
+    assert_eq!(figure(&said, "Number of results"), 105.0, "{said}");
+    // The duration ends it in any case.
+    let said = run(&["-requests", "1000", "-rate", "20", "-duration", "0.5"]);
+    assert_eq!(figure(&said, "Number of read requests"), 10.0, "{said}");
+}
+
+#[test]
+fn what_it_cannot_do_is_said_in_one_line() {
+    let server = Server::start();
+    for (words, said) in [
+        (
+            &["-rate", "5"][..],
+            "-requests or -duration has to be given",
+        ),
+        (&["-requests", "5", "-rate", "fast"], "--rate"),
+        (
+            &["-requests", "5", "-percentile", "90"],
+            "want a share from 0 to 1",
+        ),
+        (&["-subscriptions", "5", "-items", "100"], "subscriptions"),
+    ] {
+        let output = server.perfclient(words);
+        let error = text(&output.stderr);
+        assert!(
+            error.starts_with("error: ") && error.contains(said),
+            "{error}"
+        );
+        assert_eq!(output.status.code(), Some(2), "{error}");
+    }
+}
