@@ -190,7 +190,7 @@ fn sum(out: &mut String, row: &str, sum: &Sum) {
 }
 
 fn subscriptions(out: &mut String, row: &str, told: &Subscriptions) {
-    let _ = writeln!(out, "{row},accounting,{},", told.outcome.name());
+    let _ = writeln!(out, "{row},accounting,{},,", told.outcome.name());
     put(out, row, "loss", Some(told.lost as f64), Unit::Count);
     put(out, row, "loss.share", told.loss_share(), Unit::Share);
     for (of, counts) in [

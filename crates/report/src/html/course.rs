@@ -182,19 +182,20 @@ fn rates(group: &[Placed]) -> Vec<Series> {
 }
 
 /// Its name, colour, whether it is off at first, and where it is.
-type Layer = (&'static str, usize, bool, fn(&Phase) -> &Course);
+type Layer = (&'static str, usize, bool, fn(&Phase) -> Option<&Course>);
 
 fn times(group: &[Placed]) -> Vec<Series> {
     let mut series = Vec::new();
-    let layers: [Layer; 3] = [
-        ("response", 0, false, |it| &it.series.response),
-        ("service", 1, true, |it| &it.series.service),
-        ("lateness", 2, true, |it| &it.series.lateness),
+    let layers: [Layer; 4] = [
+        ("response", 0, false, |it| Some(&it.series.response)),
+        ("service", 1, true, |it| Some(&it.series.service)),
+        ("lateness", 2, true, |it| Some(&it.series.lateness)),
+        ("delay", 3, false, |it| it.series.delay.as_ref()),
     ];
     for (layer, colour, hidden, course) in layers {
         let rows = |of: fn(&Course) -> &Vec<Option<u64>>| {
             column(group, move |phase, row| {
-                Some((*of(course(phase)).get(row)?)? as f64)
+                Some((*of(course(phase)?).get(row)?)? as f64)
             })
         };
         for (name, points, drawn) in [

@@ -3,6 +3,7 @@
 //! Pictures are SVG with the values beside them; a small script switches layers, reads values off and
 //! copies tables. Without the script everything is still there to be looked at and printed.
 
+mod accounting;
 mod chart;
 mod compared;
 mod course;
@@ -101,6 +102,7 @@ fn run(named: &Named, id: &str) -> Markup {
                     (head::figures(phase))
                 }
                 (parts::expectations(phase))
+                (accounting::accounting(run, phase))
                 (latency::percentiles(phase, &id))
                 (latency::density(phase, &id))
                 (parts::side_by_side(run, phase))

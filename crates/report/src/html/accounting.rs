@@ -1,0 +1,197 @@
+//! What subscriptions brought, and what became of the rest.
+
+use maud::{Markup, html};
+use record::run::{Found, Outcome, Phase, Place, Run, Subscriptions};
+
+use super::table::{Cell, Table};
+use super::unit::Kind;
+
+/// The accounting of notifications, where there were any.
+pub(super) fn accounting(run: &Run, phase: &Phase) -> Markup {
+    let Some(told) = &phase.subscriptions else {
+        return html! {};
+    };
+    let ink = match told.outcome {
+        Outcome::Lossless | Outcome::NothingMissing => "good",
+        Outcome::Lost => "bad",
+    };
+    html! {
+        h3.accounting { "Accounting of notifications: " span.(ink) { (told.outcome.name()) } }
+        @for sentence in &told.rests_on { p.note { (sentence) } }
+        (shares(told))
+        (places(told).markup())
+        @if !told.causes.is_empty() { (causes(run, told).markup()) }
+        (counts("Values as they came", &told.values).markup())
+        (counts("Messages and requests", &told.messages).markup())
+        (steps(told).markup())
+        @if !told.beside.is_empty() { (beside(told).markup()) }
+    }
+}
+
+fn words(name: &str) -> String {
+    name.replace('_', " ")
+}
+
+/// What became of the updates of counters, as one bar.
+fn shares(told: &Subscriptions) -> Markup {
+    let all: u64 = told
+        .places
+        .iter()
+        .filter(|(name, _)| is_fate(name))
+        .map(|it| it.1)
+        .sum();
+    if all == 0 {
+        return html! {};
+    }
+    let mut parts = Vec::new();
+    let mut left = 0.0;
+    for (i, (name, count)) in told
+        .places
+        .iter()
+        .filter(|(name, _)| is_fate(name))
+        .enumerate()
+    {
+        let width = *count as f64 / all as f64 * 860.0;
+        parts.push((i % 8, left, width, words(name), *count));
+        left += width;
+    }
+    html! {
+        figure.chart.bars {
+            div.picture { svg viewBox="0 0 860 26" role="img"
+                aria-label="What became of the updates of counters, in shares; the table below has the figures" {
+                @for (colour, left, width, name, count) in &parts {
+                    g class={ "span c" (colour) } {
+                        path.line d=(format!("M{left:.1} 13H{:.1}", left + width)) stroke-width="20" {
+                            title { (name) ": " (Kind::Count.show(*count as f64)) }
+                        }
+                    }
+                }
+            } }
+        }
+    }
+}
+
+/// Places of single updates; their sum and what came back to life are no fates of their own.
+fn is_fate(name: &str) -> bool {
+    !matches!(name, "updates" | "refilled")
+}
+
+fn places(told: &Subscriptions) -> Table {
+    let all = told.places.get("updates").copied().unwrap_or(0).max(1);
+    let row = |(name, count): (&String, &u64)| {
+        vec![
+            Cell::text(words(name)),
+            Cell::number(Some(*count as f64), Kind::Count),
+            Cell::number(Some(*count as f64 / all as f64), Kind::Share),
+        ]
+    };
+    Table {
+        caption: "Updates of counters, by what became of them".into(),
+        head: ["", "updates", "share"].map(str::to_owned).to_vec(),
+        rows: told.places.iter().map(row).collect(),
+    }
+}
+
+fn place(run: &Run, place: &Place) -> String {
+    let target = match run.targets.get(place.target as usize) {
+        Some(target) if run.targets.len() > 1 => format!("{}, ", target.url),
+        _ => String::new(),
+    };
+    let item = place
+        .item
+        .map_or_else(String::new, |item| format!(", item {item}"));
+    let node = place
+        .node
+        .as_ref()
+        .map_or_else(String::new, |node| format!(" ({node})"));
+    format!(
+        "{target}session {}, subscription {}{item}{node}",
+        place.session, place.subscription
+    )
+}
+
+fn causes(run: &Run, told: &Subscriptions) -> Table {
+    let row = |it: &Found| {
+        let at = it.first.as_ref().map(|first| first.at_ns as f64);
+        vec![
+            Cell::text(words(&it.cause)),
+            Cell::number(Some(it.count as f64), Kind::Count),
+            match at {
+                Some(at) if at < 0.0 => Cell::text("while setting up"),
+                at => Cell::number(at, Kind::Nanos),
+            },
+            Cell::text(
+                it.first
+                    .as_ref()
+                    .map_or_else(String::new, |first| place(run, &first.place)),
+            ),
+        ]
+    };
+    Table {
+        caption: "What happened, by cause".into(),
+        head: ["cause", "count", "first after", "first in"]
+            .map(str::to_owned)
+            .to_vec(),
+        rows: told.causes.iter().map(row).collect(),
+    }
+}
+
+fn counts(caption: &str, counts: &std::collections::BTreeMap<String, u64>) -> Table {
+    let row = |(name, count): (&String, &u64)| {
+        vec![
+            Cell::text(words(name)),
+            Cell::number(Some(*count as f64), Kind::Count),
+        ]
+    };
+    Table {
+        caption: caption.to_owned(),
+        head: ["", "count"].map(str::to_owned).to_vec(),
+        rows: counts.iter().map(row).collect(),
+    }
+}
+
+fn steps(told: &Subscriptions) -> Table {
+    let rows = told.steps.iter().map(|it| {
+        let at = |q: f64| it.times.quantile(q).map(|ns| ns as f64);
+        vec![
+            Cell::text(words(&it.step)),
+            Cell::number(Some(it.things as f64), Kind::Count),
+            Cell::number(Some(it.span_ns as f64), Kind::Nanos),
+            Cell::number(Some(it.times.count() as f64), Kind::Count),
+            Cell::number(at(0.5), Kind::Nanos),
+            Cell::number(it.times.max().map(|ns| ns as f64), Kind::Nanos),
+        ]
+    });
+    Table {
+        caption: "Setting up and taking down".into(),
+        head: ["step", "things", "in all", "requests", "p50", "max"]
+            .map(str::to_owned)
+            .to_vec(),
+        rows: rows.collect(),
+    }
+}
+
+/// What the server counted itself.
+fn beside(told: &Subscriptions) -> Table {
+    let rows = told.beside.iter().map(|it| {
+        let outcome = match (it.agrees(), &it.because) {
+            (true, _) => Cell::inked("agree", "good"),
+            (false, Some(because)) => Cell::inked(because.clone(), "warning"),
+            (false, None) => Cell::inked("differ", "bad"),
+        };
+        vec![
+            Cell::text(it.witness.clone()),
+            Cell::text(words(&it.what)),
+            Cell::number(Some(it.server as f64), Kind::Count),
+            Cell::number(Some(it.client as f64), Kind::Count),
+            outcome,
+        ]
+    });
+    Table {
+        caption: "What the server says beside what came".into(),
+        head: ["witness", "of", "server", "client", ""]
+            .map(str::to_owned)
+            .to_vec(),
+        rows: rows.collect(),
+    }
+}
