@@ -94,6 +94,8 @@ pub struct Limits {
     pub references_per_node: usize,
     /// Continuation points of a session.
     pub continuation_points: usize,
+    /// Nodes that clients may have added at a time; none at all if it is 0.
+    pub added_nodes: usize,
     /// Values of a history in the result for one node.
     pub history_values: usize,
     /// Operations of a request of the MonitoredItem services.
@@ -129,6 +131,7 @@ impl Default for Limits {
             paths_per_translate: 10_000,
             references_per_node: 10_000,
             continuation_points: 100,
+            added_nodes: 0,
             history_values: 10_000,
             items_per_call: 10_000,
             subscriptions_per_session: 1_000,

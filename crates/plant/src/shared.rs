@@ -43,6 +43,7 @@ pub struct Shared {
     next_channel: AtomicU32,
     next_session: AtomicU32,
     next_subscription: AtomicU32,
+    next_node: AtomicU32,
 }
 
 impl Shared {
@@ -77,6 +78,7 @@ impl Shared {
             next_channel: AtomicU32::new(1),
             next_session: AtomicU32::new(1),
             next_subscription: AtomicU32::new(1),
+            next_node: AtomicU32::new(1),
         }
     }
 
@@ -98,6 +100,11 @@ impl Shared {
             0 => self.subscription_id(),
             id => id,
         }
+    }
+
+    /// A number for a node that a client adds without an id.
+    pub fn node_number(&self) -> u32 {
+        self.next_node.fetch_add(1, Ordering::Relaxed)
     }
 
     /// A number for a session's node.

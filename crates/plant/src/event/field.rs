@@ -270,7 +270,8 @@ mod tests {
         for row in FIELDS {
             let mut at = space.find_id(&row.of.into()).unwrap();
             for name in row.path {
-                let below = space.links(at).iter().filter(|link| link.forward);
+                let links = space.links(at);
+                let below = links.iter().filter(|link| link.forward);
                 let found = below.map(|link| link.target).find(|target| {
                     space
                         .node(*target)

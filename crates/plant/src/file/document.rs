@@ -58,6 +58,7 @@ pub struct LimitsTable {
     pub paths_per_translate: Option<Spanned<usize>>,
     pub references_per_node: Option<Spanned<usize>>,
     pub continuation_points: Option<Spanned<usize>>,
+    pub added_nodes: Option<Spanned<usize>>,
     pub history_values: Option<Spanned<usize>>,
     pub items_per_call: Option<Spanned<usize>>,
     pub subscriptions_per_session: Option<Spanned<usize>>,

@@ -45,6 +45,7 @@ pub fn limits(table: LimitsTable) -> Result<Limits, Complaint> {
         (&mut limits.paths_per_translate, table.paths_per_translate),
         (&mut limits.references_per_node, table.references_per_node),
         (&mut limits.continuation_points, table.continuation_points),
+        (&mut limits.added_nodes, table.added_nodes),
         (&mut limits.history_values, table.history_values),
         (&mut limits.items_per_call, table.items_per_call),
         (

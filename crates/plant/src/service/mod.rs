@@ -6,6 +6,7 @@ pub mod discovery;
 pub mod event;
 pub mod history;
 pub mod item;
+pub mod nodes;
 pub mod plant;
 pub mod read;
 pub mod subscription;
@@ -63,6 +64,10 @@ impl Desk<'_> {
             }
             Request::RegisterNodes(request) => self.register(request).map(Into::into),
             Request::UnregisterNodes(request) => self.unregister(&request).map(Into::into),
+            Request::AddNodes(request) => self.add_nodes(request).map(Into::into),
+            Request::DeleteNodes(request) => self.delete_nodes(request).map(Into::into),
+            Request::AddReferences(request) => self.add_references(request).map(Into::into),
+            Request::DeleteReferences(request) => self.delete_references(request).map(Into::into),
             Request::HistoryRead(request) => self.history_read(request).map(Into::into),
             Request::HistoryUpdate(request) => self.history_update(request).map(Into::into),
             Request::Call(request) => self.call(request).map(Into::into),

@@ -339,7 +339,7 @@ fn step(
     };
     let mut found = Vec::new();
     for at in from {
-        for link in space.links(*at) {
+        for link in space.links(*at).iter() {
             let fits = link.forward != element.is_inverse
                 && is_of(space, link, kind)
                 && space.node(link.target).is_some_and(|node| {

@@ -8,6 +8,7 @@ use wire::types::{
     LocalizedText, NodeId, ObjectTypeId, QualifiedName, ReferenceTypeId, VariableTypeId,
 };
 
+use super::added::Added;
 use super::ids::Index;
 use super::node::{Body, FullNames, Names, Node, NodeIndex, Shape, Variable};
 use super::value::Source;
@@ -361,6 +362,7 @@ impl Builder {
         }
         drop(next);
         settle(&mut first_link, &mut links);
+        let nodes = self.count();
         let events = Arc::new(self.events);
         // Nobody else sets it.
         let _ = self.to_be.set(Arc::clone(&events));
@@ -379,6 +381,7 @@ impl Builder {
             anchor: self.anchor,
             events,
             histories: self.histories,
+            added: Added::new(nodes),
         }
     }
 }

@@ -1,5 +1,6 @@
 //! The address space: nodes and references, made once and then only read; values apart.
 
+mod added;
 pub mod attribute;
 mod build;
 pub mod encode;
@@ -12,6 +13,7 @@ pub mod signal;
 pub mod standard;
 pub mod value;
 
+pub use added::{Added, Full};
 pub use build::{Base, Builder};
 pub use node::{
     Body, FullNames, Method, Names, Node, NodeIndex, Shape, Signature, Variable, access,
@@ -20,6 +22,7 @@ pub use rhythm::{Moves, Rhythm};
 pub use signal::{Pattern, Signal};
 pub use value::{Live, Source, Stamp};
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
@@ -65,6 +68,8 @@ pub struct Space {
     anchor: i64,
     events: Arc<Events>,
     histories: Histories,
+    /// What clients added.
+    added: Added,
 }
 
 impl Space {
@@ -73,7 +78,7 @@ impl Space {
         &self.namespaces
     }
 
-    /// The number of nodes.
+    /// The number of nodes that were there from the start.
     pub fn len(&self) -> usize {
         self.own_from + self.nodes.len()
     }
@@ -102,9 +107,22 @@ impl Space {
     #[inline]
     pub fn find(&self, id: RawNodeId<'_>) -> Option<NodeIndex> {
         match self.ids.find(id) {
-            None => self.aliased(id),
+            None => self.find_other(id),
             found => found,
         }
+    }
+
+    #[cold]
+    fn find_other(&self, id: RawNodeId<'_>) -> Option<NodeIndex> {
+        match self.aliased(id) {
+            None if self.added.any() => self.added.find(id),
+            found => found,
+        }
+    }
+
+    /// What clients add while the server runs.
+    pub fn added(&self) -> &Added {
+        &self.added
     }
 
     /// The place of a node.
@@ -116,7 +134,10 @@ impl Space {
     #[inline]
     pub fn node(&self, at: NodeIndex) -> Option<&Node> {
         match at.get().checked_sub(self.own_from) {
-            Some(own) => self.nodes.get(own),
+            Some(own) => match self.nodes.get(own) {
+                None => self.added.node(at),
+                there => there,
+            },
             None => match self.changed.get(&at) {
                 None => self.base.nodes.get(at.get()),
                 changed => changed,
@@ -124,18 +145,23 @@ impl Space {
         }
     }
 
-    /// All nodes.
+    /// All nodes that were there from the start.
     pub fn nodes(&self) -> impl Iterator<Item = &Node> {
         let all = 0..u32::try_from(self.len()).unwrap_or(u32::MAX);
         all.filter_map(|at| self.node(NodeIndex(at)))
     }
 
-    /// The references of a node, forward ones last.
-    pub fn links(&self, at: NodeIndex) -> &[Link] {
+    /// The references of a node, forward ones last; behind them those that clients added.
+    pub fn links(&self, at: NodeIndex) -> Cow<'_, [Link]> {
         let bound = |i: usize| self.first_link.get(i).map_or(0, |n| *n as usize);
-        self.links
-            .get(bound(at.get())..bound(at.get() + 1))
-            .unwrap_or_default()
+        let links = self.links.get(bound(at.get())..bound(at.get() + 1));
+        let links = links.unwrap_or_default();
+        if self.added.any()
+            && let Some(added) = self.added.links(at)
+        {
+            return Cow::Owned([links, &added].concat());
+        }
+        Cow::Borrowed(links)
     }
 
     /// The place of a standard reference type.
@@ -163,9 +189,10 @@ impl Space {
     /// The type definition of an object or variable.
     pub fn type_definition(&self, at: NodeIndex) -> Option<&Node> {
         let kind = self.reference_type(ReferenceTypeId::HasTypeDefinition)?;
-        let links = self.links(at).iter();
-        let mut links = links.filter(|link| link.forward && link.kind == kind);
-        self.node(links.next()?.target)
+        let links = self.links(at);
+        let mut links = links.iter();
+        let of = links.find(|link| link.forward && link.kind == kind)?;
+        self.node(of.target)
     }
 }
 

@@ -269,7 +269,10 @@ fn operation_limits(builder: &mut Builder, limits: &Limits) {
         ),
         (
             V::Server_ServerCapabilities_OperationLimits_MaxNodesPerNodeManagement,
-            0,
+            match limits.added_nodes {
+                0 => 0,
+                _ => limits.nodes_per_write,
+            },
         ),
         (
             V::Server_ServerCapabilities_OperationLimits_MaxNodesPerHistoryReadData,

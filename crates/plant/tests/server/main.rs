@@ -9,6 +9,7 @@ mod events;
 mod faults;
 mod history;
 mod monitoring;
+mod nodes;
 mod plants;
 mod reading;
 mod rights;

@@ -1,0 +1,426 @@
+//! AddNodes, DeleteNodes, AddReferences and DeleteReferences (Part 4, 5.8), where a plant lets
+//! clients do so.
+
+use wire::template::walk::RawVariant;
+use wire::types::{
+    AddNodeAttributes, AddNodesItem, AddNodesRequest, AddNodesResponse, AddNodesResult,
+    AddReferencesItem, AddReferencesRequest, AddReferencesResponse, DeleteNodesItem,
+    DeleteNodesRequest, DeleteNodesResponse, DeleteReferencesItem, DeleteReferencesRequest,
+    DeleteReferencesResponse, ExpandedNodeId, Identifier, NodeClass, NodeId, QualifiedName,
+    ReferenceTypeId, StatusCode, VariableAttributes, Variant,
+};
+
+use super::{Desk, operations};
+use crate::space::value::{Blob, Scalar};
+use crate::space::{
+    Body, Full, FullNames, Link, Names, Node, NodeIndex, Shape, Source, Space, Stamp, Variable,
+    access, encode,
+};
+
+/// Bits of SpecifiedAttributes (Part 4, 7.24.1).
+mod specified {
+    pub const ACCESS_LEVEL: u32 = 1;
+    pub const ARRAY_DIMENSIONS: u32 = 1 << 1;
+    pub const DATA_TYPE: u32 = 1 << 4;
+    pub const DESCRIPTION: u32 = 1 << 5;
+    pub const DISPLAY_NAME: u32 = 1 << 6;
+    pub const EVENT_NOTIFIER: u32 = 1 << 7;
+    pub const MINIMUM_SAMPLING_INTERVAL: u32 = 1 << 12;
+    pub const VALUE_RANK: u32 = 1 << 19;
+    pub const VALUE: u32 = 1 << 21;
+}
+
+/// Numbers for nodes whose clients leave the id to the server, in its own namespace.
+const FIRST_ID: u32 = 0x4000_0000;
+
+impl Desk<'_> {
+    /// Whether clients may change the address space at all, and this user.
+    fn may_manage(&self) -> Result<bool, StatusCode> {
+        match self.shared.config.limits.added_nodes {
+            0 => Err(StatusCode::BadServiceUnsupported),
+            _ => Ok(self.session.rights.write),
+        }
+    }
+
+    pub(super) fn add_nodes(
+        &mut self,
+        request: AddNodesRequest,
+    ) -> Result<AddNodesResponse, StatusCode> {
+        let may = self.may_manage()?;
+        let limit = self.shared.config.limits.nodes_per_write;
+        let items = operations(request.nodes_to_add, limit)?;
+        let results = items.into_iter().map(|item| {
+            let added = match may {
+                true => self.add_node(item),
+                false => Err(StatusCode::BadUserAccessDenied),
+            };
+            match added {
+                Ok(added_node_id) => AddNodesResult {
+                    added_node_id,
+                    ..Default::default()
+                },
+                Err(status_code) => AddNodesResult {
+                    status_code,
+                    ..Default::default()
+                },
+            }
+        });
+        Ok(AddNodesResponse {
+            results: Some(results.collect()),
+            ..Default::default()
+        })
+    }
+
+    fn add_node(&mut self, item: AddNodesItem) -> Result<NodeId, StatusCode> {
+        let space = &self.shared.space;
+        let parent = here(space, &item.parent_node_id);
+        let parent = parent.ok_or(StatusCode::BadParentNodeIdInvalid)?;
+        let kind = reference_type(space, &item.reference_type_id)?;
+        let above = space.reference_type(ReferenceTypeId::HierarchicalReferences);
+        // Part 4, table 24; types are not for clients to derive.
+        let hierarchical = above.is_some_and(|above| space.is_subtype(kind, above));
+        if !hierarchical || is_a(space, kind, ReferenceTypeId::HasSubtype) {
+            return Err(StatusCode::BadReferenceNotAllowed);
+        }
+        let name = item.browse_name;
+        if name.name.is_null() || name.name.is_empty() {
+            return Err(StatusCode::BadBrowseNameInvalid);
+        }
+        let below = space.links(parent);
+        let mut below = below
+            .iter()
+            .filter(|link| link.forward && link.kind == kind);
+        let same = |link: &Link| {
+            space
+                .node(link.target)
+                .is_some_and(|node| node.is_called(&name))
+        };
+        if below.any(same) {
+            return Err(StatusCode::BadBrowseNameDuplicated);
+        }
+        let id = self.new_id(&item.requested_new_node_id)?;
+        let attributes = AddNodeAttributes::from_extension_object(item.node_attributes)
+            .map_err(|_| StatusCode::BadNodeAttributesInvalid)?;
+        let definition = here(space, &item.type_definition);
+        let of = definition
+            .and_then(|at| space.node(at))
+            .map(|node| &node.body);
+        let (body, names) = match (item.node_class, of) {
+            (NodeClass::Object, Some(Body::ObjectType { .. })) => object(attributes, &name)?,
+            (NodeClass::Variable, Some(Body::VariableType(_))) => {
+                variable(attributes, &name, self.now.utc)?
+            }
+            (NodeClass::Object | NodeClass::Variable, _) => {
+                return Err(StatusCode::BadTypeDefinitionInvalid);
+            }
+            // Views, methods and types are the plant's own.
+            _ => return Err(StatusCode::BadNodeClassInvalid),
+        };
+        let mut links = vec![(
+            parent,
+            Link {
+                forward: false,
+                kind,
+                target: parent,
+            },
+        )];
+        let has_type = space.reference_type(ReferenceTypeId::HasTypeDefinition);
+        if let (Some(kind), Some(target)) = (has_type, definition) {
+            let forward = true;
+            links.push((
+                target,
+                Link {
+                    forward,
+                    kind,
+                    target,
+                },
+            ));
+        }
+        let node = Node {
+            id: id.clone(),
+            names,
+            body,
+        };
+        let most = self.shared.config.limits.added_nodes;
+        match space.added().add(node, &links, most) {
+            Ok(_) => Ok(id),
+            Err(Full::Taken) => Err(StatusCode::BadNodeIdExists),
+            Err(Full::Many) => Err(StatusCode::BadResourceUnavailable),
+        }
+    }
+
+    /// The id that is asked for, or one of the server's choice.
+    fn new_id(&self, asked: &ExpandedNodeId) -> Result<NodeId, StatusCode> {
+        let space = &self.shared.space;
+        let id = &asked.node_id;
+        let is_null = match &id.identifier {
+            Identifier::Numeric(number) => *number == 0,
+            Identifier::String(text) => text.is_null(),
+            Identifier::ByteString(bytes) => bytes.is_null(),
+            Identifier::Guid(_) => false,
+        };
+        if is_null {
+            let own = |n: u32| NodeId::new(1, FIRST_ID.wrapping_add(n));
+            let numbers = std::iter::repeat_with(|| own(self.shared.node_number()));
+            let mut free = numbers.filter(|id| space.find_id(id).is_none());
+            return free.next().ok_or(StatusCode::BadNodeIdRejected);
+        }
+        // Namespace 0 is that of the specification, high numbers of the server's own are taken.
+        let known = usize::from(id.namespace) < space.namespaces().len() && id.namespace > 0;
+        let reserved = id.namespace == 1 && id.as_u32().is_some_and(|number| number >= FIRST_ID);
+        if !known || reserved || asked.server_index != 0 || !asked.namespace_uri.is_null() {
+            return Err(StatusCode::BadNodeIdRejected);
+        }
+        match space.find_id(id) {
+            Some(_) => Err(StatusCode::BadNodeIdExists),
+            None => Ok(id.clone()),
+        }
+    }
+
+    pub(super) fn delete_nodes(
+        &mut self,
+        request: DeleteNodesRequest,
+    ) -> Result<DeleteNodesResponse, StatusCode> {
+        let may = self.may_manage()?;
+        let limit = self.shared.config.limits.nodes_per_write;
+        let items = operations(request.nodes_to_delete, limit)?;
+        let space = &self.shared.space;
+        let one = |item: &DeleteNodesItem| match space.find_id(&item.node_id) {
+            None => StatusCode::BadNodeIdUnknown,
+            Some(_) if !may => StatusCode::BadUserAccessDenied,
+            Some(at) => match space.added().remove(at, item.delete_target_references) {
+                true => StatusCode::Good,
+                false => StatusCode::BadNoDeleteRights,
+            },
+        };
+        Ok(DeleteNodesResponse {
+            results: Some(items.iter().map(one).collect()),
+            ..Default::default()
+        })
+    }
+
+    pub(super) fn add_references(
+        &mut self,
+        request: AddReferencesRequest,
+    ) -> Result<AddReferencesResponse, StatusCode> {
+        let may = self.may_manage()?;
+        let limit = self.shared.config.limits.nodes_per_write;
+        let items = operations(request.references_to_add, limit)?;
+        let space = &self.shared.space;
+        let results = items.iter().map(|item| match may {
+            false => StatusCode::BadUserAccessDenied,
+            true => match add_reference(space, item) {
+                Ok(()) => StatusCode::Good,
+                Err(status) => status,
+            },
+        });
+        Ok(AddReferencesResponse {
+            results: Some(results.collect()),
+            ..Default::default()
+        })
+    }
+
+    pub(super) fn delete_references(
+        &mut self,
+        request: DeleteReferencesRequest,
+    ) -> Result<DeleteReferencesResponse, StatusCode> {
+        let may = self.may_manage()?;
+        let limit = self.shared.config.limits.nodes_per_write;
+        let items = operations(request.references_to_delete, limit)?;
+        let space = &self.shared.space;
+        let results = items.iter().map(|item| match may {
+            false => StatusCode::BadUserAccessDenied,
+            true => match delete_reference(space, item) {
+                Ok(()) => StatusCode::Good,
+                Err(status) => status,
+            },
+        });
+        Ok(DeleteReferencesResponse {
+            results: Some(results.collect()),
+            ..Default::default()
+        })
+    }
+}
+
+/// A node of this server.
+fn here(space: &Space, id: &ExpandedNodeId) -> Option<NodeIndex> {
+    let local = id.server_index == 0 && id.namespace_uri.is_null();
+    local.then(|| space.find_id(&id.node_id)).flatten()
+}
+
+fn reference_type(space: &Space, id: &NodeId) -> Result<NodeIndex, StatusCode> {
+    let at = space.find_id(id);
+    let is_one = |at: &NodeIndex| {
+        let body = space.node(*at).map(|node| &node.body);
+        matches!(body, Some(Body::ReferenceType { .. }))
+    };
+    at.filter(is_one)
+        .ok_or(StatusCode::BadReferenceTypeIdInvalid)
+}
+
+fn is_a(space: &Space, kind: NodeIndex, of: ReferenceTypeId) -> bool {
+    let of = space.reference_type(of);
+    of.is_some_and(|of| space.is_subtype(kind, of))
+}
+
+fn add_reference(space: &Space, item: &AddReferencesItem) -> Result<(), StatusCode> {
+    let source = space.find_id(&item.source_node_id);
+    let source = source.ok_or(StatusCode::BadSourceNodeIdInvalid)?;
+    let kind = reference_type(space, &item.reference_type_id)?;
+    if !item.target_server_uri.is_null() && !item.target_server_uri.is_empty() {
+        return Err(StatusCode::BadReferenceLocalOnly);
+    }
+    let target = here(space, &item.target_node_id);
+    let target = target.ok_or(StatusCode::BadTargetNodeIdInvalid)?;
+    let class = space.node(target).map(Node::class);
+    if item.target_node_class != NodeClass::Unspecified && class != Some(item.target_node_class) {
+        return Err(StatusCode::BadNodeClassInvalid);
+    }
+    // What types there are, and of which type a node is, stays as it was made.
+    if is_a(space, kind, ReferenceTypeId::HasSubtype)
+        || is_a(space, kind, ReferenceTypeId::HasTypeDefinition)
+    {
+        return Err(StatusCode::BadReferenceNotAllowed);
+    }
+    let seen = Link {
+        forward: item.is_forward,
+        kind,
+        target,
+    };
+    if space.links(source).contains(&seen) {
+        return Err(StatusCode::BadDuplicateReferenceNotAllowed);
+    }
+    match item.is_forward {
+        true => space.added().link(source, kind, target),
+        false => space.added().link(target, kind, source),
+    }
+    Ok(())
+}
+
+fn delete_reference(space: &Space, item: &DeleteReferencesItem) -> Result<(), StatusCode> {
+    let source = space.find_id(&item.source_node_id);
+    let source = source.ok_or(StatusCode::BadSourceNodeIdInvalid)?;
+    let kind = reference_type(space, &item.reference_type_id)?;
+    let target = here(space, &item.target_node_id);
+    let target = target.ok_or(StatusCode::BadTargetNodeIdInvalid)?;
+    let seen = Link {
+        forward: item.is_forward,
+        kind,
+        target,
+    };
+    if space
+        .added()
+        .unlink(source, seen, item.delete_bidirectional)
+    {
+        return Ok(());
+    }
+    match space.links(source).contains(&seen) {
+        true => Err(StatusCode::BadNoDeleteRights),
+        false => Err(StatusCode::BadNotFound),
+    }
+}
+
+fn names(
+    name: &QualifiedName,
+    mask: u32,
+    display: wire::types::LocalizedText,
+    description: wire::types::LocalizedText,
+) -> Names {
+    let display_name = match mask & specified::DISPLAY_NAME != 0 && !display.text.is_null() {
+        true => display,
+        false => wire::types::LocalizedText::new("", name.name.as_ref()),
+    };
+    Names::Full(Box::new(FullNames {
+        browse_name: name.clone(),
+        display_name,
+        description: (mask & specified::DESCRIPTION != 0).then_some(description),
+    }))
+}
+
+fn object(
+    attributes: AddNodeAttributes,
+    name: &QualifiedName,
+) -> Result<(Body, Names), StatusCode> {
+    match attributes {
+        AddNodeAttributes::None => Ok((
+            Body::Object { event_notifier: 0 },
+            names(name, 0, Default::default(), Default::default()),
+        )),
+        AddNodeAttributes::Object(of) => {
+            let mask = of.specified_attributes;
+            let named = names(name, mask, of.display_name, of.description);
+            // Nobody raises events there.
+            match mask & specified::EVENT_NOTIFIER != 0 && of.event_notifier != 0 {
+                true => Err(StatusCode::BadNodeAttributesInvalid),
+                false => Ok((Body::Object { event_notifier: 0 }, named)),
+            }
+        }
+        _ => Err(StatusCode::BadNodeAttributesInvalid),
+    }
+}
+
+fn variable(
+    attributes: AddNodeAttributes,
+    name: &QualifiedName,
+    now: i64,
+) -> Result<(Body, Names), StatusCode> {
+    let invalid = StatusCode::BadNodeAttributesInvalid;
+    let of = match attributes {
+        AddNodeAttributes::None => VariableAttributes::default(),
+        AddNodeAttributes::Variable(of) => of,
+        _ => return Err(invalid),
+    };
+    let mask = of.specified_attributes;
+    let has = |bit| mask & bit != 0;
+    let value = match has(specified::VALUE) {
+        true => of.value,
+        false => Variant::Empty,
+    };
+    let data_type = match has(specified::DATA_TYPE) {
+        true => of.data_type,
+        false => match value.data_type() {
+            Some(kind) => kind.node_id,
+            None => wire::types::DataTypeId::BaseDataType.into(),
+        },
+    };
+    let rank = match has(specified::VALUE_RANK) {
+        true => of.value_rank,
+        false => -1 + 2 * i32::from(value.is_array()),
+    };
+    let level = match has(specified::ACCESS_LEVEL) {
+        true => of.access_level & (access::READ | access::WRITE),
+        false => access::READ,
+    };
+    let level = match level & access::WRITE {
+        0 => level,
+        _ => level | access::STATUS_WRITE | access::TIMESTAMP_WRITE,
+    };
+    let shape = Shape {
+        data_type,
+        value_rank: rank,
+        array_dimensions: of
+            .array_dimensions
+            .filter(|_| has(specified::ARRAY_DIMENSIONS)),
+        access_level: level,
+        minimum_sampling_interval: match has(specified::MINIMUM_SAMPLING_INTERVAL) {
+            true => of.minimum_sampling_interval,
+            false => 0.0,
+        },
+        range: None,
+    };
+    let encoded = encode::variant(value);
+    let stamp = Stamp {
+        status: StatusCode::Good,
+        source: now,
+    };
+    let raw = RawVariant::parse(&encoded).map_err(|_| invalid)?;
+    let source = match Scalar::new(&raw, stamp) {
+        Some(scalar) => Source::Scalar(scalar),
+        None => Source::Blob(Blob::new(encoded.into(), stamp)),
+    };
+    let named = names(name, mask, of.display_name, of.description);
+    Ok((
+        Body::Variable(Box::new(Variable::new(source, shape))),
+        named,
+    ))
+}
