@@ -52,5 +52,5 @@ pub use ledger::{GroundTruth, Messages, Subscriptions, Taking, TakingNow, Tally,
 pub use profile::Profile;
 pub use server::{Server, StartError};
 pub use trust::TrustPolicy;
-pub use users::{NotAHash, PasswordHash, Rights, Users};
+pub use users::{NotAHash, PasswordHash, Rights, Users, ZONES, Zones};
 pub use watch::Watch;

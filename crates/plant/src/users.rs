@@ -18,6 +18,9 @@ pub struct Users {
     pub passwords: Vec<(String, PasswordHash)>,
     /// Owners of certificates, when these are taken at all.
     pub certificates: Option<TrustPolicy>,
+    /// Those of `rights` that are also the common names of certificates. Other owners may do what
+    /// `named_rights` says.
+    pub owners: Vec<String>,
     /// What those without a name may do.
     pub anonymous_rights: Rights,
     /// What those with a name or a certificate may do, unless `rights` names them.
@@ -35,7 +38,16 @@ pub struct Rights {
     pub write: bool,
     /// Call methods.
     pub call: bool,
+    /// What is otherwise in zones of the address space.
+    pub zones: Zones,
 }
+
+/// Zones that can have rights of their own.
+pub const ZONES: usize = 15;
+
+/// Rights by zone: four bits each, the last of which says that the others count.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+pub struct Zones(u64);
 
 impl Rights {
     /// Everything.
@@ -43,19 +55,51 @@ impl Rights {
         read: true,
         write: true,
         call: true,
+        zones: Zones(0),
     };
     /// Look, and change nothing.
     pub const READ_ONLY: Self = Self {
         read: true,
         write: false,
         call: false,
+        zones: Zones(0),
     };
     /// Nothing but to browse.
     pub const NONE: Self = Self {
         read: false,
         write: false,
         call: false,
+        zones: Zones(0),
     };
+
+    /// The same, but in a zone, of which there are 1 to [`ZONES`].
+    #[must_use]
+    pub fn with_zone(mut self, zone: u8, there: Self) -> Self {
+        let bit = |is: bool, at: u32| u64::from(is) << at;
+        let bits = 8 | bit(there.read, 0) | bit(there.write, 1) | bit(there.call, 2);
+        let at = u32::from(zone) * 4;
+        let cleared = self.zones.0 & !(15u64.wrapping_shl(at));
+        self.zones = Zones(cleared | bits.wrapping_shl(at));
+        self
+    }
+
+    /// What may be done in a zone; 0 is none in particular.
+    #[inline]
+    pub(crate) fn within(self, zone: u8) -> Self {
+        let bits = match zone {
+            0 => 0,
+            zone => self.zones.0.wrapping_shr(u32::from(zone) * 4),
+        };
+        match bits & 8 {
+            0 => self,
+            _ => Self {
+                read: bits & 1 != 0,
+                write: bits & 2 != 0,
+                call: bits & 4 != 0,
+                zones: self.zones,
+            },
+        }
+    }
 
     /// The bits of an access level that these rights leave (Part 3, 5.6.2: UserAccessLevel).
     #[inline]
@@ -84,6 +128,7 @@ impl Default for Users {
             anonymous: true,
             passwords: Vec::new(),
             certificates: None,
+            owners: Vec::new(),
             anonymous_rights: Rights::ALL,
             named_rights: Rights::ALL,
             rights: Vec::new(),
@@ -101,6 +146,12 @@ impl Users {
                 own.map_or(self.named_rights, |(_, rights)| *rights)
             }
         }
+    }
+
+    /// What the owner of a certificate may do, by the common name of its subject.
+    pub fn rights_of_owner(&self, name: Option<&str>) -> Rights {
+        let known = name.filter(|name| self.owners.iter().any(|owner| owner == name));
+        known.map_or(self.named_rights, |name| self.rights_of(Some(name)))
     }
 
     /// Whether this is the user's password. Takes as long for a name that is unknown: it

@@ -56,6 +56,12 @@ pub struct Args {
     /// Take the certificate of every client; else they have to be trusted with `uaperf cert trust`
     #[arg(long)]
     trust: bool,
+    /// Let in users with a certificate that this folder trusts (`uaperf --pki DIR cert trust FILE`)
+    #[arg(long, value_name = "DIR")]
+    user_pki: Option<PathBuf>,
+    /// Let clients add so many nodes, and delete them again
+    #[arg(long, value_name = "N")]
+    allow_nodes: Option<usize>,
     /// Let something go wrong, such as delay=2ms,on=read,share=1% or drop,on=notification,every=1000;
     /// may be given several times
     #[arg(long, value_name = "FAULT")]
@@ -188,6 +194,12 @@ fn config(args: &Args, global: &Global) -> anyhow::Result<Config> {
         true => TrustPolicy::All,
         false => TrustPolicy::Store(store),
     };
+    if let Some(folder) = &args.user_pki {
+        config.users.certificates = Some(TrustPolicy::Store(Store::new(folder)));
+    }
+    if let Some(most) = args.allow_nodes {
+        config.limits.added_nodes = most;
+    }
     config.faults.extend_from_slice(&args.fault);
     descriptors(&mut config.limits, args.count);
     Ok(config)

@@ -394,6 +394,11 @@ fn rights(shared: &Shared, user: &UserIdentity) -> Rights {
     match user {
         UserIdentity::Anonymous => users.rights_of(None),
         UserIdentity::UserName { name, .. } => users.rights_of(Some(name)),
+        UserIdentity::X509 { certificate } => {
+            let chain = pki::Certificate::chain_from_der(certificate.as_bytes());
+            let leaf = chain.ok().and_then(|chain| chain.into_iter().next());
+            users.rights_of_owner(leaf.as_ref().and_then(|leaf| leaf.subject().common_name()))
+        }
         _ => users.named_rights,
     }
 }

@@ -62,6 +62,7 @@ impl Plant {
             let mut site = Site {
                 builder: &mut *builder,
                 space,
+                zones: &self.zones,
                 namespace,
                 indices: Arc::clone(&indices),
                 folders: FxHashMap::default(),
@@ -98,6 +99,7 @@ fn place(builder: &mut Builder, space: &Namespace) -> Result<u16, IndexTaken> {
 pub(super) struct Site<'a> {
     pub(super) builder: &'a mut Builder,
     space: &'a Namespace,
+    zones: &'a [String],
     pub(super) namespace: u16,
     indices: Arc<[u16]>,
     /// Folders that are there, by their paths.
@@ -134,7 +136,9 @@ impl Site<'_> {
             true => VariableTypeId::AnalogItemType,
             false => VariableTypeId::BaseDataVariableType,
         };
-        let shape = Arc::new(shape(group, &self.indices));
+        let mut shape = shape(group, &self.indices);
+        shape.zone = zone(self.zones, &group.folder);
+        let shape = Arc::new(shape);
         let written = written(group, &self.indices);
         let parts = group
             .per_folder
@@ -318,6 +322,7 @@ impl Site<'_> {
         let body = Body::Method {
             executable: true,
             method: Some(does),
+            zone: zone(self.zones, &method.object),
         };
         self.builder.named(&id, &method.name, body);
         self.builder
@@ -346,6 +351,17 @@ impl Site<'_> {
                 .property(&id, property, name, DataTypeId::Argument, value);
         }
     }
+}
+
+/// The zone of a folder: that of the innermost path that leads to it.
+fn zone(zones: &[String], folder: &str) -> u8 {
+    let within = |zone: &String| {
+        let rest = folder.strip_prefix(zone.as_str());
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    };
+    let around = zones.iter().enumerate().filter(|(_, zone)| within(zone));
+    let innermost = around.max_by_key(|(_, zone)| zone.len());
+    innermost.map_or(0, |(at, _)| at as u8 + 1)
 }
 
 /// The namespace of units that no table has.
@@ -399,6 +415,7 @@ fn shape(group: &Group, indices: &[u16]) -> Shape {
             None => 0.0,
         },
         range: group.range,
+        zone: 0,
     }
 }
 

@@ -8,6 +8,7 @@ pub mod motion;
 pub mod payload;
 
 use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -25,6 +26,7 @@ use crate::fault::Fault;
 use crate::file::terms::{Id, Ids, Template};
 use crate::profile::Profile;
 use crate::space::Pattern;
+use crate::trust::TrustPolicy;
 use crate::users::{PasswordHash, Rights, Users};
 
 /// A plant: its address space and how it is served.
@@ -44,6 +46,10 @@ pub struct Plant {
     pub anonymous_rights: Rights,
     /// Users with passwords.
     pub users: Vec<User>,
+    /// Where the certificates of users are, if they are let in with them.
+    pub user_certificates: Option<PathBuf>,
+    /// Folders whose nodes have rights of their own.
+    pub zones: Vec<String>,
     /// What is granted at most.
     pub limits: Limits,
     /// Loops that serve connections, if it says how many.
@@ -58,13 +64,15 @@ pub struct Plant {
     pub namespaces: Vec<Namespace>,
 }
 
-/// A user with a password.
+/// A user with a password, a certificate, or both.
 #[derive(Debug, Clone)]
 pub struct User {
     /// The name.
     pub name: String,
     /// The password, hashed.
-    pub hash: PasswordHash,
+    pub hash: Option<PasswordHash>,
+    /// Whether a certificate whose subject has this common name is theirs.
+    pub certificate: bool,
     /// What the user may do; everything if the file does not say.
     pub rights: Rights,
 }
@@ -323,7 +331,16 @@ impl Plant {
             anonymous_rights: self.anonymous_rights,
             passwords: users
                 .clone()
-                .map(|user| (user.name.clone(), user.hash.clone()))
+                .filter_map(|user| Some((user.name.clone(), user.hash.clone()?)))
+                .collect(),
+            certificates: match &self.user_certificates {
+                Some(folder) => Some(TrustPolicy::Store(pki::Store::new(folder))),
+                None => config.users.certificates,
+            },
+            owners: users
+                .clone()
+                .filter(|user| user.certificate)
+                .map(|user| user.name.clone())
                 .collect(),
             rights: users.map(|user| (user.name.clone(), user.rights)).collect(),
             ..config.users

@@ -1,11 +1,14 @@
 //! A plant file as it is typed. What it means, and whether it makes sense, is seen to in `read`.
 
+use std::path::PathBuf;
+
 use serde::Deserialize;
 use toml::{Spanned, Value};
 
 use super::event::EventsTable;
 use super::pattern;
 use super::terms::{Id, Ids, Size, Span, Template};
+use super::users::{GroupTable, UserTable};
 use crate::describe::{Does, Right};
 use crate::fault::Fault;
 
@@ -17,7 +20,9 @@ pub struct Document {
     pub host: Option<String>,
     pub security: Option<Spanned<Vec<Spanned<String>>>>,
     pub anonymous: Option<bool>,
-    pub anonymous_may: Option<Vec<Right>>,
+    pub anonymous_may: Option<Spanned<Vec<Right>>>,
+    pub anonymous_group: Option<Spanned<String>>,
+    pub user_certificates: Option<PathBuf>,
     pub threads: Option<Spanned<u16>>,
     pub update_threads: Option<Spanned<u16>>,
     pub metrics: Option<bool>,
@@ -25,17 +30,11 @@ pub struct Document {
     #[serde(default)]
     pub user: Vec<UserTable>,
     #[serde(default)]
+    pub group: Vec<GroupTable>,
+    #[serde(default)]
     pub namespace: Vec<Spanned<NamespaceTable>>,
     #[serde(default)]
     pub fault: Vec<Fault>,
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct UserTable {
-    pub name: Spanned<String>,
-    pub password_hash: Spanned<String>,
-    pub may: Option<Vec<Right>>,
 }
 
 /// The limits of a server; see [`Limits`](crate::Limits).

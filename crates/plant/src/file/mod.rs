@@ -17,6 +17,7 @@ pub mod terms;
 #[cfg(test)]
 mod tests;
 mod types;
+mod users;
 
 pub use error::{FileError, Wrong};
 

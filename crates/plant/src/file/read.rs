@@ -7,7 +7,7 @@ use toml::Spanned;
 use wire::channel::Protection;
 use wire::url::Url;
 
-use super::document::{Document, NamespaceTable, UserTable};
+use super::document::{Document, NamespaceTable};
 use super::error::Complaint;
 use super::event;
 use super::group;
@@ -15,8 +15,9 @@ use super::ids::Taken;
 use super::limits;
 use super::terms::Id;
 use super::types::Types;
-use crate::describe::{Does, Right};
-use crate::describe::{EventSources, Folder, MethodNode, Namespace, Plant, User};
+use super::users::{Groups, rights};
+use crate::describe::Does;
+use crate::describe::{EventSources, Folder, MethodNode, Namespace, Plant};
 use crate::users::Rights;
 
 type Read<T> = Result<T, Complaint>;
@@ -41,6 +42,16 @@ pub fn plant(document: Document, folder: &Path) -> Read<Plant> {
         }
         asked => Ok(asked.map(|n| usize::from(n.into_inner()))),
     };
+    let groups = Groups::new(document.group)?;
+    let anonymous_rights = match (&document.anonymous_may, &document.anonymous_group) {
+        (Some(may), Some(_)) => {
+            let what = "stands beside anonymous_group (want one of them)";
+            return Err(Complaint::about(may, what));
+        }
+        (Some(may), None) => rights(may.get_ref()),
+        (None, Some(group)) => groups.rights(group)?,
+        (None, None) => Rights::ALL,
+    };
     let mut types = Types::default();
     let mut taken = Taken::default();
     let indices = indices(&document.namespace)?;
@@ -57,8 +68,10 @@ pub fn plant(document: Document, folder: &Path) -> Read<Plant> {
             .or_else(|| named.then(|| "localhost".to_owned())),
         protections: document.security.map(protections).transpose()?,
         anonymous: document.anonymous.unwrap_or(true),
-        anonymous_rights: document.anonymous_may.map_or(Rights::ALL, rights),
-        users: users(document.user)?,
+        anonymous_rights,
+        users: groups.users(document.user)?,
+        user_certificates: document.user_certificates.map(|own| folder.join(own)),
+        zones: groups.zones,
         limits: limits::limits(document.limits.unwrap_or_default())?,
         threads: threads(document.threads, 255)?,
         update_threads: threads(document.update_threads, 255)?.unwrap_or(1),
@@ -119,35 +132,6 @@ fn protection(text: &str) -> Option<Protection> {
         mode: mode.parse().ok()?,
     };
     protection.is_consistent().then_some(protection)
-}
-
-fn rights(may: Vec<Right>) -> Rights {
-    Rights {
-        read: may.contains(&Right::Read),
-        write: may.contains(&Right::Write),
-        call: may.contains(&Right::Call),
-    }
-}
-
-fn users(tables: Vec<UserTable>) -> Read<Vec<User>> {
-    let mut users: Vec<User> = Vec::new();
-    for table in tables {
-        let name = table.name.get_ref();
-        if name.is_empty() || users.iter().any(|user| user.name == *name) {
-            let what = format!("{name:?} is empty or there twice (want each user once)");
-            return Err(Complaint::about(&table.name, what));
-        }
-        let hash = table.password_hash.get_ref().parse().map_err(|error| {
-            let what = format!("{error}; `uaperf plant password` makes one");
-            Complaint::about(&table.password_hash, what)
-        })?;
-        users.push(User {
-            name: table.name.into_inner(),
-            hash,
-            rights: table.may.map_or(Rights::ALL, rights),
-        });
-    }
-    Ok(users)
 }
 
 /// The index that each namespace has when the plant is alone on a server.

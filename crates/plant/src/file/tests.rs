@@ -391,3 +391,34 @@ fn a_history_needs_values_that_change() {
         assert!(wrong.contains(told) && wrong.contains("line 6"), "{wrong}");
     }
 }
+
+#[test]
+fn users_and_groups_that_do_not_fit_are_told() {
+    let wrong = |text: &str| parse(text).unwrap_err().to_string();
+    for (text, told) in [
+        ("[[user]]\nname = \"a\"\n", "has no way to come in"),
+        (
+            "[[user]]\nname = \"a\"\ncertificate = true\ngroup = \"g\"\n",
+            "there is no group \"g\" (want a [[group]]",
+        ),
+        (
+            "[[group]]\nname = \"g\"\n[[group]]\nname = \"g\"\n",
+            "there twice",
+        ),
+        (
+            "[[group]]\nname = \"g\"\non = [{ path = \"a//b\", may = [] }]\n",
+            "is no path",
+        ),
+        (
+            "anonymous_group = \"x\"\n[[group]]\nname = \"g\"\n",
+            "there is no group \"x\" (want g)",
+        ),
+        (
+            "[[group]]\nname = \"g\"\n[[user]]\nname = \"a\"\ncertificate = true\nmay = []\ngroup = \"g\"\n",
+            "stands beside a group",
+        ),
+    ] {
+        let wrong = wrong(text);
+        assert!(wrong.contains(told) && wrong.contains("line "), "{wrong}");
+    }
+}

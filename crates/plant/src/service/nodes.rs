@@ -407,6 +407,7 @@ fn variable(
             false => 0.0,
         },
         range: None,
+        zone: 0,
     };
     let encoded = encode::variant(value);
     let stamp = Stamp {

@@ -92,13 +92,17 @@ pub(crate) fn user_access(node: &Node, variable: &Variable, rights: Rights) -> u
         // Part 5, 6.3.4: who else is there is not for everybody.
         0 if rights != Rights::ALL && node.id == SECURITY_DIAGNOSTICS => 0,
         0 => variable.access_level,
-        _ => variable.access_level & rights.access(),
+        _ => variable.access_level & rights.within(variable.zone).access(),
     }
 }
 
 /// Whether a user may call a method. Those of the Server object are for everybody.
 pub(crate) fn may_call(node: &Node, rights: Rights) -> bool {
-    node.id.namespace == 0 || rights.call
+    let zone = match node.body {
+        Body::Method { zone, .. } => zone,
+        _ => 0,
+    };
+    node.id.namespace == 0 || rights.within(zone).call
 }
 
 /// Appends what reading one attribute of one node gives.

@@ -61,6 +61,8 @@ pub enum Body {
     Method {
         executable: bool,
         method: Option<Method>,
+        /// Where it is, for users whose rights depend on it.
+        zone: u8,
     },
     ObjectType {
         is_abstract: bool,
@@ -121,6 +123,8 @@ pub struct Shape {
     pub minimum_sampling_interval: f64,
     /// The bounds of an AnalogItem's EURange, which percent deadbands need.
     pub range: Option<(f64, f64)>,
+    /// Where it is, for users whose rights depend on it.
+    pub zone: u8,
 }
 
 /// The type of a variable.
@@ -195,6 +199,7 @@ impl Shape {
             access_level: access::READ,
             minimum_sampling_interval: 0.0,
             range: None,
+            zone: 0,
         }
     }
 }
@@ -247,8 +252,13 @@ impl Node {
             Body::Object { event_notifier } => Body::Object {
                 event_notifier: *event_notifier,
             },
-            Body::Method { executable, method } => Body::Method {
+            Body::Method {
+                executable,
+                method,
+                zone,
+            } => Body::Method {
                 executable: *executable,
+                zone: *zone,
                 method: method.clone(),
             },
             _ => return None,

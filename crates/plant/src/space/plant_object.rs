@@ -55,6 +55,7 @@ pub fn describe(builder: &mut Builder) {
         let body = Body::Method {
             executable: true,
             method: Some(method.clone()),
+            zone: 0,
         };
         builder.named(&method_id, name, body);
         builder.link(&plant, ReferenceTypeId::HasComponent, &method_id);

@@ -89,6 +89,7 @@ fn read(builder: &mut Builder) {
             node.body = Body::Method {
                 executable: true,
                 method: Some(method.clone()),
+                zone: 0,
             };
         }
     }
@@ -136,12 +137,14 @@ fn body(node: NodeType, since: i64) -> Body {
                 access_level: access::READ,
                 minimum_sampling_interval: variable.minimum_sampling_interval().unwrap_or(0.0),
                 range: None,
+                zone: 0,
             };
             Body::Variable(Box::new(Variable::new(source, shape)))
         }
         NodeType::Method(_) => Body::Method {
             executable: false,
             method: None,
+            zone: 0,
         },
         NodeType::ObjectType(of) => Body::ObjectType {
             is_abstract: of.is_abstract(),

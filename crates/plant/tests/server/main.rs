@@ -7,6 +7,7 @@ mod diagnostics;
 mod ending;
 mod events;
 mod faults;
+mod groups;
 mod history;
 mod monitoring;
 mod nodes;

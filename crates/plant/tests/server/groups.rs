@@ -1,0 +1,171 @@
+//! Groups of users with rights of their own in parts of a plant, known by password or certificate.
+
+use std::path::Path;
+
+use pki::Store;
+use plant::{Config, Plant, Server};
+use wire::certificate::Certificate;
+use wire::channel::Protection;
+use wire::policy::PrivateKey;
+use wire::session::token::Credentials;
+use wire::types::{
+    AttributeId, CallMethodRequest, CallRequest, NodeId, RequestHeader, StatusCode,
+    TimestampsToReturn, Variant, WriteRequest, WriteValue,
+};
+
+use crate::client::{Client, identity, read_value};
+
+const PLANT: &str = r#"
+anonymous_group = "guests"
+user_certificates = "users"
+
+[[group]]
+name = "guests"
+may = ["read"]
+on = [{ path = "Secret", may = [] }]
+
+[[group]]
+name = "fitters"
+may = ["read"]
+on = [
+  { path = "Drives", may = ["read", "write", "call"] },
+  { path = "Drives/Locked", may = ["read"] },
+]
+
+[[user]]
+name = "anna"
+certificate = true
+group = "fitters"
+
+[[namespace]]
+uri = "urn:test:groups"
+
+[[namespace.signals]]
+ids = "i=1"
+type = "Int32"
+access = "read-write"
+folder = "Drives"
+
+[[namespace.signals]]
+ids = "i=2"
+type = "Int32"
+access = "read-write"
+folder = "Drives/Locked"
+
+[[namespace.signals]]
+ids = "i=3"
+type = "Int32"
+access = "read-write"
+folder = "Secret"
+
+[[namespace.signals]]
+ids = "i=4"
+type = "Int32"
+access = "read-write"
+folder = "DrivesNot"
+
+[[namespace.method]]
+name = "inside"
+object = "Drives/Motor"
+
+[[namespace.method]]
+name = "outside"
+object = "Elsewhere"
+"#;
+
+fn served(folder: &Path, own: &pki::Identity) -> Server {
+    let plant = Plant::parse(PLANT, "test", folder).unwrap();
+    Server::start(plant.config(Config {
+        profiles: Vec::new(),
+        identity: Some(own.clone()),
+        ..Config::default()
+    }))
+    .unwrap()
+}
+
+/// A user's certificate.
+fn user(name: &str) -> pki::Identity {
+    let key = pki::Key::generate(2048).unwrap();
+    let request = pki::make::Request::application("urn:user")
+        .common_name(name)
+        .days(30);
+    let now = std::time::SystemTime::now().into();
+    pki::Identity::new(request.self_signed(&key, now).unwrap(), key)
+}
+
+fn log_in(server: &Server, own: &pki::Identity, who: &Credentials) -> Result<Client, StatusCode> {
+    let mut client = Client::connect(server.url(), Protection::NONE, None, Some(own)).unwrap();
+    client.log_in(who)?;
+    Ok(client)
+}
+
+fn x509(of: &pki::Identity) -> Credentials {
+    Credentials::X509 {
+        certificate: Certificate::from_der(of.certificate.der()).unwrap(),
+        key: PrivateKey::from_der(of.key.pkcs8()).unwrap(),
+    }
+}
+
+/// What reading, its UserAccessLevel and writing come to.
+fn may(client: &mut Client, number: u32) -> (StatusCode, u8, StatusCode) {
+    let node = NodeId::new(2, number);
+    let asked = [AttributeId::Value, AttributeId::UserAccessLevel];
+    let asked = asked.map(|attribute| read_value(node.clone(), attribute, ""));
+    let values = client.read_any(asked.to_vec(), TimestampsToReturn::Neither);
+    let values = values.unwrap();
+    let Some(Variant::Byte(level)) = values[1].value else {
+        panic!();
+    };
+    let request = WriteRequest {
+        request_header: RequestHeader::default(),
+        nodes_to_write: Some(vec![WriteValue {
+            node_id: node,
+            attribute_id: AttributeId::Value as u32,
+            index_range: Default::default(),
+            value: 5i32.into(),
+        }]),
+    };
+    let written = client.call(request).unwrap().results.unwrap()[0];
+    (values[0].status.unwrap_or_default(), level & 3, written)
+}
+
+fn call(client: &mut Client, object: &str, method: &str) -> StatusCode {
+    let request = CallRequest {
+        request_header: RequestHeader::default(),
+        methods_to_call: Some(vec![CallMethodRequest {
+            object_id: NodeId::new(2, object),
+            method_id: NodeId::new(2, method),
+            input_arguments: None,
+        }]),
+    };
+    client.call(request).unwrap().results.unwrap()[0].status_code
+}
+
+#[test]
+fn a_group_may_do_more_in_some_folders_and_less_in_others() {
+    let folder = tempfile::tempdir().unwrap();
+    let own = identity("urn:uaperf:plant");
+    let anna = user("anna");
+    let store = Store::new(folder.path().join("users"));
+    store.trust_certificate(&anna.certificate).unwrap();
+    let server = served(folder.path(), &own);
+    let good = StatusCode::Good;
+    let denied = StatusCode::BadUserAccessDenied;
+
+    let mut guest = log_in(&server, &own, &Credentials::Anonymous).unwrap();
+    assert_eq!(may(&mut guest, 1), (good, 1, denied));
+    assert_eq!(may(&mut guest, 3), (denied, 0, denied));
+    assert_eq!(call(&mut guest, "Drives/Motor", "inside"), denied);
+
+    let mut anna = log_in(&server, &own, &x509(&anna)).unwrap();
+    assert_eq!(may(&mut anna, 1), (good, 3, good));
+    assert_eq!(may(&mut anna, 2), (good, 1, denied));
+    assert_eq!(may(&mut anna, 3), (good, 1, denied));
+    assert_eq!(may(&mut anna, 4), (good, 1, denied));
+    assert_eq!(call(&mut anna, "Drives/Motor", "inside"), good);
+    assert_eq!(call(&mut anna, "Elsewhere", "outside"), denied);
+
+    // Whose certificate is not trusted does not come in, whatever name it says.
+    let refused = log_in(&server, &own, &x509(&user("anna"))).err();
+    assert_eq!(refused, Some(StatusCode::BadIdentityTokenRejected));
+}
