@@ -74,7 +74,7 @@ impl Added {
     }
 
     /// How many nodes there are.
-    pub fn len(&self) -> usize {
+    pub fn count(&self) -> usize {
         self.read().ids.len()
     }
 
@@ -248,7 +248,7 @@ mod tests {
             let at = added.add(node(n), &[], 10_000).unwrap();
             assert_eq!(added.node(at).unwrap().id, NodeId::new(1, n));
         }
-        assert_eq!(added.len(), 5000);
+        assert_eq!(added.count(), 5000);
         assert_eq!(added.add(node(7), &[], 10_000), Err(Full::Taken));
         assert_eq!(added.add(node(9000), &[], 5000), Err(Full::Many));
     }
