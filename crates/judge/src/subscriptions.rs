@@ -193,7 +193,7 @@ pub fn beside_ledger(before: &Value, after: &Value, told: &Subscriptions) -> Vec
     };
     let ours = |name: &str| told.count(name);
     let on_its_way = match messages("sent") + messages("republished") {
-        sent if sent > ours("notifications") - ours("repeated") => {
+        sent if sent > ours("notifications").saturating_sub(ours("repeated_messages")) => {
             "in messages that were on their way when a connection or the run ended"
         }
         _ => "",
@@ -207,7 +207,7 @@ pub fn beside_ledger(before: &Value, after: &Value, told: &Subscriptions) -> Vec
     add(
         "values sent",
         values("sent") + values("republished"),
-        ours("received") - ours("repeated"),
+        ours("received").saturating_sub(ours("repeated")),
         on_its_way,
     );
     add(
@@ -290,7 +290,7 @@ pub fn beside_diagnostics(
         (
             "DataChangeNotificationsCount",
             "data changes",
-            ours("received") - ours("repeated"),
+            ours("received").saturating_sub(ours("repeated")),
         ),
         (
             "RepublishRequestCount",

@@ -3,7 +3,9 @@
 use std::time::Duration;
 
 use plan::unit::duration::show;
-use plan::{Arrival, NodeSpec, Nodes, Phase, Read, Spread, Values, Warmup, Work};
+use plan::{
+    Arrival, NodeSpec, Nodes, Phase, Read, Sampling, Spread, Subscribe, Values, Warmup, Work,
+};
 
 use crate::page::counted;
 
@@ -63,12 +65,38 @@ fn work(work: &Work) -> String {
             paths => format!("translate {}", counted(paths.len() as u64, "path", "paths")),
         },
         Work::Call(call) => format!("call {} of {}", call.method, call.object),
+        Work::Subscribe(plan) => return subscribing(plan),
         other => other.name().to_owned(),
     };
     match work.batch() {
         1 => what,
         n => format!("{what}, {n} a request"),
     }
+}
+
+/// `subscribe to ns=2;i=1: 10 subscriptions × 100 items a session, publishing 1 s, sampling 100 ms, queue 10`.
+fn subscribing(plan: &Subscribe) -> String {
+    let subscriptions = counted(plan.subscriptions.into(), "subscription", "subscriptions");
+    let items = match plan.items {
+        Some(items) => counted(items.into(), "item", "items"),
+        None => "an item for each node".to_owned(),
+    };
+    let sampling = match plan.sampling {
+        Sampling::Publishing => "sampling as often".to_owned(),
+        Sampling::Fastest => "sampling as fast as can be".to_owned(),
+        Sampling::Every(interval) => format!("sampling {}", show(interval)),
+    };
+    let newest = if plan.discard_newest {
+        " that discards the newest"
+    } else {
+        ""
+    };
+    format!(
+        "subscribe to {}: {subscriptions} × {items} a session, publishing {}, {sampling}, queue {}{newest}",
+        nodes(&plan.nodes),
+        show(plan.publishing),
+        plan.queue,
+    )
 }
 
 fn reading(verb: &str, read: &Read) -> String {
@@ -104,6 +132,8 @@ fn load(phase: &Phase, targets: usize) -> String {
         ""
     };
     match &phase.arrival {
+        // Nothing is asked again and again.
+        Arrival::Closed { .. } if matches!(phase.work, Work::Subscribe(_)) => {}
         Arrival::Closed { think, .. } if phase.together => {
             text.push_str(", all sending together once the slowest was answered");
             if !think.is_zero() {

@@ -71,7 +71,7 @@ impl Live {
             covered => {
                 let done = match recent.delay.is_empty() {
                     true => recent.counters.completed,
-                    false => recent.counters.values,
+                    false => recent.delay.count(),
                 };
                 let unit = if recent.delay.is_empty() {
                     ""

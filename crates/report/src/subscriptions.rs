@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use plan::unit::{Bytes, duration};
+use plan::unit::{Bytes, Rate, duration};
 use record::run::{Figure, First, Found, Outcome, Phase, Subscriptions};
 
 use crate::page::{Page, counted, grouped};
@@ -137,6 +137,7 @@ fn nanos(ns: u64) -> String {
 
 /// What came, how evenly, and what it took to set up.
 pub(crate) fn details(page: &mut Page, phase: &Phase, told: &Subscriptions) {
+    page.row("rate", &rate(phase));
     page.row("delay", &delay(phase, told));
     page.row("came", &came(told));
     page.row("publish", &publish(told));
@@ -162,6 +163,21 @@ pub(crate) fn details(page: &mut Page, phase: &Phase, told: &Subscriptions) {
     for (at, row) in beside(told).iter().enumerate() {
         page.row(if at == 0 { "server says" } else { "" }, row);
     }
+}
+
+/// What came while it was measured.
+fn rate(phase: &Phase) -> String {
+    let seconds = phase.to_ns.saturating_sub(phase.from_ns) as f64 / 1e9;
+    let of = |name: &str| phase.total.histogram(name).count() as f64 / seconds;
+    if seconds <= 0.0 {
+        return "n/a: nothing was measured".to_owned();
+    }
+    let values = of("delay").max(of("server-delay"));
+    format!(
+        "{} values in {} messages",
+        Rate::show(values),
+        Rate::show(of("publish-delay"))
+    )
 }
 
 /// Of what the delay is made, and how far clocks can be trusted.

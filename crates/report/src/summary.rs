@@ -126,17 +126,21 @@ fn measured(page: &mut Page, run: &Run, phase: &Phase) {
         page.sentence(0, &sentence);
     }
     page.gap();
-    page.row("rate", &rate(phase));
     if let Some(told) = &phase.subscriptions {
         subscriptions::details(page, phase, told);
-    } else {
-        page.row("requests", &requests(phase));
     }
-    page.row("status", &statuses(&phase.total.statuses));
+    // Beside subscriptions there need not be requests of another kind.
+    if phase.subscriptions.is_none() || phase.total.completed > 0 {
+        page.row("rate", &rate(phase));
+        page.row("requests", &requests(phase));
+        page.row("status", &statuses(&phase.total.statuses));
+    }
     if !phase.total.value_statuses.is_empty() {
         page.row("values", &statuses(&phase.total.value_statuses));
     }
-    page.row("messages", &messages(phase));
+    if phase.subscriptions.is_none() || phase.total.responses.count > 0 {
+        page.row("messages", &messages(phase));
+    }
     resources(page, phase);
     parts(page, run, phase);
     if !phase.expectations.is_empty() {

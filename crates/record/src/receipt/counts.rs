@@ -38,7 +38,9 @@ counts! {
         recovered,
         /// Further copies of values that came before.
         repeated,
-        /// Copies that Republish brought beside the message's own.
+        /// In a message of its own behind others, once Republish had brought it already.
+        overtaken,
+        /// In a Republish response for a message that had come by itself meanwhile.
         crossed,
         /// Last values told once more because that was asked for: by a transfer, or a new mode.
         resent,

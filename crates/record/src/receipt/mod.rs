@@ -535,7 +535,8 @@ fn arrive(
                 hole.state = State::Returned;
                 messages.republish_crossed += 1;
                 messages.returned += 1;
-                return (Way::Crossed, subscription.cycle, None);
+                messages.disordered += 1;
+                return (Way::Overtaken, subscription.cycle, None);
             }
             messages.repeated_messages += 1;
             return (Way::Repeated, subscription.cycle, None);

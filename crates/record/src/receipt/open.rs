@@ -27,7 +27,9 @@ pub(super) enum Way {
     Recovered,
     /// Not for the first time.
     Repeated,
-    /// By itself and by Republish, and this is the second of them.
+    /// By itself, behind others and behind Republish.
+    Overtaken,
+    /// By Republish, when it had come by itself.
     Crossed,
 }
 
@@ -144,7 +146,7 @@ impl<'a> Open<'a> {
 
     /// Whether it came before, so that none of its values is new.
     pub fn is_repeated(&self) -> bool {
-        matches!(self.way, Way::Repeated | Way::Crossed)
+        matches!(self.way, Way::Repeated | Way::Overtaken | Way::Crossed)
     }
 
     /// A value: its client handle, status, timestamps in ticks (0 if there is none), and the count
@@ -192,6 +194,9 @@ impl<'a> Open<'a> {
             }
             None => self.unplaced(handle, item, source),
         };
+        if self.way != Way::InOrder && placed != Placed::Again {
+            self.came_otherwise(handle);
+        }
         let Some(item) = self.items.get_mut(handle as usize) else {
             return;
         };
@@ -225,6 +230,7 @@ impl<'a> Open<'a> {
             Way::Returned => &mut values.out_of_order,
             Way::Recovered => &mut values.recovered,
             Way::Repeated => &mut values.repeated,
+            Way::Overtaken => &mut values.overtaken,
             Way::Crossed => &mut values.crossed,
         }
     }
@@ -604,10 +610,21 @@ impl<'a> Open<'a> {
     }
 
     #[cold]
+    fn came_otherwise(&mut self, handle: u32) {
+        match self.way {
+            Way::Returned => self.tell(Cause::OutOfOrder, Some(handle)),
+            Way::Recovered => self.tell(Cause::Recovered, Some(handle)),
+            _ => {}
+        }
+    }
+
+    #[cold]
     fn repeated(&mut self, handle: u32) {
         *self.way_count() += 1;
-        if self.way == Way::Repeated {
-            self.tell(Cause::Repeated, Some(handle));
+        match self.way {
+            Way::Repeated => self.tell(Cause::Repeated, Some(handle)),
+            Way::Overtaken => self.tell(Cause::OutOfOrder, Some(handle)),
+            _ => {}
         }
     }
 

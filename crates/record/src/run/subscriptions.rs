@@ -482,8 +482,9 @@ fn causes(account: &Account, whole: &Stretch, names: &Names<'_>) -> Vec<Found> {
                 Cause::Overwritten => places.overwritten,
                 Cause::SampledAway => places.sampled_away,
                 Cause::Repeated => values.repeated,
-                Cause::OutOfOrder => values.out_of_order,
-                Cause::Recovered => values.recovered,
+                Cause::OutOfOrder => values.out_of_order + values.overtaken,
+                // Those that came by themselves as well were not in need of it.
+                Cause::Recovered => values.recovered.saturating_sub(values.overtaken),
                 Cause::Late => values.late,
                 Cause::Stray => values.stray,
                 Cause::OverflowAlone => values.overflow_alone,

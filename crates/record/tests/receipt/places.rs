@@ -247,3 +247,21 @@ fn an_item_that_stops_is_overdue_and_one_that_never_began_is_silent() {
     // 100 updates behind its last value; up to 32 of them may be under way.
     assert!((65..=100).contains(&account.overdue), "{}", account.overdue);
 }
+
+#[test]
+fn a_message_that_republish_overtook_came_out_of_order_and_is_no_repeat() {
+    let mut client = Client::new(&[counting(10, 100)]);
+    client.comes(1, &[(0, 1, 0)]);
+    client.comes(3, &[(0, 3, 0)]);
+    client.receipt.republish_asked(0, 2);
+    client.is_republished(2, &[(0, 2, 0)]);
+    client.at_once(2, &[(0, 2, 0)]);
+    client.comes(4, &[(0, 4, 0)]);
+    let measured = client.account().measured;
+    let values = measured.values;
+    assert_eq!((values.recovered, values.overtaken), (1, 1));
+    assert_eq!((values.repeated, values.crossed), (0, 0));
+    let messages = measured.messages;
+    assert_eq!((messages.lost(), messages.disordered), (0, 1));
+    assert_eq!(measured.places.lost(), 0);
+}

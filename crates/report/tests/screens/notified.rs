@@ -4,7 +4,7 @@ use record::receipt::{Counter, Head, ItemTerms, Receipt, Seat, Step, Subscriptio
 use record::run::{
     Beside, Figure, Fingerprint, Names, Outcome, Phase, Subscriptions, Target, Verdict, WarmUp,
 };
-use record::{Ledger, Run, Times};
+use record::{Ledger, Run};
 
 use super::bench::SECOND;
 
@@ -138,14 +138,6 @@ fn come(
         more: false,
         bytes: 1500,
     };
-    let at = received - SECOND;
-    let times = Times {
-        planned: at.saturating_sub(90 * MS),
-        sent: at.saturating_sub(90 * MS),
-        completed: at,
-    };
-    ledger.done(times, 0, 100, 1);
-    ledger.received_bytes(at, 1500, 1);
     let mut open = receipt.message(ledger, subscription, head);
     for item in 0..50 {
         let overflows = much && item == 7 && message == 60;
