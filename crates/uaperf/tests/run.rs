@@ -202,12 +202,17 @@ fn a_point_that_fails_is_marked_and_the_rest_goes_on() {
         .unwrap()
         .port();
     let server = peers_like_plant();
-    let desk = Desk::with(&format!(
+    let desk = Desk::with("");
+    // What a scenario refers to lies beside it, wherever it is run from.
+    std::fs::create_dir(desk.path().join("tests")).unwrap();
+    std::fs::write(desk.path().join("tests/nodes.txt"), "i=2258\ni=2256\n").unwrap();
+    let scenario = format!(
         "target = {{ sweep = [\"opc.tcp://127.0.0.1:{port}\", \"{}\"] }}\n[[phase]]\nservice = \"read\"\n\
-         requests = 20\n",
+         requests = 20\nnodes = [\"@nodes.txt\"]\n",
         server.url
-    ));
-    let output = desk.uaperf(&["run", "x.toml", "--out", "out"]);
+    );
+    std::fs::write(desk.path().join("tests/x.toml"), scenario).unwrap();
+    let output = desk.uaperf(&["run", "tests/x.toml", "--out", "out"]);
     assert_eq!(desk.states(), [State::Failed, State::Done]);
     let shown = text(&output.stdout);
     assert!(

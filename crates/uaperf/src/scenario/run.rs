@@ -10,7 +10,6 @@ use load::engine::Control;
 use plan::description;
 use plan::scenario::{Given, Point, Scenario, Step, Turn};
 use plan::unit::duration::show;
-use plan::{TargetSpec, Targets};
 use record::run::{Kind, Mark};
 use record::sweep::{self, Measurement, Source, State, Sweep};
 use record::{Run, Timestamp};
@@ -18,7 +17,7 @@ use report::Style;
 
 use super::rows::Rows;
 use super::servers::{Reached, Servers};
-use super::vocabulary::Commands;
+use super::vocabulary::{Commands, SOME_SERVER};
 use super::{parameter, parse, read};
 use crate::cli::Global;
 use crate::failure::Failure;
@@ -85,7 +84,7 @@ pub fn run(args: Args, global: &Global) -> anyhow::Result<ExitCode> {
                 text: read(&file)?,
                 file,
                 parameters: args.parameters.clone(),
-                targets: args.target.clone(),
+                targets: args.target.iter().map(|spec| from_here(spec)).collect(),
                 repeat: args.repeat,
             }
         }
@@ -121,6 +120,7 @@ pub fn run(args: Args, global: &Global) -> anyhow::Result<ExitCode> {
     quick::interrupted(&control)?;
     let commands = Commands::beside(&index.scenario.file);
     let mut bench = Bench {
+        commands: &commands,
         servers: Servers::new(&commands)?,
         scenario: &scenario,
         control,
@@ -135,6 +135,15 @@ pub fn run(args: Args, global: &Global) -> anyhow::Result<ExitCode> {
     };
     bench.carry_out()?;
     bench.finish(&args.files)
+}
+
+/// A list of servers that was typed is looked for here, and not beside the scenario.
+fn from_here(spec: &str) -> String {
+    let file = spec.strip_prefix('@');
+    match file.and_then(|file| std::path::absolute(file).ok()) {
+        Some(file) => format!("@{}", file.display()),
+        None => spec.to_owned(),
+    }
 }
 
 fn unreadable(error: record::run::ReadError) -> anyhow::Error {
@@ -236,6 +245,7 @@ fn fresh(now: Timestamp, name: &str) -> PathBuf {
 
 /// A scenario while it is carried out.
 struct Bench<'a> {
+    commands: &'a Commands,
     servers: Servers<'a>,
     scenario: &'a Scenario,
     control: Control,
@@ -410,7 +420,8 @@ impl Bench<'_> {
         quiet: bool,
     ) -> anyhow::Result<Run> {
         let targets = reached.map_or(point.targets.as_slice(), |it| it.targets.as_slice());
-        let mut words = targets.to_vec();
+        // The phase below has the servers themselves; here they are only to be named.
+        let mut words = vec![SOME_SERVER.to_owned()];
         if let Some(pid) = reached.map(|it| it.pid).or(self.server_pid) {
             words.push(format!("--server-pid={pid}"));
         }
@@ -421,14 +432,11 @@ impl Bench<'_> {
         if (self.trust || reached.is_some()) && !trusts {
             words.push("--trust".to_owned());
         }
-        let asked = Commands::asked(&step.service, &step.settings, &words)
+        let asked = self
+            .commands
+            .asked(&step.service, &step.settings, &words)
             .map_err(|refusal| Failure::usage(refusal.what))?;
-        let specs: Result<Vec<TargetSpec>, _> = targets.iter().map(|it| it.parse()).collect();
-        let specs = specs.map_err(|error: <TargetSpec as std::str::FromStr>::Err| {
-            Failure::usage(error.to_string())
-        })?;
-        let targets = Targets::resolve(&specs, |file| std::fs::read_to_string(file))
-            .map_err(|error| Failure::usage(error.to_string()))?;
+        let targets = self.commands.resolved(targets).map_err(Failure::usage)?;
         let mut phase = step.phase.clone();
         // Each repetition has a random course of its own, or all would share one bias.
         phase.seed = phase.seed.wrapping_add(u64::from(turn.repetition) - 1);

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use ::peers::Stack;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{ArgAction, ArgMatches};
-use plan::scenario::{Key, Kind, Refusal, Setting, Shape, Vocabulary};
+use plan::scenario::{Key, Kind, Refusal, Scalar, Setting, Shape, Vocabulary};
 use plan::{Phase, TargetSpec, Targets};
 use plant::Profile;
 
@@ -201,18 +201,49 @@ pub fn refused(error: &anyhow::Error) -> Refusal {
 }
 
 impl Commands {
+    /// Lists in files are looked for beside the scenario.
+    fn beside_it(&self, setting: &Setting) -> Setting {
+        let mut setting = setting.clone();
+        for value in &mut setting.values {
+            if let Scalar::Text(text) = value
+                && let Some(file) = text.strip_prefix('@')
+            {
+                *text = format!("@{}", self.folder.join(file).display());
+            }
+        }
+        setting
+    }
+
+    /// Servers, with lists of them in files beside the scenario.
+    pub fn resolved(&self, specs: &[String]) -> Result<Targets, String> {
+        let spec = |spec: &String| match spec.strip_prefix('@') {
+            Some(file) => format!("@{}", self.folder.join(file).display()).parse(),
+            None => spec.parse(),
+        };
+        let specs: Result<Vec<TargetSpec>, _> = specs.iter().map(spec).collect();
+        let specs = specs.map_err(|error| error.to_string())?;
+        Targets::resolve(&specs, |file| std::fs::read_to_string(file))
+            .map_err(|error| error.to_string())
+    }
+
     /// The options of a peer's server, as typed.
     pub fn peer(&self, name: &str, settings: &[Setting]) -> anyhow::Result<ArgMatches> {
         peer(name, settings).map_err(|refusal| Failure::usage(refusal.what).into())
     }
 
     /// What a phase asks for, in words that go beyond its settings: servers, and what is about results.
-    pub fn asked(service: &str, settings: &[Setting], more: &[String]) -> Result<Asked, Refusal> {
+    pub fn asked(
+        &self,
+        service: &str,
+        settings: &[Setting],
+        more: &[String],
+    ) -> Result<Asked, Refusal> {
         let command = quick::definition(service).ok_or_else(|| Refusal {
             option: None,
             what: format!("there is no service {service:?}"),
         })?;
-        let words = settings.iter().flat_map(Setting::words);
+        let settings = settings.iter().map(|setting| self.beside_it(setting));
+        let words = settings.flat_map(|setting| setting.words());
         let words = words.chain(more.iter().cloned()).collect();
         let typed = matched(command, words)?;
         quick::asked(service, &typed).map_err(|error| refused(&error))
@@ -270,16 +301,11 @@ impl Vocabulary for Commands {
     }
 
     fn targets(&self, specs: &[String]) -> Result<usize, String> {
-        let specs: Result<Vec<TargetSpec>, _> = specs.iter().map(|spec| spec.parse()).collect();
-        let specs =
-            specs.map_err(|error: <TargetSpec as std::str::FromStr>::Err| error.to_string())?;
-        Targets::resolve(&specs, |file| std::fs::read_to_string(file))
-            .map(|targets| targets.len())
-            .map_err(|error| error.to_string())
+        self.resolved(specs).map(|targets| targets.len())
     }
 
     fn phase(&self, service: &str, settings: &[Setting], servers: usize) -> Result<Phase, Refusal> {
-        Self::asked(service, settings, &[SOME_SERVER.to_owned()])?
+        self.asked(service, settings, &[SOME_SERVER.to_owned()])?
             .phase(servers)
             .map_err(|error| refused(&error))
     }
