@@ -128,14 +128,19 @@ pub struct Short {
     pub name: String,
     /// Its verdict.
     pub verdict: Kind,
-    /// Completed operations per second.
+    /// What `p50_ns` and `p99_ns` are of: `response`, or `delay` where values were subscribed to.
+    pub of: String,
+    /// Completed operations per second; of a subscription, values.
     pub rate_per_s: Option<f64>,
-    /// Median of the response times.
+    /// The median.
     pub p50_ns: Option<u64>,
-    /// Their 99th percentile.
+    /// The 99th percentile.
     pub p99_ns: Option<u64>,
     /// Operations that ended badly.
     pub errors: u64,
+    /// Values of subscriptions that were sent, or promised, and never came.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lost: Option<u64>,
     /// Cores that the server kept busy, where it was watched.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub server_cpu_cores: Option<f64>,
@@ -144,15 +149,27 @@ pub struct Short {
 impl Short {
     /// Of a phase.
     pub fn of(phase: &crate::run::Phase) -> Self {
-        let response = phase.total.histogram("response");
+        let subscriptions = phase.subscriptions.as_ref();
+        let of = if subscriptions.is_some() {
+            "delay"
+        } else {
+            "response"
+        };
+        let times = phase.total.histogram(of);
+        let seconds = phase.to_ns.saturating_sub(phase.from_ns) as f64 / 1e9;
         let server = phase.resources.iter().find(|usage| usage.who == "server");
         Self {
             name: phase.name.clone(),
             verdict: phase.verdict.kind,
-            rate_per_s: phase.total.rate_per_s,
-            p50_ns: response.quantile(0.5),
-            p99_ns: response.quantile(0.99),
+            of: of.to_owned(),
+            rate_per_s: match subscriptions {
+                Some(_) => (seconds > 0.0).then(|| times.count() as f64 / seconds),
+                None => phase.total.rate_per_s,
+            },
+            p50_ns: times.quantile(0.5),
+            p99_ns: times.quantile(0.99),
             errors: phase.total.errors,
+            lost: subscriptions.map(|it| it.lost),
             server_cpu_cores: server.and_then(|it| it.window.cpu_cores.known().copied()),
         }
     }

@@ -4,7 +4,7 @@ use plan::unit::{Rate, duration};
 use record::run::Kind;
 use record::sweep::{Measurement, Short, State, Sweep};
 
-use crate::page::{Page, WIDTH, clean, counted, cut, cut_inside};
+use crate::page::{Page, WIDTH, clean, counted, cut, cut_inside, grouped};
 use crate::style::Style;
 
 /// The widest column of swept values.
@@ -51,6 +51,13 @@ pub fn sweep(sweep: &Sweep, style: Style) -> String {
     page.gap();
     if sweep.repeat > 1 {
         page.sentence(0, "Medians of the repetitions; the worst verdict of them.");
+    }
+    let mut phases = sweep.measurements.iter().flat_map(|it| &it.phases);
+    if phases.any(|it| it.of == "delay") {
+        page.sentence(
+            0,
+            "Of subscriptions: values that came a second, and their delays.",
+        );
     }
     for (place, it) in sweep.measurements.iter().enumerate() {
         if let (State::Failed, Some(why)) = (it.state, &it.why) {
@@ -203,6 +210,14 @@ fn figures(shorts: &[&Short], all: &[&Measurement], last: bool) -> String {
 
 fn marks(all: &[&Measurement]) -> Vec<String> {
     let mut marks = Vec::new();
+    let lost = all
+        .iter()
+        .flat_map(|it| &it.phases)
+        .filter_map(|it| it.lost);
+    let lost: u64 = lost.sum();
+    if lost > 0 {
+        marks.push(format!("{} lost", grouped(lost)));
+    }
     let missed = |of: fn(&Measurement) -> Option<bool>| all.iter().any(|it| of(it) == Some(false));
     if missed(|it| it.expected) {
         marks.push("expect missed".to_owned());
