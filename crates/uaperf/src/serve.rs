@@ -3,6 +3,7 @@
 mod live;
 mod offer;
 mod running;
+mod taking;
 
 use std::io::Write;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};

@@ -15,7 +15,11 @@ use pki::{Checks, Store};
 use serde_json::Value;
 use tempfile::TempDir;
 use wire::channel::Protection;
-use wire::types::Variant;
+use wire::types::{
+    CreateMonitoredItemsRequest, CreateSubscriptionRequest, MonitoredItemCreateRequest,
+    MonitoringMode, MonitoringParameters, NodeId, PublishRequest, ReadValueId, RepublishRequest,
+    SubscriptionAcknowledgement, TimestampsToReturn, Variant,
+};
 
 struct Serving {
     process: Child,
@@ -139,6 +143,107 @@ fn the_ledger_is_written_at_the_end() {
     assert_eq!(ledger["counted"]["cumulated_sessions"], 5);
     assert!(ledger["updates"]["computed"].is_u64());
     assert_eq!(ledger["subscriptions"]["total"]["messages"]["made"], 0);
+}
+
+/// A client that is slow on purpose: it lets subscriptions wait, acknowledges late or never.
+#[test]
+fn what_a_slow_client_did_not_take_in_time_is_told_for_each_device() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("ledger.json");
+    let ledger = path.to_str().unwrap();
+    let options = ["--profile", "devices", "--count", "2", "--ledger", ledger];
+    let mut serving = Serving::start(&options);
+    let mut second = String::new();
+    serving.out.read_line(&mut second).unwrap();
+    let mut session = open(&serving);
+    let header = |session: &mut Session| session.header();
+    let request = CreateSubscriptionRequest {
+        request_header: header(&mut session),
+        requested_publishing_interval: 50.0,
+        requested_lifetime_count: 1000,
+        requested_max_keep_alive_count: 10,
+        publishing_enabled: true,
+        ..Default::default()
+    };
+    let created = session.call(request).unwrap();
+    let counter = MonitoredItemCreateRequest {
+        item_to_monitor: ReadValueId {
+            node_id: NodeId::new(2, 3000),
+            attribute_id: 13,
+            ..Default::default()
+        },
+        monitoring_mode: MonitoringMode::Reporting,
+        requested_parameters: MonitoringParameters {
+            client_handle: 1,
+            sampling_interval: 50.0,
+            queue_size: 2,
+            discard_oldest: true,
+            ..Default::default()
+        },
+    };
+    let request = CreateMonitoredItemsRequest {
+        request_header: header(&mut session),
+        subscription_id: created.subscription_id,
+        timestamps_to_return: TimestampsToReturn::Both,
+        items_to_create: Some(vec![counter]),
+    };
+    let items = session.call(request).unwrap().results.unwrap();
+    assert!(items[0].status_code.is_good());
+    // Values come each 100 ms, and two of them fit into the queue.
+    std::thread::sleep(Duration::from_millis(700));
+    let mut sequence = None;
+    for _ in 0..2 {
+        let acknowledgement = |sequence_number| SubscriptionAcknowledgement {
+            subscription_id: created.subscription_id,
+            sequence_number,
+        };
+        let request = PublishRequest {
+            request_header: header(&mut session),
+            subscription_acknowledgements: sequence.map(|n| vec![acknowledgement(n)]),
+        };
+        let response = session.call(request).unwrap();
+        sequence = Some(response.notification_message.sequence_number);
+        std::thread::sleep(Duration::from_millis(200));
+    }
+    let request = RepublishRequest {
+        request_header: header(&mut session),
+        subscription_id: created.subscription_id,
+        retransmit_sequence_number: 77,
+    };
+    assert!(session.call(request).is_err());
+    drop(session);
+    serving.signal("-TERM");
+    let url = serving.url.clone();
+    let (code, out, err) = serving.ended();
+    assert_eq!(code, 0, "{err}");
+    let truths: Value = serde_json::from_str(&std::fs::read_to_string(&path).unwrap()).unwrap();
+    let slow = &truths[0]["clients"];
+    let number = |name: &str| slow[name].as_u64().unwrap();
+    assert!(number("publish_gaps") >= 1, "{slow:#}");
+    assert!(number("longest_publish_gap_ns") > 300_000_000, "{slow:#}");
+    assert!(
+        number("longest_acknowledged_after_ns") >= 200_000_000,
+        "{slow:#}"
+    );
+    assert_eq!(number("acknowledged"), 1);
+    assert_eq!(
+        (number("republish_asked"), number("republish_missing")),
+        (1, 1)
+    );
+    let overflowed = &truths[0]["subscriptions"]["total"]["computed"]["overflowed"];
+    assert!(overflowed.as_u64().unwrap() >= 3, "{overflowed}");
+    // Nobody came to the other one.
+    assert_eq!(truths[1]["clients"]["publish_gaps"], 0);
+    let line = |name: &str| out.lines().find(|line| line.starts_with(name)).unwrap();
+    assert!(out.contains("publish gaps"), "{out}");
+    assert_ne!(line(&url).split_whitespace().nth(1).unwrap(), "0", "{out}");
+    let other = second.trim().strip_prefix("READY ").unwrap();
+    assert_eq!(line(other).split_whitespace().nth(1).unwrap(), "0", "{out}");
+    assert_ne!(
+        line("all ").split_whitespace().nth(1).unwrap(),
+        "0",
+        "{out}"
+    );
 }
 
 #[test]

@@ -39,6 +39,13 @@ fn all_clients_at_once_get_every_update_of_a_thousand_items() {
         stacks.len(),
         begin.elapsed()
     ));
+    // What the server says of its clients: they acknowledged what they got, and none was forgotten.
+    let taking = server.watch().taking();
+    assert!(
+        taking.acknowledged >= u64::from(UPDATES) * stacks.len() as u64,
+        "{taking:?}"
+    );
+    assert_eq!((taking.expired, taking.republish_missing), (0, 0));
     // The server's own count says the same: no queue was full, no subscription forgotten.
     let values = server.tally().values();
     assert_eq!(

@@ -57,6 +57,9 @@ const READS_IN_A_ROW: usize = 8;
 /// Answers that are written together: to write a quarter of what clients often have in flight
 /// lets both sides work at the same time.
 const ANSWERS_IN_A_ROW: usize = 16;
+/// Subscriptions that publish before sockets are looked at again: with a thousand items each that
+/// is less than a millisecond.
+const PUBLISHINGS_IN_A_ROW: usize = 16;
 /// More memory than this is not kept for the next one who needs some.
 const KEEP: usize = 1024 * 1024;
 /// Or so many bytes of them.
@@ -541,8 +544,13 @@ impl Core {
         }
     }
 
+    /// Does what is due, but not so much of it that who asks something has to wait long: the rest
+    /// has its turn after a look at the sockets.
     fn run_timers(&mut self) {
-        while let Some((at, due)) = self.timers.pop(self.now.mono) {
+        let mut published = 0;
+        while published < PUBLISHINGS_IN_A_ROW
+            && let Some((at, due)) = self.timers.pop(self.now.mono)
+        {
             match due {
                 Due::Link(id) => {
                     let now = self.now;
@@ -558,7 +566,10 @@ impl Core {
                 Due::Listen => self.listen_again(),
                 Due::Session(id) => self.session_due(id),
                 Due::Accept => self.accept_all(),
-                Due::Subscription(id) => self.subscription_due(id, at),
+                Due::Subscription(id) => {
+                    published += 1;
+                    self.subscription_due(id, at);
+                }
             }
         }
         self.flush_dirty();

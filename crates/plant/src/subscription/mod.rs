@@ -845,6 +845,8 @@ impl Drop for Subscription {
     /// Whatever ends it: what it counted stays in the ledger.
     fn drop(&mut self) {
         self.end_gap(self.seen);
+        self.record.set_oldest(None);
+        self.record.unacknowledged.set(0);
         let tally = &mut self.account.tally;
         for item in &mut self.items {
             item.clear(tally);

@@ -9,6 +9,8 @@ use observe::{Figure, Process, Sample, Thread};
 use plan::unit::{Bytes, Rate};
 use plant::{Counted, FaultCount, Tally, Watch};
 
+use super::taking::{self, Device};
+
 /// Time between two looks.
 const EVERY: Duration = Duration::from_secs(1);
 /// How long a writer may hang at the end before it is left behind.
@@ -22,6 +24,8 @@ struct Look {
     counted: Counted,
     tally: Tally,
     faults: Vec<FaultCount>,
+    /// How clients take what there is for them, by server.
+    devices: Vec<Device>,
     process: Sample,
     threads: Figure<Vec<Thread>>,
 }
@@ -40,6 +44,7 @@ impl Looker {
             counted: counted(&self.watches),
             tally: tally(&self.watches),
             faults: faults(&self.watches),
+            devices: self.watches.iter().map(Device::of).collect(),
             process: self.process.sample(),
             threads: self.process.threads(),
         }
@@ -282,6 +287,13 @@ impl Between<'_> {
                 ("", String::new()),
             ]),
         ];
+        let sum = Device::sum(&self.now.devices);
+        if sum.tally.messages.made > 0 {
+            lines.extend(sum.rows().map(row));
+        }
+        if self.now.devices.len() > 1 {
+            lines.extend(taking::worst(&self.now.devices, 5));
+        }
         for fault in self.now.faults.iter().filter(|one| !one.cleared).take(5) {
             lines.push(format!(
                 "fault {}  {}: {} of {}",
@@ -363,6 +375,8 @@ pub fn totals(watches: &[Watch]) -> String {
         tally.messages.acknowledged,
         tally.messages.republished,
     );
+    let devices: Vec<_> = watches.iter().map(Device::of).collect();
+    text += &taking::table(&devices);
     for fault in faults(watches) {
         text += &format!(
             "fault {}: {} of {}\n",
@@ -397,9 +411,25 @@ mod tests {
             counted,
             tally: Tally::default(),
             faults: vec![fault],
+            devices: vec![device()],
             process: Process::own().sample(),
             threads: Process::own().threads(),
         }
+    }
+
+    fn device() -> Device {
+        let mut device = Device::sum(&[]);
+        device.tally.messages.made = 123_456;
+        device.tally.computed.overflowed = 123_456;
+        let taking = &mut device.taking;
+        taking.publish_gaps = 123_456;
+        taking.longest_publish_gap_ns = 3_723_123_456_789;
+        taking.acknowledged = 1;
+        taking.acknowledged_after_ns = 123_456_789;
+        taking.republish_asked = 999;
+        taking.now.waiting = 1000;
+        taking.now.longest_wait_ns = 12_345_678_912;
+        device
     }
 
     #[test]
@@ -415,14 +445,14 @@ mod tests {
             up: Duration::from_secs(3723),
         };
         let block = between.block("opc.tcp://127.0.0.1:48400");
-        assert_eq!(block.len(), 6);
+        assert_eq!(block.len(), 8);
         for line in &block {
             assert!(line.chars().count() < COLUMNS, "{line}");
         }
         assert!(block[0].contains("1:02:03"));
         let first = over(&block, 0, 80);
-        let second = over(&block, 6, 80);
-        assert_eq!(second, format!("\x1b[6A\r{first}"));
+        let second = over(&block, 8, 80);
+        assert_eq!(second, format!("\x1b[8A\r{first}"));
         let narrow = over(&block, 0, 40);
         assert!(
             narrow
