@@ -6,7 +6,7 @@ use std::time::Duration;
 use plan::scenario::{Order, Point, Scenario, Start, Step};
 use plan::unit::Rate;
 use plan::unit::duration::{show, typed};
-use plan::{Arrival, Pace};
+use plan::{Arrival, Pace, Work};
 
 use crate::page::{LABEL, Page, WIDTH, clean, counted, cut};
 use crate::style::Style;
@@ -126,13 +126,18 @@ fn started(start: &Start) -> String {
         Kind::Plant => "plant",
         Kind::Peer => "peer",
     };
-    let options: Vec<String> = start.settings.iter().flat_map(|it| it.words()).collect();
+    let options: Vec<String> = start
+        .settings
+        .iter()
+        .flat_map(|it| it.words())
+        .map(|word| format!(" {word}"))
+        .collect();
     let restart = match start.restart {
         Restart::EachPoint => "; a new one for each measurement",
         Restart::EachRepetition => "; a new one for each repetition",
         Restart::Never => "",
     };
-    format!("{kind} {} {}{restart}", start.name, options.join(" "))
+    format!("{kind} {}{}{restart}", start.name, options.concat())
 }
 
 fn table(page: &mut Page, scenario: &Scenario) {
@@ -195,9 +200,10 @@ fn done(point: &Point) -> String {
 
 fn step(step: &Step) -> String {
     let phase = &step.phase;
-    let batch = match phase.work.batch() {
-        1 => String::new(),
-        n => format!(" of {n}"),
+    let batch = match (&phase.work, phase.work.batch()) {
+        (Work::Subscribe(work), _) => return subscribed(step, work),
+        (_, 1) => String::new(),
+        (_, n) => format!(" of {n}"),
     };
     let until = match (phase.duration, phase.requests) {
         (Some(duration), None) => typed(duration),
@@ -210,6 +216,22 @@ fn step(step: &Step) -> String {
         clean(&step.name),
         counted(phase.sessions.into(), "session", "sessions"),
         load(phase)
+    )
+}
+
+/// `subscribe, 10 sessions × 2 subscriptions × 1,000 items, each 100ms, 60s`
+fn subscribed(step: &Step, work: &plan::Subscribe) -> String {
+    let items = match work.items {
+        Some(n) => counted(n.into(), "item", "items"),
+        None => "an item for each node".to_owned(),
+    };
+    format!(
+        "{}, {} × {} × {items}, each {}, {}",
+        clean(&step.name),
+        counted(step.phase.sessions.into(), "session", "sessions"),
+        counted(work.subscriptions.into(), "subscription", "subscriptions"),
+        typed(work.publishing),
+        step.phase.duration.map_or(String::new(), typed)
     )
 }
 
@@ -230,7 +252,8 @@ struct Drawn {
     name: String,
     from: f64,
     to: f64,
-    open: bool,
+    /// Heights of the same unit are drawn to the same scale.
+    unit: u8,
     heights: Vec<f64>,
     peak: String,
 }
@@ -263,10 +286,14 @@ fn drawn(point: &Point) -> (Vec<Drawn>, f64) {
             name: step.name.clone(),
             from,
             to,
-            open: step.phase.arrival.is_open(),
-            peak: match step.phase.arrival.is_open() {
-                true => Rate::show(peak),
-                false => format!("{peak} in flight"),
+            unit: match &step.phase.work {
+                Work::Subscribe(_) => 2,
+                _ => u8::from(step.phase.arrival.is_open()),
+            },
+            peak: match &step.phase.work {
+                Work::Subscribe(_) => counted(peak as u64, "subscription", "subscriptions"),
+                _ if step.phase.arrival.is_open() => Rate::show(peak),
+                _ => format!("{peak} in flight"),
             },
             heights,
         }
@@ -277,6 +304,9 @@ fn drawn(point: &Point) -> (Vec<Drawn>, f64) {
 /// Requests per second of all sessions of a server, or those in flight.
 fn height(phase: &plan::Phase, t: f64, length: f64) -> f64 {
     let sessions = f64::from(phase.sessions);
+    if let Work::Subscribe(work) = &phase.work {
+        return sessions * f64::from(work.subscriptions);
+    }
     let of_one = match &phase.arrival {
         Arrival::Open(Pace::Ramp { from, to }) => {
             from.as_f64() + (to.as_f64() - from.as_f64()) * t / length
@@ -300,7 +330,7 @@ fn picture(page: &mut Page, point: &Point, title: &str) {
     let (drawn, length) = drawn(point);
     page.line(title);
     for it in &drawn {
-        let alike = drawn.iter().filter(|other| other.open == it.open);
+        let alike = drawn.iter().filter(|other| other.unit == it.unit);
         let most = alike
             .flat_map(|it| it.heights.iter().copied())
             .fold(0.0, f64::max);

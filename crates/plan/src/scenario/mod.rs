@@ -27,6 +27,7 @@ pub use vocabulary::{Key, Kind, Refusal, Setting, Shape, Vocabulary};
 use crate::phase::Phase;
 use crate::threshold::Threshold;
 use crate::unit::duration;
+use crate::work::Work;
 use complaint::{Wrong, unknown};
 use tree::{Choice, Item, Node, Scalar as Value};
 
@@ -157,7 +158,18 @@ impl Step {
             (Some(until), Some(paced)) => until.min(paced),
             (until, paced) => until.or(paced)?,
         };
-        Some(length.saturating_add(phase.cooldown))
+        let settling = match &phase.work {
+            Work::Subscribe(work) => {
+                let each = u64::from(work.subscriptions) * u64::from(work.items.unwrap_or(0));
+                work.settling(each * u64::from(phase.sessions) * servers as u64)
+            }
+            _ => Duration::ZERO,
+        };
+        Some(
+            length
+                .saturating_add(settling)
+                .saturating_add(phase.cooldown),
+        )
     }
 }
 

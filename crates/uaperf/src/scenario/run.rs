@@ -338,18 +338,25 @@ impl Bench<'_> {
         for it in left {
             count += 1;
             let point = self.scenario.points.get(it.point).unwrap_or(point);
-            load += Scenario::length(point).0 + self.scenario.pause;
+            let next = Scenario::length(point)
+                .0
+                .saturating_add(self.scenario.pause);
+            load = load.saturating_add(next);
         }
         let beside = self.spent.iter().sum::<Duration>();
         let beside = beside.checked_div(u32::try_from(self.spent.len()).unwrap_or(0));
-        let left = load + beside.unwrap_or_default() * count;
+        let left = load.saturating_add(beside.unwrap_or_default().saturating_mul(count));
+        let left = match left.is_zero() {
+            // Requests take as long as they take, and none has been seen yet.
+            true => String::new(),
+            false => format!("; about {} left", show(left)),
+        };
         // A terminal that is gone does not stop a measurement.
         let _ = writeln!(
             std::io::stderr(),
-            "[{}/{all}] {}{repetition}; about {} left",
+            "[{}/{all}] {}{repetition}{left}",
             place + 1,
             report::named(&self.index, it),
-            show(left)
         );
     }
 

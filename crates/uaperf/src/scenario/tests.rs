@@ -419,6 +419,31 @@ fn a_parameter_that_there_is_not_is_told() {
     );
 }
 
+#[test]
+fn the_plan_of_a_scenario_fits_the_screen() {
+    let style = report::Style::detect(&std::fs::File::open("/dev/null").unwrap(), |_| None);
+    let long = format!("{:?}", "long ".repeat(60));
+    let text = format!(
+        "name = {long}\nabout = {long}\n[[phase]]\nservice = \"read\"\nname = {long}\n\
+         nodes = {{ sweep = [[{long}], [\"i=1\"]] }}\nbatch = {{ sweep = [1, 2] }}\n\
+         max_age = {{ sweep = [\"1s\", \"2s\"] }}\nseed = {{ sweep = [1, 2, 3] }}\n"
+    );
+    let long = text.replace(
+        &format!("[{long}]"),
+        "[\"ns=1;s=a long name that goes on and on, and on\"]",
+    );
+    for text in [
+        SAMPLE.to_owned(),
+        format!("target = \"opc.tcp://h:1\"\n{long}"),
+    ] {
+        let plan = report::planned::plan(&read(&text).unwrap(), style);
+        for line in plan.lines() {
+            assert!(line.chars().count() <= report::WIDTH, "{line}");
+        }
+        assert!(plan.contains("Load over time, first point"), "{plan}");
+    }
+}
+
 /// Lines that scenarios are made of, and some that they are not.
 const LINES: &[&str] = &[
     "[[phase]]",
