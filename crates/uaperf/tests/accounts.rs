@@ -1,0 +1,301 @@
+//! What goes wrong in a plant on purpose is found by the account of its client: exactly that, by cause,
+//! equal to the plant's own ledger. Over real sockets, with real programs.
+
+#![cfg(target_os = "linux")]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use std::io::{BufRead, BufReader};
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// Two hundred counters that go on every 20 ms.
+const PLANT: &str = r#"
+name = "counters"
+[[namespace]]
+uri = "urn:counters"
+[[namespace.signals]]
+ids = "i=1..200"
+name = "Count{n}"
+type = "UInt32"
+pattern = "counter"
+update = "20ms"
+"#;
+
+/// A plant with faults, whose ledger is read when it has ended.
+struct Plant {
+    server: Child,
+    url: String,
+    folder: TempDir,
+}
+
+impl Plant {
+    fn with(faults: &[&str]) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("plant.toml");
+        std::fs::write(&file, PLANT).unwrap();
+        let mut command = Command::new(env!("CARGO_BIN_EXE_uaperf"));
+        command
+            .args(["serve", file.to_str().unwrap(), "--port", "0"])
+            .args(["--security", "none", "--with-parent", "--threads", "1"])
+            .args(["--quiet", "--grace", "0s", "--ledger"])
+            .arg(folder.path().join("ledger.json"));
+        for fault in faults {
+            command.args(["--fault", fault]);
+        }
+        let mut server = command
+            .env("UAPERF_PKI", folder.path().join("pki"))
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut line = String::new();
+        BufReader::new(server.stdout.take().unwrap())
+            .read_line(&mut line)
+            .unwrap();
+        let url = line.strip_prefix("READY ").unwrap().trim().to_owned();
+        Self {
+            server,
+            url,
+            folder,
+        }
+    }
+
+    fn subscriber(&self, options: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_uaperf"));
+        command
+            .args(["subscribe", &self.url, "--quiet", "--out", "run.json"])
+            .args(["-n", "nsu=urn:counters;i=1..200", "--publishing", "100ms"])
+            .args(["--sampling", "20ms", "--queue", "200", "--settle", "1s"])
+            .args(options)
+            .env("UAPERF_PKI", self.folder.path().join("pki"))
+            .current_dir(self.folder.path())
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        command
+    }
+
+    /// Subscribes to all, and tells what came of it: the client's account, and the plant's ledger.
+    fn subscribed(self, options: &[&str]) -> (Told, Ledger) {
+        let output = self.subscriber(options).output().unwrap();
+        let told = self.told(&String::from_utf8_lossy(&output.stderr));
+        (told, self.ended())
+    }
+
+    fn told(&self, error: &str) -> Told {
+        let text = std::fs::read(self.folder.path().join("run.json"));
+        let run: Value =
+            serde_json::from_slice(&text.unwrap_or_else(|_| panic!("{error}"))).unwrap();
+        Told(run["phases"][0]["subscriptions"].clone())
+    }
+
+    fn signal(&self, name: &str) {
+        signal(self.server.id(), name);
+    }
+
+    fn ended(mut self) -> Ledger {
+        self.signal("TERM");
+        self.server.wait().unwrap();
+        let text = std::fs::read(self.folder.path().join("ledger.json")).unwrap();
+        Ledger(serde_json::from_slice(&text).unwrap())
+    }
+}
+
+impl Drop for Plant {
+    fn drop(&mut self) {
+        let _ = self.server.kill();
+        let _ = self.server.wait();
+    }
+}
+
+fn signal(pid: u32, name: &str) {
+    let sent = Command::new("kill")
+        .args([format!("-{name}"), pid.to_string()])
+        .status();
+    assert!(sent.unwrap().success(), "kill -{name} {pid}");
+}
+
+/// What the client says.
+struct Told(Value);
+
+impl Told {
+    fn count(&self, of: &str, name: &str) -> u64 {
+        self.0[of][name].as_u64().unwrap()
+    }
+
+    fn cause(&self, name: &str) -> u64 {
+        let causes = self.0["causes"].as_array().unwrap();
+        let cause = causes.iter().find(|it| it["cause"] == name);
+        cause.map_or(0, |cause| cause["count"].as_u64().unwrap())
+    }
+
+    /// Whatever was wrong with values, other than these.
+    fn nothing_but(&self, expected: &[&str]) {
+        for cause in self.0["causes"].as_array().unwrap() {
+            let name = cause["cause"].as_str().unwrap();
+            assert!(expected.contains(&name), "{cause}");
+            assert!(cause["first"]["at_ns"].is_i64(), "{cause}");
+        }
+    }
+
+    fn lossless(&self) {
+        assert_eq!(self.0["outcome"], "lossless", "{}", self.0);
+    }
+}
+
+/// What the plant says.
+struct Ledger(Value);
+
+impl Ledger {
+    fn values(&self, name: &str) -> u64 {
+        self.0["subscriptions"]["total"]["computed"][name]
+            .as_u64()
+            .unwrap()
+    }
+
+    fn messages(&self, name: &str) -> u64 {
+        self.0["subscriptions"]["total"]["messages"][name]
+            .as_u64()
+            .unwrap()
+    }
+
+    fn hits(&self) -> u64 {
+        self.0["faults"][0]["hits"].as_u64().unwrap()
+    }
+}
+
+// Each fault ends before the run does, so that nothing hides in what is on its way at the end, and
+// begins when all items have reported.
+const WINDOW: &str = "after=600ms,for=2s";
+
+#[test]
+fn a_plant_without_faults_is_not_blamed() {
+    let (told, ledger) = Plant::with(&[]).subscribed(&["--duration", "3s"]);
+    told.lossless();
+    told.nothing_but(&["late"]);
+    assert_eq!(told.count("values", "received"), ledger.values("sent"));
+}
+
+#[test]
+fn values_that_are_left_out_are_missing_and_nothing_tells_why() {
+    let fault = format!("drop,on=value,every=97,{WINDOW}");
+    let (told, ledger) = Plant::with(&[&fault]).subscribed(&["--duration", "3s"]);
+    assert!(ledger.hits() > 50, "{}", ledger.hits());
+    assert_eq!(told.cause("missing"), ledger.hits());
+    assert_eq!(told.cause("missing"), ledger.values("lost"));
+    told.nothing_but(&["missing", "late"]);
+}
+
+#[test]
+fn messages_that_are_dropped_are_recovered_to_the_last_value() {
+    let fault = format!("drop,on=notification,every=4,{WINDOW}");
+    let (told, ledger) = Plant::with(&[&fault]).subscribed(&["--duration", "3s"]);
+    told.lossless();
+    assert_eq!(told.count("messages", "missing_messages"), ledger.hits());
+    assert_eq!(
+        told.count("messages", "republish_answered"),
+        ledger.messages("republished")
+    );
+    assert_eq!(told.cause("recovered"), ledger.values("dropped"));
+    told.nothing_but(&["recovered", "late"]);
+}
+
+#[test]
+fn messages_that_come_twice_are_repeats() {
+    let fault = format!("repeat,on=notification,every=4,{WINDOW}");
+    let (told, ledger) = Plant::with(&[&fault]).subscribed(&["--duration", "3s"]);
+    told.lossless();
+    assert!(ledger.hits() > 2);
+    assert_eq!(told.count("messages", "repeated_messages"), ledger.hits());
+    assert_eq!(
+        told.count("messages", "repeated_messages"),
+        ledger.messages("repeated")
+    );
+    assert!(told.cause("repeated") >= ledger.hits() * 200);
+    told.nothing_but(&["repeated", "late"]);
+}
+
+#[test]
+fn messages_behind_others_are_out_of_order_and_not_lost() {
+    for effect in ["reorder=2", "delay=450ms"] {
+        let fault = format!("{effect},on=notification,every=6,{WINDOW}");
+        let (told, ledger) = Plant::with(&[&fault]).subscribed(&["--duration", "4s"]);
+        told.lossless();
+        assert!(ledger.hits() > 1, "{effect}");
+        assert_eq!(
+            told.count("messages", "disordered"),
+            ledger.hits(),
+            "{effect}"
+        );
+        assert!(
+            told.cause("out_of_order") >= ledger.hits() * 200,
+            "{effect}"
+        );
+        told.nothing_but(&["out_of_order", "late", "recovered"]);
+    }
+}
+
+#[test]
+fn overflow_bits_without_a_loss_are_told_from_queues_that_overflow() {
+    let fault = format!("overflow,on=value,every=50,{WINDOW}");
+    let (told, ledger) = Plant::with(&[&fault]).subscribed(&["--duration", "3s"]);
+    told.lossless();
+    assert_eq!(told.cause("overflow_alone"), ledger.hits());
+    told.nothing_but(&["overflow_alone", "late"]);
+
+    let (told, ledger) = Plant::with(&[]).subscribed(&["--duration", "3s", "--queue", "3"]);
+    let lost = told.cause("overflowed");
+    assert!(lost > 1000 && told.0["outcome"] == "lost", "{}", told.0);
+    // Before the first value of an item, and behind its last, only the plant knows.
+    let more = ledger.values("overflowed") - lost;
+    assert!(more <= 200 * 2 * 8, "{more}");
+    told.nothing_but(&["overflowed", "late"]);
+}
+
+#[test]
+fn slow_sampling_and_queues_of_one_are_no_losses() {
+    let plant = Plant::with(&[]);
+    let options = ["--duration", "2s", "--sampling", "50ms", "--queue", "1"];
+    let (told, ledger) = plant.subscribed(&options);
+    told.lossless();
+    assert!(told.cause("sampled_away") > 0 && told.cause("overwritten") > 0);
+    assert!(told.cause("overwritten") <= ledger.values("overwritten"));
+    told.nothing_but(&["sampled_away", "overwritten", "late"]);
+}
+
+#[test]
+fn a_server_that_stops_for_five_seconds_is_late_and_loses_nothing() {
+    let plant = Plant::with(&[]);
+    let running = plant
+        .subscriber(&["--duration", "8s", "--queue", "1000", "--timeout", "20s"])
+        .spawn()
+        .unwrap();
+    std::thread::sleep(Duration::from_millis(2500));
+    plant.signal("STOP");
+    std::thread::sleep(Duration::from_secs(5));
+    plant.signal("CONT");
+    let output = running.wait_with_output().unwrap();
+    let told = plant.told(&String::from_utf8_lossy(&output.stderr));
+    told.lossless();
+    // Nearly 250 updates of each item came behind the stop at once.
+    assert!(told.cause("late") > 200 * 150, "{}", told.cause("late"));
+    told.nothing_but(&["late"]);
+}
+
+#[test]
+fn a_server_that_begins_anew_costs_what_passed_meanwhile() {
+    let fault = "restart=1s,on=server,after=3s";
+    let plant = Plant::with(&[fault]);
+    let (told, ledger) = plant.subscribed(&["--duration", "5s", "--reconnect"]);
+    assert_eq!(ledger.hits(), 1);
+    assert_eq!(told.count("messages", "recreated"), 1, "{}", told.0);
+    let outage = told.cause("outage");
+    // A second of 50 updates of each of 200 items, and what it takes to come back.
+    assert!((200 * 45..200 * 200).contains(&outage), "{outage}");
+    assert_eq!(told.cause("missing"), 0);
+    let away = told.0["outages"]["max_ns"].as_f64().unwrap();
+    assert!((0.9e9..4e9).contains(&away), "{away}");
+}
