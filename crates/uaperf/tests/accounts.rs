@@ -67,14 +67,25 @@ impl Plant {
         let mut command = Command::new(env!("CARGO_BIN_EXE_uaperf"));
         command
             .args(["subscribe", &self.url, "--quiet", "--out", "run.json"])
-            .args(["-n", "nsu=urn:counters;i=1..200", "--publishing", "100ms"])
-            .args(["--sampling", "20ms", "--queue", "200", "--settle", "1s"])
+            .args([
+                "-n",
+                "nsu=urn:counters;i=1..200",
+                "--publishing",
+                "100ms",
+                "--settle",
+                "1s",
+            ])
             .args(options)
             .env("UAPERF_PKI", self.folder.path().join("pki"))
             .current_dir(self.folder.path())
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
+        for (option, usual) in [("--sampling", "20ms"), ("--queue", "200")] {
+            if !options.contains(&option) {
+                command.args([option, usual]);
+            }
+        }
         command
     }
 
