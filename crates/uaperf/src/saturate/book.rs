@@ -44,9 +44,9 @@ pub struct Trial {
     pub answer: Answer,
     /// The result file, in the same folder.
     pub file: PathBuf,
-    /// Requests per second that were answered.
+    /// Requests per second that were answered, or values that came.
     pub rate_per_s: Option<f64>,
-    /// Half of the responses took less.
+    /// Half of the responses took less, or of the values were less late.
     pub p50_ns: Option<u64>,
     /// 99 of 100 did.
     pub p99_ns: Option<u64>,
@@ -141,14 +141,23 @@ impl Book {
         run.write(&Destination::File(self.folder.join(&file)))
             .map_err(|error| Failure::new(error.to_string()))?;
         let phase = run.phases.first();
-        let response = phase.map(|phase| phase.total.histogram("response"));
-        let at = |q| response.as_ref().and_then(|it| it.quantile(q));
+        let subscribed = phase.and_then(|it| it.subscriptions.as_ref());
+        let what = subscribed.map_or("response", |_| "delay");
+        let times = phase.map(|phase| phase.total.histogram(what));
+        let at = |q| times.as_ref().and_then(|it| it.quantile(q));
+        let rate = |it: &record::run::Phase| match subscribed {
+            Some(_) => {
+                let window = it.to_ns.saturating_sub(it.from_ns).max(1);
+                Some(it.total.histogram("delay").count() as f64 * 1e9 / window as f64)
+            }
+            None => it.total.rate_per_s,
+        };
         let server = phase.and_then(|it| it.resources.iter().find(|it| it.who == "server"));
         self.page.trials.push(Trial {
             load,
             answer,
             file,
-            rate_per_s: phase.and_then(|it| it.total.rate_per_s),
+            rate_per_s: phase.and_then(rate),
             p50_ns: at(0.5),
             p99_ns: at(0.99),
             errors: phase.map_or(0, |it| it.total.errors),

@@ -11,7 +11,7 @@ use std::time::SystemTime;
 use judge::Exit;
 use judge::capacity::{Answer, End, Next, Search};
 use load::engine::Control;
-use plan::{Grow, Phase, Targets};
+use plan::{Grow, Phase, Targets, Work};
 use record::Run;
 
 use crate::cli::Global;
@@ -34,6 +34,7 @@ to --precision, and both edges are tried again in random order before they are b
 Examples:
   uaperf saturate read opc.tcp://plc1:4840 -n 'ns=2;i=1..100' --slo 'p99<10ms'
   uaperf saturate read opc.tcp://plc1:4840 -n i=2258 --grow sessions --slo 'p99<50ms,errors=0'
+  uaperf saturate subscribe opc.tcp://plc1:4840 -n 'ns=2;i=1..500' --grow items --slo loss=0
   uaperf saturate write opc.tcp://plc1:4840 -n 'ns=2;i=5' --value 1 --allow write --grow batch";
 
 #[derive(Debug, clap::Subcommand)]
@@ -48,6 +49,8 @@ enum What {
     Translate(Of<quick::Translate>),
     /// By calling a method
     Call(Of<quick::Call>),
+    /// By subscribing: --grow items, subscriptions or sessions
+    Subscribe(Of<quick::Subscribe>),
 }
 
 #[derive(Debug, clap::Args)]
@@ -72,7 +75,14 @@ pub fn run(args: Args, global: &Global) -> anyhow::Result<ExitCode> {
         What::Browse(of) => of.run(global),
         What::Translate(of) => of.run(global),
         What::Call(of) => of.run(global),
+        What::Subscribe(of) => of.run(global),
     }
+}
+
+/// Whether something else than its answers says how much a server has to do: a rate, or the
+/// changes of what is subscribed to.
+fn paced(phase: &Phase) -> bool {
+    phase.arrival.is_open() || matches!(phase.work, Work::Subscribe(_))
 }
 
 /// What one trial is made of.
@@ -112,7 +122,7 @@ impl Trying<'_> {
 fn saturate(asked: &Asked, search: &options::Args, global: &Global) -> anyhow::Result<ExitCode> {
     let targets = asked.targets()?;
     let phase = asked.phase(targets.len())?;
-    let objective = search.objective();
+    let objective = search.objective(&phase);
     let bounds = search.bounds(&phase, targets.len())?;
     let trying = Trying {
         asked,
@@ -155,7 +165,7 @@ fn saturate(asked: &Asked, search: &options::Args, global: &Global) -> anyhow::R
         let Some(measured) = run.phases.first() else {
             break None;
         };
-        let answer = Answer::of(measured, &objective, phase.arrival.is_open());
+        let answer = Answer::of(measured, &objective, paced(&phase));
         let trial = book.add(load, answer, &run)?;
         searching.tell(load, answer);
         out.write_all(screen::trial(search.grow, trial).as_bytes())?;

@@ -12,10 +12,12 @@ use crate::failure::Failure;
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Search")]
 pub struct Args {
-    /// The objective, such as 'p99<10ms' [default: errors=0; an open loop has to be kept up with besides]
+    /// The objective, such as 'p99<10ms' [default: errors=0, or loss=0 of subscriptions; a rate has to be
+    /// kept up with besides]
     #[arg(long, value_name = "THRESHOLD", value_delimiter = ',')]
     slo: Vec<Threshold>,
-    /// What grows: rate (of all sessions together), sessions, in-flight, batch
+    /// What grows: rate (of all sessions together), sessions, in-flight, batch; of subscriptions items,
+    /// subscriptions, sessions
     #[arg(long, value_name = "WHAT", default_value_t = Grow::Rate)]
     pub grow: Grow,
     /// The first load, such as 100/s or 4 [default: as the other options say, 100/s for a rate]
@@ -43,8 +45,10 @@ const RATE: f64 = 100.0;
 
 impl Args {
     /// The objective.
-    pub fn objective(&self) -> Vec<Threshold> {
+    pub fn objective(&self, phase: &Phase) -> Vec<Threshold> {
+        let subscribed = matches!(phase.work, Work::Subscribe(_));
         match self.slo.as_slice() {
+            [] if subscribed => "loss=0".parse().into_iter().collect(),
             [] => "errors=0".parse().into_iter().collect(),
             given => given.to_vec(),
         }
@@ -52,7 +56,16 @@ impl Args {
 
     /// Where to look.
     pub fn bounds(&self, phase: &Phase, targets: usize) -> anyhow::Result<Bounds> {
-        let closed = self.grow != Grow::Rate && !phase.arrival.is_open();
+        if self.grow == Grow::Rate && matches!(phase.work, Work::Subscribe(_)) {
+            return Err(
+                Failure::usage("--grow rate: subscriptions have none of their own")
+                    .hint("want --grow items, subscriptions or sessions")
+                    .into(),
+            );
+        }
+        let closed = self.grow != Grow::Rate
+            && !phase.arrival.is_open()
+            && !matches!(phase.work, Work::Subscribe(_));
         if closed && self.slo.is_empty() {
             return Err(Failure::usage(format!(
                 "--grow {} needs an objective: in a closed loop the server sets the rate",

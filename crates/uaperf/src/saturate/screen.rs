@@ -13,10 +13,10 @@ use super::book::Trial;
 pub fn head(grow: Grow, objective: &[Threshold]) -> String {
     let objective: Vec<String> = objective.iter().map(ToString::to_string).collect();
     format!(
-        "the most {grow} that meets {}\n\n{:>14}{:>10}{:>10}{:>10}{:>8}{:>9}  {:<18}{}\n",
+        "the most {grow} that meets {}\n\n{:>14}{:>11}{:>10}{:>10}{:>8}{:>9}  {:<18}{}\n",
         objective.join(", "),
         grow.name(),
-        "answered",
+        "per second",
         "p50",
         "p99",
         "errors",
@@ -30,7 +30,7 @@ pub fn head(grow: Grow, objective: &[Threshold]) -> String {
 pub fn trial(grow: Grow, trial: &Trial) -> String {
     let time = |ns: Option<u64>| ns.map_or_else(na, |ns| duration::show_nanos(ns as f64));
     format!(
-        "{:>14}{:>10}{:>10}{:>10}{:>8}{:>9}  {:<18}{}\n",
+        "{:>14}{:>11}{:>10}{:>10}{:>8}{:>9}  {:<18}{}\n",
         load(grow, trial.load),
         trial.rate_per_s.map_or_else(na, Rate::show),
         time(trial.p50_ns),
