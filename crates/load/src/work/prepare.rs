@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use plan::{Phase, Spread, Work};
+use record::receipt::Watch;
 use wire::types::{ExtensionObject, NodeId, NumericRange};
 
 use super::operations::Selection;
@@ -208,6 +209,16 @@ impl Prepared {
         };
         let part = spread.part(terms.nodes(), index, sessions);
         Requests::new(session.header(), Arc::clone(terms), part).map(Some)
+    }
+
+    /// Says what is known of the nodes that are subscribed to; one for each.
+    #[must_use]
+    pub fn watching(mut self, watches: Vec<Watch>) -> Self {
+        if let Some(terms) = self.terms.take() {
+            // Nobody else has it yet.
+            self.terms = Arc::into_inner(terms).map(|terms| Arc::new(terms.watching(watches)));
+        }
+        self
     }
 
     /// The node that an item of session `index` of `sessions` watches.

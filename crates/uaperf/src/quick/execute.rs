@@ -20,6 +20,7 @@ use report::{Named, Style};
 
 use super::live::Watcher;
 use super::usage::{Seen, Watch};
+use super::writer::Writer;
 use super::{Common, evidence, result, told};
 use crate::access;
 use crate::advice;
@@ -52,14 +53,22 @@ pub fn measure(
     let server = server.or_else(|| found(&looked));
     let own_limits = own_limits(phase.sessions, looked.len());
     let limits = !common.load.ignores_limits();
+    let writer =
+        Writer::prepare(phase, &looked, limits).map_err(|(error, n)| match looked.get(n) {
+            Some(target) => refused(error, target),
+            None => Failure::new(error.to_string()).into(),
+        })?;
     let prepared = looked
         .iter()
-        .map(|target| {
-            Ok(Arc::new(
-                target
-                    .prepare(phase, limits)
-                    .map_err(|e| refused(e, target))?,
-            ))
+        .enumerate()
+        .map(|(n, target)| {
+            let prepared = target
+                .prepare(phase, limits)
+                .map_err(|e| refused(e, target))?;
+            Ok(Arc::new(match &writer {
+                Some(writer) => prepared.watching(writer.watches(n)),
+                None => prepared,
+            }))
         })
         .collect::<anyhow::Result<Vec<_>>>()?;
     let mut watcher = Watcher::new(command, phase, common.output.quiet, control);
@@ -73,8 +82,18 @@ pub fn measure(
     };
     let before = told::witnesses(phase, &looked);
     let watch = Watch::start(server, asked).context("cannot start a thread")?;
-    let outcome = engine::run(phase, &looked, &prepared, &options, control, |progress| {
-        watcher.tell(&progress);
+    let (outcome, wrote) = std::thread::scope(|scope| {
+        let writing = Control::default();
+        let wrote = writer.as_ref().map(|writer| {
+            let (looked, writing) = (&looked, writing.clone());
+            scope.spawn(move || writer.run(looked, &writing))
+        });
+        let outcome = engine::run(phase, &looked, &prepared, &options, control, |progress| {
+            watcher.tell(&progress);
+        });
+        writing.stop();
+        let wrote = wrote.map(|thread| thread.join().unwrap_or(Err(RunError::Thread)));
+        (outcome, wrote)
     });
     let seen = watch.finish();
     watcher.end();
@@ -91,6 +110,9 @@ pub fn measure(
         seen.as_ref(),
         own_limits,
     );
+    if let Some((writer, wrote)) = writer.as_ref().zip(wrote) {
+        writer.end(wrote, &looked, &mut run);
+    }
     let witnessed = (&*before, &*after);
     if let Some(told) =
         told::subscriptions(phase, &outcome, &looked, &prepared, witnessed, &mut run)

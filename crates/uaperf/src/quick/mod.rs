@@ -17,6 +17,7 @@ mod subscribe;
 mod told;
 mod usage;
 mod work;
+mod writer;
 
 pub use interrupt::watch as interrupted;
 pub use subscribe::Subscribe;

@@ -25,6 +25,22 @@ pub(super) struct Turning {
     turns: u32,
 }
 
+/// How the first `count` items of a subscription were changed.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Changed {
+    /// They have these terms, in milliseconds and values.
+    Terms {
+        count: u32,
+        sampling: f64,
+        queue: u32,
+    },
+    /// They have another mode.
+    Mode { count: u32 },
+}
+
+/// Messages after a change that may bring values from before it, which are not held to it.
+const FROM_BEFORE: u8 = 2;
+
 impl Turning {
     pub fn new(churn: &Churn) -> Self {
         Self {
@@ -162,27 +178,26 @@ impl Subscriber {
         let Some(subscription) = self.subscriptions.get(place as usize) else {
             return;
         };
-        let (first, number) = (subscription.first_handle, subscription.number);
+        let number = subscription.number;
         match response {
             Response::ModifyMonitoredItems(response) => {
                 ear.receipt.step(receipt::Step::Modify, sent, at, count);
                 let results = response.results.unwrap_or_default();
-                for (n, result) in (0u32..).zip(results) {
-                    if !result.status_code.is_bad() {
-                        let (sampling, queue) =
-                            (result.revised_sampling_interval, result.revised_queue_size);
-                        let terms = self.item_terms(place, n, sampling, queue);
-                        ear.receipt.item(first + n, terms);
-                    }
+                let good = results.iter().find(|it| !it.status_code.is_bad());
+                if let Some(good) = good {
+                    let changed = Changed::Terms {
+                        count,
+                        sampling: good.revised_sampling_interval,
+                        queue: good.revised_queue_size,
+                    };
+                    self.note_change(place, changed, FROM_BEFORE, ear);
                 }
             }
             Response::SetMonitoringMode(response) => {
                 ear.receipt.step(receipt::Step::SetMode, sent, at, count);
                 let results = response.results.unwrap_or_default();
-                for (handle, result) in (first..).zip(results) {
-                    if !result.is_bad() {
-                        ear.receipt.mode_changed(handle);
-                    }
+                if results.iter().any(|status| !status.is_bad()) {
+                    self.note_change(place, Changed::Mode { count }, FROM_BEFORE, ear);
                 }
             }
             Response::ModifySubscription(response) => {
@@ -202,6 +217,49 @@ impl Subscriber {
                 }
             }
             _ => {}
+        }
+    }
+
+    /// Between values from before a change and those after it nothing is promised; and values from
+    /// before may come in messages after it.
+    fn note_change(&mut self, place: u32, changed: Changed, left: u8, ear: &mut Ear<'_>) {
+        let Some(first) = self.subscription(place).map(|it| {
+            it.changed = (left > 0).then_some((changed, left));
+            it.first_handle
+        }) else {
+            return;
+        };
+        match changed {
+            Changed::Terms {
+                count,
+                sampling,
+                queue,
+            } => {
+                // Until then nobody is held to more than the longer of both intervals.
+                let plan = &self.requests.terms.plan;
+                let longer = plan.sampling.interval(plan.publishing).unwrap_or_default() * 2;
+                let sampling = match left {
+                    0 => sampling,
+                    _ => sampling.max(longer.as_secs_f64() * 1e3),
+                };
+                for n in 0..count {
+                    let terms = self.item_terms(place, n, sampling, queue);
+                    ear.receipt.item(first + n, terms);
+                }
+            }
+            Changed::Mode { count } => {
+                for handle in first..first + count {
+                    ear.receipt.mode_changed(handle);
+                }
+            }
+        }
+    }
+
+    /// A message has come.
+    pub(super) fn came(&mut self, place: u32, ear: &mut Ear<'_>) {
+        let changed = self.subscription(place).and_then(|it| it.changed);
+        if let Some((changed, left)) = changed {
+            self.note_change(place, changed, left - 1, ear);
         }
     }
 }

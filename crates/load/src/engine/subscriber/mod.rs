@@ -32,7 +32,7 @@ use wire::types::{StatusCode, SubscriptionAcknowledgement};
 
 use super::books::Ear;
 use crate::work::Requests;
-use churn::Turning;
+use churn::{Changed, Turning};
 use publish::Supply;
 
 /// How far a session is.
@@ -84,6 +84,8 @@ struct Subscription {
     catching_up: bool,
     /// The server's numbers of its items, where they are needed.
     items: Vec<u32>,
+    /// Items that were changed, and messages that may still bring values from before.
+    changed: Option<(Changed, u8)>,
 }
 
 /// What a request was about.
@@ -187,7 +189,7 @@ impl Shape {
 /// Requests that create something and wait for their answers, in each session.
 const CREATING: usize = 16;
 /// Bytes that wait for the socket before more is added.
-const BACKLOG: usize = 256 * 1024;
+const BACKLOG: usize = 64 * 1024;
 
 impl Subscriber {
     /// A session that will subscribe.

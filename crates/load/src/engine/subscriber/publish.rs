@@ -211,6 +211,9 @@ impl Subscriber {
         let open = ear.receipt.message(ear.ledger, number, head);
         let (gap, ended) = hear(open, response.notifications());
         self.miss(place, gap);
+        if !self.turning.is_empty() {
+            self.came(place, ear);
+        }
         if let Some(status) = ended {
             self.ended(place, status, now, ear);
         }

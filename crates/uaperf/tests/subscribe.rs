@@ -1,0 +1,318 @@
+//! `uaperf subscribe` against plants whose conduct is known, over real sockets.
+
+#![cfg(target_os = "linux")]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use std::io::{BufRead, BufReader};
+use std::process::{Child, Command, Output, Stdio};
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// A thousand counters that go on every 50 ms, a hundred nodes to be written to, and a fault.
+fn plant(fault: &str) -> String {
+    let signals = r#"
+name = "counters"
+[[namespace]]
+uri = "urn:counters"
+[[namespace.signals]]
+ids = "i=1..1000"
+name = "Count{n}"
+type = "UInt32"
+pattern = "counter"
+update = "50ms"
+[[namespace.signals]]
+ids = "i=2001..2100"
+name = "Set{n}"
+type = "Int32"
+access = "read-write"
+"#;
+    match fault {
+        "" => signals.to_owned(),
+        fault => format!("{signals}[[fault]]\n{fault}\n"),
+    }
+}
+
+/// A server and a folder, which end with the test.
+struct Bench {
+    server: Child,
+    url: String,
+    folder: TempDir,
+}
+
+impl Bench {
+    fn new(fault: &str) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("plant.toml");
+        std::fs::write(&file, plant(fault)).unwrap();
+        let mut server = Command::new(env!("CARGO_BIN_EXE_uaperf"))
+            .args(["serve", file.to_str().unwrap(), "--port", "0"])
+            .args([
+                "--security",
+                "none",
+                "--with-parent",
+                "--threads",
+                "1",
+                "--quiet",
+            ])
+            .env("UAPERF_PKI", folder.path().join("pki"))
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut line = String::new();
+        BufReader::new(server.stdout.take().unwrap())
+            .read_line(&mut line)
+            .unwrap();
+        let url = line.strip_prefix("READY ").unwrap().trim().to_owned();
+        Self {
+            server,
+            url,
+            folder,
+        }
+    }
+
+    fn run(&self, args: &[&str]) -> Output {
+        Command::new(env!("CARGO_BIN_EXE_uaperf"))
+            .args(["subscribe", &self.url, "--quiet", "--out", "run.json"])
+            .args(args)
+            .env("UAPERF_PKI", self.folder.path().join("pki"))
+            .current_dir(self.folder.path())
+            .output()
+            .unwrap()
+    }
+
+    /// What subscriptions told, and the whole of the phase.
+    fn told(&self, args: &[&str]) -> (Value, Value) {
+        let output = self.run(args);
+        let file = self.folder.path().join("run.json");
+        let text = std::fs::read_to_string(file)
+            .unwrap_or_else(|_| panic!("{}", String::from_utf8_lossy(&output.stderr)));
+        let run: Value = serde_json::from_str(&text).unwrap();
+        let phase = run["phases"][0].clone();
+        (phase["subscriptions"].clone(), run)
+    }
+}
+
+impl Drop for Bench {
+    fn drop(&mut self) {
+        let _ = self.server.kill();
+        let _ = self.server.wait();
+    }
+}
+
+fn count(told: &Value, of: &str, name: &str) -> u64 {
+    told[of][name].as_u64().unwrap_or(0)
+}
+
+fn assert_agrees(told: &Value, what: &str) {
+    let beside = told["beside"].as_array().unwrap();
+    let row = beside.iter().find(|row| row["what"] == what).unwrap();
+    assert_eq!(row["server"], row["client"], "{row}");
+}
+
+#[test]
+fn what_a_plant_counts_comes_whole_and_the_plant_says_the_same() {
+    let bench = Bench::new("");
+    let (told, run) = bench.told(&[
+        "-n",
+        "ns=2;i=1..1000",
+        "--sessions",
+        "3",
+        "--subscriptions",
+        "2",
+        "--items",
+        "400",
+        "--publishing",
+        "100ms",
+        "--sampling",
+        "50ms",
+        "--queue",
+        "20",
+        "--duration",
+        "2s",
+        "--threads",
+        "2",
+    ]);
+    assert_eq!(told["outcome"], "lossless", "{told}");
+    assert_eq!(
+        (&told["subscriptions"], &told["items"]),
+        (&6.into(), &2400.into())
+    );
+    assert_eq!(told["counters"], 2400);
+    // Forty updates of each item in two seconds, but for what is on its way at both ends.
+    let delivered = count(&told, "places", "delivered");
+    assert!(delivered >= 2400 * 34, "{delivered}");
+    assert_eq!(delivered, count(&told, "places", "updates"));
+    assert_agrees(&told, "messages sent");
+    assert_agrees(&told, "values sent");
+    let steps = told["steps"].as_array().unwrap();
+    let items = steps
+        .iter()
+        .find(|it| it["step"] == "create_items")
+        .unwrap();
+    assert_eq!(items["things"], 2400);
+    assert_ne!(run["phases"][0]["verdict"]["kind"], "FAILED");
+}
+
+#[test]
+fn messages_that_a_plant_drops_are_republished_and_nothing_is_lost() {
+    let bench = Bench::new("on = \"notification\"\ndrop_every = 7");
+    let (told, _) = bench.told(&[
+        "-n",
+        "ns=2;i=1..50",
+        "--publishing",
+        "50ms",
+        "--sampling",
+        "50ms",
+        "--queue",
+        "20",
+        "--duration",
+        "3s",
+    ]);
+    let missing = count(&told, "messages", "missing_messages");
+    assert!(missing >= 4, "{told}");
+    assert_eq!(missing, count(&told, "messages", "republish_asked"));
+    assert_eq!(missing, count(&told, "messages", "republish_answered"));
+    assert_eq!(told["outcome"], "lossless", "{told}");
+}
+
+#[test]
+fn a_connection_that_is_cut_is_taken_up_again_each_way() {
+    let bench = Bench::new("on = \"notification\"\ndisconnect_every = 25");
+    let run = |way: &str| {
+        let (told, _) = bench.told(&[
+            "-n",
+            "ns=2;i=1..50",
+            "--publishing",
+            "50ms",
+            "--sampling",
+            "50ms",
+            "--queue",
+            "50",
+            "--duration",
+            "3s",
+            way,
+        ]);
+        assert!(count(&told, "messages", "cut") >= 1, "{way}: {told}");
+        told
+    };
+    for way in ["--reconnect", "--reconnect=transfer"] {
+        let told = run(way);
+        assert_eq!(
+            count(&told, "messages", "resumed"),
+            count(&told, "messages", "cut")
+        );
+        assert_eq!(told["outcome"], "lossless", "{way}: {told}");
+    }
+    let told = run("--reconnect=recreate");
+    assert_eq!(
+        count(&told, "messages", "recreated"),
+        count(&told, "messages", "cut")
+    );
+    // What passed while there was no subscription is known, and nothing else is missing.
+    assert_eq!(count(&told, "places", "missing"), 0, "{told}");
+}
+
+#[test]
+fn a_writer_makes_it_known_what_there_was() {
+    let bench = Bench::new("");
+    let (told, run) = bench.told(&[
+        "-n",
+        "ns=2;i=2001..2100",
+        "--publishing",
+        "100ms",
+        "--sampling",
+        "10ms",
+        "--queue",
+        "20",
+        "--duration",
+        "2s",
+        "--writer",
+        "20/s",
+        "--allow",
+        "write",
+    ]);
+    assert_eq!(told["counters"], 100, "{told}");
+    assert_eq!(told["outcome"], "lossless", "{told}");
+    assert!(count(&told, "places", "delivered") >= 100 * 30, "{told}");
+    let notes = run["notes"].to_string();
+    assert!(notes.contains("the writer wrote"), "{notes}");
+}
+
+#[test]
+fn sessions_read_beside_their_subscriptions() {
+    let bench = Bench::new("");
+    let (told, run) = bench.told(&[
+        "-n",
+        "ns=2;i=1..10",
+        "--publishing",
+        "100ms",
+        "--duration",
+        "2s",
+        "--with-read",
+        "ns=2;i=1..10",
+        "--with-batch",
+        "10",
+        "--rate",
+        "50/s",
+    ]);
+    assert_ne!(told["outcome"], "lost", "{told}");
+    let parts = run["phases"][0]["parts"].as_array().unwrap();
+    let read = parts.iter().find(|part| part["service"] == "read").unwrap();
+    assert_eq!(read["sum"]["completed"], 100);
+    assert_eq!(read["sum"]["errors"], 0);
+}
+
+#[test]
+fn items_that_change_while_they_report_lose_nothing() {
+    let bench = Bench::new("");
+    let (told, _) = bench.told(&[
+        "-n",
+        "ns=2;i=1..50",
+        "--subscriptions",
+        "2",
+        "--publishing",
+        "100ms",
+        "--sampling",
+        "50ms",
+        "--queue",
+        "50",
+        "--duration",
+        "3s",
+        "--churn",
+        "modify:4/s",
+        "--churn",
+        "publishing:2/s",
+    ]);
+    let steps = told["steps"].as_array().unwrap();
+    let taken = |name: &str| steps.iter().any(|it| it["step"] == name);
+    assert!(taken("modify"), "{told}");
+    assert_eq!(count(&told, "places", "missing"), 0, "{told}");
+}
+
+#[test]
+fn wrong_usage_is_told_in_one_line() {
+    let wrong = |args: &[&str], said: &str| {
+        let output = Command::new(env!("CARGO_BIN_EXE_uaperf"))
+            .args(["subscribe", "opc.tcp://127.0.0.1:1"])
+            .args(args)
+            .output()
+            .unwrap();
+        let error = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(2), "{error}");
+        assert!(error.contains(said), "{error}");
+    };
+    wrong(&["--rate", "10/s"], "requests beside the subscriptions");
+    wrong(&["--writer", "1/s"], "has to be allowed");
+    wrong(
+        &["--lifetime", "20"],
+        "--lifetime 20: want three times --keep-alive or more",
+    );
+    wrong(
+        &["--churn", "modify"],
+        "want modify, mode or publishing with its rate",
+    );
+    wrong(&["--deadband", "x"], "want 0.5");
+    wrong(&["--publish-requests", "0"], "want 1 to 65000, or auto");
+}
