@@ -1,8 +1,9 @@
 //! `uaperf perfclient`: the command lines of the thesis of 2016, which measured reads and subscriptions
 //! with a client called so, and the statistics that it printed, in its order.
 //!
-//! The options are spelled as there, with one dash; two do as well. Underneath it is `uaperf read`: the
-//! same generator, the same result file, the same verdict, which goes to the standard error output.
+//! The options are spelled as there, with one dash; two do as well. Underneath it is `uaperf read` or
+//! `uaperf subscribe`: the same generator, the same result file, the same verdict, which goes to the
+//! standard error output.
 
 use std::ffi::OsString;
 use std::io::Write;
@@ -12,20 +13,20 @@ use judge::Exit;
 use load::engine::Control;
 use plan::{Phase, Schedule, Seat};
 use record::Run;
-use record::run::Destination;
+use record::run::{Destination, Subscriptions};
 
 use crate::cli::Global;
 use crate::failure::Failure;
 use crate::quick::{self, Asked};
 
-/// Read as the test client of the 2016 thesis did, with its options and its output
+/// Read or subscribe as the test client of the 2016 thesis did, with its options and its output
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
     /// The server: opc.tcp://host:port/path
     #[arg(value_name = "URL")]
     url: String,
-    /// The node that is read, again and again
+    /// The node that is read, or monitored, again and again
     #[arg(short = 'n', long = "node", value_name = "NODE", required = true)]
     node: String,
     /// Sessions
@@ -43,16 +44,20 @@ pub struct Args {
     /// Read cycles of each session
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     requests: Option<u64>,
-    /// Seconds after which reading ends in any case
+    /// Reads: seconds after which reading ends in any case. Subscriptions: seconds to measure
     #[arg(long, value_name = "S", value_parser = positive)]
     duration: Option<f64>,
-    /// Subscriptions of each session
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    /// Subscriptions of each session; with this or -items it subscribes instead of reading
+    #[arg(long, value_name = "N", conflicts_with_all = ["single", "requests"], value_parser = clap::value_parser!(u32).range(1..))]
     subscriptions: Option<u32>,
     /// Monitored items of each subscription
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "N", conflicts_with_all = ["single", "requests"], value_parser = clap::value_parser!(u32).range(1..))]
     items: Option<u32>,
-    /// The share of response times that the percentile is not below
+    /// Subscriptions: wait so long after the last item was created [default: as uaperf subscribe; the
+    /// thesis waited 60s]
+    #[arg(long, value_name = "DURATION")]
+    settle: Option<String>,
+    /// The share of response or delay times that the percentile is not below
     #[arg(long, value_name = "P", default_value_t = 0.9, value_parser = share)]
     percentile: f64,
     /// POLICY:MODE such as Basic256Sha256:SignAndEncrypt, or best, least, none
@@ -67,7 +72,7 @@ pub struct Args {
     /// File with the password of --user in its first line
     #[arg(long, value_name = "FILE", requires = "user")]
     password_file: Option<String>,
-    /// The result file [default: results/UTCTIME-read.json]
+    /// The result file [default: in the folder results]
     #[arg(long, value_name = "FILE")]
     out: Option<String>,
     /// No progress while it runs
@@ -79,6 +84,8 @@ const EXAMPLES: &str = "\
 Examples (the thesis's own):
   uaperf perfclient -n \"ns=2;s=MyLevel\" -clients 1 -batchsize 100 -rate 100 -requests 9000
       -duration 300 -percentile 0.9 opc.tcp://localhost:4840
+  uaperf perfclient -n \"ns=2;s=MyLevel\" -clients 1 -subscriptions 5 -items 100 -duration 18
+      opc.tcp://localhost:4840
 
 A server with its nodes: uaperf serve --profile tahvanainen2016";
 
@@ -124,13 +131,11 @@ fn share(text: &str) -> Result<f64, String> {
 
 /// Carries out the command.
 pub fn run(args: Args, global: &Global) -> anyhow::Result<ExitCode> {
-    if args.subscriptions.is_some() || args.items.is_some() {
-        let what =
-            "perfclient does not measure subscriptions yet: leave out -subscriptions and -items";
-        return Err(Failure::usage(what.to_owned()).into());
-    }
     if args.requests.is_none() && args.duration.is_none() {
-        let what = "perfclient: -requests or -duration has to be given, or both";
+        let what = match args.subscribes() {
+            true => "perfclient: -duration has to be given",
+            false => "perfclient: -requests or -duration has to be given, or both",
+        };
         return Err(Failure::usage(what.to_owned()).into());
     }
     let asked = args.asked()?;
@@ -147,14 +152,54 @@ pub fn run(args: Args, global: &Global) -> anyhow::Result<ExitCode> {
 }
 
 impl Args {
-    /// The same as words of `uaperf read`.
+    fn subscribes(&self) -> bool {
+        self.subscriptions.is_some() || self.items.is_some()
+    }
+
+    /// The same as words of `uaperf read` or `uaperf subscribe`.
     fn words(&self) -> anyhow::Result<Vec<String>> {
-        let (clients, batch) = (self.clients, self.batchsize);
-        let too_many = || Failure::usage("-requests: the number is too large".to_owned());
         let mut words = vec![self.url.clone()];
         let mut add = |option: &str, value: String| words.push(format!("{option}={value}"));
         add("--node", self.node.clone());
-        add("--sessions", clients.to_string());
+        add("--sessions", self.clients.to_string());
+        match self.subscribes() {
+            true => self.subscription(&mut add),
+            false => self.reads(&mut add)?,
+        }
+        if let Some(seconds) = self.duration {
+            add("--duration", format!("{seconds}s"));
+        }
+        for (option, value) in [
+            ("--security", &self.security),
+            ("--user", &self.user),
+            ("--password-file", &self.password_file),
+        ] {
+            if let Some(value) = value {
+                add(option, value.clone());
+            }
+        }
+        words.extend(self.trust.then(|| "--trust".to_owned()));
+        words.extend(self.quiet.then(|| "--quiet".to_owned()));
+        Ok(words)
+    }
+
+    fn subscription(&self, add: &mut impl FnMut(&str, String)) {
+        add(
+            "--subscriptions",
+            self.subscriptions.unwrap_or(1).to_string(),
+        );
+        add("--items", self.items.unwrap_or(1).to_string());
+        // The thesis does not say its publishing interval; each of its subscriptions had one response
+        // a second.
+        add("--publishing", "1s".to_owned());
+        if let Some(settle) = &self.settle {
+            add("--settle", settle.clone());
+        }
+    }
+
+    fn reads(&self, add: &mut impl FnMut(&str, String)) -> anyhow::Result<()> {
+        let (clients, batch) = (self.clients, self.batchsize);
+        let too_many = || Failure::usage("-requests: the number is too large".to_owned());
         // All of it is measured.
         add("--warmup", "0s".to_owned());
         let mut requests = self.requests;
@@ -174,31 +219,21 @@ impl Args {
             let all = n.checked_mul(clients.into()).ok_or_else(too_many)?;
             add("--requests", all.to_string());
         }
-        if let Some(seconds) = self.duration {
-            add("--duration", format!("{seconds}s"));
-        }
-        for (option, value) in [
-            ("--security", &self.security),
-            ("--user", &self.user),
-            ("--password-file", &self.password_file),
-        ] {
-            if let Some(value) = value {
-                add(option, value.clone());
-            }
-        }
-        words.extend(self.trust.then(|| "--trust".to_owned()));
-        words.extend(self.quiet.then(|| "--quiet".to_owned()));
-        Ok(words)
+        Ok(())
     }
 
     fn asked(&self) -> anyhow::Result<Asked> {
+        let service = match self.subscribes() {
+            true => "subscribe",
+            false => "read",
+        };
         let words = self.words()?;
-        let definition = quick::definition("read").unwrap_or_default();
+        let definition = quick::definition(service).unwrap_or_default();
         let typed = definition
             .no_binary_name(true)
             .try_get_matches_from(words)
             .map_err(|error| Failure::usage(crate::usage::in_one_line(&error)))?;
-        quick::asked("read", &typed)
+        quick::asked(service, &typed)
     }
 
     /// Prints what the thesis's client printed, and keeps the result.
@@ -206,7 +241,10 @@ impl Args {
         let Some(measured) = run.phases.first() else {
             return Err(Failure::new("nothing was measured".to_owned()).into());
         };
-        let text = Reads::of(measured, phase).text(self.percentile);
+        let text = match &measured.subscriptions {
+            Some(account) => Published::of(measured, account).text(self.percentile),
+            None => Reads::of(measured, phase).text(self.percentile),
+        };
         let mut out = std::io::stdout().lock();
         out.write_all(text.as_bytes())?;
         out.flush()?;
@@ -270,32 +308,95 @@ impl Reads {
     }
 
     fn text(&self, percentile: f64) -> String {
-        let ms = |ns: Option<f64>| match ns {
-            Some(ns) => format!("{:.6}", ns / 1e6),
-            None => "n/a".to_owned(),
-        };
-        let quantile = self.service.quantile(percentile).map(|ns| ns as f64);
-        let per_second = match self.duration_ms > 0.0 {
-            true => format!("{:.6}", self.results as f64 * 1e3 / self.duration_ms),
-            false => "n/a".to_owned(),
-        };
+        let (mean, max, quantile) = times(&self.service, percentile);
         format!(
             "Number of read requests: {}\n\
              Number of read responses: {}\n\
              Total duration: {:.6} ms\n\
-             Average response time: {} ms\n\
-             Max response time: {} ms\n\
-             {percentile} percentile response time: {} ms\n\
+             Average response time: {mean} ms\n\
+             Max response time: {max} ms\n\
+             {percentile} percentile response time: {quantile} ms\n\
              Number of results: {}\n\
-             Results per second: {per_second}\n",
+             Results per second: {}\n",
             self.requests,
             self.responses,
             self.duration_ms,
-            ms(self.service.mean()),
-            ms(self.service.max().map(|ns| ns as f64)),
-            ms(quantile),
             self.results,
+            each_second(self.results, self.duration_ms / 1e3),
         )
+    }
+}
+
+/// What the thesis's client counted of subscriptions, in the measured time.
+#[derive(Debug, Clone, PartialEq)]
+struct Published {
+    requests: u64,
+    responses: u64,
+    changes: u64,
+    seconds: f64,
+    /// From the publish time of a message to its arrival.
+    delay: record::Histogram,
+    /// Responses of the subscription with the fewest, and with the most.
+    least: u64,
+    most: u64,
+}
+
+impl Published {
+    fn of(measured: &record::run::Phase, account: &Subscriptions) -> Self {
+        let before = |name: &str| account.before.get(name).copied().unwrap_or(0);
+        let counted = |name: &str| account.count(name).saturating_sub(before(name));
+        let responses = account.each.iter().map(|it| it.messages + it.keep_alives);
+        let ns = measured.to_ns.saturating_sub(measured.from_ns);
+        Self {
+            requests: counted("publish_sent"),
+            responses: counted("publish_answered"),
+            changes: counted("received"),
+            seconds: ns as f64 / 1e9,
+            delay: measured.total.histogram("publish-delay").clone(),
+            least: responses.clone().min().unwrap_or(0),
+            most: responses.max().unwrap_or(0),
+        }
+    }
+
+    fn text(&self, percentile: f64) -> String {
+        let (mean, max, quantile) = times(&self.delay, percentile);
+        format!(
+            "Number Of Publish Requests: {}\n\
+             Number Of Publish Responses: {}\n\
+             Number of Monitored Items: {}\n\
+             Duration: {:.6} s\n\
+             Monitored items per second: {}\n\
+             Average delay time: {mean} ms\n\
+             Max delay time: {max} ms\n\
+             {percentile} percentile delay time: {quantile} ms\n\
+             Subscription min freq: {}\n\
+             Subscription max freq: {}\n",
+            self.requests,
+            self.responses,
+            self.changes,
+            self.seconds,
+            each_second(self.changes, self.seconds),
+            self.least,
+            self.most,
+        )
+    }
+}
+
+/// Mean, largest and percentile, in milliseconds.
+fn times(histogram: &record::Histogram, percentile: f64) -> (String, String, String) {
+    let ms = |ns: Option<f64>| match ns {
+        Some(ns) => format!("{:.6}", ns / 1e6),
+        None => "n/a".to_owned(),
+    };
+    let quantile = histogram.quantile(percentile).map(|ns| ns as f64);
+    let max = histogram.max().map(|ns| ns as f64);
+    (ms(histogram.mean()), ms(max), ms(quantile))
+}
+
+fn each_second(n: u64, seconds: f64) -> String {
+    match seconds > 0.0 {
+        true => format!("{:.6}", n as f64 / seconds),
+        false => "n/a".to_owned(),
     }
 }
 

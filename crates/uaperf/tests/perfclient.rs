@@ -1,4 +1,4 @@
-//! The command line of the 2016 thesis for reads, against a plant with its nodes.
+//! The command lines of the 2016 thesis, against a plant with its nodes.
 
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
@@ -57,6 +57,17 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8(bytes.to_vec()).unwrap()
 }
 
+/// Without its figures.
+fn masked(said: &str) -> String {
+    said.lines()
+        .map(|line| {
+            let (words, figure) = line.split_once(": ").unwrap();
+            let unit = figure.trim_start_matches(|c: char| c.is_ascii_digit() || c == '.');
+            format!("{words}: #{unit}\n")
+        })
+        .collect()
+}
+
 /// The figure behind these words.
 fn figure(said: &str, words: &str) -> f64 {
     let line = said.lines().find_map(|line| line.strip_prefix(words));
@@ -72,16 +83,8 @@ fn the_command_line_of_the_thesis_prints_its_statistics_in_its_order() {
     let more = ["-requests", "30", "-duration", "300", "-percentile", "0.9"];
     let output = server.perfclient(&[words, more].concat());
     let said = text(&output.stdout);
-    let masked: String = said
-        .lines()
-        .map(|line| {
-            let (words, figure) = line.split_once(": ").unwrap();
-            let unit = figure.trim_start_matches(|c: char| c.is_ascii_digit() || c == '.');
-            format!("{words}: #{unit}\n")
-        })
-        .collect();
     assert_eq!(
-        masked,
+        masked(&said),
         "\
 Number of read requests: #
 Number of read responses: #
@@ -111,6 +114,50 @@ Results per second: #
     // What the verdict is and where the result lies stands beside it.
     let beside = text(&output.stderr);
     assert!(beside.contains("result      results/"), "{beside}");
+}
+
+#[test]
+fn the_command_line_of_the_thesis_for_subscriptions_prints_its_statistics_in_its_order() {
+    let server = Server::start();
+    // As printed there, for a shorter time.
+    let words = ["-clients", "1", "-subscriptions", "5", "-items", "100"];
+    let output = server.perfclient(&[&words[..], &["-duration", "4"]].concat());
+    let said = text(&output.stdout);
+    assert_eq!(
+        masked(&said),
+        "\
+Number Of Publish Requests: #
+Number Of Publish Responses: #
+Number of Monitored Items: #
+Duration: # s
+Monitored items per second: #
+Average delay time: # ms
+Max delay time: # ms
+0.9 percentile delay time: # ms
+Subscription min freq: #
+Subscription max freq: #
+",
+        "{}",
+        text(&output.stderr)
+    );
+    let of = |words| figure(&said, words);
+    // The node changes each second and is published each second: four changes of 500 items, one more
+    // or less at the edges of the time that is measured.
+    let changes = of("Number of Monitored Items");
+    assert!((1500.0..=2500.0).contains(&changes), "{said}");
+    assert_eq!(changes % 100.0, 0.0, "whole messages of 100 items: {said}");
+    let responses = of("Number Of Publish Responses");
+    assert!((15.0..=25.0).contains(&responses), "{said}");
+    let duration = of("Duration");
+    let per_second = of("Monitored items per second");
+    assert!((per_second - changes / duration).abs() < 0.01, "{said}");
+    let (least, most) = (of("Subscription min freq"), of("Subscription max freq"));
+    assert!(3.0 <= least && least <= most && most <= 5.0, "{said}");
+    let (mean, max) = (of("Average delay time"), of("Max delay time"));
+    assert!(
+        mean <= max && of("0.9 percentile delay time") <= max,
+        "{said}"
+    );
 }
 
 #[test]
@@ -161,7 +208,14 @@ fn what_it_cannot_do_is_said_in_one_line() {
             &["-requests", "5", "-percentile", "90"],
             "want a share from 0 to 1",
         ),
-        (&["-subscriptions", "5", "-items", "100"], "subscriptions"),
+        (
+            &["-subscriptions", "5", "-items", "100"],
+            "-duration has to be given",
+        ),
+        (
+            &["-items", "5", "-single", "-duration", "5"],
+            "cannot be used with",
+        ),
     ] {
         let output = server.perfclient(words);
         let error = text(&output.stderr);
