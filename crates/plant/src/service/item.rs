@@ -60,6 +60,12 @@ fn revise(
     };
     let sampling = match (sampling.is_zero(), variable.map(|v| &v.source)) {
         (true, Some(Source::Signal(signal))) => signal.interval().max(fastest),
+        // One that an update loop writes changes as often as that runs.
+        (true, Some(_)) if variable.is_some_and(|v| v.minimum_sampling_interval > 0.0) => {
+            let millis = variable.map_or(0.0, |v| v.minimum_sampling_interval);
+            let interval = Duration::try_from_secs_f64(millis / 1000.0);
+            interval.unwrap_or(publishing).max(fastest)
+        }
         (true, _) => publishing.max(fastest),
         _ => sampling.max(fastest),
     };

@@ -9,6 +9,7 @@ mod events;
 mod faults;
 mod groups;
 mod history;
+mod hostile;
 mod monitoring;
 mod nodes;
 mod plants;

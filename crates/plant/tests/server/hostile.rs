@@ -1,0 +1,104 @@
+//! Clients that misbehave, beside one that does not.
+
+use std::io::Write;
+use std::net::TcpStream;
+use std::time::{Duration, Instant};
+
+use plant::{Config, Server};
+use wire::types::{AttributeId, NodeId, ReadRequest, TimestampsToReturn, Variant};
+
+use crate::client::{Client, PATIENCE, read_value};
+use crate::start;
+use crate::subscribing::{header, item, subscribe, watch};
+use crate::{BENCH, bench};
+
+/// Waits for what is to become true.
+fn until(server: &Server, what: &str, done: impl Fn(&Server) -> bool) {
+    let end = Instant::now() + PATIENCE;
+    while !done(server) {
+        assert!(Instant::now() < end, "{what}: {:?}", server.counted());
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+fn is_served(good: &mut Client) {
+    let value = good.read(&[bench(1007)]).remove(0).value;
+    assert_eq!(value, Some(Variant::Double(1007.0)));
+}
+
+#[test]
+fn who_connects_and_says_nothing_or_half_a_word_keeps_nobody_out() {
+    let server = start(Config::default());
+    let mut good = Client::plain(server.url());
+    let address = server.address();
+    let silent: Vec<_> = (0..100)
+        .map(|n| {
+            let mut socket = TcpStream::connect(address).unwrap();
+            if n % 2 == 0 {
+                // The head of a HEL chunk that never comes.
+                socket.write_all(b"HELF\x40\0\0\0\0\0").unwrap();
+            }
+            socket
+        })
+        .collect();
+    until(&server, "all connected", |server| {
+        server.counted().connections == 101
+    });
+    is_served(&mut good);
+    is_served(&mut Client::plain(server.url()));
+    drop(silent);
+    until(&server, "all gone", |server| {
+        server.counted().connections < 3
+    });
+    is_served(&mut good);
+}
+
+#[test]
+fn who_asks_and_does_not_read_gets_no_more_and_slows_nobody() {
+    let server = start(Config::default());
+    let mut good = Client::plain(server.url());
+    let mut greedy = Client::plain(server.url());
+    // 100 KiB each, a hundred times as much as is kept for it.
+    let large = || ReadRequest {
+        request_header: header(),
+        max_age: 0.0,
+        timestamps_to_return: TimestampsToReturn::Neither,
+        nodes_to_read: Some(vec![read_value(bench(3014), AttributeId::Value, ""); 40]),
+    };
+    for _ in 0..100 {
+        greedy.send(large());
+    }
+    let before = server.counted().requests;
+    for _ in 0..20 {
+        is_served(&mut good);
+    }
+    // What it asked for was not all answered: 4 MiB wait, some more are in the socket.
+    let answered = server.counted().reads;
+    assert!(answered < 40 * 60, "{answered}");
+    assert!(server.counted().requests >= before + 20);
+    drop(greedy);
+    until(&server, "gone", |server| server.counted().connections == 1);
+    is_served(&mut good);
+}
+
+#[test]
+fn subscriptions_of_clients_that_died_end_with_their_sessions() {
+    let mut config = Config::default();
+    let second = Duration::from_secs(1);
+    config.limits.session_timeout = Duration::from_millis(10)..=second;
+    let server = start(config);
+    for _ in 0..5 {
+        let mut client = Client::plain(server.url());
+        let id = subscribe(&mut client, 20.0).subscription_id;
+        let items = (0..100).map(|n| item(NodeId::new(BENCH, 1000 + n), n, 0.0));
+        watch(&mut client, id, items.collect());
+        // Without a word, as after kill -9.
+    }
+    assert!(server.counted().items <= 500);
+    until(&server, "no subscriptions", |server| {
+        let counted = server.counted();
+        (counted.sessions, counted.subscriptions, counted.items) == (0, 0, 0)
+    });
+    let values = server.tally().values();
+    assert_eq!(values.pending(), 0, "{values:?}");
+}
