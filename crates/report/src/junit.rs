@@ -13,8 +13,11 @@ use crate::points::Named;
 pub fn junit(runs: &[Named]) -> String {
     let mut suites = String::new();
     let (mut tests, mut failures, mut errors) = (0, 0, 0);
-    for Named { name, run, .. } in runs {
-        let file = crate::several::short(name);
+    for Named { name, run, varied } in runs {
+        let mut file = crate::several::short(name);
+        for (axis, value) in varied {
+            file.push_str(&format!(", {axis} {value}"));
+        }
         for phase in &run.phases {
             let suite = suite(&file, run, phase);
             tests += suite.tests;
@@ -48,7 +51,7 @@ fn suite(file: &str, run: &Run, phase: &Phase) -> Suite {
     let errors = usize::from(!believed);
     let tests = phase.expectations.len() + 1;
     let seconds = phase.end_ns as f64 / 1e9;
-    let class = escaped(&format!("uaperf.{}.{}", run.command, phase.name));
+    let class = escaped(&format!("{file}.{}", phase.name));
     let stamp = phase.started.to_string();
     let stamp = stamp
         .split('.')
@@ -58,7 +61,7 @@ fn suite(file: &str, run: &Run, phase: &Phase) -> Suite {
     let mut text = format!(
         "  <testsuite name=\"{}\" tests=\"{tests}\" failures=\"{failures}\" errors=\"{errors}\" \
          time=\"{seconds:.3}\" timestamp=\"{stamp}\">\n",
-        escaped(&format!("{file} {}", phase.name))
+        escaped(&format!("{file}: {}", phase.name))
     );
     let verdict = phase.verdict.kind;
     let _ = write!(

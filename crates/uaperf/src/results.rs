@@ -171,6 +171,9 @@ pub fn put(file: &Path, text: &str) -> Result<(), Failure> {
         let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
         return Ok(());
     }
-    std::fs::write(file, text)
+    let folder = file.parent().filter(|it| !it.as_os_str().is_empty());
+    folder
+        .map_or(Ok(()), std::fs::create_dir_all)
+        .and_then(|()| std::fs::write(file, text))
         .map_err(|error| Failure::new(format!("cannot write {}: {error}", file.display())))
 }

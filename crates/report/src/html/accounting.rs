@@ -21,8 +21,8 @@ pub(super) fn accounting(run: &Run, phase: &Phase) -> Markup {
         (shares(told))
         (places(told).markup())
         @if !told.causes.is_empty() { (causes(run, told).markup()) }
-        (counts("Values as they came", &told.values).markup())
-        (counts("Messages and requests", &told.messages).markup())
+        (counts("Values as they came; what is not named is 0", &told.values).markup())
+        (counts("Messages and requests; what is not named is 0", &told.messages).markup())
         (steps(told).markup())
         @if !told.beside.is_empty() { (beside(told).markup()) }
     }
@@ -57,6 +57,14 @@ fn shares(told: &Subscriptions) -> Markup {
     }
     html! {
         figure.chart.bars {
+            figcaption { h3 { "What became of the updates of counters" } }
+            div.layers {
+                @for (colour, _, _, name, count) in &parts {
+                    @if *count > 0 {
+                        span class={ "legend c" (colour) } { span.key aria-hidden="true" {} (name) }
+                    }
+                }
+            }
             div.picture { svg viewBox="0 0 860 26" role="img"
                 aria-label="What became of the updates of counters, in shares; the table below has the figures" {
                 @for (colour, left, width, name, count) in &parts {
@@ -86,9 +94,9 @@ fn places(told: &Subscriptions) -> Table {
         ]
     };
     Table {
-        caption: "Updates of counters, by what became of them".into(),
+        caption: "Updates of counters; what is not named is 0".into(),
         head: ["", "updates", "share"].map(str::to_owned).to_vec(),
-        rows: told.places.iter().map(row).collect(),
+        rows: told.places.iter().filter(|it| *it.1 > 0).map(row).collect(),
     }
 }
 
@@ -146,7 +154,7 @@ fn counts(caption: &str, counts: &std::collections::BTreeMap<String, u64>) -> Ta
     Table {
         caption: caption.to_owned(),
         head: ["", "count"].map(str::to_owned).to_vec(),
-        rows: counts.iter().map(row).collect(),
+        rows: counts.iter().filter(|it| *it.1 > 0).map(row).collect(),
     }
 }
 

@@ -146,18 +146,8 @@ fn short(ratio: f64) -> String {
 
 fn table(at: &At) -> Table {
     let head = [
-        "metric",
-        "outcome",
-        "base",
-        "new",
-        "change",
-        "low",
-        "high",
-        "p (Holm)",
-        "Mann–Whitney",
-        "delta",
-        "spread of base",
-        "spread of new",
+        "metric", "outcome", "base", "new", "change", "low", "high", "p (Holm)", "M–W", "delta",
+        "spread", "spread",
     ];
     let row = |row: &Row| {
         let it = &row.comparison;
@@ -190,7 +180,7 @@ fn table(at: &At) -> Table {
     };
     Table {
         caption: format!(
-            "{} + {} runs; spread is the deviation between runs",
+            "{} + {} runs; M–W: Mann and Whitney's p; spread: deviation between runs of base and of new",
             at.runs.0, at.runs.1
         ),
         head: head.map(str::to_owned).to_vec(),

@@ -79,7 +79,9 @@ fn charts(group: &[Placed], id: &str, named: bool) -> Markup {
     )];
     let requests = Scale::around(Spread::Linear, Kind::Count, all(&flight).map(|it| it.1));
     html! {
-        (chart("rate", "Rate over time", "per second", rate, rates).figure(None))
+        @if all(&rates).any(|it| it.1 > 0.0) {
+            (chart("rate", "Rate over time", "per second", rate, rates).figure(None))
+        }
         @if !times.is_empty() {
             (chart("times", "Times over time", "time", time, times).figure(None))
         }
@@ -181,6 +183,15 @@ fn rates(group: &[Placed]) -> Vec<Series> {
     series
 }
 
+/// Figures that come now and then are joined over the intervals without any.
+fn joined(mut points: Vec<(f64, f64)>) -> Vec<(f64, f64)> {
+    let known = points.iter().filter(|it| it.1.is_finite()).count();
+    if 2 * known < points.len() {
+        points.retain(|it| it.1.is_finite());
+    }
+    points
+}
+
 /// Its name, colour, whether it is off at first, and where it is.
 type Layer = (&'static str, usize, bool, fn(&Phase) -> Option<&Course>);
 
@@ -194,9 +205,9 @@ fn times(group: &[Placed]) -> Vec<Series> {
     ];
     for (layer, colour, hidden, course) in layers {
         let rows = |of: fn(&Course) -> &Vec<Option<u64>>| {
-            column(group, move |phase, row| {
+            joined(column(group, move |phase, row| {
                 Some((*of(course(phase)?).get(row)?)? as f64)
-            })
+            }))
         };
         for (name, points, drawn) in [
             ("p50", rows(|it| &it.p50_ns), Drawn::Line),

@@ -145,7 +145,22 @@ pub(super) fn figures(phase: &Phase) -> Markup {
     let cpu = Measured(phase).figure(Measure::Cpu, Stat::Mean);
     let each = judge::compare::Metric::CpuPerRequest.of(phase);
     let mut all: Vec<(String, &str, Option<String>)> = Vec::new();
-    if let Some(rate) = sum.rate_per_s {
+    if let Some(told) = &phase.subscriptions {
+        let values = told.values.get("received").copied().unwrap_or(0);
+        all.push((grouped(values), "values came", None));
+        let share = told
+            .loss_share()
+            .filter(|it| *it > 0.0)
+            .map(|it| Kind::Share.show(it));
+        all.push((grouped(told.lost), "lost", share));
+    }
+    let delay = sum.histogram("delay");
+    if !delay.is_empty() {
+        let at = |q: f64| percentile(delay, q, delay.count() as f64).to_string();
+        all.push((at(0.5), "median delay", None));
+        all.push((at(0.99), "p99 delay", None));
+    }
+    if let Some(rate) = sum.rate_per_s.filter(|_| sum.planned > 0) {
         let values = sum.values_per_s.filter(|it| *it > 0.0 && *it != rate);
         let values = values.map(|it| format!("{} values", Kind::PerSecond.show(it)));
         all.push((Kind::PerSecond.show(rate), "requests", values));
@@ -156,7 +171,9 @@ pub(super) fn figures(phase: &Phase) -> Markup {
     }
     let errors = (sum.errors > 0 && sum.completed > 0)
         .then(|| Kind::Share.show(sum.errors as f64 / sum.completed as f64));
-    all.push((grouped(sum.errors), "errors", errors));
+    if sum.planned > 0 || sum.errors > 0 {
+        all.push((grouped(sum.errors), "errors", errors));
+    }
     if let Some(cpu) = cpu {
         let each = each.map(|it| format!("{} a request", Kind::Nanos.show(it)));
         all.push((Kind::Share.show(cpu), "of a core, server", each));

@@ -46,6 +46,9 @@ pub(super) fn statuses(phase: &Phase) -> Markup {
             ]);
         }
     }
+    if all.is_empty() {
+        return html! {};
+    }
     let head = ["status", "code", "of", "count", "share"]
         .map(str::to_owned)
         .to_vec();

@@ -25,9 +25,10 @@ macro_rules! table {
     };
 }
 
-const JAVA: &str =
-    "Java server and client on two hosts; times are service times in whole tenths of a millisecond";
-const DEMO: &str = "C++ demo server, Java client, two hosts; times are service times";
+const JAVA: &str = "SampleConsoleServer (Java) on one host, UaPerfClient on another, fast LAN; times are from \
+     sending to receiving, as service times are here";
+const DEMO: &str = "UA Demo Server (C++) on one host, UaPerfClient on another, fast LAN; times are from sending \
+     to receiving, as service times are here";
 
 const ALL: &[Published] = &[
     Published {

@@ -58,7 +58,7 @@ impl Scale {
                 high,
             },
             Spread::Linear => {
-                let high = if high > 0.0 { high * 1.06 } else { 1.0 };
+                let high = if high > 0.0 { high * 1.12 } else { 1.0 };
                 Self {
                     spread,
                     kind,

@@ -407,21 +407,20 @@ fn restore(phase: &Phase, targets: &[Arc<Target>], prepared: &[Arc<Prepared>], r
 
 /// Keeps the result, prints it, and says how it went. What cannot be kept is printed all the same.
 pub fn keep(run: &Run, common: &Common) -> anyhow::Result<ExitCode> {
+    // First of all: nobody who stops reading the screen loses a result.
+    let saved = run.write(&common.output.destination());
+    let name = saved
+        .as_ref()
+        .map_or_else(|_| run.command.clone(), |it| it.display().to_string());
+    let files = common.output.files.write(&[Named::new(name, run.clone())]);
     let mut out = std::io::stdout().lock();
     let style = Style::detect(&out, |name| std::env::var_os(name));
     out.write_all(report::summary(run, style).as_bytes())?;
-    let saved = run.write(&common.output.destination());
     if let Ok(file) = &saved {
         writeln!(out, "\nresult      {}", file.display())?;
     }
     out.flush()?;
-    let name = saved
-        .as_ref()
-        .map_or_else(|_| run.command.clone(), |it| it.display().to_string());
-    common
-        .output
-        .files
-        .write(&[Named::new(name, run.clone())])?;
+    files?;
     match saved {
         Ok(_) => Ok(ExitCode::from(Exit::of(run).code())),
         Err(error) => Err(Failure::new(error.to_string()).into()),
