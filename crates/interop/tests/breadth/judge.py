@@ -90,7 +90,7 @@ async def conditions(c):
     start, end = kinds.index(ua.ObjectIds.RefreshStartEventType), kinds.index(ua.ObjectIds.RefreshEndEventType)
     shown = await c.get_node(f"{first.NodeId.to_string()}.AckedState.Id").read_value()
     await sub.delete()
-    return {"acked": len(acked) > 0, "refreshed": end - start - 1, "comment": shown}
+    return {"acked": len(acked) > 0, "refreshed": end - start - 1, "shown": shown}
 
 
 async def history(c):
@@ -124,9 +124,7 @@ async def manage(c):
     objects = c.nodes.objects
     folder = await objects.add_folder(ua.NodeId("Added", 2), ua.QualifiedName("Added", 2))
     variable = await folder.add_variable(ua.NodeId("Added.Value", 2), ua.QualifiedName("Value", 2), 42.5)
-    await variable.set_writable() if False else None
     read = await variable.read_value()
-    await variable.write_value(43.5)
     names = [(await n.read_browse_name()).Name for n in await folder.get_children()]
     await c.delete_nodes([folder], recursive=True)
     gone = False
@@ -137,15 +135,23 @@ async def manage(c):
     return {"read": read, "names": names, "gone": gone}
 
 
+async def rights(c):
+    node = c.get_node("ns=3;s=Setpoint")
+    await node.write_value(ua.DataValue(ua.Variant(5, ua.VariantType.Int32)))
+    return {"level": int((await node.read_attribute(ua.AttributeIds.UserAccessLevel)).Value.Value)}
+
+
 STEPS = {"flood": lambda c: flood(c, 5), "where": lambda c: where(c, 2), "conditions": conditions,
-         "history": history, "manage": manage}
+         "history": history, "manage": manage, "rights": rights}
 
 
 async def main():
     told = {}
     client = Client(sys.argv[1], timeout=20)
     if len(sys.argv) > 4:
-        await client.set_security_string(sys.argv[4])
+        # A user's own certificate and key.
+        await client.load_client_certificate(sys.argv[3])
+        await client.load_private_key(sys.argv[4])
     async with client as c:
         for step in sys.argv[2].split(","):
             told[step] = await STEPS[step](c)
