@@ -10,8 +10,8 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 
 use crate::{
-    calibrate, cert, compare, demo, pages, peers, perfclient, place, plant, probe, quick, report,
-    saturate, scenario, serve, show,
+    calibrate, cert, compare, demo, discover, pages, peers, perfclient, place, plant, probe, quick,
+    report, saturate, scenario, serve, show,
 };
 
 /// The performance laboratory for OPC UA: measure, compare, explain, predict.
@@ -49,6 +49,7 @@ pub struct Global {
 enum Command {
     Demo(demo::Args),
     Probe(probe::Args),
+    Discover(discover::Args),
     Read(quick::Read),
     Write(quick::Write),
     Browse(quick::Browse),
@@ -92,6 +93,7 @@ impl Cli {
             Command::Perfclient(args) => perfclient::run(args, &self.global),
             Command::Peers(args) => peers::run(args, &self.global),
             Command::Probe(args) => probe::run(args, &self.global),
+            Command::Discover(args) => discover::run(&args),
             Command::Plant(args) => plant::run(args),
             Command::Serve(args) => serve::run(args, &self.global),
             Command::Show(args) => show::run(args, &self.global),

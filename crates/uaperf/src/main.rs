@@ -7,6 +7,7 @@ mod cert;
 mod cli;
 mod compare;
 mod demo;
+mod discover;
 mod failure;
 mod pages;
 mod peers;

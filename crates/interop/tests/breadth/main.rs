@@ -139,13 +139,22 @@ fn asyncua_hears_reads_and_adds_what_there_is() {
     assert!(number(&text, "least") > 800, "{text}");
     let text = judge("conditions", &[]);
     say(&format!("asyncua: {text}"));
-    assert!(says(&text, "\"acked\":true") && says(&text, "\"shown\":true"), "{text}");
+    assert!(
+        says(&text, "\"acked\":true") && says(&text, "\"shown\":true"),
+        "{text}"
+    );
     assert!(number(&text, "refreshed") > 0, "{text}");
     history("asyncua", &judge("history", &[]));
     let text = judge("manage", &[]);
-    assert!(says(&text, "\"read\":42.5,\"names\":[\"Value\"],\"gone\":true"), "{text}");
+    assert!(
+        says(&text, "\"read\":42.5,\"names\":[\"Value\"],\"gone\":true"),
+        "{text}"
+    );
 
-    let (certificate, key) = (folder.path().join("anna.der"), folder.path().join("anna.pem"));
+    let (certificate, key) = (
+        folder.path().join("anna.der"),
+        folder.path().join("anna.pem"),
+    );
     pki::store::write_certificate(&certificate, &anna.certificate).unwrap();
     pki::store::write_key(&key, &anna.key).unwrap();
     let text = judge("rights", &[&certificate, &key]);
@@ -169,7 +178,13 @@ fn node_opcua_hears_and_reads_what_there_is() {
     assert!(alarms > 0 && alarms == number(&text, "count"), "{text}");
     let text = judge("conditions");
     say(&format!("node-opcua: {text}"));
-    assert!(says(&text, "\"status\":\"Good\",\"acked\":true,\"call\":\"Good\""), "{text}");
+    assert!(
+        says(
+            &text,
+            "\"status\":\"Good\",\"acked\":true,\"call\":\"Good\""
+        ),
+        "{text}"
+    );
     assert!(number(&text, "refreshed") > 0, "{text}");
     history("node-opcua", &judge("history"));
     let tally = server.tally().event;

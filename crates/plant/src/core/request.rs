@@ -132,6 +132,10 @@ impl Core {
             Request::GetEndpoints(request) => {
                 return Ok(discovery::get_endpoints(&self.shared, request).into());
             }
+            // Part 4, 5.5: of discovery servers, and without a session as well.
+            Request::FindServersOnNetwork(_)
+            | Request::RegisterServer(_)
+            | Request::RegisterServer2(_) => return Err(StatusCode::BadServiceUnsupported),
             _ => {}
         }
         let token = space::raw(&request.header().authentication_token);

@@ -16,7 +16,7 @@ use super::{EventKind, Group, Source};
 /// the server started. A client that knows the numbers knows what it has missed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct EventId {
-    /// The number of the source; [`JOURNAL`] and [`OWN`] stand for no source.
+    /// The number of the source; `JOURNAL` (`FFFFFFFF`) and `OWN` (`FFFFFFFE`) stand for none.
     pub source: u32,
     /// The how many-th of the source it is, from 1 on.
     pub n: u64,

@@ -1,10 +1,12 @@
 use plant::{Config, Limits};
+use wire::channel::Protection;
 use wire::types::{
     AddNodesItem, AddNodesRequest, AddReferencesItem, AddReferencesRequest, AttributeId,
     BrowseDescription, BrowseDirection, BrowseRequest, DeleteNodesItem, DeleteNodesRequest,
-    DeleteReferencesItem, DeleteReferencesRequest, ExpandedNodeId, ExtensionObject, NodeClass,
-    NodeId, ObjectAttributes, ObjectId, ObjectTypeId, QualifiedName, ReferenceTypeId, StatusCode,
-    VariableAttributes, VariableTypeId, ViewDescription, WriteRequest, WriteValue,
+    DeleteReferencesItem, DeleteReferencesRequest, ExpandedNodeId, ExtensionObject,
+    FindServersOnNetworkRequest, NodeClass, NodeId, ObjectAttributes, ObjectId, ObjectTypeId,
+    QualifiedName, QueryFirstRequest, QueryNextRequest, ReferenceTypeId, RegisterServer2Request,
+    StatusCode, VariableAttributes, VariableTypeId, ViewDescription, WriteRequest, WriteValue,
 };
 
 use crate::client::Client;
@@ -279,4 +281,23 @@ fn without_being_allowed_nobody_manages_nodes() {
     let mut client = Client::plain(server.url());
     let refused = add(&mut client, vec![folder(&NodeId::new(1, "Top"), "Top")]);
     assert_eq!(refused, Err(StatusCode::BadServiceUnsupported));
+}
+
+#[test]
+fn services_that_are_not_there_say_so() {
+    let server = start(Config::default());
+    let mut client = Client::plain(server.url());
+    let unsupported = Some(StatusCode::BadServiceUnsupported);
+    assert_eq!(client.call(QueryFirstRequest::default()).err(), unsupported);
+    assert_eq!(client.call(QueryNextRequest::default()).err(), unsupported);
+    // These need no session, and are refused without one just so.
+    let mut client = Client::connect(server.url(), Protection::NONE, None, None).unwrap();
+    assert_eq!(
+        client.call(FindServersOnNetworkRequest::default()).err(),
+        unsupported
+    );
+    assert_eq!(
+        client.call(RegisterServer2Request::default()).err(),
+        unsupported
+    );
 }

@@ -1,0 +1,109 @@
+//! `uaperf discover`: which servers and endpoints somebody knows of.
+
+use std::fmt::Write as _;
+use std::io::Write as _;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use load::discover::{Asked, Discovered, discover};
+use plan::unit::duration::{parse, show};
+use wire::url::Url;
+
+use crate::failure::Failure;
+
+/// Ask a server or a discovery server what it knows: FindServers, GetEndpoints, FindServersOnNetwork
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Args {
+    /// Whom to ask, such as opc.tcp://plc1:4840
+    url: Url,
+    /// How often to ask each, for the spread of the times
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    repeat: u32,
+    /// How long each step and call may take
+    #[arg(long, value_name = "DURATION", default_value = "10s", value_parser = parse)]
+    timeout: Duration,
+    /// JSON for machines instead of a screen for people
+    #[arg(long)]
+    json: bool,
+}
+
+const EXAMPLES: &str = "\
+Nothing but a channel without security is needed: no session, no certificate.
+
+Examples:
+  uaperf discover opc.tcp://plc1:4840
+  uaperf discover opc.tcp://localhost:4840 --repeat 100 --json";
+
+/// Carries out `uaperf discover`.
+pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
+    let found = discover(&args.url, args.repeat, args.timeout).map_err(|error| {
+        let told = Failure::new(format!("{}: {error}", args.url));
+        told.hint("is a server running there, and is it the right port?")
+    })?;
+    let mut out = std::io::stdout().lock();
+    if args.json {
+        serde_json::to_writer_pretty(&mut out, &found)?;
+        writeln!(out)?;
+    } else {
+        out.write_all(screen(&found).as_bytes())?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn screen(found: &Discovered) -> String {
+    let mut out = String::new();
+    // Writing into a String does not fail.
+    let _ = write_screen(&mut out, found);
+    out
+}
+
+fn write_screen(out: &mut String, found: &Discovered) -> std::fmt::Result {
+    writeln!(out, "{}", found.url)?;
+    head(out, "FindServers", &found.servers)?;
+    for server in &found.servers.found {
+        writeln!(out, "  {}  {} ({})", server.name, server.uri, server.kind)?;
+        for url in &server.urls {
+            writeln!(out, "    {url}")?;
+        }
+    }
+    head(out, "GetEndpoints", &found.endpoints)?;
+    for offer in &found.endpoints.found {
+        let users = offer.users.join(", ");
+        let security = format!("{}:{}", offer.policy, offer.mode);
+        writeln!(out, "  {security:<38} level {:<4} {users}", offer.level)?;
+        writeln!(out, "    {}", offer.url)?;
+    }
+    head(out, "FindServersOnNetwork", &found.network)?;
+    for server in &found.network.found {
+        let can = server.capabilities.join(", ");
+        writeln!(out, "  {}  {}  {can}", server.name, server.url)?;
+    }
+    Ok(())
+}
+
+/// The service, what came of it, and how long it took.
+fn head<T>(out: &mut String, service: &str, asked: &Asked<T>) -> std::fmt::Result {
+    let mut times = asked.times_ns.clone();
+    times.sort_unstable();
+    let time = |at: usize| {
+        times
+            .get(at)
+            .map_or(String::new(), |ns| show(Duration::from_nanos(*ns)))
+    };
+    let took = match times.len() {
+        0 | 1 => time(0),
+        n => format!(
+            "{} median, {} to {}, {n} times",
+            time(n / 2),
+            time(0),
+            time(n - 1)
+        ),
+    };
+    let what = match &asked.refused {
+        Some(status) => format!("refused: {status}"),
+        None => format!("{} found", asked.found.len()),
+    };
+    writeln!(out)?;
+    writeln!(out, "{service}: {what}, {took}")
+}
