@@ -12,9 +12,14 @@ use crate::quirks::{MET, Tolerated};
 
 /// The text of `docs/interop.md`.
 pub fn page() -> String {
+    with(include_str!("notified.md"))
+}
+
+/// The same with these tables of subscriptions, as `subscriptions` measured them.
+pub fn with(subscriptions: &str) -> String {
     let mut out = String::new();
     // Writing into a String does not fail.
-    let _ = write_page(&mut out);
+    let _ = write_page(&mut out, subscriptions);
     out
 }
 
@@ -39,7 +44,7 @@ a counter that must count up. A number or letter is an explained failure, – wh
 not have. Clauses are those of version 1.05.
 ";
 
-fn write_page(out: &mut String) -> fmt::Result {
+fn write_page(out: &mut String, subscriptions: &str) -> fmt::Result {
     out.write_str(HEAD)?;
     stacks(out)?;
     writeln!(out, "\n## Our client, their servers")?;
@@ -51,8 +56,29 @@ fn write_page(out: &mut String) -> fmt::Result {
     )?;
     tables(out, Direction::In)?;
     among_themselves(out)?;
+    if !subscriptions.trim().is_empty() {
+        out.write_str(NOTIFIED)?;
+        out.write_str(subscriptions)?;
+    }
     quirks(out)
 }
+
+const NOTIFIED: &str = "
+## Subscriptions: few, many, too many
+
+`uaperf subscribe` against each stack's server with its `bench` address space, on one machine with two
+cores that the server and uaperf share. The tables are written by
+
+```
+cargo build --release -p uaperf
+cargo run --release -p interop --bin subscriptions
+```
+
+Lost is the share of the values that did not come, of those that the change rate promises. A server that degrades
+gracefully publishes more slowly, overflows its queues and serves its subscriptions alike; an abrupt one lets them
+end or wait without an answer. Values of the subscription that got the fewest for each item and of the one that got
+the most show how fair it is, and Jain's index (1 is even).
+";
 
 fn stacks(out: &mut String) -> fmt::Result {
     writeln!(out, "\n| stack | version | language |\n|---|---|---|")?;
