@@ -70,6 +70,17 @@ fn behind(told: &Subscriptions, phase: &Phase) -> Vec<String> {
             percent(late)
         ));
     }
+    if let Some(rate) = &told.by_rate
+        && rate.expected > 0
+    {
+        let short = rate.expected.saturating_sub(rate.came) as f64 / rate.expected as f64;
+        if short >= SHARE {
+            evidence.push(format!(
+                "{} of the values that the change rate promises did not come",
+                percent(short)
+            ));
+        }
+    }
     // With two new values of each item in a message there is something to tell in each publishing, and
     // the mean interval is the server's pace. With fewer a publishing without news is left out, and
     // only the shortest interval is.
