@@ -1,10 +1,11 @@
 //! What notifications and monitored items cost a server, ours beside open62541's in turns.
 //!
-//! `cargo bench -p benches --bench subscriptions -- [fast|create|million] [OPTIONS]`
+//! `cargo bench -p benches --bench subscriptions -- [fast|create|million|client] [OPTIONS]`
 //!
 //! The client is a plain one that costs what it costs: only the server's processor time counts,
 //! and whether all values arrived. Where values count up, each item's must go on by one.
 
+mod clients;
 #[path = "../yardstick/peer.rs"]
 #[allow(dead_code, reason = "its other half is for reads")]
 mod peer;
@@ -28,12 +29,14 @@ use crate::serve::{Plant, Served};
 use crate::watcher::{Plan, Watched, Watcher};
 
 const USAGE: &str = "\
-cargo bench -p benches --bench subscriptions -- [fast|create|million] [OPTIONS]
+cargo bench -p benches --bench subscriptions -- [fast|create|million|client] [OPTIONS]
   fast       10 subscriptions of 1000 items that change and are published every 10 ms, on one
              session: processor time of a notification, plant and open62541 in turns
   create     100,000 items on one session, 1000 a call: processor time of an item
   million    100 sessions of 10 subscriptions of 1000 items, each changing every second: set up,
              memory of an item, processor time of a notification (plant only)
+  client     the load of `fast` from the plant: processor time of a value in the client, ours with
+             its accounting and open62541's in turns
   --rounds N        turns of each [default: 5]
   --seconds S       length of a turn [default: 3]
   --threads N       loops of the plant [default: 1]";
@@ -96,7 +99,7 @@ fn options(mut words: impl Iterator<Item = String>) -> anyhow::Result<Option<Opt
                 options.turn = Duration::try_from_secs_f64(seconds).context("bad --seconds")?;
             }
             "--threads" => options.threads = value()?.parse().context("bad --threads")?,
-            "fast" | "create" | "million" => options.what.push(word),
+            "fast" | "create" | "million" | "client" => options.what.push(word),
             _ => bail!("unknown argument: {word}"),
         }
     }
@@ -119,6 +122,7 @@ fn run(options: &Options) -> anyhow::Result<()> {
         match what.as_str() {
             "fast" => fast(options)?,
             "create" => create(options)?,
+            "client" => client(options)?,
             _ => million(options)?,
         }
     }
@@ -186,6 +190,51 @@ fn fast(options: &Options) -> anyhow::Result<()> {
     let ratios = turns[1].iter().zip(&turns[0]);
     let ratios = ratios.map(|(peer, plant)| peer.each / plant.each).collect();
     println!("  open62541 over plant, round by round: {}", spread(ratios));
+    Ok(())
+}
+
+fn client(options: &Options) -> anyhow::Result<()> {
+    let place = Place::find();
+    let update = Duration::from_millis(10);
+    let plant = Plant::start(Served::Bench { update }, options.threads, place.server)?;
+    let watch = peers::Watch {
+        subscriptions: 10,
+        items: 1000,
+        publishing: update,
+        duration: options.turn,
+    };
+    let mut peer = clients::connect(plant.url(), place)?;
+    let mut turns = [Vec::new(), Vec::new()];
+    for round in 0..options.rounds {
+        let mut order = [0, 1];
+        order.rotate_left(round % 2);
+        for at in order {
+            let (name, cost) = match at {
+                0 => ("generator", clients::ours(plant.url(), place, &watch)?),
+                _ => (peer::NAME, clients::theirs(&mut peer, &watch)?),
+            };
+            eprintln!(
+                "{name}: {} values, {:.1} ns each, {} lost",
+                cost.values, cost.each, cost.lost
+            );
+            turns[at].push(cost);
+        }
+    }
+    println!("10,000 items, published every 10 ms: ns of the client for a value");
+    for (name, turns) in ["generator", peer::NAME].iter().zip(&turns) {
+        println!(
+            "  {name:<10} {}",
+            spread(turns.iter().map(|it| it.each).collect())
+        );
+    }
+    let ratios = turns[1].iter().zip(&turns[0]);
+    let ratios = ratios
+        .map(|(peer, ours)| 100.0 * ours.each / peer.each)
+        .collect();
+    println!(
+        "  the generator, in % of open62541's client, round by round: {}",
+        spread(ratios)
+    );
     Ok(())
 }
 

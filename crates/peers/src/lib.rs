@@ -34,7 +34,7 @@ pub use client::{
     Steps, Subscribe,
 };
 pub use install::{InstallError, InstallEvent};
-pub use loader::{Done, Loader, LoaderError, LoaderOptions, Reads};
+pub use loader::{Done, Loader, LoaderError, LoaderOptions, Reads, Watch};
 pub use place::home;
 pub use process::started;
 pub use security::{Mode, Policy, Security, Token};

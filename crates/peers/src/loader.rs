@@ -51,10 +51,23 @@ pub struct Reads {
     pub spin: bool,
 }
 
+/// Subscriptions to nodes 1000 to 1999 of the bench address space.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Watch {
+    /// 100 at most.
+    pub subscriptions: u32,
+    /// Of each subscription.
+    pub items: u32,
+    /// How often they publish, and sample.
+    pub publishing: Duration,
+    /// How long values are counted once the first ones have settled, a minute at most.
+    pub duration: Duration,
+}
+
 /// What came of them.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct Done {
-    /// Calls that were answered.
+    /// Calls that were answered, or values that came.
     pub calls: u64,
     /// Those with another answer than one good value for each node.
     pub bad: u64,
@@ -185,6 +198,22 @@ impl Loader {
             "{in_flight} {batch} {} {wait}\n",
             reads.duration.as_millis()
         );
+        self.told(&line)
+    }
+
+    /// Has it subscribe, where it can.
+    pub fn watch(&mut self, watch: &Watch) -> Result<Done, LoaderError> {
+        let line = format!(
+            "watch {} {} {} {}\n",
+            watch.subscriptions,
+            watch.items,
+            watch.publishing.as_millis(),
+            watch.duration.as_millis()
+        );
+        self.told(&line)
+    }
+
+    fn told(&mut self, line: &str) -> Result<Done, LoaderError> {
         let written = match &mut self.stdin {
             Some(stdin) => stdin
                 .write_all(line.as_bytes())

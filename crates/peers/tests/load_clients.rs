@@ -5,7 +5,7 @@
 use std::time::Duration;
 
 use peers::testing::{require, say, start};
-use peers::{Loader, LoaderError, LoaderOptions, Mode, Policy, Reads, Stack, StartOptions};
+use peers::{Loader, LoaderError, LoaderOptions, Mode, Policy, Reads, Stack, StartOptions, Watch};
 
 const SHORT: Duration = Duration::from_millis(100);
 
@@ -75,4 +75,32 @@ fn a_load_client_protects_its_messages_and_says_when_the_server_has_gone() {
     drop(server);
     let error = loader.run(&reads).unwrap_err();
     assert!(matches!(error, LoaderError::Failed { .. }), "{error}");
+}
+
+#[test]
+fn open62541s_client_counts_the_values_of_its_subscriptions() {
+    let (Some(stack), Some(loader)) = (require("open62541"), Loader::of("open62541")) else {
+        return;
+    };
+    let Some(loader) = installed(loader) else {
+        return;
+    };
+    let options = StartOptions {
+        update: Some(SHORT),
+        ..StartOptions::default()
+    };
+    let server = start(stack, &options);
+    let mut loader = Loader::start(loader, server.url(), &LoaderOptions::default()).unwrap();
+    let watch = Watch {
+        subscriptions: 2,
+        items: 50,
+        publishing: SHORT,
+        duration: Duration::from_secs(1),
+    };
+    // Twice: the subscriptions of the first time are gone then.
+    for _ in 0..2 {
+        let done = loader.watch(&watch).unwrap();
+        // Ten renewals of a hundred items, less what a busy machine delays.
+        assert!((300..=1500).contains(&done.calls), "{done:?}");
+    }
 }

@@ -3,13 +3,17 @@
  * Prints READY once a session is active. For each line `IN_FLIGHT BATCH MILLISECONDS sleep|spin`
  * on standard input it reads BATCH Doubles of the bench address space at a time, keeps IN_FLIGHT
  * requests in flight for so long, waits for the rest, and prints one line of JSON. With one
- * request in flight it calls synchronously, unless it is to spin. Ends with its input. */
+ * request in flight it calls synchronously, unless it is to spin. For each line
+ * `watch SUBSCRIPTIONS ITEMS PUBLISHING_MS MILLISECONDS` it makes so many subscriptions of so many
+ * items, on nodes 1000 to 1999 in turn, and counts the values that come in that time, once the
+ * first ones have settled. Ends with its input. */
 #include "identity.h"
 
 #include <open62541/client.h>
 #include <open62541/client_config_default.h>
 #include <open62541/client_highlevel.h>
 #include <open62541/client_highlevel_async.h>
+#include <open62541/client_subscriptions.h>
 #include <open62541/plugin/certificategroup_default.h>
 
 #include <time.h>
@@ -111,6 +115,87 @@ static int run(FILE *out, UA_UInt16 ns, unsigned most, size_t batch, unsigned ms
     return code == UA_STATUSCODE_GOOD && !inFlight;
 }
 
+#define MOST_SUBSCRIPTIONS 100
+#define PER_CALL 1000
+#define WARM 1200 /* milliseconds in which the first values come */
+
+static unsigned long values;
+
+static void changed(UA_Client *c, UA_UInt32 subscription, void *of, UA_UInt32 item, void *on,
+                    UA_DataValue *value) {
+    (void)c, (void)subscription, (void)of, (void)item, (void)on;
+    if(value->hasValue)
+        values++;
+}
+
+static UA_StatusCode watch_items(UA_UInt16 ns, UA_UInt32 subscription, unsigned from, unsigned n,
+                                 double publishing) {
+    static UA_MonitoredItemCreateRequest items[PER_CALL];
+    static UA_Client_DataChangeNotificationCallback callbacks[PER_CALL];
+    static UA_Client_DeleteMonitoredItemCallback deletes[PER_CALL];
+    for(unsigned i = 0; i < n; i++) {
+        UA_NodeId node = UA_NODEID_NUMERIC(ns, 1000 + (from + i) % 1000);
+        items[i] = UA_MonitoredItemCreateRequest_default(node);
+        items[i].requestedParameters.samplingInterval = publishing;
+        items[i].requestedParameters.queueSize = 10;
+        callbacks[i] = changed;
+    }
+    UA_CreateMonitoredItemsRequest request;
+    UA_CreateMonitoredItemsRequest_init(&request);
+    request.subscriptionId = subscription;
+    request.timestampsToReturn = UA_TIMESTAMPSTORETURN_BOTH;
+    request.itemsToCreate = items;
+    request.itemsToCreateSize = n;
+    UA_CreateMonitoredItemsResponse response =
+        UA_Client_MonitoredItems_createDataChanges(client, request, NULL, callbacks, deletes);
+    UA_StatusCode code = response.responseHeader.serviceResult;
+    for(size_t i = 0; i < response.resultsSize && code == UA_STATUSCODE_GOOD; i++)
+        code = response.results[i].statusCode;
+    UA_CreateMonitoredItemsResponse_clear(&response);
+    return code;
+}
+
+static int watch(FILE *out, UA_UInt16 ns, unsigned subscriptions, unsigned items,
+                 unsigned publishing, unsigned ms) {
+    static UA_UInt32 ids[MOST_SUBSCRIPTIONS];
+    UA_StatusCode code = UA_STATUSCODE_GOOD;
+    unsigned made = 0;
+    for(; made < subscriptions && code == UA_STATUSCODE_GOOD; made++) {
+        UA_CreateSubscriptionRequest request = UA_CreateSubscriptionRequest_default();
+        request.requestedPublishingInterval = publishing;
+        request.requestedMaxKeepAliveCount = 100;
+        UA_CreateSubscriptionResponse response =
+            UA_Client_Subscriptions_create(client, request, NULL, NULL, NULL);
+        code = response.responseHeader.serviceResult;
+        ids[made] = response.subscriptionId;
+        for(unsigned from = 0; from < items && code == UA_STATUSCODE_GOOD; from += PER_CALL) {
+            unsigned n = items - from < PER_CALL ? items - from : PER_CALL;
+            code = watch_items(ns, ids[made], from, n, publishing);
+        }
+    }
+    UA_UInt64 cpu = 0, start = 0, now = clock_ns(CLOCK_MONOTONIC);
+    UA_UInt64 warm = now + WARM * 1000000ull, end = warm + (UA_UInt64)ms * 1000000u;
+    while(now < end && code == UA_STATUSCODE_GOOD) {
+        code = UA_Client_run_iterate(client, 10);
+        now = clock_ns(CLOCK_MONOTONIC);
+        if(!start && now >= warm) {
+            values = 0;
+            start = now;
+            cpu = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
+        }
+    }
+    cpu = clock_ns(CLOCK_PROCESS_CPUTIME_ID) - cpu;
+    fprintf(out, "{\"calls\": %lu, \"bad\": 0, \"elapsed_ns\": %llu, \"cpu_ns\": %llu", values,
+            (unsigned long long)(now - start), (unsigned long long)cpu);
+    for(unsigned i = 0; i < made && code == UA_STATUSCODE_GOOD; i++)
+        code = UA_Client_Subscriptions_deleteSingle(client, ids[i]);
+    if(code != UA_STATUSCODE_GOOD)
+        fprintf(out, ", \"error\": \"%s\"", UA_StatusCode_name(code));
+    fprintf(out, "}\n");
+    fflush(out);
+    return code == UA_STATUSCODE_GOOD;
+}
+
 static UA_StatusCode connect_to(const char *url, const char *pki, const char *policy,
                                 const char *mode) {
     UA_ClientConfig config;
@@ -174,10 +259,18 @@ int main(int argc, char **argv) {
     fflush(out);
 
     char line[256], wait[8];
-    unsigned most, batch, ms;
+    unsigned most, batch, ms, subscriptions, items, publishing;
     int good = 1;
     alarm(0);
     while(good && fgets(line, sizeof line, stdin)) {
+        if(sscanf(line, "watch %u %u %u %u", &subscriptions, &items, &publishing, &ms) == 4 &&
+           subscriptions >= 1 && subscriptions <= MOST_SUBSCRIPTIONS && items >= 1 &&
+           items <= 100000 && publishing >= 1 && ms <= 60000) {
+            alarm(ms / 1000 + 30);
+            good = watch(out, ns, subscriptions, items, publishing, ms);
+            alarm(0);
+            continue;
+        }
         if(sscanf(line, "%u %u %u %7s", &most, &batch, &ms, wait) != 4 || most < 1 ||
            most > 10000 || batch < 1 || batch > MOST || ms > 60000)
             return fprintf(stderr, "bad line: %s", line), 2;

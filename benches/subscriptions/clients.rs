@@ -1,0 +1,95 @@
+//! What a value costs a client that subscribes: the generator, with its accounting, and open62541's
+//! client that only counts, in turns on the same plant.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::Context;
+use load::access::{Access, Credentials, Security, TrustRule};
+use load::engine::{self, Control, Target};
+use peers::{Loader, LoaderOptions, Watch};
+use pki::{Checks, Store};
+use plan::{NodeSpec, Nodes, Phase, Sampling, Subscribe, Warmup, Work};
+use wire::channel::Protection;
+
+use crate::peer;
+use crate::place::Place;
+
+/// Values that came, and nanoseconds of processor time for each.
+#[derive(Debug, Clone, Copy)]
+pub struct Cost {
+    pub values: u64,
+    pub each: f64,
+    /// Of them lost; only the generator knows.
+    pub lost: u64,
+}
+
+/// The generator in this process, with all that it writes down. Setting up is part of the cost.
+pub fn ours(url: &str, place: Place, watch: &Watch) -> anyhow::Result<Cost> {
+    let access = Access {
+        url: url.parse()?,
+        security: Security::Exactly(Protection::NONE),
+        store: Store::new(std::env::temp_dir().join("uaperf-bench-unused")),
+        own: pki::make::Request::application("urn:uaperf:bench:subscriber").dns("localhost"),
+        trust: TrustRule::Everyone,
+        checks: Checks::default(),
+        user: Credentials::Anonymous,
+        plain_password: false,
+        timeout: Duration::from_secs(10),
+    };
+    let target = Target::look(access).map_err(|failed| failed.1)?;
+    let nodes: NodeSpec = "nsu=urn:bench;i=1000..1999".parse()?;
+    let work = Work::Subscribe(Box::new(Subscribe {
+        subscriptions: watch.subscriptions,
+        items: Some(watch.items),
+        publishing: watch.publishing,
+        sampling: Sampling::Every(watch.publishing),
+        queue: 10,
+        ..Subscribe::new(Nodes::from(nodes))
+    }));
+    let phase = Phase {
+        duration: Some(watch.duration),
+        warmup: Warmup::Given {
+            warmup: Duration::from_millis(1200),
+        },
+        ..Phase::new(work)
+    };
+    let prepared = Arc::new(target.prepare(&phase, true)?);
+    let options = engine::Options {
+        pin: place.client.into_iter().collect(),
+        ..engine::Options::default()
+    };
+    let control = Control::default();
+    let target = Arc::new(target);
+    let outcome = engine::run(&phase, &[target], &[prepared], &options, &control, |_| {})?;
+    let account = outcome.account.context("nothing was accounted for")?;
+    let cpu: Option<u64> = outcome.cores.iter().map(|core| core.cpu_ns).sum();
+    let cpu = cpu.context("the system does not tell the processor time of threads")?;
+    let values = account.whole().values.received;
+    Ok(Cost {
+        values,
+        each: cpu as f64 / values.max(1) as f64,
+        lost: account.whole().places.lost(),
+    })
+}
+
+/// open62541's client with a session.
+pub fn connect(url: &str, place: Place) -> anyhow::Result<Loader> {
+    let stack = Loader::of(peer::NAME).context("no such load client")?;
+    stack.install(&mut |event| eprintln!("{}: {event}", stack.name))?;
+    let options = LoaderOptions {
+        pin: place.client_list(),
+        ..LoaderOptions::default()
+    };
+    Ok(Loader::start(stack, url, &options)?)
+}
+
+/// open62541's client; the first values, and setting up, are not part of the cost.
+pub fn theirs(client: &mut Loader, watch: &Watch) -> anyhow::Result<Cost> {
+    let done = client.watch(watch)?;
+    Ok(Cost {
+        values: done.calls,
+        each: done.cpu_ns as f64 / done.calls.max(1) as f64,
+        lost: 0,
+    })
+}
