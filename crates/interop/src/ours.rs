@@ -125,6 +125,7 @@ impl Ours {
             user: self.credentials(cell.token),
             // Where a stack asks for a password in the clear, that is what is tried: it is the
             // well-known one of a server on loopback.
+            each: None,
             plain_password: true,
             timeout: PATIENCE,
         })

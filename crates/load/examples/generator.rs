@@ -23,6 +23,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         trust: TrustRule::Everyone,
         checks: Checks::default(),
         user: Credentials::Anonymous,
+        each: None,
         plain_password: false,
         timeout: Duration::from_secs(10),
     };

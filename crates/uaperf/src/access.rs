@@ -2,10 +2,11 @@
 //! subcommand that talks to one.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context;
-use load::access::{Access, Credentials, Security, TrustRule};
+use load::access::{Access, Credentials, Each, Security, TrustRule};
 use pki::Store;
 use wire::url::Url;
 use zeroize::Zeroizing;
@@ -37,7 +38,8 @@ pub struct Args {
     /// Log in with this name; the secret comes from UAPERF_PASSWORD, --password-file or a prompt
     #[arg(long, value_name = "NAME", conflicts_with = "user_cert")]
     user: Option<String>,
-    /// File with the password of --user in its first line
+    /// File with the password of --user in its first line; of users that differ, with one for all or a line for
+    /// each
     #[arg(long, value_name = "FILE", requires = "user")]
     password_file: Option<PathBuf>,
     /// Allow the password to travel unencrypted, to servers that want it so
@@ -65,10 +67,24 @@ impl Args {
         self.with(url, self.user()?, global)
     }
 
-    /// The same for several servers; who logs in is asked for once.
-    pub fn resolve_all(&self, urls: &[Url], global: &Global) -> anyhow::Result<Vec<Access>> {
-        let user = self.user()?;
-        let one = |url: &Url| self.with(url.clone(), user.clone(), global);
+    /// The same for several servers; who logs in is asked for once. With `each`, sessions differ.
+    pub fn resolve_all(
+        &self,
+        urls: &[Url],
+        each: Option<Arc<Each>>,
+        global: &Global,
+    ) -> anyhow::Result<Vec<Access>> {
+        let first = each.as_ref().and_then(|each| each.clients().first());
+        let user = match first {
+            Some(client) => client.user.clone(),
+            None => self.user()?,
+        };
+        let one = |url: &Url| {
+            Ok(Access {
+                each: each.clone(),
+                ..self.with(url.clone(), user.clone(), global)?
+            })
+        };
         urls.iter().map(one).collect()
     }
 
@@ -90,6 +106,7 @@ impl Args {
             trust,
             checks,
             user,
+            each: None,
             plain_password: self.plain_password,
             timeout: self.timeout,
         })
@@ -120,6 +137,40 @@ impl Args {
         })
     }
 
+    /// The name of --user where it stands for several.
+    pub fn user_pattern(&self) -> Option<&str> {
+        self.user.as_deref().filter(|name| name.contains(NUMBER))
+    }
+
+    /// Who logs in, session by session.
+    pub fn users(&self, sessions: u32) -> anyhow::Result<Vec<Credentials>> {
+        let Some(pattern) = self.user_pattern() else {
+            return Ok(vec![self.user()?; sessions as usize]);
+        };
+        let passwords = match &self.password_file {
+            Some(file) => lines(file)?,
+            None => vec![self.password(pattern)?],
+        };
+        if passwords.len() > 1 && passwords.len() < sessions as usize {
+            return Err(Failure::usage(format!(
+                "--password-file {}: {} passwords for {sessions} sessions (want one for all, or a line for \
+                 each)",
+                file_name(self.password_file.as_deref()),
+                passwords.len()
+            ))
+            .into());
+        }
+        let one = |n: u32| {
+            let own = passwords.get(n as usize - 1);
+            let password = own.filter(|_| passwords.len() > 1).or(passwords.first());
+            Credentials::UserName {
+                name: pattern.replace(NUMBER, &n.to_string()),
+                password: password.cloned().unwrap_or_default(),
+            }
+        };
+        Ok((1..=sessions).map(one).collect())
+    }
+
     fn password(&self, name: &str) -> anyhow::Result<Zeroizing<String>> {
         if let Some(file) = &self.password_file {
             return first_line(file);
@@ -137,11 +188,22 @@ impl Args {
     }
 }
 
+/// Stands for the number of a session in the name of its user.
+const NUMBER: &str = "{n}";
+
 fn first_line(file: &Path) -> anyhow::Result<Zeroizing<String>> {
+    Ok(lines(file)?.into_iter().next().unwrap_or_default())
+}
+
+/// The lines of a file, without empty ones at its end.
+fn lines(file: &Path) -> anyhow::Result<Vec<Zeroizing<String>>> {
     let text = std::fs::read_to_string(file)
         .map(Zeroizing::new)
         .with_context(|| format!("cannot read the password from {}", file.display()))?;
-    Ok(Zeroizing::new(
-        text.lines().next().unwrap_or_default().to_owned(),
-    ))
+    let lines = text.trim_end_matches(['\r', '\n']).lines();
+    Ok(lines.map(|line| Zeroizing::new(line.to_owned())).collect())
+}
+
+fn file_name(file: Option<&Path>) -> String {
+    file.map_or_else(String::new, |file| file.display().to_string())
 }

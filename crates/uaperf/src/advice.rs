@@ -2,6 +2,7 @@
 
 use load::access::{Access, AccessError};
 use load::transport::{CallError, LinkError, Step};
+use pki::StoreError;
 use wire::channel::ChannelError;
 use wire::session::client::SessionError;
 use wire::types::StatusCode;
@@ -48,6 +49,14 @@ fn hint(error: &AccessError, access: &Access) -> Option<String> {
             "use an encrypted endpoint with --security best, or allow it with --plain-password"
                 .into()
         }
+        AccessError::Store(StoreError::File { .. }) => {
+            "certificates are made at first use: let this user read and write there, or name another folder \
+             with --pki"
+                .into()
+        }
+        AccessError::Store(StoreError::Stopped { .. }) => {
+            "those that are made stay; the same command makes the others".into()
+        }
         AccessError::Link(error) => return link(error, access),
         AccessError::Call { step, error } => return call(*step, error, access),
         _ => return None,
@@ -80,7 +89,17 @@ fn link(error: &LinkError, access: &Access) -> Option<String> {
 }
 
 /// A bare BadSecurityChecksFailed or a closed socket most often means one thing.
-fn distrusted(access: &Access) -> String {
+pub fn distrusted(access: &Access) -> String {
+    if let Some(each) = &access.each {
+        let folder = load::access::Each::folder(&access.store);
+        return format!(
+            "most often the server does not trust all clients yet: each of the {} has a certificate in {folder}; \
+             copy them to the trusted ones on the server, or if that is uaperf's: uaperf cert trust --pki \
+             ITS-FOLDER {folder}/*.der",
+            each.clients().len(),
+            folder = folder.display(),
+        );
+    }
     let own = access.store.certificates(pki::store::Place::Own);
     format!(
         "most often the server does not trust our certificate yet: move it to the trusted ones on \
@@ -99,18 +118,25 @@ fn call(step: Step, error: &CallError, access: &Access) -> Option<String> {
     }
 }
 
+/// Whether this most often means that the server does not trust a certificate.
+pub fn is_distrust(status: StatusCode) -> bool {
+    [
+        StatusCode::BadSecurityChecksFailed,
+        StatusCode::BadCertificateUntrusted,
+        StatusCode::BadCertificateInvalid,
+        StatusCode::BadCertificateUriInvalid,
+    ]
+    .iter()
+    .any(|code| code.sub_code() == status.sub_code())
+}
+
 fn status(status: StatusCode, access: &Access) -> Option<String> {
     let is = |codes: &[StatusCode]| {
         codes
             .iter()
             .any(|code| code.sub_code() == status.sub_code())
     };
-    if is(&[
-        StatusCode::BadSecurityChecksFailed,
-        StatusCode::BadCertificateUntrusted,
-        StatusCode::BadCertificateInvalid,
-        StatusCode::BadCertificateUriInvalid,
-    ]) {
+    if is_distrust(status) {
         return Some(distrusted(access));
     }
     if is(&[

@@ -155,6 +155,7 @@ fn generator(budget: Duration) -> anyhow::Result<Vec<calibrate::Generated>> {
         trust: TrustRule::Everyone,
         checks: Checks::ALL,
         user: Credentials::Anonymous,
+        each: None,
         plain_password: false,
         timeout: Duration::from_secs(10),
     };

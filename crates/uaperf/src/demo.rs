@@ -55,6 +55,7 @@ fn access(url: &Url, protection: Protection, folder: &Path) -> Access {
         trust: TrustRule::Everyone,
         checks: Checks::ALL,
         user: Credentials::Anonymous,
+        each: None,
         plain_password: false,
         timeout: Duration::from_secs(10),
     }

@@ -6,6 +6,7 @@ use std::net::{Ipv4Addr, Ipv6Addr};
 use std::path::PathBuf;
 
 use pki::make::Request;
+use pki::store::Wanted;
 
 use crate::failure::Failure;
 
@@ -36,9 +37,24 @@ const LOCALHOST: &str = "localhost";
 /// which this machine is reached, those of the loopback among them, where a bench
 /// often runs.
 pub fn own_request() -> Request {
+    request("uaperf", |host| format!("urn:{host}:uaperf"))
+}
+
+/// The same of one of the simulated clients, counted from 1, that have an identity each.
+pub fn client_request(n: u32) -> Wanted {
+    let name = format!("client-{n:04}");
+    Wanted {
+        request: request(&format!("uaperf {name}"), |host| {
+            format!("urn:{host}:uaperf:{name}")
+        }),
+        name,
+    }
+}
+
+fn request(name: &str, uri: impl Fn(&str) -> String) -> Request {
     let host = host_name();
-    let request = Request::application(format!("urn:{host}:uaperf"))
-        .common_name("uaperf")
+    let request = Request::application(uri(&host))
+        .common_name(name)
         .domain(&host);
     let request = if host == LOCALHOST {
         request

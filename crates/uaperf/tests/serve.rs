@@ -98,6 +98,7 @@ fn open(serving: &Serving) -> Session {
         trust: TrustRule::Everyone,
         checks: Checks::ALL,
         user: Credentials::Anonymous,
+        each: None,
         plain_password: false,
         timeout: Duration::from_secs(20),
     };

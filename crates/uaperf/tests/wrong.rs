@@ -48,6 +48,11 @@ const LINES: &[(&[&str], &[&str], &str)] = &[
         "not in 1..=",
     ),
     (
+        &["read", URL, "--user", "op{n}"],
+        &["--user", "op{n}"],
+        "want --identity-each too",
+    ),
+    (
         &["read", URL, "--sessions", "many"],
         &["--sessions", "'many'"],
         "want a whole number",

@@ -52,6 +52,7 @@ fn open(url: &str) -> Session {
         trust: load::access::TrustRule::Listed,
         checks: pki::Checks::ALL,
         user: Credentials::Anonymous,
+        each: None,
         plain_password: false,
         timeout: Duration::from_secs(20),
     };

@@ -5,15 +5,18 @@
 //! and decides, [`Access::open`] opens a session as decided, as often as is wanted.
 
 mod about;
+mod each;
 mod endpoint;
 mod session;
 
 pub use about::{About, ClockOffset, Limit, Reads};
+pub use each::{Client, Each};
 pub use endpoint::{Endpoint, NotOffered, Security, UnknownSecurity, choose};
 pub use session::{Absent, Session};
 pub use wire::session::token::Credentials;
 
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use pki::{Checks, Expected, Moment, Refusal, Role, Store, StoreError};
@@ -23,6 +26,8 @@ use wire::channel::{Identity, Protection};
 use wire::policy::Policy;
 use wire::types::{StatusCode, UserTokenType};
 use wire::url::Url;
+
+use each::Own;
 
 use crate::transport::{CallError, Link, LinkError, Options, Step, Steps};
 
@@ -53,6 +58,8 @@ pub struct Access {
     pub checks: Checks,
     /// The user.
     pub user: Credentials,
+    /// Sessions that are not all of one application and user.
+    pub each: Option<Arc<Each>>,
     /// Whether a password may travel in the clear.
     pub plain_password: bool,
     /// How long each step and call may take.
@@ -131,10 +138,11 @@ pub struct Opening {
     endpoints: Vec<Endpoint>,
     chosen: usize,
     certificate: Option<pki::Certificate>,
-    identity: Option<Identity>,
+    own: Own,
+    /// By client, where they differ.
+    each: Arc<[Own]>,
     /// The certificate was judged and may be used to hide secrets.
     vouched: bool,
-    application_uri: String,
     notes: Vec<String>,
 }
 
@@ -165,6 +173,11 @@ impl Opening {
 
     fn is_secured(&self) -> bool {
         self.protection().policy != Policy::None
+    }
+
+    /// The application of a client.
+    fn own(&self, client: usize) -> &Own {
+        self.each.get(client).unwrap_or(&self.own)
     }
 
     fn vouched(&self) -> Option<Certificate> {
@@ -218,9 +231,13 @@ impl Access {
                         .into_iter()
                         .next()
                 }),
-            identity: None,
+            own: Own {
+                name: "uaperf".into(),
+                application_uri: self.own.application_uri().unwrap_or_default().to_owned(),
+                identity: None,
+            },
+            each: Arc::default(),
             vouched: false,
-            application_uri: self.own.application_uri().unwrap_or_default().to_owned(),
             notes: self.notes(chosen),
             endpoints,
         };
@@ -228,13 +245,20 @@ impl Access {
             self.accept(&opening)?;
             opening.vouched = true;
         }
-        if opening.is_secured() {
-            let own = self.store.own(&self.own, KEY_BITS, self.today())?;
-            if let Some(uri) = own.application_uri() {
-                opening.application_uri = uri.to_owned();
+        match &self.each {
+            Some(each) if opening.is_secured() => {
+                opening.each = each.certified(&self.store, self.today())?;
             }
-            opening.identity =
-                Some(identity(&own).map_err(|error| AccessError::Own(error.to_string()))?);
+            Some(each) => opening.each = each.bare(),
+            None if opening.is_secured() => {
+                let own = self.store.own(&self.own, KEY_BITS, self.today())?;
+                if let Some(uri) = own.application_uri() {
+                    uri.clone_into(&mut opening.own.application_uri);
+                }
+                opening.own.identity =
+                    Some(identity(&own).map_err(|error| AccessError::Own(error.to_string()))?);
+            }
+            None => {}
         }
         Ok(opening)
     }
@@ -320,36 +344,48 @@ impl Access {
 
     /// Opens a session as decided. `steps` has what each step took, also up to a failure.
     pub fn open(&self, opening: &Opening, steps: &mut Steps) -> Result<Session, AccessError> {
-        let endpoint = opening.endpoint();
-        let options = Options {
-            protection: opening.protection(),
-            identity: opening.identity.clone(),
-            server: endpoint.certificate(),
-            timeout: self.timeout,
-            ..Options::default()
-        };
-        let link = Link::open(&self.url, &options, steps)?;
-        Session::open(link, self, opening, steps)
+        self.open_as(0, opening, steps)
     }
 
-    /// Activates a session that lost its connection over a new channel (Part 4, 5.7.3). Gives it back where
-    /// the server cannot be reached; none where the server does not take it back.
+    /// The same as this one of the clients, where each has an identity of its own.
+    pub fn open_as(
+        &self,
+        client: usize,
+        opening: &Opening,
+        steps: &mut Steps,
+    ) -> Result<Session, AccessError> {
+        let link = Link::open(&self.url, &self.options(client, opening), steps)?;
+        Session::open(link, self, client, opening, steps)
+    }
+
+    /// Activates a client's session that lost its connection over a new channel (Part 4, 5.7.3). Gives it
+    /// back where the server cannot be reached; none where the server does not take it back.
     pub fn resume(
         &self,
+        client: usize,
         opening: &Opening,
         absent: Absent,
     ) -> Result<Session, Option<Box<Absent>>> {
-        let options = Options {
+        match Link::open(&self.url, &self.options(client, opening), &mut Steps::new()) {
+            Ok(link) => absent.resume(link, self, client, opening).map_err(|_| None),
+            Err(_) => Err(Some(Box::new(absent))),
+        }
+    }
+
+    fn options(&self, client: usize, opening: &Opening) -> Options {
+        Options {
             protection: opening.protection(),
-            identity: opening.identity.clone(),
+            identity: opening.own(client).identity.clone(),
             server: opening.endpoint().certificate(),
             timeout: self.timeout,
             ..Options::default()
-        };
-        match Link::open(&self.url, &options, &mut Steps::new()) {
-            Ok(link) => absent.resume(link, self, opening).map_err(|_| None),
-            Err(_) => Err(Some(Box::new(absent))),
         }
+    }
+
+    /// The user that a client logs in.
+    fn user_of(&self, client: usize) -> &Credentials {
+        let each = self.each.as_ref().and_then(|each| each.user(client));
+        each.unwrap_or(&self.user)
     }
 }
 

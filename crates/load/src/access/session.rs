@@ -13,6 +13,7 @@ use wire::types::{
     RequestHeader, TimestampsToReturn, VariableId,
 };
 
+use super::each::Own;
 use super::{Access, AccessError, Opening};
 use crate::transport::{CallError, Link, Shell, Step, Steps, random};
 
@@ -28,12 +29,13 @@ impl Session {
     pub(super) fn open(
         mut link: Link,
         access: &Access,
+        client: usize,
         opening: &Opening,
         steps: &mut Steps,
     ) -> Result<Self, AccessError> {
         let start = Instant::now();
         let mut state = session::client::Session::new(
-            config(access, opening),
+            config(access, opening.own(client), opening),
             channel(link.connection(), opening),
         );
         if let Some(certificate) = opening.vouched() {
@@ -48,7 +50,7 @@ impl Session {
         steps.push((Step::CreateSession, start.elapsed()));
         let start = Instant::now();
         let request = state
-            .activate(&access.user, None, link.clock().now())?
+            .activate(access.user_of(client), None, link.clock().now())?
             .run()?;
         let token = state.authentication_token();
         let response = link
@@ -143,11 +145,15 @@ impl Absent {
         mut self,
         mut link: Link,
         access: &Access,
+        client: usize,
         opening: &Opening,
     ) -> Result<Session, AccessError> {
         self.state.move_to(channel(link.connection(), opening))?;
         let now = link.clock().now();
-        let request = self.state.activate(&access.user, None, now)?.run()?;
+        let request = self
+            .state
+            .activate(access.user_of(client), None, now)?
+            .run()?;
         let response = link
             .call(&self.token, request)
             .map_err(at(Step::ActivateSession))?;
@@ -191,18 +197,18 @@ fn channel(connection: &Connection, opening: &Opening) -> Channel {
     }
 }
 
-fn config(access: &Access, opening: &Opening) -> Config {
+fn config(access: &Access, own: &Own, opening: &Opening) -> Config {
     let application = ApplicationDescription {
-        application_uri: opening.application_uri.as_str().into(),
-        application_name: "uaperf".into(),
+        application_uri: own.application_uri.as_str().into(),
+        application_name: own.name.as_str().into(),
         product_uri: "urn:uaperf".into(),
         application_type: ApplicationType::Client,
         ..Default::default()
     };
     let discovered = opening.endpoints.iter().map(|e| e.description.clone());
     Config {
-        name: "uaperf".into(),
-        identity: opening.identity.clone(),
+        name: own.name.clone(),
+        identity: own.identity.clone(),
         discovered: Some(discovered.collect()),
         allow_plain_secrets: access.plain_password,
         // As typed: some servers insist on a name they know, and the user has typed one.

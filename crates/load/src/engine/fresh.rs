@@ -194,7 +194,12 @@ impl One {
 /// Connects, asks, and closes. The closing is not waited for in the figures.
 fn one(client: &Client<'_>, turn: usize) -> One {
     let target = client.target;
-    let mut session = match target.access.open(&target.opening, &mut Steps::new()) {
+    let opened = target.access.open_as(
+        client.seat.index as usize,
+        &target.opening,
+        &mut Steps::new(),
+    );
+    let mut session = match opened {
         Ok(session) => session,
         Err(error) => return One::failed(error.status()),
     };

@@ -125,7 +125,8 @@ pub fn open(
     seat: Seat,
 ) -> Result<Waiting, SessionError> {
     let mut steps = Steps::new();
-    let session = target.access.open(&target.opening, &mut steps)?;
+    let client = seat.index as usize;
+    let session = target.access.open_as(client, &target.opening, &mut steps)?;
     ready(prepared, phase, seat, session, steps)
 }
 
@@ -174,7 +175,11 @@ pub fn reopen(
             absents.insert(index, absent);
         }
     };
-    let resumed = absent.map(|absent| target.access.resume(&target.opening, absent));
+    let resumed = absent.map(|absent| {
+        target
+            .access
+            .resume(seat.index as usize, &target.opening, absent)
+    });
     let (waiting, came) = match resumed {
         Some(Ok(session)) => {
             let waiting = ready(prepared, phase, seat, session, Steps::new())?;

@@ -4,6 +4,7 @@
 //! ```text
 //! own/certs, own/private        this application's certificate and key
 //! own/replaced                  its certificates of before
+//! own/each/certs, …/private     those of simulated clients
 //! trusted/certs, trusted/crl    whom it trusts
 //! issuers/certs, issuers/crl    authorities that complete chains
 //! rejected/certs                who was turned away, newest last
@@ -12,12 +13,14 @@
 //! Files may be DER or PEM. They are written under another name first and renamed
 //! then, so that several processes can use one folder.
 
+mod each;
 mod files;
 mod own;
 
 use std::fmt;
 use std::path::{Path, PathBuf};
 
+pub use each::Wanted;
 pub use own::Identity;
 
 use crate::certificate::Certificate;
@@ -55,6 +58,14 @@ pub enum StoreError {
     /// The certificate cannot be made.
     #[error("cannot make a certificate: {0}")]
     Make(#[from] crate::make::MakeError),
+    /// It was ended before all certificates were made. Those that were stay.
+    #[error("stopped when {made} of {of} certificates were made")]
+    Stopped {
+        /// So many were.
+        made: usize,
+        /// Of so many.
+        of: usize,
+    },
 }
 
 /// A file in one of the folders that cannot be used. The others still are.

@@ -59,7 +59,7 @@ impl Store {
         if let Some(found) = self.find_own(now)? {
             return Ok(found);
         }
-        let _lock = self.lock()?;
+        let _lock = lock(&self.folder.join("own"))?;
         match self.find_own(now)? {
             Some(found) => Ok(found),
             None => self.make_own(request, bits, now),
@@ -150,7 +150,7 @@ impl Store {
     }
 
     /// Finds the authorities above, in the own file and in the trust lists.
-    fn complete(&self, identity: &mut Identity) -> Result<(), StoreError> {
+    pub(super) fn complete(&self, identity: &mut Identity) -> Result<(), StoreError> {
         if identity.certificate.is_self_issued() {
             return Ok(());
         }
@@ -165,20 +165,20 @@ impl Store {
         }
         Ok(())
     }
+}
 
-    fn lock(&self) -> Result<std::fs::File, StoreError> {
-        let folder = self.folder.join("own");
-        files::make_folder(&folder, false)?;
-        let path = folder.join(".lock");
-        let mut options = OpenOptions::new();
-        let file = options.create(true).append(true).open(&path);
-        let file = file.map_err(failed("open", &path))?;
-        // Freed when the file is closed, or its process ends. A file system without
-        // locks is used without: the last one to write wins then.
-        match file.lock() {
-            Err(error) if error.kind() == ErrorKind::Unsupported => Ok(file),
-            other => other.map(|()| file).map_err(failed("lock", &path)),
-        }
+/// Of several processes that write to a folder, the others wait.
+pub(super) fn lock(folder: &Path) -> Result<std::fs::File, StoreError> {
+    files::make_folder(folder, false)?;
+    let path = folder.join(".lock");
+    let mut options = OpenOptions::new();
+    let file = options.create(true).append(true).open(&path);
+    let file = file.map_err(failed("open", &path))?;
+    // Freed when the file is closed, or its process ends. A file system without
+    // locks is used without: the last one to write wins then.
+    match file.lock() {
+        Err(error) if error.kind() == ErrorKind::Unsupported => Ok(file),
+        other => other.map(|()| file).map_err(failed("lock", &path)),
     }
 }
 

@@ -1,10 +1,10 @@
 //! The folder on disk.
 
 use std::fs;
-use std::sync::Barrier;
+use std::sync::{Barrier, Mutex};
 
 use pki::make::{Authority, Request};
-use pki::store::{MAX_REJECTED, Place, read_certificates};
+use pki::store::{MAX_REJECTED, Place, Wanted, read_certificates};
 use pki::{Identity, Key, Store, StoreError};
 use tempfile::TempDir;
 
@@ -285,4 +285,61 @@ fn a_certificate_is_found_by_the_beginning_of_its_thumbprint() {
     for bad in ["", "xyz", &format!("{all}0")] {
         assert_eq!(store.find(bad).unwrap().len(), 0, "{bad}");
     }
+}
+
+fn clients(n: u32) -> Vec<Wanted> {
+    let client = |n| Wanted {
+        name: format!("client-{n}"),
+        request: Request::application(format!("urn:plc1:client-{n}")),
+    };
+    (1..=n).map(client).collect()
+}
+
+#[test]
+fn each_client_has_a_certificate_that_is_made_once_and_again_when_it_has_expired() {
+    let (_folder, store) = store();
+    let told = Mutex::new(Vec::new());
+    let go_on = |made, all| {
+        told.lock().unwrap().push((made, all));
+        true
+    };
+    let two = store.own_each(&clients(2), 2048, NOW, &go_on).unwrap();
+    assert_eq!(*told.lock().unwrap(), [(0, 2), (1, 2), (2, 2)]);
+    assert_eq!(two[1].application_uri(), Some("urn:plc1:client-2"));
+    assert_ne!(two[0].key.pkcs8(), two[1].key.pkcs8());
+
+    told.lock().unwrap().clear();
+    let three = store.own_each(&clients(3), 2048, NOW, &go_on).unwrap();
+    assert_eq!(*told.lock().unwrap(), [(0, 1), (1, 1)]);
+    assert_eq!(three[0].certificate, two[0].certificate);
+    assert_eq!(three[1].key.pkcs8(), two[1].key.pkcs8());
+    assert!(store.find_own(NOW).unwrap().is_none(), "they are not ours");
+
+    let later = NOW.plus_days(6 * 365);
+    let new = store.own_each(&clients(1), 2048, later, &go_on).unwrap();
+    assert_ne!(new[0].certificate, two[0].certificate);
+}
+
+#[test]
+fn whoever_stops_it_keeps_the_clients_certificates_that_are_made() {
+    let (_folder, store) = store();
+    let stopped = store.own_each(&clients(40), 2048, NOW, &|made, _| made < 1);
+    let error = stopped.unwrap_err().to_string();
+    assert!(error.contains("of 40 certificates were made"), "{error}");
+    let there = fs::read_dir(store.each()).unwrap().count();
+    assert!((1..40).contains(&there), "{there}");
+}
+
+#[test]
+fn a_clients_certificate_without_its_key_is_an_error_and_not_replaced() {
+    let (_folder, store) = store();
+    let made = store
+        .own_each(&clients(1), 2048, NOW, &|_, _| true)
+        .unwrap();
+    fs::remove_file(store.folder().join("own/each/private/client-1.pem")).unwrap();
+    let again = store.own_each(&clients(1), 2048, NOW, &|_, _| true);
+    assert!(matches!(again, Err(StoreError::NoKey { .. })), "{again:?}");
+    let path = made[0].path.as_ref().unwrap();
+    let there = read_certificates(path).unwrap();
+    assert_eq!(there, [made[0].certificate.clone()]);
 }

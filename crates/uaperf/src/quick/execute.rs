@@ -22,7 +22,6 @@ use super::live::Watcher;
 use super::usage::{Seen, Watch};
 use super::writer::Writer;
 use super::{Common, evidence, result, told};
-use crate::access;
 use crate::advice;
 use crate::calibrate;
 use crate::cli::Global;
@@ -48,7 +47,7 @@ pub fn measure(
     let Looked {
         targets: looked,
         missing,
-    } = look(targets, &common.access, global)?;
+    } = look(targets, common, phase, control, global)?;
     let asked = server.is_some();
     let server = server.or_else(|| found(&looked));
     let own_limits = own_limits(phase.sessions, looked.len());
@@ -196,13 +195,23 @@ struct Looked {
 
 /// Looks at all targets. One that is not there ends a command that is for it alone; of several, the
 /// others are loaded.
-fn look(targets: &Targets, access: &access::Args, global: &Global) -> anyhow::Result<Looked> {
+fn look(
+    targets: &Targets,
+    common: &Common,
+    phase: &Phase,
+    control: &Control,
+    global: &Global,
+) -> anyhow::Result<Looked> {
     let mut looked = Looked {
         targets: Vec::new(),
         missing: Vec::new(),
     };
     let mut first = None;
-    for access in access.resolve_all(targets.urls(), global)? {
+    let (access, quiet) = (&common.access, common.output.quiet);
+    let each = common
+        .each
+        .clients(access, phase.sessions, quiet, control, global)?;
+    for access in access.resolve_all(targets.urls(), each, global)? {
         match Target::look(access) {
             Ok(target) => looked.targets.push(Arc::new(target)),
             Err(failed) => {
@@ -317,6 +326,7 @@ fn run(
     measured.cycles_ns.clone_from(&outcome.cycles_ns);
     let mut evidence = evidence::evidence(phase, outcome, &tally, &window, settling, seen, began);
     evidence.remarks = remarks(phase, outcome, &tally);
+    evidence.remarks.extend(strangers(looked, outcome, &tally));
     evidence.limits = own_limits;
     measured.verdict = evidence.verdict();
     measured.expectations = judge::expectations(&phase.expect, &measured);
@@ -328,6 +338,7 @@ fn run(
         "threads": common.load.threads(),
         "pin": common.load.pin(),
         "ignore_limits": common.load.ignores_limits(),
+        "identity_each": common.each.is_asked(),
     });
     run.targets = looked.iter().map(|target| result::target(target)).collect();
     run.verdict = measured.verdict.clone();
@@ -388,6 +399,18 @@ fn remarks(phase: &Phase, outcome: &Outcome, tally: &record::Tally) -> Vec<Strin
         ));
     }
     remarks
+}
+
+/// What to do where a server knows some of the clients and not all of them.
+fn strangers(looked: &[Arc<Target>], outcome: &Outcome, tally: &record::Tally) -> Option<String> {
+    let access = &looked.first()?.access;
+    access.each.as_ref()?;
+    // With a session for each request, it is the requests that failed.
+    let whole = tally.whole();
+    let seen = whole.sum.statuses.iter().map(|(status, _)| status.into());
+    let opening = outcome.failed.iter().map(|it| it.error.status());
+    let distrust = seen.chain(opening).any(advice::is_distrust);
+    distrust.then(|| advice::distrusted(access))
 }
 
 /// Puts back what was overwritten, if that was asked for.

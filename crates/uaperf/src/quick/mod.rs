@@ -5,6 +5,7 @@
 //! carried out ([`execute`]) while somebody watches ([`live`]), and what came of it becomes a
 //! result ([`result`]) that is kept, printed and turned into an exit code.
 
+mod each;
 mod evidence;
 mod execute;
 pub mod feed;
@@ -45,6 +46,8 @@ pub struct Common {
     output: output::Args,
     #[command(flatten)]
     access: access::Args,
+    #[command(flatten)]
+    each: each::Args,
 }
 
 /// Read values or other attributes, over and over
@@ -215,6 +218,7 @@ impl Asked {
         let common = &self.common;
         let servers = u32::try_from(servers).unwrap_or(u32::MAX);
         let sessions = common.load.sessions().saturating_mul(servers);
+        common.each.check(&common.access)?;
         let work = self.work.clone();
         let mut phase: Phase = common.load.phase(work, sessions, common.access.timeout())?;
         phase.beside.clone_from(&self.beside);

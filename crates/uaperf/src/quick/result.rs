@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use load::access::About;
+use load::access::{About, Access, Client, Credentials};
 use load::engine::{Outcome, Target};
 use record::Tally;
 use record::run::{Figure, Part, Product, Sum};
@@ -24,8 +24,21 @@ pub fn target(target: &Target) -> record::run::Target {
         peer: None,
         product: product(&target.about),
         security: endpoint.name(),
-        user: access.user_name().to_owned(),
+        user: users(&target.access),
         limits: limits(&target.about),
+    }
+}
+
+/// Who logs in; of several, the first and the last.
+fn users(access: &Access) -> String {
+    let name = |client: Option<&Client>| match client.map(|it| &it.user) {
+        Some(Credentials::UserName { name, .. }) => name.clone(),
+        _ => access.user_name().to_owned(),
+    };
+    let clients = access.each.as_ref().map_or(&[][..], |each| each.clients());
+    match (name(clients.first()), name(clients.last())) {
+        (first, last) if first == last => first,
+        (first, last) => format!("{first} to {last}"),
     }
 }
 
