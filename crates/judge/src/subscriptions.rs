@@ -11,6 +11,9 @@ const SHARE: f64 = 0.01;
 /// From this much on, publishing that takes longer than its interval says so as well.
 const PACE: f64 = 1.05;
 
+/// Steps that change subscriptions while they are measured.
+const CHANGES: [&str; 2] = ["modify", "set_mode"];
+
 /// Adds to a verdict what the phase's subscriptions have to say. What speaks of the generator stays
 /// before what speaks of the server.
 pub fn judge(mut verdict: Verdict, phase: &Phase) -> Verdict {
@@ -49,7 +52,9 @@ fn failures(told: &Subscriptions) -> Vec<String> {
     if told.subscriptions == 0 {
         failures.push("no subscription was created".to_owned());
     } else if told.items == 0 {
-        failures.push("no monitored item was created".to_owned());
+        let why = told.ended.iter().find(|it| it.what == "item");
+        let why = why.map_or_else(String::new, |it| format!(": {}", it.status.name));
+        failures.push(format!("no monitored item was created{why}"));
     } else if told.count("received") == 0 {
         failures.push("no value came".to_owned());
     }
@@ -80,6 +85,15 @@ fn behind(told: &Subscriptions, phase: &Phase) -> Vec<String> {
                 percent(short)
             ));
         }
+    }
+    // Where the client itself holds items back or has subscriptions publish at another pace, neither pace
+    // nor waiting is the server's doing.
+    if told
+        .steps
+        .iter()
+        .any(|step| CHANGES.contains(&step.step.as_str()))
+    {
+        return evidence;
     }
     // With two new values of each item in a message there is something to tell in each publishing, and
     // the mean interval is the server's pace. With fewer a publishing without news is left out, and
@@ -148,6 +162,13 @@ fn notes(told: &Subscriptions) -> Vec<String> {
         let which = which.map_or_else(String::new, |node| format!(", {node} among them"));
         let items = if told.silent == 1 { "item" } else { "items" };
         notes.push(format!("{} {items} never reported{which}", told.silent));
+    }
+    if told.steps.iter().any(|step| step.step == "set_mode") {
+        notes.push(
+            "items were held back and let go on by --churn: delays are those of values kept meanwhile, \
+             too"
+                .into(),
+        );
     }
     if told.clock.ahead > 0 {
         notes.push(format!(

@@ -292,6 +292,32 @@ fn items_that_change_while_they_report_lose_nothing() {
 }
 
 #[test]
+fn items_that_only_sample_for_a_while_tell_all_of_it_later() {
+    let bench = Bench::new("");
+    let (told, run) = bench.told(&[
+        "-n",
+        "ns=2;i=1..50",
+        "--publishing",
+        "100ms",
+        "--sampling",
+        "50ms",
+        "--queue",
+        "100",
+        // The run ends while they only sample.
+        "--duration",
+        "3500ms",
+        "--churn",
+        "mode:1/s",
+    ]);
+    let steps = told["steps"].as_array().unwrap();
+    assert!(steps.iter().any(|it| it["step"] == "set_mode"), "{told}");
+    assert_eq!(told["outcome"], "lossless", "{told}");
+    assert_eq!(count(&told, "places", "unjudged"), 0, "{told}");
+    assert_eq!(told["overdue"], 0, "{told}");
+    assert_ne!(run["verdict"]["kind"], "SERVER-SATURATED", "{run}");
+}
+
+#[test]
 fn wrong_usage_is_told_in_one_line() {
     let wrong = |args: &[&str], said: &str| {
         let output = Command::new(env!("CARGO_BIN_EXE_uaperf"))

@@ -6,7 +6,7 @@ use crate::Histogram;
 
 use super::counts::{Firsts, Messages, Places, Values};
 use super::numbers::State;
-use super::subscription::SILENT;
+use super::subscription::{HELD, SILENT};
 use super::{Counts, Event, Receipt, Row, Seat};
 
 /// Single items that are named: the slowest, and those that never reported.
@@ -332,6 +332,10 @@ impl Receipt {
                     account.silent_first.push((seat, place));
                     account.silent_first.sort_unstable();
                     account.silent_first.truncate(NAMED);
+                    continue;
+                }
+                if item.group & HELD != 0 {
+                    // What it keeps is due when it reports again.
                     continue;
                 }
                 if let super::Watch::Changes(rate) = group.terms.watch {

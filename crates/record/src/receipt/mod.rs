@@ -65,13 +65,15 @@ pub use counts::{Cause, Event, Firsts, Messages, Places, Values};
 pub use numbers::Gap;
 pub use open::{Head, Open};
 pub use subscription::{Row, Spread};
-pub use terms::{Counter, ItemTerms, Seat, SubscriptionTerms, Watch};
+pub use terms::{Counter, ItemTerms, Monitoring, Seat, SubscriptionTerms, Watch};
 
 use crate::histogram::dense::Dense;
 use crate::{Ledger, Measure};
 use numbers::{Arrival, Numbers, State, after};
 use open::{Counts, Parts, Way};
-use subscription::{ABSENT, FLAGS, Item, OUTAGE, RESENT, Subscription, UNJUDGED};
+use subscription::{
+    ABSENT, FLAGS, HELD, Item, KEPT, MODE, OFF, OUTAGE, PATIENT, RESENT, Subscription, UNJUDGED,
+};
 use terms::Group;
 
 /// What one core's subscriptions brought.
@@ -177,7 +179,7 @@ impl Receipt {
         let new = known.is_none();
         let group = self.group(subscription, terms);
         if let Some(item) = self.items.get_mut(handle as usize) {
-            item.group = (item.group & FLAGS) | UNJUDGED | group;
+            item.group = (item.group & (FLAGS | MODE)) | UNJUDGED | group;
         }
         if new && let Some(there) = self.subscriptions.get_mut(subscription as usize) {
             there.row.items += 1;
@@ -226,11 +228,31 @@ impl Receipt {
         }
     }
 
-    /// The mode of an item was changed: nothing is promised up to its next value, and its last one
-    /// may come again.
-    pub fn mode_changed(&mut self, handle: u32) {
-        if let Some(item) = self.items.get_mut(handle as usize) {
-            item.group |= UNJUDGED | RESENT;
+    /// The mode of an item was changed (Part 4, 5.13.1.3 and 5.13.4). One that only samples keeps
+    /// what it sees in its queue and tells it once it reports: late, but within its queue without
+    /// loss. One that is disabled forgets: nothing is promised up to the next value, which may be
+    /// its last one again.
+    pub fn monitored(&mut self, handle: u32, mode: Monitoring) {
+        let Some(item) = self.items.get_mut(handle as usize) else {
+            return;
+        };
+        let was_off = item.group & OFF != 0;
+        item.group &= !MODE;
+        item.group |= match mode {
+            Monitoring::Reporting => 0,
+            Monitoring::Sampling => HELD,
+            Monitoring::Disabled => HELD | OFF,
+        };
+        item.group |= match was_off || mode == Monitoring::Disabled {
+            true => UNJUDGED | RESENT,
+            false => KEPT | RESENT,
+        };
+        let group = item.group().and_then(|at| self.groups.get(at as usize));
+        if mode == Monitoring::Reporting
+            && let Some(group) = group
+            && let Some(there) = self.subscriptions.get_mut(group.subscription as usize)
+        {
+            there.patient = Some(there.cycle.wrapping_add(PATIENT));
         }
     }
 
@@ -452,6 +474,10 @@ impl Receipt {
         for range in &there.handles {
             let items = self.items.get_mut(range.start as usize..range.end as usize);
             for item in items.into_iter().flatten() {
+                if flag == OUTAGE {
+                    // Made again, it has the mode that it was planned with.
+                    item.group &= !MODE;
+                }
                 item.group |= flag;
             }
         }

@@ -5,7 +5,9 @@ use crate::{Ledger, Measure};
 
 use super::counts::{Cause, Event, Firsts, Messages, Places, Values};
 use super::numbers::Gap;
-use super::subscription::{ABSENT, FLAGS, Item, OUTAGE, RESENT, SILENT, Subscription, UNJUDGED};
+use super::subscription::{
+    ABSENT, FLAGS, Item, KEPT, OUTAGE, RESENT, SILENT, Subscription, UNJUDGED,
+};
 use super::terms::{Between, Counter, Group};
 
 /// InfoType DataValue and the Overflow bit of a status code (Part 4, 7.39.1).
@@ -112,6 +114,7 @@ impl<'a> Open<'a> {
     pub(super) fn new(parts: Parts<'a>, head: Head, utc: i64, way: Way, cycle: u32) -> Self {
         let publishing = (parts.subscription.row.terms.publishing_ns / 100) as i64;
         let late_after = parts.subscription.late_after();
+        let patient = parts.subscription.is_patient(cycle);
         Self {
             items: parts.items,
             groups: parts.groups,
@@ -128,6 +131,7 @@ impl<'a> Open<'a> {
             late: false,
             stale: match head.publish_time {
                 0 => i64::MIN,
+                _ if patient => i64::MIN,
                 publish => publish - publishing - late_after,
             },
             at_group: ABSENT,
@@ -391,7 +395,9 @@ impl<'a> Open<'a> {
         // After a stall, one publishing may follow the other at once.
         let short = self.subscription.short.wrapping_sub(item.cycle);
         let regular = short == 0 || short > publishings;
-        match had_news && regular {
+        // While it only sampled, publishings passed without it.
+        let reported = item.group & KEPT == 0;
+        match had_news && regular && reported {
             true => publishings.saturating_sub(1 + holes),
             false => 0,
         }

@@ -13,9 +13,20 @@ pub(super) const UNJUDGED: u32 = 1 << 30;
 pub(super) const OUTAGE: u32 = 1 << 29;
 /// Its last value may be told again.
 pub(super) const RESENT: u32 = 1 << 28;
-pub(super) const FLAGS: u32 = SILENT | UNJUDGED | OUTAGE | RESENT;
+/// Between its last value and the next it only sampled, and kept what it saw.
+pub(super) const KEPT: u32 = 1 << 27;
+pub(super) const FLAGS: u32 = SILENT | UNJUDGED | OUTAGE | RESENT | KEPT;
+/// It does not report: nothing is due before it does again.
+pub(super) const HELD: u32 = 1 << 26;
+/// It does not even sample.
+pub(super) const OFF: u32 = 1 << 25;
+/// The mode, which values that come do not change.
+pub(super) const MODE: u32 = HELD | OFF;
 /// The group of an item that was not created.
-pub(super) const ABSENT: u32 = !FLAGS;
+pub(super) const ABSENT: u32 = !(FLAGS | MODE);
+
+/// What an item kept comes with the next publishing, or with the one after it if that was on its way.
+pub(super) const PATIENT: u32 = 2;
 
 /// An item: 40 bytes, of which there may be millions.
 #[derive(Debug, Clone, Copy)]
@@ -133,6 +144,8 @@ pub(super) struct Subscription {
     pub(super) cycle: u32,
     /// The last publishing that came sooner than items may be expected to have news.
     pub(super) short: u32,
+    /// The last publishing that may bring what items kept while they only sampled.
+    pub(super) patient: Option<u32>,
     /// The last message said that more are ready.
     pub(super) more: bool,
     /// Of the last message in its turn that began a publishing; 0 before.
@@ -161,6 +174,7 @@ impl Subscription {
             numbers: Numbers::default(),
             cycle: 0,
             short: 0,
+            patient: None,
             more: false,
             publish: 0,
             received: 0,
@@ -187,6 +201,12 @@ impl Subscription {
     pub(super) fn late_after(&self) -> i64 {
         const LEAST: u64 = 500_000;
         (self.row.terms.publishing_ns / 100).max(LEAST) as i64
+    }
+
+    /// Whether a publishing may bring values from before an item reported again.
+    pub(super) fn is_patient(&self, cycle: u32) -> bool {
+        let left = self.patient.map(|last| last.wrapping_sub(cycle));
+        left.is_some_and(|left| left <= PATIENT)
     }
 
     /// Numbers are missing before `expected`. Each takes the place of a publishing.

@@ -66,6 +66,17 @@ impl Default for Counter {
     }
 }
 
+/// Whether an item samples and reports (Part 4, 7.23).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Monitoring {
+    /// It does both.
+    Reporting,
+    /// It samples, and keeps what it sees in its queue.
+    Sampling,
+    /// It does neither, and its queue is empty.
+    Disabled,
+}
+
 /// Revised terms of a monitored item (Part 4, 5.13.2).
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct ItemTerms {

@@ -1,7 +1,7 @@
 //! Items and subscriptions that are changed while they report: a load of its own.
 
 use plan::{Churn, Churned};
-use record::receipt::{self, SubscriptionTerms};
+use record::receipt::{self, Monitoring, SubscriptionTerms};
 use wire::client::Connection;
 use wire::service::{Request, Response};
 use wire::time::{Instant, Now};
@@ -34,8 +34,8 @@ pub(super) enum Changed {
         sampling: f64,
         queue: u32,
     },
-    /// They have another mode.
-    Mode { count: u32 },
+    /// They have this mode.
+    Mode { count: u32, mode: Monitoring },
 }
 
 /// Messages after a change that may bring values from before it, which are not held to it.
@@ -95,7 +95,7 @@ impl Subscriber {
             };
             let asked = Asked::Churn {
                 subscription: place,
-                which: which as u32,
+                there: round % 2 == 0,
                 count,
                 sent: now.mono,
             };
@@ -164,7 +164,7 @@ impl Subscriber {
     pub(super) fn turned(
         &mut self,
         place: u32,
-        _which: u32,
+        there: bool,
         count: u32,
         sent: Instant,
         body: &[u8],
@@ -197,7 +197,11 @@ impl Subscriber {
                 ear.receipt.step(receipt::Step::SetMode, sent, at, count);
                 let results = response.results.unwrap_or_default();
                 if results.iter().any(|status| !status.is_bad()) {
-                    self.note_change(place, Changed::Mode { count }, FROM_BEFORE, ear);
+                    let mode = match there {
+                        true => Monitoring::Sampling,
+                        false => Monitoring::Reporting,
+                    };
+                    self.note_change(place, Changed::Mode { count, mode }, FROM_BEFORE, ear);
                 }
             }
             Response::ModifySubscription(response) => {
@@ -247,9 +251,9 @@ impl Subscriber {
                     ear.receipt.item(first + n, terms);
                 }
             }
-            Changed::Mode { count } => {
+            Changed::Mode { count, mode } => {
                 for handle in first..first + count {
-                    ear.receipt.mode_changed(handle);
+                    ear.receipt.monitored(handle, mode);
                 }
             }
         }

@@ -119,7 +119,8 @@ enum Asked {
     },
     Churn {
         subscription: u32,
-        which: u32,
+        /// Changed, or changed back.
+        there: bool,
         count: u32,
         sent: Instant,
     },
@@ -347,10 +348,10 @@ impl Subscriber {
             Asked::Transfer { sent } => self.transferred(sent, body, now, ear),
             Asked::Churn {
                 subscription,
-                which,
+                there,
                 count,
                 sent,
-            } => self.turned(subscription, which, count, sent, body, now, ear),
+            } => self.turned(subscription, there, count, sent, body, now, ear),
             Asked::Delete { sent } => self.deleted(sent, body, now, ear),
         }
     }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use proptest::prelude::*;
 use record::Ledger;
 use record::receipt::{
-    Account, Counter, Head, ItemTerms, Places, Receipt, Seat, SubscriptionTerms, Watch,
+    Account, Counter, Head, ItemTerms, Monitoring, Places, Receipt, Seat, SubscriptionTerms, Watch,
 };
 use wire::template::walk::{self, Notification, Notifications};
 use wire::time::Instant;
@@ -37,6 +37,8 @@ struct Pair {
     dropped: BTreeMap<u32, u64>,
     /// So many messages the client waits for one that is missing.
     patience: u32,
+    /// The server's numbers of the items.
+    ids: Vec<u32>,
 }
 
 /// What is watched, how often, with which queue.
@@ -74,6 +76,7 @@ impl Pair {
             missing: VecDeque::new(),
             dropped: BTreeMap::new(),
             patience: 3,
+            ids: Vec::new(),
         };
         for (handle, item) in items.iter().enumerate() {
             pair.watch(handle as u32, *item);
@@ -93,8 +96,10 @@ impl Pair {
             },
             ..self.bench.parameters(handle)
         };
-        self.bench
+        let id = self
+            .bench
             .add(item.node, MonitoringMode::Reporting, parameters);
+        self.ids.push(id);
         let update_ms = if item.node == FAST { 10 } else { 1000 };
         let terms = ItemTerms {
             sampling_ns: item.sampling_ms * 1_000_000,
@@ -109,6 +114,24 @@ impl Pair {
             }),
         };
         self.receipt.item(handle, terms);
+    }
+
+    /// The client has an item sample and report, or not.
+    fn turn(&mut self, item: usize, mode: Monitoring) {
+        let item = item % self.ids.len();
+        let asked = match mode {
+            Monitoring::Reporting => MonitoringMode::Reporting,
+            Monitoring::Sampling => MonitoringMode::Sampling,
+            Monitoring::Disabled => MonitoringMode::Disabled,
+        };
+        let Bench {
+            subscription,
+            space,
+            now,
+            ..
+        } = &mut self.bench;
+        assert!(subscription.set_mode(self.ids[item], asked, space, *now));
+        self.receipt.monitored(item as u32, mode);
     }
 
     fn add_fault(&self, text: &str) {
@@ -411,6 +434,54 @@ proptest! {
         prop_assert_eq!(measured.values.overflow_alone, 0);
         prop_assert_eq!(measured.messages.gaps, 0);
         prop_assert_eq!(found(known, measured.places), since(before, after));
+    }
+
+    /// What items keep while they only sample comes when they report again (Part 4, 5.13.4): what
+    /// a queue was too short for is found to the last value, and nothing is late or missing.
+    #[test]
+    fn items_that_only_sampled_for_a_while_lose_what_their_queues_do(
+        items in prop::collection::vec(watched(), 1..8),
+        turns in prop::collection::vec((0usize..8, any::<bool>(), 0usize..6), 1..30),
+    ) {
+        let mut pair = Pair::new(&items, 0);
+        pair.publishing(usize::MAX);
+        let (before, known) = (pair.tally(), pair.receipt.so_far().places);
+        for (item, holds, publishings) in turns {
+            let mode = if holds { Monitoring::Sampling } else { Monitoring::Reporting };
+            pair.turn(item, mode);
+            (0..publishings).for_each(|_| pair.publishing(usize::MAX));
+        }
+        (0..items.len()).for_each(|item| pair.turn(item, Monitoring::Reporting));
+        pair.quiet();
+        let after = pair.tally();
+        let account = pair.finish();
+        let measured = account.measured;
+        prop_assert_eq!(found(known, measured.places), since(before, after));
+        prop_assert_eq!(measured.places.unjudged, 0);
+        prop_assert_eq!((measured.values.late, measured.values.repeated), (0, 0));
+        prop_assert_eq!(account.overdue, 0);
+    }
+
+    /// One that is disabled forgets. Nobody is blamed for that, wherever it ends.
+    #[test]
+    fn items_that_are_switched_off_and_on_raise_no_alarm(
+        items in prop::collection::vec(watched(), 1..8),
+        turns in prop::collection::vec((0usize..8, 0usize..3, 0usize..6), 1..30),
+    ) {
+        let mut pair = Pair::new(&items, 0);
+        pair.publishing(usize::MAX);
+        for (item, mode, publishings) in turns {
+            let modes = [Monitoring::Reporting, Monitoring::Sampling, Monitoring::Disabled];
+            pair.turn(item, modes[mode]);
+            (0..publishings).for_each(|_| pair.publishing(usize::MAX));
+        }
+        pair.quiet();
+        let account = pair.finish();
+        let measured = account.measured;
+        prop_assert_eq!(measured.places.missing, 0);
+        prop_assert_eq!((measured.values.late, measured.values.repeated), (0, 0));
+        prop_assert_eq!(measured.values.out_of_order, 0);
+        prop_assert_eq!(account.overdue, 0);
     }
 
     /// Each kind of fault alone is found under its name, with nothing beside it.
