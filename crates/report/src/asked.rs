@@ -91,12 +91,77 @@ fn subscribing(plan: &Subscribe) -> String {
     } else {
         ""
     };
-    format!(
+    let mut text = format!(
         "subscribe to {}: {subscriptions} × {items} a session, publishing {}, {sampling}, queue {}{newest}",
         nodes(&plan.nodes),
         show(plan.publishing),
         plan.queue,
-    )
+    );
+    for more in unusual(plan) {
+        text.push_str(", ");
+        text.push_str(&more);
+    }
+    text
+}
+
+/// What differs from the defaults of a subscription.
+fn unusual(plan: &Subscribe) -> Vec<String> {
+    let usual = Subscribe::new(plan.nodes.clone());
+    let mut more = Vec::new();
+    let mut add = |differs: bool, text: String| {
+        if differs {
+            more.push(text);
+        }
+    };
+    let option = |n: Option<u32>| n.map_or_else(String::new, |n| n.to_string());
+    if let Some(deadband) = plan.deadband {
+        add(true, format!("deadband {deadband}"));
+    }
+    add(
+        plan.trigger != usual.trigger,
+        format!("trigger {}", plan.trigger),
+    );
+    add(plan.mode != usual.mode, format!("mode {}", plan.mode));
+    add(plan.publishing_off, "publishing disabled".to_owned());
+    add(
+        plan.publish_requests.is_some(),
+        format!("{} Publish requests waiting", option(plan.publish_requests)),
+    );
+    add(
+        plan.max_notifications > 0,
+        format!("at most {} values a message", plan.max_notifications),
+    );
+    add(plan.priority > 0, format!("priority {}", plan.priority));
+    add(
+        plan.keep_alive != usual.keep_alive,
+        format!("keep-alive after {}", plan.keep_alive),
+    );
+    add(
+        plan.lifetime.is_some(),
+        format!("lifetime {}", option(plan.lifetime)),
+    );
+    add(
+        plan.items_per_call.is_some(),
+        format!("{} items a call", option(plan.items_per_call)),
+    );
+    add(
+        plan.offsets != usual.offsets,
+        format!("phase {}", plan.offsets),
+    );
+    add(
+        plan.timestamps != usual.timestamps,
+        format!("timestamps {}", plan.timestamps),
+    );
+    if let Some(rate) = plan.change_rate {
+        add(true, format!("each said to change {rate}"));
+    }
+    for churn in &plan.churn {
+        add(true, format!("churn {churn}"));
+    }
+    if let Some(rate) = plan.writer {
+        add(true, format!("a writer {rate}"));
+    }
+    more
 }
 
 fn reading(verb: &str, read: &Read) -> String {
@@ -176,4 +241,27 @@ fn length(phase: &Phase) -> String {
         text = format!("{text}, {} of cool-down", show(phase.cooldown));
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_a_subscription_what_differs_from_the_defaults_is_named() {
+        let node: NodeSpec = "ns=2;i=1..4".parse().unwrap();
+        let mut plan = Subscribe::new(node.into());
+        let usual = "subscribe to ns=2;i=1..4: 1 subscription × an item for each node a session, \
+                     publishing 500 ms, sampling as often, queue 1";
+        assert_eq!(subscribing(&plan), usual);
+        plan.publish_requests = Some(3);
+        plan.max_notifications = 100;
+        plan.churn = vec!["mode:1/s".parse().unwrap()];
+        assert_eq!(
+            subscribing(&plan),
+            format!(
+                "{usual}, 3 Publish requests waiting, at most 100 values a message, churn mode:1/s"
+            )
+        );
+    }
 }

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use plan::unit::{Rate, duration};
 use record::Closed;
+use record::receipt::Stretch;
 
 use crate::page::{WIDTH, counted, cut, grouped};
 use crate::style::{Ink, Style};
@@ -21,9 +22,21 @@ pub struct Live {
     recent_ns: u64,
     // The last level that each core told of each of its ledgers.
     in_flight: BTreeMap<(usize, usize), i64>,
+    // What the subscriptions of each core brought so far, and what the last line told of that.
+    heard: BTreeMap<usize, Heard>,
+    told: Heard,
     completed: u64,
     errors: u64,
     told_ns: u64,
+}
+
+/// What subscriptions brought.
+#[derive(Debug, Clone, Copy, Default)]
+struct Heard {
+    values: u64,
+    messages: u64,
+    /// Values, or messages where values cannot be counted.
+    lost: u64,
 }
 
 impl Live {
@@ -36,10 +49,22 @@ impl Live {
             recent: Closed::default(),
             recent_ns: 0,
             in_flight: BTreeMap::new(),
+            heard: BTreeMap::new(),
+            told: Heard::default(),
             completed: 0,
             errors: 0,
             told_ns: 0,
         }
+    }
+
+    /// What the subscriptions of a core brought since the measurement began.
+    pub fn hear(&mut self, core: usize, so_far: &Stretch) {
+        let heard = Heard {
+            values: so_far.values.received,
+            messages: so_far.messages.notifications,
+            lost: so_far.places.lost().max(so_far.messages.lost()),
+        };
+        self.heard.insert(core, heard);
     }
 
     /// An interval that a core closed in one of its ledgers.
@@ -61,54 +86,78 @@ impl Live {
     /// What happened since the last line; `now_ns` counts from the phase's start.
     ///
     /// `  3 s   9,998/s   p50 210 µs  p99 1.20 ms  max 3.00 ms   12 in flight   0 errors   7 s left`
+    ///
+    /// `  3 s   2.5k/s values   10/s messages  delay mean 79.5 ms  max 121 ms   0 lost   7 s left`
     pub fn line(&mut self, now_ns: u64) -> String {
         let recent = std::mem::take(&mut self.recent);
         // Intervals come late and in groups: the rate is over the time that they cover.
         let covered = self.recent_ns.saturating_sub(self.told_ns);
         self.told_ns = self.told_ns.max(self.recent_ns);
-        let rate = match covered {
-            0 => "no news".to_owned(),
-            covered => {
-                let done = match recent.delay.is_empty() {
-                    true => recent.counters.completed,
-                    false => recent.delay.count(),
-                };
-                let unit = if recent.delay.is_empty() {
-                    ""
-                } else {
-                    " values"
-                };
-                format!("{}{unit}", Rate::show(done as f64 * 1e9 / covered as f64))
-            }
-        };
-        let mut parts = vec![format!("{:>6}", clock(now_ns)), format!("{rate:>9}")];
-        // Of notifications it is the delay that counts: a Publish request waits for news.
-        let delays = !recent.delay.is_empty();
-        let response = match delays {
-            true => &recent.delay,
-            false => &recent.response,
-        };
-        let at = |value: Option<u64>| {
-            value.map_or_else(|| "n/a".to_owned(), |ns| duration::show_nanos(ns as f64))
-        };
+        let mut parts = vec![format!("{:>6}", clock(now_ns))];
+        match self.heard.is_empty() {
+            true => self.asked(&recent, covered, &mut parts),
+            false => self.notified(&recent, covered, &mut parts),
+        }
+        parts.extend(self.left(now_ns));
+        parts.join("  ")
+    }
+
+    /// What requests did.
+    fn asked(&self, recent: &Closed, covered: u64, parts: &mut Vec<String>) {
+        parts.push(format!("{:>9}", rate(recent.counters.completed, covered)));
+        let response = &recent.response;
         parts.push(format!(
-            "{}p50 {:>7}  p99 {:>7}  max {:>7}",
-            if delays { "delay " } else { "" },
+            "p50 {:>7}  p99 {:>7}  max {:>7}",
             at(response.quantile(0.5)),
             at(response.quantile(0.99)),
             at(response.max())
         ));
-        if !delays {
-            let in_flight: i64 = self.in_flight.values().sum();
-            parts.push(format!("{in_flight:>4} in flight"));
-        }
+        let in_flight: i64 = self.in_flight.values().sum();
+        parts.push(format!("{in_flight:>4} in flight"));
         let errors = counted(self.errors, "error", "errors");
         parts.push(match self.errors {
             0 => errors,
             _ => self.style.ink(Ink::Bad, errors),
         });
-        parts.extend(self.left(now_ns));
-        parts.join("  ")
+    }
+
+    /// What subscriptions brought. Of notifications it is the delay that counts: a Publish request
+    /// waits for news.
+    fn notified(&mut self, recent: &Closed, covered: u64, parts: &mut Vec<String>) {
+        let mut all = Heard::default();
+        for heard in self.heard.values() {
+            all.values += heard.values;
+            all.messages += heard.messages;
+            all.lost += heard.lost;
+        }
+        let told = std::mem::replace(&mut self.told, all);
+        let since = |all: u64, told: u64| rate(all.saturating_sub(told), covered);
+        parts.push(format!("{:>9} values", since(all.values, told.values)));
+        parts.push(format!(
+            "{:>6} messages",
+            since(all.messages, told.messages)
+        ));
+        parts.push(format!(
+            "delay mean {:>7}  max {:>7}",
+            at(recent.delay.mean().map(|mean| mean as u64)),
+            at(recent.delay.max())
+        ));
+        if self.completed > 0 {
+            // Requests that are sent beside.
+            parts.push(format!(
+                "{} requests",
+                rate(recent.counters.completed, covered)
+            ));
+        }
+        if self.errors > 0 {
+            let errors = counted(self.errors, "error", "errors");
+            parts.push(self.style.ink(Ink::Bad, errors));
+        }
+        let lost = format!("{} lost", grouped(all.lost));
+        parts.push(match all.lost {
+            0 => lost,
+            _ => self.style.ink(Ink::Bad, lost),
+        });
     }
 
     /// Whatever ends the phase first.
@@ -128,6 +177,18 @@ impl Live {
             }
         }
     }
+}
+
+/// So many in so long.
+fn rate(count: u64, covered_ns: u64) -> String {
+    match covered_ns {
+        0 => "no news".to_owned(),
+        covered => Rate::show(count as f64 * 1e9 / covered as f64),
+    }
+}
+
+fn at(value: Option<u64>) -> String {
+    value.map_or_else(|| "n/a".to_owned(), |ns| duration::show_nanos(ns as f64))
 }
 
 /// Whole seconds, minutes beyond two of them.

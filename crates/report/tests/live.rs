@@ -4,7 +4,8 @@
 
 use std::time::Duration;
 
-use record::{Lateness, Ledger, Times};
+use record::receipt::Stretch;
+use record::{Closed, Histogram, Lateness, Ledger, Times};
 use report::Style;
 use report::live::{Board, Live};
 
@@ -69,6 +70,39 @@ fn requests_may_end_a_phase_before_its_time_does() {
     assert!(live.line(2000 * MS).ends_with("2 s left"));
     let mut unknown = Live::new(None, Some(4000), Style::PLAIN);
     assert!(unknown.line(MS).ends_with("4,000 to do"));
+}
+
+#[test]
+fn of_subscriptions_a_line_tells_values_messages_delays_and_losses() {
+    let mut live = Live::new(Some(Duration::from_secs(10)), None, Style::PLAIN);
+    let mut heard = Stretch::default();
+    let mut lines = Vec::new();
+    for second in 1..=2u64 {
+        heard.values.received += 400;
+        heard.messages.notifications += 10;
+        heard.places.missing += second - 1;
+        let closed = Closed {
+            start_ns: (second - 1) * 1000 * MS,
+            width_ns: 1000 * MS,
+            delay: Histogram::of(60 * MS, 400),
+            ..Closed::default()
+        };
+        live.add(0, 0, &closed);
+        // Two cores, of which the other one's ledger is not looked at here.
+        live.hear(0, &heard);
+        live.hear(1, &heard);
+        lines.push(live.line(second * 1000 * MS));
+    }
+    assert!(
+        lines[0].contains("800/s values    20/s messages"),
+        "{}",
+        lines[0]
+    );
+    assert!(lines[0].ends_with("0 lost  9 s left"), "{}", lines[0]);
+    assert!(lines[1].contains("delay mean   60 ms"), "{}", lines[1]);
+    assert!(lines[1].ends_with("2 lost  8 s left"), "{}", lines[1]);
+    let fit = |line: &String| line.chars().count() <= report::WIDTH;
+    assert!(lines.iter().all(fit), "{lines:?}");
 }
 
 fn drawn(terminal: bool) -> String {

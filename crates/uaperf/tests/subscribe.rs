@@ -303,11 +303,10 @@ fn items_that_only_sample_for_a_while_tell_all_of_it_later() {
         "50ms",
         "--queue",
         "100",
-        // The run ends while they only sample.
         "--duration",
         "3500ms",
         "--churn",
-        "mode:1/s",
+        "mode:2/s",
     ]);
     let steps = told["steps"].as_array().unwrap();
     assert!(steps.iter().any(|it| it["step"] == "set_mode"), "{told}");

@@ -706,9 +706,13 @@ impl<H: Host> Core<H> {
             closed.extend(ledger.take_closed(t).map(|tick| (work, tick)));
         }
         if !closed.is_empty() {
-            let core = self.number;
+            let heard = self.receipt.as_ref().map(Receipt::measured_so_far);
             // Nobody may be listening.
-            let _ = self.progress.send(Progress { core, closed });
+            let _ = self.progress.send(Progress {
+                core: self.number,
+                closed,
+                heard: heard.map(Box::new),
+            });
         }
     }
 

@@ -166,7 +166,11 @@ fn tell(ledgers: &mut [Ledger], core: usize, t: u64, progress: &Sender<Progress>
     }
     if !closed.is_empty() {
         // Nobody may be listening.
-        let _ = progress.send(Progress { core, closed });
+        let _ = progress.send(Progress {
+            core,
+            closed,
+            heard: None,
+        });
     }
 }
 

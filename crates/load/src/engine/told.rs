@@ -1,6 +1,6 @@
 //! What a core tells: while it runs, and at the end.
 
-use record::receipt::Account;
+use record::receipt::{Account, Stretch};
 use record::{Closed, Ledger};
 
 use super::lane::Lane;
@@ -12,6 +12,8 @@ pub struct Progress {
     pub core: usize,
     /// Intervals that are over, by ledger.
     pub closed: Vec<(usize, Closed)>,
+    /// What subscriptions brought since the measurement began; none where there are none.
+    pub heard: Option<Box<Stretch>>,
 }
 
 /// A session that was lost.

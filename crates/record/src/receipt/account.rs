@@ -6,7 +6,7 @@ use crate::Histogram;
 
 use super::counts::{Firsts, Messages, Places, Values};
 use super::numbers::State;
-use super::subscription::{HELD, SILENT};
+use super::subscription::{HELD, KEPT, SILENT, UNJUDGED};
 use super::{Counts, Event, Receipt, Row, Seat};
 
 /// Single items that are named: the slowest, and those that never reported.
@@ -351,7 +351,12 @@ impl Receipt {
                     && counter.update_ns > 0
                     && item.source != 0
                 {
-                    let since = utc.saturating_sub(item.source).max(0).saturating_mul(100) as u64;
+                    let mut since =
+                        utc.saturating_sub(item.source).max(0).saturating_mul(100) as u64;
+                    if item.group & (KEPT | UNJUDGED) != 0 {
+                        // It was let go a moment ago: nothing was due before.
+                        since = since.min(at.saturating_sub(subscription.released));
+                    }
                     account.under_way += since / counter.update_ns;
                     let wait = group.phase.saturating_add(subscription.late_after()) * 100;
                     let healthy = (wait as u64)

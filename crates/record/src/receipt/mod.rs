@@ -232,7 +232,7 @@ impl Receipt {
     /// what it sees in its queue and tells it once it reports: late, but within its queue without
     /// loss. One that is disabled forgets: nothing is promised up to the next value, which may be
     /// its last one again.
-    pub fn monitored(&mut self, handle: u32, mode: Monitoring) {
+    pub fn monitored(&mut self, handle: u32, mode: Monitoring, at: u64) {
         let Some(item) = self.items.get_mut(handle as usize) else {
             return;
         };
@@ -253,6 +253,7 @@ impl Receipt {
             && let Some(there) = self.subscriptions.get_mut(group.subscription as usize)
         {
             there.patient = Some(there.cycle.wrapping_add(PATIENT));
+            there.released = there.released.max(at);
         }
     }
 
@@ -516,6 +517,12 @@ impl Receipt {
         let mut whole = before;
         whole.merge(&measured);
         whole
+    }
+
+    /// What was counted since the measurement began.
+    pub fn measured_so_far(&self) -> Stretch {
+        let [_, measured] = &self.counts;
+        account::stretch(measured.clone())
     }
 
     fn counts(&mut self) -> &mut Counts {

@@ -146,6 +146,8 @@ pub(super) struct Subscription {
     pub(super) short: u32,
     /// The last publishing that may bring what items kept while they only sampled.
     pub(super) patient: Option<u32>,
+    /// When items of it were last told to report again.
+    pub(super) released: u64,
     /// The last message said that more are ready.
     pub(super) more: bool,
     /// Of the last message in its turn that began a publishing; 0 before.
@@ -175,6 +177,7 @@ impl Subscription {
             cycle: 0,
             short: 0,
             patient: None,
+            released: 0,
             more: false,
             publish: 0,
             received: 0,

@@ -57,6 +57,9 @@ impl Watcher {
                 self.so_far.merge(closed);
             }
         }
+        if let Some(heard) = &progress.heard {
+            self.live.hear(progress.core, heard);
+        }
         let elapsed = began.elapsed();
         if let Some(teller) = &mut self.teller {
             teller.add(progress.core, &progress.closed);

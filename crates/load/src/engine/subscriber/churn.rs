@@ -35,7 +35,11 @@ pub(super) enum Changed {
         queue: u32,
     },
     /// They have this mode.
-    Mode { count: u32, mode: Monitoring },
+    Mode {
+        count: u32,
+        mode: Monitoring,
+        at: u64,
+    },
 }
 
 /// Messages after a change that may bring values from before it, which are not held to it.
@@ -201,7 +205,7 @@ impl Subscriber {
                         true => Monitoring::Sampling,
                         false => Monitoring::Reporting,
                     };
-                    self.note_change(place, Changed::Mode { count, mode }, FROM_BEFORE, ear);
+                    self.note_change(place, Changed::Mode { count, mode, at }, FROM_BEFORE, ear);
                 }
             }
             Response::ModifySubscription(response) => {
@@ -251,9 +255,9 @@ impl Subscriber {
                     ear.receipt.item(first + n, terms);
                 }
             }
-            Changed::Mode { count, mode } => {
+            Changed::Mode { count, mode, at } => {
                 for handle in first..first + count {
-                    ear.receipt.monitored(handle, mode);
+                    ear.receipt.monitored(handle, mode, at);
                 }
             }
         }
