@@ -198,20 +198,22 @@ fn notes(told: &Subscriptions) -> Vec<String> {
     notes
 }
 
-/// Counts of a plant between two of its ledgers (GroundTruth, as JSON), beside ours. Other clients of
-/// that plant are counted by it as well.
-pub fn beside_ledger(before: &Value, after: &Value, told: &Subscriptions) -> Vec<Beside> {
+/// Counts of plants, each between two of its ledgers (GroundTruth, as JSON), added up over all of them,
+/// beside ours. Other clients of these plants are counted by them as well.
+pub fn beside_ledgers(plants: &[(&Value, &Value)], told: &Subscriptions) -> Vec<Beside> {
     let total = |ledger: &Value, kind: &str, name: &str| {
         ledger["subscriptions"]["total"][kind][name]
             .as_u64()
             .unwrap_or(0)
     };
-    let messages =
-        |name: &str| total(after, "messages", name).saturating_sub(total(before, "messages", name));
-    let values = |name: &str| {
-        let of = |ledger| total(ledger, "computed", name) + total(ledger, "stored", name);
-        of(after).saturating_sub(of(before))
+    let grown = |kind: &str, name: &str| -> u64 {
+        let each = plants.iter().map(|(before, after)| {
+            total(after, kind, name).saturating_sub(total(before, kind, name))
+        });
+        each.sum()
     };
+    let messages = |name: &str| grown("messages", name);
+    let values = |name: &str| grown("computed", name) + grown("stored", name);
     let mut rows = Vec::new();
     let mut add = |what: &str, server: u64, client: u64, because: &str| {
         let because = (server != client && !because.is_empty()).then(|| because.to_owned());

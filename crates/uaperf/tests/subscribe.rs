@@ -317,6 +317,29 @@ fn items_that_only_sample_for_a_while_tell_all_of_it_later() {
 }
 
 #[test]
+fn the_ledgers_of_several_plants_are_added_up() {
+    let (bench, other) = (Bench::new(""), Bench::new(""));
+    let url = other.url.clone();
+    let (told, _) = bench.told(&[
+        &url,
+        "-n",
+        "ns=2;i=1..20",
+        "--publishing",
+        "100ms",
+        "--sampling",
+        "50ms",
+        "--queue",
+        "10",
+        "--duration",
+        "2s",
+    ]);
+    assert_eq!(told["subscriptions"], 2, "{told}");
+    assert_eq!(told["outcome"], "lossless", "{told}");
+    assert_agrees(&told, "values sent");
+    assert_agrees(&told, "sampled away");
+}
+
+#[test]
 fn wrong_usage_is_told_in_one_line() {
     let wrong = |args: &[&str], said: &str| {
         let output = Command::new(env!("CARGO_BIN_EXE_uaperf"))

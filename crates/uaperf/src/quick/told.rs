@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use judge::subscriptions::{beside_ledger, faults};
+use judge::subscriptions::{beside_ledgers, faults};
 use load::engine::{Outcome, Shape, Target};
 use load::work::Prepared;
 use plan::unit::duration;
@@ -48,11 +48,23 @@ pub fn subscriptions(
         error_ns: clock_error(looked),
         ..told.clock
     };
-    if let ([Some(before)], [Some(after)]) = (before, after) {
-        told.beside = beside_ledger(before, after, &told);
-        for (fault, hits) in faults(before, after) {
-            run.notes
-                .push(format!("the plant's fault {fault} struck {hits} times"));
+    let plants: Option<Vec<_>> = before
+        .iter()
+        .zip(after)
+        .map(|(before, after)| before.as_ref().zip(after.as_ref()))
+        .collect();
+    // Where one server is none, its part of the sums is not known.
+    if let Some(plants) = plants.filter(|plants| !plants.is_empty()) {
+        told.beside = beside_ledgers(&plants, &told);
+        for (n, (before, after)) in plants.iter().enumerate() {
+            let plant = match plants.len() {
+                1 => "the plant's fault".to_owned(),
+                _ => format!("in target {n} the plant's fault"),
+            };
+            for (fault, hits) in faults(before, after) {
+                run.notes
+                    .push(format!("{plant} {fault} struck {hits} times"));
+            }
         }
     }
     for (status, n) in &outcome.refused {
