@@ -248,7 +248,7 @@ fn a_client_that_the_server_does_not_trust_is_missed_and_it_is_said_what_to_do()
         .iter()
         .for_each(|&n| bench.trust(&bench.certificate(n)));
     for (more, missed) in [
-        (None, "session 1 was not opened"),
+        (None, "session 1 (client-0002) was not opened"),
         (Some("--fresh-session"), ""),
     ] {
         let words: Vec<_> = load.into_iter().chain(more).collect();

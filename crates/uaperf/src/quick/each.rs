@@ -79,11 +79,14 @@ fn tell(made: usize, all: usize, folder: &str, terminal: bool, began: Instant) {
     let _ = match (made, terminal) {
         (0, _) => writeln!(err, "making {all} certificates of clients in {folder}"),
         (_, false) => Ok(()),
+        _ if made == all => {
+            let took = duration::show(began.elapsed());
+            writeln!(err, "\r\x1b[K  {made} of {all} in {took}")
+        }
         _ => {
             let left = (all - made) as f64 / made as f64;
             let left = duration::show(began.elapsed().mul_f64(left));
-            let end = if made == all { "\n" } else { "" };
-            write!(err, "\r\x1b[K  {made} of {all}, {left} left{end}").and_then(|()| err.flush())
+            write!(err, "\r\x1b[K  {made} of {all}, {left} left").and_then(|()| err.flush())
         }
     };
 }

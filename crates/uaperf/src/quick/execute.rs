@@ -13,7 +13,7 @@ use load::engine::{self, Control, Options, Outcome, RunError, SessionError, Targ
 use load::work::Prepared;
 use observe::Process;
 use plan::unit::duration::nanos;
-use plan::{Phase, Plan, Targets, Warmup, Work};
+use plan::{Phase, Plan, Seat, Targets, Warmup, Work};
 use record::Samples;
 use record::run::{Mark, Phase as Measured, Run, WarmUp};
 use report::{Named, Style};
@@ -325,7 +325,7 @@ fn run(
     measured.parts = result::parts(outcome, from, until);
     measured.cycles_ns.clone_from(&outcome.cycles_ns);
     let mut evidence = evidence::evidence(phase, outcome, &tally, &window, settling, seen, began);
-    evidence.remarks = remarks(phase, outcome, &tally);
+    evidence.remarks = remarks(phase, looked, outcome, &tally);
     evidence.remarks.extend(strangers(looked, outcome, &tally));
     evidence.limits = own_limits;
     measured.verdict = evidence.verdict();
@@ -369,7 +369,12 @@ fn machine() -> record::run::Fingerprint {
 }
 
 /// What else should be known: sessions that are missing, and why.
-fn remarks(phase: &Phase, outcome: &Outcome, tally: &record::Tally) -> Vec<String> {
+fn remarks(
+    phase: &Phase,
+    looked: &[Arc<Target>],
+    outcome: &Outcome,
+    tally: &record::Tally,
+) -> Vec<String> {
     let mut remarks = Vec::new();
     if let Some(wanted) = phase.requests {
         let sent = tally.window(nanos(phase.warmup.given()), u64::MAX);
@@ -385,20 +390,33 @@ fn remarks(phase: &Phase, outcome: &Outcome, tally: &record::Tally) -> Vec<Strin
     }
     if let Some(first) = outcome.failed.first() {
         remarks.push(format!(
-            "session {} was not opened: {}",
-            first.seat.index, first.error
+            "{} was not opened: {}",
+            named(looked, first.seat),
+            first.error
         ));
     }
     if let Some((seat, loss)) = outcome.losses.first() {
         let back = if loss.back { ", and came back" } else { "" };
         remarks.push(format!(
-            "session {} was lost after {:.1} s{back}: {}",
-            seat.index,
+            "{} was lost after {:.1} s{back}: {}",
+            named(looked, *seat),
             loss.at_ns as f64 / 1e9,
             loss.reason
         ));
     }
     remarks
+}
+
+/// A session; where each is a client of its own, with the name of its certificate.
+fn named(looked: &[Arc<Target>], seat: Seat) -> String {
+    let each = looked
+        .get(seat.target as usize)
+        .and_then(|target| target.access.each.as_ref());
+    let client = each.and_then(|each| each.clients().get(seat.index as usize));
+    match client {
+        Some(client) => format!("session {} ({})", seat.index, client.wanted.name),
+        None => format!("session {}", seat.index),
+    }
 }
 
 /// What to do where a server knows some of the clients and not all of them.
