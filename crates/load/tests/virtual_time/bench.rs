@@ -35,7 +35,7 @@ const ORIGIN: u64 = 5 * S;
 /// 2026-01-01 in ticks: any moment will do.
 const EPOCH: i64 = 134_116_992_000_000_000;
 
-fn now(t: u64) -> Now {
+pub fn now(t: u64) -> Now {
     Now {
         mono: Instant::from_nanos(ORIGIN + t),
         utc: EPOCH + (t / 100) as i64,
@@ -253,7 +253,7 @@ fn random(seed: u8) -> wire::channel::Random {
 }
 
 /// Two ends of an open channel.
-fn joined(largest: u32, t: u64) -> (client::Connection, server::Connection) {
+pub fn joined(largest: u32, t: u64) -> (client::Connection, server::Connection) {
     let now = now(t);
     let client = client::Config::new("opc.tcp://pretended:4840", random(1));
     let mut config = server::Config::new(7, random(2));
