@@ -105,6 +105,24 @@ impl Places {
         placed.checked_sub(self.refilled) == Some(self.updates)
     }
 
+    /// One that was taken for lost has come after all. When more have come than were taken to be in
+    /// messages, one of them had been put down to another cause.
+    pub(super) fn refill(&mut self) {
+        self.refilled += 1;
+        if self.refilled <= self.in_lost_messages {
+            return;
+        }
+        let others = [
+            &mut self.overflowed,
+            &mut self.overwritten,
+            &mut self.missing,
+        ];
+        if let Some(other) = others.into_iter().find(|other| **other > 0) {
+            *other -= 1;
+            self.in_lost_messages += 1;
+        }
+    }
+
     /// In messages that never came.
     pub fn lost_with_messages(&self) -> u64 {
         self.in_lost_messages.saturating_sub(self.refilled)

@@ -427,7 +427,7 @@ impl<'a> Open<'a> {
             return Placed::Ahead(last);
         }
         self.counts.places.delivered += 1;
-        self.counts.places.refilled += 1;
+        self.counts.places.refill();
         if self.way == Way::InOrder {
             // The message came in its turn, the value in it did not.
             self.counts.values.out_of_order += 1;
