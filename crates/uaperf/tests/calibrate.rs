@@ -82,12 +82,13 @@ fn a_host_that_was_calibrated_is_held_beside_later_results() {
         assert!(at("count") > 10, "{late}");
     }
     for load in printed["generator"].as_array().unwrap() {
-        let rate = &load["rate_per_s"];
-        let (low, high) = (
-            rate["low"].as_f64().unwrap(),
-            rate["high"].as_f64().unwrap(),
+        let at = |what: &str| load["rate_per_s"][what].as_f64().unwrap();
+        // A slice of 12 ms on a busy machine may see nothing at all.
+        assert!(0.0 < at("high"), "{load}");
+        assert!(
+            at("low") <= at("median") && at("median") <= at("high"),
+            "{load}"
         );
-        assert!(0.0 < low && low <= high, "{load}");
     }
 
     let server = Server::start(&folder.path().join("pki"));
