@@ -9,7 +9,7 @@ use crate::slice::{Slice, Work};
 
 /// The stack to be compared with.
 pub const NAME: &str = "open62541";
-/// Its encoder in a client that writes and reads in groups.
+/// Its encoder and its security in a client that writes and reads in groups.
 pub const BULK: &str = "bulk";
 
 /// A server, installed if it was not.

@@ -116,10 +116,8 @@ impl Bench {
                 bench.ours(options, place, server, url, *pid, secured.then_some(&own));
                 if peer.is_some() {
                     bench.theirs(options, place, peer::NAME, server, url, *pid, secured);
+                    bench.theirs(options, place, peer::BULK, server, url, *pid, secured);
                 }
-            }
-            if peer.is_some() {
-                bench.theirs(options, place, peer::BULK, server, url, *pid, false);
             }
         }
         bench.spinning(options, place);

@@ -20,6 +20,14 @@ fn installed(loader: &'static Stack) -> Option<&'static Stack> {
     }
 }
 
+fn secured() -> LoaderOptions {
+    LoaderOptions {
+        policy: Policy::Basic256Sha256,
+        mode: Mode::SignAndEncrypt,
+        ..LoaderOptions::default()
+    }
+}
+
 #[test]
 fn every_load_client_reads_one_by_one_in_flight_and_in_batches() {
     let Some(stack) = require("open62541") else {
@@ -51,30 +59,59 @@ fn every_load_client_reads_one_by_one_in_flight_and_in_batches() {
 
 #[test]
 fn a_load_client_protects_its_messages_and_says_when_the_server_has_gone() {
-    let (Some(stack), Some(loader)) = (require("open62541"), Loader::of("open62541")) else {
+    let Some(stack) = require("open62541") else {
         return;
     };
-    let Some(loader) = installed(loader) else {
-        return;
-    };
-    let server = start(stack, &StartOptions::default());
-    let options = LoaderOptions {
-        policy: Policy::Basic256Sha256,
-        mode: Mode::SignAndEncrypt,
-        ..LoaderOptions::default()
-    };
-    let mut loader = Loader::start(loader, server.url(), &options).unwrap();
     let reads = Reads {
         in_flight: 8,
         batch: 10,
         duration: SHORT,
         spin: false,
     };
-    let done = loader.run(&reads).unwrap();
-    assert!(done.calls > 0 && done.bad == 0, "{done:?}");
-    drop(server);
-    let error = loader.run(&reads).unwrap_err();
-    assert!(matches!(error, LoaderError::Failed { .. }), "{error}");
+    for loader in Loader::all().iter().copied().filter_map(installed) {
+        let server = start(stack, &StartOptions::default());
+        let mut loader = Loader::start(loader, server.url(), &secured()).unwrap();
+        let done = loader.run(&reads).unwrap();
+        assert!(done.calls > 0 && done.bad == 0, "{done:?}");
+        drop(server);
+        let error = loader.run(&reads).unwrap_err();
+        assert!(matches!(error, LoaderError::Failed { .. }), "{error}");
+    }
+}
+
+#[test]
+fn the_client_that_writes_groups_secures_them_with_every_policy_that_it_claims() {
+    let (Some(stack), Some(loader)) = (require("open62541"), Loader::of("bulk")) else {
+        return;
+    };
+    let Some(loader) = installed(loader) else {
+        return;
+    };
+    let server = start(stack, &StartOptions::default());
+    let policies = loader.speaks.policies.iter().copied();
+    for policy in policies.filter(|policy| *policy != Policy::None) {
+        for mode in [Mode::Sign, Mode::SignAndEncrypt] {
+            let options = LoaderOptions {
+                policy,
+                mode,
+                ..LoaderOptions::default()
+            };
+            let mut loader = Loader::start(loader, server.url(), &options).unwrap();
+            for batch in [1, 7, 100] {
+                let reads = Reads {
+                    in_flight: 64,
+                    batch,
+                    duration: SHORT,
+                    spin: false,
+                };
+                let done = loader.run(&reads).unwrap();
+                assert!(
+                    done.calls > 0 && done.bad == 0,
+                    "{policy:?}, {mode:?}: {done:?}"
+                );
+            }
+        }
+    }
 }
 
 #[test]

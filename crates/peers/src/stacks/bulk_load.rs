@@ -1,19 +1,21 @@
 //! A second client as a load, for servers that are faster than a client which writes each request
-//! alone: encoding and decoding are open62541's, the socket is its own.
+//! alone: encoding, decoding and security are open62541's, the socket is its own.
 
 use super::{open62541, sources};
-use crate::security::{Policy, Security, Token};
+use crate::security::{Security, Token};
 use crate::stack::{Stack, Step};
 
 pub(super) static STACK: Stack = Stack {
     name: "bulk-load",
-    title: "open62541's encoder on a socket of its own, requests in groups",
+    title: "open62541's encoder and security on a socket of its own, requests in groups",
     sources: sources![
         "Cargo.toml" from "open62541/Cargo.toml",
         "Cargo.lock" from "open62541/Cargo.lock",
         "library.rs" from "open62541/library.rs",
         "build-load.sh" from "open62541/build-load.sh",
         "bulk.c" from "open62541/bulk.c",
+        "channel.h" from "open62541/channel.h",
+        "identity.h" from "open62541/identity.h",
     ],
     steps: &[Step {
         what: "build mbedTLS, open62541 and the client",
@@ -23,8 +25,8 @@ pub(super) static STACK: Stack = Stack {
     server: &[],
     client: &["{dir}/bulk"],
     speaks: Security {
-        policies: &[Policy::None],
         tokens: &[Token::Anonymous],
+        ..open62541::ALL
     },
     quirks: &[],
     ..open62541::STACK

@@ -39,7 +39,7 @@ const PYTHON: Tool = Tool {
     cure: "sudo apt-get install python3",
 };
 
-const ALL: Security = Security {
+pub(super) const ALL: Security = Security {
     policies: Policy::ALL,
     tokens: &[Token::Anonymous, Token::UserName, Token::X509],
 };

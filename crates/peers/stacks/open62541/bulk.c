@@ -1,256 +1,158 @@
 /* Loads a server with Reads whose requests are written, and whose responses are read, in groups:
- * bulk URL --pki DIR --policy None --mode None
+ * bulk URL --pki DIR [--policy P --mode M]
  *
- * Every message is encoded and decoded by open62541, values are compared with what the bench
- * address space says; only the socket is this program's own. It takes the same lines as load.c and
- * answers them alike. */
-#include <open62541/types.h>
-#include <open62541/types_generated.h>
+ * Every message is encoded, secured, verified and decoded by open62541, values are compared with
+ * what the bench address space says; only the socket and what goes over it at once is this
+ * program's own (channel.h). It takes the same lines as load.c and answers them alike. */
+#include "channel.h"
+#include "identity.h"
 
-#include <arpa/inet.h>
-#include <errno.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/socket.h>
-#include <time.h>
-#include <unistd.h>
-
+#define URI "urn:uaperf:peers:bulk:client"
 #define MOST 500
 #define TIMES 1000000
-#define ROOM (4u << 20)
-
-static int sock;
-static UA_Byte out[ROOM], in[ROOM];
-static size_t outSize, outStart, inSize;
-static UA_UInt32 channel, token, sequence, requestId;
-static UA_NodeId session;
-
-static void die(const char *what) {
-    fprintf(stderr, "%s\n", what);
-    exit(1);
-}
-
-static UA_UInt64 clock_ns(clockid_t clock) {
-    struct timespec t;
-    clock_gettime(clock, &t);
-    return (UA_UInt64)t.tv_sec * 1000000000u + (UA_UInt64)t.tv_nsec;
-}
-
-static UA_UInt32 get32(const UA_Byte *at) {
-    return at[0] | (UA_UInt32)at[1] << 8 | (UA_UInt32)at[2] << 16 | (UA_UInt32)at[3] << 24;
-}
-
-static void put32(UA_UInt32 value) {
-    if(outSize + 4 > sizeof out)
-        die("too much to send");
-    for(int i = 0; i < 4; i++)
-        out[outSize++] = (UA_Byte)(value >> 8 * i);
-}
-
-static void put(const void *value, const UA_DataType *type) {
-    UA_ByteString rest = {sizeof out - outSize, out + outSize};
-    if(UA_encodeBinary(value, type, &rest, NULL) != UA_STATUSCODE_GOOD)
-        die("encode");
-    outSize += rest.length;
-}
-
-/* --- messages (Part 6, 6.7.2) --- */
-
-static void begin(const char *type) {
-    outStart = outSize;
-    put32(0);
-    memcpy(out + outStart, type, 4);
-    put32(0); /* the length, in the end */
-}
-
-static void end(void) {
-    UA_UInt32 size = (UA_UInt32)(outSize - outStart);
-    for(int i = 0; i < 4; i++)
-        out[outStart + 4 + i] = (UA_Byte)(size >> 8 * i);
-}
-
-static void request(const void *value, const UA_DataType *type) {
-    if(type == &UA_TYPES[UA_TYPES_OPENSECURECHANNELREQUEST]) {
-        UA_String policy = UA_STRING("http://opcfoundation.org/UA/SecurityPolicy#None");
-        begin("OPNF");
-        put32(channel);
-        put(&policy, &UA_TYPES[UA_TYPES_STRING]);
-        put32(0xffffffff); /* no certificate of the sender */
-        put32(0xffffffff); /* no thumbprint of the receiver's */
-    } else {
-        begin("MSGF");
-        put32(channel);
-        put32(token);
-    }
-    put32(++sequence);
-    put32(++requestId);
-    put(&type->binaryEncodingId, &UA_TYPES[UA_TYPES_NODEID]);
-    put(value, type);
-    end();
-}
-
-static void flush(void) {
-    for(size_t sent = 0; sent < outSize;) {
-        ssize_t n = send(sock, out + sent, outSize - sent, MSG_NOSIGNAL);
-        if(n < 0 && errno != EINTR)
-            die("send");
-        sent += n > 0 ? (size_t)n : 0;
-    }
-    outSize = 0;
-}
-
-static void fill(int spin) {
-    for(;;) {
-        ssize_t n = recv(sock, in + inSize, sizeof in - inSize, spin ? MSG_DONTWAIT : 0);
-        if(n > 0) {
-            inSize += (size_t)n;
-            return;
-        }
-        if(n == 0)
-            die("the server closed the connection");
-        if(errno != EINTR && errno != EAGAIN)
-            die("recv");
-    }
-}
-
-/* The length of the message at this place, 0 when it is not there yet. */
-static size_t message(size_t at) {
-    if(inSize - at < 8)
-        return 0;
-    size_t size = get32(in + at + 4);
-    if(size < 8 || size > sizeof in || memcmp(in + at, "ERR", 3) == 0)
-        die("the server sent an error");
-    return inSize - at < size ? 0 : size;
-}
-
-static void forget(size_t bytes) {
-    memmove(in, in + bytes, inSize - bytes);
-    inSize -= bytes;
-}
-
-/* The response that begins at `at`, `skip` bytes of headers before its type. False when it is
- * another one. */
-static int response(size_t at, size_t size, size_t skip, void *value, const UA_DataType *type) {
-    UA_ByteString body = {size - skip, in + at + skip};
-    UA_DecodeBinaryOptions options;
-    memset(&options, 0, sizeof options);
-    UA_NodeId id;
-    if(in[at + 3] != 'F' ||
-       UA_decodeBinary(&body, &id, &UA_TYPES[UA_TYPES_NODEID], &options) != UA_STATUSCODE_GOOD)
-        return 0;
-    int same = UA_NodeId_equal(&id, &type->binaryEncodingId);
-    body.data += options.decodedLength;
-    body.length -= options.decodedLength;
-    UA_NodeId_clear(&id);
-    return same && UA_decodeBinary(&body, value, type, &options) == UA_STATUSCODE_GOOD;
-}
-
-static void call(const void *value, const UA_DataType *type, void *answer,
-                 const UA_DataType *answerType) {
-    request(value, type);
-    flush();
-    size_t size;
-    while(!(size = message(0)))
-        fill(0);
-    size_t skip = 24; /* header, channel, token, sequence number, request id */
-    if(type == &UA_TYPES[UA_TYPES_OPENSECURECHANNELREQUEST]) {
-        skip = 12;
-        for(int i = 0; i < 3; i++) { /* policy, certificate, thumbprint */
-            UA_UInt32 length = get32(in + skip);
-            skip += 4 + (length == 0xffffffff ? 0 : length);
-        }
-        skip += 8;
-    }
-    if(!response(0, size, skip, answer, answerType))
-        die(type->typeName);
-    forget(size);
-}
-
-static UA_RequestHeader header(void) {
-    UA_RequestHeader header;
-    UA_RequestHeader_init(&header);
-    header.authenticationToken = session;
-    header.timestamp = UA_DateTime_now();
-    header.requestHandle = requestId + 1;
-    header.timeoutHint = 10000;
-    return header;
-}
 
 /* --- connecting --- */
 
-static void connect_to(const char *url) {
-    char host[64];
-    unsigned port;
-    if(sscanf(url, "opc.tcp://%63[0-9.]:%u", host, &port) != 2)
-        die("bad URL (want opc.tcp://ADDRESS:PORT)");
-    struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons((uint16_t)port)};
-    inet_pton(AF_INET, host, &address.sin_addr);
-    int yes = 1;
-    sock = socket(AF_INET, SOCK_STREAM, 0);
-    if(connect(sock, (struct sockaddr *)&address, sizeof address) < 0)
-        die("connect");
-    setsockopt(sock, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
+typedef UA_StatusCode (*MakePolicy)(UA_SecurityPolicy *, const UA_ByteString, const UA_ByteString,
+                                    const UA_Logger *);
 
-    UA_String endpoint = UA_STRING((char *)(uintptr_t)url);
-    begin("HELF");
-    put32(0);             /* protocol version */
-    put32(65535);         /* receive buffer */
-    put32(65535);         /* send buffer */
-    put32(0);             /* longest message: any */
-    put32(0);             /* most chunks: any */
-    put(&endpoint, &UA_TYPES[UA_TYPES_STRING]);
-    end();
-    flush();
-    size_t size;
-    while(!(size = message(0)))
-        fill(0);
-    forget(size);
+static const struct {
+    const char *name;
+    MakePolicy make;
+} makers[] = {
+    {"Basic128Rsa15", UA_SecurityPolicy_Basic128Rsa15},
+    {"Basic256", UA_SecurityPolicy_Basic256},
+    {"Basic256Sha256", UA_SecurityPolicy_Basic256Sha256},
+    {"Aes128_Sha256_RsaOaep", UA_SecurityPolicy_Aes128Sha256RsaOaep},
+    {"Aes256_Sha256_RsaPss", UA_SecurityPolicy_Aes256Sha256RsaPss},
+};
 
-    UA_OpenSecureChannelRequest open;
-    UA_OpenSecureChannelRequest_init(&open);
-    open.requestHeader = header();
-    open.securityMode = UA_MESSAGESECURITYMODE_NONE;
-    open.requestedLifetime = 3600000;
-    UA_OpenSecureChannelResponse opened;
-    call(&open, &UA_TYPES[UA_TYPES_OPENSECURECHANNELREQUEST], &opened,
-         &UA_TYPES[UA_TYPES_OPENSECURECHANNELRESPONSE]);
-    channel = opened.securityToken.channelId;
-    token = opened.securityToken.tokenId;
+static UA_MessageSecurityMode mode_named(const char *name) {
+    if(strcmp(name, "None") == 0)
+        return UA_MESSAGESECURITYMODE_NONE;
+    if(strcmp(name, "Sign") == 0)
+        return UA_MESSAGESECURITYMODE_SIGN;
+    if(strcmp(name, "SignAndEncrypt") != 0)
+        die("bad mode (want None, Sign or SignAndEncrypt)");
+    return UA_MESSAGESECURITYMODE_SIGNANDENCRYPT;
+}
 
+/* The server's endpoint of this policy and mode, asked for on an unsecured channel. */
+static UA_EndpointDescription find_endpoint(const char *url, const UA_String *uri,
+                                            UA_MessageSecurityMode wanted) {
+    dial(url);
+    open_channel(UA_SECURITYTOKENREQUESTTYPE_ISSUE);
+    UA_GetEndpointsRequest ask;
+    UA_GetEndpointsRequest_init(&ask);
+    ask.requestHeader = header();
+    ask.endpointUrl = UA_STRING((char *)(uintptr_t)url);
+    UA_GetEndpointsResponse all;
+    call(&ask, &UA_TYPES[UA_TYPES_GETENDPOINTSREQUEST], &all,
+         &UA_TYPES[UA_TYPES_GETENDPOINTSRESPONSE]);
+    UA_EndpointDescription found;
+    for(size_t i = 0; i < all.endpointsSize; i++) {
+        UA_EndpointDescription *e = &all.endpoints[i];
+        if(e->securityMode == wanted && UA_String_equal(&e->securityPolicyUri, uri)) {
+            must(UA_EndpointDescription_copy(e, &found), "endpoint");
+            UA_GetEndpointsResponse_clear(&all);
+            hang_up();
+            return found;
+        }
+    }
+    die("the server has no endpoint of this policy and mode");
+    return found;
+}
+
+static void prepare(const char *pki, const char *name, const UA_ByteString *certificate) {
+    UA_ByteString own, key;
+    identity(pki, URI, &own, &key);
+    must(UA_ByteString_copy(certificate, &serverCertificate), "certificate");
+    for(size_t i = 0; i < sizeof makers / sizeof *makers; i++)
+        if(strcmp(makers[i].name, name) == 0) {
+            must(makers[i].make(&policy, own, key, UA_Log_Stdout), name);
+            must(policy.newChannelContext(&policy, &serverCertificate, &keys), "certificate");
+            return;
+        }
+    die("this client does not know that policy");
+}
+
+/* A signature over a certificate and a nonce (Part 4, 5.7.2 and 5.7.3). */
+static UA_ByteString joined(const UA_ByteString *certificate, const UA_ByteString *nonce) {
+    UA_ByteString both;
+    must(UA_ByteString_allocBuffer(&both, certificate->length + nonce->length), "memory");
+    memcpy(both.data, certificate->data, certificate->length);
+    memcpy(both.data + certificate->length, nonce->data, nonce->length);
+    return both;
+}
+
+static void activate(const UA_EndpointDescription *endpoint, const UA_ByteString *serverNonce) {
+    UA_AnonymousIdentityToken nobody;
+    UA_AnonymousIdentityToken_init(&nobody);
+    for(size_t i = 0; i < endpoint->userIdentityTokensSize; i++)
+        if(endpoint->userIdentityTokens[i].tokenType == UA_USERTOKENTYPE_ANONYMOUS)
+            nobody.policyId = endpoint->userIdentityTokens[i].policyId;
+    UA_ActivateSessionRequest ask;
+    UA_ActivateSessionRequest_init(&ask);
+    ask.requestHeader = header();
+    UA_ExtensionObject_setValue(&ask.userIdentityToken, &nobody,
+                                &UA_TYPES[UA_TYPES_ANONYMOUSIDENTITYTOKEN]);
+    if(mode != UA_MESSAGESECURITYMODE_NONE) {
+        const UA_SecurityPolicySignatureAlgorithm *signs = &policy.asymSignatureAlgorithm;
+        UA_ByteString *signature = &ask.clientSignature.signature;
+        UA_ByteString text = joined(&serverCertificate, serverNonce);
+        must(UA_ByteString_allocBuffer(signature, signs->getLocalSignatureSize(&policy, keys)),
+             "memory");
+        must(signs->sign(&policy, keys, &text, signature), "sign");
+        ask.clientSignature.algorithm = signs->uri;
+        UA_ByteString_clear(&text);
+    }
+    UA_ActivateSessionResponse done;
+    call(&ask, &UA_TYPES[UA_TYPES_ACTIVATESESSIONREQUEST], &done,
+         &UA_TYPES[UA_TYPES_ACTIVATESESSIONRESPONSE]);
+    UA_ByteString_clear(&ask.clientSignature.signature);
+    UA_ActivateSessionResponse_clear(&done);
+}
+
+static void connect_to(const char *url, const char *pki, const char *policyName,
+                       UA_MessageSecurityMode wanted) {
+    char uri[128];
+    snprintf(uri, sizeof uri, POLICIES "%s", policyName);
+    UA_String policyUri = UA_STRING(uri);
+    UA_EndpointDescription endpoint = find_endpoint(url, &policyUri, wanted);
+    if(wanted != UA_MESSAGESECURITYMODE_NONE)
+        prepare(pki, policyName, &endpoint.serverCertificate);
+    mode = wanted;
+    dial(url);
+    open_channel(UA_SECURITYTOKENREQUESTTYPE_ISSUE);
+
+    UA_Byte random[32];
+    UA_ByteString nonce = {sizeof random, random};
     UA_CreateSessionRequest create;
     UA_CreateSessionRequest_init(&create);
     create.requestHeader = header();
-    create.clientDescription.applicationUri = UA_STRING("urn:uaperf:peers:bulk");
+    create.clientDescription.applicationUri = UA_STRING(URI);
     create.clientDescription.applicationType = UA_APPLICATIONTYPE_CLIENT;
-    create.endpointUrl = endpoint;
+    create.endpointUrl = UA_STRING((char *)(uintptr_t)url);
     create.requestedSessionTimeout = 3600000;
+    if(mode != UA_MESSAGESECURITYMODE_NONE) {
+        must(policy.generateNonce(&policy, keys, &nonce), "nonce");
+        create.clientNonce = nonce;
+        create.clientCertificate = policy.localCertificate;
+        create.clientDescription.applicationUri = certificate_uri(&policy.localCertificate);
+    }
     UA_CreateSessionResponse created;
     call(&create, &UA_TYPES[UA_TYPES_CREATESESSIONREQUEST], &created,
          &UA_TYPES[UA_TYPES_CREATESESSIONRESPONSE]);
-    session = created.authenticationToken;
-
-    UA_AnonymousIdentityToken nobody;
-    UA_AnonymousIdentityToken_init(&nobody);
-    for(size_t i = 0; i < created.serverEndpointsSize; i++) {
-        UA_EndpointDescription *e = &created.serverEndpoints[i];
-        for(size_t k = 0; k < e->userIdentityTokensSize; k++)
-            if(e->securityMode == UA_MESSAGESECURITYMODE_NONE &&
-               e->userIdentityTokens[k].tokenType == UA_USERTOKENTYPE_ANONYMOUS)
-                nobody.policyId = e->userIdentityTokens[k].policyId;
+    if(mode != UA_MESSAGESECURITYMODE_NONE) {
+        UA_ByteString text = joined(&policy.localCertificate, &nonce);
+        must(policy.asymSignatureAlgorithm.verify(&policy, keys, &text,
+                                                  &created.serverSignature.signature),
+             "the server's signature");
+        UA_ByteString_clear(&text);
     }
-    UA_ActivateSessionRequest activate;
-    UA_ActivateSessionRequest_init(&activate);
-    activate.requestHeader = header();
-    UA_ExtensionObject_setValue(&activate.userIdentityToken, &nobody,
-                                &UA_TYPES[UA_TYPES_ANONYMOUSIDENTITYTOKEN]);
-    UA_ActivateSessionResponse activated;
-    call(&activate, &UA_TYPES[UA_TYPES_ACTIVATESESSIONREQUEST], &activated,
-         &UA_TYPES[UA_TYPES_ACTIVATESESSIONRESPONSE]);
-    if(activated.responseHeader.serviceResult != UA_STATUSCODE_GOOD)
-        die(UA_StatusCode_name(activated.responseHeader.serviceResult));
+    session = created.authenticationToken;
+    activate(&endpoint, &created.serverNonce);
+    UA_EndpointDescription_clear(&endpoint);
 }
 
 static UA_ReadRequest read_request(UA_ReadValueId *nodes, size_t n) {
@@ -328,7 +230,7 @@ static void run(FILE *report, UA_UInt16 ns, size_t most, size_t batch, unsigned 
         for(; (size = message(at)); at += size) {
             UA_ReadResponse answer;
             UA_ReadResponse_init(&answer);
-            if(!response(at, size, 24, &answer, &UA_TYPES[UA_TYPES_READRESPONSE]) ||
+            if(!response(reveal(at, size), &answer, &UA_TYPES[UA_TYPES_READRESPONSE]) ||
                !is_right(&answer, batch))
                 bad++;
             UA_ReadResponse_clear(&answer);
@@ -357,26 +259,33 @@ static void run(FILE *report, UA_UInt16 ns, size_t most, size_t batch, unsigned 
 }
 
 int main(int argc, char **argv) {
-    const char *url = NULL;
+    const char *url = NULL, *pki = "pki", *policyName = "None", *modeName = "None";
     for(int i = 1; i < argc; i++) {
         if(i + 1 < argc && strcmp(argv[i], "--pki") == 0)
-            i++; /* no use for it */
-        else if(i + 1 < argc &&
-                (strcmp(argv[i], "--policy") == 0 || strcmp(argv[i], "--mode") == 0)) {
-            if(strcmp(argv[++i], "None") != 0)
-                die("this client knows no security but None");
-        } else if(!url)
+            pki = argv[++i];
+        else if(i + 1 < argc && strcmp(argv[i], "--policy") == 0)
+            policyName = argv[++i];
+        else if(i + 1 < argc && strcmp(argv[i], "--mode") == 0)
+            modeName = argv[++i];
+        else if(!url)
             url = argv[i];
         else
             return fprintf(stderr, "unknown argument: %s\n", argv[i]), 2;
     }
     if(!url)
         return fprintf(stderr, "bulk: no URL\n"), 2;
+    UA_MessageSecurityMode wanted = mode_named(modeName);
+    if((wanted == UA_MESSAGESECURITYMODE_NONE) != (strcmp(policyName, "None") == 0))
+        return fprintf(stderr, "bulk: policy and mode: both None, or neither\n"), 2;
     alarm(30);
-    connect_to(url);
+    /* The library logs to standard output, also in the middle of our line. */
+    FILE *report = fdopen(dup(STDOUT_FILENO), "w");
+    if(!report || dup2(STDERR_FILENO, STDOUT_FILENO) < 0)
+        return 2;
+    connect_to(url, pki, policyName, wanted);
     UA_UInt16 ns = find_namespace();
-    printf("READY\n");
-    fflush(stdout);
+    fprintf(report, "READY\n");
+    fflush(report);
 
     char line[256], wait[8];
     unsigned most, batch, ms;
@@ -386,7 +295,8 @@ int main(int argc, char **argv) {
            batch < 1 || batch > MOST || ms > 60000)
             return fprintf(stderr, "bad line: %s", line), 2;
         alarm(ms / 1000 + 15); /* whatever hangs, ends */
-        run(stdout, ns, most, batch, ms, strcmp(wait, "spin") == 0);
+        renew_when_due();
+        run(report, ns, most, batch, ms, strcmp(wait, "spin") == 0);
         alarm(0);
     }
     UA_CloseSessionRequest leave;
@@ -396,5 +306,6 @@ int main(int argc, char **argv) {
     UA_CloseSessionResponse left;
     call(&leave, &UA_TYPES[UA_TYPES_CLOSESESSIONREQUEST], &left,
          &UA_TYPES[UA_TYPES_CLOSESESSIONRESPONSE]);
+    hang_up();
     return 0;
 }
