@@ -34,6 +34,7 @@ pub fn ours(url: &str, place: Place, watch: &Watch) -> anyhow::Result<Cost> {
         trust: TrustRule::Everyone,
         checks: Checks::default(),
         user: Credentials::Anonymous,
+        each: None,
         plain_password: false,
         timeout: Duration::from_secs(10),
     };

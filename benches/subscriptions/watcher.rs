@@ -75,6 +75,7 @@ impl Watcher {
             trust: TrustRule::Everyone,
             checks: Checks::default(),
             user: Credentials::Anonymous,
+            each: None,
             plain_password: false,
             timeout: PATIENCE,
         };

@@ -43,6 +43,7 @@ impl Generator {
             trust: TrustRule::Everyone,
             checks: Checks::default(),
             user: Credentials::Anonymous,
+            each: None,
             plain_password: false,
             timeout: Duration::from_secs(10),
         };

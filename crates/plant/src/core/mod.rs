@@ -300,7 +300,11 @@ impl Core {
             let channel = link.connection.channel_id();
             let faulty = link.astray.is_some() || self.shared.faults.want(Class::Request);
             let step = match link.connection.poll(now) {
-                None => break,
+                None => {
+                    // Nobody is asked about a renewal: its job is there without an event.
+                    self.take_job(id);
+                    break;
+                }
                 Some(Polled::Request {
                     id,
                     body: bytes,

@@ -56,6 +56,8 @@ pub struct Client {
     pub closed: Option<wire::channel::ChannelError>,
     /// Responses to requests that were answered already.
     pub late: usize,
+    /// How often the channel got a new token and new keys.
+    pub renewals: usize,
     pub token: NodeId,
     url: String,
     own: Option<Identity>,
@@ -89,6 +91,7 @@ impl Client {
             answers: Vec::new(),
             closed: None,
             late: 0,
+            renewals: 0,
             token: NodeId::null(),
             url: url.to_owned(),
             own,
@@ -141,6 +144,16 @@ impl Client {
         }
     }
 
+    /// Renews the channel and waits until that is done.
+    pub fn renew(&mut self) {
+        let (before, deadline) = (self.renewals, Instant::now() + PATIENCE);
+        self.connection.renew(self.clock.now());
+        while self.renewals == before {
+            assert!(self.closed.is_none(), "{:?}", self.closed);
+            self.step(deadline);
+        }
+    }
+
     fn look(&mut self) -> bool {
         let mut seen = false;
         while let Some(event) = self.connection.poll_event(self.clock.now()) {
@@ -149,6 +162,7 @@ impl Client {
                 Event::Response { id, body } => self.answers.push((id, body.to_vec())),
                 Event::Closed(error) => self.closed = Some(error),
                 Event::Late { .. } => self.late += 1,
+                Event::Opened { renewed: true, .. } => self.renewals += 1,
                 _ => {}
             }
         }

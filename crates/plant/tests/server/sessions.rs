@@ -7,8 +7,8 @@ use wire::channel::{ChannelError, Protection, all_protections};
 use wire::policy::{Mode, Policy, PrivateKey};
 use wire::session::token::Credentials;
 use wire::types::{
-    CloseSessionRequest, FindServersRequest, GetEndpointsRequest, QueryFirstRequest, RequestHeader,
-    StatusCode, UAString, Variant,
+    CloseSessionRequest, FindServersRequest, GetEndpointsRequest, NodeId, QueryFirstRequest,
+    RequestHeader, StatusCode, UAString, Variant,
 };
 
 use crate::client::{Client, PATIENCE, identity};
@@ -178,6 +178,32 @@ fn a_session_survives_a_lost_connection() {
         Some(Variant::Double(1000.0))
     );
     assert_eq!(server.counted().cumulated_sessions, 1);
+}
+
+#[test]
+fn a_channel_is_renewed_while_its_client_sends_nothing_else() {
+    let own = identity("urn:test:server");
+    let client_identity = identity("urn:test:client");
+    let server = start(Config {
+        identity: Some(own.clone()),
+        ..Config::default()
+    });
+    for mode in [Mode::Sign, Mode::SignAndEncrypt] {
+        let protection = Protection {
+            policy: Policy::Basic256Sha256,
+            mode,
+        };
+        let (mine, theirs) = (Some(&client_identity), Some(&own));
+        let mut client = Client::connect(server.url(), protection, mine, theirs).unwrap();
+        client.log_in(&Credentials::Anonymous).unwrap();
+        for _ in 0..2 {
+            client.renew();
+            client.read(&[NodeId::new(0, 2259u32)]);
+        }
+    }
+    let mut client = Client::plain(server.url());
+    client.renew();
+    client.read(&[NodeId::new(0, 2259u32)]);
 }
 
 #[test]
