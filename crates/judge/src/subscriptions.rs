@@ -28,6 +28,13 @@ pub fn judge(mut verdict: Verdict, phase: &Phase) -> Verdict {
             ..Verdict::default()
         };
     }
+    if !failures.is_empty() && told.subscriptions > 0 {
+        // The server answers; of other requests there were none to be completed.
+        verdict
+            .evidence
+            .retain(|it| it != "no operation was completed");
+        verdict.advice.retain(|it| !it.contains("`uaperf probe`"));
+    }
     verdict.evidence.extend(failures);
     let slow = behind(told, phase);
     if !slow.is_empty() && matches!(verdict.kind, Kind::Valid | Kind::Unsteady) {
@@ -145,6 +152,10 @@ fn advice(told: &Subscriptions) -> Vec<&'static str> {
         (
             told.found("ended").is_some(),
             "let subscriptions live longer with --lifetime, and see in the server's log why they ended",
+        ),
+        (
+            told.subscriptions > 0 && told.items == 0,
+            "look at the nodes and at the status code: node, user or a limit of the server",
         ),
         (
             told.silent > 0,
