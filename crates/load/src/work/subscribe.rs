@@ -27,8 +27,8 @@ pub struct Terms {
     items: Operations,
     /// Where the client handle is, from the end of an item.
     handle_at: usize,
-    /// What is known of the nodes; nothing, or one for each.
-    watches: Vec<Watch>,
+    /// What is known of the nodes: of many that follow each other the same, up to a place.
+    watches: Vec<(usize, Watch)>,
 }
 
 /// Items in a request when neither user nor server says how many.
@@ -66,14 +66,22 @@ impl Terms {
     }
 
     /// Says what is known of the nodes; one for each.
-    pub fn watching(mut self, watches: Vec<Watch>) -> Self {
-        self.watches = watches;
+    pub fn watching(mut self, watches: impl IntoIterator<Item = Watch>) -> Self {
+        self.watches.clear();
+        for (node, watch) in watches.into_iter().enumerate() {
+            match self.watches.last_mut() {
+                Some((end, last)) if *last == watch => *end = node + 1,
+                _ => self.watches.push((node + 1, watch)),
+            }
+        }
         self
     }
 
     /// What is known of a node.
     pub fn watch(&self, node: usize) -> Watch {
-        let known = self.watches.get(node).copied().unwrap_or_default();
+        let place = self.watches.partition_point(|(end, _)| *end <= node);
+        let known = self.watches.get(place).map(|(_, watch)| *watch);
+        let known = known.unwrap_or_default();
         match (known, self.plan.change_rate) {
             (Watch::Unknown, Some(rate)) => Watch::Changes((rate.as_f64() * 1e3).round() as u64),
             (known, _) => known,
@@ -273,6 +281,20 @@ mod tests {
         let terms = Terms::new(&nodes, plan, Some(500)).unwrap();
         let part = 1..nodes.len();
         Requests::new(RequestHeader::default(), Arc::new(terms), part).unwrap()
+    }
+
+    #[test]
+    fn what_is_known_of_nodes_is_told_of_each_of_them() {
+        let node: plan::NodeSpec = "i=1".parse().unwrap();
+        let plan = Subscribe::new(plan::Nodes::from(node));
+        let nodes: Vec<NodeId> = (0..6).map(|n| NodeId::new(2, 1000 + n)).collect();
+        let (slow, fast) = (Watch::Changes(1), Watch::Changes(9));
+        let known = [slow, slow, fast, slow, slow, slow];
+        let terms = Terms::new(&nodes, &plan, None).unwrap().watching(known);
+        let told: Vec<Watch> = (0..7).map(|node| terms.watch(node)).collect();
+        assert_eq!(told[..6], known);
+        assert_eq!(told[6], Watch::Unknown);
+        assert_eq!(terms.watches.len(), 3);
     }
 
     #[test]
