@@ -137,7 +137,8 @@ fn started(start: &Start) -> String {
         Restart::EachRepetition => "; a new one for each repetition",
         Restart::Never => "",
     };
-    format!("{kind} {}{}{restart}", start.name, options.concat())
+    let options = options.concat();
+    format!("{kind} {}{}{restart}", start.name, options.trim_end())
 }
 
 fn table(page: &mut Page, scenario: &Scenario) {
