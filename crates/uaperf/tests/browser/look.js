@@ -79,6 +79,8 @@ const [browserPath, file, pictures] = process.argv.slice(2);
 
     // The data behind a chart, and a table as CSV.
     await chart.locator("details summary").click();
+    // The table is made when it is first looked at.
+    await chart.locator("details table tr").first().waitFor();
     found.rows = await chart.locator("details table tr").count();
     await context.grantPermissions(["clipboard-read", "clipboard-write"]);
     const copy = chart.locator("button.copy");
