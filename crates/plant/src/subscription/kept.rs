@@ -2,6 +2,9 @@
 
 use std::collections::VecDeque;
 
+use wire::time::Now;
+
+use super::Subscription;
 use crate::ledger::Load;
 
 /// A message that was made.
@@ -79,5 +82,43 @@ impl Kept {
     /// The numbers of all, oldest first.
     pub fn sequences(&self) -> impl ExactSizeIterator<Item = u32> {
         self.messages.iter().map(|sent| sent.sequence)
+    }
+}
+
+impl Subscription {
+    /// A message that was sent and not acknowledged.
+    pub fn republish(&mut self, sequence: u32) -> Option<&[u8]> {
+        self.touch();
+        let found = self.kept.get(sequence);
+        if let Some(took) = self.account.took() {
+            took.republish(found.is_some());
+        }
+        let (message, load) = found?;
+        let tally = &mut self.account.tally;
+        tally.messages.republished += 1;
+        tally.load(load, |values| &mut values.republished);
+        self.account.settle();
+        Some(message)
+    }
+
+    /// Lets a message go. False if there is none of this number.
+    pub fn acknowledge(&mut self, sequence: u32, now: Now) -> bool {
+        let Some((load, at)) = self.kept.acknowledge(sequence) else {
+            return false;
+        };
+        if let Some(took) = self.account.took() {
+            took.acknowledged(now.mono.as_nanos().saturating_sub(at));
+        }
+        let tally = &mut self.account.tally;
+        tally.messages.acknowledged += 1;
+        tally.load(load, |values| &mut values.acknowledged);
+        self.account.settle();
+        self.tell();
+        true
+    }
+
+    /// Numbers of messages that can be republished.
+    pub fn available(&self) -> Vec<u32> {
+        self.kept.sequences().collect()
     }
 }

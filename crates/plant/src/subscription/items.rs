@@ -1,0 +1,224 @@
+//! The items of a subscription: how they come, are asked, change and go.
+
+use wire::time::Now;
+use wire::types::{MonitoringMode, StatusCode};
+
+use super::computed::Pace;
+use super::{
+    EventItem, EventItems, EventParameters, Item, LEAST_INTERVAL, Links, Parameters, Subscription,
+};
+use crate::ledger::Tally;
+use crate::space::Space;
+
+impl Subscription {
+    /// Between two publishings: takes the samples of items that have to be asked in time.
+    pub fn sample(&mut self, space: &Space, now: Now) {
+        self.sample_some(space, now, false);
+    }
+
+    /// Takes the samples that are due, those of items that can look back only if told to.
+    pub(super) fn sample_some(&mut self, space: &Space, now: Now, all: bool) {
+        if let Some((interval, at)) = &mut self.poll {
+            while *at <= now.mono {
+                *at = *at + *interval;
+            }
+        }
+        let mut triggered = self.events.catch_up(space, now, &mut self.account.tally);
+        let mut pace = Pace::default();
+        for item in &mut self.items {
+            if !all && item.polled().is_none() {
+                continue;
+            }
+            let before = item.ready();
+            let queued = item.catch_up(space, now, &mut pace, &mut self.account.tally);
+            if queued {
+                self.ready += item.ready();
+                self.ready -= before;
+                triggered.extend_from_slice(item.links());
+            }
+        }
+        for id in triggered {
+            self.events.trigger(id);
+            self.change(id, |item, _| item.set_triggered(true));
+        }
+        self.account.settle();
+    }
+
+    /// Changes an item; none if it is not there.
+    fn change<R>(&mut self, id: u32, what: impl FnOnce(&mut Item, &mut Tally) -> R) -> Option<R> {
+        let item = find_mut(&mut self.items, id)?;
+        let before = item.ready();
+        let result = what(item, &mut self.account.tally);
+        self.ready += item.ready();
+        self.ready -= before;
+        Some(result)
+    }
+
+    /// Adds an item, which sees the value now.
+    pub fn add(&mut self, make: impl FnOnce(u32) -> Item, space: &Space, now: Now) -> u32 {
+        self.last_item = self.last_item.wrapping_add(1);
+        let mut item = make(self.last_item);
+        item.begin(space, now, &mut self.account.tally);
+        self.ready += item.ready();
+        self.disabled += usize::from(item.is_disabled());
+        let fastest = [self.fastest, item.polled()];
+        self.fastest = fastest.into_iter().flatten().min();
+        self.items.push(item);
+        self.last_item
+    }
+
+    /// Sees to it that items are asked often enough. To be called after items have changed.
+    pub fn settle(&mut self, now: Now) {
+        if std::mem::take(&mut self.stale) {
+            self.fastest = self.items.iter().filter_map(Item::polled).min();
+            self.disabled = self.items.iter().filter(|item| item.is_disabled()).count();
+            self.turn = 0;
+        }
+        let before = self.poll;
+        self.poll = self
+            .fastest
+            .filter(|interval| *interval < self.terms.interval)
+            .map(|interval| interval.max(LEAST_INTERVAL))
+            .map(|interval| match before {
+                Some((same, at)) if same == interval => (interval, at),
+                _ => (interval, now.mono + interval),
+            });
+        let silent = |item: &&EventItem| item.mode == MonitoringMode::Disabled;
+        let silent = self.events.items().iter().filter(silent).count();
+        self.record.items.set(self.len() as u32);
+        self.record
+            .disabled_items
+            .set((self.disabled + silent) as u32);
+        self.account.settle();
+    }
+
+    /// Removes items; tells of each whether it was there.
+    pub fn remove(&mut self, ids: &[u32]) -> Vec<bool> {
+        let there = ids.iter().map(|id| self.has(*id)).collect();
+        let mut gone = ids.to_vec();
+        gone.sort_unstable();
+        let is_gone = |id: &u32| gone.binary_search(id).is_ok();
+        let (tally, ready) = (&mut self.account.tally, &mut self.ready);
+        self.items.retain_mut(|item| {
+            let gone = is_gone(&item.id);
+            if gone {
+                *ready -= item.ready();
+                item.clear(tally);
+            }
+            !gone
+        });
+        self.events.remove(|id| is_gone(&id), tally);
+        self.account.settle();
+        for item in &mut self.items {
+            item.unlink(|id| is_gone(&id));
+        }
+        self.stale = true;
+        there
+    }
+
+    /// An item.
+    pub fn item(&self, id: u32) -> Option<&Item> {
+        let at = self.items.binary_search_by_key(&id, |item| item.id).ok()?;
+        self.items.get(at)
+    }
+
+    /// How many items it has, of values and of events.
+    pub fn len(&self) -> usize {
+        self.items.len() + self.events.items().len()
+    }
+
+    /// Whether there is an item of this number.
+    pub fn has(&self, id: u32) -> bool {
+        self.item(id).is_some() || self.events.get(id).is_some()
+    }
+
+    /// What items an item triggers.
+    pub fn links_mut(&mut self, id: u32) -> Option<&mut Links> {
+        match find_mut(&mut self.items, id) {
+            Some(item) => Some(item.links_mut()),
+            None => self.events.get_mut(id).map(|item| &mut item.links),
+        }
+    }
+
+    /// Items that watch events.
+    pub fn events(&self) -> &EventItems {
+        &self.events
+    }
+
+    /// Adds an item that hears of what happens from now on.
+    pub fn add_events(&mut self, make: impl FnOnce(u32) -> EventItem) -> u32 {
+        self.last_item = self.last_item.wrapping_add(1);
+        self.events.add(make(self.last_item));
+        self.last_item
+    }
+
+    /// Changes an item that watches events.
+    pub fn set_events(&mut self, id: u32, with: EventParameters, space: &Space, now: Now) {
+        let tally = &mut self.account.tally;
+        self.events.set(id, with, space, now, tally);
+        self.account.settle();
+    }
+
+    /// Part 9, 5.5.7.
+    pub fn refresh(
+        &mut self,
+        only: Option<u32>,
+        space: &Space,
+        now: Now,
+    ) -> Result<(), StatusCode> {
+        self.touch();
+        let refreshed = self
+            .events
+            .refresh(only, space, now, &mut self.account.tally);
+        self.account.settle();
+        refreshed
+    }
+
+    /// All items that watch values.
+    pub fn items(&self) -> &[Item] {
+        &self.items
+    }
+
+    /// Changes how an item reports. What it saw up to now counts as before. [`settle`](Self::settle)
+    /// is to be called afterwards.
+    pub fn set_mode(&mut self, id: u32, mode: MonitoringMode, space: &Space, now: Now) -> bool {
+        if self
+            .events
+            .set_mode(id, mode, space, now, &mut self.account.tally)
+        {
+            return true;
+        }
+        let changed = self.change(id, |item, tally| {
+            item.catch_up(space, now, &mut Pace::default(), tally);
+            item.set_mode(mode, space, now, tally);
+        });
+        self.stale = true;
+        changed.is_some()
+    }
+
+    /// Changes an item. What it saw up to now counts as before. [`settle`](Self::settle) is to be
+    /// called afterwards.
+    pub fn set_item(&mut self, id: u32, parameters: &Parameters, space: &Space, now: Now) {
+        self.change(id, |item, tally| {
+            item.catch_up(space, now, &mut Pace::default(), tally);
+            item.set(parameters, tally);
+        });
+        self.stale = true;
+    }
+
+    /// Reports the last value of every item again (Part 5, 9.2).
+    pub fn resend(&mut self) {
+        for item in &mut self.items {
+            let before = item.ready();
+            item.resend(&mut self.account.tally);
+            self.ready += item.ready();
+            self.ready -= before;
+        }
+        self.account.settle();
+    }
+}
+
+fn find_mut(items: &mut [Item], id: u32) -> Option<&mut Item> {
+    let at = items.binary_search_by_key(&id, |item| item.id).ok()?;
+    items.get_mut(at)
+}
