@@ -236,7 +236,7 @@ pub struct ClockBound {
 /// A count of the server's beside ours.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Beside {
-    /// Where the server counts: `ledger`, `diagnostics`.
+    /// Where the server counts: `ledger`.
     pub witness: String,
     /// What is counted.
     pub what: String,
