@@ -303,3 +303,69 @@ impl Firsts {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Five updates: so many were put down to each cause, the others came.
+    fn five(in_lost_messages: u64, overflowed: u64, overwritten: u64, missing: u64) -> Places {
+        Places {
+            updates: 5,
+            delivered: 5 - in_lost_messages - overflowed - overwritten - missing,
+            in_lost_messages,
+            overflowed,
+            overwritten,
+            missing,
+            ..Places::default()
+        }
+    }
+
+    fn come_after_all(places: &mut Places) {
+        places.delivered += 1;
+        places.refill();
+    }
+
+    #[test]
+    fn a_value_of_a_lost_message_that_comes_after_all_is_lost_no_more() {
+        let mut places = five(2, 1, 0, 0);
+        come_after_all(&mut places);
+        let refilled = Places {
+            delivered: 3,
+            refilled: 1,
+            ..five(2, 1, 0, 0)
+        };
+        assert_eq!(places, refilled);
+        assert_eq!((places.lost_with_messages(), places.lost()), (1, 2));
+        assert!(places.balances());
+    }
+
+    #[test]
+    fn more_values_than_were_taken_to_be_in_messages_come_off_the_other_causes_in_turn() {
+        let mut places = five(0, 1, 1, 1);
+        for [overflowed, overwritten, missing] in [[0, 1, 1], [0, 0, 1], [0, 0, 0]] {
+            come_after_all(&mut places);
+            assert_eq!(
+                [places.overflowed, places.overwritten, places.missing],
+                [overflowed, overwritten, missing]
+            );
+            assert_eq!(places.lost_with_messages(), 0);
+            assert!(places.balances());
+        }
+        assert_eq!((places.delivered, places.lost()), (5, 0));
+    }
+
+    #[test]
+    fn what_was_never_promised_is_not_what_came() {
+        let mut places = Places {
+            updates: 5,
+            delivered: 3,
+            sampled_away: 1,
+            filtered: 1,
+            ..Places::default()
+        };
+        come_after_all(&mut places);
+        assert_eq!((places.sampled_away, places.filtered), (1, 1));
+        assert_eq!((places.in_lost_messages, places.refilled), (0, 1));
+    }
+}
