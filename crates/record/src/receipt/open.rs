@@ -52,13 +52,32 @@ pub struct Head {
     pub bytes: u32,
 }
 
-/// Values that follow each other with equal timestamps.
+/// Values that follow each other with equal source timestamps and phases.
 #[derive(Debug, Default)]
-struct Alike {
+struct Sampled {
     stamp: i64,
     phase: i64,
     delay: u64,
     count: u64,
+}
+
+/// Values that follow each other with another timestamp in common.
+#[derive(Debug, Default)]
+struct Alike {
+    stamp: i64,
+    count: u64,
+}
+
+impl Alike {
+    /// Those so far; the next values have this stamp.
+    #[inline]
+    fn end(&mut self, next: i64) -> Self {
+        let next = Self {
+            stamp: next,
+            count: 0,
+        };
+        std::mem::replace(self, next)
+    }
 }
 
 /// What is counted over all subscriptions of a core.
@@ -93,7 +112,7 @@ pub struct Open<'a> {
     pub(super) stale: i64,
     at_group: u32,
     group: Option<&'a Group>,
-    source: Alike,
+    source: Sampled,
     server: Alike,
     count: Alike,
     first_copies: u64,
@@ -136,7 +155,7 @@ impl<'a> Open<'a> {
             },
             at_group: ABSENT,
             group: None,
-            source: Alike::default(),
+            source: Sampled::default(),
             server: Alike::default(),
             count: Alike::default(),
             first_copies: 0,
@@ -530,7 +549,7 @@ impl<'a> Open<'a> {
     }
 
     fn flush_source(&mut self) {
-        let Alike {
+        let Sampled {
             stamp,
             phase,
             delay,
@@ -560,18 +579,10 @@ impl<'a> Open<'a> {
     #[inline]
     fn served(&mut self, server: i64) {
         if server != self.server.stamp {
-            self.flush_server();
-            self.server.stamp = server;
+            let before = self.server.end(server);
+            self.flush(Measure::ServerDelay, before);
         }
         self.server.count += 1;
-    }
-
-    fn flush_server(&mut self) {
-        let Alike { stamp, count, .. } = std::mem::take(&mut self.server);
-        if let (Some((ledger, at)), true) = (&mut self.ledger, count > 0) {
-            let ticks = u64::try_from(self.utc.saturating_sub(stamp)).unwrap_or(0);
-            ledger.note(*at, Measure::ServerDelay, ticks * 100, count);
-        }
     }
 
     /// The delay that the count itself tells.
@@ -581,17 +592,17 @@ impl<'a> Open<'a> {
         let due = updates.saturating_mul(counter.update_ns) / 100;
         let stamp = origin.saturating_add_unsigned(due);
         if stamp != self.count.stamp {
-            self.flush_count();
-            self.count.stamp = stamp;
+            let before = self.count.end(stamp);
+            self.flush(Measure::CounterDelay, before);
         }
         self.count.count += 1;
     }
 
-    fn flush_count(&mut self) {
-        let Alike { stamp, count, .. } = std::mem::take(&mut self.count);
+    /// Writes down how long ago it was that values had in common.
+    fn flush(&mut self, measure: Measure, Alike { stamp, count }: Alike) {
         if let (Some((ledger, at)), true) = (&mut self.ledger, count > 0) {
             let ticks = u64::try_from(self.utc.saturating_sub(stamp)).unwrap_or(0);
-            ledger.note(*at, Measure::CounterDelay, ticks * 100, count);
+            ledger.note(*at, measure, ticks * 100, count);
         }
     }
 
@@ -658,8 +669,9 @@ impl<'a> Open<'a> {
     /// All values were told. What is missing before this message is to be asked for.
     pub fn end(mut self) -> Option<Gap> {
         self.flush_source();
-        self.flush_server();
-        self.flush_count();
+        let (server, count) = (self.server.end(0), self.count.end(0));
+        self.flush(Measure::ServerDelay, server);
+        self.flush(Measure::CounterDelay, count);
         if self.ledger.is_some() {
             self.subscription.row.values += self.first_copies;
         }
