@@ -134,7 +134,7 @@ impl Subscriber {
     pub(super) fn transferred(&mut self, sent: Instant, body: &[u8], now: Now, ear: &mut Ear<'_>) {
         self.to_transfer = false;
         let Ok(Response::TransferSubscriptions(response)) = super::decode(body) else {
-            return self.not_transferred(now, ear);
+            return self.not_transferred();
         };
         let places: Vec<u32> = self.by_id.iter().map(|(_, place)| *place).collect();
         let step = receipt::Step::Transfer;
@@ -152,7 +152,7 @@ impl Subscriber {
         }
     }
 
-    pub(super) fn not_transferred(&mut self, _: Now, _: &mut Ear<'_>) {
+    pub(super) fn not_transferred(&mut self) {
         self.to_transfer = false;
         self.remake_all();
     }

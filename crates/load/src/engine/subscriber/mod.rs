@@ -380,7 +380,7 @@ impl Subscriber {
                 sequence,
             } => self.not_republished(subscription, sequence, status, ear),
             Asked::CatchUp { subscription, .. } => self.caught_up_all(subscription),
-            Asked::Transfer { .. } => self.not_transferred(now, ear),
+            Asked::Transfer { .. } => self.not_transferred(),
             Asked::Churn { .. } => {}
             Asked::Delete { .. } => self.step = Step::Gone,
         }
