@@ -7,20 +7,16 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use anyhow::Context;
-use load::access::{Access, Credentials, Security, TrustRule};
 use load::calibrate::{self, Calibration, Measured};
 use load::engine::Target;
-use pki::{Checks, Store};
 use plan::NodeSpec;
 use plan::unit::{Rate, duration};
 use wire::channel::Protection;
 use wire::policy::Policy;
 
 use crate::cli::Global;
-use crate::failure::Failure;
-use crate::place;
 use crate::serving::{Folder, Serving};
+use crate::{place, results, screen};
 
 /// Find out what this host can do: clocks, timers, sockets, the generator, cryptography
 #[derive(Debug, clap::Args)]
@@ -63,19 +59,10 @@ pub fn run(args: Args, _: &Global) -> anyhow::Result<ExitCode> {
     };
     let calibration = measure(args.budget, args.quiet)?;
     let text = serde_json::to_string_pretty(&calibration)?;
-    let mut out = std::io::stdout().lock();
-    match args.json {
-        true => writeln!(out, "{text}")?,
-        false => out.write_all(screen(&calibration).as_bytes())?,
-    }
-    if let Some(folder) = file.parent() {
-        std::fs::create_dir_all(folder)
-            .with_context(|| format!("cannot make the folder {}", folder.display()))?;
-    }
-    std::fs::write(&file, text + "\n")
-        .map_err(|error| Failure::new(format!("cannot write {}: {error}", file.display())))?;
+    screen::print(&calibration, args.json, write_screen)?;
+    results::write(&file, &(text + "\n"))?;
     if !args.json {
-        writeln!(out, "\nkept in {}", file.display())?;
+        writeln!(std::io::stdout(), "\nkept in {}", file.display())?;
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -147,29 +134,10 @@ fn measure(budget: Duration, quiet: bool) -> anyhow::Result<Calibration> {
 fn generator(budget: Duration) -> anyhow::Result<Vec<calibrate::Generated>> {
     let folder = Folder::make("calibrate")?;
     let server = Serving::start(&["--profile", "bench", "--trust"], &folder.0)?;
-    let access = Access {
-        url: server.url.clone(),
-        security: Security::Exactly(Protection::NONE),
-        store: Store::new(folder.0.join("client")),
-        own: place::own_request(),
-        trust: TrustRule::Everyone,
-        checks: Checks::ALL,
-        user: Credentials::Anonymous,
-        each: None,
-        plain_password: false,
-        timeout: Duration::from_secs(10),
-    };
+    let access = server.access(Protection::NONE, &folder.0.join("client"));
     let target = Target::look(access).map_err(|failed| failed.1)?;
     let nodes: NodeSpec = "nsu=urn:bench;i=1000..1099".parse()?;
     Ok(calibrate::generator(&Arc::new(target), &nodes, budget)?)
-}
-
-/// A screen of text.
-fn screen(it: &Calibration) -> String {
-    let mut out = String::new();
-    // Writing into a String does not fail.
-    let _ = write_screen(&mut out, it);
-    out
 }
 
 fn write_screen(out: &mut String, it: &Calibration) -> std::fmt::Result {

@@ -6,18 +6,15 @@ use std::process::{Command, ExitCode};
 use std::time::{Duration, SystemTime};
 
 use anyhow::{Context, bail};
-use load::access::{Access, Credentials, Security, TrustRule};
 use load::probe::{Probe, probe};
 use load::transport::Step;
-use pki::{Checks, Store};
-use record::Timestamp;
 use wire::channel::{Protection, all_protections};
 use wire::url::Url;
 
 use crate::cli::Global;
 use crate::failure::Failure;
 use crate::serving::{Folder, Serving};
-use crate::{advice, place};
+use crate::{advice, results, screen};
 use plan::unit::duration::show;
 
 /// Show what uaperf does, on a server of its own on this machine
@@ -31,11 +28,12 @@ pub fn run(_: Args, _: &Global) -> anyhow::Result<ExitCode> {
     let mut out = std::io::stdout().lock();
     writeln!(out, "A server of our own, in a process of its own.\n")?;
     out.flush()?;
-    let access = access(&server.url, Protection::NONE, &folder.0);
+    let pki = folder.0.join("client");
+    let access = server.access(Protection::NONE, &pki);
     let found = probe(&access, REPEAT).map_err(|error| advice::on(&error, &access))?;
-    out.write_all(crate::probe::screen(&found).as_bytes())?;
-    security(&mut out, &server.url, &folder.0)?;
-    measure(&mut out, &server.url, &folder.0.join("client"))?;
+    out.write_all(screen::text(&found, crate::probe::write_screen).as_bytes())?;
+    security(&mut out, &server, &pki)?;
+    measure(&mut out, &server.url, &pki)?;
     writeln!(
         out,
         "\nThe same on a server of yours:  uaperf probe opc.tcp://HOST:4840"
@@ -45,21 +43,6 @@ pub fn run(_: Args, _: &Global) -> anyhow::Result<ExitCode> {
 
 /// How often each way of connecting is tried.
 const REPEAT: usize = 5;
-
-fn access(url: &Url, protection: Protection, folder: &Path) -> Access {
-    Access {
-        url: url.clone(),
-        security: Security::Exactly(protection),
-        store: Store::new(folder.join("client")),
-        own: place::own_request(),
-        trust: TrustRule::Everyone,
-        checks: Checks::ALL,
-        user: Credentials::Anonymous,
-        each: None,
-        plain_password: false,
-        timeout: Duration::from_secs(10),
-    }
-}
 
 /// A line to type, and what comes of it; the demo types it itself. `told` is how it is shown.
 fn typed(out: &mut impl Write, told: &str, words: &[&str], pki: &Path) -> anyhow::Result<()> {
@@ -86,20 +69,15 @@ const SCENARIO: &str = include_str!("demo.toml");
 
 /// A scenario, a subscription, and a page about both.
 fn measure(out: &mut impl Write, url: &Url, pki: &Path) -> anyhow::Result<()> {
-    let now = Timestamp::from(SystemTime::now());
-    let results = Path::new("results").join(format!("{}-demo", now.compact()));
-    let failed = |error: std::io::Error| {
-        Failure::new(format!("cannot write into {}: {error}", results.display()))
-    };
-    std::fs::create_dir_all(&results).map_err(failed)?;
-    let place = |name: &str| results.join(name).display().to_string();
+    let folder = results::fresh(SystemTime::now().into(), "demo");
+    let place = |name: &str| folder.join(name).display().to_string();
     let (file, reads, subscription, page) = (
         place("demo.toml"),
         place("reads"),
         place("subscription.json"),
         place("report.html"),
     );
-    std::fs::write(&file, SCENARIO).map_err(failed)?;
+    results::write(Path::new(&file), SCENARIO)?;
     let url = url.to_string();
     let told = format!("run {file} --target {url} --out {reads}");
     typed(
@@ -142,14 +120,14 @@ fn measure(out: &mut impl Write, url: &Url, pki: &Path) -> anyhow::Result<()> {
 }
 
 /// What connecting costs under each policy and mode: the mean price of security.
-fn security(out: &mut impl Write, url: &Url, folder: &Path) -> anyhow::Result<()> {
+fn security(out: &mut impl Write, server: &Serving, pki: &Path) -> anyhow::Result<()> {
     writeln!(
         out,
         "\nUntil a session is active, median of {REPEAT}\n\n  {:<38}{:>12}{:>12}{:>12}",
         "security", "channel", "session", "first read"
     )?;
     for protection in all_protections() {
-        let access = access(url, protection, folder);
+        let access = server.access(protection, pki);
         let found = probe(&access, REPEAT).map_err(|error| advice::on(&error, &access))?;
         let channel = median(&found, &[Step::Hello, Step::OpenChannel]);
         let session = median(&found, &[Step::CreateSession, Step::ActivateSession]);

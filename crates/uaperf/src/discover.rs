@@ -1,7 +1,6 @@
 //! `uaperf discover`: which servers and endpoints somebody knows of.
 
 use std::fmt::Write as _;
-use std::io::Write as _;
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -10,6 +9,7 @@ use plan::unit::duration::{parse, show};
 use wire::url::Url;
 
 use crate::failure::Failure;
+use crate::screen;
 
 /// Ask a server or a discovery server what it knows: FindServers, GetEndpoints, FindServersOnNetwork
 #[derive(Debug, clap::Args)]
@@ -41,21 +41,8 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         let told = Failure::new(format!("{}: {error}", args.url));
         told.hint("is a server running there, and is it the right port?")
     })?;
-    let mut out = std::io::stdout().lock();
-    if args.json {
-        serde_json::to_writer_pretty(&mut out, &found)?;
-        writeln!(out)?;
-    } else {
-        out.write_all(screen(&found).as_bytes())?;
-    }
+    screen::print(&found, args.json, write_screen)?;
     Ok(ExitCode::SUCCESS)
-}
-
-fn screen(found: &Discovered) -> String {
-    let mut out = String::new();
-    // Writing into a String does not fail.
-    let _ = write_screen(&mut out, found);
-    out
 }
 
 fn write_screen(out: &mut String, found: &Discovered) -> std::fmt::Result {

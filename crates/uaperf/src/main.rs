@@ -20,6 +20,7 @@ mod report;
 mod results;
 mod saturate;
 mod scenario;
+mod screen;
 mod serve;
 mod serving;
 mod show;

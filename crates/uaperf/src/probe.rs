@@ -1,7 +1,6 @@
 //! `uaperf probe`: what a server is, what it offers, and how long it takes to get to it.
 
 use std::fmt::Write as _;
-use std::io::Write as _;
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -13,6 +12,7 @@ use crate::access;
 use crate::advice;
 use crate::cli::Global;
 use crate::failure::Failure;
+use crate::screen;
 use plan::unit::duration::show;
 
 /// Look at a server: endpoints, certificate, limits, and the time of each step of connecting
@@ -42,28 +42,15 @@ pub fn run(args: Args, global: &Global) -> anyhow::Result<ExitCode> {
     let access = args.access.resolve(args.url, global)?;
     let found = probe(&access, args.repeat as usize)
         .map_err(|error: AccessError| -> Failure { advice::on(&error, &access) })?;
-    let mut out = std::io::stdout().lock();
-    if args.json {
-        serde_json::to_writer_pretty(&mut out, &found)?;
-        writeln!(out)?;
-    } else {
-        out.write_all(screen(&found).as_bytes())?;
-    }
+    screen::print(&found, args.json, write_screen)?;
     Ok(ExitCode::SUCCESS)
-}
-
-/// A screen of text.
-pub fn screen(probe: &Probe) -> String {
-    let mut out = String::new();
-    // Writing into a String does not fail.
-    let _ = write_screen(&mut out, probe);
-    out
 }
 
 /// The width of the first column.
 const LABEL: usize = 13;
 
-fn write_screen(out: &mut String, probe: &Probe) -> std::fmt::Result {
+/// A screen of text.
+pub fn write_screen(out: &mut String, probe: &Probe) -> std::fmt::Result {
     let about = &probe.about;
     writeln!(out, "{}  ({})", probe.url, probe.address)?;
     writeln!(out)?;

@@ -3,9 +3,8 @@
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-use record::Run;
 use record::run::ReadError;
-use record::sweep;
+use record::{Run, Timestamp, sweep};
 use report::Named;
 
 use crate::failure::Failure;
@@ -106,6 +105,21 @@ fn failure(file: &Path, error: ReadError) -> Failure {
     }
 }
 
+/// A folder for results that is not there yet: `results/UTCTIME-NAME`.
+pub fn fresh(now: Timestamp, name: &str) -> PathBuf {
+    let name: String = name
+        .chars()
+        .map(|c| if c.is_ascii_alphanumeric() { c } else { '-' })
+        .collect();
+    let stem = format!("results/{}-{name}", now.compact());
+    let first = PathBuf::from(&stem);
+    let more = (2..1000).map(|n| PathBuf::from(format!("{stem}-{n}")));
+    std::iter::once(first.clone())
+        .chain(more)
+        .find(|folder| !folder.exists())
+        .unwrap_or(first)
+}
+
 /// What else can be written of results.
 #[derive(Debug, Default, clap::Args)]
 #[group(id = "written")]
@@ -171,6 +185,11 @@ pub fn put(file: &Path, text: &str) -> Result<(), Failure> {
         let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
         return Ok(());
     }
+    write(file, text)
+}
+
+/// Writes a file, and makes its folder.
+pub fn write(file: &Path, text: &str) -> Result<(), Failure> {
     let folder = file.parent().filter(|it| !it.as_os_str().is_empty());
     folder
         .map_or(Ok(()), std::fs::create_dir_all)

@@ -6,9 +6,13 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use anyhow::{Context, bail};
+use load::access::{Access, Credentials, Security, TrustRule};
+use pki::{Checks, Store};
+use wire::channel::Protection;
 use wire::url::Url;
 
 use crate::failure::Failure;
+use crate::place;
 
 /// A plant that serves until this is dropped, or until this process ends in whatever way.
 pub struct Serving {
@@ -63,6 +67,22 @@ impl Serving {
             )));
         };
         Ok(Self { process, url, urls })
+    }
+
+    /// The way to it of a client that takes whatever certificate it has; its own are in `pki`.
+    pub fn access(&self, protection: Protection, pki: &Path) -> Access {
+        Access {
+            url: self.url.clone(),
+            security: Security::Exactly(protection),
+            store: Store::new(pki),
+            own: place::own_request(),
+            trust: TrustRule::Everyone,
+            checks: Checks::ALL,
+            user: Credentials::Anonymous,
+            each: None,
+            plain_password: false,
+            timeout: Duration::from_secs(10),
+        }
     }
 
     /// Whether it still serves.

@@ -169,7 +169,7 @@ impl Run {
 }
 
 /// Writes a file whose name is given, as a whole or not at all, and makes its folder.
-pub(crate) fn place_file(text: &[u8], file: &Path) -> Result<PathBuf, WriteError> {
+pub fn place_file(text: &[u8], file: &Path) -> Result<PathBuf, WriteError> {
     if let Some(folder) = file.parent().filter(|it| !it.as_os_str().is_empty()) {
         fs::create_dir_all(folder).map_err(|source| WriteError::Folder {
             folder: folder.to_owned(),

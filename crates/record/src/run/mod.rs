@@ -13,8 +13,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 pub use figure::Figure;
-pub(crate) use file::place_file;
-pub use file::{Destination, ReadError, WriteError};
+pub use file::{Destination, ReadError, WriteError, place_file};
 pub use machine::{Build, Fingerprint};
 pub use phase::{Level, Messages, Part, Phase, Status, Sum, WarmUp};
 pub use series::{Course, Series, Usage, UsageSeries};

@@ -6,6 +6,8 @@ use pki::RevocationList;
 use pki::store::{BrokenFile, Listing};
 use serde_json::{Value, json};
 
+use crate::screen;
+
 use super::{Bench, Found, view};
 
 /// List all certificates: our own, trusted ones, issuers, rejected ones
@@ -24,8 +26,7 @@ pub fn run(args: Args, bench: &Bench) -> anyhow::Result<()> {
     let listing = bench.store.list()?;
     let mut out = io::stdout().lock();
     if args.json {
-        serde_json::to_writer_pretty(&mut out, &to_json(listing, bench))?;
-        writeln!(out)?;
+        screen::json(&mut out, &to_json(listing, bench))?;
     } else {
         write_table(&mut out, listing, bench)?;
     }

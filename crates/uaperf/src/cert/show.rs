@@ -2,6 +2,8 @@
 
 use std::io::{self, Write};
 
+use crate::screen;
+
 use super::{Bench, view};
 
 /// Show a certificate: whom it names, how long it is valid, what is wrong with it
@@ -28,8 +30,7 @@ pub fn run(args: Args, bench: &Bench) -> anyhow::Result<()> {
             .iter()
             .map(|one| view::to_json(one, bench.now))
             .collect();
-        serde_json::to_writer_pretty(&mut out, &all)?;
-        writeln!(out)?;
+        screen::json(&mut out, &all)?;
         return Ok(());
     }
     for (index, one) in found.iter().enumerate() {

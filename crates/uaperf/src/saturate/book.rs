@@ -4,11 +4,13 @@ use std::path::{Path, PathBuf};
 
 use judge::capacity::{Answer, Bounds, Capacity};
 use plan::{Grow, Threshold};
-use record::run::Destination;
+use record::run::{Destination, place_file};
+use record::sweep::Short;
 use record::{Run, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use crate::failure::Failure;
+use crate::results;
 
 /// The file that the trials are listed in.
 const NAME: &str = "search.json";
@@ -69,7 +71,7 @@ impl Book {
     ) -> anyhow::Result<Self> {
         let folder = match wanted {
             Some(folder) => folder.to_owned(),
-            None => Path::new("results").join(format!("{}-saturate", started.compact())),
+            None => results::fresh(started, "saturate"),
         };
         if folder.join(NAME).exists() {
             let folder = folder.display();
@@ -141,27 +143,17 @@ impl Book {
         run.write(&Destination::File(self.folder.join(&file)))
             .map_err(|error| Failure::new(error.to_string()))?;
         let phase = run.phases.first();
-        let subscribed = phase.and_then(|it| it.subscriptions.as_ref());
-        let what = subscribed.map_or("response", |_| "delay");
-        let times = phase.map(|phase| phase.total.histogram(what));
-        let at = |q| times.as_ref().and_then(|it| it.quantile(q));
-        let rate = |it: &record::run::Phase| match subscribed {
-            Some(_) => {
-                let window = it.to_ns.saturating_sub(it.from_ns).max(1);
-                Some(it.total.histogram("delay").count() as f64 * 1e9 / window as f64)
-            }
-            None => it.total.rate_per_s,
-        };
-        let server = phase.and_then(|it| it.resources.iter().find(|it| it.who == "server"));
+        let short = phase.map(Short::of);
+        let short = short.as_ref();
         self.page.trials.push(Trial {
             load,
             answer,
             file,
-            rate_per_s: phase.and_then(rate),
-            p50_ns: at(0.5),
-            p99_ns: at(0.99),
-            errors: phase.map_or(0, |it| it.total.errors),
-            server_cores: server.and_then(|it| it.window.cpu_cores.known().copied()),
+            rate_per_s: short.and_then(|it| it.rate_per_s),
+            p50_ns: short.and_then(|it| it.p50_ns),
+            p99_ns: short.and_then(|it| it.p99_ns),
+            errors: short.map_or(0, |it| it.errors),
+            server_cores: short.and_then(|it| it.server_cpu_cores),
             verdict: run.verdict.clone(),
         });
         self.write()?;
@@ -177,14 +169,10 @@ impl Book {
 
     /// All of it or nothing.
     fn write(&self) -> anyhow::Result<()> {
-        let file = self.folder.join(NAME);
-        let beside = self.folder.join(format!("{NAME}.part"));
         let text = serde_json::to_vec_pretty(&self.page)?;
-        std::fs::write(&beside, text)
-            .and_then(|()| std::fs::rename(&beside, &file))
-            .map_err(|error| {
-                Failure::new(format!("cannot write {}: {error}", file.display())).into()
-            })
+        place_file(&text, &self.folder.join(NAME))
+            .map_err(|error| Failure::new(error.to_string()))?;
+        Ok(())
     }
 }
 

@@ -175,7 +175,7 @@ fn begun(args: &Args, scenario: &Scenario, source: Source) -> anyhow::Result<(Pa
     let now = Timestamp::from(SystemTime::now());
     let folder = match &args.out {
         Some(folder) => folder.clone(),
-        None => fresh(now, &scenario.name),
+        None => results::fresh(now, &scenario.name),
     };
     if folder.join(sweep::FILE).exists() {
         let told = format!("{} has results already", folder.display());
@@ -226,21 +226,6 @@ fn begun(args: &Args, scenario: &Scenario, source: Source) -> anyhow::Result<(Pa
         .write(&folder)
         .map_err(|error| Failure::new(error.to_string()))?;
     Ok((folder, index))
-}
-
-/// A folder that is not there yet.
-fn fresh(now: Timestamp, name: &str) -> PathBuf {
-    let name: String = name
-        .chars()
-        .map(|c| if c.is_ascii_alphanumeric() { c } else { '-' })
-        .collect();
-    let stem = format!("results/{}-{name}", now.compact());
-    let first = PathBuf::from(&stem);
-    let more = (2..1000).map(|n| PathBuf::from(format!("{stem}-{n}")));
-    std::iter::once(first.clone())
-        .chain(more)
-        .find(|folder| !folder.exists())
-        .unwrap_or(first)
 }
 
 /// A scenario while it is carried out.
