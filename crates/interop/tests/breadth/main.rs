@@ -103,7 +103,7 @@ fn says(text: &str, what: &str) -> bool {
     text.replace(' ', "").contains(what)
 }
 
-/// Five thousand events a second for five seconds; each event's id tells whether one is missing.
+/// Twenty-five thousand events, five thousand of them a second; each event's id tells whether one is missing.
 fn flood(name: &str, text: &str) {
     say(&format!("{name}: {text}"));
     assert!(number(text, "count") > 20_000, "{name}: {text}");
