@@ -2,38 +2,25 @@
 //! With SLOWER 0% both are the same (A/A). Each run has a server process of its own; the two sides take
 //! turns, and which is first changes each time. Server and generator are this program's build of `uaperf`.
 
-use std::error::Error;
-use std::io::{BufRead, BufReader};
-use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::path::Path;
+use std::process::Stdio;
 
 use record::Run;
+use support::{Bench, Fallible};
 
-type Fallible<T> = Result<T, Box<dyn Error>>;
+mod support;
 
 fn main() -> Fallible<()> {
-    let mut words = std::env::args().skip(1);
-    let mut word = |otherwise: &str| words.next().unwrap_or_else(|| otherwise.to_owned());
+    let mut word = support::words();
     let times: usize = word("10").parse()?;
     let slower = word("5%");
     let runs: usize = word("5").parse()?;
     let duration = word("10s");
-    // Examples are built into a folder beside the program.
-    let program: PathBuf = std::env::current_exe()?
-        .ancestors()
-        .nth(2)
-        .ok_or("no folder above")?
-        .join("uaperf");
-    let folder = std::env::temp_dir().join(format!("uaperf-comparisons-{}", std::process::id()));
-    let bench = Bench {
-        program,
-        pki: folder.join("pki"),
-        duration,
-    };
+    let bench = Bench::new("comparisons")?;
     for n in 0..times {
         let sides = [
-            folder.join(format!("{n}-base")),
-            folder.join(format!("{n}-new")),
+            bench.folder.join(format!("{n}-base")),
+            bench.folder.join(format!("{n}-new")),
         ];
         for side in &sides {
             std::fs::create_dir_all(side)?;
@@ -44,10 +31,11 @@ fn main() -> Fallible<()> {
             for side in order {
                 let fault = (side == 1 && slower != "0%").then_some(slower.as_str());
                 let file = sides[side].join(format!("{run}.json"));
-                bench.measure(fault, &file)?;
+                measure(&bench, fault, &duration, &file)?;
             }
         }
-        let compared = Command::new(&bench.program)
+        let compared = bench
+            .uaperf()
             .arg("compare")
             .args(&sides)
             .args(["--metric", "cpu-per-request"])
@@ -58,57 +46,24 @@ fn main() -> Fallible<()> {
             .find(|line| line.starts_with("cpu-per-request"));
         println!("{:>3}  {}", n + 1, line.unwrap_or("nothing was compared"));
     }
-    Ok(std::fs::remove_dir_all(&folder)?)
+    bench.clear()
 }
 
-struct Bench {
-    program: PathBuf,
-    pki: PathBuf,
-    duration: String,
-}
-
-impl Bench {
-    /// One run against a server of its own.
-    fn measure(&self, slower: Option<&str>, file: &Path) -> Fallible<()> {
-        let fault = slower.map(|slower| format!("service_time={slower},on=read"));
-        let mut server = Command::new(&self.program)
-            .args([
-                "serve",
-                "--port",
-                "0",
-                "--security",
-                "none",
-                "--with-parent",
-            ])
-            .args(fault.iter().flat_map(|fault| ["--fault", fault.as_str()]))
-            .env("UAPERF_PKI", &self.pki)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()?;
-        let mut ready = String::new();
-        let out = server.stdout.take().ok_or("no output")?;
-        BufReader::new(out).read_line(&mut ready)?;
-        let url = ready.trim().strip_prefix("READY ").ok_or("no server")?;
-        let measured = Command::new(&self.program)
-            .args(["read", url, "--node", "nsu=urn:bench;i=1000..1099"])
-            .args(["--batch", "100", "--in-flight", "16", "--quiet"])
-            .args([
-                "--duration",
-                &self.duration,
-                "--warmup",
-                "500ms",
-                "--server-pid",
-            ])
-            .arg(server.id().to_string())
-            .arg("--out")
-            .arg(file)
-            .env("UAPERF_PKI", &self.pki)
-            .stdout(Stdio::null())
-            .status();
-        server.kill()?;
-        server.wait()?;
-        measured?;
-        Run::read(file)?;
-        Ok(())
-    }
+/// One run against a server of its own.
+fn measure(bench: &Bench, slower: Option<&str>, duration: &str, file: &Path) -> Fallible<()> {
+    let fault = slower.map(|slower| format!("service_time={slower},on=read"));
+    let faults = fault.iter().flat_map(|fault| ["--fault", fault.as_str()]);
+    let server = bench.serve(&faults.collect::<Vec<_>>())?;
+    bench
+        .uaperf()
+        .args(["read", &server.url, "--node", "nsu=urn:bench;i=1000..1099"])
+        .args(["--batch", "100", "--in-flight", "16", "--quiet"])
+        .args(["--duration", duration, "--warmup", "500ms"])
+        .args(["--server-pid", &server.id().to_string()])
+        .arg("--out")
+        .arg(file)
+        .stdout(Stdio::null())
+        .status()?;
+    Run::read(file)?;
+    Ok(())
 }

@@ -2,72 +2,35 @@
 //! at another moment of its publishing interval. `phases [RUNS] [PUBLISHING] [DURATION]`. Server and
 //! generator are this program's build of `uaperf`.
 
-use std::error::Error;
-use std::io::{BufRead, BufReader};
-use std::path::PathBuf;
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 
 use record::Run;
+use support::{Bench, Fallible};
 
-fn main() -> Result<(), Box<dyn Error>> {
-    let mut words = std::env::args().skip(1);
-    let mut word = |otherwise: &str| words.next().unwrap_or_else(|| otherwise.to_owned());
+mod support;
+
+fn main() -> Fallible<()> {
+    let mut word = support::words();
     let runs: usize = word("12").parse()?;
     let (publishing, duration) = (word("200ms"), word("4s"));
-    // Examples are built into a folder beside the program.
-    let program: PathBuf = std::env::current_exe()?
-        .ancestors()
-        .nth(2)
-        .ok_or("no folder above")?
-        .join("uaperf");
-    let folder = std::env::temp_dir().join(format!("uaperf-phases-{}", std::process::id()));
-    std::fs::create_dir_all(&folder)?;
-    let mut server = Command::new(&program)
-        .args([
-            "serve",
-            "--port",
-            "0",
-            "--security",
-            "none",
-            "--with-parent",
-        ])
-        // Values are renewed as often as they are published, at moments of their own.
-        .args(["--update", &publishing])
-        .env("UAPERF_PKI", &folder)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()?;
-    let mut ready = String::new();
-    let out = server.stdout.take().ok_or("no output")?;
-    BufReader::new(out).read_line(&mut ready)?;
-    let url = ready.trim().strip_prefix("READY ").ok_or("no server")?;
+    let bench = Bench::new("phases")?;
+    // Values are renewed as often as they are published, at moments of their own.
+    let server = bench.serve(&["--update", &publishing])?;
     println!(
         "{:>4}{:>12}{:>12}{:>12}",
         "run", "delay p50", "phase p50", "the rest"
     );
     let (mut delays, mut rests) = (Vec::new(), Vec::new());
     for n in 1..=runs {
-        let file = folder.join(format!("{n}.json"));
-        Command::new(&program)
-            .args(["subscribe", url, "--node", "nsu=urn:bench;i=1000..1099"])
-            .args([
-                "--publishing",
-                &publishing,
-                "--sampling",
-                "fastest",
-                "--queue",
-                "10",
-            ])
-            .args([
-                "--duration",
-                &duration,
-                "--quiet",
-                "--seed",
-                &n.to_string(),
-                "--out",
-            ])
+        let file = bench.folder.join(format!("{n}.json"));
+        bench
+            .uaperf()
+            .args(["subscribe", &server.url])
+            .args(["--node", "nsu=urn:bench;i=1000..1099", "--queue", "10"])
+            .args(["--publishing", &publishing, "--sampling", "fastest"])
+            .args(["--duration", &duration, "--seed", &n.to_string()])
+            .args(["--quiet", "--out"])
             .arg(&file)
-            .env("UAPERF_PKI", &folder)
             .stdout(Stdio::null())
             .status()?;
         let run = Run::read(&file)?;
@@ -81,14 +44,13 @@ fn main() -> Result<(), Box<dyn Error>> {
         delays.push(delay);
         rests.push(delay - phase);
     }
-    server.kill()?;
-    server.wait()?;
+    drop(server);
     let (whole, rest) = (deviation(&delays), deviation(&rests));
     println!(
         "deviation of p50 between runs {whole:.2} ms, without phase {rest:.3} ms: {:.2} % of it",
         100.0 * rest / whole
     );
-    Ok(std::fs::remove_dir_all(&folder)?)
+    bench.clear()
 }
 
 fn deviation(values: &[f64]) -> f64 {

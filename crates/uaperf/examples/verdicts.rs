@@ -2,64 +2,31 @@
 //! `verdicts [RUNS] [RATE] [DURATION]`. Server and generator are this program's build of `uaperf`.
 
 use std::collections::BTreeMap;
-use std::error::Error;
-use std::io::{BufRead, BufReader};
-use std::path::PathBuf;
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 
 use record::Run;
+use support::{Bench, Fallible};
 
-fn main() -> Result<(), Box<dyn Error>> {
-    let mut words = std::env::args().skip(1);
-    let mut word = |otherwise: &str| words.next().unwrap_or_else(|| otherwise.to_owned());
+mod support;
+
+fn main() -> Fallible<()> {
+    let mut word = support::words();
     let runs: usize = word("50").parse()?;
     let (rate, duration) = (word("1k/s"), word("2s"));
-    // Examples are built into a folder beside the program.
-    let program: PathBuf = std::env::current_exe()?
-        .ancestors()
-        .nth(2)
-        .ok_or("no folder above")?
-        .join("uaperf");
-    let folder = std::env::temp_dir().join(format!("uaperf-verdicts-{}", std::process::id()));
-    std::fs::create_dir_all(&folder)?;
-    let mut server = Command::new(&program)
-        .args([
-            "serve",
-            "--port",
-            "0",
-            "--security",
-            "none",
-            "--with-parent",
-        ])
-        .env("UAPERF_PKI", &folder)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()?;
-    let mut ready = String::new();
-    let out = server.stdout.take().ok_or("no output")?;
-    BufReader::new(out).read_line(&mut ready)?;
-    let url = ready.trim().strip_prefix("READY ").ok_or("no server")?;
+    let bench = Bench::new("verdicts")?;
+    let server = bench.serve(&[])?;
     println!("before    load average {}", load_average());
     let mut verdicts: BTreeMap<String, usize> = BTreeMap::new();
     for n in 0..runs {
-        let file = folder.join(format!("{n}.json"));
-        let mut command = Command::new(&program);
-        command
-            .args([
-                "read",
-                url,
-                "--rate",
-                &rate,
-                "--duration",
-                &duration,
-                "--quiet",
-            ])
-            .arg("--out")
+        let file = bench.folder.join(format!("{n}.json"));
+        let status = bench
+            .uaperf()
+            .args(["read", &server.url, "--rate", &rate])
+            .args(["--duration", &duration, "--quiet", "--out"])
             .arg(&file)
             .args((n % 2 == 1).then_some("--spin"))
-            .env("UAPERF_PKI", &folder)
-            .stdout(Stdio::null());
-        let status = command.status()?;
+            .stdout(Stdio::null())
+            .status()?;
         let run = Run::read(&file)?;
         let spin = if n % 2 == 1 { "spinning" } else { "sleeping" };
         let verdict = format!("{spin} {:?}", run.verdict.kind);
@@ -71,13 +38,12 @@ fn main() -> Result<(), Box<dyn Error>> {
         }
         *verdicts.entry(verdict).or_default() += 1;
     }
-    server.kill()?;
-    server.wait()?;
+    drop(server);
     println!("after     load average {}", load_average());
     for (verdict, n) in verdicts {
         println!("{n:>4}  {verdict}");
     }
-    Ok(std::fs::remove_dir_all(&folder)?)
+    bench.clear()
 }
 
 /// Of one, five and fifteen minutes: a busy machine has no healthy runs.

@@ -4,12 +4,14 @@
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-use std::io::{BufRead, BufReader};
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Output, Stdio};
 use std::time::Duration;
 
 use serde_json::Value;
+use support::{Server, command, json, text};
 use tempfile::TempDir;
+
+mod support;
 
 /// Two hundred counters that go on every 20 ms.
 const PLANT: &str = r#"
@@ -26,8 +28,7 @@ update = "20ms"
 
 /// A plant with faults, whose ledger is read when it has ended.
 struct Plant {
-    server: Child,
-    url: String,
+    server: Server,
     folder: TempDir,
 }
 
@@ -36,49 +37,28 @@ impl Plant {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("plant.toml");
         std::fs::write(&file, PLANT).unwrap();
-        let mut command = Command::new(env!("CARGO_BIN_EXE_uaperf"));
-        command
-            .args(["serve", file.to_str().unwrap(), "--port", "0"])
-            .args(["--security", "none", "--with-parent", "--threads", "1"])
-            .args(["--quiet", "--grace", "0s", "--ledger"])
-            .arg(folder.path().join("ledger.json"));
-        for fault in faults {
-            command.args(["--fault", fault]);
-        }
-        let mut server = command
-            .env("UAPERF_PKI", folder.path().join("pki"))
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let mut line = String::new();
-        BufReader::new(server.stdout.take().unwrap())
-            .read_line(&mut line)
-            .unwrap();
-        let url = line.strip_prefix("READY ").unwrap().trim().to_owned();
-        Self {
-            server,
-            url,
-            folder,
-        }
+        let ledger = folder.path().join("ledger.json");
+        let mut options = vec![file.to_str().unwrap(), "--security", "none"];
+        options.extend(["--threads", "1", "--grace", "0s"]);
+        options.extend(["--ledger", ledger.to_str().unwrap()]);
+        options.extend(faults.iter().flat_map(|fault| ["--fault", fault]));
+        let server = Server::start(&folder.path().join("pki"), &options);
+        Self { server, folder }
     }
 
     fn subscriber(&self, options: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_uaperf"));
+        let words = [
+            "subscribe",
+            &self.server.url,
+            "--quiet",
+            "--out",
+            "run.json",
+        ];
+        let mut command = command(self.folder.path(), &words);
         command
-            .args(["subscribe", &self.url, "--quiet", "--out", "run.json"])
-            .args([
-                "-n",
-                "nsu=urn:counters;i=1..200",
-                "--publishing",
-                "100ms",
-                "--settle",
-                "1s",
-            ])
+            .args(["-n", "nsu=urn:counters;i=1..200"])
+            .args(["--publishing", "100ms", "--settle", "1s"])
             .args(options)
-            .env("UAPERF_PKI", self.folder.path().join("pki"))
-            .current_dir(self.folder.path())
-            .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
         for (option, usual) in [("--sampling", "20ms"), ("--queue", "200")] {
@@ -92,41 +72,21 @@ impl Plant {
     /// Subscribes to all, and tells what came of it: the client's account, and the plant's ledger.
     fn subscribed(self, options: &[&str]) -> (Told, Ledger) {
         let output = self.subscriber(options).output().unwrap();
-        let told = self.told(&String::from_utf8_lossy(&output.stderr));
+        let told = self.told(&output);
         (told, self.ended())
     }
 
-    fn told(&self, error: &str) -> Told {
-        let text = std::fs::read(self.folder.path().join("run.json"));
-        let run: Value =
-            serde_json::from_slice(&text.unwrap_or_else(|_| panic!("{error}"))).unwrap();
-        Told(run["phases"][0]["subscriptions"].clone())
-    }
-
-    fn signal(&self, name: &str) {
-        signal(self.server.id(), name);
+    fn told(&self, output: &Output) -> Told {
+        let file = self.folder.path().join("run.json");
+        assert!(file.exists(), "{}", text(&output.stderr));
+        Told(json(&file)["phases"][0]["subscriptions"].clone())
     }
 
     fn ended(mut self) -> Ledger {
-        self.signal("TERM");
-        self.server.wait().unwrap();
-        let text = std::fs::read(self.folder.path().join("ledger.json")).unwrap();
-        Ledger(serde_json::from_slice(&text).unwrap())
+        self.server.signal("TERM");
+        self.server.child.wait().unwrap();
+        Ledger(json(&self.folder.path().join("ledger.json")))
     }
-}
-
-impl Drop for Plant {
-    fn drop(&mut self) {
-        let _ = self.server.kill();
-        let _ = self.server.wait();
-    }
-}
-
-fn signal(pid: u32, name: &str) {
-    let sent = Command::new("kill")
-        .args([format!("-{name}"), pid.to_string()])
-        .status();
-    assert!(sent.unwrap().success(), "kill -{name} {pid}");
 }
 
 /// What the client says.
@@ -285,11 +245,11 @@ fn a_server_that_stops_for_five_seconds_is_late_and_loses_nothing() {
         .spawn()
         .unwrap();
     std::thread::sleep(Duration::from_millis(2500));
-    plant.signal("STOP");
+    plant.server.signal("STOP");
     std::thread::sleep(Duration::from_secs(5));
-    plant.signal("CONT");
+    plant.server.signal("CONT");
     let output = running.wait_with_output().unwrap();
-    let told = plant.told(&String::from_utf8_lossy(&output.stderr));
+    let told = plant.told(&output);
     told.lossless();
     // Nearly 250 updates of each item came behind the stop at once.
     assert!(told.cause("late") > 200 * 150, "{}", told.cause("late"));

@@ -2,59 +2,21 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, clippy::expect_used)]
 
-use std::io::{BufRead, BufReader};
-use std::process::{Child, Command, Stdio};
-
 use serde_json::Value;
+use support::{Server, command, json, program, text};
 
-fn uaperf() -> Command {
-    Command::new(env!("CARGO_BIN_EXE_uaperf"))
-}
-
-struct Server(Child, String);
-
-impl Server {
-    fn start(pki: &std::path::Path) -> Self {
-        let mut process = uaperf()
-            .args([
-                "serve",
-                "--profile",
-                "bench",
-                "--port",
-                "0",
-                "--with-parent",
-            ])
-            .arg("--pki")
-            .arg(pki)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let mut line = String::new();
-        let out = process.stdout.take().unwrap();
-        BufReader::new(out).read_line(&mut line).unwrap();
-        let url = line.trim().strip_prefix("READY ").unwrap().to_owned();
-        Self(process, url)
-    }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
+mod support;
 
 #[test]
 fn a_host_that_was_calibrated_is_held_beside_later_results() {
     let folder = tempfile::tempdir().unwrap();
     let configuration = folder.path().join("configuration");
-    let calibrated = uaperf()
+    let calibrated = program()
         .args(["calibrate", "--budget", "1s", "--json"])
         .env("XDG_CONFIG_HOME", &configuration)
         .output()
         .unwrap();
-    let said = String::from_utf8_lossy(&calibrated.stderr).into_owned();
+    let said = text(&calibrated.stderr);
     assert!(calibrated.status.success(), "{said}");
     assert!(
         said.contains("the generator against the built-in server"),
@@ -62,8 +24,7 @@ fn a_host_that_was_calibrated_is_held_beside_later_results() {
     );
     let printed: Value = serde_json::from_slice(&calibrated.stdout).unwrap();
     let kept = configuration.join("uaperf/calibration.json");
-    let kept: Value = serde_json::from_slice(&std::fs::read(kept).unwrap()).unwrap();
-    assert_eq!(printed, kept);
+    assert_eq!(printed, json(&kept));
 
     let policies = printed["policies"].as_array().unwrap();
     assert_eq!(policies.len(), 5);
@@ -91,34 +52,25 @@ fn a_host_that_was_calibrated_is_held_beside_later_results() {
         );
     }
 
-    let server = Server::start(&folder.path().join("pki"));
-    let measured = uaperf()
-        .args([
-            "read",
-            &server.1,
-            "--node",
-            "nsu=urn:bench;i=1000",
-            "--rate",
-            "100/s",
-        ])
-        .args(["--duration", "500ms", "--quiet", "--out"])
-        .arg(folder.path().join("read.json"))
-        .arg("--pki")
-        .arg(folder.path().join("client"))
+    let server = Server::start(&folder.path().join("server"), &["--profile", "bench"]);
+    let words = ["read", &server.url, "--node", "nsu=urn:bench;i=1000"];
+    let measured = command(folder.path(), &words)
+        .args(["--rate", "100/s", "--duration", "500ms", "--quiet"])
+        .args(["--out", "read.json"])
         .env("XDG_CONFIG_HOME", &configuration)
         .output()
         .unwrap();
-    let said = String::from_utf8_lossy(&measured.stdout).into_owned();
+    let said = text(&measured.stdout);
     assert!(said.contains("asked of the built-in server"), "{said}");
 }
 
 #[test]
 fn a_budget_that_makes_no_sense_is_refused_with_what_is_allowed() {
-    let refused = uaperf()
+    let refused = program()
         .args(["calibrate", "--budget", "10"])
         .output()
         .unwrap();
     assert_eq!(refused.status.code(), Some(2));
-    let said = String::from_utf8_lossy(&refused.stderr).into_owned();
+    let said = text(&refused.stderr);
     assert!(said.contains("--budget"), "{said}");
 }

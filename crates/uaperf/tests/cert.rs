@@ -7,16 +7,13 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use serde_json::Value;
+use support::{Said, command, program};
 use tempfile::TempDir;
+
+mod support;
 
 struct Bench {
     folder: TempDir,
-}
-
-struct Said {
-    code: i32,
-    out: String,
-    err: String,
 }
 
 impl Bench {
@@ -35,11 +32,8 @@ impl Bench {
 
     /// Types `uaperf cert ARGUMENTS` in the folder.
     fn cert(&self, arguments: &str) -> Said {
-        run(Command::new(env!("CARGO_BIN_EXE_uaperf"))
-            .arg("cert")
-            .args(arguments.split_whitespace())
-            .env("UAPERF_PKI", self.pki())
-            .current_dir(self.folder.path()))
+        let mut command = command(self.folder.path(), &["cert"]);
+        Said::by(command.args(arguments.split_whitespace()))
     }
 
     fn good(&self, arguments: &str) -> String {
@@ -57,15 +51,6 @@ impl Bench {
         entries.map_or(Vec::new(), |entries| {
             entries.map(|entry| entry.unwrap().path()).collect()
         })
-    }
-}
-
-fn run(command: &mut Command) -> Said {
-    let output = command.output().unwrap();
-    Said {
-        code: output.status.code().unwrap(),
-        out: String::from_utf8(output.stdout).unwrap(),
-        err: String::from_utf8(output.stderr).unwrap(),
     }
 }
 
@@ -254,9 +239,7 @@ fn wrong_usage_has_an_exit_code_of_its_own() {
     ] {
         assert_eq!(bench.cert(arguments).code, 2, "{arguments:?}");
     }
-    let said = run(Command::new(env!("CARGO_BIN_EXE_uaperf"))
-        .args(["cert", "list"])
-        .env_clear());
+    let said = Said::by(program().args(["cert", "list"]).env_clear());
     assert_eq!(said.code, if cfg!(windows) { 0 } else { 2 }, "{}", said.err);
     assert!(
         cfg!(windows) || said.err.contains("--pki DIR"),
@@ -289,17 +272,17 @@ fn a_broken_file_is_named_beside_the_good_ones() {
 #[cfg(unix)]
 fn the_folder_is_in_the_users_configuration_unless_named() {
     let home = TempDir::new().unwrap();
-    let said = run(Command::new(env!("CARGO_BIN_EXE_uaperf"))
-        .args(["cert", "make"])
-        .env_remove("UAPERF_PKI")
-        .env_remove("XDG_CONFIG_HOME")
-        .env("HOME", home.path()));
+    let said = Said::by(
+        program()
+            .args(["cert", "make"])
+            .env_remove("UAPERF_PKI")
+            .env_remove("XDG_CONFIG_HOME")
+            .env("HOME", home.path()),
+    );
     assert_eq!(said.code, 0, "{}", said.err);
     assert!(home.path().join(".config/uaperf/pki/own/certs").is_dir());
     let other = home.path().join("other");
-    let said = run(Command::new(env!("CARGO_BIN_EXE_uaperf"))
-        .args(["cert", "list", "--pki"])
-        .arg(&other));
+    let said = Said::by(program().args(["cert", "list", "--pki"]).arg(&other));
     assert!(said.out.contains(&*other.to_string_lossy()), "{}", said.out);
 }
 
@@ -308,7 +291,7 @@ fn the_folder_is_in_the_users_configuration_unless_named() {
 fn a_reader_that_goes_away_is_not_a_failure() {
     let bench = Bench::new();
     let program = env!("CARGO_BIN_EXE_uaperf");
-    let said = run(Command::new("sh").args([
+    let said = Said::by(Command::new("sh").args([
         "-c",
         &format!(
             "'{program}' --pki '{}' cert list | true",
@@ -325,7 +308,7 @@ fn help_and_version_are_there_for_every_verb() {
         assert_eq!(said.code, 0);
         assert!(said.out.contains("Examples:"), "{verb}");
     }
-    let said = run(Command::new(env!("CARGO_BIN_EXE_uaperf")).arg("--version"));
+    let said = Said::by(program().arg("--version"));
     assert_eq!(
         said.out.trim(),
         concat!("uaperf ", env!("CARGO_PKG_VERSION"))

@@ -3,49 +3,12 @@
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used)]
 
-use std::io::{BufRead, BufReader};
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::Command;
 
-struct Plant {
-    process: Child,
-    url: String,
-}
+use support::{Server, text};
 
-impl Plant {
-    fn start(folder: &Path) -> Self {
-        let mut process = Command::new(env!("CARGO_BIN_EXE_uaperf"))
-            .args([
-                "serve",
-                "--profile",
-                "bench",
-                "--port",
-                "0",
-                "--trust",
-                "--with-parent",
-                "--pki",
-            ])
-            .arg(folder.join("server"))
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .spawn()
-            .unwrap();
-        let mut lines = BufReader::new(process.stdout.take().unwrap()).lines();
-        let ready = lines.find_map(|line| Some(line.ok()?.strip_prefix("READY ")?.to_owned()));
-        Self {
-            process,
-            url: ready.unwrap(),
-        }
-    }
-}
-
-impl Drop for Plant {
-    fn drop(&mut self) {
-        let _ = self.process.kill();
-        let _ = self.process.wait();
-    }
-}
+mod support;
 
 /// Commands of the page's code, those in its loop five times.
 fn commands(page: &str) -> Vec<String> {
@@ -71,10 +34,8 @@ fn commands(page: &str) -> Vec<String> {
 #[test]
 fn every_uaperf_command_of_the_page_does_what_the_page_says() {
     let folder = tempfile::tempdir().unwrap();
-    let (base, new) = (
-        Plant::start(&folder.path().join("a")),
-        Plant::start(&folder.path().join("b")),
-    );
+    let [base, new] = ["a/server", "b/server"]
+        .map(|pki| Server::start(&folder.path().join(pki), &["--profile", "bench", "--trust"]));
     let page = include_str!("../../../docs/ci.md");
     let commands = commands(page);
     assert_eq!(commands.len(), 10 + 5, "{commands:#?}");
@@ -92,7 +53,7 @@ fn every_uaperf_command_of_the_page_does_what_the_page_says() {
             .current_dir(folder.path())
             .output();
         let output = output.unwrap();
-        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        let said = text(&output.stderr);
         // What a second on a busy machine is worth is not what is tested: only that the command is one.
         assert!(
             matches!(output.status.code(), Some(0 | 3 | 4)),

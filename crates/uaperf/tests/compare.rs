@@ -3,11 +3,13 @@
 #![allow(clippy::unwrap_used)]
 
 use std::path::Path;
-use std::process::{Command, Output};
 
 use record::run::{Destination, Fingerprint, Kind, Phase, WarmUp};
 use record::{Ledger, Run, Times};
 use serde_json::json;
+use support::{text, uaperf};
+
+mod support;
 
 /// A second of requests in a closed loop that take so long, give or take what a seed says.
 fn save(folder: &Path, name: &str, time: u64, seed: u64, verdict: Kind) {
@@ -43,18 +45,12 @@ fn save(folder: &Path, name: &str, time: u64, seed: u64, verdict: Kind) {
 }
 
 fn compare(folder: &Path, args: &[&str]) -> (String, String, Option<i32>) {
-    let Output {
-        status,
-        stdout,
-        stderr,
-    } = Command::new(env!("CARGO_BIN_EXE_uaperf"))
-        .arg("compare")
-        .args(args)
-        .current_dir(folder)
-        .output()
-        .unwrap();
-    let text = |bytes| String::from_utf8(bytes).unwrap();
-    (text(stdout), text(stderr), status.code())
+    let output = uaperf(folder, &[&["compare"], args].concat());
+    (
+        text(&output.stdout),
+        text(&output.stderr),
+        output.status.code(),
+    )
 }
 
 fn sides() -> tempfile::TempDir {

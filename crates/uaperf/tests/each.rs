@@ -14,11 +14,14 @@ use load::transport::Steps;
 use pki::make::Request;
 use pki::{Checks, Store, store};
 use plant::TrustPolicy;
+use support::{command, json, text, uaperf};
 use wire::channel::Protection;
 use wire::types::{
     NodeId, ReadRequest, ReadValueId, SessionDiagnosticsDataType,
     SessionSecurityDiagnosticsDataType, TimestampsToReturn, VariableId, Variant,
 };
+
+mod support;
 
 const SECURITY: &str = "Basic256Sha256:SignAndEncrypt";
 
@@ -47,15 +50,12 @@ impl Bench {
     }
 
     fn command(&self, options: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_uaperf"));
+        let words = ["read", self.plant.url(), "-n", "i=2258", "--trust"];
+        let mut command = command(self.folder.path(), &words);
         command
-            .args(["read", self.plant.url(), "-n", "i=2258", "--trust"])
             .args(["--quiet", "--out", "r.json", "--identity-each"])
             .args(options)
-            .env("UAPERF_PKI", self.folder.path().join("clients"))
             .env("UAPERF_PASSWORD", "secret")
-            .current_dir(self.folder.path())
-            .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
         command
@@ -66,12 +66,11 @@ impl Bench {
     }
 
     fn result(&self) -> serde_json::Value {
-        let text = std::fs::read(self.folder.path().join("r.json")).unwrap();
-        serde_json::from_slice(&text).unwrap()
+        json(&self.folder.path().join("r.json"))
     }
 
     fn each(&self) -> PathBuf {
-        self.folder.path().join("clients/own/each")
+        self.folder.path().join("pki/own/each")
     }
 
     /// What is in the folder of the clients, by name.
@@ -208,7 +207,7 @@ fn each_session_is_an_application_of_its_own_and_the_same_one_in_the_next_run() 
     let load = ["--sessions", "3", "--duration", "2s", "--warmup", "0s"];
 
     let refused = bench.run(&load);
-    let said = String::from_utf8_lossy(&refused.stderr).into_owned();
+    let said = text(&refused.stderr);
     assert_eq!(refused.status.code(), Some(1), "{said}");
     assert!(said.contains("BadSecurityChecksFailed"), "{said}");
     assert!(
@@ -307,7 +306,7 @@ fn each_session_logs_in_its_own_user_with_one_password_or_a_line_of_a_file() {
         "3",
     ];
     let few = bench.run(&words);
-    let said = String::from_utf8_lossy(&few.stderr).into_owned();
+    let said = text(&few.stderr);
     assert_eq!(few.status.code(), Some(2), "{said}");
     assert!(said.contains("words: 2 passwords for 3 sessions"), "{said}");
     bench.plant.stop();
@@ -319,7 +318,7 @@ fn a_folder_that_cannot_be_written_is_named() {
     std::fs::create_dir_all(bench.each().parent().unwrap()).unwrap();
     std::fs::write(bench.each(), "a file in the way").unwrap();
     let output = bench.run(&["--sessions", "2"]);
-    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    let said = text(&output.stderr);
     assert_eq!(output.status.code(), Some(1), "{said}");
     assert!(said.contains(&*bench.each().to_string_lossy()), "{said}");
     assert!(said.contains("--pki"), "{said}");
@@ -330,14 +329,10 @@ fn a_folder_that_cannot_be_written_is_named() {
 fn without_security_no_certificate_is_made() {
     let folder = tempfile::tempdir().unwrap();
     let plant = plant::Server::start(plant::Config::default()).unwrap();
-    let output = Command::new(env!("CARGO_BIN_EXE_uaperf"))
-        .args(["read", plant.url(), "--security", "none", "--requests", "9"])
-        .args(["--sessions", "3", "--identity-each", "--out", "r.json"])
-        .env("UAPERF_PKI", folder.path().join("clients"))
-        .current_dir(folder.path())
-        .output()
-        .unwrap();
+    let words = ["read", plant.url(), "--security", "none", "--requests", "9"];
+    let each = ["--sessions", "3", "--identity-each", "--out", "r.json"];
+    let output = uaperf(folder.path(), &[&words[..], &each].concat());
     assert!(matches!(output.status.code(), Some(0 | 4)), "{output:?}");
-    assert!(!folder.path().join("clients/own").exists());
+    assert!(!folder.path().join("pki/own").exists());
     plant.stop();
 }

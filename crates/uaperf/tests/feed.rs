@@ -6,69 +6,26 @@
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
+use support::{Server, command, text};
 
-/// A plant that ends with the test.
-struct Plant {
-    process: Child,
-    url: String,
+mod support;
+
+fn plant(folder: &Path) -> Server {
+    Server::start(&folder.join("server"), &["--profile", "bench", "--trust"])
 }
 
-impl Plant {
-    fn start(folder: &Path) -> Self {
-        let mut process = Command::new(env!("CARGO_BIN_EXE_uaperf"))
-            .args([
-                "serve",
-                "--profile",
-                "bench",
-                "--port",
-                "0",
-                "--trust",
-                "--with-parent",
-                "--pki",
-            ])
-            .arg(folder.join("server"))
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .spawn()
-            .unwrap();
-        let mut lines = BufReader::new(process.stdout.take().unwrap()).lines();
-        let ready = lines.find_map(|line| Some(line.ok()?.strip_prefix("READY ")?.to_owned()));
-        Self {
-            process,
-            url: ready.unwrap(),
-        }
-    }
-}
-
-impl Drop for Plant {
-    fn drop(&mut self) {
-        let _ = self.process.kill();
-        let _ = self.process.wait();
-    }
-}
-
-fn read(plant: &Plant, folder: &Path, more: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_uaperf"));
+fn read(url: &str, folder: &Path, more: &[&str]) -> Command {
+    let mut command = command(folder, &["read", url, "-n", "nsu=urn:bench;i=1000"]);
     command
-        .args([
-            "read",
-            &plant.url,
-            "-n",
-            "nsu=urn:bench;i=1000",
-            "--security",
-            "none",
-            "--quiet",
-        ])
+        .args(["--security", "none", "--quiet"])
         .args(["--rate", "200/s", "--out", "run.json"])
         .args(more)
         .arg("--pki")
-        .arg(folder.join("client"))
-        .current_dir(folder);
+        .arg(folder.join("client"));
     command
 }
 
@@ -86,9 +43,9 @@ fn get(address: &str, request: &str) -> String {
 #[test]
 fn prometheus_is_answered_while_a_command_runs() {
     let folder = tempfile::tempdir().unwrap();
-    let plant = Plant::start(folder.path());
+    let plant = plant(folder.path());
     let mut running = read(
-        &plant,
+        &plant.url,
         folder.path(),
         &["--duration", "60s", "--prometheus", "127.0.0.1:0"],
     )
@@ -158,7 +115,7 @@ fn prometheus_is_answered_while_a_command_runs() {
 #[test]
 fn a_live_file_has_a_line_each_second_and_a_log_is_read_by_others() {
     let folder = tempfile::tempdir().unwrap();
-    let plant = Plant::start(folder.path());
+    let plant = plant(folder.path());
     let more = [
         "--duration",
         "2200ms",
@@ -177,10 +134,10 @@ fn a_live_file_has_a_line_each_second_and_a_log_is_read_by_others() {
         "--expect",
         "errors=0",
     ];
-    let output = read(&plant, folder.path(), &more).output().unwrap();
+    let output = read(&plant.url, folder.path(), &more).output().unwrap();
     assert!(matches!(output.status.code(), Some(0 | 4)), "{output:?}");
-    let text = |name: &str| std::fs::read_to_string(folder.path().join(name)).unwrap();
-    let live: Vec<Value> = text("live.jsonl")
+    let file = |name: &str| std::fs::read_to_string(folder.path().join(name)).unwrap();
+    let live: Vec<Value> = file("live.jsonl")
         .lines()
         .map(|line| serde_json::from_str(line).unwrap())
         .collect();
@@ -202,10 +159,10 @@ fn a_live_file_has_a_line_each_second_and_a_log_is_read_by_others() {
         total > 0 && total <= run.phases[0].total.completed,
         "{total}"
     );
-    assert!(text("run.html").starts_with("<!DOCTYPE html>"));
-    assert!(text("run.xml").contains("name=\"errors=0\""));
-    assert!(text("run.csv").starts_with("started,"));
-    let log = text("run.hlog");
+    assert!(file("run.html").starts_with("<!DOCTYPE html>"));
+    assert!(file("run.xml").contains("name=\"errors=0\""));
+    assert!(file("run.csv").starts_with("started,"));
+    let log = file("run.hlog");
     assert!(
         log.contains("Tag=response,"),
         "{}",
@@ -230,7 +187,7 @@ print(n)";
     if let Ok(read) = read
         && read.status.success()
     {
-        let found = String::from_utf8(read.stdout).unwrap();
+        let found = text(&read.stdout);
         assert_eq!(
             found.trim(),
             run.phases[0]
@@ -245,10 +202,7 @@ print(n)";
 #[test]
 fn files_that_cannot_be_written_are_told_before_anything_is_measured() {
     let folder = tempfile::tempdir().unwrap();
-    let plant = Plant {
-        process: Command::new("true").spawn().unwrap(),
-        url: "opc.tcp://127.0.0.1:1".into(),
-    };
+    let nowhere = "opc.tcp://127.0.0.1:1";
     std::fs::create_dir(folder.path().join("there")).unwrap();
     for (option, value, error) in [
         (
@@ -267,10 +221,10 @@ fn files_that_cannot_be_written_are_told_before_anything_is_measured() {
             "error: invalid value 'here' for '--prometheus <ADDR>'",
         ),
     ] {
-        let output = read(&plant, folder.path(), &["--duration", "1s", option, value])
+        let output = read(nowhere, folder.path(), &["--duration", "1s", option, value])
             .output()
             .unwrap();
-        let said = String::from_utf8(output.stderr).unwrap();
+        let said = text(&output.stderr);
         assert_eq!(output.status.code(), Some(2), "{said}");
         assert!(said.starts_with(error), "{said}");
     }

@@ -3,11 +3,13 @@
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-use std::io::{BufRead, BufReader};
 use std::path::Path;
-use std::process::{Child, Command, Output, Stdio};
+use std::process::Output;
 
 use serde_json::Value;
+use support::{Server, json, text, uaperf};
+
+mod support;
 
 fn server(config: plant::Config) -> plant::Server {
     plant::Server::start(config).unwrap()
@@ -15,18 +17,10 @@ fn server(config: plant::Config) -> plant::Server {
 
 /// A command and the result that it wrote.
 fn run(folder: &Path, words: &[&str]) -> (Output, Value) {
-    let output = Command::new(env!("CARGO_BIN_EXE_uaperf"))
-        .args(words)
-        .args(["--quiet", "--out", "r.json"])
-        .env("UAPERF_PKI", folder.join("pki"))
-        .current_dir(folder)
-        .stdin(Stdio::null())
-        .output()
-        .unwrap();
-    let text = std::fs::read(folder.join("r.json"));
-    let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    let text = text.unwrap_or_else(|error| panic!("{error}: {said}"));
-    (output, serde_json::from_slice(&text).unwrap())
+    let output = uaperf(folder, &[words, &["--quiet", "--out", "r.json"]].concat());
+    let file = folder.join("r.json");
+    assert!(file.exists(), "{}", text(&output.stderr));
+    (output, json(&file))
 }
 
 /// Good, or 4 where the machine that runs the tests was too busy for a verdict.
@@ -143,41 +137,14 @@ fn requests_of_a_session_that_is_lost_are_missed() {
     plant.stop();
 }
 
-/// `uaperf serve` in a process of its own.
-struct Served(Child, String);
-
-impl Served {
-    fn start(pki: &Path) -> Self {
-        let mut child = Command::new(env!("CARGO_BIN_EXE_uaperf"))
-            .args(["serve", "--port", "0", "--security", "none"])
-            .args(["--with-parent", "--threads", "1"])
-            .env("UAPERF_PKI", pki)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let mut line = String::new();
-        let out = child.stdout.take().unwrap();
-        BufReader::new(out).read_line(&mut line).unwrap();
-        let url = line.strip_prefix("READY ").unwrap().trim().to_owned();
-        Self(child, url)
-    }
-}
-
-impl Drop for Served {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
-
 #[test]
 fn a_server_whose_only_thread_is_busy_is_at_its_limit_in_a_closed_loop_and_found_by_its_port() {
     let folder = tempfile::tempdir().unwrap();
-    let served = Served::start(&folder.path().join("served"));
+    let pki = folder.path().join("served");
+    let served = Server::start(&pki, &["--security", "none", "--threads", "1"]);
     // Many nodes cost the server far more than the client; so its thread is busy whatever else the
     // machine does, or waits for a CPU.
-    let words = ["read", &served.1, "-n", "nsu=urn:bench;i=1000..1499"];
+    let words = ["read", &served.url, "-n", "nsu=urn:bench;i=1000..1499"];
     let load = ["--batch", "500", "--in-flight", "16", "--duration", "2s"];
     // The generator may not get its CPU either: then it says so, and it is tried again.
     let mut tries = 0;
@@ -203,9 +170,9 @@ fn a_server_whose_only_thread_is_busy_is_at_its_limit_in_a_closed_loop_and_found
     assert_eq!(output.status.code(), Some(0));
     let resources = run["phases"][0]["resources"].as_array().unwrap();
     let server = resources.iter().find(|it| it["who"] == "server").unwrap();
-    assert_eq!(server["pid"], served.0.id());
+    assert_eq!(server["pid"], served.child.id());
     // One request at a time leaves it time to wait.
-    let words = ["read", &served.1, "--rate", "50/s", "--duration", "1s"];
+    let words = ["read", &served.url, "--rate", "50/s", "--duration", "1s"];
     let (_, run) = self::run(folder.path(), &words);
     assert_ne!(
         run["verdict"]["kind"], "SERVER-SATURATED",

@@ -5,11 +5,13 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use std::path::Path;
-use std::process::{Command, Stdio};
 
 use peers::StartOptions;
 use peers::testing::{require, say, start};
 use record::Run;
+use support::{command as uaperf, text};
+
+mod support;
 
 const REQUESTS: u64 = 40;
 
@@ -55,20 +57,16 @@ const ASKED: &[(&str, &[&str])] = &[
 /// exact whatever the server makes of them.
 fn asked(url: &str, command: &str, options: &[&str], folder: &Path) -> String {
     let file = folder.join(format!("{command}.json"));
-    let output = Command::new(env!("CARGO_BIN_EXE_uaperf"))
-        .args([command, url, "--in-flight", "2", "--quiet"])
+    let output = uaperf(folder, &[command, url, "--in-flight", "2", "--quiet"])
         .args(["--security", "none", "--timeout", "10s"])
         .args(["--requests", &REQUESTS.to_string()])
         .args(options)
         .arg("--out")
         .arg(&file)
-        .env("UAPERF_PKI", folder.join("pki"))
-        .current_dir(folder)
-        .stdin(Stdio::null())
         .output()
         .unwrap();
     if !file.exists() {
-        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        let said = text(&output.stderr);
         let first = said.lines().next().unwrap_or_default();
         let status = first
             .split_whitespace()

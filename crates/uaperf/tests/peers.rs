@@ -5,19 +5,15 @@
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
-use std::process::Command;
 
+use support::{Said, program};
 use tempfile::TempDir;
+
+mod support;
 
 /// A machine of which only the programs in one folder are there.
 struct Machine {
     folder: TempDir,
-}
-
-struct Said {
-    code: i32,
-    out: String,
-    err: String,
 }
 
 impl Machine {
@@ -35,18 +31,13 @@ impl Machine {
 
     /// Types `uaperf peers ARGUMENTS`.
     fn peers(&self, arguments: &str) -> Said {
-        let output = Command::new(env!("CARGO_BIN_EXE_uaperf"))
-            .arg("peers")
-            .args(arguments.split_whitespace())
-            .env("PATH", self.folder.path().join("bin"))
-            .env("UAPERF_PEERS", self.folder.path().join("peers"))
-            .output()
-            .unwrap();
-        Said {
-            code: output.status.code().unwrap(),
-            out: String::from_utf8(output.stdout).unwrap(),
-            err: String::from_utf8(output.stderr).unwrap(),
-        }
+        Said::by(
+            program()
+                .arg("peers")
+                .args(arguments.split_whitespace())
+                .env("PATH", self.folder.path().join("bin"))
+                .env("UAPERF_PEERS", self.folder.path().join("peers")),
+        )
     }
 }
 

@@ -3,58 +3,34 @@
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-use std::io::{BufRead, BufReader};
-use std::process::{Child, Command, Output, Stdio};
+use std::process::Output;
 
+use support::{Server, command, text};
 use tempfile::TempDir;
 
-/// `uaperf serve --profile tahvanainen2016`, ended with the test.
-struct Server {
-    child: Child,
-    url: String,
+mod support;
+
+/// `uaperf serve --profile tahvanainen2016`, and a folder for both sides.
+struct Bench {
+    server: Server,
     folder: TempDir,
 }
 
-impl Server {
+impl Bench {
     fn start() -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let mut child = Command::new(env!("CARGO_BIN_EXE_uaperf"))
-            .args(["serve", "--profile", "tahvanainen2016", "--port", "0"])
-            .args(["--security", "none", "--with-parent"])
-            .env("UAPERF_PKI", folder.path().join("pki"))
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let mut line = String::new();
-        let out = child.stdout.take().unwrap();
-        BufReader::new(out).read_line(&mut line).unwrap();
-        let url = line.strip_prefix("READY ").unwrap().trim().to_owned();
-        Self { child, url, folder }
+        let options = ["--profile", "tahvanainen2016", "--security", "none"];
+        let server = Server::start(&folder.path().join("pki"), &options);
+        Self { server, folder }
     }
 
     fn perfclient(&self, words: &[&str]) -> Output {
-        Command::new(env!("CARGO_BIN_EXE_uaperf"))
-            .args(["perfclient", "-n", "ns=2;s=MyLevel"])
+        command(self.folder.path(), &["perfclient", "-n", "ns=2;s=MyLevel"])
             .args(words)
-            .arg(&self.url)
-            .env("UAPERF_PKI", self.folder.path().join("pki"))
-            .current_dir(self.folder.path())
-            .stdin(Stdio::null())
+            .arg(&self.server.url)
             .output()
             .unwrap()
     }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8(bytes.to_vec()).unwrap()
 }
 
 /// Without its figures.
@@ -77,11 +53,11 @@ fn figure(said: &str, words: &str) -> f64 {
 
 #[test]
 fn the_command_line_of_the_thesis_prints_its_statistics_in_its_order() {
-    let server = Server::start();
+    let bench = Bench::start();
     // As printed there, with fewer requests.
     let words = ["-clients", "1", "-batchsize", "100", "-rate", "100"];
     let more = ["-requests", "30", "-duration", "300", "-percentile", "0.9"];
-    let output = server.perfclient(&[words, more].concat());
+    let output = bench.perfclient(&[words, more].concat());
     let said = text(&output.stdout);
     assert_eq!(
         masked(&said),
@@ -118,10 +94,10 @@ Results per second: #
 
 #[test]
 fn the_command_line_of_the_thesis_for_subscriptions_prints_its_statistics_in_its_order() {
-    let server = Server::start();
+    let bench = Bench::start();
     // As printed there, for a shorter time.
     let words = ["-clients", "1", "-subscriptions", "5", "-items", "100"];
-    let output = server.perfclient(&[&words[..], &["-duration", "4"]].concat());
+    let output = bench.perfclient(&[&words[..], &["-duration", "4"]].concat());
     let said = text(&output.stdout);
     assert_eq!(
         masked(&said),
@@ -162,32 +138,15 @@ Subscription max freq: #
 
 #[test]
 fn requests_and_batches_count_for_each_session_and_single_reads_for_each_value() {
-    let server = Server::start();
-    let run = |words: &[&str]| text(&server.perfclient(words).stdout);
-    let said = run(&[
-        "-clients",
-        "3",
-        "-batchsize",
-        "7",
-        "-requests",
-        "5",
-        "-rate",
-        "50",
-    ]);
+    let bench = Bench::start();
+    let run = |words: &[&str]| text(&bench.perfclient(words).stdout);
+    let words = ["-clients", "3", "-batchsize", "7"];
+    let words = [words, ["-requests", "5", "-rate", "50"]].concat();
+    let said = run(&words);
     assert_eq!(figure(&said, "Number of read requests"), 15.0, "{said}");
     assert_eq!(figure(&said, "Number of results"), 105.0, "{said}");
     // So many requests of one value at once, in each cycle.
-    let said = run(&[
-        "-clients",
-        "3",
-        "-batchsize",
-        "7",
-        "-requests",
-        "5",
-        "-rate",
-        "50",
-        "-single",
-    ]);
+    let said = run(&[&words[..], &["-single"]].concat());
     assert_eq!(figure(&said, "Number of read requests"), 105.0, "{said}");
     assert_eq!(figure(&said, "Number of results"), 105.0, "{said}");
     // The duration ends it in any case.
@@ -197,7 +156,7 @@ fn requests_and_batches_count_for_each_session_and_single_reads_for_each_value()
 
 #[test]
 fn what_it_cannot_do_is_said_in_one_line() {
-    let server = Server::start();
+    let bench = Bench::start();
     for (words, said) in [
         (
             &["-rate", "5"][..],
@@ -217,7 +176,7 @@ fn what_it_cannot_do_is_said_in_one_line() {
             "cannot be used with",
         ),
     ] {
-        let output = server.perfclient(words);
+        let output = bench.perfclient(words);
         let error = text(&output.stderr);
         assert!(
             error.starts_with("error: ") && error.contains(said),

@@ -2,20 +2,21 @@
 
 #![allow(clippy::unwrap_used)]
 
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{Read, Write};
 use std::net::{Ipv4Addr, TcpListener};
-use std::process::{Child, Command, Output, Stdio};
+use std::process::Output;
 use std::thread;
 
 use serde_json::Value;
+use support::{Said, Server, command, text};
 use tempfile::TempDir;
 
+mod support;
+
 fn probe(url: &str, options: &[&str]) -> Output {
-    let pki = tempfile::tempdir().unwrap();
-    Command::new(env!("CARGO_BIN_EXE_uaperf"))
-        .args(["probe", url, "--timeout", "500ms"])
+    let folder = tempfile::tempdir().unwrap();
+    command(folder.path(), &["probe", url, "--timeout", "500ms"])
         .args(options)
-        .env("UAPERF_PKI", pki.path())
         .env_remove("UAPERF_PASSWORD")
         .output()
         .unwrap()
@@ -24,8 +25,7 @@ fn probe(url: &str, options: &[&str]) -> Output {
 /// The exit code and what was said on the way out.
 fn failure(url: &str) -> (i32, String) {
     let output = probe(url, &[]);
-    let text = String::from_utf8(output.stderr).unwrap();
-    (output.status.code().unwrap(), text)
+    (output.status.code().unwrap(), text(&output.stderr))
 }
 
 /// Answers the first bytes of each connection as told; an empty answer closes it.
@@ -129,28 +129,17 @@ fn a_server_that_says_why_it_refuses_is_quoted() {
 /// `uaperf serve` with a folder of its own, and a client's folder beside it.
 struct Bench {
     folder: TempDir,
-    server: Child,
+    server: Server,
     url: String,
 }
 
 impl Bench {
     fn serving(options: &[&str]) -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let mut server = Command::new(env!("CARGO_BIN_EXE_uaperf"))
-            .args(["serve", "--port", "0", "--with-parent"])
-            .args(options)
-            .env("UAPERF_PKI", folder.path().join("server"))
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let mut line = String::new();
-        let out = server.stdout.take().unwrap();
-        BufReader::new(out).read_line(&mut line).unwrap();
-        let url = line.trim().strip_prefix("READY ").unwrap().to_owned();
-        let url = match url.rsplit_once(':') {
+        let server = Server::start(&folder.path().join("server"), options);
+        let url = match server.url.rsplit_once(':') {
             Some((_, port)) => format!("opc.tcp://127.0.0.1:{port}"),
-            None => url,
+            None => server.url.clone(),
         };
         Self {
             folder,
@@ -161,18 +150,12 @@ impl Bench {
 
     /// Types `uaperf ARGUMENTS` as the client.
     fn client(&self, arguments: &str, password: &str) -> (i32, String, String) {
-        let output = Command::new(env!("CARGO_BIN_EXE_uaperf"))
+        let mut command = command(self.folder.path(), &[]);
+        command
             .args(arguments.split_whitespace())
-            .env("UAPERF_PKI", self.folder.path().join("client"))
-            .env("UAPERF_PASSWORD", password)
-            .output()
-            .unwrap();
-        let text = |bytes| String::from_utf8(bytes).unwrap();
-        (
-            output.status.code().unwrap(),
-            text(output.stdout),
-            text(output.stderr),
-        )
+            .env("UAPERF_PASSWORD", password);
+        let Said { code, out, err } = Said::by(&mut command);
+        (code, out, err)
     }
 
     fn probe(&self, options: &str) -> (i32, String, String) {
@@ -182,8 +165,8 @@ impl Bench {
 
 impl Drop for Bench {
     fn drop(&mut self) {
-        drop(self.server.stdin.take());
-        self.server.wait().unwrap();
+        drop(self.server.child.stdin.take());
+        self.server.child.wait().unwrap();
     }
 }
 

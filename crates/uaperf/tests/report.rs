@@ -9,6 +9,9 @@ use plan::Random;
 use record::run::{Destination, Figure, Fingerprint, Phase, Usage, UsageSeries, WarmUp};
 use record::{Lateness, Ledger, Run, Times};
 use serde_json::{Value, json};
+use support::{text, uaperf};
+
+mod support;
 
 /// A run of so many seconds with a thousand requests each, whose times scatter around a level.
 fn run(seconds: u64, level: u64, batch: u64, seed: u64) -> Run {
@@ -70,14 +73,6 @@ fn run(seconds: u64, level: u64, batch: u64, seed: u64) -> Run {
 
 fn save(run: &Run, file: &Path) {
     run.write(&Destination::File(file.to_owned())).unwrap();
-}
-
-fn uaperf(folder: &Path, args: &[&str]) -> std::process::Output {
-    Command::new(env!("CARGO_BIN_EXE_uaperf"))
-        .args(args)
-        .current_dir(folder)
-        .output()
-        .unwrap()
 }
 
 /// The browser and the packages that drive it; none, with a line that says so, where they cannot be had.
@@ -316,7 +311,7 @@ fn the_page_of_a_comparison_shows_changes_against_the_margin() {
         "all",
     ];
     let output = uaperf(folder.path(), &args);
-    let screen = String::from_utf8(output.stdout).unwrap();
+    let screen = text(&output.stdout);
     assert!(screen.starts_with("WORSE"), "{screen}");
     assert!(
         screen.lines().any(|line| line.starts_with("history")),
@@ -387,7 +382,7 @@ fn what_cannot_be_drawn_is_told() {
         ),
     ] {
         let output = uaperf(folder.path(), args);
-        let said = String::from_utf8(output.stderr).unwrap();
+        let said = text(&output.stderr);
         assert_eq!(output.status.code(), Some(code), "{said}");
         assert!(said.starts_with(error), "{said}");
     }

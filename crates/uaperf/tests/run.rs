@@ -8,7 +8,10 @@ use std::time::{Duration, Instant};
 
 use record::Run;
 use record::sweep::{State, Sweep};
+use support::{Server, command, text};
 use tempfile::TempDir;
+
+mod support;
 
 /// A folder with a scenario in it.
 struct Desk(TempDir);
@@ -29,17 +32,16 @@ impl Desk {
     }
 
     fn command(&self, args: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_uaperf"));
-        command
-            .args(args)
-            .current_dir(self.path())
-            .env("UAPERF_PKI", self.path().join("pki"))
-            .stdin(Stdio::null());
-        command
+        command(self.path(), args)
     }
 
     fn uaperf(&self, args: &[&str]) -> Output {
         self.command(args).output().unwrap()
+    }
+
+    /// A server, its certificates apart from those of the client.
+    fn serve(&self, options: &[&str]) -> Server {
+        Server::start(&self.path().join("server"), options)
     }
 
     fn index(&self) -> Sweep {
@@ -61,10 +63,6 @@ impl Desk {
             .map(|file| Run::read(&self.out().join(file)).unwrap())
             .collect()
     }
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
 }
 
 /// Measured; whether a busy machine was steady meanwhile is another matter.
@@ -201,8 +199,8 @@ fn a_point_that_fails_is_marked_and_the_rest_goes_on() {
         .local_addr()
         .unwrap()
         .port();
-    let server = peers_like_plant();
     let desk = Desk::with("");
+    let server = desk.serve(&["--security", "none"]);
     // What a scenario refers to lies beside it, wherever it is run from.
     std::fs::create_dir(desk.path().join("tests")).unwrap();
     std::fs::write(desk.path().join("tests/nodes.txt"), "i=2258\ni=2256\n").unwrap();
@@ -226,46 +224,6 @@ fn a_point_that_fails_is_marked_and_the_rest_goes_on() {
         output.status
     );
     assert_eq!(desk.runs()[0].phases[0].total.completed, 20);
-}
-
-struct Plant {
-    process: std::process::Child,
-    url: String,
-    _pki: TempDir,
-}
-
-impl Drop for Plant {
-    fn drop(&mut self) {
-        let _ = self.process.kill();
-        let _ = self.process.wait();
-    }
-}
-
-fn peers_like_plant() -> Plant {
-    plant(&["--security", "none"])
-}
-
-fn plant(args: &[&str]) -> Plant {
-    use std::io::{BufRead, BufReader};
-    let pki = tempfile::tempdir().unwrap();
-    let mut process = Command::new(env!("CARGO_BIN_EXE_uaperf"))
-        .args(["serve", "--port", "0", "--with-parent"])
-        .args(args)
-        .env("UAPERF_PKI", pki.path())
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let mut line = String::new();
-    BufReader::new(process.stdout.take().unwrap())
-        .read_line(&mut line)
-        .unwrap();
-    let url = line.trim().strip_prefix("READY ").unwrap().to_owned();
-    Plant {
-        process,
-        url,
-        _pki: pki,
-    }
 }
 
 #[test]
@@ -391,8 +349,8 @@ fn a_starter_is_written_checked_and_shown() {
 
 #[test]
 fn a_test_description_document_of_2015_is_run_and_its_rows_follow_its_formulas() {
-    let server = plant(&["--profile", "gonzalez2015", "--trust"]);
     let desk = Desk::with("");
+    let server = desk.serve(&["--profile", "gonzalez2015", "--trust"]);
     let document = "### TEST\ntest: One page, alone and many at once\nname: page_concurrent\ncycles: 20\n\n\
                     concurrency: 1\nresource: ns=4;s=MAIN.PAGE\nmeasure\n\ncycles: 5\nconcurrency: 8\n\
                     measure\n\ncount: 4\nsecurity: on\nmeasure\nrequest: write\nsecurity: off\nmeasure\n";

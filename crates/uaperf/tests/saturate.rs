@@ -3,70 +3,36 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, clippy::expect_used)]
 
-use std::io::{BufRead, BufReader};
 use std::path::Path;
-use std::process::{Child, Command, Output, Stdio};
+use std::process::Output;
 
-use serde_json::Value;
+use support::{Server, command, json, text};
 
-struct Server(Child, String);
+mod support;
 
-impl Server {
-    fn start(pki: &Path) -> Self {
-        let mut process = Command::new(env!("CARGO_BIN_EXE_uaperf"))
-            .args([
-                "serve",
-                "--profile",
-                "bench",
-                "--port",
-                "0",
-                "--with-parent",
-            ])
-            .args(["--security", "none", "--fault", "service-time=10ms,on=read"])
-            .arg("--pki")
-            .arg(pki)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let mut line = String::new();
-        let out = process.stdout.take().unwrap();
-        BufReader::new(out).read_line(&mut line).unwrap();
-        let url = line.trim().strip_prefix("READY ").unwrap().to_owned();
-        Self(process, url)
-    }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
+fn server(folder: &Path) -> Server {
+    let options = ["--profile", "bench", "--security", "none"];
+    let fault = ["--fault", "service-time=10ms,on=read"];
+    Server::start(&folder.join("server"), &[&options[..], &fault].concat())
 }
 
 fn saturate(folder: &Path, url: &str, more: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_uaperf"))
-        .args(["saturate", "read", url, "-n", "nsu=urn:bench;i=1000"])
-        .args(["--duration", "1s", "--quiet", "--pki"])
-        .arg(folder.join("client"))
+    let words = ["saturate", "read", url, "-n", "nsu=urn:bench;i=1000"];
+    command(folder, &words)
+        .args(["--duration", "1s", "--quiet"])
         .args(more)
-        .current_dir(folder)
         .output()
         .unwrap()
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
 }
 
 #[test]
 fn the_capacity_of_a_server_is_found_and_a_search_that_was_stopped_goes_on() {
     let folder = tempfile::tempdir().unwrap();
-    let server = Server::start(&folder.path().join("pki"));
+    let server = server(folder.path());
     let search = ["--slo", "p50<100ms", "--from", "40/s", "--precision", "10%"];
 
     let whole = [&search[..], &["--out", "whole"]].concat();
-    let found = saturate(folder.path(), &server.1, &whole);
+    let found = saturate(folder.path(), &server.url, &whole);
     let said = text(&found.stdout);
     assert_eq!(
         found.status.code(),
@@ -76,7 +42,7 @@ fn the_capacity_of_a_server_is_found_and_a_search_that_was_stopped_goes_on() {
     );
     assert!(said.contains("CAPACITY"), "{said}");
     let file = folder.path().join("whole/search.json");
-    let kept: Value = serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap();
+    let kept = json(&file);
     let holds = kept["capacity"]["holds"].as_f64().unwrap();
     // 100 a second are what 10 ms allow; a busy machine may take some of it away.
     assert!((75.0..=112.0).contains(&holds), "{said}");
@@ -86,8 +52,7 @@ fn the_capacity_of_a_server_is_found_and_a_search_that_was_stopped_goes_on() {
             .path()
             .join("whole")
             .join(trial["file"].as_str().unwrap());
-        let run: Value = serde_json::from_slice(&std::fs::read(result).unwrap()).unwrap();
-        assert_eq!(run["format"], "uaperf run");
+        assert_eq!(json(&result)["format"], "uaperf run");
     }
 
     // As if it had been stopped before its last trial.
@@ -100,7 +65,7 @@ fn the_capacity_of_a_server_is_found_and_a_search_that_was_stopped_goes_on() {
     std::fs::write(&file, cut.to_string()).unwrap();
     let again = saturate(
         folder.path(),
-        &server.1,
+        &server.url,
         &[&search[..], &["--resume", "whole"]].concat(),
     );
     let said = text(&again.stdout);
@@ -113,7 +78,7 @@ fn the_capacity_of_a_server_is_found_and_a_search_that_was_stopped_goes_on() {
     assert!(said.contains("CAPACITY"), "{said}{}", text(&again.stderr));
 
     let other = ["--slo", "p50<9ms", "--resume", "whole"];
-    let refused = saturate(folder.path(), &server.1, &other);
+    let refused = saturate(folder.path(), &server.url, &other);
     assert_eq!(refused.status.code(), Some(2));
     assert!(text(&refused.stderr).contains("want the same command again"));
 }
@@ -121,10 +86,10 @@ fn the_capacity_of_a_server_is_found_and_a_search_that_was_stopped_goes_on() {
 #[test]
 fn an_objective_that_nothing_meets_and_one_that_everything_meets_are_told_apart() {
     let folder = tempfile::tempdir().unwrap();
-    let server = Server::start(&folder.path().join("pki"));
+    let server = server(folder.path());
     // No answer takes less than 10 ms.
     let search = ["--slo", "p50<5ms", "--grow", "sessions", "--confirm", "1"];
-    let found = saturate(folder.path(), &server.1, &search);
+    let found = saturate(folder.path(), &server.url, &search);
     let said = text(&found.stdout);
     assert_eq!(found.status.code(), Some(3), "{said}");
     assert!(
@@ -133,7 +98,7 @@ fn an_objective_that_nothing_meets_and_one_that_everything_meets_are_told_apart(
     );
 
     let search = ["--slo", "p50<60s", "--grow", "sessions", "--to", "2"];
-    let found = saturate(folder.path(), &server.1, &search);
+    let found = saturate(folder.path(), &server.url, &search);
     let said = text(&found.stdout);
     assert!(said.contains("CAPACITY    at least 2 sessions"), "{said}");
 }

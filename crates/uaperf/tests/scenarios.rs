@@ -3,10 +3,13 @@
 #![allow(clippy::unwrap_used, clippy::panic, clippy::expect_used)]
 
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Output, Stdio};
+use std::process::Output;
 
 use record::Run;
 use record::sweep::{State, Sweep};
+use support::{Server, text, uaperf};
+
+mod support;
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios")
@@ -29,27 +32,13 @@ fn files(ending: &str) -> Vec<PathBuf> {
     files
 }
 
-fn uaperf(args: &[&str], home: &Path) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_uaperf"))
-        .args(args)
-        .current_dir(home)
-        .env("UAPERF_PKI", home.join("pki"))
-        .stdin(Stdio::null())
-        .output()
-        .unwrap()
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
-}
-
 #[test]
 fn every_ready_scenario_is_accepted() {
     let home = tempfile::tempdir().unwrap();
     let (scenarios, documents) = (files("toml"), files("txt"));
     assert!(scenarios.len() >= 10 && documents.len() >= 5);
     for file in scenarios.iter().chain(&documents) {
-        let output = uaperf(&["check", file.to_str().unwrap()], home.path());
+        let output = uaperf(home.path(), &["check", file.to_str().unwrap()]);
         assert!(output.status.success(), "{}", text(&output.stderr));
     }
     for file in scenarios {
@@ -71,41 +60,8 @@ fn every_ready_scenario_is_accepted() {
     }
 }
 
-/// A plant that ends with the test.
-struct Plant(Child, String);
-
-impl Plant {
-    fn start(profile: &str, home: &Path) -> Self {
-        use std::io::{BufRead, BufReader};
-        let mut child = Command::new(env!("CARGO_BIN_EXE_uaperf"))
-            .args([
-                "serve",
-                "--port",
-                "0",
-                "--with-parent",
-                "--trust",
-                "--profile",
-                profile,
-            ])
-            .env("UAPERF_PKI", home.join("server"))
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let mut line = String::new();
-        BufReader::new(child.stdout.take().unwrap())
-            .read_line(&mut line)
-            .unwrap();
-        let url = line.trim().strip_prefix("READY ").unwrap().to_owned();
-        Self(child, url)
-    }
-}
-
-impl Drop for Plant {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
+fn plant(profile: &str, home: &Path) -> Server {
+    Server::start(&home.join("server"), &["--trust", "--profile", profile])
 }
 
 /// Every point was measured, and everything that was sent was answered well.
@@ -130,7 +86,7 @@ fn is_measured(out: &Path, output: &Output) {
 #[test]
 fn every_ready_scenario_runs_in_miniature() {
     let home = tempfile::tempdir().unwrap();
-    let bench = Plant::start("bench", home.path());
+    let bench = plant("bench", home.path());
     for file in files("toml") {
         let written = std::fs::read_to_string(&file).unwrap();
         let out = home.path().join(file.file_stem().unwrap());
@@ -159,16 +115,16 @@ fn every_ready_scenario_runs_in_miniature() {
         }
         if written.contains("peer = ") {
             // Not every machine has the other stacks; the bench nodes are the same everywhere.
-            args.extend(["--target", bench.1.as_str()]);
+            args.extend(["--target", bench.url.as_str()]);
         }
-        is_measured(&out, &uaperf(&args, home.path()));
+        is_measured(&out, &uaperf(home.path(), &args));
     }
 }
 
 #[test]
 fn the_documents_of_2015_run_in_miniature() {
     let home = tempfile::tempdir().unwrap();
-    let plant = Plant::start("gonzalez2015", home.path());
+    let plant = plant("gonzalez2015", home.path());
     for file in files("txt") {
         // The same tests with a few cycles, and no more sessions than a test may open.
         let written = std::fs::read_to_string(&file).unwrap();
@@ -190,10 +146,10 @@ fn the_documents_of_2015_run_in_miniature() {
             "--quiet",
             "--trust",
             "--target",
-            plant.1.as_str(),
+            plant.url.as_str(),
         ];
         let args = [args.as_slice(), &["--out", out.to_str().unwrap()]].concat();
-        is_measured(&out, &uaperf(&args, home.path()));
+        is_measured(&out, &uaperf(home.path(), &args));
         let stem = file.file_stem().unwrap().to_str().unwrap();
         let rows = std::fs::read_to_string(out.join(format!("{stem}.results.csv"))).unwrap();
         let measures = written.lines().filter(|line| *line == "measure").count();

@@ -3,16 +3,16 @@
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-use std::io::{BufRead, BufReader, Read};
+use std::io::{BufRead, Read};
 use std::path::Path;
-use std::process::{Child, ChildStdout, Command, Output, Stdio};
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use load::access::{Access, Credentials, Security, Session, TrustRule};
 use load::transport::Steps;
 use pki::make::Request;
 use pki::{Checks, Store};
-use serde_json::Value;
+use support::{Said, Server, json, program, ready};
 use tempfile::TempDir;
 use wire::channel::Protection;
 use wire::types::{
@@ -21,15 +21,15 @@ use wire::types::{
     SubscriptionAcknowledgement, TimestampsToReturn, Variant,
 };
 
+mod support;
+
 struct Serving {
-    process: Child,
-    out: BufReader<ChildStdout>,
-    url: String,
+    server: Server,
     folder: TempDir,
 }
 
 fn command(folder: &Path, options: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_uaperf"));
+    let mut command = program();
     command
         .args(["serve", "--port", "0", "--security", "none"])
         .args(options)
@@ -39,39 +39,20 @@ fn command(folder: &Path, options: &[&str]) -> Command {
 
 fn fails(options: &[&str]) -> (i32, String) {
     let folder = tempfile::tempdir().unwrap();
-    let Output { status, stderr, .. } = command(folder.path(), options).output().unwrap();
-    (status.code().unwrap(), String::from_utf8(stderr).unwrap())
+    let said = Said::by(&mut command(folder.path(), options));
+    (said.code, said.err)
 }
 
 impl Serving {
     fn start(options: &[&str]) -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let mut process = command(folder.path(), options)
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let mut out = BufReader::new(process.stdout.take().unwrap());
-        let mut line = String::new();
-        out.read_line(&mut line).unwrap();
-        let url = line.trim().strip_prefix("READY ").unwrap().to_owned();
-        Self {
-            process,
-            out,
-            url,
-            folder,
-        }
-    }
-
-    fn signal(&self, name: &str) {
-        let pid = self.process.id().to_string();
-        let killed = Command::new("kill").args([name, &pid]).status().unwrap();
-        assert!(killed.success());
+        let server = Server::of(command(folder.path(), options).stderr(Stdio::piped()));
+        Self { server, folder }
     }
 
     fn probe(&self) {
-        let status = Command::new(env!("CARGO_BIN_EXE_uaperf"))
-            .args(["probe", &self.url, "--repeat", "5"])
+        let status = program()
+            .args(["probe", &self.server.url, "--repeat", "5"])
             .env("UAPERF_PKI", self.folder.path())
             .stdout(Stdio::null())
             .status();
@@ -81,17 +62,17 @@ impl Serving {
     /// Exit code, what else it wrote to standard output, and what to standard error.
     fn ended(mut self) -> (i32, String, String) {
         let (mut out, mut err) = (String::new(), String::new());
-        self.out.read_to_string(&mut out).unwrap();
-        let stderr = self.process.stderr.take();
+        self.server.out.read_to_string(&mut out).unwrap();
+        let stderr = self.server.child.stderr.take();
         stderr.unwrap().read_to_string(&mut err).unwrap();
-        let code = self.process.wait().unwrap().code().unwrap();
+        let code = self.server.child.wait().unwrap().code().unwrap();
         (code, out, err)
     }
 }
 
 fn open(serving: &Serving) -> Session {
     let access = Access {
-        url: serving.url.parse().unwrap(),
+        url: serving.server.url.parse().unwrap(),
         security: Security::Exactly(Protection::NONE),
         store: Store::new(serving.folder.path()),
         own: Request::application("urn:test"),
@@ -114,10 +95,10 @@ fn state(session: &mut Session) -> Variant {
 
 #[test]
 fn a_signal_ends_it_and_it_says_what_it_did() {
-    for signal in ["-TERM", "-INT"] {
+    for signal in ["TERM", "INT"] {
         let serving = Serving::start(&["--fault", "delay=1ms,on=read,every=2"]);
         serving.probe();
-        serving.signal(signal);
+        serving.server.signal(signal);
         let (code, out, err) = serving.ended();
         assert_eq!(code, 0, "{err}");
         assert!(out.starts_with("sessions 5, "), "{out}");
@@ -137,10 +118,10 @@ fn the_ledger_is_written_at_the_end() {
     let path = folder.path().join("ledger.json");
     let serving = Serving::start(&["--ledger", path.to_str().unwrap(), "--quiet"]);
     serving.probe();
-    serving.signal("-TERM");
+    serving.server.signal("TERM");
     let (code, out, err) = serving.ended();
     assert_eq!((code, out.as_str(), err.as_str()), (0, "", ""));
-    let ledger: Value = serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
+    let ledger = json(&path);
     assert_eq!(ledger["counted"]["cumulated_sessions"], 5);
     assert!(ledger["updates"]["computed"].is_u64());
     assert_eq!(ledger["subscriptions"]["total"]["messages"]["made"], 0);
@@ -155,7 +136,7 @@ fn what_a_slow_client_did_not_take_in_time_is_told_for_each_device() {
     let options = ["--profile", "devices", "--count", "2", "--ledger", ledger];
     let mut serving = Serving::start(&options);
     let mut second = String::new();
-    serving.out.read_line(&mut second).unwrap();
+    serving.server.out.read_line(&mut second).unwrap();
     let mut session = open(&serving);
     let header = |session: &mut Session| session.header();
     let request = CreateSubscriptionRequest {
@@ -213,11 +194,11 @@ fn what_a_slow_client_did_not_take_in_time_is_told_for_each_device() {
     };
     assert!(session.call(request).is_err());
     drop(session);
-    serving.signal("-TERM");
-    let url = serving.url.clone();
+    serving.server.signal("TERM");
+    let url = serving.server.url.clone();
     let (code, out, err) = serving.ended();
     assert_eq!(code, 0, "{err}");
-    let truths: Value = serde_json::from_str(&std::fs::read_to_string(&path).unwrap()).unwrap();
+    let truths = json(&path);
     let slow = &truths[0]["clients"];
     let number = |name: &str| slow[name].as_u64().unwrap();
     assert!(number("publish_gaps") >= 1, "{slow:#}");
@@ -238,7 +219,7 @@ fn what_a_slow_client_did_not_take_in_time_is_told_for_each_device() {
     let line = |name: &str| out.lines().find(|line| line.starts_with(name)).unwrap();
     assert!(out.contains("publish gaps"), "{out}");
     assert_ne!(line(&url).split_whitespace().nth(1).unwrap(), "0", "{out}");
-    let other = second.trim().strip_prefix("READY ").unwrap();
+    let other = ready(&second);
     assert_eq!(line(other).split_whitespace().nth(1).unwrap(), "0", "{out}");
     assert_ne!(
         line("all ").split_whitespace().nth(1).unwrap(),
@@ -251,7 +232,7 @@ fn what_a_slow_client_did_not_take_in_time_is_told_for_each_device() {
 fn nobody_is_waited_for_when_nobody_is_there() {
     // An hour, if it were waited for.
     let serving = Serving::start(&["--grace", "1h", "--count", "2"]);
-    serving.signal("-INT");
+    serving.server.signal("INT");
     let (code, out, err) = serving.ended();
     assert_eq!(code, 0, "{err}");
     assert!(out.starts_with("READY opc.tcp://"), "{out}");
@@ -264,13 +245,13 @@ fn a_second_signal_does_not_wait() {
     // A session that stays: only then is there somebody to wait for.
     let mut session = open(&serving);
     assert_eq!(state(&mut session), Variant::Int32(0));
-    serving.signal("-INT");
+    serving.server.signal("INT");
     // The first one has arrived when the server says that it ends.
     while state(&mut session) != Variant::Int32(4) {
-        assert!(serving.process.try_wait().unwrap().is_none());
+        assert!(serving.server.child.try_wait().unwrap().is_none());
         std::thread::sleep(Duration::from_millis(5));
     }
-    serving.signal("-INT");
+    serving.server.signal("INT");
     let (code, _, err) = serving.ended();
     assert_eq!(code, 130, "{err}");
 }

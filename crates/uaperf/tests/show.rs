@@ -7,6 +7,9 @@ use std::process::{Command, Output};
 
 use record::run::{Destination, Fingerprint, Phase, WarmUp};
 use record::{Lateness, Ledger, Run, Times};
+use support::{text, uaperf};
+
+mod support;
 
 /// A second of a thousand requests that take this long.
 fn write(folder: &Path, name: &str, service: u64) {
@@ -39,16 +42,7 @@ fn write(folder: &Path, name: &str, service: u64) {
 }
 
 fn show(folder: &Path, args: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_uaperf"))
-        .arg("show")
-        .args(args)
-        .current_dir(folder)
-        .output()
-        .unwrap()
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8(bytes.to_vec()).unwrap()
+    uaperf(folder, &[&["show"], args].concat())
 }
 
 #[test]

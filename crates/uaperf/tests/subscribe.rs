@@ -3,11 +3,11 @@
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-use std::io::{BufRead, BufReader};
-use std::process::{Child, Command, Output, Stdio};
-
 use serde_json::Value;
+use support::{Server, command, json, program, text};
 use tempfile::TempDir;
+
+mod support;
 
 /// A thousand counters that go on every 50 ms, a hundred nodes to be written to, and a fault.
 fn plant(fault: &str) -> String {
@@ -35,8 +35,7 @@ access = "read-write"
 
 /// A server and a folder, which end with the test.
 struct Bench {
-    server: Child,
-    url: String,
+    server: Server,
     folder: TempDir,
 }
 
@@ -45,59 +44,34 @@ impl Bench {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("plant.toml");
         std::fs::write(&file, plant(fault)).unwrap();
-        let mut server = Command::new(env!("CARGO_BIN_EXE_uaperf"))
-            .args(["serve", file.to_str().unwrap(), "--port", "0"])
-            .args([
-                "--security",
-                "none",
-                "--with-parent",
-                "--threads",
-                "1",
-                "--quiet",
-            ])
-            .env("UAPERF_PKI", folder.path().join("pki"))
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let mut line = String::new();
-        BufReader::new(server.stdout.take().unwrap())
-            .read_line(&mut line)
-            .unwrap();
-        let url = line.strip_prefix("READY ").unwrap().trim().to_owned();
-        Self {
-            server,
-            url,
-            folder,
-        }
+        let options = [
+            file.to_str().unwrap(),
+            "--security",
+            "none",
+            "--threads",
+            "1",
+        ];
+        let server = Server::start(&folder.path().join("pki"), &options);
+        Self { server, folder }
     }
 
-    fn run(&self, args: &[&str]) -> Output {
-        Command::new(env!("CARGO_BIN_EXE_uaperf"))
-            .args(["subscribe", &self.url, "--quiet", "--out", "run.json"])
-            .args(args)
-            .env("UAPERF_PKI", self.folder.path().join("pki"))
-            .current_dir(self.folder.path())
+    /// What subscriptions told, and the whole of the run.
+    fn told(&self, options: &str) -> (Value, Value) {
+        let words = [
+            "subscribe",
+            &self.server.url,
+            "--quiet",
+            "--out",
+            "run.json",
+        ];
+        let output = command(self.folder.path(), &words)
+            .args(options.split_whitespace())
             .output()
-            .unwrap()
-    }
-
-    /// What subscriptions told, and the whole of the phase.
-    fn told(&self, args: &[&str]) -> (Value, Value) {
-        let output = self.run(args);
+            .unwrap();
         let file = self.folder.path().join("run.json");
-        let text = std::fs::read_to_string(file)
-            .unwrap_or_else(|_| panic!("{}", String::from_utf8_lossy(&output.stderr)));
-        let run: Value = serde_json::from_str(&text).unwrap();
-        let phase = run["phases"][0].clone();
-        (phase["subscriptions"].clone(), run)
-    }
-}
-
-impl Drop for Bench {
-    fn drop(&mut self) {
-        let _ = self.server.kill();
-        let _ = self.server.wait();
+        assert!(file.exists(), "{}", text(&output.stderr));
+        let run = json(&file);
+        (run["phases"][0]["subscriptions"].clone(), run)
     }
 }
 
@@ -114,26 +88,10 @@ fn assert_agrees(told: &Value, what: &str) {
 #[test]
 fn what_a_plant_counts_comes_whole_and_the_plant_says_the_same() {
     let bench = Bench::new("");
-    let (told, run) = bench.told(&[
-        "-n",
-        "ns=2;i=1..1000",
-        "--sessions",
-        "3",
-        "--subscriptions",
-        "2",
-        "--items",
-        "400",
-        "--publishing",
-        "100ms",
-        "--sampling",
-        "50ms",
-        "--queue",
-        "20",
-        "--duration",
-        "2s",
-        "--threads",
-        "2",
-    ]);
+    let (told, run) = bench.told(
+        "-n ns=2;i=1..1000 --sessions 3 --subscriptions 2 --items 400 \
+             --publishing 100ms --sampling 50ms --queue 20 --duration 2s --threads 2",
+    );
     assert_eq!(told["outcome"], "lossless", "{told}");
     assert_eq!(
         (&told["subscriptions"], &told["items"]),
@@ -158,18 +116,8 @@ fn what_a_plant_counts_comes_whole_and_the_plant_says_the_same() {
 #[test]
 fn messages_that_a_plant_drops_are_republished_and_nothing_is_lost() {
     let bench = Bench::new("on = \"notification\"\ndrop_every = 7");
-    let (told, _) = bench.told(&[
-        "-n",
-        "ns=2;i=1..50",
-        "--publishing",
-        "50ms",
-        "--sampling",
-        "50ms",
-        "--queue",
-        "20",
-        "--duration",
-        "3s",
-    ]);
+    let (told, _) =
+        bench.told("-n ns=2;i=1..50 --publishing 50ms --sampling 50ms --queue 20 --duration 3s");
     let missing = count(&told, "messages", "missing_messages");
     assert!(missing >= 4, "{told}");
     assert_eq!(missing, count(&told, "messages", "republish_asked"));
@@ -181,19 +129,10 @@ fn messages_that_a_plant_drops_are_republished_and_nothing_is_lost() {
 fn a_connection_that_is_cut_is_taken_up_again_each_way() {
     let bench = Bench::new("on = \"notification\"\ndisconnect_every = 25");
     let run = |way: &str| {
-        let (told, _) = bench.told(&[
-            "-n",
-            "ns=2;i=1..50",
-            "--publishing",
-            "50ms",
-            "--sampling",
-            "50ms",
-            "--queue",
-            "50",
-            "--duration",
-            "3s",
-            way,
-        ]);
+        let (told, _) = bench.told(&format!(
+            "-n ns=2;i=1..50 --publishing 50ms --sampling 50ms --queue 50 --duration 3s \
+             {way}",
+        ));
         assert!(count(&told, "messages", "cut") >= 1, "{way}: {told}");
         told
     };
@@ -217,22 +156,10 @@ fn a_connection_that_is_cut_is_taken_up_again_each_way() {
 #[test]
 fn a_writer_makes_it_known_what_there_was() {
     let bench = Bench::new("");
-    let (told, run) = bench.told(&[
-        "-n",
-        "ns=2;i=2001..2100",
-        "--publishing",
-        "100ms",
-        "--sampling",
-        "10ms",
-        "--queue",
-        "20",
-        "--duration",
-        "2s",
-        "--writer",
-        "20/s",
-        "--allow",
-        "write",
-    ]);
+    let (told, run) = bench.told(
+        "-n ns=2;i=2001..2100 --publishing 100ms --sampling 10ms --queue 20 \
+             --duration 2s --writer 20/s --allow write",
+    );
     assert_eq!(told["counters"], 100, "{told}");
     assert_eq!(told["outcome"], "lossless", "{told}");
     assert!(count(&told, "places", "delivered") >= 100 * 30, "{told}");
@@ -243,20 +170,10 @@ fn a_writer_makes_it_known_what_there_was() {
 #[test]
 fn sessions_read_beside_their_subscriptions() {
     let bench = Bench::new("");
-    let (told, run) = bench.told(&[
-        "-n",
-        "ns=2;i=1..10",
-        "--publishing",
-        "100ms",
-        "--duration",
-        "2s",
-        "--with-read",
-        "ns=2;i=1..10",
-        "--with-batch",
-        "10",
-        "--rate",
-        "50/s",
-    ]);
+    let (told, run) = bench.told(
+        "-n ns=2;i=1..10 --publishing 100ms --duration 2s --with-read ns=2;i=1..10 \
+             --with-batch 10 --rate 50/s",
+    );
     assert_ne!(told["outcome"], "lost", "{told}");
     let parts = run["phases"][0]["parts"].as_array().unwrap();
     let read = parts.iter().find(|part| part["service"] == "read").unwrap();
@@ -267,24 +184,10 @@ fn sessions_read_beside_their_subscriptions() {
 #[test]
 fn items_that_change_while_they_report_lose_nothing() {
     let bench = Bench::new("");
-    let (told, _) = bench.told(&[
-        "-n",
-        "ns=2;i=1..50",
-        "--subscriptions",
-        "2",
-        "--publishing",
-        "100ms",
-        "--sampling",
-        "50ms",
-        "--queue",
-        "50",
-        "--duration",
-        "3s",
-        "--churn",
-        "modify:4/s",
-        "--churn",
-        "publishing:2/s",
-    ]);
+    let (told, _) = bench.told(
+        "-n ns=2;i=1..50 --subscriptions 2 --publishing 100ms --sampling 50ms \
+             --queue 50 --duration 3s --churn modify:4/s --churn publishing:2/s",
+    );
     let steps = told["steps"].as_array().unwrap();
     let taken = |name: &str| steps.iter().any(|it| it["step"] == name);
     assert!(taken("modify"), "{told}");
@@ -294,20 +197,10 @@ fn items_that_change_while_they_report_lose_nothing() {
 #[test]
 fn items_that_only_sample_for_a_while_tell_all_of_it_later() {
     let bench = Bench::new("");
-    let (told, run) = bench.told(&[
-        "-n",
-        "ns=2;i=1..50",
-        "--publishing",
-        "100ms",
-        "--sampling",
-        "50ms",
-        "--queue",
-        "100",
-        "--duration",
-        "3500ms",
-        "--churn",
-        "mode:2/s",
-    ]);
+    let (told, run) = bench.told(
+        "-n ns=2;i=1..50 --publishing 100ms --sampling 50ms --queue 100 \
+             --duration 3500ms --churn mode:2/s",
+    );
     let steps = told["steps"].as_array().unwrap();
     assert!(steps.iter().any(|it| it["step"] == "set_mode"), "{told}");
     assert_eq!(told["outcome"], "lossless", "{told}");
@@ -319,20 +212,11 @@ fn items_that_only_sample_for_a_while_tell_all_of_it_later() {
 #[test]
 fn the_ledgers_of_several_plants_are_added_up() {
     let (bench, other) = (Bench::new(""), Bench::new(""));
-    let url = other.url.clone();
-    let (told, _) = bench.told(&[
-        &url,
-        "-n",
-        "ns=2;i=1..20",
-        "--publishing",
-        "100ms",
-        "--sampling",
-        "50ms",
-        "--queue",
-        "10",
-        "--duration",
-        "2s",
-    ]);
+    let url = &other.server.url;
+    let (told, _) = bench.told(&format!(
+        "{url} -n ns=2;i=1..20 --publishing 100ms --sampling 50ms --queue 10 \
+             --duration 2s",
+    ));
     assert_eq!(told["subscriptions"], 2, "{told}");
     assert_eq!(told["outcome"], "lossless", "{told}");
     assert_agrees(&told, "values sent");
@@ -342,12 +226,12 @@ fn the_ledgers_of_several_plants_are_added_up() {
 #[test]
 fn wrong_usage_is_told_in_one_line() {
     let wrong = |args: &[&str], said: &str| {
-        let output = Command::new(env!("CARGO_BIN_EXE_uaperf"))
+        let output = program()
             .args(["subscribe", "opc.tcp://127.0.0.1:1"])
             .args(args)
             .output()
             .unwrap();
-        let error = String::from_utf8(output.stderr).unwrap();
+        let error = text(&output.stderr);
         assert_eq!(output.status.code(), Some(2), "{error}");
         assert!(error.contains(said), "{error}");
     };

@@ -13,62 +13,16 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
+use support::{Server, command, json, signal};
 use tempfile::TempDir;
 
-/// `uaperf serve`, ended with the test.
-struct Server {
-    child: Child,
-    url: String,
-    _pki: TempDir,
-}
+mod support;
 
-impl Server {
-    fn start() -> Self {
-        let pki = tempfile::tempdir().unwrap();
-        let mut child = Command::new(env!("CARGO_BIN_EXE_uaperf"))
-            .args([
-                "serve",
-                "--port",
-                "0",
-                "--security",
-                "none",
-                "--with-parent",
-            ])
-            .args(["--threads", "1"])
-            .env("UAPERF_PKI", pki.path())
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let mut line = String::new();
-        BufReader::new(child.stdout.take().unwrap())
-            .read_line(&mut line)
-            .unwrap();
-        let url = line.strip_prefix("READY ").unwrap().trim().to_owned();
-        Self {
-            child,
-            url,
-            _pki: pki,
-        }
-    }
-
-    fn signal(&self, name: &str) {
-        signal(self.child.id(), name);
-    }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
-
-fn signal(pid: u32, name: &str) {
-    let sent = Command::new("kill")
-        .args([format!("-{name}"), pid.to_string()])
-        .status();
-    assert!(sent.unwrap().success(), "kill -{name} {pid}");
+/// A server with one thread, and a folder for its certificates.
+fn server() -> (Server, TempDir) {
+    let pki = tempfile::tempdir().unwrap();
+    let options = ["--security", "none", "--threads", "1"];
+    (Server::start(pki.path(), &options), pki)
 }
 
 /// A place where results go.
@@ -88,13 +42,9 @@ impl Place {
 
     /// `uaperf read`, its result in `r.json`.
     fn read(&self, url: &str, options: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_uaperf"));
+        let mut command = command(self.folder.path(), &["read", url, "--timeout", "5s"]);
         command
-            .args(["read", url, "--timeout", "5s"])
             .args(options)
-            .env("UAPERF_PKI", self.file("pki"))
-            .current_dir(self.folder.path())
-            .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
         if !options.contains(&"--out") {
@@ -104,8 +54,7 @@ impl Place {
     }
 
     fn result(&self) -> Value {
-        let text = std::fs::read(self.file("r.json")).unwrap();
-        serde_json::from_slice(&text).unwrap()
+        json(&self.file("r.json"))
     }
 }
 
@@ -123,8 +72,7 @@ fn verdict(run: &Value) -> &str {
 }
 
 fn text(output: &Output) -> String {
-    let both = [output.stdout.clone(), output.stderr.clone()].concat();
-    String::from_utf8(both).unwrap()
+    support::text(&[&output.stdout[..], &output.stderr].concat())
 }
 
 /// What the system says of a run, told by neither the generator nor its verdict.
@@ -227,7 +175,7 @@ fn sooner_or_later(wanted: &[&str], mut attempt: impl FnMut(&Place) -> (Output, 
 
 #[test]
 fn a_server_that_stands_still_shows_in_response_times_and_not_in_service_times() {
-    let server = Server::start();
+    let (server, _pki) = server();
     // Never the generator's fault: see `sooner_or_later`.
     sooner_or_later(&["VALID", "SERVER-SATURATED"], |place| {
         let options = ["--rate", "100/s", "--slots", "1", "--duration", "5s"];
@@ -338,7 +286,7 @@ impl Drop for Busy {
 
 #[test]
 fn a_starved_generator_is_told_from_a_slow_server_and_from_one_that_is_not_starved() {
-    let server = Server::start();
+    let (server, _pki) = server();
     let cpu = a_cpu();
     let read = |place: &Place| {
         let load = ["--rate", "2k/s", "--duration", "2s", "--warmup", "0s"];
@@ -364,7 +312,7 @@ fn a_starved_generator_is_told_from_a_slow_server_and_from_one_that_is_not_starv
 
 #[test]
 fn a_server_that_vanishes_leaves_what_was_measured_and_a_mark() {
-    let server = Server::start();
+    let (server, _pki) = server();
     let place = Place::new();
     let child = place
         .read(&server.url, &["--rate", "200/s", "--duration", "20s"])
@@ -394,7 +342,7 @@ fn a_server_that_vanishes_leaves_what_was_measured_and_a_mark() {
 fn an_unreachable_server_is_told_in_one_line() {
     let place = Place::new();
     let output = place.read("opc.tcp://127.0.0.1:1", &[]).output().unwrap();
-    let said = String::from_utf8(output.stderr).unwrap();
+    let said = support::text(&output.stderr);
     let first = said.lines().next().unwrap();
     assert!(first.starts_with("error: opc.tcp://127.0.0.1:1"), "{said}");
     assert_eq!(output.status.code(), Some(1));
@@ -425,7 +373,7 @@ fn interrupt(child: &mut Child, server: Option<&Server>) {
 
 #[test]
 fn an_interrupt_ends_the_phase_and_keeps_the_marked_result() {
-    let server = Server::start();
+    let (server, _pki) = server();
     let place = Place::new();
     let mut child = place
         .read(&server.url, &["--rate", "200/s", "--duration", "60s"])
@@ -443,16 +391,13 @@ fn an_interrupt_ends_the_phase_and_keeps_the_marked_result() {
 
 #[test]
 fn a_second_interrupt_quits_without_a_result() {
-    let server = Server::start();
+    let (server, _pki) = server();
     let place = Place::new();
     // Answers of a server that stands still would be waited for as long as this.
     let options = ["--rate", "200/s", "--duration", "60s", "--timeout", "60s"];
-    let mut command = Command::new(env!("CARGO_BIN_EXE_uaperf"));
+    let mut command = command(place.folder.path(), &["read", &server.url]);
     command
-        .args(["read", &server.url])
         .args(options)
-        .current_dir(place.folder.path())
-        .env("UAPERF_PKI", place.file("pki"))
         .stdout(Stdio::null())
         .stderr(Stdio::piped());
     let mut child = command.spawn().unwrap();
@@ -465,7 +410,7 @@ fn a_second_interrupt_quits_without_a_result() {
 
 #[test]
 fn a_full_disk_loses_its_file_and_nothing_else() {
-    let server = Server::start();
+    let (server, _pki) = server();
     let short = [
         "--rate",
         "200/s",
@@ -509,7 +454,7 @@ fn a_full_disk_loses_its_file_and_nothing_else() {
 
 #[test]
 fn rows_that_no_longer_fit_are_counted_and_the_result_is_kept() {
-    let server = Server::start();
+    let (server, _pki) = server();
     let place = Place::new();
     let read = place.read(&server.url, &[]);
     // Files of this process may not be larger than 64 KiB: rows are, the result is not.

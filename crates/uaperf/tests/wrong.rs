@@ -3,7 +3,9 @@
 
 #![allow(clippy::unwrap_used)]
 
-use std::process::Command;
+use support::{text, uaperf};
+
+mod support;
 
 /// A server that nobody runs: what gets as far as connecting ends with exit code 1.
 const URL: &str = "opc.tcp://127.0.0.1:1";
@@ -249,13 +251,8 @@ fn each_gets_one_line_that_names_option_value_and_what_is_allowed() {
     let folder = tempfile::tempdir().unwrap();
     let mut wrong = Vec::new();
     for (words, named, allowed) in LINES {
-        let output = Command::new(env!("CARGO_BIN_EXE_uaperf"))
-            .args(*words)
-            .env("UAPERF_PKI", folder.path())
-            .current_dir(folder.path())
-            .output()
-            .unwrap();
-        let text = String::from_utf8(output.stderr).unwrap();
+        let output = uaperf(folder.path(), words);
+        let text = text(&output.stderr);
         let line = words.join(" ");
         let (error, rest) = text.split_once('\n').unwrap_or((&text, ""));
         // Behind the error there may be one line with what to try, and nothing else.
