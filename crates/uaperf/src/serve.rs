@@ -112,10 +112,11 @@ pub fn run(args: Args, global: &Global) -> anyhow::Result<ExitCode> {
         running::check_ledger(path)?;
     }
     let servers = start(config, args.count)?;
+    // Who is told where it serves may end it at once.
+    let ended = running::endings(args.with_parent)?;
     let running = Running {
         ledger: args.ledger,
         quiet: args.quiet || args.with_parent,
-        with_parent: args.with_parent,
         grace: args.grace,
     };
     if let (false, Some(first)) = (running.quiet, servers.first()) {
@@ -127,7 +128,7 @@ pub fn run(args: Args, global: &Global) -> anyhow::Result<ExitCode> {
         writeln!(out, "READY {}", server.url())?;
     }
     out.flush()?;
-    running::run(servers, &running)?;
+    running::run(servers, &ended, &running)?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -5,7 +5,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use judge::Exit;
 use load::engine::Control;
 
-/// From now on the control is told.
+/// From now on the control is told. Before anything shows that the program is at work: who sees it may
+/// interrupt it.
 pub fn watch(control: &Control) -> anyhow::Result<()> {
     static TIMES: AtomicU32 = AtomicU32::new(0);
     let control = control.clone();

@@ -239,9 +239,9 @@ impl Asked {
     fn carry_out(&self, global: &Global) -> anyhow::Result<ExitCode> {
         let targets = self.targets()?;
         let phase = self.phase(targets.len())?;
-        self.common.output.check()?;
         let control = Control::default();
         interrupt::watch(&control)?;
+        self.common.output.check()?;
         let run = self.measure(&targets, &phase, &control, global)?;
         execute::keep(&run, &self.common)
     }

@@ -134,6 +134,7 @@ fn saturate(asked: &Asked, search: &options::Args, global: &Global) -> anyhow::R
     };
     // What cannot grow is said before anything is measured.
     trying.phase(bounds.start, 0)?;
+    quick::interrupt::watch(&trying.control)?;
     let mut book = match &search.resume {
         Some(folder) => Book::read(folder, search.grow, &objective, &bounds)?,
         None => Book::new(
@@ -144,7 +145,6 @@ fn saturate(asked: &Asked, search: &options::Args, global: &Global) -> anyhow::R
             &bounds,
         )?,
     };
-    quick::interrupt::watch(&trying.control)?;
     let mut out = std::io::stdout().lock();
     out.write_all(screen::head(search.grow, &objective).as_bytes())?;
     let mut searching = Search::new(bounds);

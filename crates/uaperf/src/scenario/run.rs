@@ -106,6 +106,8 @@ pub fn run(args: Args, global: &Global) -> anyhow::Result<ExitCode> {
         out.write_all(report::planned::plan(&scenario, style).as_bytes())?;
         return Ok(ExitCode::SUCCESS);
     }
+    let control = Control::default();
+    quick::interrupted(&control)?;
     results::check(args.files.named())?;
     args.feed.open()?;
     let (folder, index) = match &args.resume {
@@ -116,8 +118,6 @@ pub fn run(args: Args, global: &Global) -> anyhow::Result<ExitCode> {
         let beside = args.out.as_deref().or(args.resume.as_deref());
         Rows::of(document, &index.scenario.file, beside)
     });
-    let control = Control::default();
-    quick::interrupted(&control)?;
     let commands = Commands::beside(&index.scenario.file);
     let mut bench = Bench {
         commands: &commands,

@@ -19,8 +19,6 @@ pub struct Running {
     pub ledger: Option<PathBuf>,
     /// Nothing is shown meanwhile.
     pub quiet: bool,
-    /// It ends when standard input does.
-    pub with_parent: bool,
     /// How long clients are told before it ends.
     pub grace: Duration,
 }
@@ -29,7 +27,7 @@ pub struct Running {
 const INTERRUPTED: i32 = 130;
 
 /// Why a server is to end.
-enum End {
+pub enum End {
     /// Somebody said so.
     Signal,
     /// Its parent is gone.
@@ -37,8 +35,11 @@ enum End {
 }
 
 /// Serves until it is told to end, then tells clients and says what it did.
-pub fn run(servers: Vec<Server>, running: &Running) -> anyhow::Result<()> {
-    let ended = endings(running.with_parent)?;
+pub fn run(
+    servers: Vec<Server>,
+    ended: &mpsc::Receiver<End>,
+    running: &Running,
+) -> anyhow::Result<()> {
     let watches: Vec<_> = servers.iter().map(Server::watch).collect();
     let display = (!running.quiet).then(|| Display::start(watches.clone()));
     let end = ended.recv().context("nobody is left who could end this")?;
@@ -104,8 +105,9 @@ fn totals(watches: &[Watch]) {
     let _ = std::io::stdout().lock().write_all(text.as_bytes());
 }
 
-/// Ctrl-C or SIGTERM; a second one does not wait. Or the end of a parent.
-fn endings(with_parent: bool) -> anyhow::Result<mpsc::Receiver<End>> {
+/// From now on, Ctrl-C or SIGTERM; a second one does not wait. Or the end of a parent, which is the end
+/// of standard input.
+pub fn endings(with_parent: bool) -> anyhow::Result<mpsc::Receiver<End>> {
     let (end, ended) = mpsc::channel();
     let interrupted = end.clone();
     let asked = AtomicBool::new(false);
