@@ -239,7 +239,7 @@ impl<'a> Open<'a> {
             }
             Placed::Behind => {
                 self.first_copies += 1;
-                *self.way_count() += 1;
+                *self.behind_count() += 1;
             }
             Placed::Again => {}
         }
@@ -255,6 +255,15 @@ impl<'a> Open<'a> {
             Way::Repeated => &mut values.repeated,
             Way::Overtaken => &mut values.overtaken,
             Way::Crossed => &mut values.crossed,
+        }
+    }
+
+    /// For a value behind those that follow it.
+    fn behind_count(&mut self) -> &mut u64 {
+        match self.way {
+            // The message came in its turn, the value in it did not.
+            Way::InOrder => &mut self.counts.values.out_of_order,
+            _ => self.way_count(),
         }
     }
 
@@ -448,9 +457,6 @@ impl<'a> Open<'a> {
         self.counts.places.delivered += 1;
         self.counts.places.refill();
         if self.way == Way::InOrder {
-            // The message came in its turn, the value in it did not.
-            self.counts.values.out_of_order += 1;
-            self.counts.values.in_order = self.counts.values.in_order.wrapping_sub(1);
             self.tell(Cause::OutOfOrder, Some(handle));
         }
         Placed::Behind
@@ -523,8 +529,6 @@ impl<'a> Open<'a> {
             return Placed::Behind;
         }
         if source < item.source && source != 0 && item.group & FLAGS == 0 {
-            self.counts.values.out_of_order += 1;
-            self.counts.values.in_order = self.counts.values.in_order.wrapping_sub(1);
             self.tell(Cause::OutOfOrder, Some(handle));
             return Placed::Behind;
         }

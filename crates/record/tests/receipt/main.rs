@@ -60,13 +60,19 @@ fn counting(sampling_ms: u64, queue_size: u32) -> ItemTerms {
 
 impl Client {
     fn new(items: &[ItemTerms]) -> Self {
+        let mut client = Self::settling(items);
+        client.receipt.measure(0);
+        client
+    }
+
+    /// One that does not measure yet.
+    fn settling(items: &[ItemTerms]) -> Self {
         let mut receipt = Receipt::new(0);
         let subscription = receipt.subscription(seat(0), terms());
         let handles = receipt.reserve(subscription, items.len() as u32);
         for (handle, item) in handles.zip(items) {
             receipt.item(handle, *item);
         }
-        receipt.measure(0);
         Self {
             receipt,
             ledger: Ledger::new(),

@@ -150,6 +150,16 @@ fn a_message_behind_others_is_out_of_order_and_not_lost() {
 }
 
 #[test]
+fn a_value_behind_others_in_a_message_in_its_turn_is_out_of_order_even_when_it_is_the_first() {
+    let mut client = Client::settling(&[counting(10, 100)]);
+    client.comes(1, &[(0, 1, 0), (0, 3, 0)]);
+    client.receipt.measure(client.now);
+    client.comes(2, &[(0, 2, 0)]);
+    let values = client.account().measured.values;
+    assert_eq!((values.out_of_order, values.in_order), (1, 0));
+}
+
+#[test]
 fn a_message_that_comes_twice_is_repeated() {
     let mut client = Client::new(&[counting(10, 100)]);
     client.comes(1, &[(0, 1, 0), (0, 2, 0)]);
