@@ -9,6 +9,9 @@ use std::time::{Duration, Instant};
 use peers::testing::{require, say, start};
 use peers::{Client, ClientOptions, Server, StartError, StartOptions};
 
+/// How long something may take that has to happen.
+const PATIENCE: Duration = Duration::from_secs(60);
+
 fn is_alive(pid: u32) -> bool {
     peers::started(pid).is_some()
 }
@@ -94,7 +97,7 @@ fn hold_a_server() {
     };
     let server = start(stack, &StartOptions::default());
     println!("HOLDING {}", server.pid());
-    std::thread::sleep(Duration::from_secs(60));
+    std::thread::sleep(10 * PATIENCE);
 }
 
 #[test]
@@ -108,8 +111,8 @@ fn killing_the_starter_leaves_no_server_behind() {
     // SIGKILL on Unix: nothing in the starter gets to run any more.
     starter.kill().unwrap();
     starter.wait().unwrap();
-    let took = gone_within(Duration::from_secs(5), pid);
-    assert!(took.is_some(), "process {pid} outlived its starter by 5 s");
+    let took = gone_within(PATIENCE, pid);
+    assert!(took.is_some(), "process {pid} outlived its starter");
     say(&format!(
         "the server was gone {:.0?} after its starter was killed",
         took.unwrap()
@@ -126,10 +129,15 @@ fn hold_a_client() {
     };
     let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("opc.tcp://{}", silent.local_addr().unwrap());
-    std::thread::spawn(move || Client::run(stack, &url, &ClientOptions::default()));
+    // Neither gives up before it is killed.
+    let options = ClientOptions {
+        patience: 10 * PATIENCE,
+        ..ClientOptions::default()
+    };
+    std::thread::spawn(move || Client::run(stack, &url, &options));
     let _connection = silent.accept().unwrap();
     println!("HOLDING 0");
-    std::thread::sleep(Duration::from_secs(60));
+    std::thread::sleep(10 * PATIENCE);
 }
 
 #[cfg(target_os = "linux")]
@@ -152,7 +160,7 @@ fn killing_the_starter_leaves_no_client_behind() {
     assert!(is_alive(children[0]));
     starter.kill().unwrap();
     starter.wait().unwrap();
-    assert!(gone_within(Duration::from_secs(5), children[0]).is_some());
+    assert!(gone_within(PATIENCE, children[0]).is_some());
 }
 
 #[cfg(target_os = "linux")]

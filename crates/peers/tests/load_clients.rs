@@ -132,12 +132,12 @@ fn open62541s_client_counts_the_values_of_its_subscriptions() {
         subscriptions: 2,
         items: 50,
         publishing: SHORT,
-        duration: Duration::from_secs(1),
+        duration: Duration::from_secs(3),
     };
     // Twice: the subscriptions of the first time are gone then.
     for _ in 0..2 {
         let done = loader.watch(&watch).unwrap();
-        // Ten renewals of a hundred items, less what a busy machine delays.
-        assert!((300..=1500).contains(&done.calls), "{done:?}");
+        // Thirty renewals of a hundred items, less what a busy machine delays.
+        assert!((900..=4500).contains(&done.calls), "{done:?}");
     }
 }

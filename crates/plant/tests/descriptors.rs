@@ -9,6 +9,8 @@ use std::time::Duration;
 use plant::{Config, Server};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
+const PATIENCE: Duration = Duration::from_secs(60);
+
 fn hello(mut stream: &TcpStream) -> std::io::Result<[u8; 4]> {
     use std::io::Write;
     let url = b"opc.tcp://x";
@@ -20,7 +22,7 @@ fn hello(mut stream: &TcpStream) -> std::io::Result<[u8; 4]> {
     hello.extend_from_slice(url);
     stream.write_all(&hello)?;
     let mut answer = [0; 4];
-    stream.set_read_timeout(Some(Duration::from_secs(20)))?;
+    stream.set_read_timeout(Some(PATIENCE))?;
     stream.read_exact(&mut answer)?;
     Ok(answer)
 }
@@ -44,9 +46,7 @@ fn a_server_without_descriptors_tells_who_waits_and_serves_again_when_there_are_
     }
     drop(taken.pop());
     let mut waiting = TcpStream::connect(server.address()).unwrap();
-    waiting
-        .set_read_timeout(Some(Duration::from_secs(5)))
-        .unwrap();
+    waiting.set_read_timeout(Some(PATIENCE)).unwrap();
     match waiting.read(&mut [0; 16]) {
         Ok(0) => {}
         Err(error) if error.kind() == std::io::ErrorKind::ConnectionReset => {}

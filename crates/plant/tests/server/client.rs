@@ -17,7 +17,7 @@ use wire::types::{
     ReadValueId, RequestHeader, StatusCode, TimestampsToReturn, UAString,
 };
 
-pub const PATIENCE: Duration = Duration::from_secs(20);
+pub const PATIENCE: Duration = Duration::from_secs(60);
 
 pub fn random(bytes: &mut [u8]) {
     aws_lc_rs::rand::fill(bytes).unwrap();

@@ -10,7 +10,7 @@ use wire::types::{
 };
 
 use crate::client::Client;
-use crate::subscribing::{header, item, publish, subscribe, watch};
+use crate::subscribing::{KEEP_ALIVE, LIFETIME, header, item, publish, subscribe, watch};
 use crate::{bench, start};
 
 fn structures(client: &mut Client, id: VariableId) -> Vec<ExtensionObject> {
@@ -37,7 +37,7 @@ fn sessions(client: &mut Client) -> Vec<SessionDiagnosticsDataType> {
     all.collect()
 }
 
-fn subscriptions(client: &mut Client) -> Vec<SubscriptionDiagnosticsDataType> {
+pub fn subscriptions(client: &mut Client) -> Vec<SubscriptionDiagnosticsDataType> {
     let id = VariableId::Server_ServerDiagnostics_SubscriptionDiagnosticsArray;
     let all = structures(client, id);
     let all = all.iter().map(|object| object.inner_as().cloned().unwrap());
@@ -158,7 +158,7 @@ fn a_subscription_says_how_it_stands() {
     assert_eq!(seen.publishing_interval, 30.0);
     assert_eq!(
         (seen.max_keep_alive_count, seen.max_lifetime_count),
-        (20, 60)
+        (KEEP_ALIVE, LIFETIME)
     );
     assert_eq!(
         (

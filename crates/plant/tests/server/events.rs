@@ -390,7 +390,7 @@ uri = "urn:test:alarm"
 folder = "Tanks"
 name = "Level"
 type = "NonExclusiveLevelAlarmType"
-rate = "2/s"
+rate = "20/m"
 limits = { high_high = 95, high = 90 }
 
 [[namespace.events]]

@@ -1,5 +1,5 @@
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use plant::{Config, Plant, Server};
 use wire::types::{
@@ -9,8 +9,11 @@ use wire::types::{
     TimestampsToReturn, Variant, WriteRequest, WriteValue,
 };
 
-use crate::client::{Client, read_value};
+use crate::client::{Client, PATIENCE, read_value};
 use crate::subscribing::header;
+
+/// An hour in ticks: no test takes as long.
+const FAR: i64 = 3_600 * 10_000_000;
 
 const PLANT: &str = r#"
 [limits]
@@ -166,15 +169,28 @@ fn a_computed_history_is_read_page_by_page_in_both_directions() {
 fn what_an_update_loop_wrote_is_kept_to_its_depth() {
     let server = served();
     let mut client = Client::plain(server.url());
-    std::thread::sleep(Duration::from_millis(300));
-    let far = DateTime::now().ticks() + 10_000_000;
-    let results = ask(
-        &mut client,
-        raw(1, far, 0, false),
-        vec![node(2, ByteString::null())],
-        false,
-    );
-    let values = data(&results.unwrap()[0]);
+    let far = DateTime::now().ticks() + FAR;
+    let mut kept = || {
+        let none = ByteString::null();
+        let results = ask(
+            &mut client,
+            raw(1, far, 0, false),
+            vec![node(2, none)],
+            false,
+        );
+        data(&results.unwrap()[0])
+    };
+    // The loop writes more than are kept.
+    let until = Instant::now() + PATIENCE;
+    while server.ground_truth().updates.stored < 50 {
+        assert!(
+            Instant::now() < until,
+            "{:?}",
+            server.ground_truth().updates
+        );
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    let values = kept();
     assert_eq!(values.len(), 20);
     let times: Vec<_> = values
         .iter()
@@ -243,7 +259,7 @@ fn what_clients_wrote_is_had_again_and_at_any_time() {
     );
     assert_eq!(values[4].status, Some(StatusCode::BadBoundNotFound));
 
-    let times = [begin + 100, begin + 250, begin + 100_000_000].map(DateTime::from);
+    let times = [begin + 100, begin + 250, begin + FAR].map(DateTime::from);
     let at_time = ExtensionObject::from_message(ReadAtTimeDetails {
         req_times: Some(times.to_vec()),
         use_simple_bounds: true,
@@ -303,7 +319,7 @@ fn what_is_no_history_is_refused_with_its_reason() {
         Err(StatusCode::BadHistoryOperationInvalid)
     );
     assert_eq!(
-        status(raw(end + 100_000_000, end + 200_000_000, 0, false), 1),
+        status(raw(end + FAR, end + 2 * FAR, 0, false), 1),
         Ok(StatusCode::GoodNoData)
     );
 

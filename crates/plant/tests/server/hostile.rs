@@ -9,7 +9,7 @@ use wire::types::{AttributeId, NodeId, ReadRequest, TimestampsToReturn, Variant}
 
 use crate::client::{Client, PATIENCE, read_value};
 use crate::start;
-use crate::subscribing::{header, item, subscribe, watch};
+use crate::subscribing::{header, item, subscribe_for, watch};
 use crate::{BENCH, bench};
 
 /// Waits for what is to become true.
@@ -84,12 +84,12 @@ fn who_asks_and_does_not_read_gets_no_more_and_slows_nobody() {
 #[test]
 fn subscriptions_of_clients_that_died_end_with_their_sessions() {
     let mut config = Config::default();
-    let second = Duration::from_secs(1);
-    config.limits.session_timeout = Duration::from_millis(10)..=second;
+    let short = Duration::from_secs(3);
+    config.limits.session_timeout = Duration::from_millis(10)..=short;
     let server = start(config);
     for _ in 0..5 {
         let mut client = Client::plain(server.url());
-        let id = subscribe(&mut client, 20.0).subscription_id;
+        let id = subscribe_for(&mut client, 50.0, 60).subscription_id;
         let items = (0..100).map(|n| item(NodeId::new(BENCH, 1000 + n), n, 0.0));
         watch(&mut client, id, items.collect());
         // Without a word, as after kill -9.

@@ -1,6 +1,6 @@
 //! The MonitoredItem and Subscription services (Part 4, 5.13 and 5.14), clause by clause.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use plant::Config;
 use wire::types::{
@@ -11,7 +11,8 @@ use wire::types::{
     SubscriptionAcknowledgement, TimestampsToReturn, Variant,
 };
 
-use crate::client::{Client, read_value};
+use crate::client::{Client, PATIENCE, read_value};
+use crate::diagnostics::subscriptions;
 use crate::subscribing::{header, item, publish, subscribe, values, watch};
 use crate::{bench, start};
 
@@ -40,6 +41,15 @@ fn subscriptions_that_wait_are_served_by_priority_and_then_in_turns() {
         watch(&mut client, id, items.into());
     }
     std::thread::sleep(Duration::from_millis(200));
+    // Each has looked for a Publish request, and found none.
+    let until = Instant::now() + PATIENCE;
+    while subscriptions(&mut client)
+        .iter()
+        .any(|it| it.late_publish_request_count == 0)
+    {
+        assert!(Instant::now() < until, "they do not wait");
+        std::thread::sleep(Duration::from_millis(20));
+    }
     let mut served = Vec::new();
     for _ in 0..6 {
         let response = client.call::<PublishRequest>(publish(None)).unwrap();

@@ -1,4 +1,4 @@
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use plant::Config;
 use wire::types::{
@@ -72,11 +72,14 @@ fn a_counter_counts_and_its_timestamp_is_the_instant_of_its_update() {
         let server = values[0].server_timestamp.unwrap().ticks();
         (i64::from(count), source, server)
     };
+    let begin = Instant::now();
     let first = read();
     std::thread::sleep(Duration::from_millis(350));
     let second = read();
+    // One each 100 ms.
+    let most = begin.elapsed().as_millis() as i64 / 100 + 1;
     let updates = second.0 - first.0;
-    assert!((3..20).contains(&updates), "{updates}");
+    assert!((3..=most).contains(&updates), "{updates}");
     assert_eq!(second.1 - first.1, updates * 1_000_000);
     assert!((0..1_000_000).contains(&(second.2 - second.1)));
 }
@@ -241,11 +244,13 @@ fn the_server_object_says_what_is_true() {
         VariableId::Server_ServerStatus,
         VariableId::Server_ServerStatus_CurrentTime,
     ];
+    let before = DateTime::now().ticks();
     let values: Vec<Variant> = client
         .read(&nodes.map(NodeId::from))
         .into_iter()
         .map(|value| value.value.unwrap())
         .collect();
+    let after = DateTime::now().ticks();
     let namespaces: Vec<UAString> = [
         "http://opcfoundation.org/UA/",
         "urn:uaperf:plant",
@@ -262,7 +267,9 @@ fn the_server_object_says_what_is_true() {
     let Variant::DateTime(time) = &values[5] else {
         panic!("{:?}", values[5]);
     };
-    assert!((DateTime::now().ticks() - time.ticks()).abs() < 50_000_000);
+    // The plant's clock was set when it started, and may have drifted a little since.
+    const LITTLE: i64 = 1_000_000;
+    assert!((before - LITTLE..=after + LITTLE).contains(&time.ticks()));
 }
 
 #[test]

@@ -213,7 +213,7 @@ fn only_the_same_user_may_have_it_and_nobody_in_particular_only_in_the_same_appl
 
 #[test]
 fn subscriptions_of_a_session_that_timed_out_wait_for_their_client() {
-    let short = Duration::from_millis(300);
+    let short = Duration::from_secs(2);
     let server = start(Config {
         threads: 2,
         limits: Limits {
