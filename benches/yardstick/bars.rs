@@ -92,10 +92,10 @@ pub fn all(results: &Results, generator: &str) -> Vec<Bar> {
     let mine = (batches.as_str(), CLIENT);
     bars.push(bar(
         of,
-        "client CPU, batches of 100: {generator} over raw",
+        "client CPU, batches of 100: {generator} over raw of the same groups",
         AtMost(1.5),
         mine,
-        ("batches raw", CLIENT),
+        (crate::subjects::BUSY, CLIENT),
     ));
     let theirs = ("batches open62541-plant", CLIENT);
     bars.push(bar(

@@ -25,12 +25,21 @@ const READ: usize = 256 * 1024;
 /// Nobody waits longer than this for the other side.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// A pair over TCP. `answers` is how many responses the server writes at once.
+/// How the server of a pair answers.
+#[derive(Debug, Clone, Copy)]
+pub struct Answers {
+    /// How many it writes at once.
+    pub at_once: usize,
+    /// How long it computes for each before it writes.
+    pub busy: Duration,
+}
+
+/// A pair over TCP.
 pub fn tcp(
     place: Place,
     sizes: Sizes,
     work: Work,
-    answers: usize,
+    answers: Answers,
     duration: Duration,
 ) -> anyhow::Result<Slice> {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
@@ -102,9 +111,9 @@ fn write(socket: &mut TcpStream, mut bytes: &[u8]) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn serve(mut socket: TcpStream, sizes: Sizes, answers: usize) -> anyhow::Result<()> {
+fn serve(mut socket: TcpStream, sizes: Sizes, answers: Answers) -> anyhow::Result<()> {
     let mut buffer = vec![0; READ];
-    let response = vec![0x5a; sizes.response * answers];
+    let response = vec![0x5a; sizes.response * answers.at_once];
     let mut unread = 0;
     loop {
         let n = read(&mut socket, &mut buffer, Instant::now() + PATIENCE)?;
@@ -115,13 +124,22 @@ fn serve(mut socket: TcpStream, sizes: Sizes, answers: usize) -> anyhow::Result<
         let mut due = unread / sizes.request;
         unread %= sizes.request;
         while due > 0 {
-            let now = due.min(answers);
+            let now = due.min(answers.at_once);
+            compute(answers.busy * now as u32);
             write(
                 &mut socket,
                 response.get(..now * sizes.response).unwrap_or_default(),
             )?;
             due -= now;
         }
+    }
+}
+
+/// Takes the core for as long.
+fn compute(duration: Duration) {
+    let start = Instant::now();
+    while !duration.is_zero() && start.elapsed() < duration {
+        std::hint::spin_loop();
     }
 }
 

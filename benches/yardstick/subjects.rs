@@ -14,12 +14,18 @@ use crate::generator::{Generator, Paced};
 use crate::options::Options;
 use crate::place::Place;
 use crate::plant::{Plant, Shape, identity};
-use crate::raw::{self, Sizes};
+use crate::raw::{self, Answers, Sizes};
 use crate::slice::{Slice, Work};
 use crate::{peer, place};
 
 /// Answers that the plant writes at once; the raw pair does as it does.
-const ANSWERS: usize = 16;
+const AT_ONCE: usize = 16;
+
+/// The raw pair of batches whose server computes as long as the plant.
+pub const BUSY: &str = "batches raw, as busy as the plant";
+
+/// How long it is looked at what the plant computes for an answer.
+const LOOK: Duration = Duration::from_millis(300);
 
 /// The generator.
 const LOAD: &str = "load";
@@ -98,6 +104,7 @@ impl Bench {
             ("single, secured", secured),
         ];
         bench.raw(options, place, single, hundred, secured);
+        bench.raw_and_busy(options, place, hundred, &plant)?;
 
         let peer = match peer::server(place) {
             Ok(server) => Some(server),
@@ -178,7 +185,7 @@ impl Bench {
         let pairs = [
             ("sleeping raw", Work::ROUND_TRIP, single, 1),
             ("spinning raw", Work::SPINNING, single, 1),
-            ("pipelined raw", Work::PIPELINED, single, ANSWERS),
+            ("pipelined raw", Work::PIPELINED, single, AT_ONCE),
             // As open62541's server and most others do it.
             (
                 "pipelined raw, each answer alone",
@@ -186,10 +193,12 @@ impl Bench {
                 single,
                 1,
             ),
-            ("batches raw", Work::BATCHES, hundred, ANSWERS),
-            ("secured raw", Work::PIPELINED, secured, ANSWERS),
+            ("batches raw", Work::BATCHES, hundred, AT_ONCE),
+            ("secured raw", Work::PIPELINED, secured, AT_ONCE),
         ];
-        for (name, work, sizes, answers) in pairs {
+        for (name, work, sizes, at_once) in pairs {
+            let busy = Duration::ZERO;
+            let answers = Answers { at_once, busy };
             let run = move |duration| raw::tcp(place, sizes, work, answers, duration);
             self.add(options, name.into(), work.batch, None, Box::new(run));
         }
@@ -202,6 +211,36 @@ impl Bench {
             let run = move |duration| raw::udp(place, single, work, duration);
             self.add(options, name.into(), work.batch, None, Box::new(run));
         }
+    }
+
+    /// A raw pair whose server computes as long for an answer as the plant does: only then do
+    /// answers arrive at its client in groups like the plant's.
+    fn raw_and_busy(
+        &mut self,
+        options: &Options,
+        place: Place,
+        sizes: Sizes,
+        plant: &Plant,
+    ) -> anyhow::Result<()> {
+        let (name, work) = (BUSY, Work::BATCHES);
+        if !options.wants(name) {
+            return Ok(());
+        }
+        let mut answers = Answers {
+            at_once: AT_ONCE,
+            busy: Duration::ZERO,
+        };
+        let mut client = Client::connect(plant.url(), Protection::NONE, None)?;
+        let process = Process::of(plant.pid())?;
+        let before = process.cpu()?;
+        let calls = on(place.client, || client.read(work, LOOK))?.calls;
+        let of_plant = process.cpu()?.saturating_sub(before).as_secs_f64() / calls.max(1) as f64;
+        let raw = raw::tcp(place, sizes, work, answers, LOOK)?;
+        let of_raw = raw.server_us().unwrap_or_default() / 1e6;
+        answers.busy = Duration::from_secs_f64((of_plant - of_raw).max(0.0));
+        let run = move |duration| raw::tcp(place, sizes, work, answers, duration);
+        self.add(options, name.into(), work.batch, None, Box::new(run));
+        Ok(())
     }
 
     /// Our bare client against a server.
