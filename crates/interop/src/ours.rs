@@ -127,6 +127,7 @@ impl Ours {
             // well-known one of a server on loopback.
             each: None,
             plain_password: true,
+            sources: 0,
             timeout: PATIENCE,
         })
     }

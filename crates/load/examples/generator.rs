@@ -25,6 +25,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         user: Credentials::Anonymous,
         each: None,
         plain_password: false,
+        sources: 0,
         timeout: Duration::from_secs(10),
     };
     let node: NodeSpec = word("i=2259").parse()?;

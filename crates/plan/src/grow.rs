@@ -129,6 +129,7 @@ impl Phase {
                 | Work::Call(Call { batch, .. })
                 | Work::History(History { batch, .. }) => *batch = whole,
                 Work::Subscribe(_) => return Err(bad("items, subscriptions or sessions")),
+                Work::Connect(_) => return Err(bad("rate or sessions")),
             },
             Grow::Subscriptions | Grow::Items => match &mut phase.work {
                 Work::Subscribe(it) if grow == Grow::Items => it.items = Some(whole),

@@ -11,6 +11,7 @@
 //! - [`Threshold`] is a condition on a result.
 
 mod arrival;
+mod connect;
 pub mod description;
 mod error;
 mod grow;
@@ -32,6 +33,7 @@ pub mod unit;
 mod work;
 
 pub use arrival::{Arrival, ArrivalError, CatchUp, Pace, Shape, Step};
+pub use connect::{Connect, ConnectKind};
 pub use error::PlanError;
 pub use grow::Grow;
 pub use history::History;

@@ -5,6 +5,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::arrival::{Arrival, CatchUp, Pace};
+use crate::connect::{Connect, ConnectKind};
 use crate::error::PlanError;
 use crate::spread::Spread;
 use crate::subscribe::Subscribe;
@@ -176,6 +177,64 @@ impl Phase {
         }
     }
 
+    /// How its sessions come and go, if that is what it does.
+    pub fn connect(&self) -> Option<&Connect> {
+        match &self.work {
+            Work::Connect(connect) => Some(connect),
+            _ => None,
+        }
+    }
+
+    /// Whether each session is opened once and then held.
+    pub fn is_storm(&self) -> bool {
+        let connect = self.connect();
+        connect.is_some_and(|it| it.kind == ConnectKind::Storm)
+    }
+
+    /// What a loop over sockets does does not fit rounds of steps, in which each client calls and waits.
+    fn check_rounds(&self) -> Result<(), PlanError> {
+        if self.work.steps().is_empty() {
+            return Ok(());
+        }
+        let name = self.work.name();
+        let one = matches!(
+            self.arrival,
+            Arrival::Closed { in_flight: 1, .. } | Arrival::Open(_)
+        );
+        let loops = [
+            (
+                "in-flight",
+                !one,
+                "1: a client does one step after the other",
+            ),
+            (
+                "coalesce",
+                self.coalesce != 1,
+                "1: a client does one step after the other",
+            ),
+            ("together", self.together, "requests, not rounds of steps"),
+            ("spin", self.spin, "requests, not rounds of steps"),
+            (
+                "fresh-session",
+                self.fresh_session,
+                "requests, not rounds of steps",
+            ),
+            (
+                "reconnect",
+                self.reconnect,
+                "requests; uaperf connect has --kind reconnect",
+            ),
+        ];
+        match loops.into_iter().find(|(_, given, _)| *given) {
+            Some((option, _, want)) => Err(PlanError::new(option, name, want)),
+            None if self.is_storm() && self.requests.is_some() => {
+                let want = "--sessions: a storm opens each of them once";
+                Err(PlanError::new("requests", "storm", want))
+            }
+            None => Ok(()),
+        }
+    }
+
     /// Whether its sessions send requests of their own, other than those of subscriptions.
     pub fn has_requests(&self) -> bool {
         self.subscribe().is_none() || !self.beside.is_empty()
@@ -204,8 +263,8 @@ impl Phase {
             );
         }
         for work in &self.beside {
-            if let Work::Subscribe(_) = work {
-                return bad("beside", "subscribe", "requests such as read and write");
+            if matches!(work, Work::Subscribe(_)) || !work.steps().is_empty() {
+                return bad("beside", work.name(), "requests such as read and write");
             }
             work.check()?;
         }
@@ -221,6 +280,7 @@ impl Phase {
         }
         self.work.check()?;
         self.check_beside()?;
+        self.check_rounds()?;
         match &self.arrival {
             Arrival::Closed { in_flight, .. } => {
                 if !(1..=MAX_IN_FLIGHT).contains(in_flight) {
@@ -263,7 +323,8 @@ impl Phase {
         if self.duration == Some(Duration::ZERO) {
             return bad("duration", &"0s", "above zero");
         }
-        if self.duration.is_none() && self.requests.is_none() && self.measured_until().is_none() {
+        let endless = self.requests.is_none() && self.measured_until().is_none();
+        if endless && !self.is_storm() {
             return bad(
                 "duration",
                 &"none",

@@ -7,6 +7,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use wire::types::{AttributeId, NumericRange, TimestampsToReturn};
 
+use crate::connect::Connect;
 use crate::error::PlanError;
 use crate::history::History;
 use crate::nodes::{NodeSpec, Nodes};
@@ -35,6 +36,8 @@ pub enum Work {
     History(History),
     /// Subscribe to values.
     Subscribe(Box<Subscribe>),
+    /// Open and close channels and sessions.
+    Connect(Connect),
 }
 
 /// Reads (Part 4, 5.11.2).
@@ -365,6 +368,7 @@ impl Work {
             Self::Register(_) => "register",
             Self::History(_) => "history",
             Self::Subscribe(_) => "subscribe",
+            Self::Connect(_) => "connect",
         }
     }
 
@@ -373,6 +377,7 @@ impl Work {
     pub fn batch(&self) -> u32 {
         match self {
             Self::Subscribe(subscribe) => subscribe.items_per_call.unwrap_or(0),
+            Self::Connect(_) => 1,
             Self::Read(Read { batch, .. })
             | Self::Register(Register {
                 read: Read { batch, .. },
@@ -398,7 +403,16 @@ impl Work {
             | Self::Write(Write { nodes, .. })
             | Self::Browse(Browse { nodes, .. })
             | Self::History(History { nodes, .. }) => Some(nodes),
-            Self::Translate(_) | Self::Call(_) => None,
+            Self::Translate(_) | Self::Call(_) | Self::Connect(_) => None,
+        }
+    }
+
+    /// The steps of what is done in rounds of them, each of which has its own times; none of what is a
+    /// request and its answer.
+    pub fn steps(&self) -> &'static [&'static str] {
+        match self {
+            Self::Connect(connect) => connect.steps(),
+            _ => &[],
         }
     }
 
@@ -406,6 +420,9 @@ impl Work {
     pub fn check(&self) -> Result<(), PlanError> {
         if let Self::Subscribe(subscribe) = self {
             return subscribe.check();
+        }
+        if let Self::Connect(connect) = self {
+            return connect.check();
         }
         if self.batch() == 0 {
             return Err(PlanError::new("batch", 0, "1 or more"));

@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use plan::unit::duration::show;
 use plan::{
-    Arrival, NodeSpec, Nodes, Phase, Read, Sampling, Spread, Subscribe, Values, Warmup, Work,
+    Arrival, Connect, NodeSpec, Nodes, Phase, Read, Sampling, Spread, Subscribe, Values, Warmup,
+    Work,
 };
 
 use crate::page::counted;
@@ -66,12 +67,28 @@ fn work(work: &Work) -> String {
         },
         Work::Call(call) => format!("call {} of {}", call.method, call.object),
         Work::Subscribe(plan) => return subscribing(plan),
+        Work::Connect(plan) => return connecting(plan),
         other => other.name().to_owned(),
     };
     match work.batch() {
         1 => what,
         n => format!("{what}, {n} a request"),
     }
+}
+
+/// `connect: storm, held for 1 min, 64 at once, then 1 read`.
+fn connecting(plan: &Connect) -> String {
+    let mut parts = vec![format!("connect: {}", plan.kind)];
+    if !plan.hold.is_zero() {
+        parts.push(format!("held for {}", show(plan.hold)));
+    }
+    parts.push(format!("at most {} at once", plan.at_once));
+    if plan.source_addresses > 0 {
+        let from = u64::from(plan.source_addresses);
+        parts.push(format!("from {}", counted(from, "address", "addresses")));
+    }
+    parts.push(counted(plan.reads.into(), "read each", "reads each"));
+    parts.join(", ")
 }
 
 /// `subscribe to ns=2;i=1: 10 subscriptions × 100 items a session, publishing 1 s, sampling 100 ms, queue 10`.
@@ -199,6 +216,12 @@ fn load(phase: &Phase, targets: usize) -> String {
     match &phase.arrival {
         // Nothing is asked again and again.
         Arrival::Closed { .. } if matches!(phase.work, Work::Subscribe(_)) => {}
+        // A client does one thing after the other.
+        Arrival::Closed { think, .. } if !phase.work.steps().is_empty() => {
+            if !think.is_zero() {
+                text.push_str(&format!(", think time {}", show(*think)));
+            }
+        }
         Arrival::Closed { think, .. } if phase.together => {
             text.push_str(", all sending together once the slowest was answered");
             if !think.is_zero() {
@@ -230,6 +253,7 @@ fn length(phase: &Phase) -> String {
         ),
         (Some(duration), None) => show(duration),
         (None, Some(requests)) => counted(requests, "request", "requests"),
+        (None, None) if phase.is_storm() => "until all have come".to_owned(),
         (None, None) => "to the end of its steps".to_owned(),
     };
     if let Warmup::Given { warmup } = phase.warmup

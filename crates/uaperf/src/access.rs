@@ -108,6 +108,7 @@ impl Args {
             user,
             each: None,
             plain_password: self.plain_password,
+            sources: 0,
             timeout: self.timeout,
         })
     }

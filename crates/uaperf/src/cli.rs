@@ -58,6 +58,7 @@ enum Command {
     Call(quick::Call),
     Register(quick::Register),
     Subscribe(quick::Subscribe),
+    Connect(quick::Connect),
     Perfclient(perfclient::Args),
     Calibrate(calibrate::Args),
     Saturate(saturate::Args),
@@ -112,6 +113,7 @@ impl Cli {
             Command::Man(args) => pages::man(args),
             Command::Completions(args) => pages::completions(args),
             Command::Subscribe(args) => quick::subscribe(args, &self.global),
+            Command::Connect(args) => quick::connect(args, &self.global),
             Command::Demo(args) => demo::run(args, &self.global),
         }
     }

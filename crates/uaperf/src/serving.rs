@@ -81,6 +81,7 @@ impl Serving {
             user: Credentials::Anonymous,
             each: None,
             plain_password: false,
+            sources: 0,
             timeout: Duration::from_secs(10),
         }
     }

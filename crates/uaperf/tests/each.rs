@@ -113,6 +113,7 @@ impl Bench {
             user: Credentials::Anonymous,
             each: None,
             plain_password: false,
+            sources: 0,
             timeout: Duration::from_secs(20),
         };
         let opening = access.discover().unwrap();

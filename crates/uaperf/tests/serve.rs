@@ -81,6 +81,7 @@ fn open(serving: &Serving) -> Session {
         user: Credentials::Anonymous,
         each: None,
         plain_password: false,
+        sources: 0,
         timeout: Duration::from_secs(20),
     };
     let opening = access.discover().unwrap();

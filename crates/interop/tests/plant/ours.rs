@@ -54,6 +54,7 @@ fn open(url: &str) -> Session {
         user: Credentials::Anonymous,
         each: None,
         plain_password: false,
+        sources: 0,
         timeout: Duration::from_secs(20),
     };
     let opening = access.discover().unwrap();

@@ -15,6 +15,7 @@ pub use endpoint::{Endpoint, NotOffered, Security, UnknownSecurity, choose};
 pub use session::{Absent, Session};
 pub use wire::session::token::Credentials;
 
+use std::net::{IpAddr, Ipv4Addr};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -62,6 +63,9 @@ pub struct Access {
     pub each: Option<Arc<Each>>,
     /// Whether a password may travel in the clear.
     pub plain_password: bool,
+    /// From how many addresses of 127.0.0.0/8 clients connect, in turn; zero: from whichever the system
+    /// takes.
+    pub sources: u32,
     /// How long each step and call may take.
     pub timeout: Duration,
 }
@@ -366,9 +370,23 @@ impl Access {
         opening: &Opening,
         absent: Absent,
     ) -> Result<Session, Option<Box<Absent>>> {
-        match Link::open(&self.url, &self.options(client, opening), &mut Steps::new()) {
-            Ok(link) => absent.resume(link, self, client, opening).map_err(|_| None),
-            Err(_) => Err(Some(Box::new(absent))),
+        self.resume_in(client, opening, absent, &mut Steps::new())
+            .map_err(|(_, absent)| absent)
+    }
+
+    /// The same, with what each step took, also up to a failure, and with the reason why not.
+    pub fn resume_in(
+        &self,
+        client: usize,
+        opening: &Opening,
+        absent: Absent,
+        steps: &mut Steps,
+    ) -> Result<Session, (AccessError, Option<Box<Absent>>)> {
+        match Link::open(&self.url, &self.options(client, opening), steps) {
+            Ok(link) => absent
+                .resume(link, self, client, opening, steps)
+                .map_err(|error| (error, None)),
+            Err(error) => Err((error.into(), Some(Box::new(absent)))),
         }
     }
 
@@ -378,6 +396,7 @@ impl Access {
             identity: opening.own(client).identity.clone(),
             server: opening.endpoint().certificate(),
             timeout: self.timeout,
+            source: source(client, self.sources),
             ..Options::default()
         }
     }
@@ -387,6 +406,13 @@ impl Access {
         let each = self.each.as_ref().and_then(|each| each.user(client));
         each.unwrap_or(&self.user)
     }
+}
+
+/// The address that a client connects from, of so many behind 127.0.0.1.
+fn source(client: usize, sources: u32) -> Option<IpAddr> {
+    let place = u32::try_from(client).ok()?.checked_rem(sources)?;
+    let first = u32::from(Ipv4Addr::LOCALHOST);
+    Some(Ipv4Addr::from(first.checked_add(place)?).into())
 }
 
 /// RSA keys made at first use: what every current policy takes.

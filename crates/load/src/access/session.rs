@@ -15,7 +15,7 @@ use wire::types::{
 
 use super::each::Own;
 use super::{Access, AccessError, Opening};
-use crate::transport::{CallError, Link, Shell, Step, Steps, random};
+use crate::transport::{CallError, Link, LinkError, Shell, Step, Steps, random};
 
 /// An active session on a link of its own.
 #[derive(Debug)]
@@ -114,6 +114,23 @@ impl Session {
         (socket, connection, absent)
     }
 
+    /// Renews the security token of its channel.
+    pub fn renew(&mut self) -> Result<(), LinkError> {
+        self.link.renew()
+    }
+
+    /// Gives back the memory that it does not need as long as nobody calls.
+    pub fn rest(&mut self) {
+        self.link.rest();
+    }
+
+    /// Closes the session and leaves its channel open.
+    pub fn end(mut self) -> (Link, Result<(), CallError>) {
+        let request = self.state.close_request(true, self.link.clock().now());
+        let ended = self.link.call(&self.token, request);
+        (self.link, ended.map(drop))
+    }
+
     /// Closes session, channel and socket.
     pub fn close(mut self, steps: &mut Steps) -> Result<(), AccessError> {
         let start = Instant::now();
@@ -147,7 +164,9 @@ impl Absent {
         access: &Access,
         client: usize,
         opening: &Opening,
+        steps: &mut Steps,
     ) -> Result<Session, AccessError> {
+        let start = Instant::now();
         self.state.move_to(channel(link.connection(), opening))?;
         let now = link.clock().now();
         let request = self
@@ -158,6 +177,7 @@ impl Absent {
             .call(&self.token, request)
             .map_err(at(Step::ActivateSession))?;
         self.state.activated(response)?;
+        steps.push((Step::ActivateSession, start.elapsed()));
         Ok(Session {
             link,
             state: self.state,

@@ -19,6 +19,7 @@ use super::helper::{Helpers, Reopen};
 use super::lane::Lane;
 use super::machine::Machine;
 use super::opening::{self, Absents, SessionError, Target, Waiting};
+use super::rounds::{self, Rounds};
 use super::seat::Seat as Place;
 use super::settings::Settings;
 use super::settle::settle;
@@ -138,6 +139,8 @@ pub struct CoreSpent {
 pub struct Outcome {
     /// What was asked, one after the other; one tally each.
     pub names: Vec<&'static str>,
+    /// So many of them, from the first one on, are operations; what follows are steps of them.
+    pub operations: usize,
     /// What was written down: by target, then by name.
     pub tallies: Vec<Vec<Tally>>,
     /// When the phase began.
@@ -167,6 +170,8 @@ pub struct Outcome {
     pub publish_requests: usize,
     /// What became of the shape that was asked for.
     pub shape: Shape,
+    /// What is known of rounds of steps, if that is what was done.
+    pub rounds: Option<Rounds>,
 }
 
 impl Outcome {
@@ -190,7 +195,7 @@ impl Outcome {
 const OPENERS: usize = 8;
 
 /// Between the last preparation and the begin, for all threads to be there.
-const RUN_UP: Duration = Duration::from_millis(20);
+pub(super) const RUN_UP: Duration = Duration::from_millis(20);
 
 /// Carries out a phase against its targets. `progress` is told what happens, about ten times a
 /// second for each core.
@@ -221,6 +226,15 @@ pub fn run(
         all.sort_unstable();
         all
     };
+    if !phase.work.steps().is_empty() {
+        let running = Running {
+            phase,
+            targets,
+            options,
+            control,
+        };
+        return rounds::run(&running, &seats, &mut progress);
+    }
     if phase.fresh_session {
         return run_fresh(phase, targets, prepared, &seats, options, control, progress);
     }
@@ -357,6 +371,24 @@ pub fn run(
     Ok(outcome)
 }
 
+/// What is carried out, and how.
+pub(super) struct Running<'a> {
+    pub phase: &'a Phase,
+    pub targets: &'a [Arc<Target>],
+    pub options: &'a Options,
+    pub control: &'a Control,
+}
+
+impl Running<'_> {
+    /// Nothing can be done.
+    pub fn no_session(&self, failed: Failed) -> RunError {
+        RunError::NoSession {
+            url: url(self.targets, failed.seat),
+            error: Box::new(failed.error),
+        }
+    }
+}
+
 /// A thread for each session, which opens it anew for each request.
 fn run_fresh(
     phase: &Phase,
@@ -438,7 +470,7 @@ fn listen(told: &Receiver<Progress>, progress: &mut impl FnMut(Progress)) {
     }
 }
 
-fn gather(
+pub(super) fn gather(
     names: &[&'static str],
     targets: usize,
     seats: &[Seat],
@@ -449,6 +481,7 @@ fn gather(
     let settled = settle(&mut reports);
     let mut outcome = Outcome {
         names: names.to_vec(),
+        operations: works,
         tallies: Vec::new(),
         began: SystemTime::UNIX_EPOCH,
         ended_ns: settled.ended_ns,
@@ -463,6 +496,7 @@ fn gather(
         refused: BTreeMap::new(),
         publish_requests: 0,
         shape: Shape::default(),
+        rounds: None,
     };
     for (_, subscriber) in settled.subscribers {
         for (status, n) in subscriber.refused() {
@@ -551,7 +585,7 @@ fn open_all(
     Ok((waiting.into_inner().map_err(|_| whole(()))?, failed))
 }
 
-fn push<T>(to: &Mutex<Vec<T>>, it: T) {
+pub(super) fn push<T>(to: &Mutex<Vec<T>>, it: T) {
     if let Ok(mut to) = to.lock() {
         to.push(it);
     }

@@ -1,9 +1,10 @@
 //! A connection driven by blocking calls.
 
 use std::io::{self, ErrorKind, Read, Write};
-use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
+use std::net::{IpAddr, SocketAddr, TcpStream, ToSocketAddrs};
 use std::time::{Duration, Instant};
 
+use socket2::{Domain, Socket, Type};
 use thiserror::Error;
 use wire::certificate::Certificate;
 use wire::channel::{ChannelError, Identity, Protection, SendError};
@@ -32,6 +33,8 @@ pub struct Options {
     pub timeout: Duration,
     /// The channel lifetime to ask for.
     pub lifetime: Duration,
+    /// The own address to connect from; none: the system's choice.
+    pub source: Option<IpAddr>,
 }
 
 impl Default for Options {
@@ -44,6 +47,7 @@ impl Default for Options {
             limits: Limits::default(),
             timeout: Duration::from_secs(10),
             lifetime: Duration::from_secs(3600),
+            source: None,
         }
     }
 }
@@ -258,7 +262,7 @@ impl Link {
         let addresses = look_up(url)?;
         steps.push((Step::Lookup, start.elapsed()));
         let start = Instant::now();
-        let (socket, address) = connect(&addresses, options.timeout)?;
+        let (socket, address) = connect(&addresses, options.source, options.timeout)?;
         steps.push((Step::Connect, start.elapsed()));
         let clock = Clock::new();
         let endpoint_url = options
@@ -379,6 +383,52 @@ impl Link {
             address: self.address,
         };
         (self.socket, self.connection, shell)
+    }
+
+    /// Renews the security token, and waits until the new one is there.
+    pub fn renew(&mut self) -> Result<(), LinkError> {
+        self.connection.renew(self.clock.now());
+        self.wait_for(Step::OpenChannel, |turn| matches!(turn, Turn::Opened))
+    }
+
+    /// Gives back the memory that it does not need as long as nobody calls.
+    pub fn rest(&mut self) {
+        self.connection.rest();
+    }
+
+    /// Closes the channel and waits until the server has closed the socket, as Part 6, 7.1.4 wants it; no
+    /// longer than `patience`.
+    pub fn leave(mut self, patience: Duration) -> Result<(), LinkError> {
+        self.connection.close(self.clock.now());
+        self.flush()?;
+        let gone = |error: &io::Error| {
+            matches!(
+                error.kind(),
+                ErrorKind::NotConnected | ErrorKind::ConnectionReset | ErrorKind::BrokenPipe
+            )
+        };
+        match self.socket.shutdown(std::net::Shutdown::Write) {
+            Err(error) if gone(&error) => return Ok(()),
+            result => result?,
+        }
+        let until = Instant::now() + patience;
+        let mut rest = [0; 512];
+        loop {
+            let left = until.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return Err(ChannelError::Timeout("closing the channel").into());
+            }
+            self.socket.set_read_timeout(Some(left))?;
+            match self.socket.read(&mut rest) {
+                Ok(0) => return Ok(()),
+                Ok(_) => {}
+                Err(error) if gone(&error) => return Ok(()),
+                Err(error) => match error.kind() {
+                    ErrorKind::WouldBlock | ErrorKind::TimedOut | ErrorKind::Interrupted => {}
+                    _ => return Err(error.into()),
+                },
+            }
+        }
     }
 
     /// Closes the channel and the socket.
@@ -527,11 +577,16 @@ fn look_up(url: &Url) -> Result<Vec<SocketAddr>, LinkError> {
 /// Tries one address after the other, IPv6 and IPv4, in the order of the lookup.
 fn connect(
     addresses: &[SocketAddr],
+    source: Option<IpAddr>,
     timeout: Duration,
 ) -> Result<(TcpStream, SocketAddr), LinkError> {
     let mut last = None;
     for &address in addresses {
-        match TcpStream::connect_timeout(&address, timeout) {
+        let socket = match source {
+            None => TcpStream::connect_timeout(&address, timeout),
+            Some(source) => connect_from(source, address, timeout),
+        };
+        match socket {
             Ok(socket) => {
                 socket.set_nodelay(true)?;
                 return Ok((socket, address));
@@ -550,4 +605,11 @@ fn connect(
         },
         None => LinkError::Io(io::Error::other("no address to connect to")),
     })
+}
+
+fn connect_from(source: IpAddr, to: SocketAddr, timeout: Duration) -> io::Result<TcpStream> {
+    let socket = Socket::new(Domain::for_address(to), Type::STREAM, None)?;
+    socket.bind(&SocketAddr::new(source, 0).into())?;
+    socket.connect_timeout(&to.into(), timeout)?;
+    Ok(socket.into())
 }

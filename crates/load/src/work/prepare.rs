@@ -111,6 +111,7 @@ impl Prepared {
                 terms = Some(Arc::new(made.watching(known)));
                 Operations::default()
             }
+            Work::Connect(_) => Operations::default(),
             _ => return Err(WorkError::Unknown(work.name())),
         };
         let registers = about.limit(Service::Register.limit()).unwrap_or_default();
@@ -140,7 +141,10 @@ impl Prepared {
         match work {
             Work::Register(register) if register.compare => vec!["read plain", "read registered"],
             Work::Register(_) => vec!["read registered"],
-            work => vec![work.name()],
+            work => {
+                let steps = work.steps().iter().copied();
+                std::iter::once(work.name()).chain(steps).collect()
+            }
         }
     }
 

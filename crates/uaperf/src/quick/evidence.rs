@@ -18,7 +18,8 @@ pub fn settling(phase: &Phase, tally: &Tally, seen: Option<&Seen>, began: Instan
     let open = phase.arrival.is_open();
     let varies = match &phase.arrival {
         Arrival::Open(pace) => !matches!(pace, Pace::Constant { .. } | Pace::Poisson { .. }),
-        Arrival::Closed { .. } => false,
+        // A storm comes and is gone.
+        Arrival::Closed { .. } => phase.is_storm(),
     };
     let mut course = Course::of(tally, open, varies);
     if let Some(seen) = seen.filter(|seen| seen.asked) {

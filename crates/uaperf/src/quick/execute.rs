@@ -50,7 +50,7 @@ pub fn measure(
     } = look(targets, common, phase, control, global)?;
     let asked = server.is_some();
     let server = server.or_else(|| found(&looked));
-    let own_limits = own_limits(phase.sessions, looked.len());
+    let own_limits = own_limits(phase, looked.len());
     let limits = !common.load.ignores_limits();
     let writer =
         Writer::prepare(phase, &looked, limits).map_err(|(error, n)| match looked.get(n) {
@@ -211,7 +211,11 @@ fn look(
     let each = common
         .each
         .clients(access, phase.sessions, quiet, control, global)?;
-    for access in access.resolve_all(targets.urls(), each, global)? {
+    let sources = phase
+        .connect()
+        .map_or(0, |connect| connect.source_addresses);
+    for mut access in access.resolve_all(targets.urls(), each, global)? {
+        access.sources = sources;
         match Target::look(access) {
             Ok(target) => looked.targets.push(Arc::new(target)),
             Err(failed) => {
@@ -232,7 +236,8 @@ fn look(
 const OTHERS: u64 = 64;
 
 /// What this machine does not allow of so many sessions with each of the targets.
-fn own_limits(sessions: u32, targets: usize) -> Vec<OwnLimit> {
+fn own_limits(phase: &Phase, targets: usize) -> Vec<OwnLimit> {
+    let sessions = phase.sessions;
     let mut limits = Vec::new();
     let mut note = |what: &str, wanted: u64, allowed: u64| {
         if wanted > allowed {
@@ -248,7 +253,9 @@ fn own_limits(sessions: u32, targets: usize) -> Vec<OwnLimit> {
         note("file descriptors", wanted, descriptors.soft);
     }
     if let Ok(ports) = observe::limits::ports() {
-        note("local ports", sessions.into(), ports.count().into());
+        let addresses = phase.connect().map_or(1, |it| it.source_addresses.max(1));
+        let allowed = u64::from(ports.count()) * u64::from(addresses);
+        note("local ports", sessions.into(), allowed);
     }
     limits
 }

@@ -1,10 +1,11 @@
-//! The quick commands: `uaperf read|write|browse|history|translate|call|register|subscribe`, one phase
-//! each.
+//! The quick commands: `uaperf read|write|browse|history|translate|call|register|subscribe|connect`, one
+//! phase each.
 //!
 //! Arguments go one way: what was typed ([`options`], [`work`]) becomes a plan, the plan is
 //! carried out ([`execute`]) while somebody watches ([`live`]), and what came of it becomes a
 //! result ([`result`]) that is kept, printed and turned into an exit code.
 
+mod connect;
 mod each;
 mod evidence;
 mod execute;
@@ -20,6 +21,7 @@ mod usage;
 mod work;
 mod writer;
 
+pub use connect::Connect;
 pub use interrupt::watch as interrupted;
 pub use subscribe::Subscribe;
 
@@ -194,7 +196,7 @@ macro_rules! services {
 
 services! {
     read Read write Write browse Browse history History translate Translate call Call register Register
-    subscribe Subscribe
+    subscribe Subscribe connect Connect
 }
 
 impl Asked {
@@ -226,6 +228,9 @@ impl Asked {
             subscribe::complete(plan, &common.load, &self.beside)?;
             // First values have settled when it begins.
             phase.warmup = phase.warmup.or_none();
+        }
+        if let Work::Connect(plan) = &phase.work {
+            connect::complete(plan, &mut phase.duration, &mut phase.warmup, &common.load);
         }
         phase.check().map_err(|PlanError { field, value, want }| {
             Failure::usage(format!("--{field} {value}: want {want}"))
@@ -259,6 +264,9 @@ impl Asked {
         control: &Control,
         global: &Global,
     ) -> anyhow::Result<Run> {
+        if let Some(plan) = phase.connect() {
+            connect::check_sources(plan, targets)?;
+        }
         execute::measure(self.service, &self.common, targets, phase, control, global)
     }
 }

@@ -83,7 +83,7 @@ pub struct Args {
     /// End early when this comes true, such as 'errors>1%'
     #[arg(long, value_name = "THRESHOLD", value_delimiter = ',')]
     abort_on: Vec<Threshold>,
-    /// What may be done to the server beyond reading: write, call, overload
+    /// What may be done to the server beyond reading: write, call, storm, overload
     #[arg(long, value_name = "WHAT", value_delimiter = ',')]
     allow: Vec<Allow>,
     /// Send more in a request than the server says that it takes; needs --allow overload
@@ -120,6 +120,11 @@ impl Args {
     /// CPUs to keep them on.
     pub fn pin(&self) -> &[usize] {
         &self.pin
+    }
+
+    /// How long is measured, if that was said.
+    pub fn duration(&self) -> Option<Duration> {
+        self.duration
     }
 
     /// How sessions come back.
@@ -216,6 +221,10 @@ impl Args {
             Work::Call(_) if !self.allow.contains(&Allow::Call) => {
                 missing("call", "calling a method may do anything on the server")
             }
+            Work::Connect(_) if !self.allow.contains(&Allow::Storm) => missing(
+                "storm",
+                "connecting again and again costs a server more than anything else",
+            ),
             _ if self.ignore_limits && !self.allow.contains(&Allow::Overload) => missing(
                 "overload",
                 "--ignore-limits sends what the server says it cannot take",

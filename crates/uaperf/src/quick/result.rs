@@ -70,21 +70,33 @@ pub fn parts(outcome: &Outcome, from_ns: u64, to_ns: u64) -> Vec<Part> {
     }
     let mut parts = Vec::new();
     for (target, tallies) in outcome.tallies.iter().enumerate() {
-        for (service, tally) in outcome.names.iter().zip(tallies) {
+        for (n, (service, tally)) in outcome.names.iter().zip(tallies).enumerate() {
+            let mut sum = Sum::of(&tally.window(from_ns, to_ns), &status_name);
+            let is_step = n >= outcome.operations;
+            // A step that nobody came to, or a name that is an address and needs no lookup.
+            if is_step && sum.completed == 0 {
+                continue;
+            }
+            // What was done when all was over has no rate.
+            if is_step && sum.drained == sum.completed {
+                (sum.rate_per_s, sum.values_per_s) = (None, None);
+            }
             parts.push(Part {
                 target,
                 service: (*service).to_owned(),
-                sum: Sum::of(&tally.window(from_ns, to_ns), &status_name),
+                sum,
             });
         }
     }
     parts
 }
 
-/// All targets and services together.
+/// All targets and services together; not the steps that they are made of.
 pub fn whole(outcome: &Outcome) -> Tally {
     let mut whole = Tally::default();
-    for tally in outcome.tallies.iter().flatten() {
+    let operations = |tallies: &Vec<Tally>| outcome.operations.min(tallies.len());
+    let each = outcome.tallies.iter();
+    for tally in each.flat_map(|tallies| &tallies[..operations(tallies)]) {
         whole.merge(tally);
     }
     whole

@@ -35,6 +35,7 @@ Examples:
   uaperf saturate read opc.tcp://plc1:4840 -n 'ns=2;i=1..100' --slo 'p99<10ms'
   uaperf saturate read opc.tcp://plc1:4840 -n i=2258 --grow sessions --slo 'p99<50ms,errors=0'
   uaperf saturate subscribe opc.tcp://plc1:4840 -n 'ns=2;i=1..500' --grow items --slo loss=0
+  uaperf saturate connect opc.tcp://plc1:4840 --sessions 50 --allow storm --slo 'p99<100ms,errors=0'
   uaperf saturate write opc.tcp://plc1:4840 -n 'ns=2;i=5' --value 1 --allow write --grow batch";
 
 #[derive(Debug, clap::Subcommand)]
@@ -51,6 +52,8 @@ enum What {
     Call(Of<quick::Call>),
     /// By subscribing: --grow items, subscriptions or sessions
     Subscribe(Of<quick::Subscribe>),
+    /// By connecting: --grow rate or sessions
+    Connect(Of<quick::Connect>),
 }
 
 #[derive(Debug, clap::Args)]
@@ -76,6 +79,7 @@ pub fn run(args: Args, global: &Global) -> anyhow::Result<ExitCode> {
         What::Translate(of) => of.run(global),
         What::Call(of) => of.run(global),
         What::Subscribe(of) => of.run(global),
+        What::Connect(of) => of.run(global),
     }
 }
 

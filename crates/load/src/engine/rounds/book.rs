@@ -1,0 +1,211 @@
+//! Where rounds and their steps are written down.
+//!
+//! One book for all threads: steps take tenths of a millisecond and more, a lock takes a ten-thousandth of
+//! that.
+
+use record::samples::Sheet;
+use record::{Lateness, Ledger, Times};
+use wire::types::StatusCode;
+
+use super::super::run::Running;
+use super::super::settings::Settings;
+use super::super::told::Progress;
+use super::{Course, Rounds, Tell};
+
+/// What all clients write to.
+pub struct Book {
+    /// By target: that of the rounds, then one for each step.
+    ledgers: Vec<Ledger>,
+    /// Rows of single rounds and steps, one sheet for each name.
+    sheets: Vec<Sheet>,
+    names: Vec<&'static str>,
+    tell: Tell,
+    ends: Vec<u64>,
+    ended: bool,
+}
+
+/// A step that was done.
+#[derive(Debug, Clone, Copy)]
+pub struct Note {
+    /// Its name.
+    pub step: &'static str,
+    /// When it began, in nanoseconds since the phase began.
+    pub began: u64,
+    /// When it was over.
+    pub ended: u64,
+    /// How.
+    pub status: StatusCode,
+    /// Operations in it that went well.
+    pub values: u32,
+}
+
+/// A round while it goes on.
+pub struct Round<'a> {
+    course: &'a Course<'a>,
+    /// Its steps so far.
+    pub notes: Vec<Note>,
+}
+
+impl<'a> Round<'a> {
+    pub fn new(course: &'a Course<'a>) -> Self {
+        Self {
+            course,
+            notes: Vec::new(),
+        }
+    }
+
+    pub fn t(&self) -> u64 {
+        self.course.t()
+    }
+
+    /// Does a step; what it gives is how many operations went well in it.
+    pub fn step<T>(
+        &mut self,
+        step: &'static str,
+        does: impl FnOnce() -> Result<T, StatusCode>,
+    ) -> Result<T, StatusCode> {
+        let began = self.t();
+        let done = does();
+        self.notes.push(Note {
+            step,
+            began,
+            ended: self.t(),
+            status: done.as_ref().err().copied().unwrap_or(StatusCode::Good),
+            values: u32::from(done.is_ok()),
+        });
+        done
+    }
+}
+
+/// How a round went.
+#[derive(Debug, Clone, Copy)]
+pub struct Whole {
+    pub target: usize,
+    pub times: Times,
+    pub lateness: Lateness,
+    pub status: StatusCode,
+    pub values: u32,
+}
+
+impl Book {
+    pub fn new(
+        running: &Running<'_>,
+        settings: &Settings,
+        names: &[&'static str],
+        tell: Tell,
+    ) -> Self {
+        let end = settings.end_ns();
+        let samples = running.options.samples.as_ref();
+        let phase = running.phase.name.as_deref();
+        let sheet = |n: usize, step: &str| {
+            let name = match (phase, n) {
+                (Some(phase), 0) => phase.to_owned(),
+                (Some(phase), _) => format!("{phase}: {step}"),
+                (None, _) => step.to_owned(),
+            };
+            samples.map(|samples| samples.sheet(&name))
+        };
+        let sheets = names.iter().enumerate();
+        Self {
+            ledgers: (0..names.len() * running.targets.len())
+                .map(|_| Ledger::with_end(end))
+                .collect(),
+            sheets: sheets.filter_map(|(n, name)| sheet(n, name)).collect(),
+            names: names.to_vec(),
+            tell,
+            ends: Vec::new(),
+            ended: false,
+        }
+    }
+
+    /// A round is over.
+    pub fn round(&mut self, whole: Whole, notes: &[Note]) {
+        let Whole {
+            target,
+            times,
+            lateness,
+            status,
+            values,
+        } = whole;
+        self.enter(0, target, times, lateness, (status, values));
+        if status.is_good() {
+            self.ends.push(times.completed);
+        }
+        self.steps(target, notes);
+        self.tell(target, times.completed);
+    }
+
+    /// Steps that were done.
+    pub fn steps(&mut self, target: usize, notes: &[Note]) {
+        for note in notes {
+            let Some(name) = self.names.iter().position(|name| *name == note.step) else {
+                continue;
+            };
+            let times = Times {
+                planned: note.began,
+                sent: note.began,
+                completed: note.ended,
+            };
+            let came = (note.status, note.values);
+            self.enter(name, target, times, Lateness::default(), came);
+        }
+    }
+
+    fn enter(
+        &mut self,
+        name: usize,
+        target: usize,
+        times: Times,
+        lateness: Lateness,
+        (status, values): (StatusCode, u32),
+    ) {
+        if let Some(ledger) = self.ledgers.get_mut(target * self.names.len() + name) {
+            ledger.late(times.sent, lateness, 1);
+            ledger.done(times, status.bits(), values, 1);
+        }
+        if let Some(sheet) = self.sheets.get_mut(name) {
+            sheet.row(target, times, status.bits());
+        }
+    }
+
+    /// What is written down from now on is drained; the first to say so has it.
+    pub fn end_at(&mut self, t: u64) {
+        if !std::mem::replace(&mut self.ended, true) {
+            self.ledgers.iter_mut().for_each(|ledger| ledger.end_at(t));
+        }
+    }
+
+    /// Rounds that were due and never begun.
+    pub fn unsent(&mut self, target: usize, planned: u64, until: u64) {
+        if let Some(ledger) = self.ledgers.get_mut(target * self.names.len()) {
+            ledger.unsent(planned, until, 1);
+        }
+    }
+
+    /// What is over by now, for whoever watches: rounds only.
+    fn tell(&mut self, target: usize, t: u64) {
+        let place = target * self.names.len();
+        let Some(ledger) = self.ledgers.get_mut(place) else {
+            return;
+        };
+        let closed: Vec<_> = ledger.take_closed(t).map(|tick| (place, tick)).collect();
+        if !closed.is_empty() {
+            // Nobody may be listening.
+            let _ = self.tell.send(Progress {
+                core: 0,
+                closed,
+                heard: None,
+            });
+        }
+    }
+
+    /// All that was written down.
+    pub fn close(mut self) -> (Vec<Ledger>, Rounds) {
+        self.ends.sort_unstable();
+        let rounds = Rounds {
+            ends_ns: self.ends,
+            held: None,
+        };
+        (self.ledgers, rounds)
+    }
+}

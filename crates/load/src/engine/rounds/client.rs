@@ -1,0 +1,262 @@
+//! One client: when its rounds are due, and the session that it has.
+
+use std::time::Duration;
+
+use plan::unit::duration::nanos;
+use plan::{ConnectKind, Seat, Work};
+use record::{Lateness, Times};
+use wire::types::StatusCode;
+
+use super::super::opening::{SessionError, Target};
+use super::super::run::Running;
+use super::super::source::Source;
+use super::book::{Round, Whole};
+use super::{Course, connect};
+use crate::access::{Absent, Session};
+use crate::transport::Steps;
+
+/// One client.
+pub struct Client<'a> {
+    pub seat: Seat,
+    pub target: &'a Target,
+    pub work: &'a Work,
+    /// Its session, while it has one.
+    pub session: Option<Session>,
+    /// Its session, while it has no connection.
+    pub absent: Option<Box<Absent>>,
+    source: Source,
+    left: u64,
+    /// When the next round is due.
+    round_at: Option<u64>,
+    /// When it closes what it opened.
+    leave_at: Option<u64>,
+    /// When the server has to hear from it.
+    keep_at: Option<u64>,
+}
+
+/// What became of something that a client did beside its rounds.
+pub enum Did {
+    /// Nothing to tell.
+    Well,
+    /// Its session is lost.
+    Lost(String),
+}
+
+/// A server that grants no timeout hears from a session this often.
+const SOMETIMES: Duration = Duration::from_secs(30);
+
+impl<'a> Client<'a> {
+    /// The client of a seat.
+    pub fn new(running: &Running<'a>, seat: Seat, targets: u32) -> Option<Self> {
+        let phase = running.phase;
+        let (source, left) = super::rounds(phase, seat, targets);
+        let mut client = Self {
+            seat,
+            target: running.targets.get(seat.target as usize)?,
+            work: &phase.work,
+            session: None,
+            absent: None,
+            source,
+            left,
+            round_at: None,
+            leave_at: None,
+            keep_at: None,
+        };
+        client.turn(u64::MAX);
+        Some(client)
+    }
+
+    /// Has the session that its rounds begin with.
+    pub fn ready(&mut self) -> Result<(), SessionError> {
+        match self.work {
+            Work::Connect(connect) if !connect.kind.begins_open() => Ok(()),
+            _ => self.open(),
+        }
+    }
+
+    /// Opens a session, outside of the figures.
+    pub fn open(&mut self) -> Result<(), SessionError> {
+        let (index, opening) = (self.seat.index as usize, &self.target.opening);
+        let opened = self
+            .target
+            .access
+            .open_as(index, opening, &mut Steps::new())?;
+        self.absent = None;
+        self.session = Some(opened);
+        Ok(())
+    }
+
+    /// When it has something to do.
+    pub fn next(&self) -> Option<u64> {
+        let times = [self.round_at, self.leave_at, self.keep_at];
+        times.into_iter().flatten().min()
+    }
+
+    /// Whether there is more to do than to keep its session alive.
+    pub fn is_active(&self) -> bool {
+        self.round_at.is_some() || self.leave_at.is_some()
+    }
+
+    /// No more rounds; tells how many there would have been.
+    pub fn give_up(&mut self) -> u64 {
+        self.round_at = None;
+        std::mem::take(&mut self.left)
+    }
+
+    /// The next round, if there is one before the end.
+    fn turn(&mut self, end: u64) {
+        let next = self.source.peek().filter(|at| *at < end);
+        self.round_at = next.filter(|_| self.left > 0);
+    }
+
+    /// Does what is due at this time. `free`: since when it could have been begun.
+    pub fn act(&mut self, course: &'a Course<'a>, at: u64, free: u64) -> Did {
+        if self.round_at == Some(at) {
+            return self.round(course, at, free);
+        }
+        if self.leave_at == Some(at) {
+            self.leave(course);
+            return Did::Well;
+        }
+        self.keep(course)
+    }
+
+    fn round(&mut self, course: &'a Course<'a>, planned: u64, free: u64) -> Did {
+        self.source.pop();
+        if planned >= course.settings.warmup_ns {
+            self.left -= 1;
+        }
+        let had = self.session.is_some();
+        let sent = course.t();
+        let mut round = Round::new(course);
+        let came = match self.work {
+            Work::Connect(plan) => connect::round(self, plan, &mut round),
+            _ => Err(StatusCode::BadNotImplemented),
+        };
+        let completed = course.t();
+        // A thread does one thing at a time: what waited for it waited for the server.
+        let slot = free.max(planned).min(sent) - planned.min(sent);
+        let whole = Whole {
+            target: self.seat.target as usize,
+            times: Times {
+                planned,
+                sent,
+                completed,
+            },
+            lateness: Lateness {
+                pacer: sent.saturating_sub(planned) - slot,
+                slot,
+                socket: 0,
+            },
+            status: came.err().unwrap_or(StatusCode::Good),
+            values: u32::from(came.is_ok()),
+        };
+        if let Ok(mut book) = course.book.lock() {
+            book.round(whole, &round.notes);
+        }
+        if let Some(storm) = &course.storm
+            && storm.came(came.is_ok(), completed)
+        {
+            course.end_at(completed);
+        }
+        self.round_at = None;
+        self.stays(course, completed);
+        match self.session.is_none() && had {
+            true => Did::Lost(came.err().unwrap_or(StatusCode::Good).to_string()),
+            false => Did::Well,
+        }
+    }
+
+    /// What comes after a round.
+    fn stays(&mut self, course: &'a Course<'a>, t: u64) {
+        let Work::Connect(plan) = self.work else {
+            return self.answered(course, t);
+        };
+        match (plan.kind, &self.session) {
+            (ConnectKind::Churn, Some(_)) if plan.hold.is_zero() => self.leave(course),
+            (ConnectKind::Churn, Some(_)) => {
+                self.leave_at = Some(t.saturating_add(nanos(plan.hold)));
+                self.rest(course);
+            }
+            _ => self.answered(course, t),
+        }
+    }
+
+    /// In a closed loop the next round is due.
+    fn answered(&mut self, course: &Course<'_>, t: u64) {
+        self.source.answered(t);
+        self.turn(course.settings.end_ns());
+        self.rest(course);
+    }
+
+    /// Until it is its turn again.
+    fn rest(&mut self, course: &Course<'_>) {
+        let t = course.t();
+        self.keep_at = self.session.as_mut().map(|session| {
+            let timeout = match session.timeout() {
+                Duration::ZERO => SOMETIMES,
+                some => some / 2,
+            };
+            // One that is at it again at once keeps its buffers.
+            if self.round_at.is_none_or(|at| at > t) {
+                session.rest();
+            }
+            t.saturating_add(nanos(timeout))
+        });
+    }
+
+    /// Closes its session and what is under it.
+    fn leave(&mut self, course: &'a Course<'a>) {
+        (self.leave_at, self.keep_at) = (None, None);
+        let mut round = Round::new(course);
+        connect::leave(self, &mut round);
+        if let Ok(mut book) = course.book.lock() {
+            book.steps(self.seat.target as usize, &round.notes);
+        }
+        self.answered(course, course.t());
+    }
+
+    /// Lets the server hear from it.
+    fn keep(&mut self, course: &Course<'_>) -> Did {
+        self.keep_at = None;
+        let Some(session) = &mut self.session else {
+            return Did::Well;
+        };
+        if let Err(error) = session.read_state() {
+            self.session = None;
+            if let Some(storm) = &course.storm {
+                storm.lost();
+            }
+            return Did::Lost(error.to_string());
+        }
+        self.rest(course);
+        Did::Well
+    }
+
+    /// Writes down what fell due while others had their turn, and is not done any more.
+    pub fn unsent(&mut self, course: &Course<'_>, ended: u64) {
+        if let Source::Open { .. } = self.source
+            && let Ok(mut book) = course.book.lock()
+        {
+            while let Some(planned) = self.source.peek().filter(|at| *at < ended)
+                && self.left > 0
+            {
+                self.source.pop();
+                self.left -= 1;
+                book.unsent(self.seat.target as usize, planned, ended);
+            }
+        }
+    }
+
+    /// The phase is over.
+    pub fn close(&mut self, course: &'a Course<'a>) {
+        if matches!(self.work, Work::Connect(plan) if !plan.kind.begins_open()) {
+            if self.session.is_some() {
+                self.leave(course);
+            }
+        } else if let Some(session) = self.session.take() {
+            // Whether the server minds being left is of no interest.
+            let _ = session.close(&mut Steps::new());
+        }
+    }
+}

@@ -1,0 +1,156 @@
+//! Rounds of connecting: to a session, back to one, to another token of its channel.
+
+use std::net::IpAddr;
+use std::time::Duration;
+
+use plan::{Connect, ConnectKind};
+use wire::types::StatusCode;
+
+use super::book::{Note, Round};
+use super::client::Client;
+use crate::access::{Access, AccessError, Session};
+use crate::transport::{Step, Steps};
+
+/// A server that was told that a channel is closed is to close the socket; this long is waited for it.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// One round. A client that comes out of it without a session has lost it.
+pub fn round(
+    client: &mut Client<'_>,
+    plan: &Connect,
+    round: &mut Round<'_>,
+) -> Result<(), StatusCode> {
+    if plan.kind.begins_open() && client.session.is_none() && client.absent.is_none() {
+        client.open().map_err(|error| error.status())?;
+    }
+    let session = match plan.kind {
+        ConnectKind::Storm | ConnectKind::Churn => open(client, round),
+        ConnectKind::Reconnect => come_back(client, round),
+        ConnectKind::Renewal => renew(client, round),
+    };
+    let mut session = session?;
+    for _ in 0..plan.reads {
+        round.step("read", || {
+            session.read_state().map_err(|error| error.status())
+        })?;
+    }
+    client.session = Some(session);
+    Ok(())
+}
+
+fn open(client: &Client<'_>, round: &mut Round<'_>) -> Result<Session, StatusCode> {
+    let (access, opening) = (&client.target.access, &client.target.opening);
+    let (began, mut steps) = (round.t(), Steps::new());
+    let opened = access.open_as(client.seat.index as usize, opening, &mut steps);
+    let failed = opened.as_ref().err().map(AccessError::status);
+    const ORDER: [Step; 6] = [
+        Step::Lookup,
+        Step::Connect,
+        Step::Hello,
+        Step::OpenChannel,
+        Step::CreateSession,
+        Step::ActivateSession,
+    ];
+    note(round, access, began, &steps, &ORDER, failed);
+    opened.map_err(|error| error.status())
+}
+
+/// Drops the socket as a broken cable does, and brings the session back over a new channel.
+fn come_back(client: &mut Client<'_>, round: &mut Round<'_>) -> Result<Session, StatusCode> {
+    if let Some(session) = client.session.take() {
+        let (socket, connection, absent) = session.take_apart();
+        drop((socket, connection));
+        client.absent = Some(Box::new(absent));
+    }
+    let Some(absent) = client.absent.take() else {
+        return Err(StatusCode::BadSessionIdInvalid);
+    };
+    let (access, opening) = (&client.target.access, &client.target.opening);
+    let (began, mut steps) = (round.t(), Steps::new());
+    let index = client.seat.index as usize;
+    let back = access.resume_in(index, opening, *absent, &mut steps);
+    let failed = back.as_ref().err().map(|(error, _)| error.status());
+    const ORDER: [Step; 5] = [
+        Step::Lookup,
+        Step::Connect,
+        Step::Hello,
+        Step::OpenChannel,
+        Step::ActivateSession,
+    ];
+    note(round, access, began, &steps, &ORDER, failed);
+    back.map_err(|(error, absent)| {
+        client.absent = absent;
+        error.status()
+    })
+}
+
+fn renew(client: &mut Client<'_>, round: &mut Round<'_>) -> Result<Session, StatusCode> {
+    let Some(mut session) = client.session.take() else {
+        return Err(StatusCode::BadSessionIdInvalid);
+    };
+    round.step("renew channel", || {
+        session
+            .renew()
+            .map_err(|error| AccessError::from(error).status())
+    })?;
+    Ok(session)
+}
+
+/// Writes down steps that were taken one after the other, and the one that failed behind them.
+fn note(
+    round: &mut Round<'_>,
+    access: &Access,
+    began: u64,
+    steps: &Steps,
+    order: &[Step],
+    failed: Option<StatusCode>,
+) {
+    let (now, mut at) = (round.t(), began);
+    let host = access.url.host().trim_matches(['[', ']']);
+    let named = host.parse::<IpAddr>().is_err();
+    for (step, took) in steps {
+        let ended = at + u64::try_from(took.as_nanos()).unwrap_or(0);
+        // An address is its own name: there is nothing to look up.
+        if *step != Step::Lookup || named {
+            round.notes.push(Note {
+                step: step.name(),
+                began: at,
+                ended,
+                status: StatusCode::Good,
+                values: 1,
+            });
+        }
+        at = ended;
+    }
+    if let Some(status) = failed
+        && let Some(step) = order.get(steps.len())
+    {
+        round.notes.push(Note {
+            step: step.name(),
+            began: at,
+            ended: now.max(at),
+            status,
+            values: 0,
+        });
+    }
+}
+
+/// Closes the session, then the channel.
+pub fn leave(client: &mut Client<'_>, round: &mut Round<'_>) {
+    let Some(session) = client.session.take() else {
+        return;
+    };
+    let mut open = None;
+    // Both steps are written down; nobody waits for what they say.
+    let _ = round.step("close session", || {
+        let (link, ended) = session.end();
+        open = Some(link);
+        ended.map_err(|error| error.status())
+    });
+    if let Some(link) = open {
+        let _ = round.step("close channel", || {
+            link.leave(PATIENCE)
+                .map_err(|error| AccessError::from(error).status())
+        });
+    }
+}

@@ -1,0 +1,373 @@
+//! Work that is done in rounds of steps: connecting.
+//!
+//! What a step costs is mostly RSA, sockets and what a server does about it, so this needs no loop over
+//! sockets: a client calls and waits, and as many of them as are to be at it at the same time have a
+//! thread. A thread may have several clients, which take turns; sessions that wait for theirs are
+//! kept alive, and weigh little.
+
+mod book;
+mod client;
+mod connect;
+mod storm;
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::sync::Mutex;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::time::{Duration, SystemTime};
+
+use plan::{Phase, Seat};
+use wire::time::Instant;
+
+use self::book::Book;
+use self::client::{Client, Did};
+use self::storm::Storm;
+use super::opening::{self, Absents};
+use super::run::{Failed, Outcome, RunError, Running, gather};
+use super::settings::Settings;
+use super::spent::Spent;
+use super::told::{Loss, Report};
+use crate::transport::{Clock, Socket};
+use crate::work::Prepared;
+
+/// What is known of rounds beside their times.
+#[derive(Debug, Clone, Default)]
+pub struct Rounds {
+    /// When each that went well was over, in nanoseconds since the phase began, rising.
+    pub ends_ns: Vec<u64>,
+    /// What became of the sessions of a storm.
+    pub held: Option<Held>,
+}
+
+/// Sessions that were held at once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Held {
+    /// How many, when they were let go.
+    pub sessions: u64,
+    /// When the last one had come, in nanoseconds since the phase began.
+    pub from_ns: u64,
+    /// When they were let go.
+    pub to_ns: u64,
+}
+
+/// What all threads share.
+pub(super) struct Course<'a> {
+    pub settings: &'a Settings,
+    pub running: &'a Running<'a>,
+    pub clock: Clock,
+    pub origin: Instant,
+    pub storm: Option<Storm>,
+    pub book: Mutex<Book>,
+}
+
+impl Course<'_> {
+    /// Nanoseconds since the phase began.
+    pub fn t(&self) -> u64 {
+        let now = self.clock.mono().as_nanos();
+        now.saturating_sub(self.origin.as_nanos())
+    }
+
+    /// What is written down from now on is drained.
+    pub fn end_at(&self, t: u64) {
+        if let Ok(mut book) = self.book.lock() {
+            book.end_at(t);
+        }
+    }
+
+    fn is_stopped(&self) -> bool {
+        self.running.control.is_stopped()
+    }
+}
+
+/// What it takes to start a thread.
+const PER_THREAD: Duration = Duration::from_micros(100);
+
+/// Clients that do something at the same time, unless the plan says how many.
+const AT_ONCE: usize = 64;
+
+/// Carries out a phase whose work is rounds of steps.
+pub(super) fn run(
+    running: &Running<'_>,
+    seats: &[Seat],
+    progress: &mut dyn FnMut(super::told::Progress),
+) -> Result<Outcome, RunError> {
+    let phase = running.phase;
+    let names = Prepared::names(phase);
+    let settings = Settings::new(phase);
+    let at_once = phase
+        .connect()
+        .map_or(AT_ONCE, |connect| connect.at_once as usize);
+    let threads = seats.len().min(at_once).max(1);
+    let targets = u32::try_from(running.targets.len()).unwrap_or(u32::MAX);
+    let clients: Vec<_> = seats
+        .iter()
+        .filter_map(|&seat| Client::new(running, seat, targets))
+        .collect();
+    let (clients, failed) = ready(running, clients, threads)?;
+    if clients.is_empty() {
+        let none = failed.into_iter().next();
+        return Err(none.map_or(RunError::Thread, |failed| running.no_session(failed)));
+    }
+    let opened = clients.len();
+    let clock = Clock::new();
+    let run_up = super::run::RUN_UP + PER_THREAD * u32::try_from(threads).unwrap_or(0);
+    let began = SystemTime::now() + run_up;
+    let (tell, told) = channel();
+    let course = Course {
+        settings: &settings,
+        running,
+        clock,
+        origin: clock.mono() + run_up,
+        storm: phase
+            .connect()
+            .filter(|_| phase.is_storm())
+            .map(|connect| Storm::of(opened as u64, connect.hold)),
+        book: Mutex::new(Book::new(running, &settings, &names, tell)),
+    };
+    let mut shares: Vec<Vec<Client<'_>>> = (0..threads.min(opened)).map(|_| Vec::new()).collect();
+    for (n, client) in clients.into_iter().enumerate() {
+        let place = n % threads.min(opened);
+        if let Some(share) = shares.get_mut(place) {
+            share.push(client);
+        }
+    }
+    let mut reports = carry_out(&course, shares, &told, progress)?;
+    let ended = course.storm.as_ref().map(|storm| storm.held());
+    let book = course.book.into_inner().map_err(|_| RunError::Thread)?;
+    let (ledgers, mut rounds) = book.close();
+    if let Some(first) = reports.first_mut() {
+        first.ledgers = ledgers;
+    }
+    if let Some(held) = ended {
+        rounds.held = Some(held);
+        for report in &mut reports {
+            report.ended_ns = Some(held.from_ns);
+        }
+    }
+    let targets = running.targets.len();
+    let mut outcome = gather(&names, targets, seats, reports, &Absents::default());
+    outcome.began = began;
+    outcome.stopped = running.control.is_stopped();
+    outcome.operations = 1;
+    outcome.rounds = Some(rounds);
+    outcome.failed = failed;
+    Ok(outcome)
+}
+
+/// Lets the threads do it, and listens meanwhile.
+fn carry_out(
+    course: &Course<'_>,
+    shares: Vec<Vec<Client<'_>>>,
+    told: &Receiver<super::told::Progress>,
+    progress: &mut dyn FnMut(super::told::Progress),
+) -> Result<Vec<Report<Socket>>, RunError> {
+    std::thread::scope(|scope| {
+        let mut threads = Vec::new();
+        for (n, share) in shares.into_iter().enumerate() {
+            let thread = std::thread::Builder::new().name(format!("load-{n}"));
+            threads.push(thread.spawn_scoped(scope, move || Worker::new(course, share).run())?);
+        }
+        while threads.iter().any(|thread| !thread.is_finished()) {
+            if let Ok(said) = told.recv_timeout(Duration::from_millis(20)) {
+                progress(said);
+            }
+        }
+        told.try_iter().for_each(progress);
+        let ended = threads
+            .into_iter()
+            .map(|it| it.join().map_err(|_| RunError::Thread));
+        ended.collect()
+    })
+}
+
+/// Opens the sessions that have to be there before the first round, several at a time.
+fn ready<'a>(
+    running: &Running<'a>,
+    clients: Vec<Client<'a>>,
+    threads: usize,
+) -> Result<(Vec<Client<'a>>, Vec<Failed>), RunError> {
+    let next = Mutex::new(clients.into_iter());
+    let (there, failed) = (Mutex::new(Vec::new()), Mutex::new(Vec::new()));
+    let work = || {
+        loop {
+            let client = next.lock().ok().and_then(|mut next| next.next());
+            let Some(mut client) = client.filter(|_| !running.control.is_stopped()) else {
+                return;
+            };
+            match client.ready() {
+                Ok(()) => super::run::push(&there, client),
+                Err(error) => super::run::push(
+                    &failed,
+                    Failed {
+                        seat: client.seat,
+                        error,
+                    },
+                ),
+            }
+        }
+    };
+    std::thread::scope(|scope| {
+        for _ in 1..threads {
+            scope.spawn(work);
+        }
+        work();
+    });
+    let mut there = there.into_inner().map_err(|_| RunError::Thread)?;
+    there.sort_by_key(|client: &Client<'_>| client.seat);
+    let mut failed = failed.into_inner().map_err(|_| RunError::Thread)?;
+    failed.sort_by_key(|it: &Failed| it.seat);
+    Ok((there, failed))
+}
+
+/// A wait is looked up from this often, to see whether it is over for another reason.
+const LOOK_UP: u64 = 20_000_000;
+
+/// A thread and its clients.
+struct Worker<'a> {
+    course: &'a Course<'a>,
+    clients: Vec<Client<'a>>,
+    /// Those of them that have rounds to come.
+    active: usize,
+    due: BinaryHeap<Reverse<(u64, usize)>>,
+    /// Since when it could have begun something.
+    free: u64,
+    slept: u64,
+    losses: Vec<Loss>,
+}
+
+impl<'a> Worker<'a> {
+    fn new(course: &'a Course<'a>, clients: Vec<Client<'a>>) -> Self {
+        Self {
+            course,
+            active: clients.iter().filter(|client| client.is_active()).count(),
+            clients,
+            due: BinaryHeap::new(),
+            free: 0,
+            slept: 0,
+            losses: Vec::new(),
+        }
+    }
+
+    fn run(mut self) -> Report<Socket> {
+        let course = self.course;
+        let end = course.settings.end_ns();
+        let spent = Spent::so_far();
+        std::thread::sleep(course.origin.since(course.clock.mono()));
+        for n in 0..self.clients.len() {
+            self.queue(n);
+        }
+        loop {
+            let t = course.t();
+            if course.is_stopped() {
+                course.end_at(t);
+                break;
+            }
+            match &course.storm {
+                Some(storm) if storm.is_over(t) => break,
+                Some(storm) if t >= end => {
+                    let left = self.clients.iter_mut().map(Client::give_up).sum();
+                    if storm.leave_out(left, t) {
+                        course.end_at(t);
+                    }
+                }
+                None if t >= end => break,
+                _ => {}
+            }
+            match self.due.peek() {
+                Some(&Reverse((at, n))) if at <= t => {
+                    self.due.pop();
+                    if self.clients.get(n).and_then(Client::next) == Some(at) {
+                        self.act(n, at);
+                        self.queue(n);
+                    }
+                }
+                // What is left is kept alive for nothing more.
+                _ if course.storm.is_none() && self.active == 0 => break,
+                Some(&Reverse((at, _))) => self.nap(at.min(t + LOOK_UP)),
+                None if course.storm.is_some() => self.nap(t + LOOK_UP),
+                None => break,
+            }
+        }
+        self.report(end, spent)
+    }
+
+    fn queue(&mut self, n: usize) {
+        if let Some(at) = self.clients.get(n).and_then(Client::next) {
+            self.due.push(Reverse((at, n)));
+        }
+    }
+
+    fn nap(&mut self, until: u64) {
+        let before = self.course.t();
+        std::thread::sleep(Duration::from_nanos(until.saturating_sub(before)));
+        self.slept += self.course.t() - before;
+    }
+
+    fn act(&mut self, n: usize, at: u64) {
+        let Some(client) = self.clients.get_mut(n) else {
+            return;
+        };
+        let was_active = client.is_active();
+        match client.act(self.course, at, self.free) {
+            Did::Well => {}
+            Did::Lost(reason) => self.losses.push(Loss {
+                session: client.seat.index as usize,
+                at_ns: self.course.t(),
+                reason,
+                back: false,
+            }),
+        }
+        if was_active && !client.is_active() {
+            self.active -= 1;
+        }
+        self.free = self.course.t();
+    }
+
+    fn report(mut self, end: u64, spent: Spent) -> Report<Socket> {
+        let course = self.course;
+        let t = course.t();
+        let ended = (course.is_stopped() || t >= end).then_some(t.min(end));
+        if let Some(storm) = &course.storm {
+            storm.stop(t);
+        }
+        for client in &mut self.clients {
+            if let Some(ended) = ended {
+                client.unsent(course, ended);
+            }
+            client.close(course);
+        }
+        let (ran, spent) = (course.t(), Spent::so_far().since(&spent));
+        Report {
+            seats: self.clients.len(),
+            lanes: Vec::new(),
+            ledgers: Vec::new(),
+            cycles: Vec::new(),
+            account: None,
+            ended_ns: ended,
+            losses: self.losses,
+            // A call that waits for its answer is not at work.
+            idle_ns: ran
+                .saturating_sub(spent.cpu_ns.unwrap_or(0))
+                .max(self.slept),
+            ran_ns: t,
+            sent_bytes: 0,
+            received_bytes: 0,
+            writes: 0,
+            reads: 0,
+            cpu_ns: spent.cpu_ns,
+            starved_ns: spent.starved_ns,
+        }
+    }
+}
+
+/// When a client's rounds are due, and how many there are.
+fn rounds(phase: &Phase, seat: Seat, targets: u32) -> (super::source::Source, u64) {
+    let source = opening::source(phase, seat);
+    match phase.is_storm() {
+        true => (source, 1),
+        false => (source, opening::requests(phase, seat, targets)),
+    }
+}
+
+/// Where the threads tell what is over.
+type Tell = Sender<super::told::Progress>;

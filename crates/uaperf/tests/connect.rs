@@ -1,0 +1,211 @@
+//! `uaperf connect`: what it does to a server, as the server counts it.
+
+#![cfg(target_os = "linux")]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use std::collections::BTreeSet;
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// A plant of this process, and a folder for the client.
+struct Bench {
+    folder: TempDir,
+    plant: plant::Server,
+}
+
+impl Bench {
+    fn start() -> Self {
+        Self {
+            folder: tempfile::tempdir().unwrap(),
+            plant: plant::Server::start(plant::Config::default()).unwrap(),
+        }
+    }
+
+    fn command(&self, options: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_uaperf"));
+        command
+            .args(["connect", self.plant.url(), "--quiet", "--out", "r.json"])
+            .args(options)
+            .env("UAPERF_PKI", self.folder.path().join("pki"))
+            .current_dir(self.folder.path())
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        command
+    }
+
+    fn run(&self, options: &[&str]) -> Output {
+        self.command(options).output().unwrap()
+    }
+
+    /// The phase that was measured.
+    fn phase(&self, options: &[&str]) -> Value {
+        let output = self.run(&[options, &["--allow", "storm"]].concat());
+        let text = String::from_utf8_lossy(&output.stderr).into_owned();
+        let file = std::fs::read(self.folder.path().join("r.json"));
+        let file = file.unwrap_or_else(|_| panic!("{text}"));
+        let mut run: Value = serde_json::from_slice(&file).unwrap();
+        run["phases"][0].take()
+    }
+}
+
+/// How often a step was done.
+fn done(phase: &Value, step: &str) -> u64 {
+    let parts = phase["parts"].as_array().unwrap();
+    let part = parts.iter().find(|part| part["service"] == step);
+    part.map_or(0, |part| part["sum"]["completed"].as_u64().unwrap())
+}
+
+/// Looks until it is so.
+fn until(mut so: impl FnMut() -> bool) {
+    let end = Instant::now() + Duration::from_secs(60);
+    while !so() {
+        assert!(Instant::now() < end, "it did not come to pass");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+#[test]
+fn each_round_of_churn_is_a_session_that_the_server_has_seen_come_and_go() {
+    let bench = Bench::start();
+    let phase = bench.phase(&["--sessions", "3", "--requests", "30", "--reads", "2"]);
+    assert_eq!(phase["total"]["completed"], 30);
+    assert_eq!(phase["total"]["errors"], 0);
+    for step in [
+        "TCP connect",
+        "hello",
+        "open channel",
+        "create session",
+        "activate session",
+        "close session",
+        "close channel",
+    ] {
+        assert_eq!(done(&phase, step), 30, "{step}");
+    }
+    assert_eq!(done(&phase, "read"), 60);
+    // The server is an address: nobody looked it up.
+    assert_eq!(done(&phase, "name lookup"), 0);
+    let counted = bench.plant.counted();
+    // Beside them: looking at the server, and finding out what there is to prepare.
+    assert_eq!(counted.cumulated_sessions, 32);
+    assert_eq!(counted.sessions, 0);
+}
+
+#[test]
+fn a_storm_holds_all_its_sessions_at_once_from_as_many_addresses_as_it_was_told() {
+    let bench = Bench::start();
+    let mut child = bench
+        .command(&["--kind", "storm", "--sessions", "6", "--hold", "10m"])
+        .args(["--source-addresses", "3", "--allow", "storm"])
+        .spawn()
+        .unwrap();
+    until(|| bench.plant.counted().sessions == 6);
+    assert_eq!(
+        peers_of(bench.plant.address().port()),
+        BTreeSet::from(["0100007F", "0200007F", "0300007F"].map(str::to_owned))
+    );
+    interrupt(&mut child);
+    let output = child.wait_with_output().unwrap();
+    let said = String::from_utf8(output.stdout).unwrap();
+    assert!(said.contains("6 completed"), "{said}");
+    assert!(said.contains("close session"), "{said}");
+    until(|| bench.plant.counted().connections == 0);
+    assert_eq!(bench.plant.counted().sessions, 0);
+}
+
+#[test]
+fn a_session_that_reconnects_stays_the_same_session_on_other_channels() {
+    let bench = Bench::start();
+    let options = ["--kind", "reconnect", "--sessions", "2", "--requests", "10"];
+    let phase = bench.phase(&options);
+    assert_eq!(phase["total"]["errors"], 0);
+    assert_eq!(done(&phase, "activate session"), 10);
+    assert_eq!(done(&phase, "create session"), 0);
+    let counted = bench.plant.counted();
+    assert_eq!(counted.cumulated_sessions, 4);
+    assert_eq!(counted.sessions, 0);
+    // One to ask for endpoints, four for the sessions, ten to come back.
+    assert_eq!(counted.channels, 15);
+}
+
+#[test]
+fn renewals_stay_on_their_channels() {
+    let bench = Bench::start();
+    let options = ["--kind", "renewal", "--sessions", "2", "--requests", "20"];
+    let phase = bench.phase(&options);
+    assert_eq!(phase["total"]["errors"], 0);
+    assert_eq!(done(&phase, "renew channel"), 20);
+    assert_eq!(done(&phase, "read"), 20);
+    assert_eq!(bench.plant.counted().channels, 5);
+}
+
+#[test]
+fn sessions_that_the_server_has_no_room_for_are_errors_of_the_step_that_was_refused() {
+    let mut config = plant::Config::default();
+    config.limits.sessions = 2;
+    let bench = Bench {
+        folder: tempfile::tempdir().unwrap(),
+        plant: plant::Server::start(config).unwrap(),
+    };
+    let phase = bench.phase(&["--kind", "storm", "--sessions", "5"]);
+    let status = |name: &str| {
+        let all = phase["total"]["statuses"].as_array().unwrap();
+        let found = all.iter().find(|status| status["name"] == name);
+        found.map_or(0, |status| status["count"].as_u64().unwrap())
+    };
+    assert_eq!((status("Good"), status("BadTooManySessions")), (2, 3));
+    let parts = phase["parts"].as_array().unwrap();
+    let created = parts.iter().find(|it| it["service"] == "create session");
+    assert_eq!(created.unwrap()["sum"]["errors"], 3);
+    assert_eq!(done(&phase, "activate session"), 2);
+}
+
+#[test]
+fn what_makes_no_sense_is_refused_before_anything_is_sent() {
+    let bench = Bench::start();
+    for (options, want) in [
+        (&["--duration", "1s"][..], "--allow storm"),
+        (
+            &["--allow", "storm", "--kind", "renewal", "--hold", "1s"],
+            "--kind storm or churn",
+        ),
+        (
+            &["--allow", "storm", "--kind", "storm", "--requests", "9"],
+            "a storm opens each of them once",
+        ),
+        (&["--allow", "storm", "--in-flight", "4"], "--in-flight"),
+        (
+            &["--allow", "storm", "--kind", "flood"],
+            "want storm, churn",
+        ),
+    ] {
+        let output = bench.run(options);
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(2), "{said}");
+        assert!(said.contains(want), "{said}");
+    }
+    assert_eq!(bench.plant.counted().cumulated_connections, 0);
+}
+
+/// From where connections to this port of this machine come, as the kernel writes addresses.
+fn peers_of(port: u16) -> BTreeSet<String> {
+    const ESTABLISHED: &str = "01";
+    let table = std::fs::read_to_string("/proc/net/tcp").unwrap();
+    let to = format!(":{port:04X}");
+    let mut peers = BTreeSet::new();
+    for line in table.lines().skip(1) {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        if words[3] == ESTABLISHED && words[2].ends_with(&to) {
+            peers.insert(words[1].split(':').next().unwrap().to_owned());
+        }
+    }
+    peers
+}
+
+fn interrupt(child: &mut Child) {
+    let id = rustix::process::Pid::from_child(child);
+    rustix::process::kill_process(id, rustix::process::Signal::INT).unwrap();
+}
