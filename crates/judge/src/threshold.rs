@@ -58,7 +58,7 @@ impl Figures for Measured<'_> {
             (_, Stat::Loss) => return self.0.subscriptions.as_ref().map(|it| it.lost as f64),
             (_, Stat::LossShare) => return self.0.subscriptions.as_ref()?.loss_share(),
             (Measure::Response | Measure::Service, Stat::Rate) => return sum.rate_per_s,
-            (Measure::Response | Measure::Service, Stat::Values) => return sum.values_per_s,
+            (_, Stat::Values) => return self.0.values_per_s(),
             (Measure::Response | Measure::Service, Stat::Errors) => {
                 return Some(sum.errors as f64);
             }

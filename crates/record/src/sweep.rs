@@ -156,14 +156,13 @@ impl Short {
             "response"
         };
         let times = phase.total.histogram(of);
-        let seconds = phase.to_ns.saturating_sub(phase.from_ns) as f64 / 1e9;
         let server = phase.resources.iter().find(|usage| usage.who == "server");
         Self {
             name: phase.name.clone(),
             verdict: phase.verdict.kind,
             of: of.to_owned(),
             rate_per_s: match subscriptions {
-                Some(_) => (seconds > 0.0).then(|| times.count() as f64 / seconds),
+                Some(_) => phase.values_per_s(),
                 None => phase.total.rate_per_s,
             },
             p50_ns: times.quantile(0.5),

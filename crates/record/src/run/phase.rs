@@ -237,6 +237,15 @@ impl Level {
 }
 
 impl Phase {
+    /// Values per second: answered ones, or those that subscriptions brought.
+    pub fn values_per_s(&self) -> Option<f64> {
+        if self.subscriptions.is_none() {
+            return self.total.values_per_s;
+        }
+        let seconds = self.to_ns.saturating_sub(self.from_ns) as f64 / 1e9;
+        (seconds > 0.0).then(|| self.total.histogram("delay").count() as f64 / seconds)
+    }
+
     /// A phase from what all cores wrote down, its warm-up cut off. Verdict, resources and
     /// expectations are for others to fill in.
     pub fn new(

@@ -10,6 +10,7 @@ mod course;
 mod head;
 mod latency;
 mod parts;
+mod printed;
 mod published;
 mod scale;
 mod sweep;
@@ -85,6 +86,7 @@ fn single(named: &Named) -> Markup {
             (head::set_up(&named.run))
         }
         (run(named, "r"))
+        (printed::beside(&named.run))
     }
 }
 
@@ -155,6 +157,7 @@ fn several(runs: &[Named], points: &Points) -> Markup {
                 (sweep::runs(points, phase))
             }
         }
+        @if let Some(first) = runs.first() { (printed::beside(&first.run)) }
         @if runs.len() <= IN_FULL {
             @for (i, named) in runs.iter().enumerate() {
                 section aria-label=(named.name) {

@@ -19,16 +19,31 @@ pub(super) struct Published {
     column: &'static str,
 }
 
+/// What a service's tables have of a curve: a column, and of what it is.
+const TIMES: [(&str, [(&str, &str); 2]); 2] = [
+    ("read", [("avg_ms", "mean"), ("p90_ms", "p90")]),
+    (
+        "subscribe",
+        [("avg_delay_ms", "mean"), ("p90_delay_ms", "p90")],
+    ),
+];
+
 macro_rules! table {
-    ($file:literal) => {
-        include_str!(concat!("../../../../reference/", $file))
+    ($($file:expr),+) => {
+        include_str!(concat!("../../../../reference/", $($file),+))
     };
 }
+pub(super) use table;
 
 const JAVA: &str = "SampleConsoleServer (Java) on one host, UaPerfClient on another, fast LAN; times are from \
      sending to receiving, as service times are here";
 const DEMO: &str = "UA Demo Server (C++) on one host, UaPerfClient on another, fast LAN; times are from sending \
      to receiving, as service times are here";
+
+const JAVA_PUBLISHED: &str = "SampleConsoleServer (Java) on one host, UaPerfClient on another, fast LAN; delays are \
+     from the value's source timestamp, values changed once a second";
+const DEMO_PUBLISHED: &str = "UA Demo Server (C++) on one host, UaPerfClient on another, fast LAN; delays are from \
+     the value's source timestamp";
 
 const ALL: &[Published] = &[
     Published {
@@ -67,12 +82,63 @@ const ALL: &[Published] = &[
         csv: table!("tahvanainen2016/table_17.csv"),
         column: "sessions",
     },
+    Published {
+        source: "Tahvanainen 2016, table 19",
+        setting: JAVA_PUBLISHED,
+        axis: "items",
+        service: "subscribe",
+        held: &[("sessions", 1.0), ("subscriptions", 1.0)],
+        csv: table!("tahvanainen2016/table_19.csv"),
+        column: "monitored_items",
+    },
+    Published {
+        source: "Tahvanainen 2016, table 21",
+        setting: JAVA_PUBLISHED,
+        axis: "subscriptions",
+        service: "subscribe",
+        held: &[("sessions", 1.0), ("items", 1000.0)],
+        csv: table!("tahvanainen2016/table_21.csv"),
+        column: "subscriptions",
+    },
+    Published {
+        source: "Tahvanainen 2016, table 22",
+        setting: JAVA_PUBLISHED,
+        axis: "sessions",
+        service: "subscribe",
+        held: &[("subscriptions", 10.0), ("items", 1000.0)],
+        csv: table!("tahvanainen2016/table_22.csv"),
+        column: "sessions",
+    },
+    Published {
+        source: "Tahvanainen 2016, table 24",
+        setting: DEMO_PUBLISHED,
+        axis: "sessions",
+        service: "subscribe",
+        held: &[("subscriptions", 10.0), ("items", 1000.0)],
+        csv: table!("tahvanainen2016/table_24.csv"),
+        column: "sessions",
+    },
 ];
 
 /// Points of a published figure: where on the axis, and the value in nanoseconds or per second.
 pub(super) type Points = Vec<(f64, f64)>;
 
 impl Published {
+    /// Its times: a column, and of what it is.
+    pub(super) fn times(&self) -> &'static [(&'static str, &'static str)] {
+        let found = TIMES.iter().find(|(service, _)| *service == self.service);
+        found.map_or(&[], |(_, columns)| columns)
+    }
+
+    /// Its values per second.
+    pub(super) fn values_per_second(&self) -> Points {
+        let column = match self.service {
+            "subscribe" => "items_per_s",
+            _ => "responses_per_s",
+        };
+        self.points(column, 1.0)
+    }
+
     /// One of its columns; cells that the source left empty are left out.
     pub(super) fn points(&self, column: &str, scale: f64) -> Points {
         let mut lines = self.csv.lines();
@@ -103,7 +169,8 @@ pub(super) fn same_experiment(axis: &str, run: &Run) -> Vec<&'static Published> 
     let alike = |it: &&Published| {
         it.axis == axis
             && setting("service") == Some(it.service)
-            && setting("loop") == Some("open")
+            // Who subscribes asks for nothing; who reads has to ask at the same rate.
+            && (it.service == "subscribe" || setting("loop") == Some("open"))
             && it.held.iter().all(|(name, value)| {
                 setting(name)
                     .and_then(number)
@@ -141,6 +208,32 @@ mod tests {
         assert_eq!(points.len(), 7);
         // The lost cell of the source stays lost.
         assert_eq!(found[0].points("avg_ms", 1e6).len(), 6);
+    }
+
+    #[test]
+    fn subscriptions_are_found_by_what_was_held() {
+        let mut run = run(1, 100);
+        run.plan = json!({"phases": [{
+            "sessions": 1,
+            "arrival": {"loop": "closed"},
+            "work": {"service": "subscribe", "items": 1000, "subscriptions": 1},
+        }]});
+        let sources = |axis: &str, run: &Run| -> Vec<&str> {
+            same_experiment(axis, run)
+                .iter()
+                .map(|it| it.source)
+                .collect()
+        };
+        assert_eq!(sources("items", &run), ["Tahvanainen 2016, table 19"]);
+        assert_eq!(
+            sources("subscriptions", &run),
+            ["Tahvanainen 2016, table 21"]
+        );
+        assert!(sources("sessions", &run).is_empty());
+        let table = same_experiment("items", &run)[0];
+        assert_eq!(table.values_per_second()[1], (1000.0, 999.0));
+        let (mean, _) = table.times()[0];
+        assert_eq!(table.points(mean, 1e6)[2], (10_000.0, 22e6));
     }
 
     #[test]

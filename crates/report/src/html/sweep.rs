@@ -14,8 +14,14 @@ use super::table::{Cell, Table};
 use super::unit::Kind;
 use crate::points::{Point, Points};
 
-const fn response(stat: Stat) -> Metric {
-    Metric::Figure(Measure::Response, stat)
+/// What a phase is looked at for: how long its requests took, or what was notified.
+fn looked_at(points: &Points, phase: &str) -> Measure {
+    let runs = points.points.iter().flat_map(|it| &it.runs);
+    let mut phases = runs.flat_map(|it| &it.run.phases);
+    match phases.any(|it| it.name == phase && it.subscriptions.is_some()) {
+        true => Measure::Delay,
+        false => Measure::Response,
+    }
 }
 
 /// Curves for one phase of all points.
@@ -24,6 +30,9 @@ pub(super) fn curves(points: &Points, phase: &str, id: &str) -> Markup {
         return html! {};
     };
     let name = points.axes.get(axis).map_or("", String::as_str);
+    let measure = looked_at(points, phase);
+    let notified = measure == Measure::Delay;
+    let of = |stat| Metric::Figure(measure, stat);
     // What else was varied makes curves of its own.
     let mut others: Vec<(String, Vec<&Point>)> = Vec::new();
     for point in &points.points {
@@ -66,22 +75,28 @@ pub(super) fn curves(points: &Points, phase: &str, id: &str) -> Markup {
         series
     };
     let mut times = family(&[
-        (response(Stat::P50), "p50", 0),
-        (response(Stat::P90), "p90", 1),
-        (response(Stat::P99), "p99", 3),
+        (of(Stat::P50), "p50", 0),
+        (of(Stat::P90), "p90", 1),
+        (of(Stat::P99), "p99", 3),
     ]);
-    let mut rates = family(&[(response(Stat::Values), "values", 0)]);
+    let mut rates = family(&[(of(Stat::Values), "values", 0)]);
     let cpu = family(&[(Metric::CpuPerRequest, "server CPU a request", 5)]);
+    let cycle = |stat| Metric::Figure(Measure::Cycle, stat);
+    let cycles = match notified {
+        true => family(&[(cycle(Stat::Mean), "mean", 0), (cycle(Stat::P99), "p99", 3)]),
+        false => Vec::new(),
+    };
+    let busy = family(&[(Metric::Figure(Measure::Cpu, Stat::Mean), "server CPU", 5)]);
     let first = points.points.first().and_then(|it| it.runs.first());
     let published = first.map_or_else(Vec::new, |it| same_experiment(name, &it.run));
     for it in &published {
-        for (column, of) in [("avg_ms", "mean"), ("p90_ms", "p90")] {
+        for (column, of) in it.times() {
             let label = format!("{}: {of}", it.source);
             times.push(
                 Series::new(&label, it.source, 2, it.points(column, 1e6)).drawn(Drawn::Rings),
             );
         }
-        let values = it.points("responses_per_s", 1.0);
+        let values = it.values_per_second();
         rates.push(Series::new(it.source, it.source, 2, values).drawn(Drawn::Rings));
     }
     let x = |series: &[Series]| {
@@ -124,14 +139,26 @@ pub(super) fn curves(points: &Points, phase: &str, id: &str) -> Markup {
     let time = Scale::around(Spread::Log, Kind::Nanos, high(&times).into_iter());
     let rate = Scale::around(Spread::Linear, Kind::PerSecond, high(&rates).into_iter());
     let spent = Scale::around(Spread::Linear, Kind::Nanos, high(&cpu).into_iter());
+    let between = Scale::around(Spread::Log, Kind::Nanos, high(&cycles).into_iter());
+    let share = Scale::around(Spread::Linear, Kind::Share, high(&busy).into_iter());
     let repeated = points.points.iter().any(|it| it.runs.len() > 1);
     let bands = repeated.then_some("Bands: 95 % interval of the repetitions (t on logarithms).");
+    let title = match notified {
+        true => "Delays of values",
+        false => "Response times",
+    };
     html! {
-        (chart("times", "Response times", "time", time, times).figure(bands))
+        (chart("times", title, "time", time, times).figure(bands))
         @for it in &published { p.note { "Rings: " (it.source) ". " (it.setting) "." } }
         (chart("rates", "Values per second", "per second", rate, rates).figure(None))
+        @if !cycles.is_empty() {
+            (chart("cycles", "Time between notifications of a subscription", "time", between, cycles).figure(None))
+        }
         @if !cpu.is_empty() {
             (chart("cpu", "Server CPU a request", "CPU time", spent, cpu).figure(None))
+        }
+        @if !busy.is_empty() {
+            (chart("busy", "Server CPU", "share of a core", share, busy).figure(None))
         }
     }
 }
@@ -182,11 +209,12 @@ const CURVES: usize = 8;
 
 /// Latencies of points (or of runs, if there is but one point) over each other.
 pub(super) fn overlay(points: &Points, phase: &str, id: &str) -> Markup {
+    let measure = looked_at(points, phase);
     let merged = |point: &Point| -> Histogram {
         let mut all = Histogram::default();
         for named in &point.runs {
             for it in named.run.phases.iter().filter(|it| it.name == phase) {
-                all.merge(it.total.histogram("response"));
+                all.merge(it.total.histogram(measure.name()));
             }
         }
         all
@@ -221,7 +249,10 @@ pub(super) fn overlay(points: &Points, phase: &str, id: &str) -> Markup {
     let note = (every > 1).then(|| format!("Every {every}th of them."));
     Chart {
         id: format!("{id}-overlay"),
-        title: "Response by percentile, over each other".into(),
+        title: match measure {
+            Measure::Delay => "Delay by percentile, over each other".into(),
+            _ => "Response by percentile, over each other".into(),
+        },
         told: "A curve for each; the table has their figures.".into(),
         x: Scale::around(Spread::Nines, Kind::Percentile, all(&series).map(|it| it.0)),
         y: Scale::around(Spread::Log, Kind::Nanos, all(&series).map(|it| it.1)),
@@ -234,25 +265,40 @@ pub(super) fn overlay(points: &Points, phase: &str, id: &str) -> Markup {
     .figure(note.as_deref())
 }
 
+/// The columns of a table of points or runs.
+fn columns(measure: Measure) -> Vec<(&'static str, Metric, Kind)> {
+    let of = |stat| Metric::Figure(measure, stat);
+    let mut columns = vec![
+        ("values", of(Stat::Values), Kind::PerSecond),
+        ("mean", of(Stat::Mean), Kind::Nanos),
+        ("p50", of(Stat::P50), Kind::Nanos),
+        ("p99", of(Stat::P99), Kind::Nanos),
+        ("max", of(Stat::Max), Kind::Nanos),
+    ];
+    let busy = Metric::Figure(Measure::Cpu, Stat::Mean);
+    if measure == Measure::Delay {
+        columns.push(("server CPU", busy, Kind::Share));
+        columns.push(("lost", of(Stat::Loss), Kind::Count));
+    } else {
+        columns.insert(0, ("rate", of(Stat::Rate), Kind::PerSecond));
+        columns.push(("CPU a request", Metric::CpuPerRequest, Kind::Nanos));
+        columns.push(("server CPU", busy, Kind::Share));
+        columns.push(("errors", of(Stat::Errors), Kind::Count));
+    }
+    columns
+}
+
 /// A row for each point: means over its repetitions with their intervals.
 pub(super) fn table(points: &Points, phase: &str) -> Markup {
-    let metrics = [
-        ("rate", response(Stat::Rate), Kind::PerSecond),
-        ("values", response(Stat::Values), Kind::PerSecond),
-        ("mean", response(Stat::Mean), Kind::Nanos),
-        ("p50", response(Stat::P50), Kind::Nanos),
-        ("p99", response(Stat::P99), Kind::Nanos),
-        ("CPU a request", Metric::CpuPerRequest, Kind::Nanos),
-        ("errors", response(Stat::Errors), Kind::Count),
-    ];
+    let metrics = columns(looked_at(points, phase));
     let mut head: Vec<String> = points.axes.clone();
     if head.is_empty() {
         head.push("point".into());
     }
     head.extend(["runs", "verdicts"].map(str::to_owned));
-    for (name, ..) in metrics {
-        head.push(name.to_owned());
-        if name == "p99" {
+    for (name, ..) in &metrics {
+        head.push((*name).to_owned());
+        if *name == "p99" {
             head.extend(["p99 low", "p99 high"].map(str::to_owned));
         }
     }
@@ -263,11 +309,11 @@ pub(super) fn table(points: &Points, phase: &str) -> Markup {
         };
         row.push(Cell::number(Some(point.runs.len() as f64), Kind::Count));
         row.push(verdicts(point));
-        for (name, metric, kind) in metrics {
-            let (mean, low, high) = interval(&values(point, phase, metric));
-            let cell = |it: f64| Cell::number(it.is_finite().then_some(it), kind);
+        for (name, metric, kind) in &metrics {
+            let (mean, low, high) = interval(&values(point, phase, *metric));
+            let cell = |it: f64| Cell::number(it.is_finite().then_some(it), *kind);
             row.push(cell(mean));
-            if name == "p99" {
+            if *name == "p99" {
                 row.push(cell(low));
                 row.push(cell(high));
             }
@@ -303,38 +349,24 @@ fn verdicts(point: &Point) -> Cell {
 
 /// A row for each run.
 pub(super) fn runs(points: &Points, phase: &str) -> Markup {
+    let metrics = columns(looked_at(points, phase));
     let row = |named: &&crate::points::Named| {
         let it = named.run.phases.iter().find(|it| it.name == phase)?;
-        let number = |metric: Metric, kind| Cell::number(metric.of(it), kind);
-        Some(vec![
+        let mut row = vec![
             Cell::text(crate::several::short(&named.name)),
             Cell::text(super::head::when(&named.run)),
             Cell::inked(it.verdict.kind.name(), super::head::ink(it.verdict.kind)),
-            number(response(Stat::Rate), Kind::PerSecond),
-            number(response(Stat::Mean), Kind::Nanos),
-            number(response(Stat::P50), Kind::Nanos),
-            number(response(Stat::P99), Kind::Nanos),
-            number(response(Stat::Max), Kind::Nanos),
-            number(response(Stat::Errors), Kind::Count),
-            number(Metric::CpuPerRequest, Kind::Nanos),
-        ])
+        ];
+        let figures = metrics.iter();
+        row.extend(figures.map(|(_, metric, kind)| Cell::number(metric.of(it), *kind)));
+        Some(row)
     };
     let all = points.points.iter().flat_map(|it| &it.runs);
-    let head = [
-        "run",
-        "started",
-        "verdict",
-        "rate",
-        "mean",
-        "p50",
-        "p99",
-        "max",
-        "errors",
-        "CPU a request",
-    ];
+    let mut head = ["run", "started", "verdict"].map(str::to_owned).to_vec();
+    head.extend(metrics.iter().map(|(name, ..)| (*name).to_owned()));
     Table {
         caption: "Runs".into(),
-        head: head.map(str::to_owned).to_vec(),
+        head,
         rows: all.filter_map(row).collect(),
     }
     .markup()

@@ -51,6 +51,16 @@ impl Cell {
         }
     }
 
+    /// A figure as somebody else wrote it, in the unit that the head of its column names.
+    pub(crate) fn plain(text: impl Into<String>, value: f64) -> Self {
+        Self {
+            text: text.into(),
+            raw: Some(raw(value)),
+            unit: "",
+            class: "n",
+        }
+    }
+
     /// A figure in words of its own.
     pub(crate) fn shown(text: impl Into<String>, value: f64, kind: Kind) -> Self {
         Self {
