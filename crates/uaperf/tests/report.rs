@@ -324,7 +324,7 @@ fn the_page_of_a_comparison_shows_changes_against_the_margin() {
 }
 
 #[test]
-fn large_reports_stay_small() {
+fn large_reports_stay_small_and_open() {
     let folder = tempfile::tempdir().unwrap();
     // Two hundred points, and one run of the longest series with a thousand targets.
     for batch in 1..=200 {
@@ -352,6 +352,12 @@ fn large_reports_stay_small() {
         assert!(output.status.success(), "{output:?}");
         let size = std::fs::metadata(folder.path().join(page)).unwrap().len();
         assert!(size < 3_000_000, "{what}: {size}");
+        if let Some(browser) = Browser::find() {
+            let found = browser.look(&folder.path().join(page));
+            sound(&found);
+            let loaded = &found["loaded_ms"];
+            println!("{what}: {size} bytes, open after {loaded} ms");
+        }
     }
 }
 
