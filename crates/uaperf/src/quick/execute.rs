@@ -80,6 +80,16 @@ pub fn measure(
         ..Options::default()
     };
     let before = told::witnesses(phase, &looked);
+    // Whatever stops it from now on, what nodes held is put back.
+    let stopped = |error| {
+        for note in writer.iter().flat_map(|it| it.restore(&looked)) {
+            eprintln!("warning: {note}");
+        }
+        not_run(error, &looked)
+    };
+    if let Some(writer) = &writer {
+        writer.begin(&looked, control).map_err(&stopped)?;
+    }
     let watch = Watch::start(server, asked).context("cannot start a thread")?;
     let (outcome, wrote) = std::thread::scope(|scope| {
         let writing = Control::default();
@@ -97,7 +107,7 @@ pub fn measure(
     let seen = watch.finish();
     watcher.end();
     drop(options);
-    let outcome = outcome.map_err(|error| not_run(error, &looked))?;
+    let outcome = outcome.map_err(&stopped)?;
     let after = told::witnesses(phase, &looked);
 
     let mut run = run(

@@ -100,7 +100,18 @@ impl Writer {
             .collect()
     }
 
-    /// Writes until it is told to stop.
+    /// Writes each node once: no item is to see first what a node held before, which may be any number.
+    pub fn begin(&self, looked: &[Arc<Target>], control: &Control) -> Result<(), RunError> {
+        let once = Phase {
+            arrival: Arrival::one_in_flight(),
+            requests: Some(self.step * looked.len() as u64),
+            ..self.phase.clone()
+        };
+        let options = Options::default();
+        engine::run(&once, looked, &self.prepared, &options, control, |_| {}).map(drop)
+    }
+
+    /// Writes until it is told to stop. It begins with the numbers that the nodes have.
     pub fn run(&self, looked: &[Arc<Target>], control: &Control) -> Result<Outcome, RunError> {
         let options = Options::default();
         engine::run(
@@ -134,12 +145,15 @@ impl Writer {
                 .notes
                 .push(format!("the writer could not write: {error}")),
         }
-        for (target, prepared) in looked.iter().zip(&self.prepared) {
-            if let Err(error) = target.restore(prepared) {
-                let what = "what the writer overwrote could not be written back";
-                run.notes.push(format!("{what}: {error}"));
-            }
-        }
+        run.notes.extend(self.restore(looked));
+    }
+
+    /// Puts back what the nodes held, and tells where that did not work.
+    pub fn restore(&self, looked: &[Arc<Target>]) -> Vec<String> {
+        let both = looked.iter().zip(&self.prepared);
+        both.filter_map(|(target, prepared)| target.restore(prepared).err())
+            .map(|error| format!("what the writer overwrote could not be written back: {error}"))
+            .collect()
     }
 }
 
