@@ -4,11 +4,11 @@
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use serde_json::Value;
-use support::{Server, command, json, text};
+use support::{Server, Telling, command, json, text};
 use tempfile::TempDir;
 
 mod support;
@@ -47,13 +47,7 @@ impl Plant {
     }
 
     fn subscriber(&self, options: &[&str]) -> Command {
-        let words = [
-            "subscribe",
-            &self.server.url,
-            "--quiet",
-            "--out",
-            "run.json",
-        ];
+        let words = ["subscribe", &self.server.url, "--out", "run.json"];
         let mut command = command(self.folder.path(), &words);
         command
             .args(["-n", "nsu=urn:counters;i=1..200"])
@@ -72,13 +66,13 @@ impl Plant {
     /// Subscribes to all, and tells what came of it: the client's account, and the plant's ledger.
     fn subscribed(self, options: &[&str]) -> (Told, Ledger) {
         let output = self.subscriber(options).output().unwrap();
-        let told = self.told(&output);
+        let told = self.told(&text(&output.stderr));
         (told, self.ended())
     }
 
-    fn told(&self, output: &Output) -> Told {
+    fn told(&self, said: &str) -> Told {
         let file = self.folder.path().join("run.json");
-        assert!(file.exists(), "{}", text(&output.stderr));
+        assert!(file.exists(), "{said}");
         Told(json(&file)["phases"][0]["subscriptions"].clone())
     }
 
@@ -139,8 +133,9 @@ impl Ledger {
 }
 
 // Each fault ends before the run does, so that nothing hides in what is on its way at the end, and
-// begins when all items have reported.
-const WINDOW: &str = "after=600ms,for=2s";
+// begins when all items have reported: it counts from the start of the server.
+const WINDOW: &str = "after=2s,for=2s";
+const LONG: &str = "5s";
 
 #[test]
 fn a_plant_without_faults_is_not_blamed() {
@@ -153,7 +148,7 @@ fn a_plant_without_faults_is_not_blamed() {
 #[test]
 fn values_that_are_left_out_are_missing_and_nothing_tells_why() {
     let fault = format!("drop,on=value,every=97,{WINDOW}");
-    let (told, ledger) = Plant::with(&[&fault]).subscribed(&["--duration", "3s"]);
+    let (told, ledger) = Plant::with(&[&fault]).subscribed(&["--duration", LONG]);
     assert!(ledger.hits() > 50, "{}", ledger.hits());
     assert_eq!(told.cause("missing"), ledger.hits());
     assert_eq!(told.cause("missing"), ledger.values("lost"));
@@ -163,7 +158,7 @@ fn values_that_are_left_out_are_missing_and_nothing_tells_why() {
 #[test]
 fn messages_that_are_dropped_are_recovered_to_the_last_value() {
     let fault = format!("drop,on=notification,every=4,{WINDOW}");
-    let (told, ledger) = Plant::with(&[&fault]).subscribed(&["--duration", "3s"]);
+    let (told, ledger) = Plant::with(&[&fault]).subscribed(&["--duration", LONG]);
     told.lossless();
     assert_eq!(told.count("messages", "missing_messages"), ledger.hits());
     assert_eq!(
@@ -177,7 +172,7 @@ fn messages_that_are_dropped_are_recovered_to_the_last_value() {
 #[test]
 fn messages_that_come_twice_are_repeats() {
     let fault = format!("repeat,on=notification,every=4,{WINDOW}");
-    let (told, ledger) = Plant::with(&[&fault]).subscribed(&["--duration", "3s"]);
+    let (told, ledger) = Plant::with(&[&fault]).subscribed(&["--duration", LONG]);
     told.lossless();
     assert!(ledger.hits() > 2);
     assert_eq!(told.count("messages", "repeated_messages"), ledger.hits());
@@ -193,7 +188,7 @@ fn messages_that_come_twice_are_repeats() {
 fn messages_behind_others_are_out_of_order_and_not_lost() {
     for effect in ["reorder=2", "delay=450ms"] {
         let fault = format!("{effect},on=notification,every=6,{WINDOW}");
-        let (told, ledger) = Plant::with(&[&fault]).subscribed(&["--duration", "4s"]);
+        let (told, ledger) = Plant::with(&[&fault]).subscribed(&["--duration", LONG]);
         told.lossless();
         assert!(ledger.hits() > 1, "{effect}");
         assert_eq!(
@@ -212,7 +207,7 @@ fn messages_behind_others_are_out_of_order_and_not_lost() {
 #[test]
 fn overflow_bits_without_a_loss_are_told_from_queues_that_overflow() {
     let fault = format!("overflow,on=value,every=50,{WINDOW}");
-    let (told, ledger) = Plant::with(&[&fault]).subscribed(&["--duration", "3s"]);
+    let (told, ledger) = Plant::with(&[&fault]).subscribed(&["--duration", LONG]);
     told.lossless();
     assert_eq!(told.cause("overflow_alone"), ledger.hits());
     told.nothing_but(&["overflow_alone", "late"]);
@@ -220,9 +215,10 @@ fn overflow_bits_without_a_loss_are_told_from_queues_that_overflow() {
     let (told, ledger) = Plant::with(&[]).subscribed(&["--duration", "3s", "--queue", "3"]);
     let lost = told.cause("overflowed");
     assert!(lost > 1000 && told.0["outcome"] == "lost", "{}", told.0);
-    // Before the first value of an item, and behind its last, only the plant knows.
+    // Before the first value of an item, and behind its last, only the plant knows: half a second of
+    // updates of each, on a busy machine.
     let more = ledger.values("overflowed") - lost;
-    assert!(more <= 200 * 2 * 8, "{more}");
+    assert!(more <= 200 * 2 * 25, "{more}");
     told.nothing_but(&["overflowed", "late"]);
 }
 
@@ -240,16 +236,18 @@ fn slow_sampling_and_queues_of_one_are_no_losses() {
 #[test]
 fn a_server_that_stops_for_five_seconds_is_late_and_loses_nothing() {
     let plant = Plant::with(&[]);
-    let running = plant
-        .subscriber(&["--duration", "8s", "--queue", "1000", "--timeout", "20s"])
+    let mut running = plant
+        .subscriber(&["--duration", "9s", "--queue", "1000", "--timeout", "60s"])
         .spawn()
         .unwrap();
-    std::thread::sleep(Duration::from_millis(2500));
+    let mut telling = Telling::of(&mut running);
+    telling.until_it_measures();
+    let said = telling.whole();
     plant.server.signal("STOP");
     std::thread::sleep(Duration::from_secs(5));
     plant.server.signal("CONT");
-    let output = running.wait_with_output().unwrap();
-    let told = plant.told(&output);
+    running.wait().unwrap();
+    let told = plant.told(&said.join().unwrap());
     told.lossless();
     // Nearly 250 updates of each item came behind the stop at once.
     assert!(told.cause("late") > 200 * 150, "{}", told.cause("late"));
@@ -260,13 +258,13 @@ fn a_server_that_stops_for_five_seconds_is_late_and_loses_nothing() {
 fn a_server_that_begins_anew_costs_what_passed_meanwhile() {
     let fault = "restart=1s,on=server,after=3s";
     let plant = Plant::with(&[fault]);
-    let (told, ledger) = plant.subscribed(&["--duration", "5s", "--reconnect"]);
+    let (told, ledger) = plant.subscribed(&["--duration", "8s", "--reconnect"]);
     assert_eq!(ledger.hits(), 1);
     assert_eq!(told.count("messages", "recreated"), 1, "{}", told.0);
     let outage = told.cause("outage");
     // A second of 50 updates of each of 200 items, and what it takes to come back.
-    assert!((200 * 45..200 * 200).contains(&outage), "{outage}");
+    assert!((200 * 45..200 * 350).contains(&outage), "{outage}");
     assert_eq!(told.cause("missing"), 0);
     let away = told.0["outages"]["max_ns"].as_f64().unwrap();
-    assert!((0.9e9..4e9).contains(&away), "{away}");
+    assert!((0.9e9..7e9).contains(&away), "{away}");
 }

@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Command, Output, Stdio};
 use std::time::{Duration, SystemTime};
 
 use load::access::{Access, Credentials, Security, Session, TrustRule};
@@ -114,16 +114,18 @@ impl Bench {
             each: None,
             plain_password: false,
             sources: 0,
-            timeout: Duration::from_secs(20),
+            timeout: Duration::from_secs(60),
         };
         let opening = access.discover().unwrap();
         access.open(&opening, &mut Steps::new()).unwrap()
     }
 
     /// Who the server sees while the command runs: application URI, certificate, user.
-    fn seen(&self, mut child: Child) -> (Seen, Output) {
+    fn seen(&self, options: &[&str]) -> (Seen, Output) {
+        // Who looks on is there before it begins.
         let mut watcher = self.watcher();
         let mut seen = Seen::default();
+        let mut child = self.command(options).spawn().unwrap();
         while child.try_wait().unwrap().is_none() {
             look(&mut watcher, &mut seen);
         }
@@ -226,8 +228,7 @@ fn each_session_is_an_application_of_its_own_and_the_same_one_in_the_next_run() 
     (1..=3).for_each(|n| bench.trust(&bench.certificate(n)));
 
     for more in [&[][..], &["--fresh-session"]] {
-        let child = bench.command(&[&load[..], more].concat()).spawn().unwrap();
-        let (seen, output) = bench.seen(child);
+        let (seen, output) = bench.seen(&[&load[..], more].concat());
         assert!(matches!(output.status.code(), Some(0 | 4)), "{output:?}");
         // What was looked at before the load was looked at by one of them.
         assert_eq!(seen.uris, uris, "{more:?}");
@@ -291,8 +292,7 @@ fn each_session_logs_in_its_own_user_with_one_password_or_a_line_of_a_file() {
         ),
     ];
     for (way, users) in ways {
-        let child = bench.command(&[&load[..], way].concat()).spawn().unwrap();
-        let (seen, output) = bench.seen(child);
+        let (seen, output) = bench.seen(&[&load[..], way].concat());
         assert!(matches!(output.status.code(), Some(0 | 4)), "{output:?}");
         assert_eq!(seen.users, users.map(str::to_owned).into());
         let user = bench.result()["targets"][0]["user"].clone();

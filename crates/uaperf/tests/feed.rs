@@ -32,7 +32,7 @@ fn read(url: &str, folder: &Path, more: &[&str]) -> Command {
 fn get(address: &str, request: &str) -> String {
     let mut stream = TcpStream::connect(address).unwrap();
     stream
-        .set_read_timeout(Some(Duration::from_secs(10)))
+        .set_read_timeout(Some(Duration::from_secs(60)))
         .unwrap();
     stream.write_all(request.as_bytes()).unwrap();
     let mut answer = String::new();
@@ -47,7 +47,7 @@ fn prometheus_is_answered_while_a_command_runs() {
     let mut running = read(
         &plant.url,
         folder.path(),
-        &["--duration", "60s", "--prometheus", "127.0.0.1:0"],
+        &["--duration", "300s", "--prometheus", "127.0.0.1:0"],
     )
     .stdout(Stdio::null())
     .stderr(Stdio::piped())
@@ -64,6 +64,8 @@ fn prometheus_is_answered_while_a_command_runs() {
             )
         })
         .unwrap();
+    // Whoever sees that it has begun may interrupt it.
+    assert!(support::listens_to_signals(running.id()));
     let begin = Instant::now();
     let text = loop {
         let answer = get(&address, "GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n");
@@ -78,7 +80,7 @@ fn prometheus_is_answered_while_a_command_runs() {
         if counted.is_some_and(|n| n.parse::<f64>().unwrap() > 0.0) {
             break answer;
         }
-        assert!(begin.elapsed() < Duration::from_secs(50), "{answer}");
+        assert!(begin.elapsed() < Duration::from_secs(60), "{answer}");
         std::thread::sleep(Duration::from_millis(100));
     };
     // Every sample belongs to a metric with a type, and buckets never fall.
@@ -118,7 +120,7 @@ fn a_live_file_has_a_line_each_second_and_a_log_is_read_by_others() {
     let plant = plant(folder.path());
     let more = [
         "--duration",
-        "2200ms",
+        "3200ms",
         "--warmup",
         "0s",
         "--live-file",

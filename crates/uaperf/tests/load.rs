@@ -5,6 +5,8 @@
 
 use std::path::Path;
 use std::process::Output;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use support::{Server, json, text, uaperf};
@@ -21,6 +23,25 @@ fn run(folder: &Path, words: &[&str]) -> (Output, Value) {
     let file = folder.join("r.json");
     assert!(file.exists(), "{}", text(&output.stderr));
     (output, json(&file))
+}
+
+/// How long something may take that has to happen.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// The same until it was the server that was measured: a generator that does not get its CPU says so, and
+/// is tried again.
+fn run_on_a_cpu(folder: &Path, words: &[&str]) -> (Output, Value) {
+    const TRIES: usize = 12;
+    for _ in 0..TRIES {
+        let (output, run) = run(folder, words);
+        let verdict = &run["verdict"];
+        if verdict["kind"] != "GENERATOR-LIMITED" {
+            return (output, run);
+        }
+        let evidence = verdict["evidence"].to_string();
+        assert!(evidence.contains("for a CPU"), "{verdict}");
+    }
+    panic!("a machine on which {TRIES} runs in a row get no CPU cannot run this test");
 }
 
 /// Good, or 4 where the machine that runs the tests was too busy for a verdict.
@@ -55,7 +76,11 @@ fn a_fresh_session_is_a_connection_a_channel_and_a_session_for_each_request() {
         "{after:?}"
     );
     assert!((20..=24).contains(&made(|it| it.cumulated_connections)));
-    assert_eq!(after.sessions, 0, "none is left behind");
+    let begun = Instant::now();
+    while plant.counted().sessions > 0 {
+        assert!(begun.elapsed() < PATIENCE, "some are left behind");
+        sleep(Duration::from_millis(10));
+    }
     plant.stop();
 }
 
@@ -69,7 +94,7 @@ fn a_fresh_session_for_a_server_that_is_slower_than_the_plan_is_not_the_generato
     });
     let words = ["read", plant.url(), "--security", "none", "--fresh-session"];
     let load = ["--rate", "40/s", "--duration", "2s", "--warmup", "0s"];
-    let (_, run) = run(folder.path(), &[&words[..], &load[..]].concat());
+    let (_, run) = run_on_a_cpu(folder.path(), &[&words[..], &load[..]].concat());
     assert_eq!(
         run["verdict"]["kind"], "SERVER-SATURATED",
         "{}",
@@ -146,20 +171,7 @@ fn a_server_whose_only_thread_is_busy_is_at_its_limit_in_a_closed_loop_and_found
     // machine does, or waits for a CPU.
     let words = ["read", &served.url, "-n", "nsu=urn:bench;i=1000..1499"];
     let load = ["--batch", "500", "--in-flight", "16", "--duration", "2s"];
-    // The generator may not get its CPU either: then it says so, and it is tried again.
-    let mut tries = 0;
-    let (output, run) = loop {
-        let (output, run) = run(folder.path(), &[&words[..], &load[..]].concat());
-        tries += 1;
-        if run["verdict"]["kind"] != "GENERATOR-LIMITED" || tries == 12 {
-            break (output, run);
-        }
-        assert!(
-            run["verdict"]["evidence"].to_string().contains("for a CPU"),
-            "{}",
-            run["verdict"]
-        );
-    };
+    let (output, run) = run_on_a_cpu(folder.path(), &[&words[..], &load[..]].concat());
     let verdict = &run["verdict"];
     assert_eq!(verdict["kind"], "SERVER-SATURATED", "{verdict}");
     let evidence = verdict["evidence"].to_string();

@@ -58,7 +58,7 @@ const ASKED: &[(&str, &[&str])] = &[
 fn asked(url: &str, command: &str, options: &[&str], folder: &Path) -> String {
     let file = folder.join(format!("{command}.json"));
     let output = uaperf(folder, &[command, url, "--in-flight", "2", "--quiet"])
-        .args(["--security", "none", "--timeout", "10s"])
+        .args(["--security", "none", "--timeout", "60s"])
         .args(["--requests", &REQUESTS.to_string()])
         .args(options)
         .arg("--out")

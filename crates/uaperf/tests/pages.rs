@@ -2,13 +2,14 @@
 
 #![allow(clippy::unwrap_used)]
 
-use std::process::{Command, Output};
+use std::process::Output;
+
+use support::program;
+
+mod support;
 
 fn uaperf(args: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_uaperf"))
-        .args(args)
-        .output()
-        .unwrap()
+    program().args(args).output().unwrap()
 }
 
 #[test]

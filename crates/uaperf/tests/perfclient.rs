@@ -150,7 +150,7 @@ fn requests_and_batches_count_for_each_session_and_single_reads_for_each_value()
     assert_eq!(figure(&said, "Number of read requests"), 105.0, "{said}");
     assert_eq!(figure(&said, "Number of results"), 105.0, "{said}");
     // The duration ends it in any case.
-    let said = run(&["-requests", "1000", "-rate", "20", "-duration", "0.5"]);
+    let said = run(&["-requests", "1000", "-rate", "2", "-duration", "5"]);
     assert_eq!(figure(&said, "Number of read requests"), 10.0, "{said}");
 }
 

@@ -13,19 +13,12 @@ use tempfile::TempDir;
 
 mod support;
 
-fn probe(url: &str, options: &[&str]) -> Output {
+fn probe(url: &str, timeout: &str) -> Output {
     let folder = tempfile::tempdir().unwrap();
-    command(folder.path(), &["probe", url, "--timeout", "500ms"])
-        .args(options)
+    command(folder.path(), &["probe", url, "--timeout", timeout])
         .env_remove("UAPERF_PASSWORD")
         .output()
         .unwrap()
-}
-
-/// The exit code and what was said on the way out.
-fn failure(url: &str) -> (i32, String) {
-    let output = probe(url, &[]);
-    (output.status.code().unwrap(), text(&output.stderr))
 }
 
 /// Answers the first bytes of each connection as told; an empty answer closes it.
@@ -50,8 +43,14 @@ fn port_that(answers: &'static [u8], closes: bool) -> String {
 
 #[track_caller]
 fn says(url: &str, code: i32, words: &[&str]) {
-    let (got, text) = failure(url);
-    assert_eq!(got, code, "{text}");
+    says_after("60s", url, code, words);
+}
+
+#[track_caller]
+fn says_after(timeout: &str, url: &str, code: i32, words: &[&str]) {
+    let output = probe(url, timeout);
+    let text = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(code), "{text}");
     for word in words {
         assert!(text.contains(word), "{word:?} is not in: {text}");
     }
@@ -86,7 +85,8 @@ fn a_port_where_nobody_listens_is_told_so() {
 
 #[test]
 fn a_port_that_says_nothing_is_told_so() {
-    says(
+    says_after(
+        "500ms",
         &port_that(b"", false),
         1,
         &["nothing answers to a hello", "--timeout"],

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use record::Run;
 use record::sweep::{State, Sweep};
-use support::{Server, command, text};
+use support::{Server, Telling, command, signal, text};
 use tempfile::TempDir;
 
 mod support;
@@ -260,7 +260,7 @@ fn a_sweep_ends_where_its_condition_comes_true_and_the_points_beyond_are_marked(
 #[test]
 fn phases_of_a_group_run_side_by_side_and_others_after_them() {
     let desk = Desk::with(
-        "[start]\nplant = \"bench\"\n[defaults]\nduration = \"700ms\"\nwarmup = \"0s\"\n\
+        "[start]\nplant = \"bench\"\n[defaults]\nduration = \"3s\"\nwarmup = \"0s\"\n\
          [group.mix]\nsessions = 4\nrate_total = \"400/s\"\n\
          [[phase]]\nservice = \"read\"\ngroup = \"mix\"\nweight = 3\n\
          [[phase]]\nservice = \"browse\"\ngroup = \"mix\"\nweight = 1\n\
@@ -277,7 +277,7 @@ fn phases_of_a_group_run_side_by_side_and_others_after_them() {
     assert!(from(2) >= to(0).max(to(1)), "the third comes after them");
     assert_eq!(
         (run.phases[0].total.planned, run.phases[1].total.planned),
-        (210, 70)
+        (900, 300)
     );
 }
 
@@ -286,7 +286,7 @@ fn what_ctrl_c_ended_is_marked_and_measured_again() {
     let desk = Desk::with(&format!(
         "{HEAD}batch = {{ sweep = [1, 2] }}\nduration = \"$d\"\n[parameters]\nd = \"20s\"\n"
     ));
-    let child = desk
+    let mut child = desk
         .command(&["run", "x.toml", "--out", "out"])
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
@@ -297,9 +297,13 @@ fn what_ctrl_c_ended_is_marked_and_measured_again() {
         assert!(Instant::now() < patience);
         std::thread::sleep(Duration::from_millis(20));
     }
-    std::thread::sleep(Duration::from_millis(1500));
-    let pid = rustix::process::Pid::from_raw(child.id().try_into().unwrap()).unwrap();
-    rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
+    // Whoever sees that it has begun may interrupt it.
+    #[cfg(target_os = "linux")]
+    assert!(support::listens_to_signals(child.id()));
+    let mut telling = Telling::of(&mut child);
+    telling.until_it_measures();
+    telling.whole();
+    signal(child.id(), "INT");
     let output = child.wait_with_output().unwrap();
     let shown = text(&output.stdout);
     assert!(

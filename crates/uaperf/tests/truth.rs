@@ -6,14 +6,13 @@
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-use std::io::{BufRead, BufReader};
 use std::path::PathBuf;
 use std::process::{Child, Command, Output, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
-use support::{Server, command, json, signal};
+use support::{Server, Telling, command, json, signal};
 use tempfile::TempDir;
 
 mod support;
@@ -24,6 +23,9 @@ fn server() -> (Server, TempDir) {
     let options = ["--security", "none", "--threads", "1"];
     (Server::start(pki.path(), &options), pki)
 }
+
+/// How long something may take that has to happen.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A place where results go.
 struct Place {
@@ -42,7 +44,7 @@ impl Place {
 
     /// `uaperf read`, its result in `r.json`.
     fn read(&self, url: &str, options: &[&str]) -> Command {
-        let mut command = command(self.folder.path(), &["read", url, "--timeout", "5s"]);
+        let mut command = command(self.folder.path(), &["read", url, "--timeout", "60s"]);
         command
             .args(options)
             .stdout(Stdio::piped())
@@ -153,11 +155,27 @@ impl Late {
     }
 }
 
+/// Waits until fewer programs want to run than there are CPUs, but not for ever.
+fn a_calm_moment() {
+    let cpus = std::thread::available_parallelism().unwrap().get();
+    let begun = Instant::now();
+    while begun.elapsed() < Duration::from_secs(5) {
+        let load = std::fs::read_to_string("/proc/loadavg").unwrap();
+        // proc(5): the fourth figure is how many are runnable, of how many there are.
+        let running = load.split_whitespace().nth(3).unwrap().split('/').next();
+        if running.unwrap().parse::<usize>().unwrap() <= cpus {
+            return;
+        }
+        sleep(Duration::from_millis(50));
+    }
+}
+
 /// Tries until the verdict is one of these. Any other is accepted only of a run that the machine held up,
 /// as the system itself says, and then it is tried again.
 fn sooner_or_later(wanted: &[&str], mut attempt: impl FnMut(&Place) -> (Output, HeldUp)) {
-    const TRIES: usize = 12;
+    const TRIES: usize = 40;
     for _ in 0..TRIES {
+        a_calm_moment();
         let place = Place::new();
         let (output, held_up) = attempt(&place);
         let run = place.result();
@@ -187,7 +205,7 @@ fn a_server_that_stands_still_shows_in_response_times_and_not_in_service_times()
         let watch = std::thread::spawn(move || HeldUp::until_it_ends(child));
         // From when the load has begun, not from when the program was started.
         let begun = Instant::now();
-        while waited(pid) == 0.0 && begun.elapsed() < Duration::from_secs(1) {
+        while waited(pid) == 0.0 && begun.elapsed() < PATIENCE {
             sleep(Duration::from_millis(10));
         }
         sleep(Duration::from_millis(1200));
@@ -199,6 +217,10 @@ fn a_server_that_stands_still_shows_in_response_times_and_not_in_service_times()
         let (output, held_up) = watch.join().unwrap();
         let run = place.result();
         let said = text(&output);
+        if verdict(&run) == "GENERATOR-LIMITED" {
+            // What it says of itself is looked into; its figures are of the machine.
+            return (output, held_up);
+        }
         // Of five seconds, the slowest share x waited longer than about s − 5 s · x.
         for (percentile, x) in [("p90_ns", 0.1), ("p99_ns", 0.01)] {
             let exact = stop - 5.0 * x;
@@ -232,10 +254,12 @@ fn a_delay_in_the_server_moves_the_service_time_by_as_much() {
         .unwrap()
     };
     let (plain, delayed) = (start(&[]), start(&["delay=20ms,on=read"]));
-    let mut differences = Vec::new();
-    // In turn, so that what else the machine does meets both.
-    for _ in 0..3 {
-        let [without, with] = [&plain, &delayed].map(|server| {
+    let moved = DELAY - 2e6..DELAY + 10e6;
+    let mut least = [f64::INFINITY; 2];
+    let mut difference = 0.0;
+    // What else the machine does only adds to a time: the least of several is nearest to what it is.
+    for turn in 1..=12 {
+        let times = [&plain, &delayed].map(|server| {
             let place = Place::new();
             let options = ["--rate", "100/s", "--duration", "1s", "--warmup", "0s"];
             let security = ["--quiet", "--security", "none"];
@@ -244,14 +268,15 @@ fn a_delay_in_the_server_moves_the_service_time_by_as_much() {
             assert!(place.file("r.json").exists(), "{}", text(&output));
             nanos(&place.result(), "service", "p50_ns")
         });
-        differences.push(with - without);
+        for (least, time) in least.iter_mut().zip(times) {
+            *least = least.min(time);
+        }
+        difference = least[1] - least[0];
+        if turn >= 3 && moved.contains(&difference) {
+            break;
+        }
     }
-    differences.sort_by(f64::total_cmp);
-    // Not less than it is, but for the noise of the other; a busy machine makes it more.
-    assert!(
-        (DELAY - 2e6..DELAY + 10e6).contains(&differences[1]),
-        "{differences:?}"
-    );
+    assert!(moved.contains(&difference), "{least:?}");
 }
 
 /// A CPU that this process may use.
@@ -314,15 +339,17 @@ fn a_starved_generator_is_told_from_a_slow_server_and_from_one_that_is_not_starv
 fn a_server_that_vanishes_leaves_what_was_measured_and_a_mark() {
     let (server, _pki) = server();
     let place = Place::new();
-    let child = place
-        .read(&server.url, &["--rate", "200/s", "--duration", "20s"])
+    let mut child = place
+        .read(&server.url, &["--rate", "200/s", "--duration", "60s"])
         .spawn()
         .unwrap();
-    sleep(Duration::from_millis(1500));
+    let mut telling = Telling::of(&mut child);
+    telling.until_it_measures();
     drop(server);
+    let told = telling.whole();
     let output = child.wait_with_output().unwrap();
     let run = place.result();
-    let said = text(&output);
+    let said = text(&output) + &told.join().unwrap();
     let good = total(&run)["statuses"]
         .as_array()
         .unwrap()
@@ -349,26 +376,42 @@ fn an_unreachable_server_is_told_in_one_line() {
     assert!(!place.file("r.json").exists());
 }
 
+/// Bytes that have come to a server and that it has not read: the system's own account.
+fn unread(server: &Server) -> usize {
+    let port: u16 = server.url.rsplit(':').next().unwrap().parse().unwrap();
+    let sockets = std::fs::read_to_string("/proc/net/tcp").unwrap();
+    // proc(5): the local address is the second word, the queues sent:received the fifth, all in hex;
+    // of those that listen, the queue counts connections.
+    let of_port = |line: &&str| {
+        let mut words = line.split_whitespace().skip(1);
+        let local = words.next().and_then(|it| it.split(':').nth(1));
+        local.and_then(|it| u16::from_str_radix(it, 16).ok()) == Some(port)
+            && words.nth(1) == Some("01")
+    };
+    let received = |line: &str| {
+        let queues = line.split_whitespace().nth(4)?;
+        usize::from_str_radix(queues.split(':').nth(1)?, 16).ok()
+    };
+    let lines = sockets.lines().filter(of_port);
+    lines.filter_map(received).sum()
+}
+
 /// Waits until a run has said that it is under way, and sends a signal.
 fn interrupt(child: &mut Child, server: Option<&Server>) {
-    let mut said = BufReader::new(child.stderr.take().unwrap());
-    let mut line = String::new();
-    while !line.contains("left") {
-        line.clear();
-        assert!(said.read_line(&mut line).unwrap() > 0, "it ended early");
-    }
+    let mut telling = Telling::of(child);
+    telling.until_it_measures();
     if let Some(server) = server {
         server.signal("STOP");
         // A request is on its way and stays there.
-        sleep(Duration::from_millis(300));
+        let begun = Instant::now();
+        while unread(server) == 0 {
+            assert!(begun.elapsed() < PATIENCE, "nothing is sent");
+            sleep(Duration::from_millis(10));
+        }
     }
     signal(child.id(), "INT");
-    while !line.contains("once more") {
-        line.clear();
-        assert!(said.read_line(&mut line).unwrap() > 0, "it ended early");
-    }
-    // Whatever else it has to say is read, so that it does not wait for a reader.
-    std::thread::spawn(move || std::io::copy(&mut said, &mut std::io::sink()));
+    telling.until("once more");
+    telling.whole();
 }
 
 #[test]

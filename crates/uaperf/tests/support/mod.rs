@@ -3,9 +3,10 @@
 #![allow(dead_code, reason = "no test needs all of it")]
 #![allow(clippy::unwrap_used, clippy::panic)]
 
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
-use std::process::{Child, ChildStdout, Command, Output, Stdio};
+use std::process::{Child, ChildStderr, ChildStdout, Command, Output, Stdio};
+use std::thread::JoinHandle;
 
 use serde_json::Value;
 
@@ -58,11 +59,68 @@ pub fn json(file: &Path) -> Value {
     serde_json::from_slice(&text).unwrap()
 }
 
+#[cfg(unix)]
 pub fn signal(pid: u32, name: &str) {
-    let sent = Command::new("kill")
-        .args([format!("-{name}"), pid.to_string()])
-        .status();
-    assert!(sent.unwrap().success(), "kill -{name} {pid}");
+    use rustix::process::{Pid, Signal, kill_process};
+    let signal = match name {
+        "INT" => Signal::INT,
+        "TERM" => Signal::TERM,
+        "STOP" => Signal::STOP,
+        "CONT" => Signal::CONT,
+        other => panic!("{other}"),
+    };
+    let pid = Pid::from_raw(pid.try_into().unwrap()).unwrap();
+    kill_process(pid, signal).unwrap();
+}
+
+/// Whether a process has its own say in what SIGINT and SIGTERM do to it.
+#[cfg(target_os = "linux")]
+pub fn listens_to_signals(pid: u32) -> bool {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
+    let caught = status.lines().find_map(|line| line.strip_prefix("SigCgt:"));
+    let caught = u64::from_str_radix(caught.unwrap().trim(), 16).unwrap();
+    [2, 15].iter().all(|n| caught >> (n - 1) & 1 == 1)
+}
+
+/// What a command tells while it runs.
+pub struct Telling {
+    err: BufReader<ChildStderr>,
+    said: String,
+}
+
+impl Telling {
+    pub fn of(child: &mut Child) -> Self {
+        Self {
+            err: BufReader::new(child.stderr.take().unwrap()),
+            said: String::new(),
+        }
+    }
+
+    /// Waits for a line with these words.
+    pub fn until(&mut self, words: &str) {
+        loop {
+            let mut line = String::new();
+            let read = self.err.read_line(&mut line).unwrap();
+            assert!(read > 0, "it ended early: {}", self.said);
+            self.said.push_str(&line);
+            if line.contains(words) {
+                return;
+            }
+        }
+    }
+
+    /// Waits for the first line about requests or values, a second after a measurement began.
+    pub fn until_it_measures(&mut self) {
+        self.until("  max ");
+    }
+
+    /// All of it. Should be asked for before the end is waited for, so that nothing waits for a reader.
+    pub fn whole(mut self) -> JoinHandle<String> {
+        std::thread::spawn(move || {
+            self.err.read_to_string(&mut self.said).unwrap();
+            self.said
+        })
+    }
 }
 
 /// `uaperf serve`, ended with the test.
@@ -96,6 +154,7 @@ impl Server {
         Self { child, url, out }
     }
 
+    #[cfg(unix)]
     pub fn signal(&self, name: &str) {
         signal(self.child.id(), name);
     }
