@@ -99,6 +99,7 @@ pub(super) fn curves(points: &Points, phase: &str, id: &str) -> Markup {
         let values = it.values_per_second();
         rates.push(Series::new(it.source, it.source, 2, values).drawn(Drawn::Rings));
     }
+    let memory = family(&[(Metric::Figure(Measure::Rss, Stat::Mean), "server memory", 6)]);
     let x = |series: &[Series]| {
         let places: Vec<f64> = all(series).map(|it| it.0).collect();
         let (low, high) = (
@@ -141,6 +142,7 @@ pub(super) fn curves(points: &Points, phase: &str, id: &str) -> Markup {
     let spent = Scale::around(Spread::Linear, Kind::Nanos, high(&cpu).into_iter());
     let between = Scale::around(Spread::Log, Kind::Nanos, high(&cycles).into_iter());
     let share = Scale::around(Spread::Linear, Kind::Share, high(&busy).into_iter());
+    let bytes = Scale::around(Spread::Linear, Kind::Bytes, high(&memory).into_iter());
     let repeated = points.points.iter().any(|it| it.runs.len() > 1);
     let bands = repeated.then_some("Bands: 95 % interval of the repetitions (t on logarithms).");
     let title = match notified {
@@ -159,6 +161,9 @@ pub(super) fn curves(points: &Points, phase: &str, id: &str) -> Markup {
         }
         @if !busy.is_empty() {
             (chart("busy", "Server CPU", "share of a core", share, busy).figure(None))
+        }
+        @if !memory.is_empty() {
+            (chart("memory", "Server memory", "resident", bytes, memory).figure(None))
         }
     }
 }
@@ -276,15 +281,18 @@ fn columns(measure: Measure) -> Vec<(&'static str, Metric, Kind)> {
         ("max", of(Stat::Max), Kind::Nanos),
     ];
     let busy = Metric::Figure(Measure::Cpu, Stat::Mean);
+    let memory = Metric::Figure(Measure::Rss, Stat::Mean);
     if measure == Measure::Delay {
-        columns.push(("server CPU", busy, Kind::Share));
+        let cycle = Metric::Figure(Measure::Cycle, Stat::Mean);
+        columns.push(("cycle", cycle, Kind::Nanos));
         columns.push(("lost", of(Stat::Loss), Kind::Count));
     } else {
         columns.insert(0, ("rate", of(Stat::Rate), Kind::PerSecond));
         columns.push(("CPU a request", Metric::CpuPerRequest, Kind::Nanos));
-        columns.push(("server CPU", busy, Kind::Share));
         columns.push(("errors", of(Stat::Errors), Kind::Count));
     }
+    columns.push(("server CPU", busy, Kind::Share));
+    columns.push(("server memory", memory, Kind::Bytes));
     columns
 }
 
