@@ -5,6 +5,7 @@
 //! - [`effective_samples`] and [`quantile_interval`] say how well a percentile is known;
 //! - [`capacity::Search`] finds how much load meets an objective;
 //! - [`compare`] holds runs against each other: better, worse, the same, or cannot tell;
+//! - [`diagnostics`] holds a server's own counts beside ours;
 //! - [`Measured`] answers thresholds; [`Exit`] is what the program ends with.
 //!
 //! Everything is a pure function of what was recorded. `docs/measuring.md` explains each rule with its
@@ -13,6 +14,7 @@
 pub mod capacity;
 pub mod compare;
 mod confidence;
+pub mod diagnostics;
 mod exit;
 mod steady;
 pub mod subscriptions;

@@ -3,11 +3,13 @@
 //! - [`transport`] is where sockets live;
 //! - [`access`] is the way to a session: endpoint, trust, user;
 //! - [`calibrate`] finds what this host can do before any server is asked;
+//! - [`diagnostics`] is what a server counts itself;
 //! - [`discover`] asks what a server knows of servers and endpoints;
 //! - [`probe`] looks at a server before anything is measured.
 
 pub mod access;
 pub mod calibrate;
+pub mod diagnostics;
 pub mod discover;
 pub mod engine;
 pub mod probe;

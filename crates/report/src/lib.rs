@@ -13,6 +13,7 @@ mod asked;
 pub mod compared;
 pub mod csv;
 pub mod cycles;
+mod diagnostics;
 mod effective;
 mod html;
 mod junit;

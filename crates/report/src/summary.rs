@@ -12,7 +12,7 @@ use record::run::{
 use crate::asked::asked;
 use crate::page::{Page, WIDTH, clean, cut, cut_inside, grouped};
 use crate::style::{Ink, Style};
-use crate::{subscriptions, table};
+use crate::{diagnostics, subscriptions, table};
 
 /// A run on a screen of text, the verdict first.
 pub fn summary(run: &Run, style: Style) -> String {
@@ -140,6 +140,9 @@ fn measured(page: &mut Page, run: &Run, phase: &Phase) {
     }
     if phase.subscriptions.is_none() || phase.total.responses.count > 0 {
         page.row("messages", &messages(phase));
+    }
+    if let Some(told) = &phase.diagnostics {
+        diagnostics::row(page, told);
     }
     resources(page, phase);
     parts(page, run, phase);

@@ -152,6 +152,11 @@ pub struct Absent {
 }
 
 impl Absent {
+    /// The server's name for the session, by which its diagnostics list it.
+    pub fn id(&self) -> NodeId {
+        self.state.session_id()
+    }
+
     /// The token by which the server knows the session.
     pub fn token(&self) -> &NodeId {
         &self.token

@@ -69,6 +69,8 @@ pub struct Core<H: Host> {
     over: usize,
     /// What goes on where all sessions send together.
     cycle: Cycle,
+    /// How far it is in taking leave: at each gate it arrives, and passes.
+    left: usize,
 }
 
 /// What a core is made of.
@@ -132,6 +134,7 @@ impl<H: Host> Core<H> {
             ended: None,
             over: 0,
             cycle: Cycle::default(),
+            left: 0,
             settings: parts.settings,
         };
         let coalesces = core.settings.coalesce > 1;
@@ -150,11 +153,23 @@ impl<H: Host> Core<H> {
 
     /// Carries out the phase.
     pub fn run(mut self) -> io::Result<Report<H::Socket>> {
-        match self.gate.take() {
-            Some(gate) => {
-                let set_up = self.set_up(&gate);
-                set_up.inspect_err(|_| gate.give_up(self.host.mono()))?;
+        let gate = self.gate.take();
+        let ran = self.carry_out(gate.as_deref());
+        if let Some(gate) = &gate {
+            match ran {
+                Ok(_) => self.has_left(gate),
+                Err(_) => gate.give_up(self.host.mono()),
             }
+        }
+        let (t, spent) = ran?;
+        Ok(self.report(t, spent))
+    }
+
+    /// From the first subscription to the last answer; tells when that was there, and what had been spent when
+    /// the phase began.
+    fn carry_out(&mut self, gate: Option<&Gate>) -> io::Result<(u64, Spent)> {
+        match gate {
+            Some(gate) => self.set_up(gate)?,
             None => self.host.sleep_until(self.origin),
         }
         let spent = Spent::so_far();
@@ -170,6 +185,9 @@ impl<H: Host> Core<H> {
             }
             let found = self.wait(before)?;
             t = self.t();
+            if let Some(gate) = gate {
+                self.take_leave(gate);
+            }
             if let Some(think) = self.settings.together {
                 self.turn_cycle(t, think);
             }
@@ -179,7 +197,7 @@ impl<H: Host> Core<H> {
                 self.idle_ns += t - before;
             }
         }
-        Ok(self.report(t, spent))
+        Ok((t, spent))
     }
 
     /// Once the last session has its answer, all of them begin another cycle.

@@ -1,5 +1,6 @@
 //! Where the cores of a phase wait for each other while its subscriptions are set up: first all
-//! subscriptions of all sessions, then all items, then the phase begins for all at once.
+//! subscriptions of all sessions, then all items, then the phase begins for all at once. And where they wait
+//! after its end, until a server has told what it counted of subscriptions that are still there.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -13,12 +14,16 @@ pub enum Set {
     Subscriptions,
     /// Items.
     Items,
+    /// Nothing is published any more.
+    Quiet,
+    /// The servers' own counts.
+    Told,
 }
 
 /// A gate for so many cores.
 pub struct Gate {
     cores: usize,
-    arrived: [AtomicUsize; 2],
+    arrived: [AtomicUsize; 4],
     /// When the last of them had its items, in nanoseconds of the process's clock.
     complete: AtomicU64,
     wakers: Mutex<Vec<Box<dyn Fn() + Send>>>,

@@ -26,6 +26,7 @@ mod source;
 mod spent;
 mod subscriber;
 mod told;
+mod witness;
 
 pub use self::core::{Core, Parts};
 pub use books::Books;
@@ -39,5 +40,5 @@ pub use seat::Seat;
 pub use settings::Settings;
 pub use settle::{Settled, settle};
 pub use source::Source;
-pub use subscriber::{Came, Orders, Shape, Step as SubscriberStep, Subscriber};
+pub use subscriber::{Came, Orders, Shape, Step as SubscriberStep, Subscriber, Witness};
 pub use told::{Left, Loss, Progress, Report};

@@ -12,7 +12,7 @@ use super::host::Reopened;
 use super::lane::Setup;
 use super::settings::Settings;
 use super::source::Source;
-use super::subscriber::{Came, Orders};
+use super::subscriber::{Came, Orders, Witness};
 use crate::access::{About, Absent, Access, AccessError, Opening, Session};
 use crate::transport::{Socket, Steps};
 use crate::work::{Asker, Prepared, Requests, WorkError, watch};
@@ -232,7 +232,7 @@ pub fn setup(
 }
 
 /// What a session that subscribes is told before it begins.
-pub fn orders(phase: &Phase, seat: Seat, targets: u32, zero: Instant) -> Orders {
+pub fn orders(phase: &Phase, seat: Seat, targets: u32, zero: Instant, witness: Witness) -> Orders {
     let sessions = u64::from(phase.sessions);
     Orders {
         seat,
@@ -243,6 +243,7 @@ pub fn orders(phase: &Phase, seat: Seat, targets: u32, zero: Instant) -> Orders 
         seed: phase.seed,
         timeout: phase.timeout,
         zero,
+        witness,
     }
 }
 
@@ -274,12 +275,4 @@ pub fn requests_of_fewer(phase: &Phase, place: usize, opened: usize) -> u64 {
     phase.requests.map_or(u64::MAX, |all| {
         all / opened + u64::from(place < all % opened)
     })
-}
-
-/// Closes a session in good order, as far as the server lets it.
-pub fn close(absent: Absent, socket: Socket, connection: wire::client::Connection) {
-    let whole = absent.put_together(socket.into_inner(), connection);
-    if let Ok(session) = whole {
-        let _ = Session::close(session, &mut Steps::new());
-    }
 }

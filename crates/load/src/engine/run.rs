@@ -8,6 +8,7 @@ use std::time::{Duration, SystemTime};
 
 use plan::{Phase, Plan, Seat, Targets};
 use record::receipt::Account;
+use record::run::{Counted, Figure};
 use record::samples::Samples;
 use record::{Receipt, Tally};
 use thiserror::Error;
@@ -25,8 +26,10 @@ use super::settings::Settings;
 use super::settle::settle;
 use super::subscriber::{Shape, Subscriber};
 use super::told::{Loss, Progress, Report};
+use super::witness::{self, Witness};
 use crate::transport::{Clock, Socket, Steps};
 use crate::work::{Prepared, Requests};
+use wire::types::StatusCode;
 
 /// How a phase is carried out on this machine.
 #[derive(Clone)]
@@ -41,6 +44,8 @@ pub struct Options {
     pub stamps: bool,
     /// Where single requests are written down.
     pub samples: Option<Samples>,
+    /// Whether servers are asked what they counted themselves.
+    pub diagnostics: bool,
 }
 
 impl Default for Options {
@@ -51,6 +56,7 @@ impl Default for Options {
             limits: true,
             stamps: true,
             samples: None,
+            diagnostics: false,
         }
     }
 }
@@ -172,6 +178,8 @@ pub struct Outcome {
     pub shape: Shape,
     /// What is known of rounds of steps, if that is what was done.
     pub rounds: Option<Rounds>,
+    /// What each target counted itself, if they were asked.
+    pub diagnostics: Vec<Figure<Counted>>,
 }
 
 impl Outcome {
@@ -238,7 +246,7 @@ pub fn run(
     if phase.fresh_session {
         return run_fresh(phase, targets, prepared, &seats, options, control, progress);
     }
-    let (waiting, failed) = open_all(phase, targets, prepared, &seats, control)?;
+    let (mut waiting, failed) = open_all(phase, targets, prepared, &seats, control)?;
     if waiting.is_empty() {
         let none = failed.into_iter().next();
         return Err(none.map_or(RunError::Thread, |failed| RunError::NoSession {
@@ -246,6 +254,13 @@ pub fn run(
             error: Box::new(failed.error),
         }));
     }
+    let count = u32::try_from(targets.len()).unwrap_or(u32::MAX);
+    let witnesses: Vec<Witness> = match options.diagnostics {
+        true => (0..count)
+            .map(|n| Witness::begin(n, &mut waiting))
+            .collect(),
+        false => Vec::new(),
+    };
     let mut settings = Settings::new(phase);
     settings.stamps = options.stamps;
     if let Some(plan) = phase.subscribe() {
@@ -263,7 +278,6 @@ pub fn run(
         .as_deref()
         .unwrap_or(phase.work.name())
         .to_owned();
-    let count = u32::try_from(targets.len()).unwrap_or(u32::MAX);
 
     let mut there: Vec<Seat> = waiting.iter().map(|it| it.seat).collect();
     there.sort_unstable();
@@ -304,7 +318,10 @@ pub fn run(
                     None => Lane::new(it.connection, setup),
                     Some(requests) => {
                         items += requests.all_items() as usize;
-                        let orders = opening::orders(phase, *seat, count, zero.mono);
+                        let first = there.iter().find(|it| it.target == seat.target);
+                        let asks = first == Some(seat);
+                        let duty = witness::duty(phase, &witnesses, *seat, asks);
+                        let orders = opening::orders(phase, *seat, count, zero.mono, duty);
                         let subscriber = Subscriber::new(requests, orders);
                         Lane::new(it.connection, setup).subscribing(subscriber)
                     }
@@ -360,7 +377,7 @@ pub fn run(
     for thread in threads {
         reports.push(thread.join().map_err(|_| RunError::Thread)??);
     }
-    let mut outcome = gather(&names, targets.len(), &seats, reports, &absents);
+    let mut outcome = gather(&names, targets.len(), &seats, reports, &absents, witnesses);
     outcome.began = match gate {
         Some(gate) => SystemTime::now() - clock.mono().since(gate.completed() + settle),
         None => began,
@@ -407,6 +424,8 @@ fn run_fresh(
     let began = SystemTime::now() + origin.since(clock.mono());
     let name = phase.name.as_deref().unwrap_or(phase.work.name());
     let (tell, told) = channel();
+    let asked = targets.iter().filter(|_| options.diagnostics);
+    let witnesses: Vec<_> = asked.map(|it| (Witness::beside(it), it)).collect();
     let reports = std::thread::scope(|scope| {
         let mut threads = Vec::new();
         for (number, &seat) in seats.iter().enumerate() {
@@ -442,7 +461,10 @@ fn run_fresh(
             .map(|it| it.join().map_err(|_| RunError::Thread));
         ended.collect::<Result<Vec<_>, RunError>>()
     })?;
-    let mut outcome = gather(&names, targets.len(), seats, reports, &Absents::default());
+    let absents = Absents::default();
+    let mut outcome = gather(&names, targets.len(), seats, reports, &absents, Vec::new());
+    let ended = witnesses.iter().map(|(it, target)| it.end_beside(target));
+    outcome.diagnostics = ended.collect();
     outcome.began = began;
     outcome.stopped = control.is_stopped();
     Ok(outcome)
@@ -476,6 +498,7 @@ pub(super) fn gather(
     seats: &[Seat],
     mut reports: Vec<Report<Socket>>,
     absents: &Absents,
+    mut witnesses: Vec<Witness>,
 ) -> Outcome {
     let works = names.len();
     let settled = settle(&mut reports);
@@ -497,8 +520,21 @@ pub(super) fn gather(
         publish_requests: 0,
         shape: Shape::default(),
         rounds: None,
+        diagnostics: Vec::new(),
     };
-    for (_, subscriber) in settled.subscribers {
+    if let Ok(absents) = absents.lock() {
+        for (index, absent) in &*absents {
+            let target = seats.get(*index).map(|seat| seat.target as usize);
+            if let Some(witness) = target.and_then(|target| witnesses.get_mut(target)) {
+                witness.knows(absent.id());
+            }
+        }
+    }
+    let mut heard = BTreeMap::new();
+    for (index, mut subscriber) in settled.subscribers {
+        if let (Some(seat), Some(told)) = (seats.get(index), subscriber.heard()) {
+            heard.insert(seat.target as usize, told);
+        }
         for (status, n) in subscriber.refused() {
             *outcome.refused.entry(*status).or_default() += n;
         }
@@ -529,11 +565,29 @@ pub(super) fn gather(
             .losses
             .extend(lost.filter_map(|loss| Some((*seats.get(loss.session)?, loss))));
     }
+    let mut sessions = Vec::new();
     for (index, socket, connection) in settled.sessions {
         let absent = absents.lock().ok().and_then(|mut it| it.remove(&index));
-        if let Some(absent) = absent {
-            opening::close(absent, socket, connection);
+        let whole = absent.map(|it| it.put_together(socket.into_inner(), connection));
+        if let (Some(Ok(session)), Some(seat)) = (whole, seats.get(index)) {
+            sessions.push((seat.target as usize, session));
         }
+    }
+    for (target, witness) in witnesses.iter().enumerate() {
+        let told = match heard.remove(&target) {
+            Some(told) => {
+                let sessions = told
+                    .sessions
+                    .unwrap_or(Err(StatusCode::BadConnectionClosed));
+                witness.end_with(sessions, told.subscriptions)
+            }
+            None => witness.end_through(target, &mut sessions),
+        };
+        outcome.diagnostics.push(told);
+    }
+    for (_, session) in sessions {
+        // Whether the server minds being left is of no interest.
+        let _ = session.close(&mut Steps::new());
     }
     let mut tallies = settled.tallies;
     tallies.resize_with(works * targets, Tally::default);

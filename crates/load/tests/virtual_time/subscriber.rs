@@ -60,6 +60,7 @@ fn lane(connection: client::Connection, plan: &Subscribe) -> Lane {
         seed: 1,
         timeout: Duration::from_secs(10),
         zero: now(0).mono,
+        witness: load::engine::Witness::None,
     };
     let setup = Setup {
         token: NodeId::null(),

@@ -1,6 +1,6 @@
 //! Records as the structures of Part 5, made when somebody reads them.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 
 use wire::policy::Mode;
 use wire::types::{
@@ -14,11 +14,18 @@ use crate::shared::session_node;
 
 /// SessionDiagnosticsArray (Part 5, 6.3.4).
 pub fn session_array(register: &Register) -> Variant {
-    let subscriptions = register.subscriptions();
+    // Subscriptions and items of each session by its number.
+    let mut own: HashMap<u32, (u32, u32)> = HashMap::new();
+    for subscription in register.subscriptions() {
+        let (subscriptions, items) = own.entry(subscription.session.get()).or_default();
+        *subscriptions += 1;
+        *items += subscription.items.get();
+    }
     let sessions = register.sessions();
-    let structures = sessions
-        .iter()
-        .map(|record| ExtensionObject::from_message(session(record, &subscriptions)));
+    let structures = sessions.iter().map(|record| {
+        let own = own.get(&record.number).copied().unwrap_or_default();
+        ExtensionObject::from_message(session(record, own))
+    });
     structures.collect::<Vec<_>>().into()
 }
 
@@ -55,7 +62,7 @@ fn texts(texts: &[String]) -> Option<Vec<UAString>> {
 
 fn session(
     record: &SessionRecord,
-    subscriptions: &[std::sync::Arc<SubscriptionRecord>],
+    (subscriptions, items): (u32, u32),
 ) -> SessionDiagnosticsDataType {
     use Service as S;
     let calls = |service| {
@@ -65,9 +72,6 @@ fn session(
             error_count,
         }
     };
-    let own = subscriptions
-        .iter()
-        .filter(|subscription| subscription.session.get() == record.number);
     SessionDiagnosticsDataType {
         session_id: session_node(record.number),
         session_name: record.name.as_str().into(),
@@ -79,8 +83,8 @@ fn session(
         max_response_message_size: record.max_response,
         client_connection_time: DateTime::from(record.connected),
         client_last_contact_time: DateTime::from(record.last_contact()),
-        current_subscriptions_count: own.clone().count() as u32,
-        current_monitored_items_count: own.map(|subscription| subscription.items.get()).sum(),
+        current_subscriptions_count: subscriptions,
+        current_monitored_items_count: items,
         current_publish_requests_in_queue: record.publishing.get(),
         total_request_count: ServiceCounterDataType {
             total_count: record.all.total.get(),

@@ -1,6 +1,7 @@
 //! The result file: one JSON document that can be understood alone. `docs/results.md` describes it
 //! for readers; `docs/results.schema.json` is its schema.
 
+mod diagnostics;
 mod figure;
 mod file;
 mod machine;
@@ -12,6 +13,7 @@ mod verdict;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+pub use diagnostics::{Counted, Diagnostics, OfSessions, OfSubscriptions};
 pub use figure::Figure;
 pub use file::{Destination, ReadError, WriteError, place_file};
 pub use machine::{Build, Fingerprint};

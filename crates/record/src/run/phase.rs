@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Expectation, Series, Subscriptions, UsageSeries, Verdict};
+use super::{Diagnostics, Expectation, Series, Subscriptions, UsageSeries, Verdict};
 use crate::ledger::{Gauge, Sizes, Statuses};
 use crate::{Histogram, Measure, Tally, Timestamp, Window};
 
@@ -37,6 +37,9 @@ pub struct Phase {
     /// What subscriptions brought, where there were any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub subscriptions: Option<Subscriptions>,
+    /// What the servers counted themselves, where they were asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub diagnostics: Option<Diagnostics>,
     /// What was spent meanwhile: the generator, the server, the host.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub resources: Vec<UsageSeries>,
@@ -274,6 +277,7 @@ impl Phase {
             series: Series::of(tally),
             cycles_ns: Vec::new(),
             subscriptions: None,
+            diagnostics: None,
             resources: Vec::new(),
             verdict: Verdict::default(),
             expectations: Vec::new(),

@@ -5,6 +5,7 @@ use record::run::{Found, Outcome, Phase, Place, Run, Subscriptions};
 
 use super::table::{Cell, Table};
 use super::unit::Kind;
+use super::witness::beside;
 
 /// The accounting of notifications, where there were any.
 pub(super) fn accounting(run: &Run, phase: &Phase) -> Markup {
@@ -24,7 +25,7 @@ pub(super) fn accounting(run: &Run, phase: &Phase) -> Markup {
         (counts("Values as they came; what is not named is 0", &told.values).markup())
         (counts("Messages and requests; what is not named is 0", &told.messages).markup())
         (steps(told).markup())
-        @if !told.beside.is_empty() { (beside(told).markup()) }
+        @if !told.beside.is_empty() { (beside("What the server says beside what came", &told.beside).markup()) }
     }
 }
 
@@ -173,31 +174,6 @@ fn steps(told: &Subscriptions) -> Table {
     Table {
         caption: "Setting up and taking down".into(),
         head: ["step", "things", "in all", "requests", "p50", "max"]
-            .map(str::to_owned)
-            .to_vec(),
-        rows: rows.collect(),
-    }
-}
-
-/// What the server counted itself.
-fn beside(told: &Subscriptions) -> Table {
-    let rows = told.beside.iter().map(|it| {
-        let outcome = match (it.agrees(), &it.because) {
-            (true, _) => Cell::inked("agree", "good"),
-            (false, Some(because)) => Cell::inked(because.clone(), "warning"),
-            (false, None) => Cell::inked("differ", "bad"),
-        };
-        vec![
-            Cell::text(it.witness.clone()),
-            Cell::text(words(&it.what)),
-            Cell::number(Some(it.server as f64), Kind::Count),
-            Cell::number(Some(it.client as f64), Kind::Count),
-            outcome,
-        ]
-    });
-    Table {
-        caption: "What the server says beside what came".into(),
-        head: ["witness", "of", "server", "client", ""]
             .map(str::to_owned)
             .to_vec(),
         rows: rows.collect(),

@@ -16,6 +16,7 @@ mod scale;
 mod sweep;
 mod table;
 mod unit;
+mod witness;
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
@@ -105,6 +106,7 @@ fn run(named: &Named, id: &str) -> Markup {
                 }
                 (parts::expectations(phase))
                 (accounting::accounting(run, phase))
+                @if let Some(told) = &phase.diagnostics { (witness::section(told)) }
                 (latency::percentiles(phase, &id))
                 (latency::density(phase, &id))
                 (parts::side_by_side(run, phase))

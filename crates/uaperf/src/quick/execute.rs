@@ -77,6 +77,7 @@ pub fn measure(
         threads: common.load.threads(),
         pin: common.load.pin().to_vec(),
         limits,
+        diagnostics: true,
         ..Options::default()
     };
     let before = told::witnesses(phase, &looked);
@@ -123,13 +124,13 @@ pub fn measure(
         writer.end(wrote, &looked, &mut run);
     }
     let witnessed = (&*before, &*after);
-    if let Some(told) =
-        told::subscriptions(phase, &outcome, &looked, &prepared, witnessed, &mut run)
-        && let Some(measured) = run.phases.last_mut()
-    {
-        measured.subscriptions = Some(told);
+    let heard = told::subscriptions(phase, &outcome, &looked, &prepared, witnessed, &mut run);
+    if let Some(measured) = run.phases.last_mut() {
+        measured.diagnostics = told::diagnostics(phase, &outcome, heard.as_ref());
+        measured.subscriptions = heard;
         let verdict = std::mem::take(&mut measured.verdict);
-        measured.verdict = judge::subscriptions::judge(verdict, measured);
+        let verdict = judge::subscriptions::judge(verdict, measured);
+        measured.verdict = judge::diagnostics::judge(verdict, measured);
         measured.expectations = judge::expectations(&phase.expect, measured);
         run.verdict = measured.verdict.clone();
     }

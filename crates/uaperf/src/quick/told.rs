@@ -4,13 +4,14 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use judge::diagnostics::{Ours, Sent};
 use judge::subscriptions::{beside_ledgers, faults};
 use load::engine::{Outcome, Shape, Target};
 use load::work::Prepared;
 use plan::unit::duration;
 use plan::{Offsets, Phase, Subscribe};
 use record::receipt::Seat;
-use record::run::{ClockBound, Figure, Names, Run, Subscriptions};
+use record::run::{ClockBound, Diagnostics, Figure, Names, Run, Subscriptions};
 use serde_json::Value;
 
 use super::result;
@@ -20,6 +21,36 @@ pub fn witnesses(phase: &Phase, looked: &[Arc<Target>]) -> Vec<Option<Value>> {
     let wanted = looked.iter().filter(|_| phase.subscribe().is_some());
     let truth = |target: &Arc<Target>| serde_json::from_str(&target.ground_truth()?).ok();
     wanted.map(truth).collect()
+}
+
+/// What the servers counted themselves (Part 5, 6.3.3), beside what we sent and received.
+pub fn diagnostics(
+    phase: &Phase,
+    outcome: &Outcome,
+    heard: Option<&Subscriptions>,
+) -> Option<Diagnostics> {
+    let mut told = Diagnostics {
+        targets: outcome.diagnostics.clone(),
+        beside: Vec::new(),
+    };
+    let sent: Vec<Sent> = std::iter::zip(&outcome.names, outcome.total())
+        .map(|(service, tally)| {
+            // From the first request on, the warm-up too.
+            let counters = tally.whole().sum.counters;
+            Sent {
+                service: (*service).to_owned(),
+                requests: counters.sent_sizes.messages,
+                unanswered: counters.timeouts + counters.unfinished,
+            }
+        })
+        .collect();
+    let ours = Ours {
+        sent: &sent,
+        fresh: phase.fresh_session,
+        heard: heard.zip(phase.subscribe().map(|plan| plan.queue)),
+    };
+    told.beside = judge::diagnostics::beside(&told, ours);
+    (!told.targets.is_empty()).then_some(told)
 }
 
 /// What subscriptions told.

@@ -1,4 +1,5 @@
-//! Subscriptions before a phase begins: created in complete sets of all cores, then left to settle.
+//! Subscriptions before a phase begins and after it: created in complete sets of all cores, then left to settle;
+//! and deleted when servers have told what they counted of them.
 
 use std::io;
 use std::sync::atomic::Ordering;
@@ -38,7 +39,7 @@ impl<H: Host> Core<H> {
                 self.wait(t)?;
             }
             if set == Set::Subscriptions {
-                self.go_on();
+                self.let_go_on(Step::Items);
             }
         }
         // First values settle before anything counts.
@@ -61,13 +62,13 @@ impl<H: Host> Core<H> {
         Ok(())
     }
 
-    /// All subscriptions of all cores are there: items follow.
-    fn go_on(&mut self) {
+    /// All cores are as far: its sessions take the next step.
+    fn let_go_on(&mut self, next: Step) {
         let now = self.host.now();
         for n in 0..self.seats.len() {
             let lane = self.seats.get_mut(n).map(|seat| &mut seat.lane);
             if let Some(subscriber) = lane.and_then(|lane| lane.subscriber()) {
-                subscriber.allow(Step::Items);
+                subscriber.allow(next);
             }
             self.pump(n, now);
         }
@@ -82,9 +83,41 @@ impl<H: Host> Core<H> {
                     || match set {
                         Set::Subscriptions => it.has_subscriptions(),
                         Set::Items => it.step() >= Step::Running,
+                        Set::Quiet => it.is_quiet() && seat.lane.in_flight() == 0,
+                        Set::Told => it.is_told(),
                     }
             })
         })
+    }
+
+    /// After the end: once the sessions of all cores are quiet, servers are asked; once they have answered,
+    /// all may go.
+    pub(super) fn take_leave(&mut self, gate: &Gate) {
+        if self.ended.is_none() {
+            return;
+        }
+        for (n, (set, next)) in [(Set::Quiet, Step::Witnessing), (Set::Told, Step::Leaving)]
+            .into_iter()
+            .enumerate()
+        {
+            if self.left == 2 * n && self.has(set) {
+                self.left += 1;
+                gate.arrive(set, self.host.mono());
+            }
+            if self.left == 2 * n + 1 && gate.is_complete(set) {
+                self.left += 1;
+                self.let_go_on(next);
+            }
+        }
+    }
+
+    /// It has ended: nobody is to wait for it.
+    pub(super) fn has_left(&self, gate: &Gate) {
+        for (n, set) in [Set::Quiet, Set::Told].into_iter().enumerate() {
+            if self.left <= 2 * n {
+                gate.arrive(set, self.host.mono());
+            }
+        }
     }
 
     /// All is set up: the phase began at this moment.

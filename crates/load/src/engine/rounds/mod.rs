@@ -145,7 +145,14 @@ pub(super) fn run(
         }
     }
     let targets = running.targets.len();
-    let mut outcome = gather(&names, targets, seats, reports, &Absents::default());
+    let mut outcome = gather(
+        &names,
+        targets,
+        seats,
+        reports,
+        &Absents::default(),
+        Vec::new(),
+    );
     outcome.began = began;
     outcome.stopped = running.control.is_stopped();
     outcome.operations = 1;

@@ -36,7 +36,7 @@ impl Subscriber {
         // Whether they arrived is not known; those that did not are only kept for longer.
         self.acknowledgements.clear();
         self.expelled = false;
-        if self.step == Step::Leaving {
+        if self.step >= Step::Quiet {
             self.step = Step::Gone;
         }
     }

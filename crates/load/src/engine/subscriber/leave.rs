@@ -6,14 +6,19 @@ use wire::service::Response;
 use wire::time::{Instant, Now};
 use wire::types::DeleteSubscriptionsRequest;
 
-use super::{Asked, Step, Subscriber};
+use super::{Asked, Step, Subscriber, Witness};
 use crate::engine::books::Ear;
 
 impl Subscriber {
-    /// No more figures are wanted: what was created is to be deleted.
+    /// No more figures are wanted: what was created is to be deleted, once the server was asked what it counted
+    /// of it.
     pub fn end(&mut self) {
-        if self.step < Step::Leaving {
-            self.step = Step::Leaving;
+        if self.step < Step::Quiet {
+            let witnesses = self.orders.witness != Witness::None && self.step == Step::Running;
+            self.step = match witnesses {
+                true => Step::Quiet,
+                false => Step::Leaving,
+            };
             self.missing.clear();
         }
     }

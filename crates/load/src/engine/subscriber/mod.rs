@@ -9,6 +9,7 @@
 //! - [`gaps`]: messages that are missing;
 //! - [`back`]: sessions that came back;
 //! - [`churn`]: items and subscriptions that are changed while they report;
+//! - [`witness`]: what the server counted, before it is deleted;
 //! - [`leave`]: the end.
 
 mod back;
@@ -17,8 +18,10 @@ mod gaps;
 mod leave;
 mod publish;
 mod set_up;
+mod witness;
 
 pub use back::Came;
+pub use witness::{Heard, Witness};
 
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
@@ -31,6 +34,7 @@ use wire::time::{Instant, Now};
 use wire::types::{StatusCode, SubscriptionAcknowledgement};
 
 use super::books::Ear;
+use crate::diagnostics::About;
 use crate::work::Requests;
 use churn::{Changed, Turning};
 use publish::Supply;
@@ -44,6 +48,10 @@ pub enum Step {
     Items,
     /// All is there.
     Running,
+    /// Nothing more is wanted: subscriptions fall silent, for the server's counts to stand.
+    Quiet,
+    /// The server is asked what it counted.
+    Witnessing,
     /// Subscriptions are being deleted.
     Leaving,
     /// Nothing is there any more.
@@ -63,6 +71,8 @@ pub struct Orders {
     pub timeout: Duration,
     /// When the receipt's clock shows 0.
     pub zero: Instant,
+    /// What it does between the end of the measurement and the deletion.
+    pub witness: Witness,
 }
 
 /// A subscription.
@@ -124,6 +134,9 @@ enum Asked {
         count: u32,
         sent: Instant,
     },
+    /// Publishing is to end.
+    Quiet,
+    Diagnostics(About),
     Delete {
         sent: Instant,
     },
@@ -162,6 +175,10 @@ pub struct Subscriber {
     /// Subscriptions that were not created, by status.
     refused: BTreeMap<u32, u64>,
     shape: Shape,
+    /// Its subscriptions are silent.
+    quiet: bool,
+    /// What the server said when all was quiet.
+    heard: Heard,
 }
 
 /// What became of the shape that was asked for.
@@ -217,6 +234,8 @@ impl Subscriber {
             expelled: false,
             refused: BTreeMap::new(),
             shape: Shape::default(),
+            quiet: false,
+            heard: Heard::default(),
         }
     }
 
@@ -292,10 +311,12 @@ impl Subscriber {
                 self.create_items(connection, now);
                 self.turn(connection, now);
             }
+            Step::Quiet => self.quieten(connection, now),
+            Step::Witnessing => self.witness(connection, now),
             Step::Leaving => self.leave(connection, now),
             Step::Gone => {}
         }
-        if self.step < Step::Leaving {
+        if self.step < Step::Quiet {
             self.ask_again(connection, now, ear);
             self.supply(connection, now, ear);
         }
@@ -309,6 +330,12 @@ impl Subscriber {
             let there = self.by_id.iter().map(|(_, place)| (*place, 0));
             self.to_fill = there.collect();
             self.to_fill.make_contiguous().sort_unstable();
+        }
+        if self.allowed >= Step::Witnessing && self.is_quiet() {
+            self.step = self.step.max(Step::Witnessing);
+        }
+        if self.allowed >= Step::Leaving && self.is_told() {
+            self.step = self.step.max(Step::Leaving);
         }
     }
 
@@ -352,6 +379,8 @@ impl Subscriber {
                 count,
                 sent,
             } => self.turned(subscription, there, count, sent, body, now, ear),
+            Asked::Quiet => self.silenced(Ok(())),
+            Asked::Diagnostics(about) => self.told(about, Ok(body)),
             Asked::Delete { sent } => self.deleted(sent, body, now, ear),
         }
     }
@@ -382,6 +411,8 @@ impl Subscriber {
             Asked::CatchUp { subscription, .. } => self.caught_up_all(subscription),
             Asked::Transfer { .. } => self.not_transferred(),
             Asked::Churn { .. } => {}
+            Asked::Quiet => self.silenced(Err(status)),
+            Asked::Diagnostics(about) => self.told(about, Err(status)),
             Asked::Delete { .. } => self.step = Step::Gone,
         }
     }

@@ -1,0 +1,181 @@
+//! Servers as second witnesses of a phase: their own counts are read through one of the sessions that are
+//! measured, when all sessions are open and nothing was sent yet, and when the last answer is there. So it
+//! takes no session more than the phase has.
+
+use std::collections::HashSet;
+
+use plan::{Phase, Seat};
+use record::run::{Counted, Figure};
+use wire::types::{NodeId, ReadResponse, RequestHeader, StatusCode};
+
+use super::opening::{Target, Waiting};
+use super::subscriber::Witness as Duty;
+use crate::access::Session;
+use crate::diagnostics::{self, About, Look};
+use crate::transport::{Socket, Steps};
+
+/// What is known of one server.
+#[derive(Debug)]
+pub struct Witness {
+    before: Result<Look, String>,
+    /// Our sessions, those that are lost among them.
+    ours: HashSet<NodeId>,
+    /// What is to be asked about sessions, again at the end.
+    about: About,
+}
+
+impl Witness {
+    /// Asks the server of a target through the first of its sessions.
+    pub fn begin(target: u32, waiting: &mut Vec<Waiting>) -> Self {
+        let own = waiting.iter().filter(|it| it.seat.target == target);
+        let ours: HashSet<NodeId> = own.map(|it| it.absent.id()).collect();
+        let about = match ours.len() as u64 {
+            n if n > diagnostics::MOST => About::Server,
+            _ => About::Sessions,
+        };
+        Self {
+            before: through_first(target, waiting, about),
+            ours,
+            about,
+        }
+    }
+
+    /// Asks a server through a session that is opened for it alone.
+    pub fn beside(target: &Target) -> Self {
+        Self {
+            before: beside(target),
+            ours: HashSet::new(),
+            about: About::Server,
+        }
+    }
+
+    /// What is to be asked when the phase is over; nothing of a server that tells nothing.
+    pub fn wants(&self) -> Option<About> {
+        self.before.is_ok().then_some(self.about)
+    }
+
+    /// A session that is there now.
+    pub fn knows(&mut self, session: NodeId) {
+        self.ours.insert(session);
+    }
+
+    /// What the server counted meanwhile.
+    pub fn end(&self, answer: Result<ReadResponse, StatusCode>) -> Figure<Counted> {
+        let counted = |before: &Look| {
+            let after = Look::of(answer)?;
+            Ok::<_, String>(after.since(before, &self.ours, 1))
+        };
+        match &self.before {
+            Ok(before) => counted(before).into(),
+            Err(why) => Figure::missing(why),
+        }
+    }
+
+    /// What the server counted meanwhile, asked through one of the sessions that are left.
+    pub fn end_through(&self, target: usize, sessions: &mut [(usize, Session)]) -> Figure<Counted> {
+        let Some(about) = self.wants() else {
+            return self.end(Err(StatusCode::BadNoData));
+        };
+        let own = sessions.iter_mut().find(|(of, _)| *of == target);
+        match own {
+            Some((_, session)) => self.end(ask(session, about)),
+            None => Figure::missing("no session was left to ask through"),
+        }
+    }
+
+    /// The same with what it counted for subscriptions.
+    pub fn end_with(
+        &self,
+        sessions: Result<ReadResponse, StatusCode>,
+        subscriptions: Option<Result<ReadResponse, StatusCode>>,
+    ) -> Figure<Counted> {
+        let mut told = self.end(sessions);
+        if let Figure::Known(told) = &mut told {
+            told.subscriptions = Some(match subscriptions {
+                Some(answer) => diagnostics::subscriptions(answer, &self.ours).into(),
+                None => Figure::missing(diagnostics::too_many("subscriptions")),
+            });
+        }
+        told
+    }
+
+    /// The same through a session that is opened for it alone.
+    pub fn end_beside(&self, target: &Target) -> Figure<Counted> {
+        let counted = |before: &Look| {
+            let mut told = beside(target)?.since(before, &self.ours, 0);
+            told.sessions = Figure::missing("each request had a session of its own");
+            // That of the second look is counted, and not that of the first.
+            if let Some(sessions) = told.summary.get_mut("cumulatedSessionCount") {
+                *sessions = sessions.saturating_sub(1);
+            }
+            Ok::<_, String>(told)
+        };
+        match &self.before {
+            Ok(before) => counted(before).into(),
+            Err(why) => Figure::missing(why),
+        }
+    }
+}
+
+/// What a session with subscriptions has to do when they were measured; `asks`, if it is the first with its
+/// server.
+pub fn duty(phase: &Phase, witnesses: &[Witness], seat: Seat, asks: bool) -> Duty {
+    let about = witnesses.get(seat.target as usize).and_then(Witness::wants);
+    let all = |plan: &plan::Subscribe| u64::from(plan.subscriptions) * u64::from(phase.sessions);
+    match about {
+        None => Duty::None,
+        Some(_) if !asks => Duty::Waits,
+        Some(about) => Duty::Asks {
+            about,
+            subscriptions: phase.subscribe().map_or(0, all) <= diagnostics::MOST,
+        },
+    }
+}
+
+/// Asks through a session.
+pub fn ask(session: &mut Session, about: About) -> Result<ReadResponse, StatusCode> {
+    let request = diagnostics::request(about, RequestHeader::default());
+    session.call(request).map_err(|error| error.status())
+}
+
+fn through_first(target: u32, waiting: &mut Vec<Waiting>, about: About) -> Result<Look, String> {
+    let own = waiting.iter().enumerate();
+    let own = own.filter(|(_, it)| it.seat.target == target);
+    let Some(at) = own.min_by_key(|(_, it)| it.seat).map(|(at, _)| at) else {
+        return Err("no session was opened".to_owned());
+    };
+    let Waiting {
+        seat,
+        socket,
+        connection,
+        absent,
+        askers,
+        requests,
+        steps,
+    } = waiting.swap_remove(at);
+    let mut lost = |error: std::io::Error| format!("its session was lost: {error}");
+    let mut session = absent
+        .put_together(socket.into_inner(), connection)
+        .map_err(&mut lost)?;
+    let look = Look::of(ask(&mut session, about));
+    let (socket, connection, absent) = session.take_apart();
+    waiting.push(Waiting {
+        seat,
+        socket: Socket::new(socket).map_err(&mut lost)?,
+        connection,
+        absent,
+        askers,
+        requests,
+        steps,
+    });
+    look
+}
+
+fn beside(target: &Target) -> Result<Look, String> {
+    let opened = target.access.open(&target.opening, &mut Steps::new());
+    let mut session = opened.map_err(|error| error.to_string())?;
+    let look = Look::of(ask(&mut session, About::Server));
+    // Whether the server minds being left is of no interest.
+    let _ = session.close(&mut Steps::new());
+    look
+}

@@ -1,0 +1,294 @@
+//! What servers count themselves beside what the program counts: plants of ours, and other stacks that keep
+//! diagnostics.
+
+#![cfg(target_os = "linux")]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use peers::StartOptions;
+use peers::testing::{require, start};
+use record::Run;
+use record::run::{Beside, Counted};
+use support::{Server, command, text};
+use tempfile::TempDir;
+
+mod support;
+
+/// A place for results and certificates, and what was printed.
+struct Bench {
+    folder: TempDir,
+}
+
+impl Bench {
+    fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        Self { folder }
+    }
+
+    fn plant(&self, options: &[&str]) -> Server {
+        let none = [&["--security", "none", "--threads", "1"], options].concat();
+        Server::start(&self.folder.path().join("pki"), &none)
+    }
+
+    fn run(&self, words: &[&str]) -> (Run, String) {
+        let output = command(self.folder.path(), words)
+            .args(["--quiet", "--out", "run.json"])
+            .output()
+            .unwrap();
+        let file = self.folder.path().join("run.json");
+        assert!(file.exists(), "{}", text(&output.stderr));
+        let run = Run::read(&file).unwrap();
+        std::fs::remove_file(file).unwrap();
+        (run, text(&output.stdout))
+    }
+}
+
+fn rows(run: &Run) -> &[Beside] {
+    &run.phases[0].diagnostics.as_ref().unwrap().beside
+}
+
+fn row<'a>(run: &'a Run, what: &str) -> &'a Beside {
+    let found = rows(run).iter().find(|it| it.what == what);
+    found.unwrap_or_else(|| panic!("no row of {what}: {:?}", rows(run)))
+}
+
+fn counted(run: &Run) -> &Counted {
+    let told = run.phases[0].diagnostics.as_ref().unwrap();
+    told.targets[0].known().unwrap()
+}
+
+/// Each row agrees, and the screen says so.
+fn agrees(run: &Run, screen: &str) {
+    for row in rows(run) {
+        assert!(row.agrees(), "{row:?}");
+    }
+    assert!(screen.contains("own counters agree: "), "{screen}");
+    assert!(!screen.contains("own counters differ"), "{screen}");
+}
+
+#[test]
+fn a_plant_counts_as_many_requests_as_were_sent() {
+    let bench = Bench::new();
+    let plant = bench.plant(&[]);
+    let url = plant.url.as_str();
+    let node = "nsu=urn:bench;i=1000..1099";
+    let (run, screen) = bench.run(&[
+        "read",
+        url,
+        "-n",
+        node,
+        "--sessions",
+        "3",
+        "--requests",
+        "500",
+        "--threads",
+        "2",
+    ]);
+    agrees(&run, &screen);
+    assert_eq!(row(&run, "reads").server, 500);
+    let sessions = counted(&run).sessions.known().unwrap().clone();
+    assert_eq!((sessions.found, sessions.lost), (3, 0));
+    // The witness's own Read is told, and is not among ours.
+    assert_eq!(sessions.requests["readCount"], 501);
+
+    let (run, screen) = bench.run(&[
+        "browse",
+        url,
+        "-n",
+        "i=2253",
+        "--batch",
+        "1",
+        "--max-references",
+        "1",
+        "--requests",
+        "5",
+    ]);
+    agrees(&run, &screen);
+    // Each goes on with BrowseNext.
+    assert!(row(&run, "browses").server > 5, "{:?}", rows(&run));
+
+    let (run, screen) = bench.run(&[
+        "read",
+        url,
+        "-n",
+        node,
+        "--fresh-session",
+        "--requests",
+        "20",
+        "--allow",
+        "storm",
+    ]);
+    agrees(&run, &screen);
+    assert_eq!(row(&run, "sessions").server, 20);
+}
+
+#[test]
+fn a_plant_counts_what_subscriptions_brought_before_they_are_deleted() {
+    let bench = Bench::new();
+    let plant = bench.plant(&[]);
+    let (run, screen) = bench.run(&[
+        "subscribe",
+        &plant.url,
+        "-n",
+        "nsu=urn:bench;i=3030",
+        "-n",
+        "i=2258",
+        "--sessions",
+        "4",
+        "--subscriptions",
+        "3",
+        "--publishing",
+        "50ms",
+        "--duration",
+        "2s",
+        "--threads",
+        "2",
+        "--with-read",
+        "i=2258",
+    ]);
+    agrees(&run, &screen);
+    let told = run.phases[0].subscriptions.as_ref().unwrap();
+    assert_eq!(row(&run, "subscriptions").server, 12);
+    assert_eq!(row(&run, "monitored items").server, 24);
+    assert_eq!(row(&run, "values").client, told.count("received"));
+    assert!(row(&run, "messages").server >= 12 * 10, "{:?}", rows(&run));
+    assert!(row(&run, "reads").server > 0);
+}
+
+#[test]
+fn messages_that_a_plant_drops_are_named_where_its_counts_differ() {
+    let bench = Bench::new();
+    let plant = bench.plant(&["--fault", "drop,on=notification,every=10"]);
+    let (run, screen) = bench.run(&[
+        "subscribe",
+        &plant.url,
+        "-n",
+        "nsu=urn:bench;i=3030",
+        "--publishing",
+        "50ms",
+        "--duration",
+        "3s",
+    ]);
+    let told = run.phases[0].subscriptions.as_ref().unwrap();
+    let fetched = told.count("republish_answered");
+    assert!(fetched > 0);
+    let messages = row(&run, "messages");
+    assert_eq!(messages.server - messages.client, fetched);
+    let because = messages.because.as_ref().unwrap();
+    assert!(
+        because.contains(&format!("{fetched} were lost on the way")),
+        "{because}"
+    );
+    assert!(screen.contains("own counters differ: "), "{screen}");
+    // The values came all the same, and both say so.
+    assert!(row(&run, "values").agrees());
+    assert!(row(&run, "republish requests").agrees());
+}
+
+#[test]
+fn a_response_that_a_plant_drops_is_a_request_it_counted() {
+    let bench = Bench::new();
+    let plant = bench.plant(&["--fault", "drop,on=read,every=20,times=2"]);
+    let (run, _) = bench.run(&[
+        "read",
+        &plant.url,
+        "-n",
+        "nsu=urn:bench;i=1000",
+        "--requests",
+        "50",
+        "--timeout",
+        "1s",
+    ]);
+    assert!(run.phases[0].total.timeouts > 0);
+    assert!(row(&run, "reads").agrees(), "{:?}", rows(&run));
+}
+
+/// Reads and subscribes, with two sessions.
+fn witnessed(name: &str) -> Option<(Run, Run)> {
+    let stack = require(name)?;
+    let server = start(stack, &StartOptions::default());
+    let bench = Bench::new();
+    let url = server.url();
+    let (read, _) = bench.run(&[
+        "read",
+        url,
+        "-n",
+        "nsu=urn:bench;i=1000",
+        "--sessions",
+        "2",
+        "--requests",
+        "100",
+        "--security",
+        "none",
+    ]);
+    let (subscribe, _) = bench.run(&[
+        "subscribe",
+        url,
+        "-n",
+        "nsu=urn:bench;i=3030",
+        "-n",
+        "nsu=urn:bench;i=3031",
+        "--sessions",
+        "2",
+        "--subscriptions",
+        "2",
+        "--publishing",
+        "100ms",
+        "--duration",
+        "3s",
+        "--security",
+        "none",
+        "--queue",
+        "10",
+    ]);
+    Some((read, subscribe))
+}
+
+fn counts_as_we_do(name: &str) {
+    let Some((read, subscribe)) = witnessed(name) else {
+        return;
+    };
+    assert_eq!(row(&read, "reads").server, 100);
+    assert!(row(&read, "reads").agrees());
+    for what in ["subscriptions", "monitored items", "messages", "values"] {
+        assert!(
+            row(&subscribe, what).agrees(),
+            "{name}: {:?}",
+            rows(&subscribe)
+        );
+    }
+    assert!(row(&subscribe, "values").server > 50);
+}
+
+#[test]
+fn node_opcua_counts_as_we_do() {
+    counts_as_we_do("node-opcua");
+}
+
+#[test]
+fn open62541_counts_as_we_do() {
+    counts_as_we_do("open62541");
+}
+
+#[test]
+fn a_server_without_diagnostics_is_told_in_the_file_and_nowhere_else() {
+    let Some(stack) = require("asyncua") else {
+        return;
+    };
+    let server = start(stack, &StartOptions::default());
+    let bench = Bench::new();
+    let (run, screen) = bench.run(&[
+        "read",
+        server.url(),
+        "-n",
+        "nsu=urn:bench;i=1000",
+        "--requests",
+        "10",
+        "--security",
+        "none",
+    ]);
+    let told = run.phases[0].diagnostics.as_ref().unwrap();
+    assert_eq!(told.silence(), Some("the server has no diagnostics"));
+    assert!(told.beside.is_empty());
+    assert!(!screen.contains("diagnostics"), "{screen}");
+    assert!(!screen.contains("own counters"), "{screen}");
+}
