@@ -46,11 +46,14 @@ function gaps(ids) {
 
 const steps = {
   async flood(session) {
-    const { subscription, heard } = await listen(session, "ns=2;s=Flood", ["EventId", "SourceName", "Severity"]);
+    const { subscription, heard } = await listen(session, "ns=2;s=Flood", ["EventId", "EventType", "Severity"]);
     // A busy machine takes longer; what counts is that nothing is missing of so many.
     for (let n = 0; n < 600 && heard.length < 25000; n++) await sleep(100);
     await subscription.terminate();
-    return { count: heard.length, ...gaps(heard.map((e) => e[0])), severity: Math.max(...heard.map((e) => e[2])) };
+    // Who is too slow is told so by an overflow event (Part 4, 7.22.3); before it nothing may be missing.
+    const end = heard.findIndex((e) => e[1].toString() === "ns=0;i=3035");
+    const kept = end < 0 ? heard : heard.slice(0, end);
+    return { count: kept.length, ...gaps(kept.map((e) => e[0])), severity: Math.max(...kept.map((e) => e[2])) };
   },
 
   async where(session) {
