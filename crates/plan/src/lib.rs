@@ -6,7 +6,7 @@
 //! - [`mod@unit`] reads and shows quantities;
 //! - [`Targets`] and [`NodeSpec`] read what is loaded;
 //! - [`Arrival`] says when requests are due and [`Schedule`] computes it, session by session;
-//! - [`Subscribe`] says what is subscribed to, and on which terms;
+//! - [`Subscribe`] says what is subscribed to, and on which terms; [`Events`] which events and which of their fields;
 //! - [`Work`], [`Phase`] and [`Plan`] say what is done; [`Share`] is the part of one thread;
 //! - [`Threshold`] is a condition on a result.
 
@@ -14,6 +14,7 @@ mod arrival;
 mod connect;
 pub mod description;
 mod error;
+pub mod events;
 mod grow;
 mod history;
 mod listed;
@@ -35,6 +36,7 @@ mod work;
 pub use arrival::{Arrival, ArrivalError, CatchUp, Pace, Shape, Step};
 pub use connect::{Connect, ConnectKind};
 pub use error::PlanError;
+pub use events::Events;
 pub use grow::Grow;
 pub use history::History;
 pub use listed::ListError;

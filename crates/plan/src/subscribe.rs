@@ -8,6 +8,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::error::PlanError;
+use crate::events::Events;
 use crate::nodes::Nodes;
 use crate::random::mixed;
 use crate::share::Seat;
@@ -77,6 +78,9 @@ pub struct Subscribe {
     /// How often a session of its own writes a counter to each of the nodes.
     #[serde(default)]
     pub writer: Option<Rate>,
+    /// The items wait for events of the nodes, and not for their values.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub events: Option<Events>,
 }
 
 /// How often items sample.
@@ -169,6 +173,8 @@ pub enum Churned {
     Mode,
     /// ModifySubscription: it publishes half as often, then as before.
     Publishing,
+    /// ConditionRefresh: a subscription is told the states of all conditions (Part 9, 5.5.7).
+    Refresh,
 }
 
 /// Items of a session: their handles are 32 bits wide and their state has to fit into memory.
@@ -211,6 +217,7 @@ impl Subscribe {
             reconnect: Reconnect::default(),
             churn: Vec::new(),
             writer: None,
+            events: None,
         }
     }
 
@@ -312,6 +319,35 @@ impl Subscribe {
         {
             return bad("lifetime", &lifetime, "three times --keep-alive or more");
         }
+        self.check_events()
+    }
+
+    /// What is about values does not go with events, and the other way round.
+    fn check_events(&self) -> Result<(), PlanError> {
+        let refreshes = |it: &Churn| it.what == Churned::Refresh;
+        if self.events.is_none() {
+            return match self.churn.iter().find(|it| refreshes(it)) {
+                Some(churn) => Err(PlanError::new(
+                    "churn",
+                    churn,
+                    "modify, mode or publishing where no events are subscribed to",
+                )),
+                None => Ok(()),
+            };
+        }
+        let only = "none with --events: it is about values";
+        if let Some(deadband) = self.deadband {
+            return Err(PlanError::new("deadband", deadband, only));
+        }
+        if self.trigger != Trigger::default() {
+            return Err(PlanError::new("trigger", self.trigger, only));
+        }
+        if let Some(rate) = self.change_rate {
+            return Err(PlanError::new("change-rate", rate, only));
+        }
+        if let Some(rate) = self.writer {
+            return Err(PlanError::new("writer", rate, only));
+        }
         Ok(())
     }
 }
@@ -406,7 +442,7 @@ impl FromStr for Churn {
         };
         read().ok_or_else(|| {
             format!(
-                "{text:?} is no change (want modify, mode or publishing with its rate: modify:10/s)"
+                "{text:?} is no change (want modify, mode, publishing or refresh with its rate: modify:10/s)"
             )
         })
     }
@@ -454,8 +490,8 @@ words! {
     Reconnect "way to come back" "resume, transfer, recreate or never" {
         Never "never" Resume "resume" Transfer "transfer" Recreate "recreate"
     }
-    Churned "change" "modify, mode or publishing" {
-        Modify "modify" Mode "mode" Publishing "publishing"
+    Churned "change" "modify, mode, publishing or refresh" {
+        Modify "modify" Mode "mode" Publishing "publishing" Refresh "refresh"
     }
 }
 

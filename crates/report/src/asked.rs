@@ -108,12 +108,29 @@ fn subscribing(plan: &Subscribe) -> String {
     } else {
         ""
     };
-    let mut text = format!(
-        "subscribe to {}: {subscriptions} × {items} a session, publishing {}, {sampling}, queue {}{newest}",
-        nodes(&plan.nodes),
-        show(plan.publishing),
-        plan.queue,
-    );
+    let (on, publishing) = (nodes(&plan.nodes), show(plan.publishing));
+    let mut text = match &plan.events {
+        Some(events) => {
+            let queue = match plan.queue {
+                u32::MAX => "queue as long as can be".to_owned(),
+                queue => format!("queue {queue}"),
+            };
+            format!(
+                "subscribe to events of {on}{}: {subscriptions} × {items} a session, publishing {publishing}, \
+                 {queue}{newest}, {} fields",
+                match &events.filter {
+                    Some(filter) => format!(" where {filter}"),
+                    None => String::new(),
+                },
+                events.fields().len(),
+            )
+        }
+        None => format!(
+            "subscribe to {on}: {subscriptions} × {items} a session, publishing {publishing}, {sampling}, \
+             queue {}{newest}",
+            plan.queue,
+        ),
+    };
     for more in unusual(plan) {
         text.push_str(", ");
         text.push_str(&more);
@@ -172,6 +189,8 @@ fn unusual(plan: &Subscribe) -> Vec<String> {
     if let Some(rate) = plan.change_rate {
         add(true, format!("each said to change {rate}"));
     }
+    let refresh = plan.events.as_ref().is_some_and(|events| events.refresh);
+    add(refresh, "refresh at the beginning".to_owned());
     for churn in &plan.churn {
         add(true, format!("churn {churn}"));
     }

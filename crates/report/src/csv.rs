@@ -1,5 +1,6 @@
 //! A row for each phase and metric, for spreadsheets and scripts.
 
+use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use judge::Measured;
@@ -189,6 +190,13 @@ fn sum(out: &mut String, row: &str, sum: &Sum) {
     }
 }
 
+fn counted(out: &mut String, row: &str, of: &str, counts: &BTreeMap<String, u64>) {
+    for (name, count) in counts {
+        let metric = format!("{of}.{}", name.replace('_', "-"));
+        put(out, row, &metric, Some(*count as f64), Unit::Count);
+    }
+}
+
 fn subscriptions(out: &mut String, row: &str, told: &Subscriptions) {
     let _ = writeln!(out, "{row},accounting,{},,", told.outcome.name());
     put(out, row, "loss", Some(told.lost as f64), Unit::Count);
@@ -198,10 +206,10 @@ fn subscriptions(out: &mut String, row: &str, told: &Subscriptions) {
         ("updates", &told.places),
         ("messages", &told.messages),
     ] {
-        for (name, count) in counts {
-            let metric = format!("{of}.{}", name.replace('_', "-"));
-            put(out, row, &metric, Some(*count as f64), Unit::Count);
-        }
+        counted(out, row, of, counts);
+    }
+    if let Some(events) = &told.events {
+        counted(out, row, "events", &events.counts);
     }
     for (metric, count) in [
         ("subscriptions", told.subscriptions),

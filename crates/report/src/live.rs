@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use plan::unit::{Rate, duration};
 use record::Closed;
-use record::receipt::Stretch;
+use record::receipt::{Events, Stretch};
 
 use crate::page::{WIDTH, counted, cut, grouped};
 use crate::style::{Ink, Style};
@@ -37,6 +37,8 @@ struct Heard {
     messages: u64,
     /// Values, or messages where values cannot be counted.
     lost: u64,
+    /// They are events.
+    events: bool,
 }
 
 impl Live {
@@ -63,6 +65,7 @@ impl Live {
             values: so_far.values.received,
             messages: so_far.messages.notifications,
             lost: so_far.places.lost().max(so_far.messages.lost()),
+            events: so_far.events != Events::default(),
         };
         self.heard.insert(core, heard);
     }
@@ -129,10 +132,12 @@ impl Live {
             all.values += heard.values;
             all.messages += heard.messages;
             all.lost += heard.lost;
+            all.events |= heard.events;
         }
         let told = std::mem::replace(&mut self.told, all);
         let since = |all: u64, told: u64| rate(all.saturating_sub(told), covered);
-        parts.push(format!("{:>9} values", since(all.values, told.values)));
+        let what = if all.events { "events" } else { "values" };
+        parts.push(format!("{:>9} {what}", since(all.values, told.values)));
         parts.push(format!(
             "{:>6} messages",
             since(all.messages, told.messages)

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use plan::unit::{Bytes, Rate, duration};
-use record::run::{Figure, First, Found, Outcome, Phase, Subscriptions};
+use record::run::{EventsHeard, Figure, First, Found, Outcome, Phase, Subscriptions};
 
 use crate::page::{Page, counted, grouped};
 use crate::style::Ink;
@@ -44,16 +44,15 @@ fn said(told: &Subscriptions) -> String {
     let delivered = told.delivered();
     match told.outcome {
         Outcome::Lossless => format!(
-            "all {} came, nothing is missing ({rests})",
-            counted(
-                delivered,
-                "value that was promised",
-                "values that were promised"
-            )
+            "all {} that {} promised came, nothing is missing ({rests})",
+            of(told, delivered),
+            if delivered == 1 { "was" } else { "were" },
         ),
         Outcome::NothingMissing => {
-            let mut text = format!("in {} ({rests})", counted(delivered, "value", "values"));
-            text.push_str(if told.counters < told.items {
+            let mut text = format!("in {} ({rests})", of(told, delivered));
+            text.push_str(if told.counters < told.items && told.events.is_some() {
+                "; whether the server left out any before, only EventIds that count and no --where would tell"
+            } else if told.counters < told.items {
                 "; whether the server left out any before, counters of a plant, --change-rate or \
                  --writer would tell"
             } else {
@@ -63,7 +62,8 @@ fn said(told: &Subscriptions) -> String {
         }
         Outcome::Lost if told.lost == 0 => {
             format!(
-                "no value that can be counted, of {} that came",
+                "no {} that can be counted, of {} that came",
+                word(told),
                 grouped(delivered)
             )
         }
@@ -73,9 +73,25 @@ fn said(told: &Subscriptions) -> String {
                 s if s > 0.0 && s < 0.001 => "less than 0.001 %".to_owned(),
                 s => format!("{s:.3} %"),
             };
-            let lost = counted(told.lost, "value", "values");
+            let lost = of(told, told.lost);
             format!("{lost}, {share} of what was promised ({rests})")
         }
+    }
+}
+
+/// What is counted: values, or events.
+fn word(told: &Subscriptions) -> &'static str {
+    match told.events {
+        Some(_) => "event",
+        None => "value",
+    }
+}
+
+/// So many values, or events.
+fn of(told: &Subscriptions, count: u64) -> String {
+    match told.events {
+        Some(_) => counted(count, "event", "events"),
+        None => counted(count, "value", "values"),
     }
 }
 
@@ -86,6 +102,9 @@ fn cause(found: &Found, told: &Subscriptions) -> String {
         "missing" => format!("{count} missing though promised, and nothing tells why"),
         "lost_message" if told.counters == 0 => format!("{count} messages never came"),
         "lost_message" => format!("{count} in messages that never came"),
+        "overflowed" if told.events.is_some() && told.counters == 0 => {
+            format!("queues overflowed {count} times, and nobody knows how much they lost")
+        }
         "overflowed" => format!("{count} overflowed the server's queue"),
         "outage" => format!("{count} passed while there was no subscription"),
         "overwritten" => format!("{count} overwritten in queues of one: --queue keeps more"),
@@ -137,9 +156,14 @@ fn nanos(ns: u64) -> String {
 
 /// What came, how evenly, and what it took to set up.
 pub(crate) fn details(page: &mut Page, phase: &Phase, told: &Subscriptions) {
-    page.row("rate", &rate(phase));
+    page.row("rate", &rate(phase, told));
     page.row("delay", &delay(phase, told));
     page.row("came", &came(told));
+    if let Some(events) = &told.events {
+        for (at, row) in heard(events).iter().enumerate() {
+            page.row(if at == 0 { "events" } else { "" }, row);
+        }
+    }
     page.row("publish", &publish(told));
     if told.count("gaps") > 0 {
         page.row("gaps", &gaps(told));
@@ -166,7 +190,7 @@ pub(crate) fn details(page: &mut Page, phase: &Phase, told: &Subscriptions) {
 }
 
 /// What came while it was measured.
-fn rate(phase: &Phase) -> String {
+fn rate(phase: &Phase, told: &Subscriptions) -> String {
     let seconds = phase.to_ns.saturating_sub(phase.from_ns) as f64 / 1e9;
     let of = |name: &str| phase.total.histogram(name).count() as f64 / seconds;
     if seconds <= 0.0 {
@@ -174,8 +198,9 @@ fn rate(phase: &Phase) -> String {
     }
     let values = of("delay").max(of("server-delay"));
     format!(
-        "{} values in {} messages",
+        "{} {}s in {} messages",
         Rate::show(values),
+        word(told),
         Rate::show(of("publish-delay"))
     )
 }
@@ -185,7 +210,10 @@ fn delay(phase: &Phase, told: &Subscriptions) -> String {
     let sum = |name: &str| phase.total.histogram(name).sum() as f64;
     let all = sum("delay");
     if all == 0.0 {
-        return "n/a: no value had a source timestamp".to_owned();
+        return match told.events {
+            Some(_) => "n/a: no event had a Time".to_owned(),
+            None => "n/a: no value had a source timestamp".to_owned(),
+        };
     }
     let percent = |name: &str| 100.0 * sum(name) / all;
     let mut text = format!(
@@ -205,12 +233,19 @@ fn delay(phase: &Phase, told: &Subscriptions) -> String {
 fn came(told: &Subscriptions) -> String {
     let mut text = format!(
         "{} in {}, {}",
-        counted(told.count("received"), "value", "values"),
+        of(told, told.count("received")),
         counted(told.count("notifications"), "message", "messages"),
         counted(told.count("keep_alives"), "keep-alive", "keep-alives"),
     );
     if let Some(bytes) = told.bytes_per_value {
-        text.push_str(&format!(", {} a value", Bytes::show(bytes)));
+        text.push_str(&format!(
+            ", {} {}",
+            Bytes::show(bytes),
+            match told.events {
+                Some(_) => "an event",
+                None => "a value",
+            }
+        ));
     }
     for (name, what) in [
         ("bursts", "bursts of several messages"),
@@ -231,6 +266,59 @@ fn came(told: &Subscriptions) -> String {
     text
 }
 
+/// Types and what tells of the subscription itself.
+fn heard(events: &EventsHeard) -> Vec<String> {
+    let mut kinds: Vec<_> = events.kinds.iter().collect();
+    kinds.sort_by(|a, b| b.1.cmp(a.1).then(a.0.cmp(b.0)));
+    let mut named: Vec<String> = kinds
+        .iter()
+        .take(KINDS)
+        .map(|(kind, count)| format!("{} {kind}", grouped(**count)))
+        .collect();
+    if kinds.len() > KINDS {
+        named.push(format!("{} more types", kinds.len() - KINDS));
+    }
+    let mut rows = Vec::new();
+    if !named.is_empty() {
+        rows.push(named.join(", "));
+    }
+    let count = |name: &str| events.count(name);
+    if count("refresh_starts") + count("refresh_ends") > 0 {
+        let mut text = format!(
+            "{} begun and {} ended, with {} between",
+            counted(count("refresh_starts"), "refresh", "refreshes"),
+            grouped(count("refresh_ends")),
+            counted(count("refreshed"), "state", "states"),
+        );
+        if let (Some(mean), Some(max)) = (events.refreshes.mean(), events.refreshes.max())
+            && max > 0
+        {
+            text.push_str(&format!(
+                ", each told in {} (at most {})",
+                table::time(Some(mean)),
+                nanos(max)
+            ));
+        }
+        rows.push(text);
+    }
+    if count("refresh_required") > 0 {
+        rows.push(format!(
+            "the server asked for a refresh {} times",
+            grouped(count("refresh_required"))
+        ));
+    }
+    if count("unidentified") > 0 {
+        rows.push(format!(
+            "{} without an EventId: those that come twice are not known",
+            grouped(count("unidentified"))
+        ));
+    }
+    rows
+}
+
+/// Types of events that are named.
+const KINDS: usize = 5;
+
 fn publish(told: &Subscriptions) -> String {
     let mut text = format!(
         "{} sent, {} answered",
@@ -240,6 +328,11 @@ fn publish(told: &Subscriptions) -> String {
     for ended in told.ended.iter().filter(|it| it.what == "publish") {
         let status = &ended.status;
         text.push_str(&format!(", {} {}", grouped(status.count), status.name));
+    }
+    for ended in told.ended.iter().filter(|it| it.what == "refresh") {
+        let status = &ended.status;
+        let (count, name) = (grouped(status.count), &status.name);
+        text.push_str(&format!(", {count} ConditionRefresh {name}"));
     }
     text
 }
@@ -303,7 +396,8 @@ fn each(told: &Subscriptions) -> String {
         fair.jain,
     ) {
         text.push_str(&format!(
-            ", {min:.1} to {max:.1} values an item (Jain's index {jain:.3})"
+            ", {min:.1} to {max:.1} {}s an item (Jain's index {jain:.3})",
+            word(told)
         ));
     }
     if let Some(max) = fair.max_jitter_ns {

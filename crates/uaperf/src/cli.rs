@@ -57,7 +57,7 @@ enum Command {
     Translate(quick::Translate),
     Call(quick::Call),
     Register(quick::Register),
-    Subscribe(quick::Subscribe),
+    Subscribe(Box<quick::Subscribe>),
     Connect(quick::Connect),
     Perfclient(perfclient::Args),
     Calibrate(calibrate::Args),
@@ -112,7 +112,7 @@ impl Cli {
             Command::New(args) => scenario::new::run(args, &self.global),
             Command::Man(args) => pages::man(args),
             Command::Completions(args) => pages::completions(args),
-            Command::Subscribe(args) => quick::subscribe(args, &self.global),
+            Command::Subscribe(args) => quick::subscribe(*args, &self.global),
             Command::Connect(args) => quick::connect(args, &self.global),
             Command::Demo(args) => demo::run(args, &self.global),
         }

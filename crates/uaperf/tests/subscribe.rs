@@ -41,9 +41,13 @@ struct Bench {
 
 impl Bench {
     fn new(fault: &str) -> Self {
+        Self::of(&plant(fault))
+    }
+
+    fn of(plant: &str) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("plant.toml");
-        std::fs::write(&file, plant(fault)).unwrap();
+        std::fs::write(&file, plant).unwrap();
         let options = [
             file.to_str().unwrap(),
             "--security",
@@ -57,6 +61,10 @@ impl Bench {
 
     /// What subscriptions told, and the whole of the run.
     fn told(&self, options: &str) -> (Value, Value) {
+        self.told_of(&options.split_whitespace().collect::<Vec<_>>())
+    }
+
+    fn told_of(&self, options: &[&str]) -> (Value, Value) {
         let words = [
             "subscribe",
             &self.server.url,
@@ -65,7 +73,7 @@ impl Bench {
             "run.json",
         ];
         let output = command(self.folder.path(), &words)
-            .args(options.split_whitespace())
+            .args(options)
             .output()
             .unwrap();
         let file = self.folder.path().join("run.json");
@@ -248,4 +256,114 @@ fn wrong_usage_is_told_in_one_line() {
     );
     wrong(&["--deadband", "x"], "want 0.5");
     wrong(&["--publish-requests", "0"], "want 1 to 65000, or auto");
+}
+
+/// A flood, alarms, and a fault.
+fn alarms(fault: &str) -> String {
+    let events = r#"
+name = "alarms"
+[[namespace]]
+uri = "urn:alarms"
+[[namespace.events]]
+folder = "Flood"
+name = "Flood{n}"
+count = 10
+type = "SystemEventType"
+rate = "1000/s"
+severity = [100, 900]
+[[namespace.events]]
+folder = "Tanks"
+name = "Level{n}"
+count = 5
+type = "ExclusiveLevelAlarmType"
+rate = "20/s"
+limits = { high = 90 }
+"#;
+    match fault {
+        "" => events.to_owned(),
+        fault => format!("{events}[[fault]]\n{fault}\n"),
+    }
+}
+
+const EVENTS: [&str; 5] = ["--events", "--publishing", "100ms", "--duration", "2s"];
+
+#[test]
+fn every_event_of_a_flood_comes_and_its_ids_and_the_plant_say_so() {
+    let bench = Bench::of(&alarms(""));
+    let more = ["--refresh", "--churn", "refresh:4/s", "--sessions", "2"];
+    let (told, run) = bench.told_of(&[&EVENTS[..], &more].concat());
+    assert_eq!(told["outcome"], "lossless", "{told}");
+    assert_eq!(told["counters"], 2);
+    let events = |name| told["events"]["counts"][name].as_u64().unwrap();
+    assert_eq!(events("raised"), count(&told, "values", "in_order"));
+    assert_eq!(told["events"]["sources"], 30);
+    assert!(events("refresh_starts") >= 4, "{told}");
+    assert_eq!(events("refresh_starts"), events("refresh_ends"));
+    assert!(events("refreshed") > 0);
+    assert_eq!(count(&told, "values", "repeated"), 0);
+    let kinds = &told["events"]["kinds"];
+    assert!(kinds["SystemEventType"].as_u64() > kinds["ExclusiveLevelAlarmType"].as_u64());
+    assert_agrees(&told, "events sent");
+    // Time and ReceiveTime of these events are the same.
+    let total = &run["phases"][0]["total"];
+    let count = |name: &str| total["histograms"][name]["count"].clone();
+    assert_eq!(count("delay"), count("server-delay"));
+}
+
+#[test]
+fn messages_with_events_that_a_plant_drops_are_republished() {
+    let bench = Bench::of(&alarms("on = \"notification\"\ndrop_every = 5"));
+    let (told, _) = bench.told_of(&EVENTS);
+    assert!(count(&told, "messages", "missing_messages") >= 2, "{told}");
+    assert!(count(&told, "values", "recovered") > 0, "{told}");
+    assert_eq!(told["outcome"], "lossless", "{told}");
+    assert_eq!(count(&told, "values", "repeated"), 0);
+}
+
+#[test]
+fn a_queue_that_is_too_short_for_a_flood_is_found_by_ids_and_by_overflow_events() {
+    let bench = Bench::of(&alarms(""));
+    let (told, _) = bench.told_of(&[&EVENTS[..], &["--queue", "20"]].concat());
+    assert_eq!(told["outcome"], "lost", "{told}");
+    let overflows = told["events"]["counts"]["overflow_events"].as_u64();
+    assert!(overflows.unwrap() >= 10, "{told}");
+    let beside = told["beside"].as_array().unwrap();
+    let row = beside.iter().find(|row| row["what"] == "overflowed");
+    let (server, ours) = (&row.unwrap()["server"], &row.unwrap()["client"]);
+    // What overflowed before the first event of a source, or behind the last, nobody can count.
+    let (server, ours) = (server.as_u64().unwrap(), ours.as_u64().unwrap());
+    assert!(ours <= server && ours * 2 > server, "{ours} of {server}");
+    assert_eq!(count(&told, "places", "missing"), 0);
+}
+
+#[test]
+fn a_filter_lets_through_what_it_says_and_the_server_says_what_it_does_not_know() {
+    let bench = Bench::of(&alarms(""));
+    let filter = "OfType AlarmConditionType and ActiveState/Id = true and SourceName like 'Level%'";
+    let (told, run) = bench.told_of(
+        &[
+            &EVENTS[..],
+            &["--where", filter, "--select", "Message,ConditionId,Nothing"],
+        ]
+        .concat(),
+    );
+    let kinds = told["events"]["kinds"].as_object().unwrap();
+    let kinds: Vec<_> = kinds.keys().collect();
+    assert_eq!(kinds, ["ExclusiveLevelAlarmType"], "{told}");
+    assert_eq!(told["outcome"], "nothing-missing");
+    // Odd ones make active, even ones do not.
+    let counts = &told["events"]["counts"];
+    assert!(counts["passed_over"].as_u64().unwrap() > 0, "{told}");
+    let unknown = told["events"]["unknown_fields"].to_string();
+    assert!(unknown.contains("Nothing (BadNodeIdUnknown)"), "{unknown}");
+    assert!(run["notes"].to_string().contains("Nothing"), "{run}");
+
+    let words = ["subscribe", &bench.server.url, "--events", "--where", "Severity >= "];
+    let output = command(bench.folder.path(), &words).output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    let told = text(&output.stderr);
+    assert!(
+        told.contains("character 13: want a field or a value"),
+        "{told}"
+    );
 }

@@ -10,6 +10,7 @@
 mod answer;
 mod browse;
 mod call;
+pub(crate) mod events;
 mod find;
 mod history;
 mod operations;
@@ -24,6 +25,7 @@ mod write;
 
 pub use answer::{Answer, Point};
 pub use browse::next;
+pub use events::{Filter, Places};
 pub use operations::{Asker, Operations, Selection};
 pub use prepare::Prepared;
 pub use subscribe::{Requests, Terms};

@@ -8,8 +8,8 @@ use wire::types::{ExtensionObject, NodeId, NumericRange};
 
 use super::operations::Selection;
 use super::{
-    Asker, Operations, Original, Requests, Service, Terms, WorkError, browse, call, find, history,
-    read, register, translate, watch, write,
+    Asker, Operations, Original, Requests, Service, Terms, WorkError, browse, call, events, find,
+    history, read, register, translate, watch, write,
 };
 use crate::access::{About, Session};
 
@@ -106,8 +106,19 @@ impl Prepared {
             Work::Subscribe(subscribe) => {
                 nodes = find::nodes(&subscribe.nodes, namespaces, session)?;
                 let limit = about.limit(ITEMS_PER_CALL).filter(|_| limits);
-                let made = Terms::new(&nodes, subscribe, limit.map(|limit| limit as usize))?;
-                let known = watch::watches(&nodes, namespaces, session)?;
+                let limit = limit.map(|limit| limit as usize);
+                let filter = match &subscribe.events {
+                    Some(wanted) => Some(events::filter(wanted, namespaces, session)?),
+                    None => None,
+                };
+                let known = match &filter {
+                    Some(filter) => {
+                        let ids = watch::ids(namespaces, filter.all);
+                        vec![Watch::Events(ids); nodes.len()]
+                    }
+                    None => watch::watches(&nodes, namespaces, session)?,
+                };
+                let made = Terms::new(&nodes, subscribe, filter, limit)?;
                 terms = Some(Arc::new(made.watching(known)));
                 Operations::default()
             }

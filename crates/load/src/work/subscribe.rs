@@ -14,6 +14,7 @@ use wire::types::{
     QualifiedName, ReadValueId, RequestHeader, TimestampsToReturn,
 };
 
+use super::events::Filter;
 use super::{Operations, WorkError};
 
 /// What all sessions with a server subscribe to.
@@ -27,6 +28,10 @@ pub struct Terms {
     items: Operations,
     /// Where the client handle is, from the end of an item.
     handle_at: usize,
+    /// What each is created with, with client handle 0.
+    parameters: MonitoringParameters,
+    /// Where they wait for events, what of those.
+    events: Option<Filter>,
     /// What is known of the nodes: of many that follow each other the same, up to a place.
     watches: Vec<(usize, Watch)>,
 }
@@ -39,15 +44,19 @@ impl Terms {
     pub fn new(
         nodes: &[NodeId],
         plan: &Subscribe,
+        events: Option<Filter>,
         limit: Option<usize>,
     ) -> Result<Self, WorkError> {
-        let parameters = parameters(plan);
+        let parameters = parameters(plan, events.as_ref());
         let context = ContextOwned::default();
         let handle_at = parameters.byte_len(&context.context());
         let items = nodes.iter().map(|node| MonitoredItemCreateRequest {
             item_to_monitor: ReadValueId {
                 node_id: node.clone(),
-                attribute_id: AttributeId::Value as u32,
+                attribute_id: match events {
+                    Some(_) => AttributeId::EventNotifier as u32,
+                    None => AttributeId::Value as u32,
+                },
                 index_range: NumericRange::None,
                 data_encoding: QualifiedName::null(),
             },
@@ -61,6 +70,8 @@ impl Terms {
             plan: plan.clone(),
             per_call: own.unwrap_or(most).max(1),
             handle_at,
+            parameters,
+            events,
             watches: Vec::new(),
         })
     }
@@ -97,6 +108,16 @@ impl Terms {
         }
     }
 
+    /// What each item is created with, with client handle 0.
+    pub fn parameters(&self) -> MonitoringParameters {
+        self.parameters.clone()
+    }
+
+    /// Where items wait for events, what of those.
+    pub fn events(&self) -> Option<&Filter> {
+        self.events.as_ref()
+    }
+
     /// How many nodes there are.
     pub fn nodes(&self) -> usize {
         self.items.len()
@@ -104,7 +125,17 @@ impl Terms {
 }
 
 /// What is asked of each item, with client handle 0.
-pub fn parameters(plan: &Subscribe) -> MonitoringParameters {
+fn parameters(plan: &Subscribe, events: Option<&Filter>) -> MonitoringParameters {
+    if let Some(events) = events {
+        return MonitoringParameters {
+            client_handle: 0,
+            // Part 4, 7.21: what waits for events does not sample.
+            sampling_interval: 0.0,
+            filter: ExtensionObject::from_message(events.filter.clone()),
+            queue_size: plan.queue,
+            discard_oldest: !plan.discard_newest,
+        };
+    }
     let usual = plan.deadband.is_none() && plan.trigger == Trigger::Value;
     // Part 4, 7.22.2: without a filter, changes of status and value are told.
     let filter = match usual {
@@ -278,7 +309,7 @@ mod tests {
 
     fn requests(plan: &Subscribe, nodes: u32) -> Requests {
         let nodes: Vec<NodeId> = (0..nodes).map(|n| NodeId::new(2, 1000 + n)).collect();
-        let terms = Terms::new(&nodes, plan, Some(500)).unwrap();
+        let terms = Terms::new(&nodes, plan, None, Some(500)).unwrap();
         let part = 1..nodes.len();
         Requests::new(RequestHeader::default(), Arc::new(terms), part).unwrap()
     }
@@ -290,7 +321,9 @@ mod tests {
         let nodes: Vec<NodeId> = (0..6).map(|n| NodeId::new(2, 1000 + n)).collect();
         let (slow, fast) = (Watch::Changes(1), Watch::Changes(9));
         let known = [slow, slow, fast, slow, slow, slow];
-        let terms = Terms::new(&nodes, &plan, None).unwrap().watching(known);
+        let terms = Terms::new(&nodes, &plan, None, None)
+            .unwrap()
+            .watching(known);
         let told: Vec<Watch> = (0..7).map(|node| terms.watch(node)).collect();
         assert_eq!(told[..6], known);
         assert_eq!(told[6], Watch::Unknown);

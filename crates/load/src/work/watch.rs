@@ -1,6 +1,6 @@
 //! What is known of nodes beforehand: a plant of ours says which of them count, and how.
 
-use record::receipt::{Counter, Watch};
+use record::receipt::{Counter, Ids, Watch};
 use wire::types::{
     Array, CallMethodRequest, CallRequest, NodeId, RequestHeader, Variant, VariantScalarTypeId,
 };
@@ -45,6 +45,15 @@ pub fn watches(
         }
     }
     Ok(watches)
+}
+
+/// What EventIds tell of a server with these namespaces, where all events are let through or some.
+pub fn ids(namespaces: &[String], all: bool) -> Ids {
+    match (namespaces.iter().any(|uri| uri == PLANT), all) {
+        (false, _) => Ids::Opaque,
+        (true, false) => Ids::Some,
+        (true, true) => Ids::All,
+    }
 }
 
 /// What a plant counted itself, as JSON.

@@ -45,7 +45,7 @@ fn plan(change: impl FnOnce(&mut Subscribe)) -> Subscribe {
 
 fn requests(plan: &Subscribe) -> Requests {
     let nodes: Vec<NodeId> = (1..4u32).map(|n| NodeId::new(2, n)).collect();
-    let terms = Arc::new(Terms::new(&nodes, plan, None).unwrap());
+    let terms = Arc::new(Terms::new(&nodes, plan, None, None).unwrap());
     Requests::new(RequestHeader::default(), terms, 0..3).unwrap()
 }
 

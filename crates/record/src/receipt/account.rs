@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use crate::Histogram;
 
-use super::counts::{Firsts, Messages, Places, Values};
+use super::counts::{Events, Firsts, Messages, Places, Values};
+use super::notifier::Heard;
 use super::numbers::State;
 use super::subscription::{HELD, KEPT, SILENT, UNJUDGED};
 use super::{Counts, Event, Receipt, Row, Seat};
@@ -27,6 +28,8 @@ pub enum Step {
     SetMode,
     /// TransferSubscriptions.
     Transfer,
+    /// ConditionRefresh.
+    Refresh,
     /// DeleteMonitoredItems.
     DeleteItems,
     /// DeleteSubscriptions.
@@ -35,13 +38,14 @@ pub enum Step {
 
 impl Step {
     /// All of them.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::CreateSubscription,
         Self::CreateItems,
         Self::SetTriggering,
         Self::Modify,
         Self::SetMode,
         Self::Transfer,
+        Self::Refresh,
         Self::DeleteItems,
         Self::DeleteSubscriptions,
     ];
@@ -55,6 +59,7 @@ impl Step {
             Self::Modify => "modify",
             Self::SetMode => "set_mode",
             Self::Transfer => "transfer",
+            Self::Refresh => "refresh",
             Self::DeleteItems => "delete_items",
             Self::DeleteSubscriptions => "delete_subscriptions",
         }
@@ -109,6 +114,8 @@ pub struct Stretch {
     pub values: Values,
     /// Updates of counters by what became of them.
     pub places: Places,
+    /// Events, where items wait for those.
+    pub events: Events,
     /// Messages and requests.
     pub messages: Messages,
 }
@@ -118,6 +125,7 @@ impl Stretch {
     pub fn merge(&mut self, other: &Self) {
         self.values.merge(&other.values);
         self.places.merge(&other.places);
+        self.events.merge(&other.events);
         self.messages.merge(&other.messages);
     }
 }
@@ -173,6 +181,8 @@ pub struct Account {
     pub away: u64,
     /// Messages still missing then that Republish may have.
     pub unasked: u64,
+    /// What items that wait for events heard.
+    pub heard: Heard,
 }
 
 /// Items whose changes are known by their rate alone.
@@ -222,6 +232,7 @@ impl Account {
             by_rate,
             away,
             unasked,
+            heard,
         } = other;
         for (ours, theirs) in [(&mut self.before, before), (&mut self.measured, measured)] {
             ours.merge(theirs);
@@ -266,6 +277,7 @@ impl Account {
         self.by_rate.came += by_rate.came;
         self.away += away;
         self.unasked += unasked;
+        self.heard.merge(heard);
     }
 }
 
@@ -287,6 +299,7 @@ impl Receipt {
             ..Account::default()
         };
         self.items_into(&mut account, at);
+        account.heard = std::mem::take(&mut self.notifiers).told();
         for subscription in self.subscriptions {
             let numbers = &subscription.numbers;
             let open = |state| matches!(state, State::Missing | State::Asked);
@@ -316,7 +329,8 @@ impl Receipt {
                     continue;
                 };
                 account.items += 1;
-                account.counters += u64::from(group.counter.is_some());
+                let all = group.terms.watch == super::Watch::Events(super::Ids::All);
+                account.counters += u64::from(group.counter.is_some() || all);
                 counts.record(item.values.into(), 1);
                 if item.values > 0 {
                     let mean_ns = item.waited * 100 / u64::from(item.values);
@@ -408,6 +422,7 @@ pub(super) fn stretch(counts: Counts) -> Stretch {
     Stretch {
         values: counts.values,
         places: counts.places,
+        events: counts.events,
         messages: counts.messages,
     }
 }

@@ -44,6 +44,8 @@ counts! {
         crossed,
         /// Last values told once more because that was asked for: by a transfer, or a new mode.
         resent,
+        /// Events that tell of the subscription itself: overflow, begin and end of a refresh.
+        notices,
         /// Of no item of their subscription.
         stray,
         /// First copies that came later than one further publishing.
@@ -131,6 +133,30 @@ impl Places {
     /// Updates that were lost against the server's promise.
     pub fn lost(&self) -> u64 {
         self.missing + self.lost_with_messages() + self.overflowed + self.outage
+    }
+}
+
+counts! {
+    /// Events, where items wait for those.
+    Events {
+        /// First copies of events, those of refreshes and notices left out.
+        raised,
+        /// Of them those whose EventId tells source and number.
+        counted,
+        /// Of them those without an EventId.
+        unidentified,
+        /// EventQueueOverflowEventType: a queue was full.
+        overflow_events,
+        /// RefreshStartEventType.
+        refresh_starts,
+        /// RefreshEndEventType.
+        refresh_ends,
+        /// Events between them: states of conditions, told once more.
+        refreshed,
+        /// RefreshRequiredEventType: the server asks for a refresh.
+        refresh_required,
+        /// Numbers of sources that were passed over where a filter may have held them back.
+        passed_over,
     }
 }
 

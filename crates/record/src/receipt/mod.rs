@@ -52,6 +52,7 @@
 
 mod account;
 mod counts;
+mod notifier;
 mod numbers;
 mod open;
 mod subscription;
@@ -61,14 +62,16 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 pub use account::{Account, ByRate, Step, StepTimes, Stretch, Tardy};
-pub use counts::{Cause, Event, Firsts, Messages, Places, Values};
+pub use counts::{Cause, Event, Events, Firsts, Messages, Places, Values};
+pub use notifier::{EventKind, Heard, Told};
 pub use numbers::Gap;
 pub use open::{Head, Open};
 pub use subscription::{Row, Spread};
-pub use terms::{Counter, ItemTerms, Monitoring, Seat, SubscriptionTerms, Watch};
+pub use terms::{Counter, Ids, ItemTerms, Monitoring, Seat, SubscriptionTerms, Watch};
 
 use crate::histogram::dense::Dense;
 use crate::{Ledger, Measure};
+use notifier::Notifiers;
 use numbers::{Arrival, Numbers, State, after};
 use open::{Counts, Parts, Way};
 use subscription::{
@@ -92,6 +95,7 @@ pub struct Receipt {
     recovery: Dense,
     outages: Dense,
     statuses: BTreeMap<(&'static str, u32), u64>,
+    notifiers: Notifiers,
 }
 
 impl Receipt {
@@ -110,6 +114,7 @@ impl Receipt {
             recovery: Dense::new(),
             outages: Dense::new(),
             statuses: BTreeMap::new(),
+            notifiers: Notifiers::default(),
         }
     }
 
@@ -330,6 +335,7 @@ impl Receipt {
             index: if known { index } else { u32::MAX },
             counts,
             firsts: &mut self.firsts,
+            notifiers: &mut self.notifiers,
             ledger,
         };
         let mut open = Open::new(parts, head, utc, way, cycle);
@@ -395,6 +401,11 @@ impl Receipt {
         {
             hole.state = State::Refused;
         }
+    }
+
+    /// ConditionRefresh was refused.
+    pub fn refresh_refused(&mut self, status: u32) {
+        self.status("refresh", status);
     }
 
     /// Whether a message is still missing that was not asked for, or for which no answer came.

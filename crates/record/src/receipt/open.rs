@@ -3,7 +3,8 @@
 
 use crate::{Ledger, Measure};
 
-use super::counts::{Cause, Event, Firsts, Messages, Places, Values};
+use super::counts::{Cause, Event, Events, Firsts, Messages, Places, Values};
+use super::notifier::Notifiers;
 use super::numbers::Gap;
 use super::subscription::{
     ABSENT, FLAGS, Item, KEPT, OUTAGE, RESENT, SILENT, Subscription, UNJUDGED,
@@ -85,6 +86,7 @@ impl Alike {
 pub(super) struct Counts {
     pub(super) values: Values,
     pub(super) places: Places,
+    pub(super) events: Events,
     pub(super) messages: Messages,
 }
 
@@ -98,6 +100,7 @@ pub struct Open<'a> {
     pub(super) index: u32,
     pub(super) counts: &'a mut Counts,
     pub(super) firsts: &'a mut Firsts,
+    pub(super) notifiers: &'a mut Notifiers,
     /// While measuring, and the time on its clock.
     pub(super) ledger: Option<(&'a mut Ledger, u64)>,
     pub(super) head: Head,
@@ -110,12 +113,12 @@ pub struct Open<'a> {
     pub(super) late: bool,
     /// Values sampled before this waited longer than for one publishing more.
     pub(super) stale: i64,
-    at_group: u32,
-    group: Option<&'a Group>,
+    pub(super) at_group: u32,
+    pub(super) group: Option<&'a Group>,
     source: Sampled,
     server: Alike,
     count: Alike,
-    first_copies: u64,
+    pub(super) first_copies: u64,
 }
 
 /// The parts of an [`Open`] that are not its own.
@@ -126,6 +129,7 @@ pub(super) struct Parts<'a> {
     pub(super) index: u32,
     pub(super) counts: &'a mut Counts,
     pub(super) firsts: &'a mut Firsts,
+    pub(super) notifiers: &'a mut Notifiers,
     pub(super) ledger: Option<(&'a mut Ledger, u64)>,
 }
 
@@ -141,6 +145,7 @@ impl<'a> Open<'a> {
             index: parts.index,
             counts: parts.counts,
             firsts: parts.firsts,
+            notifiers: parts.notifiers,
             ledger: parts.ledger,
             head,
             utc,
@@ -246,7 +251,7 @@ impl<'a> Open<'a> {
     }
 
     #[inline]
-    fn way_count(&mut self) -> &mut u64 {
+    pub(super) fn way_count(&mut self) -> &mut u64 {
         let values = &mut self.counts.values;
         match self.way {
             Way::InOrder => &mut values.in_order,
@@ -268,7 +273,7 @@ impl<'a> Open<'a> {
     }
 
     /// The terms of an item; false if it is not one of this subscription.
-    fn turn_to(&mut self, at: u32) -> bool {
+    pub(super) fn turn_to(&mut self, at: u32) -> bool {
         let group = self.groups.get(at as usize);
         match group.filter(|group| group.subscription == self.index) {
             Some(group) => {
@@ -537,7 +542,7 @@ impl<'a> Open<'a> {
 
     /// Counts a delay; tells it in ticks.
     #[inline]
-    fn delayed(&mut self, source: i64, phase: i64) -> u64 {
+    pub(super) fn delayed(&mut self, source: i64, phase: i64) -> u64 {
         if source != self.source.stamp || phase != self.source.phase {
             self.flush_source();
             let ticks = self.utc.saturating_sub(source);
@@ -581,7 +586,7 @@ impl<'a> Open<'a> {
     }
 
     #[inline]
-    fn served(&mut self, server: i64) {
+    pub(super) fn served(&mut self, server: i64) {
         if server != self.server.stamp {
             let before = self.server.end(server);
             self.flush(Measure::ServerDelay, before);
@@ -622,7 +627,7 @@ impl<'a> Open<'a> {
     }
 
     #[cold]
-    fn tardy(&mut self, handle: u32, flags: u32) {
+    pub(super) fn tardy(&mut self, handle: u32, flags: u32) {
         // What came by Republish, or is told for the first time or again, was not due sooner.
         if self.way != Way::Recovered && flags & FLAGS == 0 {
             self.counts.values.late += 1;
@@ -631,7 +636,7 @@ impl<'a> Open<'a> {
     }
 
     #[cold]
-    fn came_otherwise(&mut self, handle: u32) {
+    pub(super) fn came_otherwise(&mut self, handle: u32) {
         match self.way {
             Way::Returned => self.tell(Cause::OutOfOrder, Some(handle)),
             Way::Recovered => self.tell(Cause::Recovered, Some(handle)),
@@ -640,7 +645,7 @@ impl<'a> Open<'a> {
     }
 
     #[cold]
-    fn repeated(&mut self, handle: u32) {
+    pub(super) fn repeated(&mut self, handle: u32) {
         *self.way_count() += 1;
         match self.way {
             Way::Repeated => self.tell(Cause::Repeated, Some(handle)),
@@ -650,7 +655,7 @@ impl<'a> Open<'a> {
     }
 
     #[cold]
-    fn stray(&mut self) {
+    pub(super) fn stray(&mut self) {
         self.counts.values.stray += 1;
         self.tell(Cause::Stray, None);
     }

@@ -35,6 +35,20 @@ pub enum Watch {
     Changes(u64),
     /// It counts.
     Counter(Counter),
+    /// It raises events.
+    Events(Ids),
+}
+
+/// What EventIds tell.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Ids {
+    /// Nothing but who an event is: one that comes again is known by it.
+    #[default]
+    Opaque,
+    /// Source and number, as those of a plant do; a filter holds some of them back.
+    Some,
+    /// Source and number, and all of them are to come.
+    All,
 }
 
 /// A value that counts its own updates.

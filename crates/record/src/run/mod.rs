@@ -20,8 +20,8 @@ pub use machine::{Build, Fingerprint};
 pub use phase::{Level, Messages, Part, Phase, Status, Sum, WarmUp};
 pub use series::{Course, Series, Usage, UsageSeries};
 pub use subscriptions::{
-    Beside, ByRate, ClockBound, EachSubscription, Ended, Extremes, Fairness, First, Found,
-    Intervals, Names, Outcome, Place, Slow, StepTaken, Subscriptions,
+    Beside, ByRate, ClockBound, EachSubscription, Ended, EventsHeard, Extremes, Fairness, First,
+    Found, Intervals, Names, Outcome, Place, Slow, StepTaken, Subscriptions,
 };
 pub use verdict::{Expectation, Kind, Verdict};
 

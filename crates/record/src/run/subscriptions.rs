@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Figure, Status};
 use crate::Histogram;
-use crate::receipt::{Account, Cause, Event, Row, Seat, Spread, Step, Stretch};
+use crate::receipt::{Account, Cause, Event, EventKind, Row, Seat, Spread, Step, Stretch};
 
 /// Subscriptions that are listed one by one; more are in the distributions.
 const LISTED: usize = 1000;
@@ -62,6 +62,9 @@ pub struct Subscriptions {
     pub places: BTreeMap<String, u64>,
     /// Messages and requests.
     pub messages: BTreeMap<String, u64>,
+    /// What items heard that wait for events; `values` counts events then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub events: Option<EventsHeard>,
     /// What of these was counted before the measurement, while setting up and settling; only what is
     /// not 0.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
@@ -106,6 +109,46 @@ pub struct Subscriptions {
     pub beside: Vec<Beside>,
     /// The subscriptions, up to a thousand.
     pub each: Vec<EachSubscription>,
+}
+
+/// What items heard that wait for events.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct EventsHeard {
+    /// Events by what they were, from the first message on: `raised`, `overflow_events`, `refreshed` and so on.
+    pub counts: BTreeMap<String, u64>,
+    /// How many of which type; each copy.
+    pub kinds: BTreeMap<String, u64>,
+    /// Sources that EventIds told apart, in each item.
+    pub sources: u64,
+    /// From the first event of a refresh to its last.
+    pub refreshes: Histogram,
+    /// Refreshes whose end did not come.
+    pub unfinished: u64,
+    /// Fields that the server said it does not know, with what it said.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unknown_fields: Vec<String>,
+}
+
+impl EventsHeard {
+    fn of(account: &Account, whole: &Stretch, names: &Names<'_>) -> Self {
+        let heard = &account.heard;
+        let kinds = heard.kinds.iter();
+        Self {
+            counts: map(whole.events.named()),
+            kinds: kinds
+                .map(|(kind, count)| ((names.kind)(*kind), *count))
+                .collect(),
+            sources: heard.sources,
+            refreshes: heard.refreshes.clone(),
+            unfinished: heard.unfinished,
+            unknown_fields: Vec::new(),
+        }
+    }
+
+    /// A count by its name.
+    pub fn count(&self, name: &str) -> u64 {
+        self.counts.get(name).copied().unwrap_or(0)
+    }
 }
 
 /// The fewest and the most.
@@ -302,6 +345,10 @@ pub struct Names<'a> {
     pub status: &'a dyn Fn(u32) -> String,
     /// What an item watches.
     pub node: &'a dyn Fn(Seat, u32) -> Option<String>,
+    /// Types of events.
+    pub kind: &'a dyn Fn(EventKind) -> String,
+    /// Whether items wait for events.
+    pub events: bool,
 }
 
 impl Subscriptions {
@@ -315,7 +362,7 @@ impl Subscriptions {
         Self {
             outcome: outcome(account, &whole, lost),
             lost,
-            rests_on: rests_on(account),
+            rests_on: rests_on(account, names.events),
             causes: causes(account, &whole, names),
             subscriptions: account.rows.len() as u64,
             items: account.items,
@@ -323,6 +370,9 @@ impl Subscriptions {
             values: map(whole.values.named()),
             places: map(whole.places.named()),
             messages: map(whole.messages.named()),
+            events: names
+                .events
+                .then(|| EventsHeard::of(account, &whole, names)),
             before: {
                 let before = &account.before;
                 let counts = before.values.named().chain(before.messages.named());
@@ -428,7 +478,7 @@ fn lost(account: &Account, whole: &Stretch) -> u64 {
     let untold = account.counters < account.items;
     // Of items that do not count nobody knows how many values were in a message or a queue.
     let at_least = match untold {
-        true => whole.messages.lost() + whole.values.overflow_bits,
+        true => whole.messages.lost() + whole.values.overflow_bits + whole.events.overflow_events,
         false => 0,
     };
     counted.max(at_least)
@@ -446,9 +496,18 @@ fn outcome(account: &Account, whole: &Stretch, lost: u64) -> Outcome {
     }
 }
 
-fn rests_on(account: &Account) -> Vec<String> {
-    let mut rests = vec!["sequence numbers and overflow bits".to_owned()];
-    if account.counters > 0 {
+fn rests_on(account: &Account, events: bool) -> Vec<String> {
+    let told = match events {
+        true => "sequence numbers and overflow events",
+        false => "sequence numbers and overflow bits",
+    };
+    let mut rests = vec![told.to_owned()];
+    if events && account.counters > 0 {
+        rests.push(format!(
+            "the numbers in the EventIds of {} sources",
+            account.heard.sources
+        ));
+    } else if account.counters > 0 {
         rests.push(format!("the counts of {} items", account.counters));
     }
     if account.by_rate.items > 0 {
@@ -475,7 +534,7 @@ fn causes(account: &Account, whole: &Stretch, names: &Names<'_>) -> Vec<Found> {
                 Cause::Missing => places.missing + account.overdue,
                 Cause::LostMessage => lost_with_messages,
                 Cause::Overflowed => match account.counters {
-                    0 => values.overflow_bits,
+                    0 => values.overflow_bits + whole.events.overflow_events,
                     _ => places.overflowed,
                 },
                 Cause::Outage => places.outage,

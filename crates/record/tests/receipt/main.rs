@@ -1,6 +1,7 @@
 //! Every notification has a place: what a client was sent, against what it says it received.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::expect_used)]
 
+mod events;
 mod places;
 mod result;
 #[path = "../schema/mod.rs"]

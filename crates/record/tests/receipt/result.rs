@@ -92,6 +92,8 @@ fn subscriptions() -> Subscriptions {
     let names = Names {
         status: &|code| format!("0x{code:08X}"),
         node: &|seat, item| Some(format!("ns=1;i={}", seat.subscription * 100 + item)),
+        kind: &|kind| format!("i={}", kind.id),
+        events: true,
     };
     Subscriptions::of(&core(&[0, 1, 2]), &names)
 }

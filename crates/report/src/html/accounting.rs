@@ -22,7 +22,13 @@ pub(super) fn accounting(run: &Run, phase: &Phase) -> Markup {
         (shares(told))
         (places(told).markup())
         @if !told.causes.is_empty() { (causes(run, told).markup()) }
-        (counts("Values as they came; what is not named is 0", &told.values).markup())
+        @if let Some(events) = &told.events {
+            (counts("Events as they came; what is not named is 0", &told.values).markup())
+            (counts("What events were; what is not named is 0", &events.counts).markup())
+            (counts("Types of events, each copy", &events.kinds).markup())
+        } @else {
+            (counts("Values as they came; what is not named is 0", &told.values).markup())
+        }
         (counts("Messages and requests; what is not named is 0", &told.messages).markup())
         (steps(told).markup())
         @if !told.beside.is_empty() { (beside("What the server says beside what came", &told.beside).markup()) }

@@ -147,7 +147,11 @@ pub(super) fn figures(phase: &Phase) -> Markup {
     let mut all: Vec<(String, &str, Option<String>)> = Vec::new();
     if let Some(told) = &phase.subscriptions {
         let values = told.values.get("received").copied().unwrap_or(0);
-        all.push((grouped(values), "values came", None));
+        let came = match told.events {
+            Some(_) => "events came",
+            None => "values came",
+        };
+        all.push((grouped(values), came, None));
         let share = told
             .loss_share()
             .filter(|it| *it > 0.0)

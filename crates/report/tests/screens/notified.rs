@@ -80,6 +80,8 @@ pub fn notified(trouble: Trouble) -> Run {
                 1000 + 50 * seat.subscription + item
             ))
         },
+        kind: &|kind| format!("i={}", kind.id),
+        events: false,
     };
     let mut told = Subscriptions::of(&account, &names);
     told.clock.error_ns = Figure::Known(0);

@@ -3,6 +3,7 @@
 use std::str::FromStr;
 use std::time::Duration;
 
+use plan::events::{Field, Where};
 use plan::unit::{Rate, duration};
 use plan::{Churn, Deadband, Mode, NodeSpec, Offsets, Sampling, Timestamps, Trigger, Work};
 
@@ -15,6 +16,8 @@ Examples:
   uaperf subscribe opc.tcp://plc1:4840 -n 'nsu=urn:bench;i=1000..1499' --sessions 10 \\
     --subscriptions 10 --items 100 --publishing 1s --sampling 100ms --queue 10 --expect loss=0
   uaperf subscribe opc.tcp://plc1:4840 -n 'ns=2;i=1..500' --with-read 'ns=2;i=1' --rate 50/s
+  uaperf subscribe opc.tcp://plc1:4840 --events --select Time,SourceName,Message,Severity,ActiveState/Id \
+    --where 'Severity >= 500 and OfType AlarmConditionType' --refresh
 
 All subscriptions of all sessions are created first, then all items; the measurement begins once first
 values have settled. --rate, --in-flight and the like are about --with-read and --with-write.";
@@ -38,6 +41,19 @@ pub struct Args {
     /// [default: i=2258, the server's clock]
     #[arg(short, long = "node", value_name = "NODE")]
     node: Vec<NodeSpec>,
+    /// Wait for events of the nodes instead of their values [default node: i=2253, the Server object]
+    #[arg(long)]
+    events: bool,
+    /// Fields of events: Severity, ActiveState/Id, 2:Own, ConditionId, AlarmConditionType:InputNode
+    /// [default: what all events have]
+    #[arg(long, value_name = "FIELD", value_delimiter = ',', requires = "events")]
+    select: Vec<Field>,
+    /// Which events: 'Severity >= 500 and OfType AlarmConditionType', SourceName like 'Tank%'
+    #[arg(long = "where", value_name = "FILTER", requires = "events")]
+    filter: Option<Where>,
+    /// Ask for the states of all conditions once the items are there (ConditionRefresh)
+    #[arg(long, requires = "events")]
+    refresh: bool,
     /// Subscriptions in each session
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     subscriptions: u32,
@@ -50,9 +66,9 @@ pub struct Args {
     /// Sampling interval to ask for: 100ms, publishing (as the publishing interval), fastest
     #[arg(long, value_name = "DURATION", default_value_t = Sampling::default())]
     sampling: Sampling,
-    /// Values that the server keeps for an item between two publishings
-    #[arg(long, value_name = "N", default_value_t = 1)]
-    queue: u32,
+    /// Values that the server keeps for an item between two publishings [default: 1; of events as many as it can]
+    #[arg(long, value_name = "N")]
+    queue: Option<u32>,
     /// A full queue loses its newest value instead of its oldest
     #[arg(long)]
     discard_newest: bool,
@@ -103,7 +119,7 @@ pub struct Args {
     #[arg(long, value_name = "RATE")]
     writer: Option<Rate>,
     /// What each session does to its items and subscriptions, and how often: modify:10/s, mode:1/s,
-    /// publishing:1/s
+    /// publishing:1/s, of events refresh:1/s
     #[arg(long, value_name = "WHAT:RATE")]
     churn: Vec<Churn>,
     /// The same sessions read these nodes meanwhile
@@ -144,6 +160,8 @@ impl std::fmt::Display for Waiting {
 
 /// What is subscribed to when nothing else is said: the server's clock, which every server has.
 const CURRENT_TIME: &str = "i=2258";
+/// What tells of all events: the Server object (Part 3, 4.7.2).
+const SERVER: &str = "i=2253";
 
 /// What the load options say of subscriptions.
 pub(super) fn complete(
@@ -180,7 +198,10 @@ impl Args {
             items: self.items,
             publishing: self.publishing,
             sampling: self.sampling,
-            queue: self.queue,
+            queue: self.queue.unwrap_or(match self.events {
+                true => u32::MAX,
+                false => 1,
+            }),
             discard_newest: self.discard_newest,
             deadband: self.deadband,
             trigger: self.trigger,
@@ -198,8 +219,21 @@ impl Args {
             timestamps: self.timestamps,
             churn: self.churn.clone(),
             writer: self.writer,
-            ..plan::Subscribe::new(work::nodes(&self.node, Some(CURRENT_TIME))?)
+            events: self.events.then(|| plan::Events {
+                select: self.select.clone(),
+                filter: self.filter.clone(),
+                refresh: self.refresh,
+            }),
+            ..plan::Subscribe::new(work::nodes(&self.node, Some(self.usual()))?)
         })
+    }
+
+    /// What is subscribed to when no node is named.
+    fn usual(&self) -> &'static str {
+        match self.events {
+            true => SERVER,
+            false => CURRENT_TIME,
+        }
     }
 
     /// What the same sessions ask meanwhile.

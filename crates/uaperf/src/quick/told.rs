@@ -10,9 +10,10 @@ use load::engine::{Outcome, Shape, Target};
 use load::work::Prepared;
 use plan::unit::duration;
 use plan::{Offsets, Phase, Subscribe};
-use record::receipt::Seat;
+use record::receipt::{EventKind, Seat};
 use record::run::{ClockBound, Diagnostics, Figure, Names, Run, Subscriptions};
 use serde_json::Value;
+use wire::types::ObjectTypeId;
 
 use super::result;
 
@@ -73,8 +74,16 @@ pub fn subscriptions(
     let names = Names {
         status: &result::status_name,
         node: &node,
+        kind: &kind,
+        events: plan.events.is_some(),
     };
     let mut told = Subscriptions::of(account, &names);
+    if let Some(events) = &mut told.events {
+        events
+            .unknown_fields
+            .clone_from(&outcome.shape.unknown_fields);
+    }
+    run.notes.extend(refused(&outcome.shape));
     told.clock = ClockBound {
         error_ns: clock_error(looked),
         ..told.clock
@@ -107,6 +116,32 @@ pub fn subscriptions(
     }
     run.notes.extend(advice(plan, &told, &outcome.shape));
     Some(told)
+}
+
+/// A type of events by its name in the specification, or by its node.
+fn kind(kind: EventKind) -> String {
+    match ObjectTypeId::try_from(kind.id) {
+        Ok(name) if kind.namespace == 0 => format!("{name:?}"),
+        _ => format!("ns={};i={}", kind.namespace, kind.id),
+    }
+}
+
+/// What a server said of a filter of events.
+fn refused(shape: &Shape) -> Vec<String> {
+    let mut notes = Vec::new();
+    if !shape.unknown_fields.is_empty() {
+        notes.push(format!(
+            "the server does not know these fields of events: {}",
+            shape.unknown_fields.join(", ")
+        ));
+    }
+    if !shape.bad_filter.is_empty() {
+        notes.push(format!(
+            "the server refuses a part of --where: {}",
+            shape.bad_filter.join(", ")
+        ));
+    }
+    notes
 }
 
 /// By how much delays can be wrong.
@@ -142,7 +177,7 @@ fn advice(plan: &Subscribe, told: &Subscriptions, shape: &Shape) -> Vec<String> 
         .sampling
         .interval(plan.publishing)
         .unwrap_or(Duration::ZERO);
-    if plan.queue <= 1 && sampling < plan.publishing {
+    if plan.events.is_none() && plan.queue <= 1 && sampling < plan.publishing {
         let each = plan.publishing.as_nanos() / sampling.as_nanos().max(1);
         advice.push(match sampling.is_zero() {
             true => "queue 1 keeps one value for each publishing, however often is sampled: more with --queue".into(),

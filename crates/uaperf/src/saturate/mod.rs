@@ -51,7 +51,7 @@ enum What {
     /// By calling a method
     Call(Of<quick::Call>),
     /// By subscribing: --grow items, subscriptions or sessions
-    Subscribe(Of<quick::Subscribe>),
+    Subscribe(Box<Of<quick::Subscribe>>),
     /// By connecting: --grow rate or sessions
     Connect(Of<quick::Connect>),
 }

@@ -76,6 +76,8 @@ pub enum Kind {
     Gateway,
     /// Browsing all there is and reading names and types of it
     Commissioning,
+    /// An alarm client in a flood of events, and stations that follow what matters
+    Alarms,
     /// Many small devices that write their values and read a set point
     Field,
 }
@@ -93,6 +95,7 @@ impl Kind {
             Self::Mes => include_str!("starters/mes.toml"),
             Self::Gateway => include_str!("starters/gateway.toml"),
             Self::Commissioning => include_str!("starters/commissioning.toml"),
+            Self::Alarms => include_str!("starters/alarms.toml"),
             Self::Field => include_str!("starters/field.toml"),
         }
     }

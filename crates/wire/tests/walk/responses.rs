@@ -350,11 +350,25 @@ fn assert_same_notification(raw: Notification<'_>, full: &ExtensionObject) {
                 assert_same_value(&raw.value, &full.value);
             }
         }
-        Notification::Events(mut raw) => {
+        Notification::Events(list) => {
             let full: &EventNotificationList = full.inner_as().unwrap();
+            let mut raw = list.raw();
             let decoded = EventNotificationList::decode(&mut raw, &context).unwrap();
             assert_alike(&decoded, full);
             assert!(raw.is_empty());
+            let full = full.events.as_deref().unwrap_or_default();
+            assert_eq!(list.events(), full.len());
+            let events: Vec<_> = list.map(Result::unwrap).collect();
+            assert_eq!(events.len(), full.len());
+            for (raw, full) in events.iter().zip(full) {
+                assert_eq!(raw.client_handle, full.client_handle);
+                let fields = full.event_fields.as_deref().unwrap_or_default();
+                let raw: Vec<_> = raw.fields.clone().collect();
+                assert_eq!(raw.len(), fields.len());
+                for (raw, field) in raw.iter().zip(fields) {
+                    assert_alike(&raw.decode(&context).unwrap(), field);
+                }
+            }
         }
         Notification::StatusChange { status, raw } => {
             let full: &StatusChangeNotification = full.inner_as().unwrap();

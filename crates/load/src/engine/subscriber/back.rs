@@ -188,7 +188,7 @@ impl Subscriber {
         ear.receipt.republish_asked(number, sequence);
         let head = self.head(&message, body, now);
         let open = ear.receipt.message(ear.ledger, number, head);
-        let (gap, ended) = hear(open, message.notifications());
+        let (gap, ended) = hear(open, message.notifications(), self.event_places());
         self.miss(place, gap);
         if let Some(status) = ended {
             self.ended(place, status, now, ear);

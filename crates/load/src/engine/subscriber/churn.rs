@@ -13,7 +13,6 @@ use wire::types::{
 use super::set_up::{millis, nanos};
 use super::{Asked, Subscriber};
 use crate::engine::books::Ear;
-use crate::work::subscribe;
 
 /// One of the changes, again and again.
 #[derive(Debug)]
@@ -97,11 +96,14 @@ impl Subscriber {
             let Some((request, count)) = self.change(what, place, round % 2 == 0, now) else {
                 continue;
             };
-            let asked = Asked::Churn {
-                subscription: place,
-                there: round % 2 == 0,
-                count,
-                sent: now.mono,
+            let asked = match what {
+                Churned::Refresh => Asked::Refresh { sent: now.mono },
+                _ => Asked::Churn {
+                    subscription: place,
+                    there: round % 2 == 0,
+                    count,
+                    sent: now.mono,
+                },
             };
             self.send(connection, request, asked, now);
         }
@@ -121,9 +123,12 @@ impl Subscriber {
                 let items = (subscription.first_handle..)
                     .zip(items)
                     .map(|(handle, id)| {
-                        let mut parameters = subscribe::parameters(plan);
+                        let mut parameters = self.requests.terms.parameters();
                         parameters.client_handle = handle;
-                        parameters.sampling_interval = (sampling * factor).as_secs_f64() * 1e3;
+                        if plan.events.is_none() {
+                            let sampling = sampling * factor;
+                            parameters.sampling_interval = sampling.as_secs_f64() * 1e3;
+                        }
                         MonitoredItemModifyRequest {
                             monitored_item_id: *id,
                             requested_parameters: parameters,
@@ -161,6 +166,7 @@ impl Subscriber {
                 };
                 (request.into(), 1)
             }
+            Churned::Refresh => (self.refresh_request(id, now).into(), 1),
         })
     }
 

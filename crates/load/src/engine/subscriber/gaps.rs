@@ -102,7 +102,7 @@ impl Subscriber {
         self.acknowledge(place, sequence);
         let head = self.head(&message, body, now);
         let open = ear.receipt.republished(ear.ledger, number, head);
-        let (_, ended) = hear(open, message.notifications());
+        let (_, ended) = hear(open, message.notifications(), self.event_places());
         if let Some(status) = ended {
             self.ended(place, status, now, ear);
         }

@@ -10,6 +10,7 @@
 //! - [`back`]: sessions that came back;
 //! - [`churn`]: items and subscriptions that are changed while they report;
 //! - [`witness`]: what the server counted, before it is deleted;
+//! - [`refresh`]: the states of conditions;
 //! - [`leave`]: the end.
 
 mod back;
@@ -17,6 +18,7 @@ mod churn;
 mod gaps;
 mod leave;
 mod publish;
+mod refresh;
 mod set_up;
 mod witness;
 
@@ -137,6 +139,9 @@ enum Asked {
     /// Publishing is to end.
     Quiet,
     Diagnostics(About),
+    Refresh {
+        sent: Instant,
+    },
     Delete {
         sent: Instant,
     },
@@ -170,6 +175,8 @@ pub struct Subscriber {
     /// A new session is to take the subscriptions over.
     to_transfer: bool,
     turning: Vec<Turning>,
+    /// Subscriptions that are to be told the states of all conditions.
+    to_refresh: VecDeque<u32>,
     /// The server does not know the session any more.
     expelled: bool,
     /// Subscriptions that were not created, by status.
@@ -182,7 +189,7 @@ pub struct Subscriber {
 }
 
 /// What became of the shape that was asked for.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Shape {
     /// Items that sample at another interval than they were to.
     pub revised_sampling: u64,
@@ -192,6 +199,10 @@ pub struct Shape {
     pub publishing: Option<Duration>,
     /// Messages that had to wait for a Publish request.
     pub waited: u64,
+    /// Fields of events that the server does not know, with its status.
+    pub unknown_fields: Vec<String>,
+    /// What it says of the filter of an item that it refused.
+    pub bad_filter: Vec<String>,
 }
 
 impl Shape {
@@ -201,6 +212,14 @@ impl Shape {
         self.sampling = self.sampling.or(other.sampling);
         self.publishing = self.publishing.or(other.publishing);
         self.waited += other.waited;
+        for (ours, theirs) in [
+            (&mut self.unknown_fields, &other.unknown_fields),
+            (&mut self.bad_filter, &other.bad_filter),
+        ] {
+            if ours.is_empty() {
+                ours.clone_from(theirs);
+            }
+        }
     }
 }
 
@@ -231,6 +250,7 @@ impl Subscriber {
             acknowledgements: Vec::new(),
             missing: VecDeque::new(),
             to_transfer: false,
+            to_refresh: VecDeque::new(),
             expelled: false,
             refused: BTreeMap::new(),
             shape: Shape::default(),
@@ -309,6 +329,7 @@ impl Subscriber {
                 // Those that were lost and are made again.
                 self.create_subscriptions(connection, now);
                 self.create_items(connection, now);
+                self.refresh(connection, now);
                 self.turn(connection, now);
             }
             Step::Quiet => self.quieten(connection, now),
@@ -381,6 +402,7 @@ impl Subscriber {
             } => self.turned(subscription, there, count, sent, body, now, ear),
             Asked::Quiet => self.silenced(Ok(())),
             Asked::Diagnostics(about) => self.told(about, Ok(body)),
+            Asked::Refresh { sent } => self.refreshed(sent, body, now, ear),
             Asked::Delete { sent } => self.deleted(sent, body, now, ear),
         }
     }
@@ -413,6 +435,7 @@ impl Subscriber {
             Asked::Churn { .. } => {}
             Asked::Quiet => self.silenced(Err(status)),
             Asked::Diagnostics(about) => self.told(about, Err(status)),
+            Asked::Refresh { .. } => ear.receipt.refresh_refused(status.bits()),
             Asked::Delete { .. } => self.step = Step::Gone,
         }
     }

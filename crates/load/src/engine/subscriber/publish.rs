@@ -2,14 +2,17 @@
 
 use std::time::Duration;
 
-use record::receipt::{Gap, Head, Open};
+use record::receipt::{EventKind, Gap, Head, Open, Told};
 use wire::client::Connection;
-use wire::template::walk::{Notification, Notifications, PublishResponse, RawVariant};
+use wire::template::walk::{
+    Fields, Notification, Notifications, PublishResponse, RawNodeId, RawVariant,
+};
 use wire::time::{Instant, Now};
 use wire::types::{StatusCode, SubscriptionAcknowledgement};
 
 use super::{BACKLOG, Step, Subscriber, is};
 use crate::engine::books::Ear;
+use crate::work::events::Places;
 
 /// How many Publish requests are to wait.
 #[derive(Debug)]
@@ -209,7 +212,7 @@ impl Subscriber {
             return self.ended(place, status, now, ear);
         }
         let open = ear.receipt.message(ear.ledger, number, head);
-        let (gap, ended) = hear(open, response.notifications());
+        let (gap, ended) = hear(open, response.notifications(), self.event_places());
         self.miss(place, gap);
         if !self.turning.is_empty() {
             self.came(place, ear);
@@ -217,6 +220,12 @@ impl Subscriber {
         if let Some(status) = ended {
             self.ended(place, status, now, ear);
         }
+    }
+
+    /// Where in events the fields are that accounting needs.
+    pub(super) fn event_places(&self) -> Places {
+        let events = self.requests.terms.events();
+        events.map_or_else(Places::default, |events| events.places)
     }
 
     /// The server has given a subscription up, or away (Part 4, 5.14.1.4 and 5.14.7.1).
@@ -289,6 +298,7 @@ impl Subscriber {
 pub(super) fn hear(
     mut open: Open<'_>,
     notifications: Notifications<'_>,
+    places: Places,
 ) -> (Option<Gap>, Option<StatusCode>) {
     let mut ended = None;
     // What cannot be read ends the message; the connection has vouched for its length.
@@ -307,8 +317,33 @@ pub(super) fn hear(
                 }
             }
             Notification::StatusChange { status, .. } => ended = Some(status),
-            Notification::Events(_) | Notification::Other { .. } => {}
+            Notification::Events(events) => {
+                for event in events.map_while(Result::ok) {
+                    open.event(event.client_handle, told(event.fields, places));
+                }
+            }
+            Notification::Other { .. } => {}
         }
     }
     (open.end(), ended)
+}
+
+/// What accounting needs of an event.
+fn told<'a>(fields: Fields<'a>, places: Places) -> Told<'a> {
+    let mut told = Told::default();
+    for (at, field) in fields.enumerate() {
+        if at == places.id {
+            told.id = field.as_octets();
+        } else if at == places.kind {
+            told.kind = match field.as_node_id() {
+                Some(RawNodeId::Numeric { namespace, id }) => Some(EventKind { namespace, id }),
+                _ => None,
+            };
+        } else if at == places.time {
+            told.time = field.as_time().unwrap_or(0);
+        } else if at == places.received {
+            told.received = field.as_time().unwrap_or(0);
+        }
+    }
+    told
 }

@@ -5,12 +5,13 @@ use std::time::Duration;
 use record::receipt::{self, ItemTerms, SubscriptionTerms};
 use wire::client::Connection;
 use wire::service::Response;
-use wire::template::walk::{self, WalkError};
+use wire::template::walk::{self, CreatedItem, WalkError};
 use wire::time::{Instant, Now};
 use wire::types::{CreateSubscriptionResponse, StatusCode};
 
 use super::{Asked, BACKLOG, CREATING, Step, Subscriber};
 use crate::engine::books::Ear;
+use crate::work::events;
 
 impl Subscriber {
     /// Begins with the subscriptions.
@@ -211,11 +212,16 @@ impl Subscriber {
             return Err(StatusCode::BadUnexpectedError);
         }
         let plan = &self.requests.terms.plan;
-        let wanted = plan.sampling.interval(plan.publishing);
+        // What waits for events does not sample.
+        let wanted = match plan.events {
+            Some(_) => None,
+            None => plan.sampling.interval(plan.publishing),
+        };
         let keeps_ids = !self.turning.is_empty();
         let mut created = 0;
         for (n, result) in (first..).zip(results) {
             let item = result.map_err(wrong)?;
+            self.note_filter(&item);
             if item.status.is_bad() {
                 ear.receipt.item_refused(item.status.bits());
                 continue;
@@ -240,7 +246,23 @@ impl Subscriber {
                 }
             }
         }
+        if first as usize + count as usize >= self.requests.items() {
+            self.wants_refresh(place);
+        }
         Ok(created)
+    }
+
+    /// What the server says of the filter of an item; what was said of one before counts for all.
+    fn note_filter(&mut self, item: &CreatedItem<'_>) {
+        let Some(events) = self.requests.terms.events() else {
+            return;
+        };
+        let shape = &mut self.shape;
+        if shape.unknown_fields.is_empty() && shape.bad_filter.is_empty() {
+            let (fields, wrong) = events::told(item.filter_result, &events.names);
+            shape.unknown_fields = fields;
+            shape.bad_filter = wrong;
+        }
     }
 
     /// What the receipt has to know of an item.

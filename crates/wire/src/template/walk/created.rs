@@ -8,7 +8,7 @@ use crate::types::StatusCode;
 
 /// What became of one item that was to be created.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct CreatedItem {
+pub struct CreatedItem<'a> {
     /// Whether it was.
     pub status: StatusCode,
     /// The server's number for it.
@@ -17,6 +17,8 @@ pub struct CreatedItem {
     pub sampling: f64,
     /// How many values are kept between two publishings.
     pub queue: u32,
+    /// What the server says of the filter: an ExtensionObject as it is on the wire.
+    pub filter_result: &'a [u8],
 }
 
 /// The results of a CreateMonitoredItems response, one after another. Ends after the first error;
@@ -42,8 +44,8 @@ pub fn created_items(body: &[u8]) -> Result<CreatedItems<'_>, WalkError> {
     Ok(CreatedItems { cursor: c, left })
 }
 
-impl Iterator for CreatedItems<'_> {
-    type Item = Result<CreatedItem, WalkError>;
+impl<'a> Iterator for CreatedItems<'a> {
+    type Item = Result<CreatedItem<'a>, WalkError>;
 
     #[inline]
     fn next(&mut self) -> Option<Self::Item> {
@@ -67,14 +69,17 @@ impl CreatedItems<'_> {
     }
 }
 
-fn created_item(c: &mut Cursor<'_>, last: bool) -> Result<CreatedItem, WalkError> {
-    let item = CreatedItem {
+fn created_item<'a>(c: &mut Cursor<'a>, last: bool) -> Result<CreatedItem<'a>, WalkError> {
+    let mut item = CreatedItem {
         status: StatusCode::from(c.u32()?),
         id: c.u32()?,
         sampling: c.f64()?,
         queue: c.u32()?,
+        filter_result: &[],
     };
+    let before = *c;
     skip_extension_object(c)?;
+    item.filter_result = c.since(&before);
     if last {
         skip_diagnostic_infos(c)?;
         c.finish()?;

@@ -29,8 +29,8 @@ pub use head::{RequestHead, ResponseHead};
 pub use history::{HistoryPart, check_history};
 pub use node_id::RawNodeId;
 pub use publish::{
-    Counters, DataChange, MonitoredItem, Notification, Notifications, PublishResponse,
-    RepublishResponse,
+    Counters, DataChange, EventFields, EventList, Fields, MonitoredItem, Notification,
+    Notifications, PublishResponse, RepublishResponse,
 };
 pub use read::{ReadTally, check_read, read_values};
 pub use request::{

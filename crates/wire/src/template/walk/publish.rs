@@ -6,7 +6,9 @@ use super::head::ResponseHead;
 use super::node_id::RawNodeId;
 use super::status::Statuses;
 use super::type_id;
-use super::variant::{skip_diagnostic_info, skip_diagnostic_infos, skip_extension_object};
+use super::variant::{
+    RawVariant, skip_diagnostic_info, skip_diagnostic_infos, skip_extension_object, variant,
+};
 use crate::types::StatusCode;
 
 /// A Publish response where it lies. All of it was stepped over when this exists; the bodies of
@@ -141,8 +143,8 @@ impl ExactSizeIterator for Counters<'_> {}
 pub enum Notification<'a> {
     /// Values of monitored items.
     DataChange(DataChange<'a>),
-    /// An EventNotificationList as it is on the wire.
-    Events(&'a [u8]),
+    /// Events of monitored items.
+    Events(EventList<'a>),
     /// The subscription's status changed.
     StatusChange {
         /// The new status.
@@ -225,7 +227,14 @@ fn notification<'a>(c: &mut Cursor<'a>) -> Result<Notification<'a>, WalkError> {
             let left = c.count(LEAST_ITEM)?;
             Ok(Notification::DataChange(DataChange { cursor: c, left }))
         }
-        type_id::EVENT_NOTIFICATION_LIST => Ok(Notification::Events(raw)),
+        type_id::EVENT_NOTIFICATION_LIST => {
+            let left = c.count(LEAST_EVENT)?;
+            Ok(Notification::Events(EventList {
+                cursor: c,
+                left,
+                raw,
+            }))
+        }
         type_id::STATUS_CHANGE_NOTIFICATION => {
             let status = StatusCode::from(c.u32()?);
             skip_diagnostic_info(&mut c)?;
@@ -296,4 +305,92 @@ fn monitored_item<'a>(c: &mut Cursor<'a>, last: bool) -> Result<MonitoredItem<'a
         c.finish()?;
     }
     Ok(item)
+}
+
+/// A handle and no fields.
+const LEAST_EVENT: usize = 8;
+
+/// What one monitored item reports of an event (Part 4, 7.25.3).
+#[derive(Debug, Clone)]
+pub struct EventFields<'a> {
+    /// The handle the client gave the item.
+    pub client_handle: u32,
+    /// What its select clauses name, in their order.
+    pub fields: Fields<'a>,
+}
+
+/// The fields of an event, one after another. All of them were stepped over when this exists.
+#[derive(Debug, Clone)]
+pub struct Fields<'a> {
+    cursor: Cursor<'a>,
+    left: usize,
+}
+
+impl<'a> Iterator for Fields<'a> {
+    type Item = RawVariant<'a>;
+
+    #[inline]
+    fn next(&mut self) -> Option<Self::Item> {
+        self.left = self.left.checked_sub(1)?;
+        variant(&mut self.cursor, 0).ok()
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        (0, Some(self.left))
+    }
+}
+
+/// The events of an EventNotificationList, one after another. Ends after the first error.
+#[derive(Debug, Clone)]
+pub struct EventList<'a> {
+    cursor: Cursor<'a>,
+    left: usize,
+    raw: &'a [u8],
+}
+
+impl<'a> EventList<'a> {
+    /// Events that are left.
+    pub fn events(&self) -> usize {
+        self.left
+    }
+
+    /// The EventNotificationList as it is on the wire.
+    pub fn raw(&self) -> &'a [u8] {
+        self.raw
+    }
+}
+
+impl<'a> Iterator for EventList<'a> {
+    type Item = Result<EventFields<'a>, WalkError>;
+
+    #[inline]
+    fn next(&mut self) -> Option<Self::Item> {
+        self.left = self.left.checked_sub(1)?;
+        let event = event(&mut self.cursor, self.left == 0);
+        if event.is_err() {
+            self.left = 0;
+        }
+        Some(event)
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        (0, Some(self.left))
+    }
+}
+
+fn event<'a>(c: &mut Cursor<'a>, last: bool) -> Result<EventFields<'a>, WalkError> {
+    let client_handle = c.u32()?;
+    // A null Variant is a byte.
+    let left = c.count(1)?;
+    let fields = Fields { cursor: *c, left };
+    for _ in 0..left {
+        variant(c, 0)?;
+    }
+    if last {
+        c.finish()?;
+    }
+    Ok(EventFields {
+        client_handle,
+        fields,
+    })
 }

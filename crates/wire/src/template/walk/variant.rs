@@ -2,7 +2,7 @@
 
 use super::cursor::{Cursor, WalkError};
 use super::data_value::data_value;
-use super::node_id::{skip_expanded_node_id, skip_node_id};
+use super::node_id::{RawNodeId, skip_expanded_node_id, skip_node_id};
 use crate::types::{BinaryDecodable, Context, EncodingResult, Variant};
 
 /// How deep values may nest. Part 6, 5.1.11 asks for at least 100 levels to be supported.
@@ -257,6 +257,21 @@ impl<'a> RawVariant<'a> {
             (T::String | T::ByteString | T::XmlElement, None) => {
                 Cursor::new(self.payload()).octets().ok().flatten()
             }
+            _ => None,
+        }
+    }
+
+    /// The ticks of 100 ns since 1601, when it is one DateTime.
+    #[inline]
+    pub fn as_time(&self) -> Option<i64> {
+        self.scalar(T::DateTime).map(i64::from_le_bytes)
+    }
+
+    /// The node, when it is one NodeId.
+    #[inline]
+    pub fn as_node_id(&self) -> Option<RawNodeId<'a>> {
+        match (self.kind, self.array_len()) {
+            (T::NodeId, None) => RawNodeId::read(&mut Cursor::new(self.payload())).ok(),
             _ => None,
         }
     }
