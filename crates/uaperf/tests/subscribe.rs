@@ -358,7 +358,13 @@ fn a_filter_lets_through_what_it_says_and_the_server_says_what_it_does_not_know(
     assert!(unknown.contains("Nothing (BadNodeIdUnknown)"), "{unknown}");
     assert!(run["notes"].to_string().contains("Nothing"), "{run}");
 
-    let words = ["subscribe", &bench.server.url, "--events", "--where", "Severity >= "];
+    let words = [
+        "subscribe",
+        &bench.server.url,
+        "--events",
+        "--where",
+        "Severity >= ",
+    ];
     let output = command(bench.folder.path(), &words).output().unwrap();
     assert_eq!(output.status.code(), Some(2));
     let told = text(&output.stderr);
