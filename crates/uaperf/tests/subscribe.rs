@@ -252,7 +252,7 @@ fn wrong_usage_is_told_in_one_line() {
     );
     wrong(
         &["--churn", "modify"],
-        "want modify, mode or publishing with its rate",
+        "want modify, mode, publishing or refresh with its rate",
     );
     wrong(&["--deadband", "x"], "want 0.5");
     wrong(&["--publish-requests", "0"], "want 1 to 65000, or auto");
