@@ -225,14 +225,22 @@ fn subscriptions(servers: &[&Counted], heard: &Subscriptions, queue: u32) -> Vec
 
     let copies = ours("repeated") + ours("overtaken") + ours("crossed");
     let values = ours("received").saturating_sub(copies);
-    let changes = count("dataChangeNotificationsCount");
+    let (of, word) = match heard.events {
+        Some(_) => ("eventNotificationsCount", "events"),
+        None => ("dataChangeNotificationsCount", "values"),
+    };
+    let changes = count(of);
     // Part 5, 12.15 does not say whether a notification is a value or a message with some.
     match changes == Some(came) && changes != Some(values) {
-        true => add("messages with values", changes, came, None),
+        true => add(&format!("messages with {word}"), changes, came, None),
         false => {
             let never = (lost > 0).then(|| format!("those in {lost} messages never came"));
-            add("values", changes, values, never.or_else(|| gone.clone()));
+            add(word, changes, values, never.or_else(|| gone.clone()));
         }
+    }
+    if heard.events.is_some() {
+        // eventQueueOverFlowCount counts items or events, as a server understands it.
+        return rows;
     }
     let overflows = count("monitoringQueueOverflowCount");
     let seen = match heard.counters > 0 && heard.counters == heard.items {
