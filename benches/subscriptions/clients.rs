@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use anyhow::Context;
 use load::access::{Access, Credentials, Security, TrustRule};
-use load::engine::{self, Control, Target};
+use load::engine::{self, Control, Progress, Target};
+use observe::Process;
 use peers::{Loader, LoaderOptions, Watch};
 use pki::{Checks, Store};
 use plan::{NodeSpec, Nodes, Phase, Sampling, Subscribe, Warmup, Work};
@@ -24,7 +25,8 @@ pub struct Cost {
     pub lost: u64,
 }
 
-/// The generator in this process, with all that it writes down. Setting up is part of the cost.
+/// The generator in this process, with all that it writes down; what came before the measurement, and
+/// setting up, are not part of the cost.
 pub fn ours(url: &str, place: Place, watch: &Watch) -> anyhow::Result<Cost> {
     let access = Access {
         url: url.parse()?,
@@ -35,6 +37,7 @@ pub fn ours(url: &str, place: Place, watch: &Watch) -> anyhow::Result<Cost> {
         checks: Checks::default(),
         user: Credentials::Anonymous,
         each: None,
+        sources: 0,
         plain_password: false,
         timeout: Duration::from_secs(10),
     };
@@ -62,14 +65,25 @@ pub fn ours(url: &str, place: Place, watch: &Watch) -> anyhow::Result<Cost> {
     };
     let control = Control::default();
     let target = Arc::new(target);
-    let outcome = engine::run(&phase, &[target], &[prepared], &options, &control, |_| {})?;
+    let own = Process::own();
+    let mut looks: Vec<(u64, u64)> = Vec::new();
+    let look = |progress: Progress| {
+        let received = progress.heard.map_or(0, |heard| heard.values.received);
+        if let (true, Ok(threads)) = (received > 0, own.threads()) {
+            let cores = threads.iter().filter(|it| it.name.starts_with("load-"));
+            let cpu = cores.filter_map(|it| it.cpu_ns.as_ref().ok()).sum();
+            looks.push((received, cpu));
+        }
+    };
+    let outcome = engine::run(&phase, &[target], &[prepared], &options, &control, look)?;
     let account = outcome.account.context("nothing was accounted for")?;
-    let cpu: Option<u64> = outcome.cores.iter().map(|core| core.cpu_ns).sum();
-    let cpu = cpu.context("the system does not tell the processor time of threads")?;
-    let values = account.whole().values.received;
+    let (Some(first), Some(last)) = (looks.first(), looks.last()) else {
+        anyhow::bail!("the system does not tell the processor time of threads");
+    };
+    let values = last.0 - first.0;
     Ok(Cost {
         values,
-        each: cpu as f64 / values.max(1) as f64,
+        each: (last.1 - first.1) as f64 / values.max(1) as f64,
         lost: account.whole().places.lost(),
     })
 }

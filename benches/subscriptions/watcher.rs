@@ -76,6 +76,7 @@ impl Watcher {
             checks: Checks::default(),
             user: Credentials::Anonymous,
             each: None,
+            sources: 0,
             plain_password: false,
             timeout: PATIENCE,
         };

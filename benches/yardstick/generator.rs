@@ -44,6 +44,7 @@ impl Generator {
             checks: Checks::default(),
             user: Credentials::Anonymous,
             each: None,
+            sources: 0,
             plain_password: false,
             timeout: Duration::from_secs(10),
         };

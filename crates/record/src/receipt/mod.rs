@@ -75,7 +75,8 @@ use notifier::Notifiers;
 use numbers::{Arrival, Numbers, State, after};
 use open::{Counts, Parts, Way};
 use subscription::{
-    ABSENT, FLAGS, HELD, Item, KEPT, MODE, OFF, OUTAGE, PATIENT, RESENT, Subscription, UNJUDGED,
+    ABSENT, FLAGS, HELD, Item, KEPT, MODE, OFF, OUTAGE, PATIENT, RESENT, Subscription, UNDATED,
+    UNJUDGED,
 };
 use terms::Group;
 
@@ -118,7 +119,7 @@ impl Receipt {
         }
     }
 
-    /// Makes room for items, so that they take no more memory than 40 bytes each.
+    /// Makes room for items, so that they take no more memory than 48 bytes each.
     pub fn expect_items(&mut self, count: usize) {
         self.items.reserve_exact(count);
     }
@@ -175,15 +176,20 @@ impl Receipt {
 
     /// An item was created, or changed, with these revised terms. Of what happened between its last
     /// value and the next nothing is judged.
-    pub fn item(&mut self, handle: u32, terms: ItemTerms) {
+    pub fn item(&mut self, handle: u32, mut terms: ItemTerms) {
         let Some(item) = self.items.get(handle as usize) else {
             return;
         };
         let known = item.group().and_then(|at| self.groups.get(at as usize));
         let subscription = known.map_or(item.cycle, |group| group.subscription);
         let new = known.is_none();
+        let origin = match &mut terms.watch {
+            Watch::Counter(counter) => counter.origin.take(),
+            Watch::Unknown | Watch::Changes(_) => None,
+        };
         let group = self.group(subscription, terms);
         if let Some(item) = self.items.get_mut(handle as usize) {
+            item.origin = origin.unwrap_or(UNDATED);
             item.group = (item.group & (FLAGS | MODE)) | UNJUDGED | group;
         }
         if new && let Some(there) = self.subscriptions.get_mut(subscription as usize) {

@@ -7,7 +7,7 @@ use super::counts::{Cause, Event, Events, Firsts, Messages, Places, Values};
 use super::notifier::Notifiers;
 use super::numbers::Gap;
 use super::subscription::{
-    ABSENT, FLAGS, Item, KEPT, OUTAGE, RESENT, SILENT, Subscription, UNJUDGED,
+    ABSENT, FLAGS, Item, KEPT, OUTAGE, RESENT, SILENT, Subscription, UNDATED, UNJUDGED,
 };
 use super::terms::{Between, Counter, Group};
 
@@ -304,8 +304,8 @@ impl<'a> Open<'a> {
             Some(count) => (count, counter.updates(item.last, count, passed)),
             None => self.blank(item, counter, passed),
         };
-        if let (Some(origin), true) = (counter.origin, self.ledger.is_some()) {
-            self.counted(origin, counter, count);
+        if item.origin != UNDATED && self.ledger.is_some() {
+            self.counted(item.origin, counter, count);
         }
         if delta == 1 && item.group & FLAGS == 0 {
             self.counts.places.updates += 1;

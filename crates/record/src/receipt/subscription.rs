@@ -28,7 +28,7 @@ pub(super) const ABSENT: u32 = !(FLAGS | MODE);
 /// What an item kept comes with the next publishing, or with the one after it if that was on its way.
 pub(super) const PATIENT: u32 = 2;
 
-/// An item: 40 bytes, of which there may be millions.
+/// An item: 48 bytes, of which there may be millions.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Item {
     /// The lower half of its last count.
@@ -44,7 +44,13 @@ pub(super) struct Item {
     pub(super) server: i64,
     /// The delays of these values added up, in ticks.
     pub(super) waited: u64,
+    /// When its counter was 0, in ticks; [`UNDATED`] if that is not known. Counters that differ in this
+    /// alone are watched on the same terms.
+    pub(super) origin: i64,
 }
+
+/// Nobody knows when the counter was 0.
+pub(super) const UNDATED: i64 = i64::MIN;
 
 impl Item {
     /// Not created yet: in the place of its last publishing is its subscription.
@@ -57,6 +63,7 @@ impl Item {
             source: 0,
             server: 0,
             waited: 0,
+            origin: UNDATED,
         }
     }
 
