@@ -185,7 +185,7 @@ impl Receipt {
         let new = known.is_none();
         let origin = match &mut terms.watch {
             Watch::Counter(counter) => counter.origin.take(),
-            Watch::Unknown | Watch::Changes(_) => None,
+            Watch::Unknown | Watch::Changes(_) | Watch::Events(_) => None,
         };
         let group = self.group(subscription, terms);
         if let Some(item) = self.items.get_mut(handle as usize) {
