@@ -54,7 +54,7 @@ pub enum SetupError {
 }
 
 /// How long each step and each call may take. Interpreted servers on a busy machine are slow.
-const PATIENCE: Duration = Duration::from_secs(20);
+const PATIENCE: Duration = Duration::from_secs(60);
 
 impl Ours {
     /// Makes the certificates.

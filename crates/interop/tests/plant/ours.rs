@@ -55,7 +55,7 @@ fn open(url: &str) -> Session {
         each: None,
         plain_password: false,
         sources: 0,
-        timeout: Duration::from_secs(20),
+        timeout: Duration::from_secs(60),
     };
     let opening = access.discover().unwrap();
     access.open(&opening, &mut Steps::new()).unwrap()
