@@ -24,7 +24,7 @@ async function listen(session, nodeId, fields, where) {
   });
   const item = ClientMonitoredItem.create(
     subscription, { nodeId, attributeId: AttributeIds.EventNotifier },
-    { filter: constructEventFilter(fields, where), queueSize: 10000, discardOldest: true, samplingInterval: 0 },
+    { filter: constructEventFilter(fields, where), queueSize: 1000000, discardOldest: true, samplingInterval: 0 },
     TimestampsToReturn.Both,
   );
   const heard = [];

@@ -15,8 +15,10 @@ use plant::{Config, Plant, Profile, Server};
 /// What the profile has, with room for nodes and somebody who comes with a certificate.
 fn served(folder: &Path) -> Server {
     let more = r#"
+# A judge that does not get its CPU for a while finds everything afterwards.
 [limits]
 added_nodes = 100
+queue_size = 1000000
 
 [[group]]
 name = "fitters"
