@@ -6,6 +6,7 @@
 //! - [`capacity::Search`] finds how much load meets an objective;
 //! - [`compare`] holds runs against each other: better, worse, the same, or cannot tell;
 //! - [`diagnostics`] holds a server's own counts beside ours;
+//! - [`by_hand`] says in a verdict what a person changed while a phase ran;
 //! - [`Measured`] answers thresholds; [`Exit`] is what the program ends with.
 //!
 //! Everything is a pure function of what was recorded. `docs/measuring.md` explains each rule with its
@@ -16,6 +17,7 @@ pub mod compare;
 mod confidence;
 pub mod diagnostics;
 mod exit;
+mod hand;
 mod steady;
 pub mod subscriptions;
 mod threshold;
@@ -23,6 +25,7 @@ mod verdict;
 
 pub use confidence::{effective_samples, needed_for, quantile_interval};
 pub use exit::Exit;
+pub use hand::by_hand;
 pub use steady::{Course, Drift, Settling};
 pub use threshold::{Measured, expectations};
 pub use verdict::{CoreUse, Evidence, Load, OwnLimit, ServerUse, Sessions, worst};

@@ -80,6 +80,17 @@ impl Schedule {
     /// The times of a whole phase: its warm-up at the rate with which it begins, the measured time, and
     /// its cool-down at the rate with which it ends. None for a closed loop.
     pub fn of_phase(phase: &Phase, seat: Seat) -> Option<Self> {
+        Self::of_phase_and(phase, seat, nanos(phase.cooldown))
+    }
+
+    /// The same, and on and on at the rate with which the phase ends: for one in which the plan's time
+    /// may pass faster than the clock's.
+    pub fn beyond_phase(phase: &Phase, seat: Seat) -> Option<Self> {
+        Self::of_phase_and(phase, seat, u64::MAX)
+    }
+
+    /// So long behind the measured time.
+    fn of_phase_and(phase: &Phase, seat: Seat, behind: u64) -> Option<Self> {
         let pace = phase.pace()?;
         let warmup = match phase.warmup {
             Warmup::Given { warmup } => nanos(warmup),
@@ -92,7 +103,7 @@ impl Schedule {
             (None, None) => u64::MAX,
         };
         let end = warmup.saturating_add(measured);
-        let last = end.saturating_add(nanos(phase.cooldown));
+        let last = end.saturating_add(behind);
         let parts = match pace {
             Pace::Ramp { from, to } => vec![
                 (Pace::Constant { rate: *from }, 0, warmup),

@@ -2,6 +2,7 @@
 //!
 //! - [`summary`] is one run on a screen, the verdict first; [`show`] is one or several;
 //! - [`live`] is the line that changes while a phase runs;
+//! - [`watch`] is the screen that a person has meanwhile;
 //! - [`csv`] is a row for each phase and metric, [`junit()`] a test case for each threshold;
 //! - [`html()`] is one file to look at, [`compared()`] a comparison for the screen and for the page;
 //! - [`running`] is what other programs read while a phase runs.
@@ -28,6 +29,7 @@ mod subscriptions;
 mod summary;
 mod sweep;
 mod table;
+pub mod watch;
 
 pub use compared::{Compared, compared};
 pub use html::{compared_html, html};

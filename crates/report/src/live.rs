@@ -197,7 +197,7 @@ fn at(value: Option<u64>) -> String {
 }
 
 /// Whole seconds, minutes beyond two of them.
-fn clock(ns: u64) -> String {
+pub(crate) fn clock(ns: u64) -> String {
     let seconds = (ns + 500_000_000) / 1_000_000_000;
     match seconds {
         s if s < 120 => format!("{s} s"),

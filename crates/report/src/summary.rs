@@ -77,6 +77,7 @@ pub(crate) const fn marked(mark: Mark) -> &'static str {
         Mark::Aborted => "ended early by --abort-on",
         Mark::Degraded => "degraded: a part of the load was lost on the way",
         Mark::LimitsIgnored => "the server's declared limits were ignored",
+        Mark::ByHand => "the offered load was changed by hand while it ran",
     }
 }
 

@@ -82,6 +82,7 @@ fn of_subscriptions_a_line_tells_values_messages_delays_and_losses() {
         heard.messages.notifications += 10;
         heard.places.missing += second - 1;
         let closed = Closed {
+            statuses: record::ledger::Statuses::default(),
             start_ns: (second - 1) * 1000 * MS,
             width_ns: 1000 * MS,
             delay: Histogram::of(60 * MS, 400),

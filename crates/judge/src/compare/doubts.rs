@@ -1,6 +1,6 @@
 //! What makes two sides hard to compare.
 
-use record::run::{Kind, Run};
+use record::run::{Kind, Mark, Run};
 
 /// Rates that differ by more are not of the same load.
 const RATE: f64 = 0.01;
@@ -55,6 +55,14 @@ pub fn doubts(base: &[&Run], new: &[&Run]) -> Vec<String> {
             if n > 0 {
                 doubts.push(format!("{n} of {} runs of {side} are {kind}", runs.len()));
             }
+        }
+        let touched = runs.iter().filter(|run| run.marks.contains(&Mark::ByHand));
+        let touched = touched.count();
+        if touched > 0 {
+            doubts.push(format!(
+                "{touched} of {} runs of {side} had their load changed by hand",
+                runs.len()
+            ));
         }
         let errors: u64 = phases(runs).map(|phase| phase.total.errors).sum();
         let completed: u64 = phases(runs).map(|phase| phase.total.completed).sum();

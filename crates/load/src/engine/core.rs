@@ -7,7 +7,6 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::io;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Sender;
 
 use record::samples::Sheet;
@@ -15,6 +14,7 @@ use record::{Ledger, Receipt};
 use wire::channel::ChannelError;
 use wire::time::{Instant, Now};
 
+use super::control::Control;
 use super::cycle::Cycle;
 use super::gate::Gate;
 use super::host::{Errand, Host, Mail, Reopened, Rung};
@@ -48,7 +48,9 @@ pub struct Core<H: Host> {
     again: Vec<usize>,
     rung: Vec<Rung>,
     origin: Instant,
-    stop: Arc<AtomicBool>,
+    control: Control,
+    /// How much of what a person did is known here.
+    changes: usize,
     progress: Sender<Progress>,
     losses: Vec<Loss>,
     idle_ns: u64,
@@ -87,8 +89,8 @@ pub struct Parts<H: Host> {
     pub ledgers: usize,
     /// Monotonic time when the phase begins.
     pub origin: Instant,
-    /// Set when the phase is to end early.
-    pub stop: Arc<AtomicBool>,
+    /// Ends the phase early, and changes what is offered.
+    pub control: Control,
     /// Where progress is told.
     pub progress: Sender<Progress>,
     /// Where single requests are written down.
@@ -119,7 +121,8 @@ impl<H: Host> Core<H> {
             again: Vec::new(),
             rung: Vec::new(),
             origin: parts.origin,
-            stop: parts.stop,
+            control: parts.control,
+            changes: 0,
             progress: parts.progress,
             losses: Vec::new(),
             idle_ns: 0,
@@ -231,8 +234,7 @@ impl<H: Host> Core<H> {
     /// Whether nothing more is to be sent or awaited. Requests have their own timeout, so that
     /// this comes to pass.
     fn is_over(&mut self, t: u64) -> bool {
-        let stopped = || self.stop.load(Ordering::Relaxed);
-        if self.ended.is_none() && (t >= self.settings.end_ns() || stopped()) {
+        if self.ended.is_none() && (t >= self.settings.end_ns() || self.control.is_over()) {
             self.end(t.min(self.settings.end_ns()));
         }
         while let Some(seat) = self.seats.get(self.over)
@@ -619,10 +621,29 @@ impl<H: Host> Core<H> {
             }
         }
         if self.begun {
+            self.change();
             self.tell(t);
         }
         if self.settings.spin {
             self.read_mail();
+        }
+    }
+
+    /// Does what a person did since the last look. All cores know the same moment for it, so that they
+    /// offer together what one would.
+    fn change(&mut self) {
+        let changes = self.control.changes_since(self.changes);
+        if changes.is_empty() {
+            return;
+        }
+        self.changes += changes.len();
+        for n in 0..self.seats.len() {
+            if let Some(seat) = self.seats.get_mut(n) {
+                for change in &changes {
+                    seat.lane.change(change.at, change.level);
+                }
+            }
+            self.queue(n);
         }
     }
 
@@ -639,6 +660,8 @@ impl<H: Host> Core<H> {
                 core: self.number,
                 closed,
                 heard: heard.map(Box::new),
+                ran_ns: t,
+                idle_ns: self.idle_ns,
             });
         }
     }

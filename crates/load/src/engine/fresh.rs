@@ -13,8 +13,8 @@ use wire::time::Instant;
 use wire::types::StatusCode;
 
 use super::books::{Books, Outcome};
+use super::control::Control;
 use super::opening::{SessionError, Target};
-use super::run::Control;
 use super::settings::Settings;
 use super::source::Source;
 use super::spent::Spent;
@@ -60,9 +60,23 @@ pub fn run(
     // Until then the client was at its request before.
     let mut free = 0;
     std::thread::sleep(client.origin.since(clock.mono()));
-    while let Some(planned) = source.peek().filter(|at| *at < end && left > 0) {
-        if !sleep_until(planned, &t, client.control, &mut slept) || t() >= end {
+    let mut changes = 0;
+    loop {
+        for change in client.control.changes_since(changes) {
+            changes += 1;
+            let at = change.at.as_nanos();
+            let at = at.saturating_sub(client.origin.as_nanos());
+            source.change(at, change.level, 1);
+        }
+        if left == 0 || source.is_dry_until(end) {
             break;
+        }
+        // In a pause there is nothing to wait for but its end.
+        let planned = source.peek().unwrap_or(u64::MAX);
+        match sleep_until(planned.min(end), &t, client.control, changes, &mut slept) {
+            Woken::Due if t() < end => {}
+            Woken::Changed => continue,
+            Woken::Due | Woken::Over => break,
         }
         source.pop();
         if planned >= client.settings.warmup_ns {
@@ -107,12 +121,13 @@ pub fn run(
             },
             1,
         );
-        tell(&mut ledgers, client.number, completed, progress);
+        let idle = (client.number, completed, slept);
+        tell(&mut ledgers, idle, progress);
         source.answered(completed);
     }
     let (ran, spent) = (t(), Spent::so_far().since(&spent));
-    let ended = (client.control.is_stopped() || ran >= end).then_some(ran.min(end));
-    if let (Some(ended), Source::Open { .. }) = (ended, &source)
+    let ended = (client.control.is_over() || ran >= end).then_some(ran.min(end));
+    if let Some(ended) = ended.filter(|_| source.is_open())
         && let Some(ledger) = ledgers.get_mut(client.base)
     {
         // What fell due while it was at another request, and is not sent any more.
@@ -142,16 +157,35 @@ pub fn run(
     }
 }
 
-/// A long wait is looked up from, to be ended early. Tells whether to go on.
-fn sleep_until(at: u64, t: &impl Fn() -> u64, control: &Control, slept: &mut u64) -> bool {
+/// What ended a wait.
+enum Woken {
+    /// It is time.
+    Due,
+    /// A person changed what is offered.
+    Changed,
+    /// The phase is to end.
+    Over,
+}
+
+/// A long wait is looked up from, to be ended early.
+fn sleep_until(
+    at: u64,
+    t: &impl Fn() -> u64,
+    control: &Control,
+    changes: usize,
+    slept: &mut u64,
+) -> Woken {
     const LOOK_UP: Duration = Duration::from_millis(50);
     loop {
-        if control.is_stopped() {
-            return false;
+        if control.is_over() {
+            return Woken::Over;
+        }
+        if control.has_changed_since(changes) {
+            return Woken::Changed;
         }
         let before = t();
         if before >= at {
-            return true;
+            return Woken::Due;
         }
         std::thread::sleep(Duration::from_nanos(at - before).min(LOOK_UP));
         *slept += t() - before;
@@ -159,7 +193,11 @@ fn sleep_until(at: u64, t: &impl Fn() -> u64, control: &Control, slept: &mut u64
 }
 
 /// What is over by now, for whoever watches.
-fn tell(ledgers: &mut [Ledger], core: usize, t: u64, progress: &Sender<Progress>) {
+fn tell(
+    ledgers: &mut [Ledger],
+    (core, t, idle_ns): (usize, u64, u64),
+    progress: &Sender<Progress>,
+) {
     let mut closed = Vec::new();
     for (work, ledger) in ledgers.iter_mut().enumerate() {
         closed.extend(ledger.take_closed(t).map(|tick| (work, tick)));
@@ -170,6 +208,8 @@ fn tell(ledgers: &mut [Ledger], core: usize, t: u64, progress: &Sender<Progress>
             core,
             closed,
             heard: None,
+            ran_ns: t,
+            idle_ns,
         });
     }
 }

@@ -6,7 +6,6 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
-use plan::CatchUp;
 use record::{Lateness, Times};
 use wire::channel::{ChannelError, SendError};
 use wire::client::{Connection, Event, MAX_IN_FLIGHT, RequestId};
@@ -15,6 +14,7 @@ use wire::time::{Instant, Now};
 use wire::types::{ByteString, NodeId, RequestHeader, StatusCode};
 
 use super::books::{Books, Outcome, Run};
+use super::control::Level;
 use super::source::Source;
 use super::subscriber::{Came, Step, Subscriber};
 use crate::work::{self, Answer, Asker, Point, Requests, Service};
@@ -60,8 +60,10 @@ pub struct Setup {
     pub warmup: u64,
     /// How long a request may take.
     pub timeout: Duration,
-    /// The most requests in flight.
+    /// The most requests in flight, as planned.
     pub in_flight: usize,
+    /// Its place among all sessions of all targets, and how many there are.
+    pub place: (u64, u64),
     /// Monotonic time when the phase begins.
     pub origin: Instant,
     /// When it ends, in nanoseconds since.
@@ -75,6 +77,8 @@ pub struct Setup {
 pub struct Lane {
     connection: Connection,
     setup: Setup,
+    /// The most requests in flight.
+    most: usize,
     turn: usize,
     flights: Vec<Flight>,
     /// Of requests that go on with an answer: the places of their operations.
@@ -98,6 +102,7 @@ impl Lane {
     pub fn new(connection: Connection, setup: Setup) -> Self {
         Self {
             connection,
+            most: setup.in_flight,
             setup,
             turn: 0,
             flights: Vec::new(),
@@ -213,20 +218,15 @@ impl Lane {
 
     /// Whether it will not send any more, however long it is let run.
     pub fn is_spent(&self) -> bool {
-        let planned = |at: u64| at < self.setup.end;
         if self.subscriber.is_some() {
             return false;
         }
-        match &self.setup.source {
-            _ if self.setup.requests == 0 => true,
-            Source::Open { next, .. } => !next.is_some_and(planned),
-            Source::Closed { .. } | Source::Cycle { .. } => false,
-        }
+        self.setup.requests == 0 || self.setup.source.is_dry_until(self.setup.end)
     }
 
     /// Whether its part of a cycle is over: sent and answered, or not to be sent.
     pub fn is_resting(&self) -> bool {
-        self.in_flight() == 0 && (self.setup.requests == 0 || self.setup.source.peek().is_none())
+        self.in_flight() == 0 && (self.setup.requests == 0 || self.setup.source.has_cycled())
     }
 
     /// Another cycle of all sessions begins.
@@ -237,12 +237,27 @@ impl Lane {
     /// How many requests are due and wait, as far as that is known without counting them all:
     /// in a closed loop exactly, in an open one 0 or 1.
     pub fn waiting(&self, t: u64) -> u64 {
-        match &self.setup.source {
-            Source::Closed { ready, .. } => ready.iter().take_while(|at| **at <= t).count() as u64,
-            Source::Open { next: due, .. } | Source::Cycle { due } => {
-                u64::from(due.is_some_and(|at| at <= t))
-            }
+        self.setup.source.waiting(t)
+    }
+
+    /// A person changed what is offered, at this moment.
+    pub fn change(&mut self, at: Instant, level: Level) {
+        let t = at.as_nanos().saturating_sub(self.setup.origin.as_nanos());
+        let many = self.share_of(level.percent);
+        if !self.setup.source.is_open() {
+            self.most = many.max(1) as usize;
         }
+        self.setup.source.change(t, level, many);
+    }
+
+    /// Its share of the requests that all sessions are to have in flight. Together they have what is
+    /// nearest to so much of the plan, and one at least.
+    fn share_of(&self, percent: u32) -> u32 {
+        let (place, of) = self.setup.place;
+        let all = u128::from(of) * self.setup.in_flight as u128 * u128::from(percent);
+        let all = ((all + 50) / 100).max(1);
+        let below = |place: u64| all * u128::from(place) / u128::from(of.max(1));
+        u32::try_from(below(place + 1) - below(place)).unwrap_or(u32::MAX)
     }
 
     /// Sends what its subscriptions have to send; so too when no more requests are to be sent.
@@ -275,7 +290,7 @@ impl Lane {
                 break;
             }
             self.setup.source.pop();
-            if self.skips(t) {
+            if self.setup.source.skips(t) {
                 if let Some(ledger) = books.of(self.setup.first) {
                     ledger.skipped(t, 1);
                 }
@@ -311,22 +326,10 @@ impl Lane {
     fn obstacle(&self) -> Option<Reason> {
         if self.full || !self.connection.is_open() {
             Some(Reason::Socket)
-        } else if self.in_flight() >= self.setup.in_flight.min(MAX_IN_FLIGHT) {
+        } else if self.in_flight() >= self.most.min(MAX_IN_FLIGHT) {
             Some(Reason::Slot)
         } else {
             None
-        }
-    }
-
-    /// Of several that are due, all but the last are left out if the plan says so.
-    fn skips(&self, t: u64) -> bool {
-        match &self.setup.source {
-            Source::Open {
-                next,
-                catch_up: CatchUp::Skip,
-                ..
-            } => next.is_some_and(|next| next <= t),
-            _ => false,
         }
     }
 
@@ -620,7 +623,7 @@ impl Lane {
     /// down as such.
     pub fn finish(&mut self, t: u64, books: &mut Books<'_>) {
         let until = t.min(self.setup.end);
-        if let Source::Open { .. } = self.setup.source {
+        if self.setup.source.is_open() {
             while let Some(planned) = self.setup.source.peek()
                 && planned < until
                 && self.setup.requests > 0

@@ -2,13 +2,16 @@
 //!
 //! [`Target`] is a server that was looked at and may be loaded. [`run`] opens the sessions, deals
 //! them out to cores as the plan says, lets all of them begin at the same moment and gathers what
-//! they wrote down. A [`Control`] ends it early. Nothing here judges or prints.
+//! they wrote down. A [`Control`] ends it early,
+//! pauses it or has it offer more. Nothing here judges or prints.
 //!
 //! A [`Core`] is the loop that does it. It knows time, sockets and helpers through a [`Host`] only,
 //! so that the loop that measures is the one that is played in virtual time by the tests.
 
 mod books;
+mod control;
 mod core;
+mod course;
 mod cycle;
 mod fresh;
 mod gate;
@@ -30,12 +33,13 @@ mod witness;
 
 pub use self::core::{Core, Parts};
 pub use books::Books;
+pub use control::{Change, Control, Did, Level};
 pub use gate::{Gate, Set};
 pub use host::{Errand, Host, Mail, Reopened, Rung};
 pub use lane::{Lane, Setup};
 pub use opening::{SessionError, Target};
 pub use rounds::{Held, Rounds};
-pub use run::{Control, CoreSpent, Failed, Opened, Options, Outcome, RunError, run};
+pub use run::{CoreSpent, Failed, Opened, Options, Outcome, RunError, run};
 pub use seat::Seat;
 pub use settings::Settings;
 pub use settle::{Settled, settle};

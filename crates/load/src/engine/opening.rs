@@ -210,7 +210,7 @@ pub fn reopen(
 pub fn setup(
     phase: &Phase,
     settings: &Arc<Settings>,
-    seat: Seat,
+    (seat, targets): (Seat, u32),
     requests: u64,
     token: wire::types::NodeId,
     askers: Vec<Asker>,
@@ -224,6 +224,7 @@ pub fn setup(
         warmup: settings.warmup_ns,
         timeout: phase.timeout,
         in_flight: phase.in_flight() as usize,
+        place: place(phase, seat, targets),
         origin,
         end: settings.end_ns(),
         // The first ledger is that of the subscriptions.
@@ -231,15 +232,20 @@ pub fn setup(
     }
 }
 
+/// A session's place among all of them, and how many there are.
+fn place(phase: &Phase, seat: Seat, targets: u32) -> (u64, u64) {
+    let sessions = u64::from(phase.sessions);
+    (
+        u64::from(seat.target) * sessions + u64::from(seat.index),
+        u64::from(targets) * sessions,
+    )
+}
+
 /// What a session that subscribes is told before it begins.
 pub fn orders(phase: &Phase, seat: Seat, targets: u32, zero: Instant, witness: Witness) -> Orders {
-    let sessions = u64::from(phase.sessions);
     Orders {
         seat,
-        place: (
-            u64::from(seat.target) * sessions + u64::from(seat.index),
-            u64::from(targets) * sessions,
-        ),
+        place: place(phase, seat, targets),
         seed: phase.seed,
         timeout: phase.timeout,
         zero,
@@ -252,7 +258,7 @@ pub fn source(phase: &Phase, seat: Seat) -> Source {
     if !phase.has_requests() {
         return Source::closed(0, Duration::ZERO);
     }
-    match (&phase.arrival, plan::Schedule::of_phase(phase, seat)) {
+    match (&phase.arrival, plan::Schedule::beyond_phase(phase, seat)) {
         (plan::Arrival::Closed { .. }, _) if phase.together => Source::cycle(),
         (plan::Arrival::Closed { in_flight, think }, _) => Source::closed(*in_flight, *think),
         (plan::Arrival::Open(_), Some(schedule)) => Source::open(schedule, phase.catch_up),

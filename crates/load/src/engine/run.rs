@@ -1,7 +1,6 @@
 //! From a phase to what became of it.
 
 use std::collections::{BTreeMap, HashMap};
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime};
@@ -12,7 +11,9 @@ use record::run::{Counted, Figure};
 use record::samples::Samples;
 use record::{Receipt, Tally};
 use thiserror::Error;
+use wire::time::Instant;
 
+use super::control::{Change, Control};
 use super::core::{Core, Parts};
 use super::fresh::{self, Client};
 use super::gate::Gate;
@@ -58,24 +59,6 @@ impl Default for Options {
             samples: None,
             diagnostics: false,
         }
-    }
-}
-
-/// Ends a phase early.
-#[derive(Debug, Clone, Default)]
-pub struct Control {
-    stop: Arc<AtomicBool>,
-}
-
-impl Control {
-    /// No more requests; what is on its way is awaited.
-    pub fn stop(&self) {
-        self.stop.store(true, Ordering::Relaxed);
-    }
-
-    /// Whether it was told to stop.
-    pub fn is_stopped(&self) -> bool {
-        self.stop.load(Ordering::Relaxed)
     }
 }
 
@@ -157,6 +140,8 @@ pub struct Outcome {
     pub drained_ns: u64,
     /// Whether it was stopped early.
     pub stopped: bool,
+    /// What a person did to it, and when, in nanoseconds since it began.
+    pub by_hand: Vec<(u64, Change)>,
     /// Sessions that were opened.
     pub opened: Vec<Opened>,
     /// Sessions that were not.
@@ -308,7 +293,15 @@ pub fn run(
                 }
                 _ => opening::requests(phase, *seat, count),
             };
-            let setup = opening::setup(phase, &settings, *seat, requests, token, it.askers, origin);
+            let setup = opening::setup(
+                phase,
+                &settings,
+                (*seat, count),
+                requests,
+                token,
+                it.askers,
+                origin,
+            );
             places.push(Place::new(
                 index,
                 seat.target as usize,
@@ -351,7 +344,7 @@ pub fn run(
             seats: places,
             ledgers: names.len() * targets.len(),
             origin,
-            stop: Arc::clone(&control.stop),
+            control: control.clone(),
             progress: tell.clone(),
             sheet: options.samples.as_ref().map(|it| it.sheet(&name)),
             gate: gate.clone(),
@@ -378,11 +371,16 @@ pub fn run(
         reports.push(thread.join().map_err(|_| RunError::Thread)??);
     }
     let mut outcome = gather(&names, targets.len(), &seats, reports, &absents, witnesses);
-    outcome.began = match gate {
-        Some(gate) => SystemTime::now() - clock.mono().since(gate.completed() + settle),
+    let origin = match gate {
+        Some(gate) => gate.completed() + settle,
+        None => origin,
+    };
+    outcome.began = match phase.subscribe() {
+        Some(_) => SystemTime::now() - clock.mono().since(origin),
         None => began,
     };
-    outcome.stopped = control.is_stopped();
+    outcome.stopped = control.is_over();
+    outcome.by_hand = by_hand(control, origin);
     outcome.opened = opened;
     outcome.failed = failed;
     Ok(outcome)
@@ -466,8 +464,15 @@ fn run_fresh(
     let ended = witnesses.iter().map(|(it, target)| it.end_beside(target));
     outcome.diagnostics = ended.collect();
     outcome.began = began;
-    outcome.stopped = control.is_stopped();
+    outcome.stopped = control.is_over();
+    outcome.by_hand = by_hand(control, origin);
     Ok(outcome)
+}
+
+fn by_hand(control: &Control, origin: Instant) -> Vec<(u64, Change)> {
+    let since = |at: Instant| at.as_nanos().saturating_sub(origin.as_nanos());
+    let changes = control.changes().into_iter();
+    changes.map(|it| (since(it.at), it)).collect()
 }
 
 /// What it takes to start a thread.
@@ -510,6 +515,7 @@ pub(super) fn gather(
         ended_ns: settled.ended_ns,
         drained_ns: 0,
         stopped: false,
+        by_hand: Vec::new(),
         opened: Vec::new(),
         failed: Vec::new(),
         losses: Vec::new(),
@@ -614,7 +620,7 @@ fn open_all(
                 Ok(mut next) => next.next(),
                 Err(_) => None,
             };
-            let Some(seat) = seat.filter(|_| !control.is_stopped()) else {
+            let Some(seat) = seat.filter(|_| !control.is_over()) else {
                 return;
             };
             let place = seat.target as usize;

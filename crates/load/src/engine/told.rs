@@ -14,6 +14,10 @@ pub struct Progress {
     pub closed: Vec<(usize, Closed)>,
     /// What subscriptions brought since the measurement began; none where there are none.
     pub heard: Option<Box<Stretch>>,
+    /// Time that the core has run.
+    pub ran_ns: u64,
+    /// Time of that in which there was nothing to do.
+    pub idle_ns: u64,
 }
 
 /// A session that was lost.

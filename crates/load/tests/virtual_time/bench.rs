@@ -6,12 +6,11 @@ use std::collections::{BTreeMap, VecDeque};
 use std::io;
 use std::rc::Rc;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use load::engine::{
-    self, Books, Came, Errand, Host, Lane, Mail, Parts, Reopened, Rung, Settings, Setup, Source,
-    settle,
+    self, Books, Came, Control, Did, Errand, Host, Lane, Level, Mail, Parts, Reopened, Rung,
+    Settings, Setup, Source, settle,
 };
 use load::transport::Got;
 use load::work::{Asker, Operations, Selection};
@@ -80,6 +79,8 @@ pub struct World {
     pub largest: u32,
     /// When the generator is told to stop.
     pub stopped: Option<u64>,
+    /// What a person does to what is offered, and when.
+    pub by_hand: Vec<(u64, Level)>,
 }
 
 impl World {
@@ -100,6 +101,7 @@ impl World {
             references: (0, 0),
             largest: 0,
             stopped: None,
+            by_hand: Vec::new(),
         }
     }
 
@@ -111,7 +113,7 @@ impl World {
     /// A session that has sent nothing yet.
     pub fn lane(&self, seat: Seat, connection: client::Connection) -> Lane {
         let phase = &self.phase;
-        let source = match (&phase.arrival, Schedule::of_phase(phase, seat)) {
+        let source = match (&phase.arrival, Schedule::beyond_phase(phase, seat)) {
             (Arrival::Closed { .. }, _) if phase.together => Source::cycle(),
             (Arrival::Closed { in_flight, think }, _) => Source::closed(*in_flight, *think),
             (Arrival::Open(_), schedule) => Source::open(schedule.unwrap(), phase.catch_up),
@@ -126,6 +128,10 @@ impl World {
             warmup: phase.warmup.given().as_nanos() as u64,
             timeout: phase.timeout,
             in_flight: phase.in_flight() as usize,
+            place: (
+                u64::from(seat.target) * u64::from(phase.sessions) + u64::from(seat.index),
+                u64::from(self.targets) * u64::from(phase.sessions),
+            ),
             origin: Instant::from_nanos(ORIGIN),
             end: Settings::new(phase).end_ns(),
             first: 0,
@@ -174,8 +180,8 @@ impl World {
 
     /// The loop of one thread, as it runs over sockets, with these sessions.
     fn core(&self, seats: &[Seat]) -> engine::Core<Pretended> {
-        let stop = Arc::new(AtomicBool::new(false));
-        let mut host = Pretended::new(self, Arc::clone(&stop));
+        let control = Control::default();
+        let mut host = Pretended::new(self, control.clone());
         let places = seats.iter().enumerate().map(|(n, &seat)| {
             let (lane, line) = host.connect(seat);
             let target = seat.target as usize;
@@ -189,7 +195,7 @@ impl World {
             seats,
             ledgers: self.targets as usize,
             origin: Instant::from_nanos(ORIGIN),
-            stop,
+            control,
             progress: std::sync::mpsc::channel().0,
             sheet: None,
             gate: None,
@@ -239,7 +245,9 @@ struct Line {
 struct Pretended {
     world: World,
     t: u64,
-    stop: Arc<AtomicBool>,
+    control: Control,
+    /// How much of what a person does is done.
+    pressed: usize,
     /// By place in the core.
     seats: Vec<Seat>,
     lines: BTreeMap<usize, Rc<RefCell<Line>>>,
@@ -472,11 +480,12 @@ fn references(world: &World, from: usize) -> BrowseResult {
 }
 
 impl Pretended {
-    fn new(world: &World, stop: Arc<AtomicBool>) -> Self {
+    fn new(world: &World, control: Control) -> Self {
         Self {
             world: world.clone(),
             t: 0,
-            stop,
+            control,
+            pressed: 0,
             seats: Vec::new(),
             lines: BTreeMap::new(),
             reopen: Vec::new(),
@@ -503,6 +512,7 @@ impl Pretended {
         let own = self.lines.values().filter_map(|line| line.borrow().next());
         let outside = [
             world.stopped,
+            world.by_hand.get(self.pressed).map(|(at, _)| *at),
             world.lost.map(|(at, _)| at),
             world.lost.and_then(|(_, back)| back),
             world.stall.map(|(_, to)| to),
@@ -638,8 +648,17 @@ impl Host for Pretended {
         if let Some(until) = until {
             self.t = self.next(until.as_nanos() - ORIGIN);
         }
+        while let Some(&(at, level)) = self.world.by_hand.get(self.pressed)
+            && at <= self.t
+        {
+            self.pressed += 1;
+            let at = Instant::from_nanos(ORIGIN + at);
+            self.control.change_at(at, Did::Offered, level);
+        }
         let stopped = self.world.stopped.is_some_and(|at| self.t >= at);
-        self.stop.store(stopped, Ordering::Relaxed);
+        if stopped {
+            self.control.stop();
+        }
         self.look(rung);
         Ok(!self.mail.is_empty())
     }

@@ -70,6 +70,7 @@ fn lane(connection: client::Connection, plan: &Subscribe) -> Lane {
         warmup: 0,
         timeout: Duration::from_secs(10),
         in_flight: 1,
+        place: (0, 1),
         origin: now(0).mono,
         end: 1000 * MS,
         first: 0,

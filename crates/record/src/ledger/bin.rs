@@ -92,7 +92,8 @@ impl Statuses {
             .sum()
     }
 
-    fn merge(&mut self, other: &Self) {
+    /// Adds others.
+    pub fn merge(&mut self, other: &Self) {
         self.good += other.good;
         for &(code, n) in &other.others {
             self.add_other(code, n);

@@ -63,6 +63,8 @@ pub struct Closed {
     pub delay: Histogram,
     /// Operations that completed with a bad status, timeouts among them.
     pub errors: u64,
+    /// Operations by the status that they ended with.
+    pub statuses: Statuses,
     /// Operations in flight at its end.
     pub in_flight: i64,
 }
@@ -76,6 +78,7 @@ impl Closed {
         self.response.merge(&other.response);
         self.delay.merge(&other.delay);
         self.errors += other.errors;
+        self.statuses.merge(&other.statuses);
         self.in_flight += other.in_flight;
     }
 
@@ -298,7 +301,7 @@ impl Ledger {
 
     fn close_open(&mut self) {
         let (start_ns, width_ns) = (self.open.start(), self.open.width());
-        let errors = self.open.statuses.bad();
+        let statuses = self.open.statuses.clone();
         let Some((counters, [response, delay])) = self.open.close_into(&mut self.tally) else {
             return;
         };
@@ -312,7 +315,8 @@ impl Ledger {
             counters,
             response,
             delay,
-            errors,
+            errors: statuses.bad(),
+            statuses,
             in_flight: self.in_flight,
         });
     }

@@ -17,7 +17,7 @@ pub use diagnostics::{Counted, Diagnostics, OfSessions, OfSubscriptions};
 pub use figure::Figure;
 pub use file::{Destination, ReadError, WriteError, place_file};
 pub use machine::{Build, Fingerprint};
-pub use phase::{Level, Messages, Part, Phase, Status, Sum, WarmUp};
+pub use phase::{ByHand, Hand, Level, Messages, Part, Phase, Status, Sum, WarmUp};
 pub use series::{Course, Series, Usage, UsageSeries};
 pub use subscriptions::{
     Beside, ByRate, ClockBound, EachSubscription, Ended, EventsHeard, Extremes, Fairness, First,
@@ -81,6 +81,8 @@ pub enum Mark {
     Degraded,
     /// The server's declared limits were ignored on purpose.
     LimitsIgnored,
+    /// A person changed the offered load while it ran.
+    ByHand,
 }
 
 /// A server as it presented itself.

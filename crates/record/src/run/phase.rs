@@ -43,11 +43,48 @@ pub struct Phase {
     /// What was spent meanwhile: the generator, the server, the host.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub resources: Vec<UsageSeries>,
+    /// What a person did to it while it ran.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub by_hand: Vec<ByHand>,
     /// Whether it can be believed.
     pub verdict: Verdict,
     /// Thresholds, and what became of them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub expectations: Vec<Expectation>,
+}
+
+/// Something that a person did to a phase while it ran.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ByHand {
+    /// When, since its clock showed 0.
+    pub at_ns: u64,
+    /// What.
+    pub did: Hand,
+    /// What was offered from then on, of what was planned; nothing in a pause.
+    pub offered_percent: u32,
+}
+
+/// What a person can do to a phase.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Hand {
+    /// Have nothing sent, for now.
+    Paused,
+    /// Have it go on.
+    Resumed,
+    /// Offer more or less.
+    Offered,
+    /// End it before its time.
+    EndedPhase,
+    /// End it and all behind it.
+    EndedRun,
+}
+
+impl Hand {
+    /// Whether the load was another one from then on.
+    pub const fn changes_load(self) -> bool {
+        matches!(self, Self::Paused | Self::Resumed | Self::Offered)
+    }
 }
 
 /// What was left out at the beginning of a phase.
@@ -276,6 +313,7 @@ impl Phase {
             parts: Vec::new(),
             series: Series::of(tally),
             cycles_ns: Vec::new(),
+            by_hand: Vec::new(),
             subscriptions: None,
             diagnostics: None,
             resources: Vec::new(),

@@ -134,6 +134,7 @@ pub fn measure(
         measured.expectations = judge::expectations(&phase.expect, measured);
         run.verdict = measured.verdict.clone();
     }
+    touched(&outcome, &mut run);
     if !missing.is_empty() {
         run.marks.push(Mark::Degraded);
         run.notes.extend(missing);
@@ -372,6 +373,20 @@ fn run(
         run.marks.push(Mark::Degraded);
     }
     run
+}
+
+/// What a person did to the phase while it ran.
+fn touched(outcome: &Outcome, run: &mut Run) {
+    let by_hand = result::by_hand(outcome);
+    if by_hand.iter().any(|it| it.did.changes_load()) {
+        run.marks.push(Mark::ByHand);
+    }
+    if let Some(measured) = run.phases.last_mut() {
+        let verdict = std::mem::take(&mut measured.verdict);
+        measured.verdict = judge::by_hand(verdict, &by_hand);
+        measured.by_hand = by_hand;
+        run.verdict = measured.verdict.clone();
+    }
 }
 
 /// When the phase began, on the monotonic clock.

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use load::access::{About, Access, Client, Credentials};
-use load::engine::{Outcome, Target};
+use load::engine::{Did, Outcome, Target};
 use record::Tally;
-use record::run::{Figure, Part, Product, Sum};
+use record::run::{ByHand, Figure, Hand, Part, Product, Sum};
 use wire::types::StatusCode;
 
 /// The specification's name of a status code, without its flags.
@@ -61,6 +61,25 @@ fn limits(about: &About) -> BTreeMap<String, u64> {
     limits
         .map(|limit| (limit.name.to_owned(), limit.value as u64))
         .collect()
+}
+
+/// What a person did while it ran.
+pub fn by_hand(outcome: &Outcome) -> Vec<ByHand> {
+    let changes = outcome.by_hand.iter().map(|&(at_ns, change)| ByHand {
+        at_ns,
+        did: match change.did {
+            Did::Paused => Hand::Paused,
+            Did::Resumed => Hand::Resumed,
+            Did::Offered => Hand::Offered,
+            Did::EndedPhase => Hand::EndedPhase,
+            Did::EndedRun => Hand::EndedRun,
+        },
+        offered_percent: match change.level.paused {
+            true => 0,
+            false => change.level.percent,
+        },
+    });
+    changes.collect()
 }
 
 /// Each target and service alone, where there is more than one.

@@ -2,7 +2,6 @@
 //! and deleted when servers have told what they counted of them.
 
 use std::io;
-use std::sync::atomic::Ordering;
 
 use wire::time::Instant;
 
@@ -26,7 +25,7 @@ impl<H: Host> Core<H> {
         for set in [Set::Subscriptions, Set::Items] {
             let mut arrived = false;
             while !gate.is_complete(set) {
-                if !arrived && (self.has(set) || self.stop.load(Ordering::Relaxed)) {
+                if !arrived && (self.has(set) || self.control.is_over()) {
                     arrived = true;
                     gate.arrive(set, self.host.mono());
                     continue;
@@ -46,7 +45,7 @@ impl<H: Host> Core<H> {
         let begin = gate.completed() + self.settings.settle;
         loop {
             let now = self.host.mono();
-            if now >= begin || self.stop.load(Ordering::Relaxed) {
+            if now >= begin || self.control.is_over() {
                 break;
             }
             self.settles_until = Some(self.since_origin(begin));

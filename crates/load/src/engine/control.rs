@@ -1,0 +1,160 @@
+//! What a person may do to a phase that runs: end it, pause it, offer more or less than was planned.
+
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use wire::time::Instant;
+
+use crate::transport::Clock;
+
+/// Ends phases early, and changes what they offer.
+///
+/// Its clones say the same. [`for_phase`](Self::for_phase) makes one that ends with it, and whose
+/// phase is changed alone.
+#[derive(Debug, Clone, Default)]
+pub struct Control {
+    stop: Arc<AtomicBool>,
+    hand: Arc<Hand>,
+}
+
+/// What was done to one phase.
+#[derive(Debug, Default)]
+struct Hand {
+    ended: AtomicBool,
+    /// How many there are in the list, so that a core that has seen them all need not look into it.
+    count: AtomicUsize,
+    changes: Mutex<Vec<Change>>,
+}
+
+/// What is offered, beside what was planned.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Level {
+    /// Nothing is sent until it goes on.
+    pub paused: bool,
+    /// Of what was planned: rates in an open loop, requests in flight in a closed one.
+    pub percent: u32,
+}
+
+impl Level {
+    /// As planned.
+    pub const PLANNED: Self = Self {
+        paused: false,
+        percent: 100,
+    };
+}
+
+/// What a person did.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Did {
+    /// Nothing is sent any more, for now.
+    Paused,
+    /// It goes on.
+    Resumed,
+    /// More is offered, or less.
+    Offered,
+    /// This phase ended.
+    EndedPhase,
+    /// All phases ended.
+    EndedRun,
+}
+
+/// Something that a person did to a phase, and when.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Change {
+    /// When, on the monotonic clock of [`Clock`].
+    pub at: Instant,
+    /// What.
+    pub did: Did,
+    /// What is offered from then on.
+    pub level: Level,
+}
+
+impl Control {
+    /// For one phase of several: it ends when all are to end, and what is done to it is its own.
+    #[must_use]
+    pub fn for_phase(&self) -> Self {
+        Self {
+            stop: Arc::clone(&self.stop),
+            hand: Arc::default(),
+        }
+    }
+
+    /// No more requests, in this phase or later ones; what is on its way is awaited.
+    pub fn stop(&self) {
+        self.stop.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether it was told to stop.
+    pub fn is_stopped(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
+    }
+
+    /// Whether this phase is to end, alone or with all others.
+    pub fn is_over(&self) -> bool {
+        self.is_stopped() || self.hand.ended.load(Ordering::Relaxed)
+    }
+
+    /// A person ends this phase; those behind it follow.
+    pub fn end_phase(&self) {
+        self.note(Did::EndedPhase, |level| level);
+        self.hand.ended.store(true, Ordering::Relaxed);
+    }
+
+    /// A person ends this phase and all behind it.
+    pub fn end_run(&self) {
+        self.note(Did::EndedRun, |level| level);
+        self.stop();
+    }
+
+    /// Pauses, or goes on. Time goes on meanwhile: the phase ends when it would have ended.
+    pub fn pause(&self) {
+        let paused = !self.level().paused;
+        let did = match paused {
+            true => Did::Paused,
+            false => Did::Resumed,
+        };
+        self.note(did, |level| Level { paused, ..level });
+    }
+
+    /// Offers so much of what was planned from now on.
+    pub fn offer(&self, percent: u32) {
+        self.note(Did::Offered, |level| Level { percent, ..level });
+    }
+
+    /// What is offered now.
+    pub fn level(&self) -> Level {
+        let changes = self.changes();
+        changes.last().map_or(Level::PLANNED, |it| it.level)
+    }
+
+    /// All that was done.
+    pub fn changes(&self) -> Vec<Change> {
+        let changes = self.hand.changes.lock();
+        changes.unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// What was done since so many changes.
+    pub(super) fn changes_since(&self, seen: usize) -> Vec<Change> {
+        match self.has_changed_since(seen) {
+            true => self.changes().split_off(seen),
+            false => Vec::new(),
+        }
+    }
+
+    /// Whether something was done since so many changes.
+    pub(super) fn has_changed_since(&self, seen: usize) -> bool {
+        self.hand.count.load(Ordering::Acquire) > seen
+    }
+
+    /// As if a person had done it at this time.
+    pub fn change_at(&self, at: Instant, did: Did, level: Level) {
+        let changes = self.hand.changes.lock();
+        let mut changes = changes.unwrap_or_else(PoisonError::into_inner);
+        changes.push(Change { at, did, level });
+        self.hand.count.store(changes.len(), Ordering::Release);
+    }
+
+    fn note(&self, did: Did, level: impl FnOnce(Level) -> Level) {
+        self.change_at(Clock::new().mono(), did, level(self.level()));
+    }
+}

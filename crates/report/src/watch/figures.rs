@@ -1,0 +1,114 @@
+//! Percentiles now and since the start, what was counted, errors by their code.
+
+use plan::unit::{Rate, duration};
+use ratatui::style::Color;
+use ratatui::text::{Line, Span};
+use record::Histogram;
+
+use super::draw::Inks;
+use super::scene::Scene;
+use crate::page::{counted, cut, grouped};
+
+/// More kinds of errors than these are only counted.
+const ERRORS: usize = 3;
+
+/// All of them, a line each.
+pub(super) fn lines(scene: &Scene, until: u64, inks: Inks, width: u16) -> Vec<Line<'static>> {
+    let mut lines = Vec::new();
+    let heads = ["p50", "p90", "p99", "p99.9", "max", "mean"];
+    let heads: String = heads.iter().map(|head| format!("{head:>10}")).collect();
+    lines.push(Line::styled(format!("{:16}{heads}", ""), inks.faint()));
+    let (now, covered) = scene.all.now(until);
+    let all = scene.all.all();
+    if scene.about.notified {
+        lines.push(percentiles("delay, now", &now.delay));
+        lines.push(percentiles("since start", &all.delay));
+    }
+    if scene.about.sends {
+        lines.push(percentiles("response, now", &now.response));
+        lines.push(percentiles("since start", &all.response));
+    }
+    lines.push(counts(
+        scene,
+        (now.counters.completed, covered),
+        until,
+        inks,
+    ));
+    lines.extend(errors(scene, inks, usize::from(width)));
+    lines
+}
+
+fn percentiles(name: &str, times: &Histogram) -> Line<'static> {
+    let at = |ns: Option<u64>| match ns {
+        Some(ns) => duration::show_nanos(ns as f64),
+        None => "–".to_owned(),
+    };
+    let mut text = format!("{name:16}");
+    for q in [0.5, 0.9, 0.99, 0.999] {
+        text += &format!("{:>10}", at(times.quantile(q)));
+    }
+    text += &format!("{:>10}", at(times.max()));
+    text += &format!("{:>10}", at(times.mean().map(|mean| mean as u64)));
+    Line::from(text)
+}
+
+fn counts(
+    scene: &Scene,
+    (completed, covered): (u64, u64),
+    until: u64,
+    inks: Inks,
+) -> Line<'static> {
+    let mut parts = Vec::new();
+    if scene.about.notified {
+        let (values, messages) = scene.heard_per_s(until).unwrap_or_default();
+        parts.push(Span::raw(format!(
+            "{} values, {} messages, {} values in all   ",
+            Rate::show(values),
+            Rate::show(messages),
+            grouped(scene.heard.values)
+        )));
+        let lost = format!("{} lost   ", grouped(scene.heard.lost));
+        parts.push(match scene.heard.lost {
+            0 => Span::raw(lost),
+            _ => Span::styled(lost, inks.of(Color::Red)),
+        });
+    }
+    if scene.about.sends {
+        let per_second = completed as f64 * 1e9 / covered.max(1) as f64;
+        parts.push(Span::raw(format!(
+            "{} now   {} completed   {} in flight   ",
+            Rate::show(per_second),
+            grouped(scene.completed),
+            grouped(scene.in_flight_of(|_, _| true).unsigned_abs())
+        )));
+    }
+    let n: u64 = scene.errors.values().sum();
+    let errors = counted(n, "error", "errors");
+    parts.push(match n {
+        0 => Span::raw(errors),
+        _ => Span::styled(errors, inks.of(Color::Red)),
+    });
+    Line::from(parts)
+}
+
+/// Those that came most often.
+fn errors(scene: &Scene, inks: Inks, width: usize) -> Vec<Line<'static>> {
+    let mut errors: Vec<(&u32, &u64)> = scene.errors.iter().collect();
+    errors.sort_by_key(|&(code, n)| (std::cmp::Reverse(*n), *code));
+    let mut lines = Vec::new();
+    for &(code, n) in errors.iter().take(ERRORS) {
+        let name = (scene.about.status_name)(*code);
+        let text = cut(&format!("{:>12} {name}", grouped(*n)), width);
+        lines.push(Line::styled(text, inks.of(Color::Red)));
+    }
+    if errors.len() > ERRORS {
+        let rest: u64 = errors.iter().skip(ERRORS).map(|&(_, n)| *n).sum();
+        let text = format!(
+            "{:>12} of {} other codes",
+            grouped(rest),
+            errors.len() - ERRORS
+        );
+        lines.push(Line::styled(text, inks.of(Color::Red)));
+    }
+    lines
+}

@@ -1,0 +1,132 @@
+//! A row for each target and for each core of the generator.
+
+use plan::unit::{Rate, duration};
+use ratatui::Frame;
+use ratatui::layout::{Constraint, Layout, Rect};
+use ratatui::text::Line;
+use ratatui::widgets::Paragraph;
+
+use super::draw::Inks;
+use super::scene::Scene;
+use super::window::Window;
+use crate::page::{clean, cut_inside};
+
+/// From this width on, targets and cores stand side by side.
+const BESIDE: u16 = 130;
+
+/// What is above and below the rows, without the charts.
+const REST: u16 = 15;
+
+/// How many lines the rows take, heads included. Charts have at least as much.
+pub(super) fn height(scene: &Scene, area: Rect) -> u16 {
+    let (targets, cores) = (tall(scene.targets.len()), tall(scene.cores.len().max(1)));
+    let wanted = match area.width >= BESIDE {
+        true => targets.max(cores),
+        false => targets + cores,
+    };
+    let room = area.height.saturating_sub(REST) / 2;
+    wanted.min(room.max(2))
+}
+
+fn tall(rows: usize) -> u16 {
+    u16::try_from(rows).unwrap_or(u16::MAX).saturating_add(1)
+}
+
+pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, scene: &Scene, until: u64, inks: Inks) {
+    let [left, right] = match area.width >= BESIDE {
+        true => Layout::horizontal([Constraint::Fill(3), Constraint::Fill(2)])
+            .spacing(2)
+            .areas(area),
+        false => {
+            // Cores are few; targets may be many, and have what is left.
+            let cores = tall(scene.cores.len().max(1)).min(area.height / 2);
+            Layout::vertical([Constraint::Fill(1), Constraint::Length(cores)]).areas(area)
+        }
+    };
+    frame.render_widget(Paragraph::new(targets(scene, left, until, inks)), left);
+    frame.render_widget(Paragraph::new(cores(scene, right, until, inks)), right);
+}
+
+/// So many rows fit below a head; if not all do, the last one says how many are missing.
+fn fitting(rows: usize, area: Rect) -> (usize, usize) {
+    let room = usize::from(area.height.saturating_sub(1));
+    match rows <= room {
+        true => (rows, 0),
+        false => (room.saturating_sub(1), rows - room.saturating_sub(1)),
+    }
+}
+
+fn row(window: &Window, scene: &Scene, until: u64) -> String {
+    let (now, covered) = window.now(until);
+    let all = window.all();
+    let (recent, whole) = match scene.about.sends {
+        true => (&now.response, &all.response),
+        false => (&now.delay, &all.delay),
+    };
+    let count = match scene.about.sends {
+        true => now.counters.completed,
+        false => now.delay.count(),
+    };
+    let per_second = count as f64 * 1e9 / covered.max(1) as f64;
+    let at = |ns: Option<u64>| match ns {
+        Some(ns) => duration::show_nanos(ns as f64),
+        None => "–".to_owned(),
+    };
+    format!(
+        "{:>10}{:>10}{:>10}{:>8}",
+        Rate::show(per_second),
+        at(recent.quantile(0.99)),
+        at(whole.quantile(0.99)),
+        all.errors
+    )
+}
+
+const HEAD: &str = "       now   p99 now   p99 all  errors";
+
+fn targets(scene: &Scene, area: Rect, until: u64, inks: Inks) -> Vec<Line<'static>> {
+    let name = usize::from(area.width)
+        .saturating_sub(HEAD.len() + 11)
+        .max(8);
+    let mut lines = vec![Line::styled(
+        format!("{:name$}{HEAD} in flight", "target"),
+        inks.faint(),
+    )];
+    let known = scene.about.targets.len();
+    let (shown, missing) = fitting(known, area);
+    let shown = shown.min(scene.targets.len());
+    for (n, window) in scene.targets.iter().enumerate().take(shown) {
+        let url = scene.about.targets.get(n).map_or("", String::as_str);
+        let url = cut_inside(&clean(url), name - 1);
+        let level = scene.in_flight_of(|_, target| target == n);
+        lines.push(Line::from(format!(
+            "{url:name$}{}{level:>10}",
+            row(window, scene, until)
+        )));
+    }
+    if missing > 0 {
+        lines.push(Line::from(format!("and {missing} more")));
+    }
+    lines
+}
+
+fn cores(scene: &Scene, area: Rect, until: u64, inks: Inks) -> Vec<Line<'static>> {
+    let name = 10;
+    let mut lines = vec![Line::styled(
+        format!("{:name$}{HEAD}   busy", "core"),
+        inks.faint(),
+    )];
+    let (shown, missing) = fitting(scene.cores.len(), area);
+    for (n, hands) in scene.cores.iter().take(shown) {
+        let busy = hands
+            .busy()
+            .map_or_else(|| "–".to_owned(), |busy| format!("{:.0} %", busy * 100.0));
+        lines.push(Line::from(format!(
+            "{n:<name$}{}{busy:>7}",
+            row(&hands.window, scene, until)
+        )));
+    }
+    if missing > 0 {
+        lines.push(Line::from(format!("and {missing} more")));
+    }
+    lines
+}

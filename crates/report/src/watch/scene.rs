@@ -1,0 +1,188 @@
+//! What a phase is doing, as far as its cores have told.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::time::Duration;
+
+use plan::unit::duration;
+use record::Closed;
+use record::receipt::Stretch;
+
+use super::course::Course;
+use super::window::{NOW_NS, Window};
+
+/// What is known of a phase before it begins.
+#[derive(Debug, Clone)]
+pub struct About {
+    /// The command, or what people call the phase.
+    pub name: String,
+    /// Its servers, as typed.
+    pub targets: Vec<String>,
+    /// What each of them is asked, in the order of the ledgers.
+    pub works: Vec<String>,
+    /// What is offered, in words.
+    pub load: String,
+    /// How long it lasts, all in all; none if requests alone end it.
+    pub length: Option<Duration>,
+    /// What is left out at its beginning.
+    pub warmup: Duration,
+    /// What is left out at its end.
+    pub cooldown: Duration,
+    /// How many requests end it.
+    pub requests: Option<u64>,
+    /// Whether it has subscriptions.
+    pub notified: bool,
+    /// Whether its sessions send requests that a person can pause.
+    pub sends: bool,
+    /// The specification's name of a status code.
+    pub status_name: fn(u32) -> String,
+}
+
+/// What subscriptions brought.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Heard {
+    pub values: u64,
+    pub messages: u64,
+    pub lost: u64,
+}
+
+/// A core of the generator.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Hands {
+    pub window: Window,
+    /// How long it had run and had been idle, at the end of each interval of the last second.
+    spent: VecDeque<(u64, u64)>,
+    heard: Heard,
+}
+
+impl Hands {
+    /// The share of the last second in which it had something to do.
+    pub fn busy(&self) -> Option<f64> {
+        let (first, last) = (self.spent.front()?, self.spent.back()?);
+        let ran = last.0.saturating_sub(first.0);
+        let idle = last.1.saturating_sub(first.1);
+        (ran > 0).then(|| (1.0 - idle as f64 / ran as f64).clamp(0.0, 1.0))
+    }
+}
+
+/// More targets than these are counted together only.
+const MOST_TARGETS: usize = 256;
+
+/// What a phase is doing.
+#[derive(Debug, Clone)]
+pub struct Scene {
+    pub(super) about: About,
+    pub(super) course: Course,
+    pub(super) all: Window,
+    pub(super) targets: Vec<Window>,
+    pub(super) cores: BTreeMap<usize, Hands>,
+    /// The last level that each core told of each of its ledgers.
+    pub(super) in_flight: BTreeMap<(usize, usize), i64>,
+    /// Bad statuses since the beginning.
+    pub(super) errors: BTreeMap<u32, u64>,
+    pub(super) completed: u64,
+    pub(super) heard: Heard,
+    /// What was heard when: for rates of the last second.
+    heard_lately: VecDeque<(u64, Heard)>,
+    /// The end of the last interval that was told.
+    pub(super) news_ns: u64,
+}
+
+impl Scene {
+    /// Of a phase that has not begun.
+    pub fn new(about: About) -> Self {
+        let targets = about.targets.len().min(MOST_TARGETS);
+        Self {
+            course: Course::new(about.notified),
+            all: Window::default(),
+            targets: vec![Window::default(); targets],
+            cores: BTreeMap::new(),
+            in_flight: BTreeMap::new(),
+            errors: BTreeMap::new(),
+            completed: 0,
+            heard: Heard::default(),
+            heard_lately: VecDeque::new(),
+            news_ns: 0,
+            about,
+        }
+    }
+
+    /// An interval that a core closed in one of its ledgers.
+    pub fn add(&mut self, core: usize, ledger: usize, closed: &Closed) {
+        let measured = closed.start_ns >= duration::nanos(self.about.warmup);
+        self.course.add(closed);
+        self.all.add(closed, measured);
+        if let Some(target) = self.targets.get_mut(ledger / self.about.works.len().max(1)) {
+            target.add(closed, measured);
+        }
+        let hands = self.cores.entry(core).or_default();
+        hands.window.add(closed, measured);
+        self.in_flight.insert((core, ledger), closed.in_flight);
+        for (code, n) in closed.statuses.iter().filter(|(code, _)| code >> 31 == 1) {
+            *self.errors.entry(code).or_default() += n;
+        }
+        self.completed += closed.counters.completed;
+        let end = closed.start_ns.saturating_add(closed.width_ns);
+        // What is drained behind the end has no width.
+        if end < u64::MAX {
+            self.news_ns = self.news_ns.max(end);
+        }
+    }
+
+    /// What the subscriptions of a core brought since the measurement began.
+    pub fn hear(&mut self, core: usize, so_far: &Stretch) {
+        let heard = Heard {
+            values: so_far.values.received,
+            messages: so_far.messages.notifications,
+            lost: so_far.places.lost().max(so_far.messages.lost()),
+        };
+        let hands = self.cores.entry(core).or_default();
+        let before = std::mem::replace(&mut hands.heard, heard);
+        let values = heard.values.saturating_sub(before.values);
+        self.course.hear(self.news_ns.saturating_sub(1), values);
+        let all = self.cores.values().map(|it| it.heard);
+        self.heard = all.fold(Heard::default(), |sum, it| Heard {
+            values: sum.values + it.values,
+            messages: sum.messages + it.messages,
+            lost: sum.lost + it.lost,
+        });
+        self.heard_lately.push_back((self.news_ns, self.heard));
+        while let Some((at, _)) = self.heard_lately.get(1)
+            && at + NOW_NS < self.news_ns
+        {
+            self.heard_lately.pop_front();
+        }
+    }
+
+    /// So long a core has run, and of that it had nothing to do.
+    pub fn spend(&mut self, core: usize, ran_ns: u64, idle_ns: u64) {
+        let spent = &mut self.cores.entry(core).or_default().spent;
+        spent.push_back((ran_ns, idle_ns));
+        while let Some((ran, _)) = spent.get(1)
+            && ran + NOW_NS < ran_ns
+        {
+            spent.pop_front();
+        }
+    }
+
+    /// Values and messages per second, lately.
+    pub(super) fn heard_per_s(&self, until_ns: u64) -> Option<(f64, f64)> {
+        let (at, before) = self.heard_lately.front()?;
+        let seconds = until_ns.max(self.news_ns).saturating_sub(*at) as f64 / 1e9;
+        let per_second = |now: u64, then: u64| (now - then.min(now)) as f64 / seconds;
+        (seconds > 0.0).then(|| {
+            (
+                per_second(self.heard.values, before.values),
+                per_second(self.heard.messages, before.messages),
+            )
+        })
+    }
+
+    /// Requests in flight: of a target, of a core, or of all.
+    pub(super) fn in_flight_of(&self, of: impl Fn(usize, usize) -> bool) -> i64 {
+        let levels = self.in_flight.iter();
+        levels
+            .filter(|&(&(core, ledger), _)| of(core, ledger / self.about.works.len().max(1)))
+            .map(|(_, level)| level)
+            .sum()
+    }
+}
