@@ -35,6 +35,11 @@ pub(crate) fn asked(phase: &Phase, targets: usize) -> String {
     parts.join("; ")
 }
 
+/// The same without what is taken for granted: `read Value of ns=2;i=1000; 4 sessions, constant 1k/s each`.
+pub(crate) fn in_brief(phase: &Phase, targets: usize) -> String {
+    format!("{}; {}", work(&phase.work), load(phase, targets))
+}
+
 fn work(work: &Work) -> String {
     let what = match work {
         Work::Read(read) => reading("read", read),

@@ -58,6 +58,13 @@ pub enum Did {
     EndedRun,
 }
 
+impl Did {
+    /// Whether the load was another one from then on.
+    pub const fn changes_load(self) -> bool {
+        matches!(self, Self::Paused | Self::Resumed | Self::Offered)
+    }
+}
+
 /// Something that a person did to a phase, and when.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Change {

@@ -135,7 +135,7 @@ pub enum Restart {
 
 impl Point {
     /// How many servers it has, as far as that is written.
-    fn servers(&self) -> usize {
+    pub fn servers(&self) -> usize {
         let started = self.start.as_ref().map(Start::servers);
         started.unwrap_or(self.targets.len()).max(1)
     }
@@ -170,6 +170,13 @@ impl Step {
                 .saturating_add(settling)
                 .saturating_add(phase.cooldown),
         )
+    }
+}
+
+impl Group {
+    /// How long the longest of its steps goes on with so many servers, as far as that is known.
+    pub fn length(&self, servers: usize) -> Option<Duration> {
+        self.steps.iter().filter_map(|step| step.length(servers)).max()
     }
 }
 

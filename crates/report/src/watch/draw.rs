@@ -107,7 +107,7 @@ pub fn draw(frame: &mut Frame<'_>, scene: &mut Scene, shown: &Shown<'_>) {
     // Intervals come a moment after they are over; nothing comes of one in which nothing happened.
     let until = scene.news_ns.max(until.saturating_sub(LAG_NS));
     let figures = figures::lines(scene, until, inks, area.width);
-    let tables = rows::height(scene, area);
+    let tables = rows::height(scene, area, figures.len() as u16 + 5);
     let [head, bar, charts, middle, below, said, keys] = Layout::vertical([
         Constraint::Length(2),
         Constraint::Length(1),
@@ -279,7 +279,7 @@ fn keys(scene: &Scene, shown: &Shown<'_>) -> Vec<(&'static str, &'static str)> {
             false => ("p", "pause"),
             true => ("p", "go on"),
         });
-        keys.push(("+/-", "more or less load"));
+        keys.push(("+/-", "load"));
     }
     if shown.beside.is_some() {
         keys.push(("tab", "next"));
@@ -288,9 +288,9 @@ fn keys(scene: &Scene, shown: &Shown<'_>) -> Vec<(&'static str, &'static str)> {
         .plan
         .is_some_and(|plan| plan.phase.1 > 1 || plan.point.is_some());
     if several {
-        keys.push(("n", "end this phase"));
+        keys.push(("n", "end phase"));
     }
-    keys.push(("q", "end the run"));
+    keys.push(("q", "end run"));
     keys.push(("?", "help"));
     keys
 }

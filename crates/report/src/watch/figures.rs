@@ -9,8 +9,8 @@ use super::draw::Inks;
 use super::scene::Scene;
 use crate::page::{counted, cut, grouped};
 
-/// More kinds of errors than these are only counted.
-const ERRORS: usize = 3;
+/// Room for how many there are of codes that find none.
+const MORE: usize = 30;
 
 /// All of them, a line each.
 pub(super) fn lines(scene: &Scene, until: u64, inks: Inks, width: u16) -> Vec<Line<'static>> {
@@ -91,24 +91,28 @@ fn counts(
     Line::from(parts)
 }
 
-/// Those that came most often.
-fn errors(scene: &Scene, inks: Inks, width: usize) -> Vec<Line<'static>> {
+/// By their code, those that came most often first, as far as they fit.
+fn errors(scene: &Scene, inks: Inks, width: usize) -> Option<Line<'static>> {
     let mut errors: Vec<(&u32, &u64)> = scene.errors.iter().collect();
     errors.sort_by_key(|&(code, n)| (std::cmp::Reverse(*n), *code));
-    let mut lines = Vec::new();
-    for &(code, n) in errors.iter().take(ERRORS) {
+    let mut parts = Vec::new();
+    let mut used = 0;
+    let mut rest = errors.as_slice();
+    while let Some((&(code, n), others)) = rest.split_first() {
         let name = (scene.about.status_name)(*code);
-        let text = cut(&format!("{:>12} {name}", grouped(*n)), width);
-        lines.push(Line::styled(text, inks.of(Color::Red)));
+        let part = format!("{} {name}", grouped(*n));
+        let more = part.chars().count() + 2;
+        if !parts.is_empty() && used + more + MORE > width {
+            break;
+        }
+        used += more;
+        parts.push(part);
+        rest = others;
     }
-    if errors.len() > ERRORS {
-        let rest: u64 = errors.iter().skip(ERRORS).map(|&(_, n)| *n).sum();
-        let text = format!(
-            "{:>12} of {} other codes",
-            grouped(rest),
-            errors.len() - ERRORS
-        );
-        lines.push(Line::styled(text, inks.of(Color::Red)));
+    if !rest.is_empty() {
+        let n: u64 = rest.iter().map(|&(_, n)| *n).sum();
+        parts.push(format!("{} of {} other codes", grouped(n), rest.len()));
     }
-    lines
+    let text = cut(&parts.join(", "), width);
+    (!parts.is_empty()).then(|| Line::styled(text, inks.of(Color::Red)))
 }

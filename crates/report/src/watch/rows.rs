@@ -14,18 +14,18 @@ use crate::page::{clean, cut_inside};
 /// From this width on, targets and cores stand side by side.
 const BESIDE: u16 = 130;
 
-/// What is above and below the rows, without the charts.
-const REST: u16 = 15;
+/// So many lines at least are left for the charts.
+const CHARTS: u16 = 6;
 
-/// How many lines the rows take, heads included. Charts have at least as much.
-pub(super) fn height(scene: &Scene, area: Rect) -> u16 {
+/// How many lines the rows take, heads included, beside all others but the charts.
+pub(super) fn height(scene: &Scene, area: Rect, others: u16) -> u16 {
     let (targets, cores) = (tall(scene.targets.len()), tall(scene.cores.len().max(1)));
     let wanted = match area.width >= BESIDE {
         true => targets.max(cores),
         false => targets + cores,
     };
-    let room = area.height.saturating_sub(REST) / 2;
-    wanted.min(room.max(2))
+    let room = area.height.saturating_sub(others);
+    wanted.min(room.saturating_sub(CHARTS).min(room / 2 + 1).max(2))
 }
 
 fn tall(rows: usize) -> u16 {

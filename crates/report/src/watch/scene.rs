@@ -3,12 +3,14 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
+use plan::Phase;
 use plan::unit::duration;
 use record::Closed;
 use record::receipt::Stretch;
 
 use super::course::Course;
 use super::window::{NOW_NS, Window};
+use crate::asked;
 
 /// What is known of a phase before it begins.
 #[derive(Debug, Clone)]
@@ -35,6 +37,37 @@ pub struct About {
     pub sends: bool,
     /// The specification's name of a status code.
     pub status_name: fn(u32) -> String,
+}
+
+impl About {
+    /// Of a phase of a command, with servers as they were typed and the names of what they are asked.
+    pub fn of(
+        command: &str,
+        phase: &Phase,
+        targets: Vec<String>,
+        works: Vec<String>,
+        status_name: fn(u32) -> String,
+    ) -> Self {
+        let name = match &phase.name {
+            Some(name) if name != command => format!("{name} ({command})"),
+            _ => command.to_owned(),
+        };
+        Self {
+            name: format!("uaperf {name}"),
+            load: asked::in_brief(phase, targets.len()),
+            targets,
+            works,
+            length: phase
+                .measured_until()
+                .map(|end| end.saturating_add(phase.cooldown)),
+            warmup: phase.warmup.given(),
+            cooldown: phase.cooldown,
+            requests: phase.requests,
+            notified: phase.subscribe().is_some(),
+            sends: phase.has_requests(),
+            status_name,
+        }
+    }
 }
 
 /// What subscriptions brought.
@@ -104,6 +137,11 @@ impl Scene {
             news_ns: 0,
             about,
         }
+    }
+
+    /// Whether its sessions send requests that a person can pause.
+    pub const fn sends(&self) -> bool {
+        self.about.sends
     }
 
     /// An interval that a core closed in one of its ledgers.

@@ -70,7 +70,7 @@ pub fn measure(
             }))
         })
         .collect::<anyhow::Result<Vec<_>>>()?;
-    let mut watcher = Watcher::new(command, phase, common.output.quiet, control);
+    let mut watcher = Watcher::new(command, phase, &looked, common.output.quiet, control);
     let samples = samples(common)?;
     let options = Options {
         samples: samples.clone(),

@@ -13,9 +13,13 @@ pub fn watch(control: &Control) -> anyhow::Result<()> {
     ctrlc::set_handler(move || match TIMES.fetch_add(1, Ordering::Relaxed) {
         0 => {
             control.stop();
+            super::stage::restore();
             eprintln!("\nstopping; once more to quit without a result");
         }
-        _ => std::process::exit(Exit::Interrupted.code().into()),
+        _ => {
+            super::stage::restore();
+            std::process::exit(Exit::Interrupted.code().into());
+        }
     })?;
     Ok(())
 }

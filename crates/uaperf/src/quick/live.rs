@@ -1,21 +1,27 @@
 //! What a person sees while a phase runs.
 
 use std::io::{IsTerminal, Stderr};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use load::engine::{Control, Progress};
+use load::engine::{Control, Progress, Target};
+use load::work::Prepared;
 use plan::{Figures, Measure, Phase, Stat, Threshold};
 use record::Closed;
 
 use super::feed::Teller;
+use super::result::status_name;
+use super::stage::Act;
 use report::Style;
 use report::live::{Board, Live};
+use report::watch::About;
 
 /// Shows progress, and ends the phase when a condition says so.
 pub struct Watcher {
     live: Live,
     teller: Option<Teller>,
     board: Option<Board<Stderr>>,
+    act: Option<Act>,
     began: Option<Instant>,
     so_far: Closed,
     abort_on: Vec<Threshold>,
@@ -30,15 +36,26 @@ const CHECK: Duration = Duration::from_secs(1);
 
 impl Watcher {
     /// For a phase.
-    pub fn new(command: &str, phase: &Phase, quiet: bool, control: &Control) -> Self {
+    pub fn new(
+        command: &str,
+        phase: &Phase,
+        targets: &[Arc<Target>],
+        quiet: bool,
+        control: &Control,
+    ) -> Self {
         let stderr = std::io::stderr();
         let style = Style::detect(&stderr, |name| std::env::var_os(name));
         let terminal = stderr.is_terminal();
+        let act = match quiet {
+            true => None,
+            false => Act::begin(about(command, phase, targets), phase, control),
+        };
         let length = phase.measured_until().map(|end| end + phase.cooldown);
         Self {
             live: Live::new(length, phase.requests, style),
             teller: Teller::of(command, phase.name.as_deref().unwrap_or(command)),
-            board: (!quiet).then(|| Board::new(stderr, terminal)),
+            board: (!quiet && act.is_none()).then(|| Board::new(stderr, terminal)),
+            act,
             began: None,
             so_far: Closed::default(),
             abort_on: phase.abort_on.clone(),
@@ -64,6 +81,9 @@ impl Watcher {
         if let Some(teller) = &mut self.teller {
             teller.add(progress.core, &progress.closed);
             teller.tick(elapsed);
+        }
+        if let Some(act) = &self.act {
+            act.tell(progress);
         }
         if let Some(board) = &mut self.board {
             // A terminal that is gone does not stop a measurement.
@@ -95,7 +115,14 @@ impl Watcher {
         if let Some(board) = &mut self.board {
             let _ = board.end();
         }
+        self.act = None;
     }
+}
+
+fn about(command: &str, phase: &Phase, targets: &[Arc<Target>]) -> About {
+    let urls = targets.iter().map(|target| target.access.url.to_string());
+    let names = Prepared::names(phase).into_iter().map(str::to_owned);
+    About::of(command, phase, urls.collect(), names.collect(), status_name)
 }
 
 struct SoFar<'a> {

@@ -15,6 +15,7 @@ mod live;
 mod options;
 mod output;
 mod result;
+pub mod stage;
 mod subscribe;
 mod told;
 mod usage;
@@ -247,6 +248,9 @@ impl Asked {
         let control = Control::default();
         interrupt::watch(&control)?;
         self.common.output.check()?;
+        if !self.common.output.quiet {
+            stage::open(self.common.output.plain);
+        }
         let run = self.measure(&targets, &phase, &control, global)?;
         execute::keep(&run, &self.common)
     }

@@ -27,6 +27,9 @@ pub struct Args {
     /// No progress while it runs
     #[arg(short, long)]
     pub quiet: bool,
+    /// On a terminal, a line each second instead of a screen with charts and keys
+    #[arg(long)]
+    pub plain: bool,
     /// Watch this process too: the server's, when it runs on this machine
     #[arg(long, value_name = "PID")]
     pub server_pid: Option<u32>,

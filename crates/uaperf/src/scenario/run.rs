@@ -8,12 +8,13 @@ use std::time::{Duration, Instant, SystemTime};
 use judge::Exit;
 use load::engine::Control;
 use plan::description;
-use plan::scenario::{Given, Point, Scenario, Step, Turn};
+use plan::scenario::{Given, Group, Point, Scenario, Step, Turn};
 use plan::unit::duration::show;
-use record::run::{Kind, Mark};
+use record::run::{ByHand, Hand, Kind, Mark};
 use record::sweep::{self, Measurement, Source, State, Sweep};
 use record::{Run, Timestamp};
 use report::Style;
+use report::watch::Plan;
 
 use super::rows::Rows;
 use super::servers::{Reached, Servers};
@@ -58,6 +59,9 @@ pub struct Args {
     /// No progress while it runs
     #[arg(short, long)]
     quiet: bool,
+    /// On a terminal, a line each second instead of a screen with charts and keys
+    #[arg(long)]
+    plain: bool,
     #[command(flatten)]
     files: Files,
     #[command(flatten)]
@@ -118,6 +122,9 @@ pub fn run(args: Args, global: &Global) -> anyhow::Result<ExitCode> {
         let beside = args.out.as_deref().or(args.resume.as_deref());
         Rows::of(document, &index.scenario.file, beside)
     });
+    if !args.quiet {
+        quick::stage::open(args.plain);
+    }
     let commands = Commands::beside(&index.scenario.file);
     let mut bench = Bench {
         commands: &commands,
@@ -132,6 +139,8 @@ pub fn run(args: Args, global: &Global) -> anyhow::Result<ExitCode> {
         folder,
         index,
         spent: Vec::new(),
+        measured: None,
+        behind: Duration::ZERO,
     };
     bench.carry_out()?;
     bench.finish(&args.files)
@@ -243,6 +252,10 @@ struct Bench<'a> {
     index: Sweep,
     /// What measurements took beyond their load.
     spent: Vec<Duration>,
+    /// Which of them is being carried out, of how many, and its name.
+    measured: Option<(usize, usize, String)>,
+    /// How long all behind it take, about.
+    behind: Duration,
 }
 
 impl Bench<'_> {
@@ -301,7 +314,7 @@ impl Bench<'_> {
         }
     }
 
-    fn announce(&self, place: usize, point: &Point) {
+    fn announce(&mut self, place: usize, point: &Point) {
         if self.quiet {
             return;
         }
@@ -331,18 +344,17 @@ impl Bench<'_> {
         let beside = self.spent.iter().sum::<Duration>();
         let beside = beside.checked_div(u32::try_from(self.spent.len()).unwrap_or(0));
         let left = load.saturating_add(beside.unwrap_or_default().saturating_mul(count));
+        let behind = left.saturating_sub(Scenario::length(point).0);
         let left = match left.is_zero() {
             // Requests take as long as they take, and none has been seen yet.
             true => String::new(),
             false => format!("; about {} left", show(left)),
         };
+        let name = format!("{}{repetition}", report::named(&self.index, it));
         // A terminal that is gone does not stop a measurement.
-        let _ = writeln!(
-            std::io::stderr(),
-            "[{}/{all}] {}{repetition}{left}",
-            place + 1,
-            report::named(&self.index, it),
-        );
+        let _ = writeln!(std::io::stderr(), "[{}/{all}] {name}{left}", place + 1);
+        self.measured = Some((place + 1, all, name));
+        self.behind = behind;
     }
 
     /// All phases of a point.
@@ -352,11 +364,20 @@ impl Bench<'_> {
             None => None,
         };
         let mut whole: Option<Run> = None;
-        for group in &point.groups {
+        let of = point.groups.len();
+        for (n, group) in point.groups.iter().enumerate() {
             if self.control.is_stopped() {
                 break;
             }
-            let quiet = self.quiet || group.steps.len() > 1;
+            let length = |group: &Group| group.length(point.servers());
+            let behind = point.groups.iter().skip(n + 1).filter_map(length);
+            let behind = behind.fold(self.behind, Duration::saturating_add);
+            quick::stage::plan(Plan {
+                point: self.measured.clone().filter(|(_, of, _)| *of > 1),
+                phase: (n + 1, of),
+                behind: Some(behind),
+            });
+            let quiet = self.quiet || group.steps.len() > 1 && !quick::stage::is_open();
             let measure = |step: &Step| self.phase(step, point, turn, reached.as_ref(), quiet);
             let runs: Vec<anyhow::Result<Run>> = match group.steps.as_slice() {
                 [step] => vec![measure(step)],
@@ -432,7 +453,8 @@ impl Bench<'_> {
         let mut phase = step.phase.clone();
         // Each repetition has a random course of its own, or all would share one bias.
         phase.seed = phase.seed.wrapping_add(u64::from(turn.repetition) - 1);
-        asked.measure(&targets, &phase, &self.control, self.global)
+        let control = self.control.for_phase();
+        asked.measure(&targets, &phase, &control, self.global)
     }
 
     /// What came of a measurement, into its file and the index.
@@ -469,7 +491,11 @@ impl Bench<'_> {
                 .map_or(place, |it| it.point);
             rows.append(point, &run)?;
         }
-        let interrupted = run.marks.contains(&Mark::Interrupted) || self.control.is_stopped();
+        // A phase that a person ended, to have the next one, is done.
+        let ended = |it: &ByHand| it.did == Hand::EndedPhase;
+        let ended = run.phases.iter().any(|it| it.by_hand.iter().any(ended));
+        let interrupted =
+            self.control.is_stopped() || run.marks.contains(&Mark::Interrupted) && !ended;
         let (slo, stopped) = judged(point, &run);
         self.note(place, |it| {
             it.take(&run);
