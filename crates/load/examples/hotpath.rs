@@ -15,11 +15,10 @@
 use std::collections::VecDeque;
 use std::io;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use load::engine::{
-    Core, Errand, Host, Lane, Mail, Parts, Rung, Seat, Settings, Setup, Source, settle,
+    Control, Core, Errand, Host, Lane, Mail, Parts, Rung, Seat, Settings, Setup, Source, settle,
 };
 use load::transport::Got;
 use load::work::{Asker, Operations, Selection};
@@ -263,6 +262,7 @@ fn main() {
         warmup: 0,
         timeout: phase.timeout,
         in_flight: IN_FLIGHT as usize,
+        place: (0, 1),
         origin: Instant::from_nanos(0),
         end: settings.end_ns(),
         first: 0,
@@ -276,7 +276,7 @@ fn main() {
         seats: vec![seat],
         ledgers: 1,
         origin: Instant::from_nanos(0),
-        stop: Arc::new(AtomicBool::new(false)),
+        control: Control::default(),
         progress: std::sync::mpsc::channel().0,
         sheet: None,
         gate: None,

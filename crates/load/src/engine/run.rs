@@ -469,7 +469,7 @@ fn run_fresh(
     Ok(outcome)
 }
 
-fn by_hand(control: &Control, origin: Instant) -> Vec<(u64, Change)> {
+pub(super) fn by_hand(control: &Control, origin: Instant) -> Vec<(u64, Change)> {
     let since = |at: Instant| at.as_nanos().saturating_sub(origin.as_nanos());
     let changes = control.changes().into_iter();
     changes.map(|it| (since(it.at), it)).collect()

@@ -274,7 +274,7 @@ fn message(frame: &mut Frame<'_>, area: Rect, shown: &Shown<'_>, inks: Inks) {
 /// Keys and what they do, as far as they do something here.
 fn keys(scene: &Scene, shown: &Shown<'_>) -> Vec<(&'static str, &'static str)> {
     let mut keys = Vec::new();
-    if scene.about.sends {
+    if scene.about.changeable {
         keys.push(match shown.paused {
             false => ("p", "pause"),
             true => ("p", "go on"),
@@ -324,8 +324,7 @@ const HELP: &[(&str, &str)] = &[
 const MARKED: &str = "A run whose load was changed by hand says so in its result and in its verdict: its figures are \
                       not for comparison.";
 
-const NO_REQUESTS: &str =
-    "Here the server sends by itself: there is no load to pause or to add to.";
+const NO_REQUESTS: &str = "This load cannot be paused or added to: the server sends by itself, or clients act in rounds of steps.";
 
 fn help(frame: &mut Frame<'_>, area: Rect, scene: &Scene, inks: Inks) {
     let width = area.width.min(78);
@@ -341,7 +340,7 @@ fn help(frame: &mut Frame<'_>, area: Rect, scene: &Scene, inks: Inks) {
         }
     }
     lines.push(Line::default());
-    let note = match scene.about.sends {
+    let note = match scene.about.changeable {
         true => MARKED,
         false => NO_REQUESTS,
     };

@@ -33,8 +33,10 @@ pub struct About {
     pub requests: Option<u64>,
     /// Whether it has subscriptions.
     pub notified: bool,
-    /// Whether its sessions send requests that a person can pause.
+    /// Whether its sessions ask, or only listen.
     pub sends: bool,
+    /// Whether a person can pause what they ask, and have them ask more.
+    pub changeable: bool,
     /// The specification's name of a status code.
     pub status_name: fn(u32) -> String,
 }
@@ -65,6 +67,8 @@ impl About {
             requests: phase.requests,
             notified: phase.subscribe().is_some(),
             sends: phase.has_requests(),
+            // What is done in rounds of steps is done to its end.
+            changeable: phase.has_requests() && phase.connect().is_none(),
             status_name,
         }
     }
@@ -139,9 +143,9 @@ impl Scene {
         }
     }
 
-    /// Whether its sessions send requests that a person can pause.
-    pub const fn sends(&self) -> bool {
-        self.about.sends
+    /// Whether a person can pause what its sessions ask, and have them ask more.
+    pub const fn is_changeable(&self) -> bool {
+        self.about.changeable
     }
 
     /// An interval that a core closed in one of its ledgers.

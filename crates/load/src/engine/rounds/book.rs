@@ -195,6 +195,9 @@ impl Book {
                 core: 0,
                 closed,
                 heard: None,
+                ran_ns: t,
+                // Clients wait, each in a thread of its own: no core is busy with them.
+                idle_ns: t,
             });
         }
     }

@@ -235,7 +235,7 @@ impl<'a> Client<'a> {
 
     /// Writes down what fell due while others had their turn, and is not done any more.
     pub fn unsent(&mut self, course: &Course<'_>, ended: u64) {
-        if let Source::Open { .. } = self.source
+        if self.source.is_open()
             && let Ok(mut book) = course.book.lock()
         {
             while let Some(planned) = self.source.peek().filter(|at| *at < ended)

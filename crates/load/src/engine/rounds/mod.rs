@@ -75,7 +75,7 @@ impl Course<'_> {
     }
 
     fn is_stopped(&self) -> bool {
-        self.running.control.is_stopped()
+        self.running.control.is_over()
     }
 }
 
@@ -112,12 +112,13 @@ pub(super) fn run(
     let clock = Clock::new();
     let run_up = super::run::RUN_UP + PER_THREAD * u32::try_from(threads).unwrap_or(0);
     let began = SystemTime::now() + run_up;
+    let origin = clock.mono() + run_up;
     let (tell, told) = channel();
     let course = Course {
         settings: &settings,
         running,
         clock,
-        origin: clock.mono() + run_up,
+        origin,
         storm: phase
             .connect()
             .filter(|_| phase.is_storm())
@@ -154,7 +155,8 @@ pub(super) fn run(
         Vec::new(),
     );
     outcome.began = began;
-    outcome.stopped = running.control.is_stopped();
+    outcome.by_hand = super::run::by_hand(running.control, origin);
+    outcome.stopped = running.control.is_over();
     outcome.operations = 1;
     outcome.rounds = Some(rounds);
     outcome.failed = failed;
@@ -198,7 +200,7 @@ fn ready<'a>(
     let work = || {
         loop {
             let client = next.lock().ok().and_then(|mut next| next.next());
-            let Some(mut client) = client.filter(|_| !running.control.is_stopped()) else {
+            let Some(mut client) = client.filter(|_| !running.control.is_over()) else {
                 return;
             };
             match client.ready() {

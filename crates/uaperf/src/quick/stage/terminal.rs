@@ -2,7 +2,7 @@
 
 use std::io::{self, BufWriter, Stderr, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Once};
+use std::sync::{Arc, Mutex, Once, PoisonError};
 use std::time::{Duration, Instant};
 
 use judge::Exit;
@@ -25,6 +25,12 @@ const REDRAW: Duration = Duration::from_millis(200);
 const LOOK: Duration = Duration::from_millis(40);
 /// What a key did is told for so long.
 const SAID: Duration = Duration::from_secs(5);
+
+/// Held while something is drawn.
+static DRAWING: Mutex<()> = Mutex::new(());
+
+/// A picture takes less than this.
+const PICTURE: Duration = Duration::from_millis(200);
 
 /// Whether the terminal is ours now.
 static TAKEN: AtomicBool = AtomicBool::new(false);
@@ -51,6 +57,13 @@ fn take() -> io::Result<Screen> {
 /// Gives the terminal back, if it was taken. May be called from anywhere, and more than once.
 pub fn restore() {
     if TAKEN.swap(false, Ordering::SeqCst) {
+        // Nothing is drawn on the screen behind ours. Whoever panics while drawing is not waited for.
+        let until = Instant::now() + PICTURE;
+        let mut drawing = DRAWING.try_lock();
+        while drawing.is_err() && Instant::now() < until {
+            std::thread::sleep(Duration::from_millis(1));
+            drawing = DRAWING.try_lock();
+        }
         // There is nothing to be done about a terminal that is gone.
         let _ = disable_raw_mode();
         let mut out = io::stderr();
@@ -84,9 +97,14 @@ pub fn show(stage: &'static Stage) {
         let now = Instant::now();
         if now >= next {
             next = now + REDRAW;
+            let drawing = DRAWING.lock().unwrap_or_else(PoisonError::into_inner);
+            if !TAKEN.load(Ordering::SeqCst) {
+                break;
+            }
             if picture(&mut screen, stage, &acts, &mut looks, colour).is_err() {
                 break;
             }
+            drop(drawing);
         }
         match event::poll(LOOK) {
             Ok(true) => {
@@ -113,7 +131,7 @@ fn pressed(key: Key, acts: &[Arc<Inner>], looks: &mut Looks) {
     let Some(act) = acts.get(looks.which % acts.len().max(1)) else {
         return;
     };
-    let sends = lock(&act.scene).sends();
+    let changeable = lock(&act.scene).is_changeable();
     let said = match key {
         Key::Help => {
             looks.help = !looks.help;
@@ -131,8 +149,8 @@ fn pressed(key: Key, acts: &[Arc<Inner>], looks: &mut Looks) {
             restore();
             std::process::exit(Exit::Interrupted.code().into());
         }
-        Key::Pause | Key::More | Key::Less if !sends => {
-            "the server sends by itself: there is no load to change".to_owned()
+        Key::Pause | Key::More | Key::Less if !changeable => {
+            "this load cannot be paused or added to".to_owned()
         }
         Key::Pause => act.pause().to_owned(),
         Key::More | Key::Less => act.offer(key == Key::More),
