@@ -24,6 +24,7 @@ const OF_RESULTS: &[&str] = &[
     "hlog",
     "live-file",
     "prometheus",
+    "plain",
     "quiet",
     "server-pid",
 ];
