@@ -7,6 +7,7 @@
 //! - [`compare`] holds runs against each other: better, worse, the same, or cannot tell;
 //! - [`diagnostics`] holds a server's own counts beside ours;
 //! - [`by_hand`] says in a verdict what a person changed while a phase ran;
+//! - [`Slope`] says what each of many rounds leaves behind, and how well that is known;
 //! - [`Measured`] answers thresholds; [`Exit`] is what the program ends with.
 //!
 //! Everything is a pure function of what was recorded. `docs/measuring.md` explains each rule with its
@@ -18,6 +19,7 @@ mod confidence;
 pub mod diagnostics;
 mod exit;
 mod hand;
+mod slope;
 mod steady;
 pub mod subscriptions;
 mod threshold;
@@ -26,6 +28,7 @@ mod verdict;
 pub use confidence::{effective_samples, needed_for, quantile_interval};
 pub use exit::Exit;
 pub use hand::by_hand;
+pub use slope::Slope;
 pub use steady::{Course, Drift, Settling};
 pub use threshold::{Measured, expectations};
 pub use verdict::{CoreUse, Evidence, Load, OwnLimit, ServerUse, Sessions, worst};

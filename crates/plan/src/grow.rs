@@ -130,8 +130,12 @@ impl Phase {
                 | Work::History(History { batch, .. }) => *batch = whole,
                 Work::Subscribe(_) => return Err(bad("items, subscriptions or sessions")),
                 Work::Connect(_) => return Err(bad("rate or sessions")),
+                Work::Items(items) => items.items_per_call = Some(whole),
+                Work::Nodes(new) => new.nodes_per_call = Some(whole),
             },
             Grow::Subscriptions | Grow::Items => match &mut phase.work {
+                Work::Items(it) if grow == Grow::Items => it.items = Some(whole),
+                Work::Items(it) => it.subscriptions = whole,
                 Work::Subscribe(it) if grow == Grow::Items => it.items = Some(whole),
                 Work::Subscribe(it) => it.subscriptions = whole,
                 _ => return Err(bad("rate, sessions, in-flight or batch")),

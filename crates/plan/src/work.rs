@@ -10,6 +10,7 @@ use wire::types::{AttributeId, NumericRange, TimestampsToReturn};
 use crate::connect::Connect;
 use crate::error::PlanError;
 use crate::history::History;
+use crate::made::{Items, NewNodes};
 use crate::nodes::{NodeSpec, Nodes};
 use crate::path::BrowsePath;
 use crate::subscribe::Subscribe;
@@ -38,6 +39,10 @@ pub enum Work {
     Subscribe(Box<Subscribe>),
     /// Open and close channels and sessions.
     Connect(Connect),
+    /// Create, modify and delete monitored items.
+    Items(Items),
+    /// Add and delete nodes.
+    Nodes(NewNodes),
 }
 
 /// Reads (Part 4, 5.11.2).
@@ -369,6 +374,8 @@ impl Work {
             Self::History(_) => "history",
             Self::Subscribe(_) => "subscribe",
             Self::Connect(_) => "connect",
+            Self::Items(_) => "items",
+            Self::Nodes(_) => "nodes",
         }
     }
 
@@ -378,6 +385,8 @@ impl Work {
         match self {
             Self::Subscribe(subscribe) => subscribe.items_per_call.unwrap_or(0),
             Self::Connect(_) => 1,
+            Self::Items(items) => items.items_per_call.unwrap_or(0),
+            Self::Nodes(new) => new.nodes_per_call.unwrap_or(0),
             Self::Read(Read { batch, .. })
             | Self::Register(Register {
                 read: Read { batch, .. },
@@ -403,7 +412,8 @@ impl Work {
             | Self::Write(Write { nodes, .. })
             | Self::Browse(Browse { nodes, .. })
             | Self::History(History { nodes, .. }) => Some(nodes),
-            Self::Translate(_) | Self::Call(_) | Self::Connect(_) => None,
+            Self::Items(Items { nodes, .. }) => Some(nodes),
+            Self::Translate(_) | Self::Call(_) | Self::Connect(_) | Self::Nodes(_) => None,
         }
     }
 
@@ -412,6 +422,8 @@ impl Work {
     pub fn steps(&self) -> &'static [&'static str] {
         match self {
             Self::Connect(connect) => connect.steps(),
+            Self::Items(_) => Items::STEPS,
+            Self::Nodes(_) => NewNodes::STEPS,
             _ => &[],
         }
     }
@@ -421,8 +433,11 @@ impl Work {
         if let Self::Subscribe(subscribe) = self {
             return subscribe.check();
         }
-        if let Self::Connect(connect) = self {
-            return connect.check();
+        match self {
+            Self::Connect(connect) => return connect.check(),
+            Self::Items(items) => return items.check(),
+            Self::Nodes(new) => return new.check(),
+            _ => {}
         }
         if self.batch() == 0 {
             return Err(PlanError::new("batch", 0, "1 or more"));

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use plan::unit::duration::show;
 use plan::{
-    Arrival, Connect, NodeSpec, Nodes, Phase, Read, Sampling, Spread, Subscribe, Values, Warmup,
-    Work,
+    Arrival, Connect, Items, NewNodes, NodeSpec, Nodes, Phase, Read, Sampling, Spread, Subscribe,
+    Values, Warmup, Work,
 };
 
 use crate::page::counted;
@@ -73,6 +73,8 @@ fn work(work: &Work) -> String {
         Work::Call(call) => format!("call {} of {}", call.method, call.object),
         Work::Subscribe(plan) => return subscribing(plan),
         Work::Connect(plan) => return connecting(plan),
+        Work::Items(plan) => return making_items(plan),
+        Work::Nodes(plan) => return making_nodes(plan),
         other => other.name().to_owned(),
     };
     match work.batch() {
@@ -94,6 +96,39 @@ fn connecting(plan: &Connect) -> String {
     }
     parts.push(counted(plan.reads.into(), "read each", "reads each"));
     parts.join(", ")
+}
+
+/// `create, modify and delete 1 subscription × 100 items of ns=2;i=1..100, 1000 a call`.
+fn making_items(plan: &Items) -> String {
+    let subscriptions = counted(plan.subscriptions.into(), "subscription", "subscriptions");
+    let items = match plan.items {
+        Some(items) => counted(items.into(), "item", "items"),
+        None => "an item for each node".to_owned(),
+    };
+    let text = format!(
+        "create, modify and delete {subscriptions} × {items} of {}, publishing {}, sampling {}, queue {}",
+        nodes(&plan.nodes),
+        show(plan.publishing),
+        plan.sampling,
+        plan.queue,
+    );
+    match plan.items_per_call {
+        Some(n) => format!("{text}, {n} a call"),
+        None => text,
+    }
+}
+
+/// `add and delete 100 nodes below i=85, with references between them, 10 a call`.
+fn making_nodes(plan: &NewNodes) -> String {
+    let nodes = counted(plan.count.into(), "node", "nodes");
+    let mut text = format!("add and delete {nodes} below {}", plan.below);
+    if plan.references {
+        text.push_str(", with references between them");
+    }
+    if let Some(n) = plan.nodes_per_call {
+        text.push_str(&format!(", {n} a call"));
+    }
+    text
 }
 
 /// `subscribe to ns=2;i=1: 10 subscriptions × 100 items a session, publishing 1 s, sampling 100 ms, queue 10`.

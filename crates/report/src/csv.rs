@@ -6,7 +6,7 @@ use std::fmt::Write;
 use judge::Measured;
 use plan::{Figures, Measure, Stat, Unit};
 use record::Histogram;
-use record::run::{Phase, Run, Subscriptions, Sum, Usage};
+use record::run::{Footprint, Phase, Run, Subscriptions, Sum, Usage};
 
 use crate::points::{Named, Points};
 
@@ -57,6 +57,9 @@ fn rows(out: &mut String, run: &Run) {
             subscriptions(out, &total, told);
         }
         resources(out, &total, phase);
+        if let Some(left) = &phase.footprint {
+            footprint(out, &total, left);
+        }
         for part in &phase.parts {
             let url = run
                 .targets
@@ -226,6 +229,24 @@ fn subscriptions(out: &mut String, row: &str, told: &Subscriptions) {
     for step in &told.steps {
         let metric = format!("set-up.{}", step.step.replace('_', "-"));
         put(out, row, &metric, Some(step.span_ns as f64), Unit::Nanos);
+    }
+}
+
+fn footprint(out: &mut String, row: &str, left: &Footprint) {
+    let per = &left.per;
+    if let Some(held) = &left.held {
+        put(out, row, "held", Some(held.sessions as f64), Unit::Count);
+        let cores = held.cpu_cores.known().copied();
+        put(out, row, "held.server.cpu", cores, Unit::Share);
+    }
+    for (what, figure, unit) in [
+        ("memory", &left.memory_bytes, Unit::Bytes),
+        ("descriptors", &left.descriptors, Unit::Count),
+    ] {
+        let each = figure.known().map(|rise| rise.each);
+        let error = figure.known().map(|rise| rise.error);
+        put(out, row, &format!("{what}.{per}"), each, unit);
+        put(out, row, &format!("{what}.{per}.error"), error, unit);
     }
 }
 

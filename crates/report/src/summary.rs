@@ -6,11 +6,12 @@ use judge::Measured;
 use plan::unit::{Bytes, Rate, duration};
 use plan::{Figures, Measure, Plan, Stat, Threshold};
 use record::run::{
-    Expectation, Figure, Kind, Mark, Messages, Phase, Run, Status, Target, Usage, Verdict, WarmUp,
+    Expectation, Figure, Footprint, Kind, Mark, Messages, Phase, Rise, Run, Status, Target, Usage,
+    Verdict, WarmUp,
 };
 
 use crate::asked::asked;
-use crate::page::{Page, WIDTH, clean, cut, cut_inside, grouped};
+use crate::page::{Page, WIDTH, clean, counted, cut, cut_inside, grouped};
 use crate::style::{Ink, Style};
 use crate::{diagnostics, subscriptions, table};
 
@@ -146,6 +147,9 @@ fn measured(page: &mut Page, run: &Run, phase: &Phase) {
         diagnostics::row(page, told);
     }
     resources(page, phase);
+    if let Some(footprint) = &phase.footprint {
+        left_behind(page, footprint);
+    }
     parts(page, run, phase);
     if !phase.expectations.is_empty() {
         page.gap();
@@ -366,6 +370,41 @@ fn spent(usage: &Usage, done: Option<u64>, working: Option<f64>) -> String {
         parts.push(format!("{} stolen by the hypervisor", nanos(*stolen)));
     }
     parts.join(", ")
+}
+
+/// What sessions weigh while they are held, or what rounds left behind.
+fn left_behind(page: &mut Page, footprint: &Footprint) {
+    let rise = |figure: &Figure<Rise>, show: &dyn Fn(f64) -> String| match figure {
+        Figure::Known(rise) => format!("{} ± {}", show(rise.each), show(rise.error)),
+        Figure::Missing { not_available } => format!("n/a: {not_available}"),
+    };
+    let bytes = |n: f64| match n < 0.0 {
+        true => format!("-{}", Bytes::show(-n)),
+        false => Bytes::show(n),
+    };
+    let per = &footprint.per;
+    if let Some(held) = &footprint.held {
+        let time = nanos(held.to_ns.saturating_sub(held.from_ns));
+        let cores = match &held.cpu_cores {
+            Figure::Known(cores) => {
+                format!("server CPU {:.1} % of a core meanwhile", cores * 100.0)
+            }
+            Figure::Missing { not_available } => format!("server CPU n/a: {not_available}"),
+        };
+        let sessions = counted(held.sessions, "session", "sessions");
+        page.row("held", &format!("{sessions} at once for {time}; {cores}"));
+    }
+    let memory = rise(&footprint.memory_bytes, &bytes);
+    let descriptors = rise(&footprint.descriptors, &|n| format!("{n:.4}"));
+    let both = matches!(footprint.memory_bytes, Figure::Known(_))
+        || matches!(footprint.descriptors, Figure::Known(_));
+    page.row(
+        &format!("a {per}"),
+        &match both {
+            true => format!("server memory {memory}, descriptors {descriptors}"),
+            false => format!("server memory {memory}"),
+        },
+    );
 }
 
 /// More rows than these are only counted.

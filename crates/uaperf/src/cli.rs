@@ -59,6 +59,8 @@ enum Command {
     Register(quick::Register),
     Subscribe(Box<quick::Subscribe>),
     Connect(quick::Connect),
+    Items(quick::Items),
+    Nodes(quick::Nodes),
     Perfclient(perfclient::Args),
     Calibrate(calibrate::Args),
     Saturate(saturate::Args),
@@ -113,6 +115,8 @@ impl Cli {
             Command::Man(args) => pages::man(args),
             Command::Completions(args) => pages::completions(args),
             Command::Subscribe(args) => quick::subscribe(*args, &self.global),
+            Command::Items(args) => quick::items(args, &self.global),
+            Command::Nodes(args) => quick::nodes(args, &self.global),
             Command::Connect(args) => quick::connect(args, &self.global),
             Command::Demo(args) => demo::run(args, &self.global),
         }

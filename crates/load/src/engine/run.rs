@@ -223,6 +223,7 @@ pub fn run(
         let running = Running {
             phase,
             targets,
+            prepared,
             options,
             control,
         };
@@ -390,6 +391,7 @@ pub fn run(
 pub(super) struct Running<'a> {
     pub phase: &'a Phase,
     pub targets: &'a [Arc<Target>],
+    pub prepared: &'a [Arc<Prepared>],
     pub options: &'a Options,
     pub control: &'a Control,
 }

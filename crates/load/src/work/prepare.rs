@@ -25,6 +25,8 @@ pub struct Prepared {
     details: ExtensionObject,
     /// Nodes in a RegisterNodes request.
     registers: usize,
+    /// Items or nodes in a request that makes some.
+    per_call: usize,
     /// What is subscribed to.
     terms: Option<Arc<Terms>>,
     /// What the same sessions ask meanwhile.
@@ -33,6 +35,9 @@ pub struct Prepared {
 
 /// Nodes in a RegisterNodes request when the server does not say how many it takes.
 const REGISTERS: usize = 1000;
+
+/// Items or nodes in a request when neither the plan nor the server says how many.
+const PER_CALL: usize = 1000;
 
 impl Prepared {
     /// All that the sessions of a phase do.
@@ -123,8 +128,18 @@ impl Prepared {
                 Operations::default()
             }
             Work::Connect(_) => Operations::default(),
+            Work::Items(items) => {
+                nodes = find::nodes(&items.nodes, namespaces, session)?;
+                Operations::default()
+            }
+            Work::Nodes(new) => {
+                nodes = vec![find::node(&new.below, namespaces, session)?];
+                Operations::default()
+            }
             _ => return Err(WorkError::Unknown(work.name())),
         };
+        let per_call = made_in(work).and_then(|(_, limit)| about.limit(limit));
+        let per_call = per_call.filter(|_| limits).unwrap_or_default() as usize;
         let registers = about.limit(Service::Register.limit()).unwrap_or_default();
         Ok(Self {
             work: work.clone(),
@@ -136,9 +151,24 @@ impl Prepared {
                 0 => REGISTERS,
                 some => some.min(REGISTERS),
             },
+            per_call: match (work.batch() as usize, per_call) {
+                (0, 0) => PER_CALL,
+                (0, allowed) => allowed.min(PER_CALL),
+                (asked, _) => asked,
+            },
             terms,
             beside: Vec::new(),
         })
+    }
+
+    /// What is watched, or what new nodes are added to.
+    pub fn nodes(&self) -> &[NodeId] {
+        &self.nodes
+    }
+
+    /// Items, nodes or references in a request that makes or deletes some.
+    pub fn per_call(&self) -> usize {
+        self.per_call
     }
 
     /// What the ledgers of a phase are called: first that of its subscriptions, if it has some, then one for
@@ -264,15 +294,25 @@ impl Prepared {
 /// The server's limit on items in a request, as it stands under OperationLimits.
 const ITEMS_PER_CALL: &str = "MaxMonitoredItemsPerCall";
 
+/// The service that makes something, and the server's limit on how much of it at once, as it stands under
+/// OperationLimits.
+fn made_in(work: &Work) -> Option<(&'static str, &'static str)> {
+    match work {
+        Work::Subscribe(_) | Work::Items(_) => Some(("CreateMonitoredItems", ITEMS_PER_CALL)),
+        Work::Nodes(_) => Some(("AddNodes", "MaxNodesPerNodeManagement")),
+        _ => None,
+    }
+}
+
 /// The server's limits are respected, or it is said which is not.
 fn keep_limits(work: &Work, about: &About) -> Result<(), WorkError> {
-    if let Work::Subscribe(subscribe) = work {
-        let allowed = about.limit(ITEMS_PER_CALL).unwrap_or_default() as u32;
-        let asked = subscribe.items_per_call.unwrap_or(0);
+    if let Some((service, limit)) = made_in(work) {
+        let allowed = about.limit(limit).unwrap_or_default() as u32;
+        let asked = work.batch();
         return match allowed != 0 && asked > allowed {
             true => Err(WorkError::Limit {
-                service: "CreateMonitoredItems",
-                limit: ITEMS_PER_CALL,
+                service,
+                limit,
                 allowed,
                 batch: asked,
             }),

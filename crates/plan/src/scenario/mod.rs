@@ -176,7 +176,10 @@ impl Step {
 impl Group {
     /// How long the longest of its steps goes on with so many servers, as far as that is known.
     pub fn length(&self, servers: usize) -> Option<Duration> {
-        self.steps.iter().filter_map(|step| step.length(servers)).max()
+        self.steps
+            .iter()
+            .filter_map(|step| step.length(servers))
+            .max()
     }
 }
 

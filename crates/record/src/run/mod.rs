@@ -4,6 +4,7 @@
 mod diagnostics;
 mod figure;
 mod file;
+mod footprint;
 mod machine;
 mod phase;
 mod series;
@@ -16,6 +17,7 @@ use serde_json::Value;
 pub use diagnostics::{Counted, Diagnostics, OfSessions, OfSubscriptions};
 pub use figure::Figure;
 pub use file::{Destination, ReadError, WriteError, place_file};
+pub use footprint::{Footprint, Held, Rise};
 pub use machine::{Build, Fingerprint};
 pub use phase::{ByHand, Hand, Level, Messages, Part, Phase, Status, Sum, WarmUp};
 pub use series::{Course, Series, Usage, UsageSeries};

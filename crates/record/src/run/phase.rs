@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Diagnostics, Expectation, Series, Subscriptions, UsageSeries, Verdict};
+use super::{Diagnostics, Expectation, Footprint, Series, Subscriptions, UsageSeries, Verdict};
 use crate::ledger::{Gauge, Sizes, Statuses};
 use crate::{Histogram, Measure, Tally, Timestamp, Window};
 
@@ -40,6 +40,9 @@ pub struct Phase {
     /// What the servers counted themselves, where they were asked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub diagnostics: Option<Diagnostics>,
+    /// What rounds of steps left behind in the server, where there were any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub footprint: Option<Footprint>,
     /// What was spent meanwhile: the generator, the server, the host.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub resources: Vec<UsageSeries>,
@@ -316,6 +319,7 @@ impl Phase {
             by_hand: Vec::new(),
             subscriptions: None,
             diagnostics: None,
+            footprint: None,
             resources: Vec::new(),
             verdict: Verdict::default(),
             expectations: Vec::new(),

@@ -21,7 +21,7 @@ use report::{Named, Style};
 use super::live::Watcher;
 use super::usage::{Seen, Watch};
 use super::writer::Writer;
-use super::{Common, evidence, result, told};
+use super::{Common, evidence, footprint, result, told};
 use crate::advice;
 use crate::calibrate;
 use crate::cli::Global;
@@ -341,6 +341,10 @@ fn run(
     if let Some(seen) = seen {
         measured.resources = seen.series(began, from, to, spun);
     }
+    measured.footprint = outcome
+        .rounds
+        .as_ref()
+        .map(|rounds| footprint::of(rounds, seen, began));
     measured.parts = result::parts(outcome, from, until);
     measured.cycles_ns.clone_from(&outcome.cycles_ns);
     let mut evidence = evidence::evidence(phase, outcome, &tally, &window, settling, seen, began);
@@ -362,7 +366,9 @@ fn run(
     run.targets = looked.iter().map(|target| result::target(target)).collect();
     run.verdict = measured.verdict.clone();
     let (threads, batch) = (common.load.threads(), phase.work.batch());
+    // What was calibrated is a loop over sockets.
     let values = measured.total.values_per_s;
+    let values = values.filter(|_| phase.work.steps().is_empty());
     run.notes
         .extend(values.and_then(|values| calibrate::headroom(values, batch, threads)));
     run.phases.push(measured);

@@ -1,5 +1,5 @@
-//! The quick commands: `uaperf read|write|browse|history|translate|call|register|subscribe|connect`, one
-//! phase each.
+//! The quick commands: `uaperf read|write|browse|history|translate|call|register|subscribe|connect|
+//! items|nodes`, one phase each.
 //!
 //! Arguments go one way: what was typed ([`options`], [`work`]) becomes a plan, the plan is
 //! carried out ([`execute`]) while somebody watches ([`live`]), and what came of it becomes a
@@ -10,8 +10,10 @@ mod each;
 mod evidence;
 mod execute;
 pub mod feed;
+mod footprint;
 pub mod interrupt;
 mod live;
+mod made;
 mod options;
 mod output;
 mod result;
@@ -24,6 +26,7 @@ mod writer;
 
 pub use connect::Connect;
 pub use interrupt::watch as interrupted;
+pub use made::{Items, Nodes};
 pub use subscribe::Subscribe;
 
 use std::process::ExitCode;
@@ -197,7 +200,7 @@ macro_rules! services {
 
 services! {
     read Read write Write browse Browse history History translate Translate call Call register Register
-    subscribe Subscribe connect Connect
+    subscribe Subscribe connect Connect items Items nodes Nodes
 }
 
 impl Asked {

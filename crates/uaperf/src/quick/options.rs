@@ -83,7 +83,7 @@ pub struct Args {
     /// End early when this comes true, such as 'errors>1%'
     #[arg(long, value_name = "THRESHOLD", value_delimiter = ',')]
     abort_on: Vec<Threshold>,
-    /// What may be done to the server beyond reading: write, call, storm, overload
+    /// What may be done to the server beyond reading: write, call, nodes, storm, overload
     #[arg(long, value_name = "WHAT", value_delimiter = ',')]
     allow: Vec<Allow>,
     /// Send more in a request than the server says that it takes; needs --allow overload
@@ -220,6 +220,9 @@ impl Args {
             }
             Work::Call(_) if !self.allow.contains(&Allow::Call) => {
                 missing("call", "calling a method may do anything on the server")
+            }
+            Work::Nodes(_) if !self.allow.contains(&Allow::Nodes) => {
+                missing("nodes", "adding nodes changes what the server has")
             }
             Work::Connect(_) if !self.allow.contains(&Allow::Storm) => missing(
                 "storm",

@@ -90,6 +90,18 @@ impl Watch {
     }
 }
 
+/// What a process had at a moment.
+pub struct Level {
+    /// When, in nanoseconds since the phase began.
+    pub at: i128,
+    pub rss_bytes: Option<u64>,
+    pub descriptors: Option<u64>,
+}
+
+fn signed(time: Duration) -> i128 {
+    i128::try_from(time.as_nanos()).unwrap_or(i128::MAX)
+}
+
 /// A look that comes so much after the end belongs to it all the same.
 const NEAR: u64 = 50_000_000;
 
@@ -186,6 +198,24 @@ impl Seen {
                 Some((at, spent.cores().ok()?))
             })
             .collect()
+    }
+
+    /// What a process had at each look, also before the phase.
+    pub fn levels(&self, who: &str, began: Instant) -> Vec<Level> {
+        let Some(n) = self.who.iter().position(|(name, _)| *name == who) else {
+            return Vec::new();
+        };
+        let level = |look: &Look| {
+            let sample = look.processes.get(n)?;
+            let before = || Some(-signed(began.checked_duration_since(look.at)?));
+            let after = look.at.checked_duration_since(began).map(signed);
+            Some(Level {
+                at: after.or_else(before)?,
+                rss_bytes: sample.rss_bytes.clone().ok(),
+                descriptors: sample.descriptors.clone().ok(),
+            })
+        };
+        self.looks.iter().filter_map(level).collect()
     }
 
     /// The share of its time that the server's busiest thread had something to do: on a CPU, or

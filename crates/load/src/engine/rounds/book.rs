@@ -44,6 +44,28 @@ pub struct Round<'a> {
     course: &'a Course<'a>,
     /// Its steps so far.
     pub notes: Vec<Note>,
+    /// The first of the operations in it that did not go well.
+    pub bad: Option<StatusCode>,
+}
+
+/// What became of the operations of a request.
+#[derive(Debug, Clone, Copy)]
+pub struct Results {
+    good: u32,
+    bad: Option<StatusCode>,
+}
+
+impl FromIterator<StatusCode> for Results {
+    fn from_iter<T: IntoIterator<Item = StatusCode>>(all: T) -> Self {
+        let mut results = Self { good: 0, bad: None };
+        for status in all {
+            match status.is_bad() {
+                true => results.bad = results.bad.or(Some(status)),
+                false => results.good += 1,
+            }
+        }
+        results
+    }
 }
 
 impl<'a> Round<'a> {
@@ -51,6 +73,7 @@ impl<'a> Round<'a> {
         Self {
             course,
             notes: Vec::new(),
+            bad: None,
         }
     }
 
@@ -58,7 +81,23 @@ impl<'a> Round<'a> {
         self.course.t()
     }
 
-    /// Does a step; what it gives is how many operations went well in it.
+    /// Does a step that is a request with several operations. Those that did not go well make the step fail;
+    /// the round goes on with the others, and fails in the end.
+    pub fn request<T>(
+        &mut self,
+        step: &'static str,
+        does: impl FnOnce() -> Result<(T, Results), StatusCode>,
+    ) -> Result<T, StatusCode> {
+        let (done, results) = self.step(step, does)?;
+        self.bad = self.bad.or(results.bad);
+        if let Some(note) = self.notes.last_mut() {
+            note.values = results.good;
+            note.status = results.bad.unwrap_or(StatusCode::Good);
+        }
+        Ok(done)
+    }
+
+    /// Does a step.
     pub fn step<T>(
         &mut self,
         step: &'static str,

@@ -5,21 +5,25 @@ use std::time::Duration;
 use plan::unit::duration::nanos;
 use plan::{ConnectKind, Seat, Work};
 use record::{Lateness, Times};
+use wire::service::Service;
 use wire::types::StatusCode;
 
 use super::super::opening::{SessionError, Target};
 use super::super::run::Running;
 use super::super::source::Source;
 use super::book::{Round, Whole};
-use super::{Course, connect};
+use super::{Course, connect, items, nodes};
 use crate::access::{Absent, Session};
-use crate::transport::Steps;
+use crate::transport::{CallError, Steps};
+use crate::work::Prepared;
 
 /// One client.
 pub struct Client<'a> {
     pub seat: Seat,
     pub target: &'a Target,
     pub work: &'a Work,
+    /// What it makes, and where.
+    pub prepared: &'a Prepared,
     /// Its session, while it has one.
     pub session: Option<Session>,
     /// Its session, while it has no connection.
@@ -54,6 +58,7 @@ impl<'a> Client<'a> {
             seat,
             target: running.targets.get(seat.target as usize)?,
             work: &phase.work,
+            prepared: running.prepared.get(seat.target as usize)?,
             session: None,
             absent: None,
             source,
@@ -84,6 +89,28 @@ impl<'a> Client<'a> {
         self.absent = None;
         self.session = Some(opened);
         Ok(())
+    }
+
+    /// Calls a service over its session, which is opened again if it was lost before.
+    pub fn call<S: Service>(&mut self, request: S) -> Result<S::Response, StatusCode> {
+        let Some(session) = &mut self.session else {
+            return Err(StatusCode::BadSessionIdInvalid);
+        };
+        session.call(request).map_err(|error| {
+            // Another round has another connection.
+            if let CallError::Link(_) | CallError::Send(_) = error {
+                self.session = None;
+            }
+            error.status()
+        })
+    }
+
+    /// Has a session for a round that needs one.
+    pub fn has_session(&mut self) -> Result<(), StatusCode> {
+        match self.session {
+            Some(_) => Ok(()),
+            None => self.open().map_err(|error| error.status()),
+        }
     }
 
     /// When it has something to do.
@@ -130,10 +157,17 @@ impl<'a> Client<'a> {
         let sent = course.t();
         let mut round = Round::new(course);
         let came = match self.work {
-            Work::Connect(plan) => connect::round(self, plan, &mut round),
+            Work::Connect(plan) => connect::round(self, plan, &mut round).map(|()| 1),
+            Work::Items(plan) => items::round(self, plan, &mut round),
+            Work::Nodes(plan) => nodes::round(self, plan, &mut round),
             _ => Err(StatusCode::BadNotImplemented),
         };
         let completed = course.t();
+        // Of requests that went well, an operation may not have.
+        let came = match round.bad {
+            Some(status) => came.and(Err(status)),
+            None => came,
+        };
         // A thread does one thing at a time: what waited for it waited for the server.
         let slot = free.max(planned).min(sent) - planned.min(sent);
         let whole = Whole {
@@ -149,7 +183,7 @@ impl<'a> Client<'a> {
                 socket: 0,
             },
             status: came.err().unwrap_or(StatusCode::Good),
-            values: u32::from(came.is_ok()),
+            values: came.unwrap_or(0),
         };
         if let Ok(mut book) = course.book.lock() {
             book.round(whole, &round.notes);

@@ -1,4 +1,4 @@
-//! Work that is done in rounds of steps: connecting.
+//! Work that is done in rounds of steps: connecting, making items and nodes.
 //!
 //! What a step costs is mostly RSA, sockets and what a server does about it, so this needs no loop over
 //! sockets: a client calls and waits, and as many of them as are to be at it at the same time have a
@@ -8,6 +8,8 @@
 mod book;
 mod client;
 mod connect;
+mod items;
+mod nodes;
 mod storm;
 
 use std::cmp::Reverse;
