@@ -164,6 +164,22 @@ fn sessions_that_the_server_has_no_room_for_are_errors_of_the_step_that_was_refu
 }
 
 #[test]
+fn sessions_that_came_early_are_kept_alive_until_the_last_one_has_come() {
+    let mut config = plant::Config::default();
+    // Half of the storm has come when the first of them would be forgotten.
+    let patience = Duration::from_secs(6);
+    config.limits.session_timeout = Duration::from_millis(10)..=patience;
+    let bench = Bench {
+        folder: tempfile::tempdir().unwrap(),
+        plant: plant::Server::start(config).unwrap(),
+    };
+    let options = ["--kind", "storm", "--sessions", "48", "--rate-total", "4/s"];
+    let phase = bench.phase(&[&options[..], &["--at-once", "1"]].concat());
+    assert_eq!(phase["footprint"]["held"]["sessions"], 48);
+    assert_eq!(bench.plant.counted().session_timeouts, 0);
+}
+
+#[test]
 fn what_makes_no_sense_is_refused_before_anything_is_sent() {
     let bench = Bench::start();
     for (options, want) in [

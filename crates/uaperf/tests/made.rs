@@ -15,8 +15,10 @@ struct Bench {
 
 impl Bench {
     fn start(limits: impl FnOnce(&mut plant::Limits)) -> Self {
-        let mut config = plant::Config::default();
-        config.profiles = vec![plant::Profile::Bench { update: None }];
+        let mut config = plant::Config {
+            profiles: vec![plant::Profile::Bench { update: None }],
+            ..plant::Config::default()
+        };
         limits(&mut config.limits);
         Self {
             folder: tempfile::tempdir().unwrap(),

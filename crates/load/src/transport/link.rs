@@ -252,7 +252,7 @@ enum Turn {
 }
 
 /// How much is read at once.
-const READ: usize = 64 * 1024;
+const READ: usize = 16 * 1024;
 
 impl Link {
     /// Looks up, connects, says hello and opens the channel. `steps` has what each took, the

@@ -115,8 +115,13 @@ impl<'a> Client<'a> {
 
     /// When it has something to do.
     pub fn next(&self) -> Option<u64> {
-        let times = [self.round_at, self.leave_at, self.keep_at];
+        let times = [self.round_at, self.leave_at];
         times.into_iter().flatten().min()
+    }
+
+    /// When the server has to hear from it.
+    pub fn keep_at(&self) -> Option<u64> {
+        self.keep_at
     }
 
     /// Whether there is more to do than to keep its session alive.
@@ -141,11 +146,8 @@ impl<'a> Client<'a> {
         if self.round_at == Some(at) {
             return self.round(course, at, free);
         }
-        if self.leave_at == Some(at) {
-            self.leave(course);
-            return Did::Well;
-        }
-        self.keep(course)
+        self.leave(course);
+        Did::Well
     }
 
     fn round(&mut self, course: &'a Course<'a>, planned: u64, free: u64) -> Did {
@@ -251,7 +253,7 @@ impl<'a> Client<'a> {
     }
 
     /// Lets the server hear from it.
-    fn keep(&mut self, course: &Course<'_>) -> Did {
+    pub fn keep(&mut self, course: &Course<'_>) -> Did {
         self.keep_at = None;
         let Some(session) = &mut self.session else {
             return Did::Well;

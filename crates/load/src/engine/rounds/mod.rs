@@ -240,6 +240,8 @@ struct Worker<'a> {
     /// Those of them that have rounds to come.
     active: usize,
     due: BinaryHeap<Reverse<(u64, usize)>>,
+    /// Sessions that the server has to hear from.
+    kept: BinaryHeap<Reverse<(u64, usize)>>,
     /// Since when it could have begun something.
     free: u64,
     slept: u64,
@@ -253,6 +255,7 @@ impl<'a> Worker<'a> {
             active: clients.iter().filter(|client| client.is_active()).count(),
             clients,
             due: BinaryHeap::new(),
+            kept: BinaryHeap::new(),
             free: 0,
             slept: 0,
             losses: Vec::new(),
@@ -284,6 +287,16 @@ impl<'a> Worker<'a> {
                 None if t >= end => break,
                 _ => {}
             }
+            // Whoever comes first, sessions that are there do not die for it.
+            if let Some(&Reverse((at, n))) = self.kept.peek()
+                && at <= t
+            {
+                self.kept.pop();
+                self.keep(n, at);
+                continue;
+            }
+            let kept = self.kept.peek().map_or(u64::MAX, |Reverse((at, _))| *at);
+            let look_up = (t + LOOK_UP).min(kept);
             match self.due.peek() {
                 Some(&Reverse((at, n))) if at <= t => {
                     self.due.pop();
@@ -294,8 +307,8 @@ impl<'a> Worker<'a> {
                 }
                 // What is left is kept alive for nothing more.
                 _ if course.storm.is_none() && self.active == 0 => break,
-                Some(&Reverse((at, _))) => self.nap(at.min(t + LOOK_UP)),
-                None if course.storm.is_some() => self.nap(t + LOOK_UP),
+                Some(&Reverse((at, _))) => self.nap(at.min(look_up)),
+                None if course.storm.is_some() => self.nap(look_up),
                 None => break,
             }
         }
@@ -303,9 +316,33 @@ impl<'a> Worker<'a> {
     }
 
     fn queue(&mut self, n: usize) {
-        if let Some(at) = self.clients.get(n).and_then(Client::next) {
-            self.due.push(Reverse((at, n)));
+        let Some(client) = self.clients.get(n) else {
+            return;
+        };
+        self.due.extend(client.next().map(|at| Reverse((at, n))));
+        self.kept
+            .extend(client.keep_at().map(|at| Reverse((at, n))));
+    }
+
+    /// Lets the server hear from a client, unless it has heard from it meanwhile.
+    fn keep(&mut self, n: usize, at: u64) {
+        let Some(client) = self.clients.get_mut(n) else {
+            return;
+        };
+        if client.keep_at() != Some(at) {
+            return;
         }
+        if let Did::Lost(reason) = client.keep(self.course) {
+            self.losses.push(Loss {
+                session: place(self.course, client.seat),
+                at_ns: self.course.t(),
+                reason,
+                back: false,
+            });
+        }
+        self.kept
+            .extend(client.keep_at().map(|at| Reverse((at, n))));
+        self.free = self.course.t();
     }
 
     fn nap(&mut self, until: u64) {
@@ -322,7 +359,7 @@ impl<'a> Worker<'a> {
         match client.act(self.course, at, self.free) {
             Did::Well => {}
             Did::Lost(reason) => self.losses.push(Loss {
-                session: client.seat.index as usize,
+                session: place(self.course, client.seat),
                 at_ns: self.course.t(),
                 reason,
                 back: false,
@@ -369,6 +406,11 @@ impl<'a> Worker<'a> {
             starved_ns: spent.starved_ns,
         }
     }
+}
+
+/// Which of all sessions it is.
+fn place(course: &Course<'_>, seat: Seat) -> usize {
+    seat.target as usize * course.running.phase.sessions as usize + seat.index as usize
 }
 
 /// When a client's rounds are due, and how many there are.
