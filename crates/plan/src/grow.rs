@@ -129,9 +129,9 @@ impl Phase {
                 | Work::Call(Call { batch, .. })
                 | Work::History(History { batch, .. }) => *batch = whole,
                 Work::Subscribe(_) => return Err(bad("items, subscriptions or sessions")),
-                Work::Connect(_) => return Err(bad("rate or sessions")),
                 Work::Items(items) => items.items_per_call = Some(whole),
                 Work::Nodes(new) => new.nodes_per_call = Some(whole),
+                Work::Connect(_) | Work::Sequence(_) => return Err(bad("rate or sessions")),
             },
             Grow::Subscriptions | Grow::Items => match &mut phase.work {
                 Work::Items(it) if grow == Grow::Items => it.items = Some(whole),

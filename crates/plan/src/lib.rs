@@ -25,6 +25,7 @@ mod phase;
 mod random;
 pub mod scenario;
 mod schedule;
+pub mod sequence;
 mod share;
 mod spread;
 mod subscribe;

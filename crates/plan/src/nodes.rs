@@ -209,6 +209,14 @@ impl NodeSpec {
         }
     }
 
+    /// How many nodes it names, as far as that is known without a server: a path or a file counts as one.
+    pub const fn count(&self) -> u32 {
+        match self {
+            Self::Range { first, last, .. } => last.saturating_sub(*first).saturating_add(1),
+            _ => 1,
+        }
+    }
+
     /// The nodes, with the namespaces of a server's NamespaceArray. What `browse:` finds is asked of
     /// the server first: such a spec is an error here.
     pub fn resolve(&self, namespaces: &[String]) -> Result<Vec<NodeId>, NodeError> {

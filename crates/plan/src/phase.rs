@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::arrival::{Arrival, CatchUp, Pace};
 use crate::connect::{Connect, ConnectKind};
 use crate::error::PlanError;
+use crate::sequence::{MOST_USERS, Sequences};
 use crate::spread::Spread;
 use crate::subscribe::Subscribe;
 use crate::targets::Targets;
@@ -185,6 +186,14 @@ impl Phase {
         }
     }
 
+    /// What its users do, if that is what it does.
+    pub fn sequences(&self) -> Option<&Sequences> {
+        match &self.work {
+            Work::Sequence(sequences) => Some(sequences),
+            _ => None,
+        }
+    }
+
     /// Whether each session is opened once and then held.
     pub fn is_storm(&self) -> bool {
         let connect = self.connect();
@@ -227,6 +236,10 @@ impl Phase {
         ];
         match loops.into_iter().find(|(_, given, _)| *given) {
             Some((option, _, want)) => Err(PlanError::new(option, name, want)),
+            None if self.sequences().is_some() && self.sessions > MOST_USERS => {
+                let want = "1 to 4096: each user has a thread";
+                Err(PlanError::new("sessions", self.sessions, want))
+            }
             None if self.is_storm() && self.requests.is_some() => {
                 let want = "--sessions: a storm opens each of them once";
                 Err(PlanError::new("requests", "storm", want))

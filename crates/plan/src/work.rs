@@ -13,6 +13,7 @@ use crate::history::History;
 use crate::made::{Items, NewNodes};
 use crate::nodes::{NodeSpec, Nodes};
 use crate::path::BrowsePath;
+use crate::sequence::Sequences;
 use crate::subscribe::Subscribe;
 use crate::text::{self, nanos};
 
@@ -43,6 +44,8 @@ pub enum Work {
     Items(Items),
     /// Add and delete nodes.
     Nodes(NewNodes),
+    /// What simulated users do, one thing after the other.
+    Sequence(Box<Sequences>),
 }
 
 /// Reads (Part 4, 5.11.2).
@@ -376,6 +379,7 @@ impl Work {
             Self::Connect(_) => "connect",
             Self::Items(_) => "items",
             Self::Nodes(_) => "nodes",
+            Self::Sequence(_) => "sequence",
         }
     }
 
@@ -384,9 +388,9 @@ impl Work {
     pub fn batch(&self) -> u32 {
         match self {
             Self::Subscribe(subscribe) => subscribe.items_per_call.unwrap_or(0),
-            Self::Connect(_) => 1,
             Self::Items(items) => items.items_per_call.unwrap_or(0),
             Self::Nodes(new) => new.nodes_per_call.unwrap_or(0),
+            Self::Connect(_) | Self::Sequence(_) => 1,
             Self::Read(Read { batch, .. })
             | Self::Register(Register {
                 read: Read { batch, .. },
@@ -413,7 +417,11 @@ impl Work {
             | Self::Browse(Browse { nodes, .. })
             | Self::History(History { nodes, .. }) => Some(nodes),
             Self::Items(Items { nodes, .. }) => Some(nodes),
-            Self::Translate(_) | Self::Call(_) | Self::Connect(_) | Self::Nodes(_) => None,
+            Self::Translate(_)
+            | Self::Call(_)
+            | Self::Connect(_)
+            | Self::Nodes(_)
+            | Self::Sequence(_) => None,
         }
     }
 
@@ -424,6 +432,7 @@ impl Work {
             Self::Connect(connect) => connect.steps(),
             Self::Items(_) => Items::STEPS,
             Self::Nodes(_) => NewNodes::STEPS,
+            Self::Sequence(sequences) => sequences.names(),
             _ => &[],
         }
     }
@@ -437,6 +446,7 @@ impl Work {
             Self::Connect(connect) => return connect.check(),
             Self::Items(items) => return items.check(),
             Self::Nodes(new) => return new.check(),
+            Self::Sequence(sequences) => return sequences.check(),
             _ => {}
         }
         if self.batch() == 0 {

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use plan::sequence::Sequences;
 use plan::unit::duration::show;
 use plan::{
     Arrival, Connect, Items, NewNodes, NodeSpec, Nodes, Phase, Read, Sampling, Spread, Subscribe,
@@ -75,6 +76,7 @@ fn work(work: &Work) -> String {
         Work::Connect(plan) => return connecting(plan),
         Work::Items(plan) => return making_items(plan),
         Work::Nodes(plan) => return making_nodes(plan),
+        Work::Sequence(plan) => return acting(plan),
         other => other.name().to_owned(),
     };
     match work.batch() {
@@ -127,6 +129,18 @@ fn making_nodes(plan: &NewNodes) -> String {
     }
     if let Some(n) = plan.nodes_per_call {
         text.push_str(&format!(", {n} a call"));
+    }
+    text
+}
+
+/// `users: operator*3: connect -> read ns=2;i=1; ramp-up 10 s`.
+fn acting(plan: &Sequences) -> String {
+    let all: Vec<String> = plan.all.iter().map(ToString::to_string).collect();
+    let mut text = format!("users: {}", all.join(" | "));
+    for (name, length) in [("ramp-up", plan.ramp_up), ("ramp-down", plan.ramp_down)] {
+        if !length.is_zero() {
+            text.push_str(&format!(", {name} {}", show(length)));
+        }
     }
     text
 }

@@ -61,6 +61,7 @@ enum Command {
     Connect(quick::Connect),
     Items(quick::Items),
     Nodes(quick::Nodes),
+    Sequence(quick::Users),
     Perfclient(perfclient::Args),
     Calibrate(calibrate::Args),
     Saturate(saturate::Args),
@@ -118,6 +119,7 @@ impl Cli {
             Command::Items(args) => quick::items(args, &self.global),
             Command::Nodes(args) => quick::nodes(args, &self.global),
             Command::Connect(args) => quick::connect(args, &self.global),
+            Command::Sequence(args) => quick::sequence(args, &self.global),
             Command::Demo(args) => demo::run(args, &self.global),
         }
     }

@@ -76,6 +76,15 @@ impl Source {
         }
     }
 
+    /// In a closed loop, nothing is due before this time.
+    pub(super) fn delay(&mut self, until: u64) {
+        if let Self::Closed(closed) = self {
+            for at in &mut closed.ready {
+                *at = until.max(*at);
+            }
+        }
+    }
+
     /// Another cycle begins.
     pub(super) fn begin_cycle(&mut self, at: u64) {
         if let Self::Cycle { due, .. } = self {

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use plan::sequence::Sequences;
 use plan::{Phase, Spread, Work};
 use record::receipt::Watch;
 use wire::types::{ExtensionObject, NodeId, NumericRange};
@@ -48,7 +49,8 @@ impl Prepared {
         session: &mut Session,
     ) -> Result<Self, WorkError> {
         let mut this = Self::new(&phase.work, phase.seed, limits, about, session)?;
-        for work in &phase.beside {
+        let steps = phase.sequences().into_iter().flat_map(Sequences::works);
+        for work in phase.beside.iter().chain(steps) {
             this.beside
                 .push(Self::new(work, phase.seed, limits, about, session)?);
         }
@@ -127,7 +129,6 @@ impl Prepared {
                 terms = Some(Arc::new(made.watching(known)));
                 Operations::default()
             }
-            Work::Connect(_) => Operations::default(),
             Work::Items(items) => {
                 nodes = find::nodes(&items.nodes, namespaces, session)?;
                 Operations::default()
@@ -136,6 +137,7 @@ impl Prepared {
                 nodes = vec![find::node(&new.below, namespaces, session)?];
                 Operations::default()
             }
+            Work::Connect(_) | Work::Sequence(_) => Operations::default(),
             _ => return Err(WorkError::Unknown(work.name())),
         };
         let per_call = made_in(work).and_then(|(_, limit)| about.limit(limit));
@@ -197,7 +199,7 @@ impl Prepared {
         index: u32,
         sessions: u32,
     ) -> Result<Vec<Asker>, WorkError> {
-        if self.terms.is_some() {
+        if self.terms.is_some() || matches!(self.work, Work::Sequence(_)) {
             let mut all = Vec::new();
             for beside in &self.beside {
                 all.extend(beside.askers(session, spread, index, sessions)?);

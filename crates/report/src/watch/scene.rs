@@ -68,7 +68,7 @@ impl About {
             notified: phase.subscribe().is_some(),
             sends: phase.has_requests(),
             // What is done in rounds of steps is done to its end.
-            changeable: phase.has_requests() && phase.connect().is_none(),
+            changeable: phase.has_requests() && phase.work.steps().is_empty(),
             status_name,
         }
     }

@@ -352,6 +352,9 @@ fn run(
     evidence.remarks.extend(strangers(looked, outcome, &tally));
     evidence.limits = own_limits;
     measured.verdict = evidence.verdict();
+    let users = evidence
+        .mean_in_flight
+        .filter(|_| phase.sequences().is_some());
     measured.expectations = judge::expectations(&phase.expect, &measured);
 
     let mut run = Run::new(command, outcome.began.into(), machine());
@@ -372,6 +375,9 @@ fn run(
     run.notes
         .extend(values.and_then(|values| calibrate::headroom(values, batch, threads)));
     run.phases.push(measured);
+    run.notes.extend(
+        users.map(|users| format!("{users:.1} users were in a sequence at a time, on average")),
+    );
     if common.load.ignores_limits() {
         run.marks.push(Mark::LimitsIgnored);
     }

@@ -17,6 +17,7 @@ mod made;
 mod options;
 mod output;
 mod result;
+mod sequence;
 pub mod stage;
 mod subscribe;
 mod told;
@@ -27,11 +28,13 @@ mod writer;
 pub use connect::Connect;
 pub use interrupt::watch as interrupted;
 pub use made::{Items, Nodes};
+pub use sequence::Users;
 pub use subscribe::Subscribe;
 
 use std::process::ExitCode;
 
 use load::engine::Control;
+use plan::sequence::Sequences;
 use plan::{Phase, PlanError, TargetSpec, Targets, Work};
 use record::Run;
 
@@ -201,6 +204,7 @@ macro_rules! services {
 services! {
     read Read write Write browse Browse history History translate Translate call Call register Register
     subscribe Subscribe connect Connect items Items nodes Nodes
+    sequence Users
 }
 
 impl Asked {
@@ -236,10 +240,15 @@ impl Asked {
         if let Work::Connect(plan) = &phase.work {
             connect::complete(plan, &mut phase.duration, &mut phase.warmup, &common.load);
         }
+        sequence::complete(&mut phase);
         phase.check().map_err(|PlanError { field, value, want }| {
             Failure::usage(format!("--{field} {value}: want {want}"))
         })?;
-        for work in std::iter::once(&phase.work).chain(&phase.beside) {
+        let steps = phase.sequences().into_iter().flat_map(Sequences::works);
+        for work in std::iter::once(&phase.work)
+            .chain(&phase.beside)
+            .chain(steps)
+        {
             common.load.allows(work)?;
         }
         Ok(phase)

@@ -78,6 +78,8 @@ pub enum Kind {
     Commissioning,
     /// An alarm client in a flood of events, and stations that follow what matters
     Alarms,
+    /// Operators and engineers who connect, look, think, write and go again
+    Users,
     /// Many small devices that write their values and read a set point
     Field,
 }
@@ -96,6 +98,7 @@ impl Kind {
             Self::Gateway => include_str!("starters/gateway.toml"),
             Self::Commissioning => include_str!("starters/commissioning.toml"),
             Self::Alarms => include_str!("starters/alarms.toml"),
+            Self::Users => include_str!("starters/users.toml"),
             Self::Field => include_str!("starters/field.toml"),
         }
     }

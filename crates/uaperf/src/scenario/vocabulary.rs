@@ -38,7 +38,7 @@ const OF_SERVERS: &[&str] = &[
     "server-pki",
 ];
 /// Options that are lists of one thing each are named for all of them.
-const PLURALS: &[&str] = &["node", "path", "arg"];
+const PLURALS: &[&str] = &["node", "path", "arg", "sequence"];
 
 /// The options of the commands, for a scenario in a folder.
 pub struct Commands {

@@ -12,6 +12,7 @@ use super::super::opening::{SessionError, Target};
 use super::super::run::Running;
 use super::super::source::Source;
 use super::book::{Round, Whole};
+use super::sequence::{self, User};
 use super::{Course, connect, items, nodes};
 use crate::access::{Absent, Session};
 use crate::transport::{CallError, Steps};
@@ -28,6 +29,10 @@ pub struct Client<'a> {
     pub session: Option<Session>,
     /// Its session, while it has no connection.
     pub absent: Option<Box<Absent>>,
+    /// What it has beside its session, if it is a user.
+    user: Option<Box<User>>,
+    /// It begins no round from then on.
+    until: u64,
     source: Source,
     left: u64,
     /// When the next round is due.
@@ -58,9 +63,13 @@ impl<'a> Client<'a> {
             seat,
             target: running.targets.get(seat.target as usize)?,
             work: &phase.work,
-            prepared: running.prepared.get(seat.target as usize)?,
             session: None,
             absent: None,
+            prepared: running.prepared.get(seat.target as usize)?,
+            user: phase
+                .sequences()
+                .map(|_| Box::new(User::new(phase.seed, seat.target, seat.index))),
+            until: super::stay(phase, seat, targets).map_or(u64::MAX, |(_, until)| nanos(until)),
             source,
             left,
             round_at: None,
@@ -75,6 +84,7 @@ impl<'a> Client<'a> {
     pub fn ready(&mut self) -> Result<(), SessionError> {
         match self.work {
             Work::Connect(connect) if !connect.kind.begins_open() => Ok(()),
+            Work::Sequence(sequences) if !sequences.begins_open() => Ok(()),
             _ => self.open(),
         }
     }
@@ -137,7 +147,7 @@ impl<'a> Client<'a> {
 
     /// The next round, if there is one before the end.
     fn turn(&mut self, end: u64) {
-        let next = self.source.peek().filter(|at| *at < end);
+        let next = self.source.peek().filter(|at| *at < end.min(self.until));
         self.round_at = next.filter(|_| self.left > 0);
     }
 
@@ -162,8 +172,23 @@ impl<'a> Client<'a> {
             Work::Connect(plan) => connect::round(self, plan, &mut round).map(|()| 1),
             Work::Items(plan) => items::round(self, plan, &mut round),
             Work::Nodes(plan) => nodes::round(self, plan, &mut round),
+            Work::Sequence(plan) => match self.user.take() {
+                Some(mut user) => {
+                    let came = sequence::round(self, &mut user, plan, &mut round, course);
+                    self.user = Some(user);
+                    came
+                }
+                None => Err(StatusCode::BadInternalError),
+            },
             _ => Err(StatusCode::BadNotImplemented),
         };
+        if came == Err(sequence::CUT) {
+            if let Ok(mut book) = course.book.lock() {
+                book.steps(self.seat.target as usize, &round.notes);
+            }
+            self.round_at = None;
+            return Did::Well;
+        }
         let completed = course.t();
         // Of requests that went well, an operation may not have.
         let came = match round.bad {

@@ -10,6 +10,7 @@ mod client;
 mod connect;
 mod items;
 mod nodes;
+mod sequence;
 mod storm;
 
 use std::cmp::Reverse;
@@ -18,6 +19,7 @@ use std::sync::Mutex;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, SystemTime};
 
+use plan::unit::duration::nanos;
 use plan::{Phase, Seat};
 use wire::time::Instant;
 
@@ -96,9 +98,12 @@ pub(super) fn run(
     let phase = running.phase;
     let names = Prepared::names(phase);
     let settings = Settings::new(phase);
-    let at_once = phase
-        .connect()
-        .map_or(AT_ONCE, |connect| connect.at_once as usize);
+    let at_once = match phase.connect() {
+        Some(connect) => connect.at_once as usize,
+        // A user who thinks holds up nobody.
+        None if phase.sequences().is_some() => seats.len(),
+        None => AT_ONCE,
+    };
     let threads = seats.len().min(at_once).max(1);
     let targets = u32::try_from(running.targets.len()).unwrap_or(u32::MAX);
     let clients: Vec<_> = seats
@@ -413,9 +418,21 @@ fn place(course: &Course<'_>, seat: Seat) -> usize {
     seat.target as usize * course.running.phase.sessions as usize + seat.index as usize
 }
 
+/// When a user comes, and when it begins nothing more.
+fn stay(phase: &Phase, seat: Seat, targets: u32) -> Option<(Duration, Duration)> {
+    let sequences = phase.sequences()?;
+    let sessions = u64::from(phase.sessions);
+    let place = u64::from(seat.target) * sessions + u64::from(seat.index);
+    let end = phase.measured_until().unwrap_or(Duration::MAX);
+    Some(sequences.stay(place, sessions * u64::from(targets), end))
+}
+
 /// When a client's rounds are due, and how many there are.
 fn rounds(phase: &Phase, seat: Seat, targets: u32) -> (super::source::Source, u64) {
-    let source = opening::source(phase, seat);
+    let mut source = opening::source(phase, seat);
+    if let Some((from, _)) = stay(phase, seat, targets) {
+        source.delay(nanos(from));
+    }
     match phase.is_storm() {
         true => (source, 1),
         false => (source, opening::requests(phase, seat, targets)),
