@@ -16,7 +16,7 @@ const ENGINEER: &str = "engineer: connect -> read nsu=urn:bench;i=1000 -> think 
 fn part<'a>(run: &'a Value, name: &str) -> &'a Value {
     let parts = run["phases"][0]["parts"].as_array().unwrap();
     let found = parts.iter().find(|part| part["service"] == name);
-    &found.unwrap_or_else(|| panic!("no {name} in {parts:?}"))["sum"]
+    &found.unwrap_or_else(|| panic!("there is no {name}"))["sum"]
 }
 
 fn count(sum: &Value, what: &str) -> u64 {
@@ -128,7 +128,9 @@ fn a_step_that_fails_ends_its_sequence_with_its_status_and_the_next_one_begins_a
     assert_eq!(count(lost, "errors"), 20);
     assert_eq!(lost["statuses"][0]["name"], "BadNodeIdUnknown", "{lost}");
     assert_eq!(count(part(&run, "lost: connect"), "completed"), 20);
-    assert_eq!(count(part(&run, "lost: read 2"), "completed"), 0);
+    // What was never begun has no times.
+    let parts = run["phases"][0]["parts"].as_array().unwrap();
+    assert!(!parts.iter().any(|part| part["service"] == "lost: read 2"));
 }
 
 #[test]

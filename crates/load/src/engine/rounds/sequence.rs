@@ -5,7 +5,6 @@ use std::time::Duration;
 use plan::sequence::{Does, Sequences, Step};
 use plan::unit::duration::nanos;
 use plan::{NodeError, Nodes, Random};
-use wire::service::Service;
 use wire::types::{
     CreateMonitoredItemsRequest, CreateSubscriptionRequest, DataChangeNotification,
     DeleteSubscriptionsRequest, ExtensionObject, MonitoredItemCreateRequest, MonitoringMode,
@@ -16,7 +15,7 @@ use wire::types::{
 use super::Course;
 use super::book::{Note, Round};
 use super::client::Client;
-use crate::transport::{CallError, Steps};
+use crate::transport::Steps;
 use crate::work::Asker;
 
 /// What a user has beside its session.
@@ -173,13 +172,10 @@ fn step(
                 return Ok(0);
             };
             round.step(name, || {
-                call(
-                    client,
-                    DeleteSubscriptionsRequest {
-                        request_header: RequestHeader::default(),
-                        subscription_ids: Some(vec![id]),
-                    },
-                )
+                client.call(DeleteSubscriptionsRequest {
+                    request_header: RequestHeader::default(),
+                    subscription_ids: Some(vec![id]),
+                })
             })?;
             Ok(0)
         }
@@ -257,13 +253,10 @@ fn pause(
 
 fn publish(client: &mut Client<'_>, user: &mut User) -> Result<u32, StatusCode> {
     let acknowledged = std::mem::take(&mut user.unacknowledged);
-    let response = call(
-        client,
-        PublishRequest {
-            request_header: RequestHeader::default(),
-            subscription_acknowledgements: Some(acknowledged),
-        },
-    )?;
+    let response = client.call(PublishRequest {
+        request_header: RequestHeader::default(),
+        subscription_acknowledgements: Some(acknowledged),
+    })?;
     let message = response.notification_message;
     let data = message.notification_data.unwrap_or_default();
     if !data.is_empty() {
@@ -285,19 +278,16 @@ fn subscribe(
     interval: Duration,
 ) -> Result<u32, StatusCode> {
     let milliseconds = interval.as_secs_f64() * 1e3;
-    let created = call(
-        client,
-        CreateSubscriptionRequest {
-            request_header: RequestHeader::default(),
-            requested_publishing_interval: milliseconds,
-            requested_lifetime_count: 10_000,
-            // An answer in each interval: whoever waits need not wait longer.
-            requested_max_keep_alive_count: 1,
-            max_notifications_per_publish: 0,
-            publishing_enabled: true,
-            priority: 0,
-        },
-    )?;
+    let created = client.call(CreateSubscriptionRequest {
+        request_header: RequestHeader::default(),
+        requested_publishing_interval: milliseconds,
+        requested_lifetime_count: 10_000,
+        // An answer in each interval: whoever waits need not wait longer.
+        requested_max_keep_alive_count: 1,
+        max_notifications_per_publish: 0,
+        publishing_enabled: true,
+        priority: 0,
+    })?;
     let items = nodes
         .iter()
         .zip(1..)
@@ -312,15 +302,12 @@ fn subscribe(
                 discard_oldest: true,
             },
         });
-    let made = call(
-        client,
-        CreateMonitoredItemsRequest {
-            request_header: RequestHeader::default(),
-            subscription_id: created.subscription_id,
-            timestamps_to_return: TimestampsToReturn::Both,
-            items_to_create: Some(items.collect()),
-        },
-    )?;
+    let made = client.call(CreateMonitoredItemsRequest {
+        request_header: RequestHeader::default(),
+        subscription_id: created.subscription_id,
+        timestamps_to_return: TimestampsToReturn::Both,
+        items_to_create: Some(items.collect()),
+    })?;
     let results = made.results.unwrap_or_default();
     match results.iter().find(|it| it.status_code.is_bad()) {
         Some(bad) => Err(bad.status_code),
@@ -335,16 +322,4 @@ fn found(client: &Client<'_>, nodes: &Nodes) -> Result<Vec<NodeId>, StatusCode> 
             Err(NodeError::Unresolved(path.to_string()))
         })
         .map_err(|_| StatusCode::BadNodeIdInvalid)
-}
-
-fn call<S: Service>(client: &mut Client<'_>, request: S) -> Result<S::Response, StatusCode> {
-    let Some(session) = &mut client.session else {
-        return Err(StatusCode::BadSessionIdInvalid);
-    };
-    session.call(request).map_err(|error| {
-        if !matches!(error, CallError::Service(_)) {
-            client.session = None;
-        }
-        error.status()
-    })
 }
