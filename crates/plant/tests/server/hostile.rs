@@ -1,6 +1,6 @@
 //! Clients that misbehave, beside one that does not.
 
-use std::io::Write;
+use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
@@ -101,4 +101,79 @@ fn subscriptions_of_clients_that_died_end_with_their_sessions() {
     });
     let values = server.tally().values();
     assert_eq!(values.pending(), 0, "{values:?}");
+}
+
+/// HEL of Part 6, 7.1.2.3 for this server.
+fn hello(server: &Server) -> Vec<u8> {
+    let url = server.url().as_bytes();
+    let mut hello = b"HELF".to_vec();
+    hello.extend_from_slice(&(32 + url.len() as u32).to_le_bytes());
+    for number in [0, 65_536, 65_536, 0, 0, url.len() as u32] {
+        hello.extend_from_slice(&number.to_le_bytes());
+    }
+    hello.extend_from_slice(url);
+    hello
+}
+
+#[test]
+fn who_says_hello_and_opens_no_channel_keeps_nobody_out() {
+    let server = start(Config::default());
+    let mut good = Client::plain(server.url());
+    let hello = hello(&server);
+    let half: Vec<_> = (0..100)
+        .map(|_| {
+            let mut socket = TcpStream::connect(server.address()).unwrap();
+            socket.set_read_timeout(Some(PATIENCE)).unwrap();
+            socket.write_all(&hello).unwrap();
+            let mut acknowledged = [0; 28];
+            socket.read_exact(&mut acknowledged).unwrap();
+            assert_eq!(&acknowledged[..4], b"ACKF");
+            socket
+        })
+        .collect();
+    assert_eq!(server.counted().connections, 101);
+    assert_eq!(server.counted().channels, 1);
+    is_served(&mut good);
+    is_served(&mut Client::plain(server.url()));
+    drop(half);
+    until(&server, "all gone", |server| {
+        server.counted().connections < 3
+    });
+    is_served(&mut good);
+}
+
+#[test]
+fn a_client_that_sends_wrong_bytes_is_thrown_out_and_leaves_nothing_behind() {
+    let server = start(Config::default());
+    let mut good = Client::plain(server.url());
+    let hello = hello(&server);
+    let policy = b"http://opcfoundation.org/UA/SecurityPolicy#None";
+    let mut open = b"OPNF\0\0\0\0\0\0\0\0".to_vec();
+    open.extend_from_slice(&(policy.len() as u32).to_le_bytes());
+    open.extend_from_slice(policy);
+    open.extend_from_slice(&[0xff; 8]);
+    open.extend_from_slice(&[51, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0xbe, 1]);
+    open.extend_from_slice(&[0; 60]);
+    let length = (open.len() as u32).to_le_bytes();
+    open[4..8].copy_from_slice(&length);
+    // Each byte of hello and OPN is wrong once: in its lowest bit, in its highest, in all of them.
+    let script = [&hello[..], &open].concat();
+    for at in 0..script.len() {
+        for bits in [1, 0x80, 0xff] {
+            let mut script = script.clone();
+            script[at] ^= bits;
+            let mut socket = TcpStream::connect(server.address()).unwrap();
+            // The server may have hung up before all of it is written.
+            let _ = socket.write_all(&script);
+        }
+        if at % 50 == 0 {
+            is_served(&mut good);
+        }
+    }
+    until(&server, "all gone", |server| {
+        server.counted().connections == 1
+    });
+    assert_eq!(server.counted().sessions, 1);
+    is_served(&mut good);
+    is_served(&mut Client::plain(server.url()));
 }

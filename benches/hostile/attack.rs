@@ -1,0 +1,363 @@
+//! Those who mean no good, in a process of their own: `attack KIND URL FOLDER`.
+
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use anyhow::{Context, bail};
+use load::access::{Access, Credentials, Opening, Security, Session};
+use load::transport::Steps;
+use wire::types::{
+    AttributeId, CreateMonitoredItemsRequest, CreateSubscriptionRequest,
+    MonitoredItemCreateRequest, MonitoringMode, MonitoringParameters, NodeId, ReadRequest,
+    ReadValueId, TimestampsToReturn,
+};
+use zeroize::Zeroizing;
+
+use crate::good::access;
+
+/// The words that make this program one of them.
+pub const ROLE: &str = "attack";
+/// A client that will be killed.
+pub const VICTIM: &str = "victim";
+
+/// What they do, and how many do it.
+pub const KINDS: [(&str, &str); 7] = [
+    (
+        "silent",
+        "9,000 connections that send nothing, closed and opened again",
+    ),
+    (
+        "half-open",
+        "2,000 connections that say hello and open no channel",
+    ),
+    ("slow", "50 clients that ask for megabytes and do not read"),
+    (
+        "certificates",
+        "8 clients that come with a certificate nobody trusts",
+    ),
+    ("passwords", "8 clients that log in with a wrong password"),
+    ("fuzzed", "8 clients that send chunks with wrong bytes"),
+    ("killed", "clients with 100 monitored items, killed"),
+];
+
+const SILENT: usize = 9_000;
+const HALF_OPEN: usize = 2_000;
+const SLOW: usize = 50;
+const THREADS: usize = 8;
+/// The bench address space, behind that of the specification and the server's own.
+const BENCH: u16 = 2;
+
+/// How often one of them has come and gone.
+static CYCLES: AtomicU64 = AtomicU64::new(0);
+/// Whether as many are there as are to be.
+static READY: AtomicU64 = AtomicU64::new(0);
+
+fn cycle() {
+    CYCLES.fetch_add(1, Ordering::Relaxed);
+}
+
+fn ready() {
+    READY.store(1, Ordering::Relaxed);
+}
+
+/// Does it until standard input ends, and says ten times a second how often.
+pub fn attack(mut words: impl Iterator<Item = String>) -> anyhow::Result<()> {
+    let kind = words.next().context("which kind?")?;
+    let url = words.next().context("which server?")?;
+    let folder = words.next().context("which folder?")?;
+    observe::limits::raise_descriptors(SILENT as u64 + 200).ok();
+    let address: SocketAddr = url
+        .strip_prefix("opc.tcp://")
+        .and_then(|address| address.parse().ok())
+        .context("a server by its address")?;
+    let begin: Box<dyn FnOnce() + Send> = match kind.as_str() {
+        "silent" => Box::new(move || crowd(SILENT, address, |_| true)),
+        "half-open" => {
+            let hello = hello(&url);
+            Box::new(move || crowd(HALF_OPEN, address, move |socket| greeted(socket, &hello)))
+        }
+        "slow" => Box::new(move || slow(&url)),
+        "certificates" => {
+            let security = "Basic256Sha256:SignAndEncrypt"
+                .parse()
+                .map_err(anyhow::Error::msg)?;
+            let way = access(&url, security, Path::new(&folder), Credentials::Anonymous)?;
+            Box::new(move || refused(&way))
+        }
+        "passwords" => {
+            let user = Credentials::UserName {
+                name: "operator".into(),
+                password: Zeroizing::new("wrong".into()),
+            };
+            let way = access(&url, plain(), Path::new(&folder), user)?;
+            Box::new(move || refused(&way))
+        }
+        "fuzzed" => {
+            let hello = hello(&url);
+            Box::new(move || fuzzed(address, &hello))
+        }
+        "killed" => Box::new(move || killed(&url, &folder)),
+        other => bail!("there is no attack {other:?}"),
+    };
+    std::thread::spawn(begin);
+    std::thread::spawn(|| {
+        let _ = std::io::stdin().lock().read_to_end(&mut Vec::new());
+        std::process::exit(0);
+    });
+    let mut out = std::io::stdout().lock();
+    loop {
+        let (ready, cycles) = (
+            READY.load(Ordering::Relaxed),
+            CYCLES.load(Ordering::Relaxed),
+        );
+        writeln!(out, "{ready} {cycles}")?;
+        out.flush()?;
+        std::thread::sleep(Duration::from_millis(100));
+    }
+}
+
+const fn plain() -> Security {
+    Security::Exactly(wire::channel::Protection::NONE)
+}
+
+/// HEL (Part 6, 7.1.2.3).
+fn hello(url: &str) -> Vec<u8> {
+    let mut hello = b"HELF".to_vec();
+    hello.extend_from_slice(&(32 + url.len() as u32).to_le_bytes());
+    for number in [0, 65_536, 65_536, 0, 0, url.len() as u32] {
+        hello.extend_from_slice(&number.to_le_bytes());
+    }
+    hello.extend_from_slice(url.as_bytes());
+    hello
+}
+
+fn greeted(socket: &mut TcpStream, hello: &[u8]) -> bool {
+    let mut acknowledged = [0; 28];
+    let patience = socket.set_read_timeout(Some(Duration::from_secs(30)));
+    patience.is_ok()
+        && socket.write_all(hello).is_ok()
+        && socket.read_exact(&mut acknowledged).is_ok()
+}
+
+/// So many connections at once; the oldest are closed and others take their places, a hundred at a time.
+fn crowd(size: usize, address: SocketAddr, come: impl Fn(&mut TcpStream) -> bool) {
+    let mut there = std::collections::VecDeque::with_capacity(size);
+    loop {
+        while there.len() < size {
+            let came = TcpStream::connect(address).ok();
+            let came = came.and_then(|mut socket| come(&mut socket).then_some(socket));
+            match came {
+                Some(socket) => there.push_back(socket),
+                None => std::thread::sleep(Duration::from_millis(1)),
+            }
+        }
+        ready();
+        std::thread::sleep(Duration::from_millis(100));
+        for _ in 0..100.min(size) {
+            drop(there.pop_front());
+            cycle();
+        }
+    }
+}
+
+fn session(url: &str) -> Option<Session> {
+    let folder = std::env::temp_dir();
+    let way = access(url, plain(), &folder, Credentials::Anonymous).ok()?;
+    let opening = way.discover().ok()?;
+    way.open(&opening, &mut Steps::new()).ok()
+}
+
+/// Clients that ask for much and take nothing; now and then one gives up and another one comes.
+fn slow(url: &str) {
+    let mut there = std::collections::VecDeque::new();
+    loop {
+        while there.len() < SLOW {
+            match session(url).and_then(|session| asking(session).ok()) {
+                Some(socket) => there.push_back(socket),
+                None => std::thread::sleep(Duration::from_millis(10)),
+            }
+        }
+        ready();
+        std::thread::sleep(Duration::from_millis(200));
+        drop(there.pop_front());
+        cycle();
+    }
+}
+
+/// Asks for 4 MB a hundred times over, as far as the server takes it.
+fn asking(session: Session) -> anyhow::Result<TcpStream> {
+    const LARGE: u32 = 3014;
+    let (mut socket, mut connection, absent) = session.take_apart();
+    socket.set_write_timeout(Some(Duration::from_millis(50)))?;
+    let nodes = vec![
+        ReadValueId {
+            node_id: NodeId::new(BENCH, LARGE),
+            attribute_id: AttributeId::Value as u32,
+            ..Default::default()
+        };
+        40
+    ];
+    let mut request: wire::service::Request = ReadRequest {
+        request_header: Default::default(),
+        max_age: 0.0,
+        timestamps_to_return: TimestampsToReturn::Neither,
+        nodes_to_read: Some(nodes),
+    }
+    .into();
+    request.header_mut().authentication_token = absent.token().clone();
+    let deadline = wire::time::Instant::from_nanos(u64::MAX);
+    for _ in 0..100 {
+        connection.send(deadline, |out, handle| {
+            request.header_mut().request_handle = handle;
+            // What is left out is not asked for.
+            let _ = request.encode(out);
+        })?;
+        while let Ok(n @ 1..) = socket.write(connection.pending()) {
+            connection.wrote(n);
+        }
+    }
+    Ok(socket)
+}
+
+/// Threads that try to come in, and are refused.
+fn refused(way: &Access) {
+    let opening: Opening = loop {
+        match way.discover() {
+            Ok(opening) => break opening,
+            Err(_) => std::thread::sleep(Duration::from_millis(10)),
+        }
+    };
+    let opening = &opening;
+    std::thread::scope(|scope| {
+        for _ in 0..THREADS {
+            scope.spawn(move || {
+                loop {
+                    match way.open(opening, &mut Steps::new()) {
+                        // Whoever is let in is no attacker: the figures would be of something else.
+                        Ok(_) => std::process::exit(1),
+                        Err(_) => cycle(),
+                    }
+                    ready();
+                }
+            });
+        }
+    });
+}
+
+/// Threads that send what looks like chunks, wrong in a few bytes, until they are thrown out.
+fn fuzzed(address: SocketAddr, hello: &[u8]) {
+    std::thread::scope(|scope| {
+        for thread in 0..THREADS as u64 {
+            scope.spawn(move || {
+                let mut random = plan::Random::stream(thread, &[]);
+                loop {
+                    let _ = astray(address, hello, &mut random);
+                    cycle();
+                    ready();
+                }
+            });
+        }
+    });
+}
+
+fn astray(address: SocketAddr, hello: &[u8], random: &mut plan::Random) -> std::io::Result<()> {
+    let mut below = |n: u64| (random.next_u64() % n.max(1)) as usize;
+    let mut socket = TcpStream::connect(address)?;
+    socket.set_read_timeout(Some(Duration::from_millis(20)))?;
+    socket.write_all(hello)?;
+    // OPN for policy None (Part 6, 7.1.3), then requests: each wrong somewhere.
+    let policy = b"http://opcfoundation.org/UA/SecurityPolicy#None";
+    let mut open = b"OPNF\0\0\0\0\0\0\0\0".to_vec();
+    open.extend_from_slice(&(policy.len() as u32).to_le_bytes());
+    open.extend_from_slice(policy);
+    open.extend_from_slice(&[0xff; 8]);
+    open.extend_from_slice(&[51, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0xbe, 1]);
+    open.extend_from_slice(&[0; 60]);
+    for _ in 0..8 {
+        let mut chunk = open.clone();
+        if let Some(letters) = chunk.get_mut(..3).filter(|_| below(4) == 0) {
+            letters.copy_from_slice(b"MSG");
+        }
+        let length = chunk.len() as u32;
+        let length = [length, length, length + 1, 0, u32::MAX, 1 << 20][below(6)];
+        if let Some(place) = chunk.get_mut(4..8) {
+            place.copy_from_slice(&length.to_le_bytes());
+        }
+        for _ in 0..below(6) {
+            let (at, byte) = (below(chunk.len() as u64), below(256) as u8);
+            if let Some(place) = chunk.get_mut(at) {
+                *place = byte;
+            }
+        }
+        socket.write_all(&chunk)?;
+        let _ = socket.read(&mut [0; 256]);
+    }
+    Ok(())
+}
+
+/// Starts clients that subscribe, and kills them.
+fn killed(url: &str, folder: &str) {
+    loop {
+        let started = std::env::current_exe().and_then(|program| {
+            Command::new(program)
+                .args([VICTIM, url, folder])
+                .stdin(Stdio::piped())
+                .stdout(Stdio::piped())
+                .spawn()
+        });
+        let Ok(mut child) = started else {
+            std::thread::sleep(Duration::from_millis(100));
+            continue;
+        };
+        // It says a word once it has subscribed; one that cannot ends without it.
+        let said = child.stdout.as_mut().map(|out| out.read(&mut [0; 16]));
+        let _ = child.kill();
+        let _ = child.wait();
+        if let Some(Ok(1..)) = said {
+            cycle();
+            ready();
+        }
+    }
+}
+
+/// Subscribes, says so, and waits to be killed.
+pub fn victim(mut words: impl Iterator<Item = String>) -> anyhow::Result<()> {
+    let url = words.next().context("which server?")?;
+    let mut session = session(&url).context("no session")?;
+    let created = session.call(CreateSubscriptionRequest {
+        requested_publishing_interval: 100.0,
+        requested_lifetime_count: 100,
+        requested_max_keep_alive_count: 10,
+        publishing_enabled: true,
+        ..Default::default()
+    })?;
+    let items = (0..100).map(|n| MonitoredItemCreateRequest {
+        item_to_monitor: ReadValueId {
+            node_id: NodeId::new(BENCH, 1000 + n),
+            attribute_id: AttributeId::Value as u32,
+            ..Default::default()
+        },
+        monitoring_mode: MonitoringMode::Reporting,
+        requested_parameters: MonitoringParameters {
+            client_handle: n,
+            sampling_interval: 100.0,
+            queue_size: 10,
+            discard_oldest: true,
+            ..Default::default()
+        },
+    });
+    session.call(CreateMonitoredItemsRequest {
+        subscription_id: created.subscription_id,
+        timestamps_to_return: TimestampsToReturn::Source,
+        items_to_create: Some(items.collect()),
+        ..Default::default()
+    })?;
+    std::io::stdout().lock().write_all(b"subscribed\n")?;
+    // Killed before, unless who started it has ended.
+    std::io::stdin().lock().read_to_end(&mut Vec::new())?;
+    Ok(())
+}

@@ -1,0 +1,102 @@
+//! The session that means well: a read a millisecond, and how long its answers take.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use load::access::{Access, Credentials, Security, TrustRule};
+use load::engine::{self, Control, Options, Target};
+use load::work::Prepared;
+use pki::{Checks, Store};
+use plan::unit::Rate;
+use plan::{Arrival, NodeSpec, Nodes, Pace, Phase, Read, Warmup, Work};
+use record::Measure;
+
+/// Reads of the good session in a second.
+const RATE: u32 = 1_000;
+
+/// How to get to the plant.
+pub fn access(
+    url: &str,
+    security: Security,
+    folder: &Path,
+    user: Credentials,
+) -> anyhow::Result<Access> {
+    Ok(Access {
+        url: url.parse()?,
+        security,
+        store: Store::new(folder),
+        own: pki::make::Request::application("urn:uaperf:hostile"),
+        trust: TrustRule::Everyone,
+        checks: Checks::ALL,
+        user,
+        each: None,
+        plain_password: true,
+        sources: 0,
+        timeout: Duration::from_secs(30),
+    })
+}
+
+pub struct Good {
+    target: Arc<Target>,
+    prepared: Arc<Prepared>,
+    phase: Phase,
+}
+
+/// What a stretch of it brought.
+#[derive(Debug, Clone, Copy)]
+pub struct Stretch {
+    pub p99_ns: u64,
+    pub errors: u64,
+}
+
+impl Good {
+    pub fn new(url: &str, folder: &Path, stretch: Duration) -> anyhow::Result<Self> {
+        let plain = Security::Exactly(wire::channel::Protection::NONE);
+        let access = access(url, plain, folder, Credentials::Anonymous)?;
+        let target = Arc::new(Target::look(access).map_err(|failed| failed.1)?);
+        let node: NodeSpec = "nsu=urn:bench;i=1000..1009".parse()?;
+        let rate = Rate::per_second(RATE).ok_or_else(|| anyhow::anyhow!("no such rate"))?;
+        let phase = Phase {
+            arrival: Arrival::Open(Pace::Constant { rate }),
+            duration: Some(stretch),
+            warmup: Warmup::Given {
+                warmup: Duration::from_millis(200),
+            },
+            ..Phase::new(Work::Read(Read {
+                batch: 10,
+                ..Read::new(Nodes::from(node))
+            }))
+        };
+        let prepared = Arc::new(target.prepare(&phase, true)?);
+        Ok(Self {
+            target,
+            prepared,
+            phase,
+        })
+    }
+
+    /// Reads for a while.
+    pub fn stretch(&self) -> anyhow::Result<Stretch> {
+        let outcome = engine::run(
+            &self.phase,
+            &[Arc::clone(&self.target)],
+            &[Arc::clone(&self.prepared)],
+            &Options::default(),
+            &Control::default(),
+            |_| {},
+        )?;
+        let total = outcome.total();
+        let tally = total
+            .first()
+            .ok_or_else(|| anyhow::anyhow!("nothing was measured"))?;
+        let window = tally.window(200_000_000, u64::MAX);
+        Ok(Stretch {
+            p99_ns: window
+                .histogram(Measure::Response)
+                .quantile(0.99)
+                .unwrap_or_default(),
+            errors: window.sum.statuses.bad() + outcome.losses.len() as u64,
+        })
+    }
+}
