@@ -21,6 +21,8 @@ pub(super) struct Supply {
     fixed: Option<usize>,
     /// To be kept waiting.
     wanted: usize,
+    /// Of them, those that may be missing: where messages come fast, requests are sent in groups.
+    spare: usize,
     /// The server takes no more than these.
     most: usize,
     /// On their way.
@@ -35,6 +37,8 @@ pub(super) struct Supply {
 
 /// Publish requests that one session keeps waiting at most, when it decides itself.
 const MOST: usize = 1000;
+/// As long as this a request, and with it an acknowledgement, may wait for others to go with.
+const GATHER: Duration = Duration::from_millis(5);
 /// After a failed Publish, and twice that after another one, and so on.
 const PAUSE: Duration = Duration::from_millis(10);
 /// The longest pause is 2^7 of the shortest.
@@ -46,6 +50,7 @@ impl Supply {
         Self {
             fixed,
             wanted: fixed.unwrap_or(0),
+            spare: 0,
             most: MOST.max(fixed.unwrap_or(0)),
             waiting: 0,
             round_trip: None,
@@ -67,14 +72,16 @@ impl Supply {
     }
 
     /// One for each subscription, as all may have news at once; those that are on their way while
-    /// further news come; and one to spare.
+    /// further news come, or wait for others to go with; and one to spare.
     fn foresee(&mut self, subscriptions: usize, publishings_per_s: f64) {
         if self.fixed.is_some() {
             return;
         }
         let round_trip = self.round_trip.unwrap_or_default().as_secs_f64();
         let travelling = (publishings_per_s * round_trip).ceil() as usize;
-        self.wanted = self.wanted.max(subscriptions + 1 + travelling);
+        self.spare = (publishings_per_s * GATHER.as_secs_f64()) as usize;
+        let needed = subscriptions + 1 + travelling + self.spare;
+        self.wanted = self.wanted.max(needed);
     }
 
     /// Messages wait at the server for a request.
@@ -93,6 +100,11 @@ impl Supply {
 
     fn missing(&self) -> usize {
         self.wanted.min(self.most).saturating_sub(self.waiting)
+    }
+
+    /// Whether enough are missing to be sent.
+    fn is_due(&self) -> bool {
+        self.missing() > self.spare.min(self.wanted.min(self.most) / 2)
     }
 }
 
@@ -137,7 +149,7 @@ impl Subscriber {
             return;
         }
         self.supply.quiet_until = None;
-        if self.by_id.is_empty() || self.supply.missing() == 0 || self.catches_up() {
+        if self.by_id.is_empty() || !self.supply.is_due() || self.catches_up() {
             return;
         }
         let deadline = now.mono + self.patience();
