@@ -83,6 +83,9 @@ pub struct Write {
     pub index_range: Option<NumericRange>,
     /// Write the original values back at the end.
     pub restore: bool,
+    /// Under the names that the server gives the nodes when they are registered (Part 4, 5.9.5).
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub registered: bool,
 }
 
 /// How values are made; always of the node's own type.
@@ -346,6 +349,7 @@ impl Write {
             values: Values::default(),
             index_range: None,
             restore: false,
+            registered: false,
         }
     }
 }

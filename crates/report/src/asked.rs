@@ -59,7 +59,8 @@ fn work(work: &Work) -> String {
                 Values::Random => "random values",
                 Values::Fixed(value) => value,
             };
-            format!("write {values} to {}", nodes(&write.nodes))
+            let registered = if write.registered { "registered " } else { "" };
+            format!("write {values} to {registered}{}", nodes(&write.nodes))
         }
         Work::Browse(browse) => format!("browse {} {}", browse.direction, nodes(&browse.nodes)),
         Work::History(history) => {

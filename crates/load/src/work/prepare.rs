@@ -22,6 +22,8 @@ pub struct Prepared {
     nodes: Vec<NodeId>,
     operations: Arc<Operations>,
     originals: Vec<Original>,
+    /// Of values that are written at random.
+    seed: u64,
     /// What HistoryRead is told beside the nodes.
     details: ExtensionObject,
     /// Nodes in a RegisterNodes request.
@@ -148,6 +150,7 @@ impl Prepared {
             nodes,
             operations: Arc::new(operations),
             originals,
+            seed,
             details,
             registers: match registers as usize {
                 0 => REGISTERS,
@@ -212,6 +215,15 @@ impl Prepared {
         let header = session.header();
         let asker = match &self.work {
             Work::Read(read) => Asker::read(header, read, operations(), selection)?,
+            Work::Write(write) if write.registered => {
+                let originals = self.originals.get(part).unwrap_or_default();
+                let nodes: Vec<NodeId> = originals.iter().map(|it| it.node.clone()).collect();
+                let aliases = register::register(&nodes, self.registers, session)?;
+                let range = write.index_range.clone().unwrap_or(NumericRange::None);
+                let under = write::under(&aliases, originals, &write.values, self.seed, &range)?;
+                let all = Selection::new(0..under.len(), self.work.batch());
+                Asker::write(header, Arc::new(under), all)?
+            }
             Work::Write(_) => Asker::write(header, operations(), selection)?,
             Work::Browse(browse) => {
                 let all = Asker::browse(header, browse.max_references, operations(), selection)?;

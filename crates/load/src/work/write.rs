@@ -35,13 +35,25 @@ pub fn write(
     session: &mut Session,
 ) -> Result<(Operations, Vec<Original>), WorkError> {
     let originals = originals(nodes, session)?;
+    let operations = under(nodes, &originals, values, seed, index_range)?;
+    Ok((operations, originals))
+}
+
+/// The same values under other names of the nodes.
+pub fn under(
+    names: &[NodeId],
+    originals: &[Original],
+    values: &Values,
+    seed: u64,
+    index_range: &NumericRange,
+) -> Result<Operations, WorkError> {
     let mut written = Vec::with_capacity(originals.len());
-    for original in &originals {
+    for (name, original) in names.iter().zip(originals) {
         let value = match values {
             Values::Fixed(text) => fixed(original, text)?,
             _ => original.value.clone(),
         };
-        written.push(write_value(&original.node, value, index_range));
+        written.push(write_value(name, value, index_range));
     }
     let kinds: Vec<_> = written.iter().map(number).collect();
     let mut operations = Operations::new(written)?;
@@ -50,7 +62,7 @@ pub fn write(
         Values::Random => operations.change(kinds, Change::Random(seed)),
         Values::Original | Values::Fixed(_) => {}
     }
-    Ok((operations, originals))
+    Ok(operations)
 }
 
 fn write_value(node: &NodeId, value: Variant, index_range: &NumericRange) -> WriteValue {

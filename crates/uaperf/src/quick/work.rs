@@ -119,6 +119,9 @@ pub struct Write {
     /// Write the original values back at the end
     #[arg(long)]
     restore: bool,
+    /// Register the nodes first, and write under the names that the server gives them
+    #[arg(long)]
+    registered: bool,
 }
 
 impl Write {
@@ -130,6 +133,7 @@ impl Write {
             values: self.values.clone(),
             index_range: self.index_range.clone(),
             restore: self.restore,
+            registered: self.registered,
         }))
     }
 }
