@@ -216,11 +216,14 @@ fn subscriptions(servers: &[&Counted], heard: &Subscriptions, queue: u32) -> Vec
         0 => format!("{short} were lost on the way, and came by Republish"),
         _ => format!("{short} were lost on the way: {fetched} came by Republish, {lost} never"),
     });
+    let of_transfers = ours("status_changes");
+    let numbered = short.is_some_and(|short| short > 0 && short <= of_transfers);
+    let numbered = numbered.then(|| "those that told of transfers have numbers, too".to_owned());
     add(
         "messages",
         made,
         in_turn,
-        on_the_way.or_else(|| gone.clone()),
+        on_the_way.or(numbered).or_else(|| gone.clone()),
     );
 
     let copies = ours("repeated") + ours("overtaken") + ours("crossed");

@@ -175,6 +175,17 @@ pub enum Churned {
     Publishing,
     /// ConditionRefresh: a subscription is told the states of all conditions (Part 9, 5.5.7).
     Refresh,
+    /// TransferSubscriptions: the next session of the same thread takes it over (Part 4, 5.14.7).
+    Transfer,
+    /// The same, and has the last values told once more.
+    TransferInitial,
+}
+
+impl Churned {
+    /// Whether subscriptions go from session to session.
+    pub fn is_transfer(self) -> bool {
+        matches!(self, Self::Transfer | Self::TransferInitial)
+    }
 }
 
 /// Items of a session: their handles are 32 bits wide and their state has to fit into memory.
@@ -319,6 +330,15 @@ impl Subscribe {
         {
             return bad("lifetime", &lifetime, "three times --keep-alive or more");
         }
+        // Whoever has a subscription of another session has not what it takes to change it or to make it again.
+        if let Some(transfer) = self.churn.iter().find(|churn| churn.what.is_transfer()) {
+            if self.churn.len() > 1 {
+                return bad("churn", &transfer, "no other --churn beside it");
+            }
+            if self.reconnect != Reconnect::Never {
+                return bad("churn", &transfer, "no --reconnect beside it");
+            }
+        }
         self.check_events()
     }
 
@@ -442,7 +462,8 @@ impl FromStr for Churn {
         };
         read().ok_or_else(|| {
             format!(
-                "{text:?} is no change (want modify, mode, publishing or refresh with its rate: modify:10/s)"
+                "{text:?} is no change (want modify, mode, publishing, refresh, transfer or transfer-initial with its rate: \
+                 modify:10/s)"
             )
         })
     }
@@ -490,8 +511,9 @@ words! {
     Reconnect "way to come back" "resume, transfer, recreate or never" {
         Never "never" Resume "resume" Transfer "transfer" Recreate "recreate"
     }
-    Churned "change" "modify, mode, publishing or refresh" {
+    Churned "change" "modify, mode, publishing, refresh, transfer or transfer-initial" {
         Modify "modify" Mode "mode" Publishing "publishing" Refresh "refresh"
+        Transfer "transfer" TransferInitial "transfer-initial"
     }
 }
 
@@ -517,6 +539,7 @@ mod tests {
         same::<Sampling>(&["publishing", "fastest", "100ms"]);
         same::<Deadband>(&["0.5", "2%"]);
         same::<Churn>(&["modify:10/s", "mode:1/s", "publishing:1/m"]);
+        same::<Churn>(&["transfer:2/s", "transfer-initial:2/s"]);
         same::<Trigger>(&["status", "value", "timestamp"]);
         same::<Mode>(&["reporting", "sampling", "disabled"]);
         same::<Offsets>(&["random", "aligned", "staggered"]);

@@ -252,7 +252,7 @@ fn wrong_usage_is_told_in_one_line() {
     );
     wrong(
         &["--churn", "modify"],
-        "want modify, mode, publishing or refresh with its rate",
+        "want modify, mode, publishing, refresh, transfer or transfer-initial with its rate",
     );
     wrong(&["--deadband", "x"], "want 0.5");
     wrong(&["--publish-requests", "0"], "want 1 to 65000, or auto");
@@ -372,4 +372,38 @@ fn a_filter_lets_through_what_it_says_and_the_server_says_what_it_does_not_know(
         told.contains("character 13: want a field or a value"),
         "{told}"
     );
+}
+
+#[test]
+fn subscriptions_that_go_from_session_to_session_lose_nothing() {
+    let bench = Bench::new("");
+    for (churn, initial) in [("transfer:5/s", false), ("transfer-initial:5/s", true)] {
+        let (told, _) = bench.told(&format!(
+            "-n ns=2;i=1..100 --items 50 --sessions 4 --threads 2 --subscriptions 2 --publishing 100ms \
+             --sampling 50ms --queue 50 --duration 3s --churn {churn}"
+        ));
+        assert_eq!(told["outcome"], "lossless", "{told}");
+        let steps = told["steps"].as_array().unwrap();
+        let transfers = steps.iter().find(|it| it["step"] == "transfer").unwrap();
+        assert!(transfers["things"].as_u64().unwrap() > 4, "{told}");
+        // Last values come once more only where that was asked for, and are known as such.
+        assert_eq!(count(&told, "values", "resent") > 0, initial, "{told}");
+        assert_eq!(count(&told, "values", "repeated"), 0, "{told}");
+        // The session that had it is told, which is no end.
+        assert!(count(&told, "messages", "status_changes") > 4, "{told}");
+        assert!(!told["causes"].to_string().contains("ended"), "{told}");
+        assert_agrees(&told, "messages sent");
+        assert_agrees(&told, "values sent");
+    }
+}
+
+#[test]
+fn a_session_that_gives_its_only_subscription_away_goes_on_when_it_has_another() {
+    let bench = Bench::new("");
+    let (told, _) = bench.told(
+        "-n ns=2;i=1..50 --sessions 2 --publishing 100ms --sampling 50ms --queue 50 \
+             --duration 3s --churn transfer:4/s",
+    );
+    assert_eq!(told["outcome"], "lossless", "{told}");
+    assert_agrees(&told, "values sent");
 }

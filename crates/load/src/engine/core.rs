@@ -1,6 +1,7 @@
 //! The loop of one thread: its sockets, its lanes, its clock. Cores share nothing while a phase
 //! runs.
 
+mod handover;
 mod set_up;
 
 use std::cmp::Reverse;
@@ -320,6 +321,7 @@ impl<H: Host> Core<H> {
         {
             let mut books = books(&mut self.ledgers, &mut self.sheet, &mut self.receipt, seat);
             seat.lane.pump_subscriptions(now, &mut books);
+            self.deliver(n);
         }
         if self.ended.is_none()
             && let Some(seat) = self.seats.get_mut(n)

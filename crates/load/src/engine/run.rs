@@ -157,6 +157,8 @@ pub struct Outcome {
     pub account: Option<Account>,
     /// Subscriptions that were not created, by status.
     pub refused: BTreeMap<u32, u64>,
+    /// Changes of subscriptions that a server refused, by what they were and its status.
+    pub unchanged: BTreeMap<(&'static str, u32), u64>,
     /// The most Publish requests that a session kept waiting.
     pub publish_requests: usize,
     /// What became of the shape that was asked for.
@@ -525,6 +527,7 @@ pub(super) fn gather(
         cycles_ns: Vec::new(),
         account: None,
         refused: BTreeMap::new(),
+        unchanged: BTreeMap::new(),
         publish_requests: 0,
         shape: Shape::default(),
         rounds: None,
@@ -545,6 +548,9 @@ pub(super) fn gather(
         }
         for (status, n) in subscriber.refused() {
             *outcome.refused.entry(*status).or_default() += n;
+        }
+        for (change, n) in subscriber.failures() {
+            *outcome.unchanged.entry(*change).or_default() += n;
         }
         outcome.shape.merge(subscriber.shape());
         let waiting = subscriber.publish_requests();

@@ -388,6 +388,24 @@ impl Receipt {
         self.ended(subscription, status, at);
     }
 
+    /// Another session took a subscription over, as it was to: the session that had it is told so (Part 4,
+    /// 5.14.7.1). Some servers number that among the subscription's messages: tells whether it is one
+    /// that is missing, to be taken as such by [`message`](Self::message).
+    pub fn handed_over(&mut self, subscription: u32, sequence: u32) -> bool {
+        self.counts().messages.status_changes += 1;
+        let missing = self.is_missing(subscription, sequence);
+        if let Some(there) = self.subscriptions.get_mut(subscription as usize) {
+            there.numbers.passed = sequence;
+        }
+        self.counts().messages.publish_answered += u64::from(!missing);
+        missing
+    }
+
+    /// The last values of all its items are told once more, because a transfer asked for them.
+    pub fn told_again(&mut self, subscription: u32) {
+        self.mark(subscription, RESENT);
+    }
+
     /// A message is asked for by Republish.
     pub fn republish_asked(&mut self, subscription: u32, sequence: u32) {
         self.counts().messages.republish_asked += 1;

@@ -73,6 +73,9 @@ pub(super) struct Numbers {
     pub(super) expected: u32,
     /// By rising time at which they were noticed.
     pub(super) holes: Vec<Hole>,
+    /// The number of a StatusChange that told of a transfer; 0 if there was none. Some servers give it a
+    /// number of its own, others that of the message that follows.
+    pub(super) passed: u32,
 }
 
 impl Default for Numbers {
@@ -80,6 +83,7 @@ impl Default for Numbers {
         Self {
             expected: 1,
             holes: Vec::new(),
+            passed: 0,
         }
     }
 }
@@ -115,13 +119,20 @@ impl Numbers {
 
     #[cold]
     fn astray(&self, sequence: u32) -> Arrival {
-        let way = distance(self.expected, sequence);
+        let expected = match self.passed == self.expected {
+            true => after(self.expected),
+            false => self.expected,
+        };
+        if sequence == expected {
+            return Arrival::Next;
+        }
+        let way = distance(expected, sequence);
         if sequence == 0 || way.abs() > BEYOND {
             return Arrival::Renumbered;
         }
         if way > 0 {
             return Arrival::Ahead(Gap {
-                first: self.expected,
+                first: expected,
                 count: way as u32,
             });
         }
@@ -171,10 +182,25 @@ mod tests {
     use super::*;
 
     #[test]
+    fn the_number_of_a_status_change_may_be_its_own_or_that_of_the_next_message() {
+        let numbers = Numbers {
+            expected: 7,
+            passed: 7,
+            ..Numbers::default()
+        };
+        assert_eq!(numbers.look(7), Arrival::Next);
+        assert_eq!(numbers.look(8), Arrival::Next);
+        let gap = Gap { first: 8, count: 2 };
+        assert_eq!(numbers.look(10), Arrival::Ahead(gap));
+        assert_eq!(numbers.look(6), Arrival::Repeated);
+    }
+
+    #[test]
     fn after_the_largest_number_comes_one() {
         let numbers = Numbers {
             expected: u32::MAX,
             holes: Vec::new(),
+            passed: 0,
         };
         assert_eq!(numbers.look(u32::MAX), Arrival::Next);
         let gap = Gap {
@@ -186,6 +212,7 @@ mod tests {
         let numbers = Numbers {
             expected: 2,
             holes: Vec::new(),
+            passed: 0,
         };
         assert_eq!(numbers.look(u32::MAX - 1), Arrival::Repeated);
     }
@@ -195,6 +222,7 @@ mod tests {
         let numbers = Numbers {
             expected: 5_000_000,
             holes: Vec::new(),
+            passed: 0,
         };
         assert_eq!(numbers.look(1), Arrival::Renumbered);
         assert_eq!(numbers.look(0), Arrival::Renumbered);

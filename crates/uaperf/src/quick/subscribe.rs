@@ -119,7 +119,8 @@ pub struct Args {
     #[arg(long, value_name = "RATE")]
     writer: Option<Rate>,
     /// What each session does to its items and subscriptions, and how often: modify:10/s, mode:1/s,
-    /// publishing:1/s, of events refresh:1/s
+    /// publishing:1/s, of events refresh:1/s, transfer:1/s (the next session takes a subscription over),
+    /// transfer-initial:1/s (and has its last values told once more)
     #[arg(long, value_name = "WHAT:RATE")]
     churn: Vec<Churn>,
     /// The same sessions read these nodes meanwhile
@@ -178,6 +179,18 @@ pub(super) fn complete(
         .into());
     }
     plan.reconnect = load.reconnect();
+    // Sessions of other threads have accounts of their own.
+    let (sessions, threads) = (load.sessions(), load.threads().max(1));
+    if let Some(transfer) = plan.churn.iter().find(|churn| churn.what.is_transfer())
+        && sessions < 2 * threads
+    {
+        return Err(Failure::usage(format!(
+            "--churn {transfer}, --sessions {sessions}, --threads {threads}: want two sessions or more in \
+             each thread, for a subscription to go from one to the other"
+        ))
+        .hint(format!("--sessions {}", 2 * threads))
+        .into());
+    }
     Ok(())
 }
 

@@ -114,6 +114,12 @@ pub fn subscriptions(
         );
         run.notes.push(format!("{n} {of}: {status}"));
     }
+    for ((what, status), n) in &outcome.unchanged {
+        let status = result::status_name(*status);
+        run.notes.push(format!(
+            "{n} times the server refused a {what} of --churn: {status}"
+        ));
+    }
     run.notes.extend(advice(plan, &told, &outcome.shape));
     Some(told)
 }

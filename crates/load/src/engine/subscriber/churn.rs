@@ -45,6 +45,16 @@ pub(super) enum Changed {
 const FROM_BEFORE: u8 = 2;
 
 impl Turning {
+    /// Whether subscriptions go to other sessions.
+    pub fn is_transfer(&self) -> bool {
+        self.churn.what.is_transfer()
+    }
+
+    /// Whether it needs the server's numbers of items.
+    pub fn names_items(&self) -> bool {
+        matches!(self.churn.what, Churned::Modify | Churned::Mode)
+    }
+
     pub fn new(churn: &Churn) -> Self {
         Self {
             churn: *churn,
@@ -79,10 +89,14 @@ impl Subscriber {
             };
             let period = std::time::Duration::from_nanos(turning.period());
             let next = *turning.next.get_or_insert(now.mono + period);
-            if next > now.mono || ids.is_empty() {
+            if next > now.mono {
                 continue;
             }
             turning.next = Some((next + period).max(now.mono));
+            // All may be with other sessions, or gone: it has its turn when it comes round again.
+            if ids.is_empty() {
+                continue;
+            }
             let (turn, round) = (
                 turning.turns as usize % ids.len(),
                 turning.turns as usize / ids.len(),
@@ -92,6 +106,10 @@ impl Subscriber {
             let Some(place) = ids.get(turn).copied() else {
                 continue;
             };
+            if what.is_transfer() {
+                self.offer(place, what == Churned::TransferInitial);
+                continue;
+            }
             // Changed in one round, changed back in the next.
             let Some((request, count)) = self.change(what, place, round % 2 == 0, now) else {
                 continue;
@@ -167,6 +185,7 @@ impl Subscriber {
                 (request.into(), 1)
             }
             Churned::Refresh => (self.refresh_request(id, now).into(), 1),
+            Churned::Transfer | Churned::TransferInitial => return None,
         })
     }
 
@@ -181,8 +200,9 @@ impl Subscriber {
         now: Now,
         ear: &mut Ear<'_>,
     ) {
-        let Ok(response) = super::decode(body) else {
-            return;
+        let response = match super::decode(body) {
+            Ok(response) => response,
+            Err(status) => return self.fail("change", status),
         };
         let (sent, at) = (self.at(sent), self.at(now.mono));
         let Some(subscription) = self.subscriptions.get(place as usize) else {

@@ -7,7 +7,7 @@ use wire::time::Now;
 use wire::types::{RepublishRequest, StatusCode, SubscriptionAcknowledgement};
 
 use super::publish::hear;
-use super::{Asked, BACKLOG, Subscriber};
+use super::{Asked, BACKLOG, Post, Subscriber};
 use crate::engine::books::Ear;
 
 /// Missing messages of one gap that are asked for; a longer gap is none that could be mended.
@@ -40,6 +40,13 @@ impl Subscriber {
         if let Some(gap) = gap {
             let numbers = gap.numbers().take(ASKED);
             self.missing.extend(numbers.map(|number| (place, number)));
+        }
+    }
+
+    /// Messages are missing of a subscription that another session has now, which asks for them.
+    pub(super) fn miss_away(&mut self, id: u32, gap: Option<Gap>) {
+        for sequence in gap.into_iter().flat_map(Gap::numbers).take(ASKED) {
+            self.forward(Post::Missing { id, sequence });
         }
     }
 

@@ -9,6 +9,7 @@
 //! - [`gaps`]: messages that are missing;
 //! - [`back`]: sessions that came back;
 //! - [`churn`]: items and subscriptions that are changed while they report;
+//! - [`handover`]: subscriptions that go to other sessions;
 //! - [`witness`]: what the server counted, before it is deleted;
 //! - [`refresh`]: the states of conditions;
 //! - [`leave`]: the end.
@@ -16,6 +17,7 @@
 mod back;
 mod churn;
 mod gaps;
+mod handover;
 mod leave;
 mod publish;
 mod refresh;
@@ -23,6 +25,7 @@ mod set_up;
 mod witness;
 
 pub use back::Came;
+pub use handover::Post;
 pub use witness::{Heard, Witness};
 
 use std::collections::{BTreeMap, VecDeque};
@@ -39,6 +42,7 @@ use super::books::Ear;
 use crate::diagnostics::About;
 use crate::work::Requests;
 use churn::{Changed, Turning};
+use handover::Handover;
 use publish::Supply;
 
 /// How far a session is.
@@ -129,6 +133,15 @@ enum Asked {
     Transfer {
         sent: Instant,
     },
+    /// A subscription of another session is to be ours.
+    Take {
+        subscription: u32,
+        /// Who had it, as a seat of the core.
+        from: usize,
+        /// With its last values.
+        initial: bool,
+        sent: Instant,
+    },
     Churn {
         subscription: u32,
         /// Changed, or changed back.
@@ -177,6 +190,9 @@ pub struct Subscriber {
     turning: Vec<Turning>,
     /// Subscriptions that are to be told the states of all conditions.
     to_refresh: VecDeque<u32>,
+    handover: Handover,
+    /// Changes that the server refused, by what they were and its status.
+    failures: BTreeMap<(&'static str, u32), u64>,
     /// The server does not know the session any more.
     expelled: bool,
     /// Subscriptions that were not created, by status.
@@ -251,6 +267,8 @@ impl Subscriber {
             missing: VecDeque::new(),
             to_transfer: false,
             to_refresh: VecDeque::new(),
+            handover: Handover::default(),
+            failures: BTreeMap::new(),
             expelled: false,
             refused: BTreeMap::new(),
             shape: Shape::default(),
@@ -273,6 +291,15 @@ impl Subscriber {
     /// Subscriptions that were not created, by status.
     pub fn refused(&self) -> &BTreeMap<u32, u64> {
         &self.refused
+    }
+
+    /// Changes that the server refused, by what they were and its status.
+    pub fn failures(&self) -> &BTreeMap<(&'static str, u32), u64> {
+        &self.failures
+    }
+
+    fn fail(&mut self, what: &'static str, status: StatusCode) {
+        *self.failures.entry((what, status.bits())).or_default() += 1;
     }
 
     /// What became of the shape that was asked for.
@@ -300,6 +327,9 @@ impl Subscriber {
 
     /// When there is something to send, if nothing else happens before.
     pub fn due(&self) -> Option<Instant> {
+        if self.handover.is_due() {
+            return Some(Instant::default());
+        }
         let pause = self.supply.quiet_until();
         let creation = match self.step {
             Step::Subscriptions => self.next_creation(),
@@ -326,6 +356,7 @@ impl Subscriber {
             Step::Items => self.create_items(connection, now),
             Step::Running => {
                 self.transfer(connection, now);
+                self.take_all(connection, now);
                 // Those that were lost and are made again.
                 self.create_subscriptions(connection, now);
                 self.create_items(connection, now);
@@ -394,6 +425,12 @@ impl Subscriber {
                 sequence,
             } => self.caught_up(subscription, sequence, body, now, ear),
             Asked::Transfer { sent } => self.transferred(sent, body, now, ear),
+            Asked::Take {
+                subscription,
+                from,
+                initial,
+                sent,
+            } => self.taken((subscription, from, initial), sent, body, now, ear),
             Asked::Churn {
                 subscription,
                 there,
@@ -432,7 +469,10 @@ impl Subscriber {
             } => self.not_republished(subscription, sequence, status, ear),
             Asked::CatchUp { subscription, .. } => self.caught_up_all(subscription),
             Asked::Transfer { .. } => self.not_transferred(),
-            Asked::Churn { .. } => {}
+            Asked::Take {
+                subscription, from, ..
+            } => self.not_taken(subscription, from, status),
+            Asked::Churn { .. } => self.fail("change", status),
             Asked::Quiet => self.silenced(Err(status)),
             Asked::Diagnostics(about) => self.told(about, Err(status)),
             Asked::Refresh { .. } => ear.receipt.refresh_refused(status.bits()),

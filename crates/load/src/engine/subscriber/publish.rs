@@ -10,7 +10,7 @@ use wire::template::walk::{
 use wire::time::{Instant, Now};
 use wire::types::{StatusCode, SubscriptionAcknowledgement};
 
-use super::{BACKLOG, Step, Subscriber, is};
+use super::{BACKLOG, Post, Step, Subscriber, is};
 use crate::engine::books::Ear;
 use crate::work::events::Places;
 
@@ -200,6 +200,11 @@ impl Subscriber {
         }
         let place = self.place(response.subscription_id);
         let known = place.and_then(|place| Some((place, self.number(place)?)));
+        let away = match known {
+            None => self.away(response.subscription_id),
+            Some(_) => None,
+        };
+        let known = known.or(away.map(|number| (u32::MAX, number)));
         let (place, number) = known.unwrap_or((u32::MAX, u32::MAX));
         let head = Head {
             sequence: response.sequence_number,
@@ -212,20 +217,39 @@ impl Subscriber {
         if response.is_keep_alive() {
             let gap = ear.receipt.keep_alive(number, head);
             self.expect(place, head.sequence, true);
-            return self.miss(place, gap);
+            return match away {
+                Some(_) => self.miss_away(response.subscription_id, gap),
+                None => self.miss(place, gap),
+            };
         }
-        self.acknowledgements.push(SubscriptionAcknowledgement {
+        let first = response.notifications().next();
+        if let Some(Ok(Notification::StatusChange { status, .. })) = first
+            && self.hands_over(status)
+        {
+            if ear.receipt.handed_over(number, head.sequence) {
+                let open = ear.receipt.message(ear.ledger, number, head);
+                hear(open, response.notifications(), self.event_places());
+            }
+            return;
+        }
+        let acknowledgement = SubscriptionAcknowledgement {
             subscription_id: response.subscription_id,
             sequence_number: head.sequence,
-        });
+        };
+        match away {
+            Some(_) => self.forward(Post::Acknowledge(acknowledgement)),
+            None => self.acknowledgements.push(acknowledgement),
+        }
         self.expect(place, head.sequence, false);
-        let first = response.notifications().next();
         if let Some(Ok(Notification::StatusChange { status, .. })) = first {
             return self.ended(place, status, now, ear);
         }
         let open = ear.receipt.message(ear.ledger, number, head);
         let (gap, ended) = hear(open, response.notifications(), self.event_places());
-        self.miss(place, gap);
+        match away {
+            Some(_) => self.miss_away(response.subscription_id, gap),
+            None => self.miss(place, gap),
+        }
         if !self.turning.is_empty() {
             self.came(place, ear);
         }
@@ -242,6 +266,9 @@ impl Subscriber {
 
     /// The server has given a subscription up, or away (Part 4, 5.14.1.4 and 5.14.7.1).
     pub(super) fn ended(&mut self, place: u32, status: StatusCode, now: Now, ear: &mut Ear<'_>) {
+        if self.hands_over(status) {
+            return;
+        }
         if let Some(number) = self.number(place) {
             let at = self.at(now.mono);
             ear.receipt.status_change(number, status.bits(), at);
@@ -287,7 +314,9 @@ impl Subscriber {
             self.expelled = true;
             return;
         }
-        if is(status, StatusCode::BadNoSubscription) && self.step == Step::Running {
+        // A session that has given all away has none, until it has others.
+        let bare = is(status, StatusCode::BadNoSubscription) && !self.passes_on();
+        if bare && self.step == Step::Running {
             let gone: Vec<u32> = self.by_id.iter().map(|(_, place)| *place).collect();
             for place in gone {
                 if let Some(number) = self.number(place) {

@@ -9,6 +9,7 @@ use wire::template::walk::{self, CreatedItem, WalkError};
 use wire::time::{Instant, Now};
 use wire::types::{CreateSubscriptionResponse, StatusCode};
 
+use super::churn::Turning;
 use super::{Asked, BACKLOG, CREATING, Step, Subscriber};
 use crate::engine::books::Ear;
 use crate::work::events;
@@ -217,7 +218,7 @@ impl Subscriber {
             Some(_) => None,
             None => plan.sampling.interval(plan.publishing),
         };
-        let keeps_ids = !self.turning.is_empty();
+        let keeps_ids = self.turning.iter().any(Turning::names_items);
         let mut created = 0;
         for (n, result) in (first..).zip(results) {
             let item = result.map_err(wrong)?;

@@ -1,0 +1,261 @@
+//! Subscriptions that go from session to session while they report (Part 4, 5.14.7): a load of its own.
+//!
+//! A subscription is given away at the moment at which the other session asks for it: from then on that
+//! session knows it, whichever of response and first message comes first. What the server had sent to the
+//! session before may still come there; it is counted, and the session that has the subscription
+//! now acknowledges it.
+
+use std::collections::VecDeque;
+
+use wire::client::Connection;
+use wire::service::Response;
+use wire::time::{Instant, Now};
+use wire::types::{StatusCode, SubscriptionAcknowledgement, TransferSubscriptionsRequest};
+
+use record::receipt;
+
+use super::churn::Turning;
+use super::{Asked, Step, Subscriber, Subscription};
+use crate::engine::books::Ear;
+
+/// A subscription between two sessions.
+#[derive(Debug)]
+pub struct Parcel {
+    /// The server's number for it.
+    id: u32,
+    subscription: Subscription,
+    /// What is still to be acknowledged.
+    acknowledgements: Vec<SubscriptionAcknowledgement>,
+    /// The session that had it, as a seat of the core.
+    from: usize,
+    /// Its last values are wanted once more.
+    initial: bool,
+}
+
+/// What one session has for another one of its core.
+#[derive(Debug)]
+pub enum Post {
+    /// A subscription that the next session is to take over.
+    Offer {
+        /// Its place here.
+        place: u32,
+        /// Its last values are wanted once more.
+        initial: bool,
+    },
+    /// A subscription that the server did not hand over: it is where it was.
+    Back(Parcel),
+    /// A message came here after all: to be acknowledged by whoever has the subscription now.
+    Acknowledge(SubscriptionAcknowledgement),
+    /// A message is missing: to be asked for by whoever has the subscription now.
+    Missing {
+        /// The server's number of the subscription.
+        id: u32,
+        /// The message's.
+        sequence: u32,
+    },
+}
+
+/// What a session knows of subscriptions on the way.
+#[derive(Debug, Default)]
+pub(super) struct Handover {
+    /// For other sessions.
+    post: VecDeque<Post>,
+    /// To be asked for: place, seat that had it, with initial values.
+    to_take: VecDeque<(u32, usize, bool)>,
+    /// Subscriptions that others have now, by the server's number, with their number in the receipt.
+    away: Vec<(u32, u32)>,
+}
+
+impl Parcel {
+    /// The session that had it, as a seat of the core.
+    pub fn from(&self) -> usize {
+        self.from
+    }
+}
+
+impl Handover {
+    /// Whether a subscription is to be asked for.
+    pub(super) fn is_due(&self) -> bool {
+        !self.to_take.is_empty()
+    }
+}
+
+impl Subscriber {
+    /// Whether its subscriptions go from session to session.
+    pub(super) fn passes_on(&self) -> bool {
+        self.turning.iter().any(Turning::is_transfer)
+    }
+
+    /// Whether this status says no more than that one of them went.
+    pub(super) fn hands_over(&self, status: StatusCode) -> bool {
+        super::is(status, StatusCode::GoodSubscriptionTransferred) && self.passes_on()
+    }
+
+    /// What it has for another session.
+    pub fn post(&mut self) -> Option<Post> {
+        self.handover.post.pop_front()
+    }
+
+    /// Whether it can take subscriptions over.
+    pub fn is_running(&self) -> bool {
+        self.step == Step::Running
+    }
+
+    /// Whether it has this subscription, by the server's number.
+    pub fn has(&self, id: u32) -> bool {
+        self.place(id).is_some()
+    }
+
+    /// A subscription is to go to another session, unless something about it is on its way.
+    pub(super) fn offer(&mut self, place: u32, initial: bool) {
+        let about = |asked: &Asked| match asked {
+            Asked::Republish { subscription, .. } | Asked::Take { subscription, .. } => {
+                *subscription == place
+            }
+            _ => false,
+        };
+        let waits = self.missing.iter().any(|(missing, _)| *missing == place)
+            || self
+                .handover
+                .to_take
+                .iter()
+                .any(|(take, ..)| *take == place);
+        if !waits && !self.asked.iter().any(about) {
+            self.handover.post.push_back(Post::Offer { place, initial });
+        }
+    }
+
+    /// Gives a subscription away; `from`: its own seat.
+    pub fn give(&mut self, place: u32, initial: bool, from: usize) -> Option<Parcel> {
+        let id = self.id(place)?;
+        let subscription = std::mem::take(self.subscription(place)?);
+        if let Some(number) = subscription.number {
+            self.handover.away.push((id, number));
+        }
+        self.by_id.retain(|(known, _)| *known != id);
+        let (acknowledgements, others) = std::mem::take(&mut self.acknowledgements)
+            .into_iter()
+            .partition(|it| it.subscription_id == id);
+        self.acknowledgements = others;
+        Some(Parcel {
+            id,
+            subscription,
+            acknowledgements,
+            from,
+            initial,
+        })
+    }
+
+    /// Has a subscription of another session taken over.
+    pub fn take_over(&mut self, parcel: Parcel) {
+        let (from, initial) = (parcel.from, parcel.initial);
+        let place = self.put(parcel);
+        self.handover.to_take.push_back((place, from, initial));
+    }
+
+    /// Has a subscription again that it wanted to give away.
+    pub fn take_back(&mut self, parcel: Parcel) {
+        self.put(parcel);
+    }
+
+    fn put(&mut self, parcel: Parcel) -> u32 {
+        let Parcel {
+            id,
+            subscription,
+            acknowledgements,
+            ..
+        } = parcel;
+        self.handover.away.retain(|(known, _)| *known != id);
+        self.acknowledgements.extend(acknowledgements);
+        let free = self.subscriptions.iter().position(|it| it.number.is_none());
+        let place = free.unwrap_or(self.subscriptions.len());
+        match self.subscriptions.get_mut(place) {
+            Some(slot) => *slot = subscription,
+            None => self.subscriptions.push(subscription),
+        }
+        let at = self.by_id.partition_point(|(known, _)| *known < id);
+        self.by_id.insert(at, (id, place as u32));
+        self.foresee();
+        place as u32
+    }
+
+    /// A message of one of its subscriptions came to a session that had it before.
+    pub fn came_elsewhere(&mut self, acknowledgement: SubscriptionAcknowledgement) {
+        self.acknowledgements.push(acknowledgement);
+    }
+
+    /// A message of one of its subscriptions is missing, as a session saw that had it before.
+    pub fn missed_elsewhere(&mut self, id: u32, sequence: u32) {
+        if let Some(place) = self.place(id) {
+            self.missing.push_back((place, sequence));
+        }
+    }
+
+    /// The number in the receipt of a subscription that another session has now.
+    pub(super) fn away(&self, id: u32) -> Option<u32> {
+        let found = self.handover.away.iter().find(|(known, _)| *known == id);
+        found.map(|(_, number)| *number)
+    }
+
+    /// Sends word to whoever has a subscription now.
+    pub(super) fn forward(&mut self, post: Post) {
+        self.handover.post.push_back(post);
+    }
+
+    /// Asks the server for the subscriptions that others have given.
+    pub(super) fn take_all(&mut self, connection: &mut Connection, now: Now) {
+        while let Some((place, from, initial)) = self.handover.to_take.pop_front() {
+            let Some(id) = self.id(place) else { continue };
+            let request = TransferSubscriptionsRequest {
+                request_header: self.requests.header(now.utc),
+                subscription_ids: Some(vec![id]),
+                send_initial_values: initial,
+            };
+            let asked = Asked::Take {
+                subscription: place,
+                from,
+                initial,
+                sent: now.mono,
+            };
+            if !self.send(connection, request, asked, now) {
+                self.not_taken(place, from, StatusCode::BadTooManyOperations);
+            }
+        }
+    }
+
+    pub(super) fn taken(
+        &mut self,
+        (place, from, initial): (u32, usize, bool),
+        sent: Instant,
+        body: &[u8],
+        now: Now,
+        ear: &mut Ear<'_>,
+    ) {
+        let status = match super::decode(body) {
+            Ok(Response::TransferSubscriptions(response)) => {
+                let result = response.results.and_then(|all| all.into_iter().next());
+                result.map_or(StatusCode::BadUnexpectedError, |it| it.status_code)
+            }
+            Ok(_) => StatusCode::BadUnknownResponse,
+            Err(status) => status,
+        };
+        if status.is_bad() {
+            return self.not_taken(place, from, status);
+        }
+        let (sent, at) = (self.at(sent), self.at(now.mono));
+        ear.receipt.step(receipt::Step::Transfer, sent, at, 1);
+        if let Some(number) = self.number(place).filter(|_| initial) {
+            ear.receipt.told_again(number);
+        }
+    }
+
+    /// The server did not hand it over: it goes back.
+    pub(super) fn not_taken(&mut self, place: u32, from: usize, status: StatusCode) {
+        self.fail("transfer", status);
+        if let Some(parcel) = self.give(place, false, from) {
+            // It was never here.
+            self.handover.away.retain(|(known, _)| *known != parcel.id);
+            self.forward(Post::Back(parcel));
+        }
+    }
+}
