@@ -7,6 +7,7 @@ use std::time::Duration;
 use wire::channel::{Protection, all_protections};
 
 use crate::fault::Fault;
+use crate::nodeset::NodeSet;
 use crate::profile::Profile;
 use crate::trust::TrustPolicy;
 use crate::users::Users;
@@ -34,6 +35,8 @@ pub struct Config {
     pub limits: Limits,
     /// What is in the address space beside the standard one.
     pub profiles: Vec<Profile>,
+    /// Nodes that files describe.
+    pub nodesets: Vec<NodeSet>,
     /// What goes wrong from the start.
     pub faults: Vec<Fault>,
     /// Loops that serve connections, each with a thread of its own; 0 for half of the processors.
@@ -58,6 +61,7 @@ impl Default for Config {
             users: Users::default(),
             limits: Limits::default(),
             profiles: vec![Profile::Demo],
+            nodesets: Vec::new(),
             faults: Vec::new(),
             threads: 1,
             pin: Vec::new(),

@@ -20,6 +20,7 @@ use crate::diagnostics::Register;
 use crate::fault::{Fault, FaultCount, NoSuchNode};
 use crate::file::Wrong;
 use crate::ledger::{GroundTruth, Tally};
+use crate::nodeset::{NodeSet, NodeSetError};
 use crate::pool::Pool;
 use crate::shared::{Own, Shared};
 use crate::space::{Builder, Space, plant_object, server_object, standard};
@@ -59,6 +60,9 @@ pub enum StartError {
     /// Two plants want the same namespace index.
     #[error("these plants do not go together: {0}")]
     Namespace(#[from] IndexTaken),
+    /// A file of nodes cannot be served.
+    #[error(transparent)]
+    NodeSet(#[from] NodeSetError),
     /// Nothing is left of what was to be offered.
     #[error("nothing to offer: the security policies asked for need a certificate")]
     NothingToOffer,
@@ -333,6 +337,7 @@ fn space(config: &Config, clock: &Clock, own: &Own) -> Result<(Space, Updates), 
         }
         loops.extend(planned);
     }
+    NodeSet::build(&config.nodesets, &mut builder)?;
     plant_object::describe(&mut builder);
     server_object::describe(&mut builder, config, own);
     Ok((builder.finish(), Updates { loops, meter }))

@@ -14,7 +14,7 @@ use std::time::{Duration, SystemTime};
 use load::access::Security;
 use pki::Store;
 use plan::unit::duration;
-use plant::{Config, Fault, Limits, Server, StartError, TrustPolicy};
+use plant::{Config, Fault, Limits, NodeSet, Server, StartError, TrustPolicy};
 use wire::channel::Protection;
 
 use crate::cli::Global;
@@ -63,6 +63,10 @@ pub struct Args {
     /// Let clients add so many nodes, and delete them again
     #[arg(long, value_name = "N")]
     allow_nodes: Option<usize>,
+    /// Serve the nodes of a NodeSet2 file, too; may be given several times, a file behind those whose models
+    /// it needs
+    #[arg(long, value_name = "FILE")]
+    nodeset: Vec<PathBuf>,
     /// Let something go wrong, such as delay=2ms,on=read,share=1% or drop,on=notification,every=1000;
     /// may be given several times
     #[arg(long, value_name = "FAULT")]
@@ -150,7 +154,7 @@ fn start(config: Config, count: u16) -> anyhow::Result<Vec<Server>> {
         Server::start(config).map_err(|error| {
             let told = Failure::new(format!("cannot serve on {address}: {error}"));
             match error {
-                StartError::Fault(..) => Failure::usage(error.to_string()),
+                StartError::Fault(..) | StartError::NodeSet(_) => Failure::usage(error.to_string()),
                 StartError::Listen { .. } => told.hint(
                     "another program may have the port: choose one with --port, or 0 for a free one",
                 ),
@@ -198,6 +202,17 @@ fn config(args: &Args, global: &Global) -> anyhow::Result<Config> {
     };
     if let Some(folder) = &args.user_pki {
         config.users.certificates = Some(TrustPolicy::Store(Store::new(folder)));
+    }
+    let nodesets = NodeSet::read(&args.nodeset);
+    config.nodesets = nodesets.map_err(|error| Failure::usage(error.to_string()))?;
+    for set in &config.nodesets {
+        let left_out = set.loaded().left_out;
+        if left_out > 0 {
+            let file = set.file().display();
+            eprintln!(
+                "warning: {left_out} values of structures in {file} are null: only those of the specification's own properties are read"
+            );
+        }
     }
     if let Some(most) = args.allow_nodes {
         config.limits.added_nodes = most;

@@ -161,7 +161,27 @@ async def rights(c):
     return {"level": int((await node.read_attribute(ua.AttributeIds.UserAccessLevel)).Value.Value)}
 
 
-STEPS = {"flood": lambda c: flood(c, 5), "where": lambda c: where(c, 2), "conditions": conditions,
+async def nodeset(c):
+    """What stands in a NodeSet2 file, found by browsing from Objects."""
+    index = await c.get_namespace_index("urn:test:set")
+    line = await c.nodes.objects.get_child(f"{index}:Line")
+    speed, table = await line.get_child(f"{index}:Speed"), await line.get_child(f"{index}:Table")
+    await speed.write_value(2.5)
+    types = await c.load_data_type_definitions()
+    point = await (await line.get_child(f"{index}:Kind")).read_value()
+    called = ""
+    try:
+        await line.call_method(f"{index}:Start")
+    except ua.UaError as error:
+        called = type(error).__name__
+    return {
+        "speed": await speed.read_value(), "table": await table.read_value(), "kind": point.to_string(),
+        "point": list(types["Point"].__annotations__), "called": called,
+        "parent": (await table.get_parent()).nodeid == line.nodeid,
+    }
+
+
+STEPS = {"nodeset": nodeset, "flood": lambda c: flood(c, 5), "where": lambda c: where(c, 2), "conditions": conditions,
          "history": history, "manage": manage, "rights": rights}
 
 

@@ -191,3 +191,22 @@ fn node_opcua_hears_and_reads_what_there_is() {
     let tally = server.tally().event;
     assert!(tally.balances(), "{tally:?}");
 }
+
+#[test]
+fn asyncua_browses_and_reads_what_stands_in_a_nodeset_file() {
+    let Some(_) = asyncua() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let sets = plant::NodeSet::read(&[beside("line.NodeSet2.xml")]).unwrap();
+    let server = Server::start(Config {
+        nodesets: sets,
+        ..Config::default()
+    })
+    .unwrap();
+    let url = server.url();
+    let text = judged(asyncua().unwrap(), folder.path(), url, "nodeset", &[]);
+    say(&format!("asyncua: {text}"));
+    assert!(says(&text, "\"speed\":2.5,\"table\":[1,-2,3]"), "{text}");
+    assert!(says(&text, "\"point\":[\"X\",\"Y\"]"), "{text}");
+    assert!(says(&text, "\"parent\":true"), "{text}");
+    assert!(says(&text, "\"called\":\"Bad"), "{text}");
+}
