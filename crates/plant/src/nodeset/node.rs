@@ -84,7 +84,7 @@ pub fn node(
     };
     let above = references
         .iter()
-        .find(|it| !it.forward && it.kind == NodeId::from(ReferenceTypeId::HasSubtype));
+        .find(|it| !it.forward && it.kind == ReferenceTypeId::HasSubtype);
     let is_abstract = element.attribute("IsAbstract") == Some("true");
     let event_notifier = number(element, "EventNotifier", 0)?;
     let body = match element.name.as_str() {
