@@ -71,8 +71,11 @@ pub fn ours(url: &str, place: Place, watch: &Watch) -> anyhow::Result<Cost> {
         let received = progress.heard.map_or(0, |heard| heard.values.received);
         if let (true, Ok(threads)) = (received > 0, own.threads()) {
             let cores = threads.iter().filter(|it| it.name.starts_with("load-"));
-            let cpu = cores.filter_map(|it| it.cpu_ns.as_ref().ok()).sum();
-            looks.push((received, cpu));
+            let cpu: u64 = cores.filter_map(|it| it.cpu_ns.as_ref().ok()).sum();
+            // Once its thread has ended nobody tells any more.
+            if cpu > 0 {
+                looks.push((received, cpu));
+            }
         }
     };
     let outcome = engine::run(&phase, &[target], &[prepared], &options, &control, look)?;

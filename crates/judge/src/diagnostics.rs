@@ -150,7 +150,15 @@ impl<'a> Calls<'a> {
         }];
         let (server, asked) = (self.count("republishCount"), heard.count("republish_asked"));
         if server + asked > 0 {
-            rows.push(row("republish requests", server, asked, self.lost()));
+            // What was missed while there was no connection is asked for until there is no more of it.
+            let back = (heard.count("cut") > 0 && server > asked)
+                .then(|| "those after a lost connection are among them".to_owned());
+            rows.push(row(
+                "republish requests",
+                server,
+                asked,
+                back.or_else(|| self.lost()),
+            ));
         }
         rows
     }

@@ -140,6 +140,23 @@ fn messages_that_never_came_are_named() {
 }
 
 #[test]
+fn what_was_asked_for_again_after_a_cut_is_explained_by_it_and_by_nothing_else() {
+    let told = told(&[("publishCount", 9), ("republishCount", 1)], 0, &[]);
+    for (cut, explained) in [(1, true), (0, false)] {
+        let heard = heard(&[], &[("publish_answered", 9), ("cut", cut)]);
+        let ours = Ours {
+            heard: Some((&heard, 1)),
+            ..Ours::default()
+        };
+        let rows = beside(&told, ours);
+        assert_eq!(
+            row(&rows, "republish requests").because.is_some(),
+            explained
+        );
+    }
+}
+
+#[test]
 fn messages_that_nobody_missed_and_that_did_not_come_are_not_explained() {
     let heard = heard(&[("received", 90)], &[("notifications", 90)]);
     let rows = of_subscriptions(&[("nextSequenceNumber", 91)], &heard, 1);
