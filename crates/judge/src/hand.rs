@@ -67,8 +67,8 @@ mod tests {
         assert_eq!(
             verdict.evidence,
             [
-                "the offered load was changed by hand: paused at 3.00 s, resumed at 5.00 s, 110 % of the \
-                 plan from 6.00 s"
+                "the offered load was changed by hand: paused at 3 s, resumed at 5 s, 110 % of the \
+                 plan from 6 s"
             ]
         );
     }

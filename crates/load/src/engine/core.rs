@@ -559,9 +559,7 @@ impl<H: Host> Core<H> {
         seat.lane
             .reconnect(opened.connection, opened.token, opened.askers);
         if let Some(requests) = opened.requests {
-            let mut books = books(&mut self.ledgers, &mut self.sheet, &mut self.receipt, seat);
-            seat.lane
-                .resubscribe(requests, opened.came, now, &mut books);
+            seat.lane.resubscribe(requests, opened.came);
         }
         seat.alive = true;
         seat.busy = false;

@@ -177,11 +177,9 @@ impl Lane {
     }
 
     /// Its subscriptions go on over the new connection, with requests that have the session's token.
-    pub fn resubscribe(&mut self, requests: Requests, came: Came, now: Now, books: &mut Books<'_>) {
-        if let Some(subscriber) = &mut self.subscriber
-            && let Some(mut ear) = books.ear()
-        {
-            subscriber.reconnected(requests, came, now, &mut ear);
+    pub fn resubscribe(&mut self, requests: Requests, came: Came) {
+        if let Some(subscriber) = &mut self.subscriber {
+            subscriber.reconnected(requests, came);
         }
     }
 

@@ -158,7 +158,7 @@ impl Session {
         self.server = server;
         self.lane.reconnect(connection, NodeId::null(), Vec::new());
         let again = requests(&self.plan);
-        self.lane.resubscribe(again, came, now(self.t), &mut books);
+        self.lane.resubscribe(again, came);
     }
 
     fn publish_requests(&self) -> usize {

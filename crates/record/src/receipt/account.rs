@@ -34,11 +34,15 @@ pub enum Step {
     DeleteItems,
     /// DeleteSubscriptions.
     DeleteSubscriptions,
+    /// CreateSubscription for one that was lost.
+    RecreateSubscription,
+    /// CreateMonitoredItems for those of one that was lost.
+    RecreateItems,
 }
 
 impl Step {
     /// All of them.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 11] = [
         Self::CreateSubscription,
         Self::CreateItems,
         Self::SetTriggering,
@@ -48,6 +52,8 @@ impl Step {
         Self::Refresh,
         Self::DeleteItems,
         Self::DeleteSubscriptions,
+        Self::RecreateSubscription,
+        Self::RecreateItems,
     ];
 
     /// Its name in result files.
@@ -62,6 +68,8 @@ impl Step {
             Self::Refresh => "refresh",
             Self::DeleteItems => "delete_items",
             Self::DeleteSubscriptions => "delete_subscriptions",
+            Self::RecreateSubscription => "recreate_subscription",
+            Self::RecreateItems => "recreate_items",
         }
     }
 }

@@ -130,8 +130,13 @@ impl Receipt {
         self.measuring = Some(at);
     }
 
-    /// A step of setting up was taken, for so many things at once.
+    /// A step of setting up was taken, for so many things at once. What is created while measuring is made again.
     pub fn step(&mut self, step: Step, began: u64, ended: u64, things: u32) {
+        let step = match (step, self.measuring) {
+            (Step::CreateSubscription, Some(_)) => Step::RecreateSubscription,
+            (Step::CreateItems, Some(_)) => Step::RecreateItems,
+            (step, _) => step,
+        };
         if let Some(times) = self.steps.get_mut(step as usize) {
             times.add(began, ended, things);
         }

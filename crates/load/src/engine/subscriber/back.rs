@@ -42,26 +42,32 @@ impl Subscriber {
     }
 
     /// The session is back, with requests that have its token.
-    pub(in crate::engine) fn reconnected(
-        &mut self,
-        requests: Requests,
-        came: Came,
-        now: Now,
-        ear: &mut Ear<'_>,
-    ) {
+    pub(in crate::engine) fn reconnected(&mut self, requests: Requests, came: Came) {
         self.requests = requests;
         self.supply.again();
         match (came, self.requests.terms.plan.reconnect) {
-            (Came::Resumed, _) => self.resumed_all(now, ear),
+            (Came::Resumed, _) => self.look_for_all(),
             (Came::New, Reconnect::Recreate) => self.remake_all(),
             (Came::New, _) => self.to_transfer = !self.by_id.is_empty(),
         }
     }
 
-    /// The server kept what it sent and was not told of: that comes first.
-    fn resumed_all(&mut self, now: Now, ear: &mut Ear<'_>) {
+    /// The server kept what it sent and was not told of: that comes first, and shows which subscriptions are
+    /// still there.
+    fn look_for_all(&mut self) {
         let places: Vec<u32> = self.by_id.iter().map(|(_, place)| *place).collect();
         for place in places {
+            if let Some(subscription) = self.subscription(place) {
+                subscription.catching_up = true;
+                subscription.doubtful = true;
+            }
+        }
+    }
+
+    /// It is there.
+    pub(super) fn seen(&mut self, place: u32, now: Now, ear: &mut Ear<'_>) {
+        let doubtful = self.subscription(place).map(|it| &mut it.doubtful);
+        if doubtful.is_some_and(std::mem::take) {
             self.resumed(place, now, ear);
         }
     }
@@ -173,6 +179,8 @@ impl Subscriber {
                 if super::is(super::set_up::wrong(error), gone) {
                     self.forget(place);
                     self.remake(place);
+                } else {
+                    self.seen(place, now, ear);
                 }
                 return self.caught_up_all(place);
             }
@@ -180,6 +188,7 @@ impl Subscriber {
         let Some(number) = self.number(place) else {
             return;
         };
+        self.seen(place, now, ear);
         self.acknowledge(place, sequence);
         if let Some(subscription) = self.subscription(place) {
             subscription.expected = after(sequence);

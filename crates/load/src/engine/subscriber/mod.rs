@@ -98,6 +98,8 @@ struct Subscription {
     expected: u32,
     /// Messages sent before a reconnect are being fetched.
     catching_up: bool,
+    /// Its session is back, and whether it is still there has to show.
+    doubtful: bool,
     /// The server's numbers of its items, where they are needed.
     items: Vec<u32>,
     /// Items that were changed, and messages that may still bring values from before.
@@ -467,7 +469,12 @@ impl Subscriber {
                 subscription,
                 sequence,
             } => self.not_republished(subscription, sequence, status, ear),
-            Asked::CatchUp { subscription, .. } => self.caught_up_all(subscription),
+            Asked::CatchUp { subscription, .. } => {
+                if !is(status, StatusCode::BadConnectionClosed) {
+                    self.seen(subscription, now, ear);
+                }
+                self.caught_up_all(subscription);
+            }
             Asked::Transfer { .. } => self.not_transferred(),
             Asked::Take {
                 subscription, from, ..

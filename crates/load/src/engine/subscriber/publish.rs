@@ -284,6 +284,7 @@ impl Subscriber {
         if let Some(subscription) = self.subscription(place) {
             subscription.id = None;
             subscription.catching_up = false;
+            subscription.doubtful = false;
         }
         self.by_id.retain(|(_, known)| *known != place);
         self.missing.retain(|(known, _)| *known != place);

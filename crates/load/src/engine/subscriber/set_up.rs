@@ -113,6 +113,7 @@ impl Subscriber {
         subscription.keep_alive = response.revised_max_keep_alive_count;
         subscription.expected = 1;
         subscription.catching_up = false;
+        subscription.doubtful = false;
         subscription.items.clear();
         match subscription.number {
             Some(number) => ear.receipt.recreated(number, terms, at),
