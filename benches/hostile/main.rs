@@ -24,7 +24,6 @@ use observe::Process;
 use plan::unit::Bytes;
 
 use crate::good::Good;
-use crate::serve::Plant;
 
 const USAGE: &str = "\
 cargo bench -p benches --bench hostile -- [silent] [half-open] [slow] [certificates] [passwords] [fuzzed] [killed]
@@ -117,8 +116,8 @@ fn run(options: &Options) -> anyhow::Result<()> {
 /// All turns under one kind of attack, against a plant of its own.
 fn under((kind, what): (&str, &str), options: &Options, folder: &Path) -> anyhow::Result<String> {
     let trusted = folder.join("server");
-    let plant = Plant::start(&trusted.display().to_string(), options.threads)?;
-    let good = Good::new(&plant.url, &folder.join("good"), options.turn)?;
+    let plant = serve::start(&trusted.display().to_string(), options.threads)?;
+    let good = Good::new(plant.url(), &folder.join("good"), options.turn)?;
     let mut process =
         Process::of(plant.pid()).map_err(|why| anyhow::anyhow!("{}", why.reason()))?;
     // Buffers of the plant and of this process have been there once.
@@ -128,7 +127,7 @@ fn under((kind, what): (&str, &str), options: &Options, folder: &Path) -> anyhow
     let (mut looks, mut cycles) = (Vec::new(), 0);
     for round in 0..options.rounds {
         let without = good.stretch()?;
-        let attackers = Attackers::start(kind, &plant.url, &folder.join("bad"))?;
+        let attackers = Attackers::start(kind, plant.url(), &folder.join("bad"))?;
         let watched = watch(&attackers, plant.pid(), cycles);
         let with = good.stretch();
         let seen = watched.finish();

@@ -3,6 +3,8 @@
 //! Absolute times say more about the machine and its mood than about the code. So subjects take
 //! turns, in short slices, and what counts is the ratio within a turn.
 
+pub mod child;
+
 use std::time::{Duration, Instant};
 
 /// One way to do the work.

@@ -25,7 +25,7 @@ use anyhow::{Context, bail};
 use observe::{Host, Process, fingerprint};
 
 use crate::place::{Place, pin};
-use crate::serve::{Plant, Served};
+use crate::serve::Served;
 use crate::watcher::{Plan, Watched, Watcher};
 
 const USAGE: &str = "\
@@ -157,7 +157,7 @@ fn fast(options: &Options) -> anyhow::Result<()> {
         nodes: (1000..2000).collect(),
         offset: 0,
     };
-    let plant = Plant::start(Served::Bench { update }, options.threads, place.server)?;
+    let plant = serve::start(Served::Bench { update }, options.threads, place.server)?;
     let peer = peer::server_with(place, Some(update))?;
     let servers = [
         ("plant", plant.url(), plant.pid()),
@@ -196,7 +196,7 @@ fn fast(options: &Options) -> anyhow::Result<()> {
 fn client(options: &Options) -> anyhow::Result<()> {
     let place = Place::find();
     let update = Duration::from_millis(10);
-    let plant = Plant::start(Served::Bench { update }, options.threads, place.server)?;
+    let plant = serve::start(Served::Bench { update }, options.threads, place.server)?;
     let watch = peers::Watch {
         subscriptions: 10,
         items: 1000,
@@ -291,7 +291,7 @@ fn create(options: &Options) -> anyhow::Result<()> {
         offset: 0,
     };
     let update = Duration::from_secs(1);
-    let plant = Plant::start(Served::Bench { update }, options.threads, place.server)?;
+    let plant = serve::start(Served::Bench { update }, options.threads, place.server)?;
     let peer = peer::server_with(place, Some(update))?;
     let servers = [
         ("plant", plant.url(), plant.pid()),
@@ -321,7 +321,7 @@ fn create(options: &Options) -> anyhow::Result<()> {
 }
 
 fn million(options: &Options) -> anyhow::Result<()> {
-    let plant = Plant::start(Served::Large, options.threads, None)?;
+    let plant = serve::start(Served::Large, options.threads, None)?;
     let mut process = Process::of(plant.pid())?;
     let idle = process.sample().rss_bytes;
     let mut watchers = Vec::new();

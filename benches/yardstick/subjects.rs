@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::rc::Rc;
 use std::time::Duration;
 
+use benches::child::{Plant, identity};
 use observe::Process;
 use wire::channel::Protection;
 use wire::policy::{Mode, Policy};
@@ -13,7 +14,7 @@ use crate::client::Client;
 use crate::generator::{Generator, Paced};
 use crate::options::Options;
 use crate::place::Place;
-use crate::plant::{Plant, Shape, identity};
+use crate::plant::{self, Shape};
 use crate::raw::{self, Answers, Sizes};
 use crate::slice::{Slice, Work};
 use crate::{peer, place};
@@ -79,7 +80,7 @@ impl Bench {
         let place = Place::find();
         let own = identity("urn:uaperf:yardstick")?;
         let core = place.server;
-        let plant = Plant::start(Shape {
+        let plant = plant::start(Shape {
             threads: 1,
             core,
             spin: false,
@@ -339,7 +340,7 @@ impl Bench {
     /// core from all others.
     fn spinning(&mut self, options: &Options, place: Place) {
         let start = move || {
-            Plant::start(Shape {
+            plant::start(Shape {
                 threads: 1,
                 core: place.server,
                 spin: true,
@@ -393,7 +394,7 @@ impl Bench {
         if !options.wants(&name) {
             return Ok(());
         }
-        let plant = Plant::start(Shape {
+        let plant = plant::start(Shape {
             threads,
             core: None,
             spin: false,

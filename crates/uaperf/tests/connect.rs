@@ -4,11 +4,14 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use std::collections::BTreeSet;
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
+use support::json;
 use tempfile::TempDir;
+
+mod support;
 
 /// A plant of this process, and a folder for the client.
 struct Bench {
@@ -25,15 +28,9 @@ impl Bench {
     }
 
     fn command(&self, options: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_uaperf"));
-        command
-            .args(["connect", self.plant.url(), "--quiet", "--out", "r.json"])
-            .args(options)
-            .env("UAPERF_PKI", self.folder.path().join("pki"))
-            .current_dir(self.folder.path())
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped());
+        let words = ["connect", self.plant.url(), "--quiet", "--out", "r.json"];
+        let mut command = support::command(self.folder.path(), &[&words[..], options].concat());
+        command.stdout(Stdio::piped()).stderr(Stdio::piped());
         command
     }
 
@@ -44,11 +41,9 @@ impl Bench {
     /// The phase that was measured.
     fn phase(&self, options: &[&str]) -> Value {
         let output = self.run(&[options, &["--allow", "storm"]].concat());
-        let text = String::from_utf8_lossy(&output.stderr).into_owned();
-        let file = std::fs::read(self.folder.path().join("r.json"));
-        let file = file.unwrap_or_else(|_| panic!("{text}"));
-        let mut run: Value = serde_json::from_slice(&file).unwrap();
-        run["phases"][0].take()
+        let file = self.folder.path().join("r.json");
+        assert!(file.exists(), "{}", support::text(&output.stderr));
+        json(&file)["phases"][0].take()
     }
 }
 
@@ -107,7 +102,7 @@ fn a_storm_holds_all_its_sessions_at_once_from_as_many_addresses_as_it_was_told(
         peers_of(bench.plant.address().port()),
         BTreeSet::from(["0100007F", "0200007F", "0300007F"].map(str::to_owned))
     );
-    interrupt(&mut child);
+    support::signal(child.id(), "INT");
     let output = child.wait_with_output().unwrap();
     let said = String::from_utf8(output.stdout).unwrap();
     assert!(said.contains("6 completed"), "{said}");
@@ -219,9 +214,4 @@ fn peers_of(port: u16) -> BTreeSet<String> {
         }
     }
     peers
-}
-
-fn interrupt(child: &mut Child) {
-    let id = rustix::process::Pid::from_child(child);
-    rustix::process::kill_process(id, rustix::process::Signal::INT).unwrap();
 }

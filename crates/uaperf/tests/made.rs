@@ -3,10 +3,13 @@
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-use std::process::{Command, Output, Stdio};
+use std::process::Output;
 
 use serde_json::Value;
+use support::{json, text, uaperf};
 use tempfile::TempDir;
+
+mod support;
 
 struct Bench {
     folder: TempDir,
@@ -27,31 +30,24 @@ impl Bench {
     }
 
     fn run(&self, command: &str, options: &[&str]) -> Output {
-        Command::new(env!("CARGO_BIN_EXE_uaperf"))
-            .args([
-                command,
-                self.plant.url(),
-                "--quiet",
-                "--out",
-                "r.json",
-                "--samples",
-                "calls.csv",
-            ])
-            .args(options)
-            .env("UAPERF_PKI", self.folder.path().join("pki"))
-            .current_dir(self.folder.path())
-            .stdin(Stdio::null())
-            .output()
-            .unwrap()
+        let url = self.plant.url();
+        let words = [
+            command,
+            url,
+            "--quiet",
+            "--out",
+            "r.json",
+            "--samples",
+            "calls.csv",
+        ];
+        uaperf(self.folder.path(), &[&words[..], options].concat())
     }
 
     fn phase(&self, command: &str, options: &[&str]) -> Value {
         let output = self.run(command, options);
-        let said = String::from_utf8_lossy(&output.stderr).into_owned();
-        let file = std::fs::read(self.folder.path().join("r.json"));
-        let file = file.unwrap_or_else(|_| panic!("{said}"));
-        let mut run: Value = serde_json::from_slice(&file).unwrap();
-        run["phases"][0].take()
+        let file = self.folder.path().join("r.json");
+        assert!(file.exists(), "{}", text(&output.stderr));
+        json(&file)["phases"][0].take()
     }
 }
 
