@@ -92,7 +92,7 @@ fn each_round_of_churn_is_a_session_that_the_server_has_seen_come_and_go() {
 #[test]
 fn a_storm_holds_all_its_sessions_at_once_from_as_many_addresses_as_it_was_told() {
     let bench = Bench::start();
-    let mut child = bench
+    let child = bench
         .command(&["--kind", "storm", "--sessions", "6", "--hold", "10m"])
         .args(["--source-addresses", "3", "--allow", "storm"])
         .spawn()
