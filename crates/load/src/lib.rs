@@ -5,7 +5,8 @@
 //! - [`calibrate`] finds what this host can do before any server is asked;
 //! - [`diagnostics`] is what a server counts itself;
 //! - [`discover`] asks what a server knows of servers and endpoints;
-//! - [`probe`] looks at a server before anything is measured.
+//! - [`probe`] looks at a server before anything is measured;
+//! - [`register`] makes a server of ours known to a discovery server.
 
 pub mod access;
 pub mod calibrate;
@@ -13,5 +14,6 @@ pub mod diagnostics;
 pub mod discover;
 pub mod engine;
 pub mod probe;
+pub mod register;
 pub mod transport;
 pub mod work;

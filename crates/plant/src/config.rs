@@ -33,6 +33,8 @@ pub struct Config {
     pub users: Users,
     /// What is granted at most.
     pub limits: Limits,
+    /// Whether other servers may register here (Part 4, 5.5.5), so that it is a discovery server for them.
+    pub discovery: bool,
     /// What is in the address space beside the standard one.
     pub profiles: Vec<Profile>,
     /// Nodes that files describe.
@@ -60,6 +62,7 @@ impl Default for Config {
             trust: TrustPolicy::All,
             users: Users::default(),
             limits: Limits::default(),
+            discovery: false,
             profiles: vec![Profile::Demo],
             nodesets: Vec::new(),
             faults: Vec::new(),

@@ -11,6 +11,7 @@ use crate::clock::Clock;
 use crate::config::Config;
 use crate::counters::Counters;
 use crate::diagnostics::Register;
+use crate::directory::Directory;
 use crate::fault::Faults;
 use crate::ledger::Ledger;
 use crate::space::Space;
@@ -33,6 +34,8 @@ pub struct Shared {
     pub ledger: Arc<Ledger>,
     /// All sessions and subscriptions, and where subscriptions live.
     pub register: Arc<Register>,
+    /// The servers that registered here.
+    pub directory: Directory,
     pub faults: Faults,
     pub status: Arc<Status>,
     pub space: Space,
@@ -70,6 +73,7 @@ impl Shared {
             counters: own.counters,
             ledger: Arc::default(),
             register: own.register,
+            directory: Directory::default(),
             faults: Faults::default(),
             status: own.status,
             space,

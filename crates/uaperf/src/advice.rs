@@ -19,7 +19,8 @@ pub fn on(error: &AccessError, access: &Access) -> Failure {
     }
 }
 
-fn hint(error: &AccessError, access: &Access) -> Option<String> {
+/// What to type next, where that is known.
+pub fn hint(error: &AccessError, access: &Access) -> Option<String> {
     Some(match error {
         AccessError::Untrusted {
             refusal,

@@ -22,7 +22,7 @@ pub fn configuration() -> anyhow::Result<PathBuf> {
 }
 
 /// The name of this machine, as it belongs into an application URI.
-fn host_name() -> String {
+pub fn host_name() -> String {
     let name = gethostname::gethostname().to_string_lossy().to_lowercase();
     if name.is_empty() {
         LOCALHOST.into()

@@ -2,6 +2,7 @@
 
 mod live;
 mod offer;
+mod registering;
 mod running;
 mod taking;
 
@@ -11,11 +12,14 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::{Duration, SystemTime};
 
-use load::access::Security;
-use pki::Store;
+use load::access::{Access, Credentials, Security, TrustRule};
+use pki::{Checks, Store};
 use plan::unit::duration;
-use plant::{Config, Fault, Limits, NodeSet, Server, StartError, TrustPolicy};
+use plant::{
+    Config, Fault, Limits, NodeSet, Plant, REGISTER_EVERY, Server, StartError, TrustPolicy,
+};
 use wire::channel::Protection;
+use wire::url::Url;
 
 use crate::cli::Global;
 use crate::failure::Failure;
@@ -54,7 +58,8 @@ pub struct Args {
     /// Offer this POLICY:MODE only; may be given several times [default: None and all others]
     #[arg(long, value_name = "POLICY:MODE")]
     security: Vec<Security>,
-    /// Take the certificate of every client; else they have to be trusted with `uaperf cert trust`
+    /// Take the certificate of every client, and of a discovery server; else they have to be trusted with
+    /// `uaperf cert trust`
     #[arg(long)]
     trust: bool,
     /// Let in users with a certificate that this folder trusts (`uaperf --pki DIR cert trust FILE`)
@@ -63,6 +68,18 @@ pub struct Args {
     /// Let clients add so many nodes, and delete them again
     #[arg(long, value_name = "N")]
     allow_nodes: Option<usize>,
+    /// Register at this discovery server, at the end strike it out; may be given several times
+    #[arg(long, value_name = "URL")]
+    register: Vec<Url>,
+    /// How often discovery servers are told that it is there, 1s to 10m [default: the plant's, or 10m]
+    #[arg(long, value_name = "DURATION", value_parser = register_every)]
+    register_every: Option<Duration>,
+    /// POLICY:MODE for registering, or best, least, none: most discovery servers take nothing without security
+    #[arg(long, value_name = "POLICY:MODE", default_value = "best")]
+    register_security: Security,
+    /// Be a discovery server, too: servers whose certificates are trusted may register here
+    #[arg(long)]
+    discovery: bool,
     /// Serve the nodes of a NodeSet2 file, too; may be given several times, a file behind those whose models
     /// it needs
     #[arg(long, value_name = "FILE")]
@@ -93,6 +110,8 @@ Examples:
   uaperf serve line4.toml                      a plant of your own
   uaperf serve --profile devices --count 20    20 devices on ports 4840 to 4859
   uaperf serve --fault drop,every=1000         without each thousandth notification message
+  uaperf serve --port 0 --register opc.tcp://localhost:4840
+                                               known to the discovery server of this machine
 
 User name and password of the bench profile are both \"bench\".";
 
@@ -111,17 +130,21 @@ pub fn check(typed: &clap::ArgMatches) -> anyhow::Result<()> {
 
 /// Carries out `uaperf serve`.
 pub fn run(args: Args, global: &Global) -> anyhow::Result<ExitCode> {
-    let config = config(&args, global)?;
+    let (config, known) = config(&args, global)?;
     if let Some(path) = &args.ledger {
         running::check_ledger(path)?;
     }
     let servers = start(config, args.count)?;
+    let register = known.access(&args, global)?;
     // Who is told where it serves may end it at once.
     let ended = running::endings(args.with_parent)?;
     let running = Running {
         ledger: args.ledger,
         quiet: args.quiet || args.with_parent,
         grace: args.grace,
+        register,
+        register_every: known.every,
+        capabilities: known.capabilities,
     };
     if let (false, Some(first)) = (running.quiet, servers.first()) {
         // For people; who started this as a program reads standard output.
@@ -132,7 +155,7 @@ pub fn run(args: Args, global: &Global) -> anyhow::Result<ExitCode> {
         writeln!(out, "READY {}", server.url())?;
     }
     out.flush()?;
-    running::run(servers, &ended, &running)?;
+    running::run(servers, &ended, running)?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -165,8 +188,64 @@ fn start(config: Config, count: u16) -> anyhow::Result<Vec<Server>> {
     Ok((0..count).map(start).collect::<Result<_, _>>()?)
 }
 
-fn config(args: &Args, global: &Global) -> anyhow::Result<Config> {
+/// Where a server is to be known, and as what.
+struct Known {
+    at: Vec<Url>,
+    every: Duration,
+    capabilities: Vec<String>,
+}
+
+impl Known {
+    /// What is typed goes before what is written.
+    fn of(plant: &Plant, args: &Args) -> Self {
+        Self {
+            at: match args.register.is_empty() {
+                true => plant.register.clone(),
+                false => args.register.clone(),
+            },
+            every: args
+                .register_every
+                .or(plant.register_every)
+                .unwrap_or(*REGISTER_EVERY.end()),
+            capabilities: plant.capabilities(),
+        }
+    }
+
+    /// The way to each discovery server.
+    fn access(&self, args: &Args, global: &Global) -> anyhow::Result<Vec<Access>> {
+        let one = |url: &Url| {
+            Ok(Access {
+                url: url.clone(),
+                security: args.register_security,
+                store: Store::new(global.pki()?),
+                own: place::own_request(),
+                trust: match args.trust {
+                    true => TrustRule::Everyone,
+                    false => TrustRule::Listed,
+                },
+                checks: Checks::ALL,
+                user: Credentials::Anonymous,
+                each: None,
+                plain_password: false,
+                sources: 0,
+                timeout: registering::TIMEOUT,
+            })
+        };
+        self.at.iter().map(one).collect()
+    }
+}
+
+fn register_every(text: &str) -> Result<Duration, String> {
+    let every = duration::parse(text).map_err(|error| error.to_string())?;
+    match REGISTER_EVERY.contains(&every) {
+        true => Ok(every),
+        false => Err(format!("{text:?} is out of range (want 1s to 10m)")),
+    }
+}
+
+fn config(args: &Args, global: &Global) -> anyhow::Result<(Config, Known)> {
     let plant = args.plant.plant()?;
+    let known = Known::of(&plant, args);
     let store = Store::new(global.pki()?);
     let mut config = plant.config(Config {
         listen: SocketAddr::from((Ipv4Addr::LOCALHOST, PORT)),
@@ -192,7 +271,9 @@ fn config(args: &Args, global: &Global) -> anyhow::Result<Config> {
     if !args.security.is_empty() {
         config.protections = protections(&args.security)?;
     }
-    if config.protections.iter().any(|&p| p != Protection::NONE) {
+    config.discovery |= args.discovery;
+    // A discovery server knows who registers by their certificate.
+    if !known.at.is_empty() || config.protections.iter().any(|&p| p != Protection::NONE) {
         let own = place::own_request();
         config.identity = Some(store.own(&own, KEY_BITS, SystemTime::now().into())?);
     }
@@ -219,7 +300,7 @@ fn config(args: &Args, global: &Global) -> anyhow::Result<Config> {
     }
     config.faults.extend_from_slice(&args.fault);
     descriptors(&mut config.limits, args.count);
-    Ok(config)
+    Ok((config, known))
 }
 
 /// Where OPC UA is expected.

@@ -346,6 +346,11 @@ impl Access {
         }
     }
 
+    /// Opens a channel as decided, for services that need no session.
+    pub fn connect(&self, opening: &Opening, steps: &mut Steps) -> Result<Link, AccessError> {
+        Ok(Link::open(&self.url, &self.options(0, opening), steps)?)
+    }
+
     /// Opens a session as decided. `steps` has what each step took, also up to a failure.
     pub fn open(&self, opening: &Opening, steps: &mut Steps) -> Result<Session, AccessError> {
         self.open_as(0, opening, steps)

@@ -7,7 +7,7 @@ use wire::server::{Reply, RequestId};
 use wire::service::{Limits, Request, Response, fault};
 use wire::template::walk::{RequestHead, type_id};
 use wire::time::Now;
-use wire::types::{DateTime, StatusCode};
+use wire::types::{DateTime, RegisterServerResponse, RegisteredServer, StatusCode};
 
 use super::sessions::find_session;
 use super::{Core, SlotId, Slots};
@@ -127,15 +127,21 @@ impl Core {
     fn answer(&mut self, link: SlotId, request: Request) -> Result<Response, StatusCode> {
         match &request {
             Request::FindServers(request) => {
-                return Ok(discovery::find_servers(&self.shared, request).into());
+                return Ok(discovery::find_servers(&self.shared, request, self.now.mono).into());
             }
             Request::GetEndpoints(request) => {
                 return Ok(discovery::get_endpoints(&self.shared, request).into());
             }
-            // Part 4, 5.5: of discovery servers, and without a session as well.
-            Request::FindServersOnNetwork(_)
-            | Request::RegisterServer(_)
-            | Request::RegisterServer2(_) => return Err(StatusCode::BadServiceUnsupported),
+            Request::RegisterServer(request) => {
+                self.register_server(link, &request.server)?;
+                return Ok(RegisterServerResponse::default().into());
+            }
+            Request::RegisterServer2(request) => {
+                self.register_server(link, &request.server)?;
+                return Ok(discovery::registered(request).into());
+            }
+            // Part 4, 5.5.3: of discovery servers that listen to their network, and without a session as well.
+            Request::FindServersOnNetwork(_) => return Err(StatusCode::BadServiceUnsupported),
             _ => {}
         }
         let token = space::raw(&request.header().authentication_token);
@@ -154,6 +160,15 @@ impl Core {
         self.answer_publish(number);
         self.faults_changed();
         answer
+    }
+
+    fn register_server(&self, link: SlotId, server: &RegisteredServer) -> Result<(), StatusCode> {
+        if !self.shared.config.discovery {
+            return Err(StatusCode::BadServiceUnsupported);
+        }
+        let link = self.links.get(link);
+        let peer = link.and_then(|link| link.connection.peer());
+        self.shared.directory.register(server, peer, self.now.mono)
     }
 
     /// Sends a response.

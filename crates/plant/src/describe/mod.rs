@@ -14,6 +14,7 @@ use std::time::Duration;
 
 use toml::Value;
 use wire::channel::Protection;
+use wire::url::Url;
 
 pub(crate) use build::below;
 pub use build::{IndexTaken, Stored};
@@ -50,6 +51,12 @@ pub struct Plant {
     pub user_certificates: Option<PathBuf>,
     /// Folders whose nodes have rights of their own.
     pub zones: Vec<String>,
+    /// Whether other servers may register at it.
+    pub discovery: bool,
+    /// The discovery servers that it is to be known to. Whoever runs it sees to that.
+    pub register: Vec<Url>,
+    /// How often it tells them that it is there, if it says so.
+    pub register_every: Option<Duration>,
     /// What is granted at most.
     pub limits: Limits,
     /// Loops that serve connections, if it says how many.
@@ -324,6 +331,7 @@ impl Plant {
         if let Some(threads) = self.threads {
             config.threads = threads;
         }
+        config.discovery |= self.discovery;
         config.limits = self.limits.clone();
         let users = self.users.iter();
         config.users = Users {
@@ -356,6 +364,19 @@ impl Plant {
         groups.fold((0, 0.0), |(count, rate), group| {
             (count + group.count, rate + group.beat.per_second())
         })
+    }
+
+    /// What it can do, for a discovery server (Part 12, annex D).
+    pub fn capabilities(&self) -> Vec<String> {
+        let mut groups = self.namespaces.iter().flat_map(|space| &space.groups);
+        let mut events = self.namespaces.iter().flat_map(|space| &space.events);
+        let all = [
+            ("DA", true),
+            ("HD", groups.any(|group| group.history.is_some())),
+            ("AC", events.any(|sources| sources.kind.is_condition())),
+        ];
+        let there = all.into_iter().filter(|(_, is)| *is);
+        there.map(|(name, _)| name.to_owned()).collect()
     }
 
     /// How many variables it has.

@@ -26,6 +26,9 @@ pub struct Document {
     pub threads: Option<Spanned<u16>>,
     pub update_threads: Option<Spanned<u16>>,
     pub metrics: Option<bool>,
+    pub discovery: Option<bool>,
+    pub register: Option<Vec<Spanned<String>>>,
+    pub register_every: Option<Spanned<Span>>,
     pub limits: Option<LimitsTable>,
     #[serde(default)]
     pub user: Vec<UserTable>,

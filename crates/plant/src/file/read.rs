@@ -2,6 +2,7 @@
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::Path;
+use std::time::Duration;
 
 use toml::Spanned;
 use wire::channel::Protection;
@@ -13,11 +14,11 @@ use super::event;
 use super::group;
 use super::ids::Taken;
 use super::limits;
-use super::terms::Id;
+use super::terms::{Id, Span};
 use super::types::Types;
 use super::users::{Groups, rights};
-use crate::describe::Does;
-use crate::describe::{EventSources, Folder, MethodNode, Namespace, Plant};
+use crate::describe::{Does, EventSources, Folder, MethodNode, Namespace, Plant};
+use crate::directory::REGISTER_EVERY;
 use crate::users::Rights;
 
 type Read<T> = Result<T, Complaint>;
@@ -72,6 +73,14 @@ pub fn plant(document: Document, folder: &Path) -> Read<Plant> {
         users: groups.users(document.user)?,
         user_certificates: document.user_certificates.map(|own| folder.join(own)),
         zones: groups.zones,
+        discovery: document.discovery.unwrap_or(false),
+        register: document
+            .register
+            .unwrap_or_default()
+            .iter()
+            .map(discovery_server)
+            .collect::<Read<_>>()?,
+        register_every: document.register_every.as_ref().map(every).transpose()?,
         limits: limits::limits(document.limits.unwrap_or_default())?,
         threads: threads(document.threads, 255)?,
         update_threads: threads(document.update_threads, 255)?.unwrap_or(1),
@@ -103,6 +112,28 @@ fn listen(endpoint: &Spanned<String>) -> Read<(SocketAddr, bool)> {
         }
     };
     Ok((SocketAddr::new(address, url.port()), named))
+}
+
+fn discovery_server(text: &Spanned<String>) -> Read<Url> {
+    text.get_ref().parse().map_err(|_| {
+        let what = format!(
+            "{:?} is no discovery server (want \"opc.tcp://HOST:4840\")",
+            text.get_ref()
+        );
+        Complaint::about(text, what)
+    })
+}
+
+/// Part 4, 5.5.5.1: at least each ten minutes.
+fn every(span: &Spanned<Span>) -> Read<Duration> {
+    let every = span.get_ref().0;
+    match REGISTER_EVERY.contains(&every) {
+        true => Ok(every),
+        false => Err(Complaint::about(
+            span,
+            format!("is {every:?} (want 1s to 10m)"),
+        )),
+    }
 }
 
 fn protections(asked: Spanned<Vec<Spanned<String>>>) -> Read<Vec<Protection>> {

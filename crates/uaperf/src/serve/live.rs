@@ -92,16 +92,51 @@ fn faults(watches: &[Watch]) -> Vec<FaultCount> {
     sums
 }
 
+/// What a display is told.
+enum Told {
+    /// A note.
+    Note(String),
+    /// It is over.
+    End,
+}
+
+/// Where notes are put that belong to no look.
+#[derive(Clone)]
+pub struct Notes {
+    display: Option<mpsc::Sender<Told>>,
+}
+
+impl Notes {
+    /// Tells people who look.
+    pub fn tell(&self, note: String) {
+        if let Some(display) = &self.display {
+            // What ended shows nothing any more.
+            let _ = display.send(Told::Note(note));
+        }
+    }
+
+    /// Tells people, also those who want to see nothing else.
+    pub fn warn(&self, note: String) {
+        let unshown = match &self.display {
+            Some(display) => display.send(Told::Note(note)).err(),
+            None => Some(mpsc::SendError(Told::Note(note))),
+        };
+        if let Some(mpsc::SendError(Told::Note(note))) = unshown {
+            eprintln!("{note}");
+        }
+    }
+}
+
 /// What is shown, by a thread of its own: a terminal that is stopped must not stop the server.
 pub struct Display {
-    end: mpsc::Sender<()>,
+    told: mpsc::Sender<Told>,
     done: mpsc::Receiver<()>,
 }
 
 impl Display {
     /// Begins to show.
     pub fn start(watches: Vec<Watch>) -> Self {
-        let (end, ended) = mpsc::channel();
+        let (told, hears) = mpsc::channel();
         let (ready, done) = mpsc::channel();
         let looker = Looker {
             watches,
@@ -109,30 +144,48 @@ impl Display {
             start: Instant::now(),
         };
         std::thread::spawn(move || {
-            show(looker, &ended);
+            show(looker, &hears);
             // Nobody may wait any more.
             let _ = ready.send(());
         });
-        Self { end, done }
+        Self { told, done }
+    }
+
+    /// Where notes for one that may not be there are put.
+    pub fn notes(display: Option<&Self>) -> Notes {
+        let display = display.map(|display| display.told.clone());
+        Notes { display }
     }
 
     /// Shows the last of it.
     pub fn stop(self) {
-        let _ = self.end.send(());
+        let _ = self.told.send(Told::End);
         let _ = self.done.recv_timeout(PATIENCE);
     }
 }
 
 /// Both ways write to standard error: standard output is for whoever started this.
-fn show(mut looker: Looker, ended: &mpsc::Receiver<()>) {
+fn show(mut looker: Looker, told: &mpsc::Receiver<Told>) {
     let mut out = std::io::stderr();
     let terminal = out.is_terminal();
     let mut before = looker.look();
     let mut lines = 0;
     loop {
-        let last = match ended.recv_timeout(EVERY) {
+        let last = match told.recv_timeout(EVERY) {
             Err(RecvTimeoutError::Timeout) => false,
-            Ok(()) | Err(RecvTimeoutError::Disconnected) => true,
+            Ok(Told::End) | Err(RecvTimeoutError::Disconnected) => true,
+            Ok(Told::Note(note)) => {
+                // In the place of the block, which stands below it when it comes next.
+                let text = match lines {
+                    0 => format!("{note}\n"),
+                    lines => format!("\x1b[{lines}A\r\x1b[J{note}\n"),
+                };
+                lines = 0;
+                if out.write_all(text.as_bytes()).is_err() {
+                    return;
+                }
+                continue;
+            }
         };
         let now = looker.look();
         let between = Between {

@@ -8,9 +8,11 @@ use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
+use load::access::Access;
 use plant::{Server, Watch};
 
 use super::live::{self, Display};
+use super::registering::{self, Registering};
 use crate::failure::Failure;
 
 /// How a server is run.
@@ -21,6 +23,12 @@ pub struct Running {
     pub quiet: bool,
     /// How long clients are told before it ends.
     pub grace: Duration,
+    /// The discovery servers that it is to be known to.
+    pub register: Vec<Access>,
+    /// How often they are told.
+    pub register_every: Duration,
+    /// What they are told that it can do.
+    pub capabilities: Vec<String>,
 }
 
 /// Exit code of a program that was interrupted twice.
@@ -38,16 +46,25 @@ pub enum End {
 pub fn run(
     servers: Vec<Server>,
     ended: &mpsc::Receiver<End>,
-    running: &Running,
+    running: Running,
 ) -> anyhow::Result<()> {
     let watches: Vec<_> = servers.iter().map(Server::watch).collect();
     let display = (!running.quiet).then(|| Display::start(watches.clone()));
+    let registering = Registering::start(
+        running.register,
+        &registering::registration(&servers, running.capabilities),
+        running.register_every,
+        &Display::notes(display.as_ref()),
+    );
     let end = ended.recv().context("nobody is left who could end this")?;
+    // First of all, so that nobody is sent here any more.
+    registering.end();
     // Whoever started this waits for its end and not for its words.
     if let End::Signal = end {
         say_goodbye(&servers, running.grace);
     }
     drop(servers);
+    registering.finish();
     if let Some(display) = display {
         display.stop();
     }
