@@ -6,9 +6,10 @@
 //! The library is the tables of `docs/interop.md`. A [`Cell`] is tried by our client on another
 //! stack's server ([`Ours`]) and by its client on our server ([`Theirs`]); what came of it is
 //! compared with what is [`known`], and [`page`] writes that down. The other stacks among themselves
-//! are [`pairs`].
+//! are [`pairs`]; what clients find beside values is [`beside`].
 //! `cargo run -p interop --bin table` does all of it.
 
+pub mod beside;
 mod cell;
 mod column;
 pub mod known;

@@ -5,6 +5,7 @@ use std::fmt::{self, Write};
 
 use peers::{Policy, Stack, Token};
 
+use crate::beside;
 use crate::cell::{Cell, TOKENS};
 use crate::known::{Direction, GAPS, KNOWN, Known, Mark, mark};
 use crate::pairs;
@@ -55,6 +56,7 @@ fn write_page(out: &mut String, subscriptions: &str) -> fmt::Result {
         "\nThe clients do the same, with their own means ([peers](peers.md))."
     )?;
     tables(out, Direction::In)?;
+    beside::write(out, |index| letter(index).to_uppercase())?;
     among_themselves(out)?;
     if !subscriptions.trim().is_empty() {
         out.write_str(NOTIFIED)?;

@@ -1,13 +1,19 @@
-// node-opcua as a judge of events, conditions and histories: prints one JSON object.
+// node-opcua as a judge of what is beside values: judge.js URL STEPS FOLDER prints one JSON object.
 "use strict";
+
+const fs = require("node:fs");
+const path = require("node:path");
 
 const print = console.log;
 console.log = console.info = console.warn = console.error;
 
 const {
-  AttributeIds, ClientMonitoredItem, ContentFilter, DataType, FilterOperator, HistoryReadRequest, OPCUAClient,
-  ReadRawModifiedDetails, TimestampsToReturn, Variant, constructEventFilter, ofType,
+  AddNodesRequest, AddReferencesRequest, AttributeIds, ClientMonitoredItem, ContentFilter, DataType, DeleteNodesRequest,
+  DeleteReferencesRequest, ElementOperand, FilterOperator, HistoryReadRequest, LiteralOperand, MessageSecurityMode,
+  NodeClass, OPCUACertificateManager, OPCUAClient, ReadRawModifiedDetails, SecurityPolicy, SimpleAttributeOperand,
+  TimestampsToReturn, UserTokenType, Variant, constructEventFilter, resolveNodeId,
 } = require("node-opcua");
+const { ObjectAttributes, VariableAttributes } = require("node-opcua-types");
 
 const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 
@@ -60,15 +66,29 @@ const steps = {
     return { count: kept.length, ...gaps(kept.map((e) => e[0])), severity: Math.max(...kept.map((e) => e[2])) };
   },
 
+  // Events of one source of the flood, and of no other.
   async where(session) {
-    const { subscription, heard } = await listen(
-      session, "i=2253", ["EventId", "SourceName"], ofType("AlarmConditionType"),
-    );
-    await sleep(2000);
-    await until(() => heard.length > 0);
+    const element = (index) => new ElementOperand({ index });
+    const literal = (dataType, value) => new LiteralOperand({ value: { dataType, value } });
+    const name = new SimpleAttributeOperand({
+      typeDefinitionId: "i=2041", browsePath: [{ name: "SourceName" }], attributeId: AttributeIds.Value,
+    });
+    const where = new ContentFilter({
+      elements: [
+        { filterOperator: FilterOperator.And, filterOperands: [element(1), element(2)] },
+        { filterOperator: FilterOperator.OfType, filterOperands: [literal(DataType.NodeId, resolveNodeId("i=2130"))] },
+        { filterOperator: FilterOperator.Equals, filterOperands: [name, literal(DataType.String, "Flood07")] },
+      ],
+    });
+    const { subscription, heard } = await listen(session, "i=2253", ["EventId", "SourceName", "Time"], where);
+    await until(() => heard.length >= 200);
     await subscription.terminate();
-    const own = heard.filter((e) => /^(Level|Temperature|Door)/.test(e[1]));
-    return { count: heard.length, alarms: own.length };
+    const { missing, twice } = gaps(heard.map((e) => e[0]));
+    const times = heard.map((e) => e[2].getTime());
+    return {
+      count: heard.length, others: heard.filter((e) => e[1] !== "Flood07").length, missing, twice,
+      first: Math.min(...times), last: Math.max(...times),
+    };
   },
 
   async conditions(session) {
@@ -76,7 +96,8 @@ const steps = {
     const { subscription, heard } = await listen(session, "ns=2;s=Tanks", fields);
     await until(() => heard.some((e) => e[3] === true));
     const first = heard.filter((e) => e[3] === true).pop();
-    const status = await session.acknowledgeCondition(first[2], first[0], "seen");
+    const good = (code) => { if (!code.isGood()) throw new Error(code.toString()); };
+    good(await session.acknowledgeCondition(first[2], first[0], "seen"));
     const seen = () => heard.some((e) => e[4] === true && e[5] && e[5].text === "seen");
     await until(seen);
     const acked = seen();
@@ -85,14 +106,12 @@ const steps = {
       objectId: "i=2782", methodId: "i=3875",
       inputArguments: [new Variant({ dataType: DataType.UInt32, value: subscription.subscriptionId })],
     });
+    good(refreshed.statusCode);
     const came = () => heard.slice(before).map((e) => e[1].value);
     await until(() => came().includes(2788));
     const kinds = came();
     await subscription.terminate();
-    return {
-      status: status.name, acked, call: refreshed.statusCode.name,
-      refreshed: kinds.indexOf(2788) - kinds.indexOf(2787) - 1,
-    };
+    return { acked, refreshed: kinds.indexOf(2788) - kinds.indexOf(2787) - 1 };
   },
 
   async history(session) {
@@ -105,7 +124,7 @@ const steps = {
     do {
       const response = await session.historyRead(new HistoryReadRequest({
         historyReadDetails: details, timestampsToReturn: TimestampsToReturn.Both, releaseContinuationPoints: false,
-        nodesToRead: [{ nodeId: "ns=2;s=Fill00", continuationPoint }],
+        nodesToRead: [{ nodeId: "ns=3;s=Count", continuationPoint }],
       }));
       const result = response.results[0];
       if (!result.statusCode.isGood()) throw new Error(result.statusCode.toString());
@@ -113,10 +132,95 @@ const steps = {
       continuationPoint = result.continuationPoint;
       pages++;
     } while (continuationPoint && continuationPoint.length);
-    const times = values.map((v) => v.sourceTimestamp.getTime());
-    const gap = new Set(times.slice(1).map((t, n) => t - times[n]));
-    const own = await session.readHistoryValue("ns=2;s=Fill00", new Date(end - 2000), end);
-    return { values: values.length, pages, steps: [...gap], own: own.historyData.dataValues.length };
+    const own = await session.readHistoryValue("ns=3;s=Count", new Date(end - 2000), end);
+    return {
+      values: values.map((v) => [v.sourceTimestamp.getTime(), v.value.value]), pages,
+      own: own.historyData.dataValues.length,
+    };
+  },
+
+  // The client has no calls for these services, but its sessions carry every request that the stack knows.
+  async manage(session) {
+    const ask = (request) => new Promise((resolve, reject) => {
+      session.performMessageTransaction(request, (error, response) => (error ? reject(error) : resolve(response)));
+    });
+    const done = async (request) => {
+      const { results } = await ask(request);
+      return (results.map((r) => r.statusCode ?? r).find((code) => !code.isGood()) ?? { name: "Good" }).name;
+    };
+    const folder = "ns=3;s=Added", variable = "ns=3;s=Added.Value", fill = "ns=2;s=Fill00", organizes = "i=35";
+    const added = await done(new AddNodesRequest({
+      nodesToAdd: [{
+        parentNodeId: "i=85", referenceTypeId: organizes, requestedNewNodeId: folder, nodeClass: NodeClass.Object,
+        browseName: { namespaceIndex: 3, name: "Added" }, typeDefinition: "i=61",
+        nodeAttributes: new ObjectAttributes({ specifiedAttributes: 64, displayName: "Added" }),
+      }, {
+        parentNodeId: folder, referenceTypeId: "i=47", requestedNewNodeId: variable, nodeClass: NodeClass.Variable,
+        browseName: { namespaceIndex: 3, name: "Value" }, typeDefinition: "i=63",
+        nodeAttributes: new VariableAttributes({
+          specifiedAttributes: 64 + 16 + 2097152, displayName: "Value", dataType: "i=11", valueRank: -1,
+          value: { dataType: DataType.Double, value: 42.5 },
+        }),
+      }],
+    }));
+    const { value } = await session.read({ nodeId: variable, attributeId: AttributeIds.Value });
+    const targets = async () => {
+      const result = await session.browse({ nodeId: folder, referenceTypeId: organizes, resultMask: 63 });
+      return result.references.map((r) => r.nodeId.toString());
+    };
+    const reference = {
+      sourceNodeId: folder, referenceTypeId: organizes, isForward: true, targetNodeId: fill,
+      targetNodeClass: NodeClass.Variable, deleteBidirectional: true,
+    };
+    const referenced = await done(new AddReferencesRequest({ referencesToAdd: [reference] }));
+    const shown = (await targets()).includes(fill);
+    const unreferenced = await done(new DeleteReferencesRequest({ referencesToDelete: [reference] }));
+    const hidden = !(await targets()).includes(fill);
+    const deleted = await done(new DeleteNodesRequest({
+      nodesToDelete: [{ nodeId: variable, deleteTargetReferences: true }, { nodeId: folder, deleteTargetReferences: true }],
+    }));
+    const gone = await session.read({ nodeId: variable, attributeId: AttributeIds.Value });
+    return {
+      added, read: value.value, referenced, shown, unreferenced, hidden, deleted, gone: gone.statusCode.name,
+    };
+  },
+
+  // Who comes with a certificate: anna, eve whom nobody knows, and eve with what belongs to anna.
+  async login() {
+    const file = (name) => path.join(process.argv[4], name);
+    const manager = new OPCUACertificateManager({ rootFolder: file("node"), automaticallyAcceptUnknownCertificate: true });
+    await manager.initialize();
+    const as = async (certificate, key, work) => {
+      const client = OPCUAClient.create({
+        applicationUri: "urn:test:judge", certificateFile: file("judge.der"), privateKeyFile: file("judge.pem"),
+        clientCertificateManager: manager, endpointMustExist: false, connectionStrategy: { maxRetry: 0 },
+        securityMode: MessageSecurityMode.SignAndEncrypt, securityPolicy: SecurityPolicy.Basic256Sha256,
+      });
+      await client.connect(process.argv[2]);
+      try {
+        const session = await client.createSession({
+          type: UserTokenType.Certificate, certificateData: fs.readFileSync(file(certificate)),
+          privateKey: fs.readFileSync(file(key), "utf8"),
+        });
+        const told = await work(session);
+        await session.close();
+        return told;
+      } catch (error) {
+        return /Bad\w+/.exec(error.message)?.[0] ?? error.message;
+      } finally {
+        await client.disconnect();
+      }
+    };
+    const write = (session) => session.write({
+      nodeId: "ns=3;s=Setpoint", attributeId: AttributeIds.Value, value: { value: { dataType: DataType.Int32, value: 5 } },
+    });
+    const told = {
+      wrote: await as("anna.der", "anna.pem", async (session) => (await write(session)).name),
+      stranger: await as("eve.der", "eve.pem", () => "Good"),
+      forged: await as("anna.der", "eve.pem", () => "Good"),
+    };
+    await manager.dispose();
+    return told;
   },
 };
 

@@ -1,4 +1,4 @@
-"""asyncua as a judge of events, conditions, histories and node management: prints one JSON object."""
+"""asyncua as a judge of what is beside values: judge.py URL STEPS FOLDER prints one JSON object."""
 
 import asyncio
 import itertools
@@ -55,26 +55,38 @@ async def flood(c, seconds):
     return {"count": len(ids), **gaps(ids), "severity": max(e.Severity for e in kept)}
 
 
-async def where(c, seconds):
+async def where(c):
+    """Events of one source of the flood, and of no other."""
     heard = Heard()
     sub = await c.create_subscription(100, heard)
-    of = ua.SimpleAttributeOperand(
-        TypeDefinitionId=ua.NodeId(ua.ObjectIds.BaseEventType),
-        BrowsePath=[ua.QualifiedName("Severity")],
-        AttributeId=ua.AttributeIds.Value,
-    )
-    low = ua.ContentFilterElement(ua.FilterOperator.GreaterThan, [of, ua.LiteralOperand(ua.Variant(800, ua.VariantType.UInt16))])
+
+    def field(name):
+        return ua.SimpleAttributeOperand(
+            ua.NodeId(ua.ObjectIds.BaseEventType), [ua.QualifiedName(name)], ua.AttributeIds.Value
+        )
+
+    def literal(value, kind):
+        return ua.LiteralOperand(ua.Variant(value, kind))
+
     evfilter = ua.EventFilter()
-    evfilter.SelectClauses = [
-        ua.SimpleAttributeOperand(ua.NodeId(ua.ObjectIds.BaseEventType), [ua.QualifiedName(n)], ua.AttributeIds.Value)
-        for n in ("EventId", "EventType", "SourceName", "Severity")
-    ]
-    evfilter.WhereClause = ua.ContentFilter([low])
+    evfilter.SelectClauses = [field(n) for n in ("EventId", "EventType", "SourceName", "Time")]
+    kind = literal(ua.NodeId(ua.ObjectIds.SystemEventType), ua.VariantType.NodeId)
+    evfilter.WhereClause = ua.ContentFilter([
+        ua.ContentFilterElement(ua.FilterOperator.And, [ua.ElementOperand(1), ua.ElementOperand(2)]),
+        ua.ContentFilterElement(ua.FilterOperator.OfType, [kind]),
+        ua.ContentFilterElement(
+            ua.FilterOperator.Equals, [field("SourceName"), literal("Flood07", ua.VariantType.String)]
+        ),
+    ])
     await sub.subscribe_events(c.nodes.server, evfilter=evfilter, queuesize=0)
-    await asyncio.sleep(seconds)
-    await until(lambda: heard.events)
+    await until(lambda: len(heard.events) >= 200)
     await sub.delete()
-    return {"count": len(heard.events), "least": min(e.Severity for e in heard.events)}
+    told = gaps(number(e.EventId) for e in heard.events)
+    times = [e.Time.replace(tzinfo=timezone.utc).timestamp() * 1000 for e in heard.events]
+    return {
+        "count": len(heard.events), "others": sum(e.SourceName != "Flood07" for e in heard.events),
+        "missing": told["missing"], "twice": told["twice"], "first": min(times), "last": max(times),
+    }
 
 
 async def conditions(c):
@@ -114,7 +126,7 @@ async def conditions(c):
 
 
 async def history(c):
-    node = c.get_node("ns=2;s=Fill00")
+    node = c.get_node("ns=3;s=Count")
     end = datetime.now(timezone.utc)
     details = ua.ReadRawModifiedDetails(
         IsReadModified=False, StartTime=end - timedelta(seconds=2), EndTime=end, NumValuesPerNode=7, ReturnBounds=False
@@ -133,32 +145,66 @@ async def history(c):
         point = result.ContinuationPoint
         if not point:
             break
-    times = [v.SourceTimestamp for v in values]
-    steps = {round((b - a).total_seconds() * 1000) for a, b in zip(times, times[1:])}
     # The stack's own way through the pages.
     own = await node.read_raw_history(end - timedelta(seconds=2), end, numvalues=0)
-    return {"values": len(values), "pages": pages, "steps": sorted(steps), "own": len(own)}
+    told = [[v.SourceTimestamp.replace(tzinfo=timezone.utc).timestamp() * 1000, v.Value.Value] for v in values]
+    return {"values": told, "pages": pages, "own": len(own)}
 
 
 async def manage(c):
-    objects = c.nodes.objects
-    folder = await objects.add_folder(ua.NodeId("Added", 2), ua.QualifiedName("Added", 2))
-    variable = await folder.add_variable(ua.NodeId("Added.Value", 2), ua.QualifiedName("Value", 2), 42.5)
+    folder = await c.nodes.objects.add_folder(ua.NodeId("Added", 3), ua.QualifiedName("Added", 3))
+    variable = await folder.add_variable(ua.NodeId("Added.Value", 3), ua.QualifiedName("Value", 3), 42.5)
     read = await variable.read_value()
-    names = [(await n.read_browse_name()).Name for n in await folder.get_children()]
-    await c.delete_nodes([folder], recursive=True)
-    gone = False
-    try:
-        await variable.read_value()
-    except ua.UaError:
-        gone = True
-    return {"read": read, "names": names, "gone": gone}
+    fill, organizes = c.get_node("ns=2;s=Fill00"), ua.NodeId(ua.ObjectIds.Organizes)
+
+    async def shown():
+        return fill in await folder.get_referenced_nodes(ua.ObjectIds.Organizes)
+
+    def one(item):
+        item.SourceNodeId, item.ReferenceTypeId, item.IsForward = folder.nodeid, organizes, True
+        item.TargetNodeId = fill.nodeid
+        return item
+
+    add = one(ua.AddReferencesItem())
+    add.TargetNodeClass = ua.NodeClass.Variable
+    referenced = (await c.uaclient.add_references([add]))[0].name
+    after_adding = await shown()
+    remove = one(ua.DeleteReferencesItem())
+    remove.DeleteBidirectional = True
+    unreferenced = (await c.uaclient.delete_references([remove]))[0].name
+    after_deleting = await shown()
+    _, deleted = await c.delete_nodes([folder], recursive=True)
+    gone = (await variable.read_attribute(ua.AttributeIds.Value, raise_on_bad_status=False)).StatusCode
+    return {
+        "added": "Good", "read": read, "referenced": referenced, "shown": after_adding, "unreferenced": unreferenced,
+        "hidden": not after_deleting, "deleted": "Good" if all(s.is_good() for s in deleted) else str(deleted),
+        "gone": gone.name,
+    }
 
 
-async def rights(c):
-    node = c.get_node("ns=3;s=Setpoint")
-    await node.write_value(ua.DataValue(ua.Variant(5, ua.VariantType.Int32)))
-    return {"level": int((await node.read_attribute(ua.AttributeIds.UserAccessLevel)).Value.Value)}
+async def login(_):
+    """Who comes with a certificate: anna, eve whom nobody knows, and eve with what belongs to anna."""
+
+    async def come(certificate, key, work):
+        client = Client(sys.argv[1], timeout=60)
+        client.application_uri = "urn:test:judge"
+        folder = sys.argv[3]
+        await client.set_security_string(f"Basic256Sha256,SignAndEncrypt,{folder}/judge.der,{folder}/judge.pem")
+        await client.load_client_certificate(f"{folder}/{certificate}")
+        await client.load_private_key(f"{folder}/{key}")
+        try:
+            async with client as c:
+                if work:
+                    node = c.get_node("ns=3;s=Setpoint")
+                    await node.write_value(ua.DataValue(ua.Variant(5, ua.VariantType.Int32)))
+        except ua.UaStatusCodeError as error:
+            return type(error).__name__
+        return "Good"
+
+    return {
+        "wrote": await come("anna.der", "anna.pem", True), "stranger": await come("eve.der", "eve.pem", False),
+        "forged": await come("anna.der", "eve.pem", False),
+    }
 
 
 async def nodeset(c):
@@ -181,18 +227,13 @@ async def nodeset(c):
     }
 
 
-STEPS = {"nodeset": nodeset, "flood": lambda c: flood(c, 5), "where": lambda c: where(c, 2), "conditions": conditions,
-         "history": history, "manage": manage, "rights": rights}
+STEPS = {"nodeset": nodeset, "flood": lambda c: flood(c, 5), "where": where, "conditions": conditions,
+         "history": history, "manage": manage, "login": login}
 
 
 async def main():
     told = {}
-    client = Client(sys.argv[1], timeout=60)
-    if len(sys.argv) > 4:
-        # A user's own certificate and key.
-        await client.load_client_certificate(sys.argv[3])
-        await client.load_private_key(sys.argv[4])
-    async with client as c:
+    async with Client(sys.argv[1], timeout=60) as c:
         for step in sys.argv[2].split(","):
             told[step] = await STEPS[step](c)
     print(json.dumps(told))
