@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use crate::Timestamp;
-use crate::run::{Destination, Kind, ReadError, Verdict, WriteError, place_file};
+use crate::run::{Destination, Kind, Mark, ReadError, Verdict, WriteError, place_file};
 
 /// What every index says it is.
 pub const FORMAT: &str = "uaperf sweep";
@@ -103,6 +103,9 @@ pub struct Measurement {
     /// The `stop_when` that came true here: the sweep ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stopped: Option<String>,
+    /// The `abort_on` that ended it early.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub aborted: Option<String>,
 }
 
 /// What became of a measurement.
@@ -190,7 +193,15 @@ impl Measurement {
         let all = || run.phases.iter().flat_map(|phase| &phase.expectations);
         self.expected = (all().count() > 0).then(|| all().all(|it| it.met));
         self.why = reason(&run.verdict);
+        self.aborted = run.marks.contains(&Mark::Aborted).then(|| aborted(run));
     }
+}
+
+/// The condition, from what was not kept.
+fn aborted(run: &crate::Run) -> String {
+    let mut all = run.phases.iter().flat_map(|phase| &phase.expectations);
+    let condition = all.find_map(|it| it.expected.strip_prefix("never "));
+    condition.unwrap_or("abort_on").to_owned()
 }
 
 fn reason(verdict: &Verdict) -> Option<String> {
@@ -289,6 +300,7 @@ mod tests {
                 expected: None,
                 slo: Some(false),
                 stopped: None,
+                aborted: None,
             }],
         }
     }

@@ -75,7 +75,7 @@ pub(crate) const fn ink(kind: Kind) -> Ink {
 pub(crate) const fn marked(mark: Mark) -> &'static str {
     match mark {
         Mark::Interrupted => "interrupted: what was measured until then",
-        Mark::Aborted => "ended early by --abort-on",
+        Mark::Aborted => "ended early: a condition of abort-on came true",
         Mark::Degraded => "degraded: a part of the load was lost on the way",
         Mark::LimitsIgnored => "the server's declared limits were ignored",
         Mark::ByHand => "the offered load was changed by hand while it ran",

@@ -68,6 +68,10 @@ pub fn sweep(sweep: &Sweep, style: Style) -> String {
             );
             page.sentence(0, &which);
         }
+        if let Some(condition) = &it.aborted {
+            let which = format!("measurement {} ({})", place + 1, named(sweep, it));
+            page.sentence(0, &format!("{which} was ended early: {condition}."));
+        }
         if let Some(condition) = &it.stopped {
             page.sentence(
                 0,
@@ -219,11 +223,14 @@ fn marks(all: &[&Measurement]) -> Vec<String> {
         marks.push(format!("{} lost", grouped(lost)));
     }
     let missed = |of: fn(&Measurement) -> Option<bool>| all.iter().any(|it| of(it) == Some(false));
-    if missed(|it| it.expected) {
+    if missed(|it| it.expected.filter(|_| it.aborted.is_none())) {
         marks.push("expect missed".to_owned());
     }
     if missed(|it| it.slo) {
         marks.push("slo missed".to_owned());
+    }
+    if all.iter().any(|it| it.aborted.is_some()) {
+        marks.push("aborted".to_owned());
     }
     if all.iter().any(|it| it.stopped.is_some()) {
         marks.push("end".to_owned());

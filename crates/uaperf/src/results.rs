@@ -105,13 +105,16 @@ fn failure(file: &Path, error: ReadError) -> Failure {
     }
 }
 
+/// A name as every file system takes it.
+pub fn in_file_names(name: &str) -> String {
+    name.chars()
+        .map(|c| if c.is_ascii_alphanumeric() { c } else { '-' })
+        .collect()
+}
+
 /// A folder for results that is not there yet: `results/UTCTIME-NAME`.
 pub fn fresh(now: Timestamp, name: &str) -> PathBuf {
-    let name: String = name
-        .chars()
-        .map(|c| if c.is_ascii_alphanumeric() { c } else { '-' })
-        .collect();
-    let stem = format!("results/{}-{name}", now.compact());
+    let stem = format!("results/{}-{}", now.compact(), in_file_names(name));
     let first = PathBuf::from(&stem);
     let more = (2..1000).map(|n| PathBuf::from(format!("{stem}-{n}")));
     std::iter::once(first.clone())

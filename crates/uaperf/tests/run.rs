@@ -408,3 +408,59 @@ fn a_test_description_document_of_2015_is_run_and_its_rows_follow_its_formulas()
     assert_eq!(security[0], "None");
     assert!(security[2].ends_with(":SignAndEncrypt"), "{security:?}");
 }
+
+#[test]
+fn a_condition_that_comes_true_ends_its_measurement_and_not_the_scenario() {
+    let desk = Desk::with(
+        "sweep = \"zipped\"\n[start]\nplant = \"bench\"\n\
+         [parameters]\nlong = { sweep = [\"60s\", \"1s\"] }\nend = { sweep = [\"errors=0\", \"errors>1%\"] }\n\
+         [defaults]\nduration = \"$long\"\nrate = \"100/s\"\nsamples = true\nhlog = true\n\
+         [[phase]]\nservice = \"read\"\ngroup = \"g\"\nname = \"ends it\"\nabort_on = \"$end\"\n\
+         [[phase]]\nservice = \"browse\"\ngroup = \"g\"\n\
+         [[phase]]\nservice = \"read\"\nname = \"behind\"\nrequests = 10\n",
+    );
+    let output = desk.uaperf(&["run", "x.toml", "--out", "out", "--junit", "x.xml"]);
+    assert!(desk.out().exists(), "{}", text_of(&output));
+    assert_eq!(desk.states(), [State::Done; 2], "{}", text_of(&output));
+    let index = desk.index();
+    assert_eq!(index.measurements[0].aborted.as_deref(), Some("errors=0"));
+    assert_eq!(index.measurements[1].aborted, None);
+    let runs = desk.runs();
+    let names =
+        |run: &Run| -> Vec<String> { run.phases.iter().map(|it| it.name.clone()).collect() };
+    // What runs beside it ends with it, and what would follow does not begin.
+    assert_eq!(names(&runs[0]), ["ends it", "browse"]);
+    assert_eq!(names(&runs[1]), ["ends it", "browse", "behind"]);
+    assert_eq!(runs[0].marks, [record::run::Mark::Aborted]);
+    for phase in &runs[0].phases {
+        assert!(phase.end_ns < 60_000_000_000, "{}", phase.end_ns);
+    }
+    let shown = text_of(&output);
+    assert!(shown.contains("aborted"), "{shown}");
+    assert!(
+        shown.contains("measurement 1 (long 60s, end errors=0) was ended early: errors=0."),
+        "{shown}"
+    );
+    // A condition that came true is one that was not kept; a busy machine comes first.
+    assert!(
+        matches!(output.status.code(), Some(3 | 4)),
+        "{:?}",
+        output.status
+    );
+    let junit = std::fs::read_to_string(desk.path().join("x.xml")).unwrap();
+    assert!(junit.contains("name=\"never errors=0\""), "{junit}");
+    // What was wanted beside the results bears the names of the phases.
+    for file in [
+        "ends-it.samples.csv",
+        "ends-it.hlog",
+        "browse.hlog",
+        "behind.samples.csv",
+    ] {
+        let file = desk.out().join(format!("002-point2-1.{file}"));
+        assert!(file.exists(), "{}", file.display());
+    }
+}
+
+fn text_of(output: &Output) -> String {
+    format!("{}{}", text(&output.stdout), text(&output.stderr))
+}

@@ -2,6 +2,7 @@
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use wire::time::Instant;
 
@@ -9,11 +10,12 @@ use crate::transport::Clock;
 
 /// Ends phases early, and changes what they offer.
 ///
-/// Its clones say the same. [`for_phase`](Self::for_phase) makes one that ends with it, and whose
-/// phase is changed alone.
+/// Its clones say the same. [`for_measurement`](Self::for_measurement) makes one that ends with it, and can
+/// be given up alone; [`for_phase`](Self::for_phase) one whose phase is changed alone.
 #[derive(Debug, Clone, Default)]
 pub struct Control {
     stop: Arc<AtomicBool>,
+    aborted: Arc<AtomicBool>,
     hand: Arc<Hand>,
 }
 
@@ -77,11 +79,23 @@ pub struct Change {
 }
 
 impl Control {
+    /// For the phases of one measurement of several: they end when all are to end, and can be given up
+    /// without the others.
+    #[must_use]
+    pub fn for_measurement(&self) -> Self {
+        Self {
+            stop: Arc::clone(&self.stop),
+            aborted: Arc::default(),
+            hand: Arc::default(),
+        }
+    }
+
     /// For one phase of several: it ends when all are to end, and what is done to it is its own.
     #[must_use]
     pub fn for_phase(&self) -> Self {
         Self {
             stop: Arc::clone(&self.stop),
+            aborted: Arc::clone(&self.aborted),
             hand: Arc::default(),
         }
     }
@@ -96,9 +110,19 @@ impl Control {
         self.stop.load(Ordering::Relaxed)
     }
 
+    /// A condition ends this measurement: the phases of it that run, and those behind them.
+    pub fn abort(&self) {
+        self.aborted.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether a condition ended this measurement.
+    pub fn is_aborted(&self) -> bool {
+        self.aborted.load(Ordering::Relaxed)
+    }
+
     /// Whether this phase is to end, alone or with all others.
     pub fn is_over(&self) -> bool {
-        self.is_stopped() || self.hand.ended.load(Ordering::Relaxed)
+        self.is_stopped() || self.is_aborted() || self.hand.ended.load(Ordering::Relaxed)
     }
 
     /// A person ends this phase; those behind it follow.
@@ -113,7 +137,7 @@ impl Control {
         self.stop();
     }
 
-    /// Pauses, or goes on. Time goes on meanwhile: the phase ends when it would have ended.
+    /// Pauses, or goes on. The phase ends later by as long as it was paused.
     pub fn pause(&self) {
         let paused = !self.level().paused;
         let did = match paused {
@@ -132,6 +156,27 @@ impl Control {
     pub fn level(&self) -> Level {
         let changes = self.changes();
         changes.last().map_or(Level::PLANNED, |it| it.level)
+    }
+
+    /// How long it was paused in the last so much time.
+    pub fn paused_in(&self, last: Duration) -> Duration {
+        let now = Clock::new().mono();
+        let last = u64::try_from(last.as_nanos()).unwrap_or(u64::MAX);
+        let since = Instant::from_nanos(now.as_nanos().saturating_sub(last));
+        let mut paused = Duration::ZERO;
+        let mut from: Option<Instant> = None;
+        for change in self.changes() {
+            let at = change.at.max(since);
+            match (from, change.level.paused) {
+                (None, true) => from = Some(at),
+                (Some(start), false) => {
+                    paused += at.since(start);
+                    from = None;
+                }
+                _ => {}
+            }
+        }
+        paused + from.map_or(Duration::ZERO, |start| now.since(start))
     }
 
     /// All that was done.

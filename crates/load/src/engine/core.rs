@@ -17,6 +17,7 @@ use wire::time::{Instant, Now};
 
 use super::control::Control;
 use super::cycle::Cycle;
+use super::end::End;
 use super::gate::Gate;
 use super::host::{Errand, Host, Mail, Reopened, Rung};
 use super::seat::{Coalescing, MOST_ROOM, Seat, books};
@@ -66,7 +67,9 @@ pub struct Core<H: Host> {
     begun: bool,
     /// When it begins, once all is set up, on the clock of setting up.
     settles_until: Option<u64>,
-    /// When the phase ended, because its time was over or somebody stopped it.
+    /// When the phase is to end.
+    end: End,
+    /// When it ended, because its time was over or somebody stopped it.
     ended: Option<u64>,
     /// So many seats, from the first one on, have nothing more to send or to await.
     over: usize,
@@ -135,6 +138,7 @@ impl<H: Host> Core<H> {
             begun: parts.gate.is_none(),
             settles_until: None,
             gate: parts.gate,
+            end: End::planned(end),
             ended: None,
             over: 0,
             cycle: Cycle::default(),
@@ -235,8 +239,12 @@ impl<H: Host> Core<H> {
     /// Whether nothing more is to be sent or awaited. Requests have their own timeout, so that
     /// this comes to pass.
     fn is_over(&mut self, t: u64) -> bool {
-        if self.ended.is_none() && (t >= self.settings.end_ns() || self.control.is_over()) {
-            self.end(t.min(self.settings.end_ns()));
+        if self.ended.is_none() && t >= self.end.at() {
+            // Somebody may have paused it just before.
+            self.change();
+        }
+        if self.ended.is_none() && (t >= self.end.at() || self.control.is_over()) {
+            self.end(t.min(self.end.at()));
         }
         while let Some(seat) = self.seats.get(self.over)
             && seat.lane.in_flight() == 0
@@ -414,7 +422,7 @@ impl<H: Host> Core<H> {
         }
         let due = self.due.peek().map_or(u64::MAX, |Reverse((at, _))| *at);
         let end = match self.ended {
-            None if self.begun => self.settings.end_ns(),
+            None if self.begun => self.end.at(),
             _ => self.settles_until.unwrap_or(u64::MAX),
         };
         Some(due.min(self.next_tick).min(end))
@@ -637,6 +645,14 @@ impl<H: Host> Core<H> {
             return;
         }
         self.changes += changes.len();
+        for change in &changes {
+            self.end.change(self.since_origin(change.at), change.level);
+        }
+        if self.ended.is_none() {
+            for ledger in &mut self.ledgers {
+                ledger.end_at(self.end.at());
+            }
+        }
         for n in 0..self.seats.len() {
             if let Some(seat) = self.seats.get_mut(n) {
                 for change in &changes {

@@ -14,6 +14,7 @@ use wire::types::StatusCode;
 
 use super::books::{Books, Outcome};
 use super::control::Control;
+use super::end::End;
 use super::opening::{SessionError, Target};
 use super::settings::Settings;
 use super::source::Source;
@@ -53,8 +54,10 @@ pub fn run(
         let now = clock.mono().as_nanos();
         now.saturating_sub(client.origin.as_nanos())
     };
-    let end = client.settings.end_ns();
-    let mut ledgers: Vec<_> = (0..client.ledgers).map(|_| Ledger::with_end(end)).collect();
+    let mut end = End::planned(client.settings.end_ns());
+    let mut ledgers: Vec<_> = (0..client.ledgers)
+        .map(|_| Ledger::with_end(end.at()))
+        .collect();
     let mut left = client.requests;
     let (mut slept, mut turn) = (0, 0);
     // Until then the client was at its request before.
@@ -67,14 +70,24 @@ pub fn run(
             let at = change.at.as_nanos();
             let at = at.saturating_sub(client.origin.as_nanos());
             source.change(at, change.level, 1);
+            end.change(at, change.level);
+            for ledger in &mut ledgers {
+                ledger.end_at(end.at());
+            }
         }
-        if left == 0 || source.is_dry_until(end) {
+        if left == 0 || source.is_dry_until(end.at()) {
             break;
         }
         // In a pause there is nothing to wait for but its end.
         let planned = source.peek().unwrap_or(u64::MAX);
-        match sleep_until(planned.min(end), &t, client.control, changes, &mut slept) {
-            Woken::Due if t() < end => {}
+        match sleep_until(
+            planned.min(end.at()),
+            &t,
+            client.control,
+            changes,
+            &mut slept,
+        ) {
+            Woken::Due if t() < end.at() => {}
             Woken::Changed => continue,
             Woken::Due | Woken::Over => break,
         }
@@ -126,7 +139,7 @@ pub fn run(
         source.answered(completed);
     }
     let (ran, spent) = (t(), Spent::so_far().since(&spent));
-    let ended = (client.control.is_over() || ran >= end).then_some(ran.min(end));
+    let ended = (client.control.is_over() || ran >= end.at()).then_some(ran.min(end.at()));
     if let Some(ended) = ended.filter(|_| source.is_open())
         && let Some(ledger) = ledgers.get_mut(client.base)
     {

@@ -15,6 +15,7 @@ use wire::types::{ByteString, NodeId, RequestHeader, StatusCode};
 
 use super::books::{Books, Outcome, Run};
 use super::control::Level;
+use super::end::End;
 use super::source::Source;
 use super::subscriber::{Came, Step, Subscriber};
 use crate::work::{self, Answer, Asker, Point, Requests, Service};
@@ -66,7 +67,7 @@ pub struct Setup {
     pub place: (u64, u64),
     /// Monotonic time when the phase begins.
     pub origin: Instant,
-    /// When it ends, in nanoseconds since.
+    /// When it ends as planned, in nanoseconds since.
     pub end: u64,
     /// The ledger of the first thing that is asked; the others follow.
     pub first: u32,
@@ -79,6 +80,8 @@ pub struct Lane {
     setup: Setup,
     /// The most requests in flight.
     most: usize,
+    /// When the phase ends.
+    end: End,
     turn: usize,
     flights: Vec<Flight>,
     /// Of requests that go on with an answer: the places of their operations.
@@ -103,6 +106,7 @@ impl Lane {
         Self {
             connection,
             most: setup.in_flight,
+            end: End::planned(setup.end),
             setup,
             turn: 0,
             flights: Vec::new(),
@@ -211,7 +215,7 @@ impl Lane {
         if waits || self.setup.requests == 0 || !self.connection.is_open() {
             return None;
         }
-        self.setup.source.peek().filter(|at| *at < self.setup.end)
+        self.setup.source.peek().filter(|at| *at < self.end.at())
     }
 
     /// Whether it will not send any more, however long it is let run.
@@ -219,7 +223,7 @@ impl Lane {
         if self.subscriber.is_some() {
             return false;
         }
-        self.setup.requests == 0 || self.setup.source.is_dry_until(self.setup.end)
+        self.setup.requests == 0 || self.setup.source.is_dry_until(self.end.at())
     }
 
     /// Whether its part of a cycle is over: sent and answered, or not to be sent.
@@ -246,6 +250,7 @@ impl Lane {
             self.most = many.max(1) as usize;
         }
         self.setup.source.change(t, level, many);
+        self.end.change(t, level);
     }
 
     /// Its share of the requests that all sessions are to have in flight. Together they have what is
@@ -279,7 +284,7 @@ impl Lane {
         let mut alike: Option<((u32, Lateness, u32), u32)> = None;
         let mut any = false;
         while let Some(planned) = self.setup.source.peek() {
-            if planned > t || planned >= self.setup.end || self.setup.requests == 0 {
+            if planned > t || planned >= self.end.at() || self.setup.requests == 0 {
                 break;
             }
             if let Some(reason) = self.obstacle() {
@@ -614,13 +619,13 @@ impl Lane {
 
     /// The phase ends before its time: nothing is due then or later.
     pub fn end_at(&mut self, t: u64) {
-        self.setup.end = self.setup.end.min(t);
+        self.end = End::planned(self.end.at().min(t));
     }
 
     /// The phase is over: what was due and never sent, and what is still on its way, is written
     /// down as such.
     pub fn finish(&mut self, t: u64, books: &mut Books<'_>) {
-        let until = t.min(self.setup.end);
+        let until = t.min(self.end.at());
         if self.setup.source.is_open() {
             while let Some(planned) = self.setup.source.peek()
                 && planned < until

@@ -13,6 +13,7 @@ mod control;
 mod core;
 mod course;
 mod cycle;
+mod end;
 mod fresh;
 mod gate;
 mod helper;

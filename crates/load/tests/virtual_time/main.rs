@@ -631,7 +631,9 @@ fn a_pause_is_no_backlog_and_no_lateness() {
         let counters = tally.window(S + 100 * MS, 3 * S).sum.counters;
         assert_eq!(counters.sent, 0, "{arrival}");
         let all = tally.whole().sum.counters;
-        assert!((990..=1010).contains(&all.sent), "{arrival}: {}", all.sent);
+        // It ends later by as long as it was paused, so that all of the plan is carried out.
+        assert_eq!(tally.end_ns, Some(6 * S), "{arrival}");
+        assert!((1990..=2010).contains(&all.sent), "{arrival}: {}", all.sent);
         assert_eq!(all.sent, all.completed, "{arrival}");
         assert_eq!(all.unsent, 0, "{arrival}");
         // What was planned just before the pause and was seen after it is sent late by a tick at most.
@@ -662,11 +664,36 @@ fn in_a_closed_loop_more_are_in_flight_and_then_fewer() {
 }
 
 #[test]
-fn a_phase_that_a_person_pauses_goes_on_until_its_end() {
+fn a_phase_ends_later_by_as_long_as_a_person_paused_it_and_all_of_its_plan_is_sent() {
+    let mut world = World::new(constant(100), SECOND).conduct(|_, _| Fate::Answer(MS));
+    world.phase.sessions = 3;
+    world.by_hand = vec![
+        (500 * MS, PAUSED),
+        (1700 * MS, Level::PLANNED),
+        (2000 * MS, PAUSED),
+        (2100 * MS, Level::PLANNED),
+    ];
+    let one = alike_for_any_number_of_cores(&world, "two pauses");
+    // An open loop is over with the last answer, if nothing more falls due before its end.
+    let end = one[0].end_ns.unwrap();
+    assert!((2290 * MS..=2300 * MS).contains(&end), "{end}");
+    let counters = one[0].whole().sum.counters;
+    assert_eq!(
+        (counters.sent, counters.completed, counters.unsent),
+        (300, 300, 0)
+    );
+    assert_eq!(one[0].window(600 * MS, 1700 * MS).sum.counters.sent, 0);
+}
+
+#[test]
+fn a_phase_that_is_ended_in_a_pause_has_its_end_there() {
     let mut world = World::new(constant(100), SECOND).conduct(|_, _| Fate::Answer(MS));
     world.by_hand = vec![(500 * MS, PAUSED)];
+    world.stopped = Some(3 * S);
     let tally = world.tally();
-    assert_eq!(tally.end_ns, Some(S));
+    // What ends it is noticed within a tick.
+    let end = tally.end_ns.unwrap();
+    assert!((3 * S..3 * S + 20 * MS).contains(&end), "{end}");
     let counters = tally.whole().sum.counters;
     assert!((50..=51).contains(&counters.sent), "{}", counters.sent);
     assert_eq!(counters.unsent, 0);

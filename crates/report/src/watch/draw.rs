@@ -9,7 +9,7 @@ use ratatui::style::{Color, Modifier, Style};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Block, Clear, Gauge, Paragraph};
 
-use super::scene::Scene;
+use super::scene::{About, Scene};
 use super::{charts, figures, rows};
 use crate::live::clock;
 use crate::page::{clean, cut, cut_inside, grouped};
@@ -50,6 +50,8 @@ pub struct Shown<'a> {
     pub beside: Option<(usize, usize)>,
     /// A person has paused it.
     pub paused: bool,
+    /// How long it was paused so far: it ends later by so much.
+    pub later: Duration,
     /// What a person had it offer instead of 100 percent.
     pub percent: Option<u32>,
     /// How often a person changed what it offers.
@@ -133,12 +135,16 @@ pub fn draw(frame: &mut Frame<'_>, scene: &mut Scene, shown: &Shown<'_>) {
 /// As late as an interval may be told.
 const LAG_NS: u64 = 300_000_000;
 
+/// How long it takes, with its pauses.
+fn length(about: &About, shown: &Shown<'_>) -> Option<Duration> {
+    let length = about.length?;
+    Some(length.saturating_add(shown.later))
+}
+
 /// What it is doing, in a word.
 fn state(scene: &Scene, shown: &Shown<'_>) -> String {
     let about = &scene.about;
-    let measured = about
-        .length
-        .map(|length| length.saturating_sub(about.cooldown));
+    let measured = length(about, shown).map(|length| length.saturating_sub(about.cooldown));
     match shown.stage {
         Stage::Opening if about.notified => "setting up".to_owned(),
         Stage::Opening => "opening sessions".to_owned(),
@@ -215,7 +221,8 @@ fn place(shown: &Shown<'_>) -> String {
 fn progress(frame: &mut Frame<'_>, area: Rect, scene: &Scene, shown: &Shown<'_>, inks: Inks) {
     let about = &scene.about;
     let elapsed = duration::nanos(shown.elapsed);
-    let by_time = about.length.map(|length| {
+    let length = length(about, shown);
+    let by_time = length.map(|length| {
         let length = duration::nanos(length);
         (
             elapsed as f64 / length as f64,
@@ -231,7 +238,7 @@ fn progress(frame: &mut Frame<'_>, area: Rect, scene: &Scene, shown: &Shown<'_>,
     let least = by_time.into_iter().chain(by_requests);
     let least = least.reduce(|a, b| if a.0 >= b.0 { a } else { b });
     let mut label = clock(elapsed);
-    if let Some(length) = about.length {
+    if let Some(length) = length {
         label = format!("{label} of {}", clock(duration::nanos(length)));
     }
     if let Some(all) = about.requests {
@@ -308,7 +315,7 @@ fn keyboard(frame: &mut Frame<'_>, area: Rect, scene: &Scene, shown: &Shown<'_>,
 const HELP: &[(&str, &str)] = &[
     (
         "p",
-        "pause: nothing is sent until p again; the phase's time goes on",
+        "pause: nothing is sent until p again; the end moves by as much",
     ),
     (
         "+ -",

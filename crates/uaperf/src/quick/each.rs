@@ -13,14 +13,18 @@ use crate::failure::Failure;
 use crate::place;
 use plan::unit::duration;
 
+/// A code of terminals that changes nothing keeps clap from taking `{n}` for the end of a line; it prints
+/// the text without such codes.
+const EACH: &str = "Give each session an application URI and a certificate of its own, made once and kept in \
+                    own/each of --pki; and a user of its own if --user has {\u{1b}[0mn}, the session's number: \
+                    'operator{\u{1b}[0mn}'";
+
 /// Sessions that are not all the same application and user.
 #[derive(Debug, clap::Args)]
 #[group(id = "each")]
 #[command(next_help_heading = "Security and user")]
 pub struct Args {
-    /// Give each session an application URI and a certificate of its own, made once and kept in own/each of
-    /// --pki; and a user of its own if --user has {n}, the session's number: 'operator{n}'
-    #[arg(long)]
+    #[arg(long, help = EACH)]
     identity_each: bool,
 }
 

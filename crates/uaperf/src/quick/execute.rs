@@ -132,6 +132,7 @@ pub fn measure(
         let verdict = judge::subscriptions::judge(verdict, measured);
         measured.verdict = judge::diagnostics::judge(verdict, measured);
         measured.expectations = judge::expectations(&phase.expect, measured);
+        measured.expectations.extend(watcher.aborted.clone());
         run.verdict = measured.verdict.clone();
     }
     touched(&outcome, &mut run);
@@ -140,10 +141,8 @@ pub fn measure(
         run.notes.extend(missing);
     }
     run.started = started.into();
-    if let Some(condition) = &watcher.aborted {
+    if watcher.aborted.is_some() || outcome.stopped && control.is_aborted() {
         run.marks.push(Mark::Aborted);
-        run.notes
-            .push(format!("ended early because of --abort-on {condition}"));
     } else if outcome.stopped {
         run.marks.push(Mark::Interrupted);
     }

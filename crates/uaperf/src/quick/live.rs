@@ -6,11 +6,12 @@ use std::time::{Duration, Instant};
 
 use load::engine::{Control, Progress, Target};
 use load::work::Prepared;
-use plan::{Figures, Measure, Phase, Stat, Threshold};
-use record::Closed;
+use plan::{Phase, Threshold};
+use record::run::Expectation;
 
 use super::feed::Teller;
 use super::result::status_name;
+use super::so_far::SoFar;
 use super::stage::Act;
 use report::Style;
 use report::live::{Board, Live};
@@ -23,11 +24,11 @@ pub struct Watcher {
     board: Option<Board<Stderr>>,
     act: Option<Act>,
     began: Option<Instant>,
-    so_far: Closed,
+    so_far: SoFar,
     abort_on: Vec<Threshold>,
     control: Control,
-    /// The condition that ended the phase.
-    pub aborted: Option<String>,
+    /// The condition that ended the phase, as one that was not kept.
+    pub aborted: Option<Expectation>,
     checked: Duration,
 }
 
@@ -57,7 +58,7 @@ impl Watcher {
             board: (!quiet && act.is_none()).then(|| Board::new(stderr, terminal)),
             act,
             began: None,
-            so_far: Closed::default(),
+            so_far: SoFar::default(),
             abort_on: phase.abort_on.clone(),
             control: control.clone(),
             aborted: None,
@@ -70,9 +71,9 @@ impl Watcher {
         let began = *self.began.get_or_insert_with(Instant::now);
         for (ledger, closed) in &progress.closed {
             self.live.add(progress.core, *ledger, closed);
-            if !self.abort_on.is_empty() {
-                self.so_far.merge(closed);
-            }
+        }
+        if !self.abort_on.is_empty() {
+            self.so_far.add(progress);
         }
         if let Some(heard) = &progress.heard {
             self.live.hear(progress.core, heard);
@@ -96,14 +97,19 @@ impl Watcher {
     }
 
     fn check(&mut self, elapsed: Duration) {
-        let so_far = SoFar {
-            closed: &self.so_far,
-            elapsed,
-        };
-        let met = self.abort_on.iter().find(|it| it.check(&so_far).is_met());
-        if let Some(threshold) = met {
-            self.aborted = Some(threshold.to_string());
-            self.control.stop();
+        let so_far = self.so_far.at(elapsed);
+        let mut checked = self.abort_on.iter().map(|it| it.check(so_far));
+        if let Some(met) = checked.find(plan::Outcome::is_met) {
+            self.aborted = Some(Expectation {
+                expected: format!("never {}", met.threshold),
+                found: met.figure,
+                met: false,
+                reason: Some(format!(
+                    "it was after {:.1} s: {met}",
+                    elapsed.as_secs_f64()
+                )),
+            });
+            self.control.abort();
         }
     }
 
@@ -123,29 +129,4 @@ fn about(command: &str, phase: &Phase, targets: &[Arc<Target>]) -> About {
     let urls = targets.iter().map(|target| target.access.url.to_string());
     let names = Prepared::names(phase).into_iter().map(str::to_owned);
     About::of(command, phase, urls.collect(), names.collect(), status_name)
-}
-
-struct SoFar<'a> {
-    closed: &'a Closed,
-    elapsed: Duration,
-}
-
-impl Figures for SoFar<'_> {
-    fn figure(&self, measure: Measure, stat: Stat) -> Option<f64> {
-        let counters = &self.closed.counters;
-        let response = &self.closed.response;
-        let per_second = |n: u64| n as f64 / self.elapsed.as_secs_f64();
-        match (measure, stat) {
-            (Measure::Response, Stat::Errors) => Some(self.closed.errors as f64),
-            (Measure::Response, Stat::ErrorShare) => (counters.completed > 0)
-                .then(|| self.closed.errors as f64 / counters.completed as f64),
-            (Measure::Response, Stat::Rate) => Some(per_second(counters.completed)),
-            (Measure::Response, Stat::Values) => Some(per_second(counters.values)),
-            (Measure::Response, Stat::Mean) => response.mean(),
-            (Measure::Response, Stat::Min) => response.min().map(|ns| ns as f64),
-            (Measure::Response, Stat::Max) => response.max().map(|ns| ns as f64),
-            (Measure::Response, stat) => response.quantile(stat.quantile()?).map(|ns| ns as f64),
-            _ => None,
-        }
-    }
 }

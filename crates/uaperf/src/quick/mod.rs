@@ -18,6 +18,7 @@ mod options;
 mod output;
 mod result;
 mod sequence;
+mod so_far;
 pub mod stage;
 mod subscribe;
 mod told;
@@ -241,6 +242,7 @@ impl Asked {
             connect::complete(plan, &mut phase.duration, &mut phase.warmup, &common.load);
         }
         sequence::complete(&mut phase);
+        so_far::check(&phase.abort_on)?;
         phase.check().map_err(|PlanError { field, value, want }| {
             Failure::usage(format!("--{field} {value}: want {want}"))
         })?;

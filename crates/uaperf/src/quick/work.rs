@@ -215,8 +215,7 @@ impl History {
     /// As a part of a plan.
     pub fn resolve(&self) -> anyhow::Result<Work> {
         if self.timestamps == Timestamps::Neither {
-            let what =
-                "bad --timestamps: neither (want source, server or both: a history has times)";
+            let what = "--timestamps neither: want source, server or both: a history has times";
             return Err(Failure::usage(what).into());
         }
         Ok(Work::History(plan::History {

@@ -61,6 +61,9 @@ fn parameter(text: &str) -> Result<(String, String), String> {
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod options;
+#[cfg(test)]
 #[allow(clippy::unwrap_used, clippy::panic)]
 mod reference;
 #[cfg(test)]

@@ -213,6 +213,7 @@ fn begun(args: &Args, scenario: &Scenario, source: Source) -> anyhow::Result<(Pa
         expected: None,
         slo: None,
         stopped: None,
+        aborted: None,
     });
     let axes = scenario.axes.iter().map(|axis| sweep::Axis {
         name: axis.name.clone(),
@@ -288,7 +289,7 @@ impl Bench<'_> {
             }
             self.announce(place, point);
             let began = Instant::now();
-            let measured = self.measure(point, turn);
+            let measured = self.measure(place, point, turn);
             let load = Scenario::length(point).0;
             self.spent.push(began.elapsed().saturating_sub(load));
             self.keep(place, point, measured)?;
@@ -358,15 +359,23 @@ impl Bench<'_> {
     }
 
     /// All phases of a point.
-    fn measure(&mut self, point: &Point, turn: Turn) -> anyhow::Result<Run> {
+    fn measure(&mut self, place: usize, point: &Point, turn: Turn) -> anyhow::Result<Run> {
         let reached = match &point.start {
             Some(start) => Some(self.servers.for_turn(start, turn)?),
             None => None,
         };
+        let control = self.control.for_measurement();
+        let file = self.folder.join(self.index.file_of(place));
+        let alone = point.groups.iter().map(|it| it.steps.len()).sum::<usize>() == 1;
+        // What a phase has written beside the result bears its name where there are several.
+        let beside = |step: &Step| match alone {
+            true => file.with_extension(""),
+            false => file.with_extension(results::in_file_names(&step.name)),
+        };
         let mut whole: Option<Run> = None;
         let of = point.groups.len();
         for (n, group) in point.groups.iter().enumerate() {
-            if self.control.is_stopped() {
+            if control.is_over() {
                 break;
             }
             let length = |group: &Group| group.length(point.servers());
@@ -378,7 +387,16 @@ impl Bench<'_> {
                 behind: Some(behind),
             });
             let quiet = self.quiet || group.steps.len() > 1 && !quick::stage::is_open();
-            let measure = |step: &Step| self.phase(step, point, turn, reached.as_ref(), quiet);
+            let measure = |step: &Step| {
+                self.phase(
+                    step,
+                    point,
+                    turn,
+                    reached.as_ref(),
+                    (quiet, &beside(step)),
+                    &control,
+                )
+            };
             let runs: Vec<anyhow::Result<Run>> = match group.steps.as_slice() {
                 [step] => vec![measure(step)],
                 steps => std::thread::scope(|scope| {
@@ -430,7 +448,8 @@ impl Bench<'_> {
         point: &Point,
         turn: Turn,
         reached: Option<&Reached>,
-        quiet: bool,
+        (quiet, stem): (bool, &Path),
+        control: &Control,
     ) -> anyhow::Result<Run> {
         let targets = reached.map_or(point.targets.as_slice(), |it| it.targets.as_slice());
         // The phase below has the servers themselves; here they are only to be named.
@@ -438,6 +457,7 @@ impl Bench<'_> {
         if let Some(pid) = reached.map(|it| it.pid).or(self.server_pid) {
             words.push(format!("--server-pid={pid}"));
         }
+        words.extend(Commands::beside_result(&step.settings, stem));
         if quiet {
             words.push("--quiet".to_owned());
         }
@@ -453,8 +473,7 @@ impl Bench<'_> {
         let mut phase = step.phase.clone();
         // Each repetition has a random course of its own, or all would share one bias.
         phase.seed = phase.seed.wrapping_add(u64::from(turn.repetition) - 1);
-        let control = self.control.for_phase();
-        asked.measure(&targets, &phase, &control, self.global)
+        asked.measure(&targets, &phase, &control.for_phase(), self.global)
     }
 
     /// What came of a measurement, into its file and the index.

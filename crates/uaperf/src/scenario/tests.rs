@@ -320,7 +320,7 @@ const WRONG: &[(&str, &str)] = &[
     ),
     (
         "target = \"opc.tcp://h\"\n[[phase]]\nservice = \"write\"",
-        "bad phase[0].node: is missing",
+        "bad phase[0].nodes: is missing",
     ),
     (
         "repeat = 0\n%",

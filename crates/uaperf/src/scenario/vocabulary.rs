@@ -20,13 +20,30 @@ const OF_RESULTS: &[&str] = &[
     "report",
     "csv",
     "junit",
-    "samples",
-    "hlog",
     "live-file",
     "prometheus",
     "plain",
     "quiet",
     "server-pid",
+];
+/// Files of a result, for which a phase only says that it wants them: they lie beside the result.
+const BESIDE_RESULTS: &[(&str, &str)] = &[
+    (
+        "samples",
+        "Also write one row for each request, beside the result: planned, sent, completed, status",
+    ),
+    (
+        "hlog",
+        "Also write histograms of each interval beside the result, as a log that HdrHistogram's tools read",
+    ),
+];
+/// Options that name a file or a folder, which is looked for beside the scenario.
+const NAMES_FILES: &[&str] = &[
+    "password-file",
+    "user-cert",
+    "user-key",
+    "nodeset",
+    "user-pki",
 ];
 /// Options of a server that the scenario itself sees to.
 const OF_SERVERS: &[&str] = &[
@@ -64,7 +81,7 @@ impl Commands {
             true => vec![self.plant_file(name).display().to_string()],
             false => vec![format!("--profile={name}")],
         };
-        words.extend(settings.iter().flat_map(Setting::words));
+        words.extend(settings.iter().flat_map(|it| self.beside_it(it).words()));
         words
     }
 }
@@ -77,6 +94,17 @@ fn keys(command: &clap::Command, without: &[&str]) -> Vec<Key> {
             let option = arg.get_long()?;
             if without.contains(&option) {
                 return None;
+            }
+            let beside = BESIDE_RESULTS.iter().find(|(name, _)| *name == option);
+            if let Some((_, about)) = beside {
+                return Some(Key {
+                    name: option.to_owned(),
+                    option: option.to_owned(),
+                    shape: Shape::Flag,
+                    value: String::new(),
+                    about: (*about).to_owned(),
+                    default: None,
+                });
             }
             let shape = match arg.get_action() {
                 ArgAction::SetTrue => Shape::Flag,
@@ -146,6 +174,14 @@ fn refusal(error: &clap::Error) -> Refusal {
         Some(ContextValue::Strings(all)) => all.first().map(|first| option(first)),
         _ => None,
     });
+    // What is there is found by its option; what is missing is named as it would be written.
+    let arg = match error.kind() {
+        ErrorKind::MissingRequiredArgument => arg.map(|it| match PLURALS.contains(&it.as_str()) {
+            true => it + "s",
+            false => it,
+        }),
+        _ => arg,
+    };
     Refusal { option: arg, what }
 }
 
@@ -189,8 +225,15 @@ pub fn refused(error: &anyhow::Error) -> Refusal {
             what: text,
         };
     };
-    let end = rest.find([' ', ':']).unwrap_or(rest.len());
+    let end = rest.find([' ', ':', ',']).unwrap_or(rest.len());
     let (option, what) = rest.split_at(end);
+    if what.starts_with(',') {
+        // About several of them alike.
+        return Refusal {
+            option: None,
+            what: text,
+        };
+    }
     let what = what.trim_start_matches([':', ' ']);
     Refusal {
         option: Some(option.to_owned()),
@@ -202,13 +245,14 @@ pub fn refused(error: &anyhow::Error) -> Refusal {
 }
 
 impl Commands {
-    /// Lists in files are looked for beside the scenario.
+    /// Files are looked for beside the scenario.
     fn beside_it(&self, setting: &Setting) -> Setting {
         let mut setting = setting.clone();
         for value in &mut setting.values {
-            if let Scalar::Text(text) = value
-                && let Some(file) = text.strip_prefix('@')
-            {
+            let Scalar::Text(text) = value else { continue };
+            if NAMES_FILES.contains(&setting.option.as_str()) {
+                *text = self.folder.join(&*text).display().to_string();
+            } else if let Some(file) = text.strip_prefix('@') {
                 *text = format!("@{}", self.folder.join(file).display());
             }
         }
@@ -232,6 +276,19 @@ impl Commands {
         peer(name, settings).map_err(|refusal| Failure::usage(refusal.what).into())
     }
 
+    /// The words that have what a phase wants beside its result written into files with this stem.
+    pub fn beside_result(settings: &[Setting], stem: &Path) -> Vec<String> {
+        let wanted = |option: &str| {
+            let on = |it: &&Setting| it.option == option && !it.words().is_empty();
+            settings.iter().any(|it| on(&it))
+        };
+        [("samples", "samples.csv"), ("hlog", "hlog")]
+            .iter()
+            .filter(|(option, _)| wanted(option))
+            .map(|(option, ending)| format!("--{option}={}.{ending}", stem.display()))
+            .collect()
+    }
+
     /// What a phase asks for, in words that go beyond its settings: servers, and what is about results.
     pub fn asked(
         &self,
@@ -243,8 +300,9 @@ impl Commands {
             option: None,
             what: format!("there is no service {service:?}"),
         })?;
-        let settings = settings.iter().map(|setting| self.beside_it(setting));
-        let words = settings.flat_map(|setting| setting.words());
+        let about_it = |it: &&Setting| !BESIDE_RESULTS.iter().any(|(name, _)| *name == it.option);
+        let settings = settings.iter().filter(about_it);
+        let words = settings.flat_map(|setting| self.beside_it(setting).words());
         let words = words.chain(more.iter().cloned()).collect();
         let typed = matched(command, words)?;
         quick::asked(service, &typed).map_err(|error| refused(&error))

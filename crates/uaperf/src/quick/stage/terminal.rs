@@ -185,12 +185,14 @@ fn picture(
     looks.said.take_if(|(_, at)| at.elapsed() > SAID);
     let began = *lock(&act.began);
     let elapsed = began.map_or(Duration::ZERO, |began| began.elapsed());
-    let over = act.control.is_over() || act.length.is_some_and(|length| elapsed >= length);
+    let paused = act.control.paused_in(elapsed);
+    let length = act.length.map(|length| length.saturating_add(paused));
+    let over = act.control.is_over() || length.is_some_and(|length| elapsed >= length);
     let changes = act.control.changes();
     let level = act.control.level();
     let plan = lock(&stage.plan).clone();
     let shown = Shown {
-        elapsed: match act.length {
+        elapsed: match length {
             Some(length) => elapsed.min(length),
             None => elapsed,
         },
@@ -202,6 +204,7 @@ fn picture(
         plan: Some(&plan),
         beside: (acts.len() > 1).then_some((place + 1, acts.len())),
         paused: level.paused,
+        later: paused,
         percent: (level.percent != 100).then_some(level.percent),
         changes: changes.iter().filter(|it| it.did.changes_load()).count(),
         said: looks.said.as_ref().map(|(said, _)| said.as_str()),
