@@ -33,6 +33,7 @@ mod ledger;
 pub mod nodeset;
 mod pool;
 mod profile;
+mod refused;
 mod server;
 mod service;
 mod session;
@@ -54,6 +55,7 @@ pub use fault::{Effect, Fault, FaultCount, FaultError, NoSuchNode, Pick, Rule, T
 pub use ledger::{GroundTruth, Messages, Subscriptions, Taking, TakingNow, Tally, Updates, Values};
 pub use nodeset::{Loaded, NodeSet, NodeSetError};
 pub use profile::Profile;
+pub use refused::Refused;
 pub use server::{Server, StartError};
 pub use trust::TrustPolicy;
 pub use users::{NotAHash, PasswordHash, Rights, Users, ZONES, Zones};

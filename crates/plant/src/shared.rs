@@ -14,6 +14,7 @@ use crate::diagnostics::Register;
 use crate::directory::Directory;
 use crate::fault::Faults;
 use crate::ledger::Ledger;
+use crate::refused::Book;
 use crate::space::Space;
 use crate::status::Status;
 
@@ -37,6 +38,8 @@ pub struct Shared {
     /// The servers that registered here.
     pub directory: Directory,
     pub faults: Faults,
+    /// Who was not let in.
+    pub refused: Book,
     pub status: Arc<Status>,
     pub space: Space,
     pub identity: Option<Identity>,
@@ -75,6 +78,7 @@ impl Shared {
             register: own.register,
             directory: Directory::default(),
             faults: Faults::default(),
+            refused: Book::default(),
             status: own.status,
             space,
             identity,

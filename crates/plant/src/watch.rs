@@ -5,6 +5,7 @@ use std::sync::Arc;
 use crate::counters::Counted;
 use crate::fault::FaultCount;
 use crate::ledger::{GroundTruth, Taking, Tally};
+use crate::refused::Refused;
 use crate::shared::Shared;
 
 /// What somebody can know of a server who does not own it. Cheap to copy.
@@ -45,6 +46,17 @@ impl Watch {
     /// The faults, and how often they struck.
     pub fn faults(&self) -> Vec<FaultCount> {
         self.0.faults.counts()
+    }
+
+    /// Who was not let in, behind the first `known` that were told of, and how many that makes in all. Floods
+    /// are told of by a few of them, which say how many there were between.
+    pub fn refused(&self, known: u64) -> (Vec<Refused>, u64) {
+        self.0.refused.since(known)
+    }
+
+    /// How many more were not let in since the last one that is told of.
+    pub fn refused_untold(&self) -> u64 {
+        self.0.refused.untold()
     }
 
     /// What became of each update, sample, value and message so far.

@@ -33,6 +33,8 @@ pub struct Link {
     pub busy: u32,
     /// It is one too many, and is told so.
     pub refused: bool,
+    /// That it was refused is written down already.
+    pub noted: bool,
     /// It is to move to another loop with this request, once it is not busy.
     pub leaving: Option<(RequestId, Vec<u8>)>,
     /// What faults have made of its requests and responses.
@@ -65,10 +67,16 @@ impl Link {
             timer: None,
             busy: 0,
             refused: false,
+            noted: false,
             leaving: None,
             astray: None,
             release: None,
         }
+    }
+
+    /// Where its client is, if it still is.
+    pub fn address(&self) -> Option<std::net::SocketAddr> {
+        self.socket.peer_addr().ok()
     }
 
     /// Sends a response, or lets a fault have its way with it.

@@ -31,6 +31,8 @@ pub enum Mail {
     ),
     /// The user of an ActivateSession request is known, or not.
     Proven(Asked, SlotId, Result<Box<Activation>, StatusCode>),
+    /// There are too many sessions: the oldest that was never activated is to end.
+    MakeRoom,
     /// A connection whose session lives here, with the request that says so.
     Moved(Box<Moved>),
     /// Another loop wants subscriptions that live here.

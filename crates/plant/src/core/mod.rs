@@ -18,6 +18,7 @@ pub use mail::{Asked, Mail, Post};
 pub use slots::{SlotId, Slots};
 pub use timers::{Due, Timers};
 
+use std::collections::VecDeque;
 use std::io::ErrorKind;
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -29,11 +30,12 @@ use mio::{Events, Poll, Token, Waker};
 use rustc_hash::FxHashMap;
 use wire::channel::{ChannelError, SendError};
 use wire::server::{Event, Polled, RequestId};
-use wire::time::Now;
+use wire::time::{Instant, Now};
 use wire::types::StatusCode;
 
 use crate::fault::Class;
 use crate::pool::Pool;
+use crate::refused::Who;
 use crate::session::Session;
 use crate::shared::Shared;
 use crate::subscription::Subscription;
@@ -84,6 +86,8 @@ pub struct Core {
     mailbox: Receiver<Mail>,
     links: Slots<Link>,
     sessions: Slots<Session>,
+    /// Sessions in the order of their coming; some are gone or activated meanwhile.
+    unused: VecDeque<(Instant, SlotId)>,
     transfers: Slots<Transfer>,
     subscriptions: Subscriptions,
     timers: Timers,
@@ -128,6 +132,7 @@ impl Core {
             mailbox,
             links: Slots::default(),
             sessions: Slots::default(),
+            unused: VecDeque::new(),
             transfers: Slots::default(),
             subscriptions: Subscriptions::default(),
             timers: Timers::default(),
@@ -405,24 +410,44 @@ impl Core {
             return;
         }
         let (shared, post) = (Arc::clone(&self.shared), self.post());
-        if let Some(link) = self.links.get_mut(id) {
-            link.busy += 1;
-        }
+        let Some(link) = self.links.get_mut(id) else {
+            return;
+        };
+        link.busy += 1;
+        let address = link.address();
         self.pool.submit(move || {
             let trust = &shared.config.trust;
             // The policy is not known here but by the channel, which has judged the key itself.
             let judged = trust.judge(certificate.as_bytes(), pki::Role::Client, None);
+            if let Err(status) = judged {
+                let who = Who::Certificate(Who::common_name(certificate.as_bytes()));
+                shared
+                    .refused
+                    .note(shared.clock.now(), address, &who, status);
+            }
             post.send(Mail::Judged(id, judged));
         });
     }
 
     fn closed(&mut self, id: SlotId, error: &ChannelError) {
-        let counters = &self.shared.counters;
-        if matches!(
-            error,
-            ChannelError::Security(_) | ChannelError::Certificate(_) | ChannelError::Nonce { .. }
-        ) {
-            counters.security_rejected_channels.add(1);
+        let status = match error {
+            ChannelError::Security(_) | ChannelError::Nonce { .. } => {
+                Some(StatusCode::BadSecurityChecksFailed)
+            }
+            ChannelError::Certificate(status) => Some(*status),
+            _ => None,
+        };
+        if let Some(status) = status {
+            self.shared.counters.security_rejected_channels.add(1);
+            let link = self.links.get(id).filter(|link| !link.noted);
+            if let Some(link) = link {
+                let peer = link.connection.peer();
+                let who = peer.map_or(Who::Unknown, |peer| {
+                    Who::Certificate(Who::common_name(peer.as_bytes()))
+                });
+                let refused = &self.shared.refused;
+                refused.note(self.now, link.address(), &who, status);
+            }
         }
         self.flush_only(id);
         self.drop_link(id);
@@ -491,6 +516,7 @@ impl Core {
                 }
                 Mail::Judged(id, judged) => {
                     if let Some(link) = self.links.get_mut(id) {
+                        link.noted = judged.is_err();
                         link.connection.decide(judged, now);
                         self.take_job(id);
                         self.unbusy(id);
@@ -504,6 +530,9 @@ impl Core {
                 Mail::Proven(asked, session, result) => {
                     self.proven(asked, session, result);
                     self.flush(asked.link);
+                }
+                Mail::MakeRoom => {
+                    self.end_oldest_unused();
                 }
                 Mail::Moved(moved) => self.moved(*moved),
                 Mail::Wanted(wanted) => self.give(wanted),

@@ -1,6 +1,7 @@
 //! Sessions of a loop: created, activated, used, closed, timed out.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use wire::channel::Protection;
 use wire::job::Job;
@@ -12,16 +13,22 @@ use wire::template::walk::RawNodeId;
 use wire::time::Now;
 use wire::types::{
     ActivateSessionRequest, AnonymousIdentityToken, CloseSessionRequest, CreateSessionRequest,
-    CreateSessionResponse, NodeId, StatusCode,
+    CreateSessionResponse, ExtensionObject, NodeId, StatusCode, UserNameIdentityToken,
+    X509IdentityToken,
 };
 
+use super::link::Link;
 use super::timers::Due;
 use super::{Asked, Core, Mail, Post, SlotId, Slots};
 use crate::diagnostics::SessionRecord;
+use crate::refused::Who;
 use crate::session::{Owner, SECRET_LEN, Session, SessionKey};
 use crate::shared::{Shared, random, session_node};
 use crate::space;
 use crate::users::Rights;
+
+/// How long a session is there in any case that is not activated, when there are too many.
+const TO_ACTIVATE: Duration = Duration::from_secs(1);
 
 impl Core {
     /// The session that a request is for, if it may be served over this connection.
@@ -108,9 +115,16 @@ impl Core {
         let channel = self.channel(link)?;
         let cheap = channel.peer.is_none();
         let counters = Arc::clone(&self.shared.counters);
-        if !counters.sessions.admit(self.shared.config.limits.sessions) {
-            counters.rejected_sessions.add(1);
-            return Err(StatusCode::BadTooManySessions);
+        let limit = self.shared.config.limits.sessions;
+        if !counters.sessions.admit(limit) {
+            let made_room = self.end_oldest_unused();
+            if !made_room {
+                self.have_others_make_room();
+            }
+            if !made_room || !counters.sessions.admit(limit) {
+                counters.rejected_sessions.add(1);
+                return Err(StatusCode::BadTooManySessions);
+            }
         }
         let mut secret = [0; SECRET_LEN];
         random(&mut secret);
@@ -145,10 +159,15 @@ impl Core {
             counters.sessions.sub(1);
             counters.rejected_sessions.add(1);
             counters.security_rejected_sessions.add(1);
-            return Err(outcome
+            let status = outcome
                 .err()
-                .map_or(StatusCode::BadInternalError, |r| r.status()));
+                .map_or(StatusCode::BadInternalError, |r| r.status());
+            let uri = &request.client_description.application_uri;
+            self.note(link, &Who::Application(uri.clone()), status);
+            return Err(status);
         };
+        self.unused.push_back((now.mono, session));
+        self.tidy_unused();
         let job = std::mem::replace(job, Job::new(|| Err(Refusal::Closed)));
         counters.cumulated_sessions.add(1);
         if let Some(held) = self.sessions.get(session) {
@@ -201,6 +220,7 @@ impl Core {
         let token = &request.user_identity_token;
         let anonymous = token.is_null() || token.inner_is::<AnonymousIdentityToken>();
         let cheap = channel.peer.is_none() && anonymous;
+        let who = who(token);
         let held = self.sessions.get_mut(session);
         let held = held.ok_or(StatusCode::BadSessionIdInvalid)?;
         let job = match held.protocol.activate(request, channel, self.now) {
@@ -208,9 +228,12 @@ impl Core {
             Err(refusal) => {
                 self.shared.counters.rejected_sessions.add(1);
                 self.shared.counters.security_rejected_sessions.add(1);
-                return Err(refusal.status());
+                let status = refusal.status();
+                self.note(link, &who, status);
+                return Err(status);
             }
         };
+        let address = self.links.get(link).and_then(Link::address);
         let asked = Asked {
             link,
             id,
@@ -218,9 +241,18 @@ impl Core {
         };
         let shared = Arc::clone(&self.shared);
         let job = job.map(move |result| {
-            let activation = result.map_err(|refusal| refusal.status())?;
-            welcome(&shared, activation.user())?;
-            Ok(Box::new(activation))
+            let welcomed = result
+                .map_err(|refusal| refusal.status())
+                .and_then(|activation| {
+                    welcome(&shared, activation.user())?;
+                    Ok(Box::new(activation))
+                });
+            if let Err(status) = welcomed {
+                shared
+                    .refused
+                    .note(shared.clock.now(), address, &who, status);
+            }
+            welcomed
         });
         self.run_job(
             cheap,
@@ -329,6 +361,55 @@ impl Core {
         }
     }
 
+    /// Part 4, 5.7.2.1: the oldest session that was never activated makes room, so that nobody keeps others
+    /// out with sessions that he cannot activate. Whoever is still connected has a moment for it: else those
+    /// who come at the same time would throw each other out. Tells whether there was one.
+    pub(super) fn end_oldest_unused(&mut self) -> bool {
+        let (sessions, links, now) = (&self.sessions, &self.links, self.now.mono);
+        let unused = |id: SlotId| {
+            let session = sessions.get(id);
+            session.filter(|session| !session.protocol.is_active())
+        };
+        while let Some((_, id)) = self.unused.front()
+            && unused(*id).is_none()
+        {
+            self.unused.pop_front();
+        }
+        let oldest = self.unused.iter().position(|(came, id)| {
+            let waited = now.since(*came) >= TO_ACTIVATE;
+            unused(*id).is_some_and(|session| waited || links.get(session.link).is_none())
+        });
+        let oldest = oldest.and_then(|at| self.unused.remove(at));
+        if let Some((_, id)) = oldest {
+            self.end_session(id, true);
+        }
+        oldest.is_some()
+    }
+
+    /// Who comes next finds room then.
+    fn have_others_make_room(&self) {
+        let own = usize::from(self.index);
+        let others = self.posts.iter().enumerate().filter(|(n, _)| *n != own);
+        others.for_each(|(_, post)| post.send(Mail::MakeRoom));
+    }
+
+    /// Forgets which sessions are in use, when there are many more in the list than there are sessions.
+    fn tidy_unused(&mut self) {
+        if self.unused.len() > 1024 && self.unused.len().is_power_of_two() {
+            let sessions = &self.sessions;
+            self.unused.retain(|(_, id)| {
+                let session = sessions.get(*id);
+                session.is_some_and(|session| !session.protocol.is_active())
+            });
+        }
+    }
+
+    /// Writes down who was not let in.
+    fn note(&self, link: SlotId, who: &Who, status: StatusCode) {
+        let address = self.links.get(link).and_then(Link::address);
+        self.shared.refused.note(self.now, address, who, status);
+    }
+
     /// Sees to it that a session dies when nobody uses it.
     fn watch(&mut self, id: SlotId) {
         let deadline = self.sessions.get(id).and_then(|s| s.protocol.deadline());
@@ -368,6 +449,21 @@ pub(super) fn find_session(
         (session.key == key).then_some(id)
     });
     found.ok_or(StatusCode::BadSessionIdInvalid)
+}
+
+/// Who a user says to be. What they prove it with is in none of it.
+fn who(token: &ExtensionObject) -> Who {
+    if let Some(token) = token.inner_as::<UserNameIdentityToken>() {
+        return Who::User(token.user_name.clone());
+    }
+    if let Some(token) = token.inner_as::<X509IdentityToken>() {
+        let certificate = token.certificate_data.as_ref();
+        return Who::Owner(Who::common_name(certificate));
+    }
+    match token.is_null() || token.inner_is::<AnonymousIdentityToken>() {
+        true => Who::Anonymous,
+        false => Who::Unknown,
+    }
 }
 
 /// Whether this user may come in.

@@ -314,6 +314,39 @@ fn requests_without_a_good_session_are_refused_each_with_its_code() {
     assert_eq!(id, StatusCode::BadDecodingError);
 }
 
+/// Part 4, 5.7.2.1.
+#[test]
+fn sessions_that_nobody_activates_make_room_for_others() {
+    let server = start(Config {
+        limits: Limits {
+            sessions: 2,
+            ..Limits::default()
+        },
+        threads: 1,
+        ..Config::default()
+    });
+    let connect = || Client::connect(server.url(), Protection::NONE, None, None).unwrap();
+    let mut first = connect();
+    first.log_in(&Credentials::Anonymous).unwrap();
+    let mut waiting = connect();
+    let mut session = waiting.create().unwrap();
+    // While its client is there it has a moment to go on.
+    let mut next = connect();
+    let end = Instant::now() + PATIENCE;
+    while next.log_in(&Credentials::Anonymous).is_err() {
+        assert!(Instant::now() < end, "{:?}", server.counted());
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    let late = waiting.activate(&mut session, &Credentials::Anonymous);
+    assert_eq!(late.unwrap_err(), StatusCode::BadSessionIdInvalid);
+    // What is activated stays.
+    assert_eq!(
+        waiting.create().unwrap_err(),
+        StatusCode::BadTooManySessions
+    );
+    assert_eq!(first.read(&[bench(1234)]).len(), 1);
+}
+
 #[test]
 fn no_more_sessions_and_connections_than_declared() {
     let server = start(Config {

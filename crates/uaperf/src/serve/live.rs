@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use observe::{Figure, Process, Sample, Thread};
 use plan::unit::{Bytes, Rate};
-use plant::{Counted, FaultCount, Tally, Watch};
+use plant::{Counted, FaultCount, Refused, Tally, Watch};
 
 use super::taking::{self, Device};
 
@@ -35,6 +35,8 @@ struct Looker {
     watches: Vec<Watch>,
     process: Process,
     start: Instant,
+    /// How many of those who were refused were shown, by server.
+    refused: Vec<u64>,
 }
 
 impl Looker {
@@ -49,6 +51,34 @@ impl Looker {
             threads: self.process.threads(),
         }
     }
+
+    /// Who was refused since this was asked last, a line each.
+    fn refused(&mut self, up: Duration) -> Vec<String> {
+        let mut lines = Vec::new();
+        for (watch, known) in self.watches.iter().zip(&mut self.refused) {
+            let (new, all) = watch.refused(*known);
+            *known = all;
+            lines.extend(new.iter().map(|one| refusal(one, up)));
+        }
+        lines
+    }
+}
+
+/// `0:07 refused 127.0.0.1:40312: BadUserAccessDenied, user "operator" (311 more before)`.
+fn refusal(one: &Refused, up: Duration) -> String {
+    let address = match one.address {
+        Some(address) => address.to_string(),
+        None => "an address that is gone".into(),
+    };
+    let before = match one.untold {
+        0 => String::new(),
+        more => format!(" ({more} more before)"),
+    };
+    let (who, status) = (&one.who, one.status);
+    format!(
+        "{} refused {address}: {status}, {who}{before}",
+        self::up(up)
+    )
 }
 
 /// The first server's URL, and how many there are beside.
@@ -139,6 +169,7 @@ impl Display {
         let (told, hears) = mpsc::channel();
         let (ready, done) = mpsc::channel();
         let looker = Looker {
+            refused: vec![0; watches.len()],
             watches,
             process: Process::own(),
             start: Instant::now(),
@@ -188,21 +219,28 @@ fn show(mut looker: Looker, told: &mpsc::Receiver<Told>) {
             }
         };
         let now = looker.look();
+        let up = now.at - looker.start;
+        let mut refused = looker.refused(up);
         let between = Between {
             before: &before,
             now: &now,
-            up: now.at - looker.start,
+            up,
         };
         let text = match (terminal, last) {
             (true, _) => {
                 let width = terminal_size::terminal_size().map_or(COLUMNS, |(w, _)| w.0.into());
+                // Above the block, which begins below them from now on.
                 let block = between.block(&name(&looker.watches));
-                let text = over(&block, lines, width);
+                let text = over(&[refused, block.clone()].concat(), lines, width);
                 lines = block.len();
                 text
             }
-            (false, false) if between.has_changed() => between.line() + "\n",
-            (false, _) => String::new(),
+            (false, last) => {
+                if !last && between.has_changed() {
+                    refused.push(between.line());
+                }
+                refused.iter().map(|line| format!("{line}\n")).collect()
+            }
         };
         // Whoever read it has gone: nothing is left to do here.
         if out.write_all(text.as_bytes()).is_err() || last {
@@ -428,6 +466,18 @@ pub fn totals(watches: &[Watch]) -> String {
         tally.messages.acknowledged,
         tally.messages.republished,
     );
+    let (channels, sessions) = (
+        counted.security_rejected_channels,
+        counted.security_rejected_sessions,
+    );
+    if channels + sessions > 0 {
+        let untold: u64 = watches.iter().map(Watch::refused_untold).sum();
+        text += &format!("not let in: channels {channels}, sessions {sessions}");
+        if untold > 0 {
+            text += &format!(" (the last {untold} were not told of)");
+        }
+        text.push('\n');
+    }
     let devices: Vec<_> = watches.iter().map(Device::of).collect();
     text += &taking::table(&devices);
     for fault in faults(watches) {
