@@ -340,5 +340,7 @@ fn space(config: &Config, clock: &Clock, own: &Own) -> Result<(Space, Updates), 
     NodeSet::build(&config.nodesets, &mut builder)?;
     plant_object::describe(&mut builder);
     server_object::describe(&mut builder, config, own);
-    Ok((builder.finish(), Updates { loops, meter }))
+    let mut space = builder.finish();
+    space.show_sessions(&own.register);
+    Ok((space, Updates { loops, meter }))
 }

@@ -115,9 +115,14 @@ impl Shared {
         self.next_node.fetch_add(1, Ordering::Relaxed)
     }
 
-    /// A number for a session's node.
+    /// A number for a session, never 0, under which no node is found.
     pub fn session_number(&self) -> u32 {
-        self.next_session.fetch_add(1, Ordering::Relaxed)
+        loop {
+            let number = self.next_session.fetch_add(1, Ordering::Relaxed);
+            if number != 0 && self.space.find_id(&session_node(number)).is_none() {
+                return number;
+            }
+        }
     }
 }
 

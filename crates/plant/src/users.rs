@@ -45,6 +45,11 @@ pub struct Rights {
 /// Zones that can have rights of their own.
 pub const ZONES: usize = 15;
 
+/// In place of a zone: what everybody may see, as the standard nodes.
+pub(crate) const EVERYBODY: u8 = u8::MAX;
+/// In place of a zone: what only those may see who may do everything.
+pub(crate) const OWNERS: u8 = u8::MAX - 1;
+
 /// Rights by zone: four bits each, the last of which says that the others count.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub struct Zones(u64);

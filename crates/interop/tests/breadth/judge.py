@@ -227,8 +227,49 @@ async def nodeset(c):
     }
 
 
-STEPS = {"nodeset": nodeset, "flood": lambda c: flood(c, 5), "where": where, "conditions": conditions,
-         "history": history, "manage": manage, "login": login}
+async def sessions(c):
+    """The objects of sessions below ServerDiagnostics, while they are there and while diagnostics are enabled."""
+    diagnostics = await c.nodes.server.get_child("0:ServerDiagnostics")
+    summary = await diagnostics.get_child("0:SessionsDiagnosticsSummary")
+
+    async def objects():
+        children = await summary.get_children(nodeclassmask=ua.NodeClass.Object)
+        kind = ua.NodeId(ua.ObjectIds.SessionDiagnosticsObjectType)
+        return [child for child in children if await child.read_type_definition() == kind]
+
+    before = await objects()
+    async with Client(sys.argv[1], timeout=60) as other:
+        during = await objects()
+        new = [child for child in during if child not in before]
+        own = await new[0].get_child("0:SessionDiagnostics")
+        subscription = await other.create_subscription(10000, None)
+        told = await own.read_value()
+        array = await (await new[0].get_child("0:SubscriptionDiagnosticsArray")).read_value()
+        fields = await own.get_children()
+        name = (await new[0].read_browse_name()).Name
+        uri = (await (await own.get_child("0:ClientDescription")).read_value()).ApplicationUri
+        count = await (await own.get_child("0:CreateSubscriptionCount")).read_value()
+        same = name == told.SessionName and told.SessionId == new[0].nodeid and uri == other.application_uri
+        listed = [one.SubscriptionId for one in array] == [subscription.subscription_id]
+    after = await objects()
+    flag = await diagnostics.get_child("0:EnabledFlag")
+    await flag.write_value(False)
+    refused = ""
+    try:
+        await (await summary.get_child("0:SessionDiagnosticsArray")).read_value()
+    except ua.UaError as error:
+        refused = type(error).__name__
+    off = await objects()
+    await flag.write_value(True)
+    return {
+        "before": len(before), "during": len(during), "after": len(after), "fields": len(fields), "same": same,
+        "subscriptions": count.TotalCount, "listed": listed, "refused": refused, "off": len(off),
+        "on": len(await objects()),
+    }
+
+
+STEPS = {"nodeset": nodeset, "sessions": sessions, "flood": lambda c: flood(c, 5), "where": where,
+         "conditions": conditions, "history": history, "manage": manage, "login": login}
 
 
 async def main():

@@ -150,3 +150,19 @@ fn asyncua_browses_and_reads_what_stands_in_a_nodeset_file() {
     let called = told["called"].as_str().unwrap();
     assert!(called.starts_with("Bad"), "{told}");
 }
+
+#[test]
+fn asyncua_finds_the_objects_of_sessions_and_switches_diagnostics() {
+    let folder = tempfile::tempdir().unwrap();
+    let Some(command) = judge("asyncua", folder.path()) else {
+        return;
+    };
+    let server = Server::start(Config::default()).unwrap();
+    let told = judged(command, server.url(), &["sessions"], folder.path());
+    let wanted = serde_json::json!({
+        // Objects: of the judge, with another session, after its end, with EnabledFlag false and true again.
+        "before": 1, "during": 2, "after": 1, "off": 0, "on": 1,
+        "fields": 43, "same": true, "subscriptions": 1, "listed": true, "refused": "BadNotReadable",
+    });
+    assert_eq!(told["sessions"], wanted);
+}

@@ -248,7 +248,7 @@ impl Site<'_> {
             return Source::Live(Arc::new(move |now, out| {
                 let n = motion.signal().updates(now.mono.as_nanos());
                 motion.encode(n, &indices, out);
-                anchor + (motion.signal().updated_at(n) / 100) as i64
+                Stamp::good(anchor + (motion.signal().updated_at(n) / 100) as i64)
             }));
         }
         let mut encoded = Vec::new();

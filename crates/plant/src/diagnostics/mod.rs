@@ -4,6 +4,7 @@
 //! Whoever has a session or a subscription counts in its record; whoever reads the diagnostics
 //! makes structures of the records then. A count has one writer, so it costs a load and a store.
 
+mod field;
 mod service;
 mod session;
 mod structure;
@@ -11,15 +12,17 @@ mod subscription;
 #[cfg(test)]
 mod tests;
 
+pub use field::Shown;
 pub use service::Service;
 pub use session::SessionRecord;
 pub use structure::{publishing_intervals, security_array, session_array, subscription_array};
 pub use subscription::SubscriptionRecord;
 
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use crate::counters::{Counted, Counters};
 use crate::ledger::TakingNow;
 
 /// A count with one writer at a time.
@@ -55,6 +58,10 @@ impl Tally {
 /// The records of all sessions and subscriptions, and where subscriptions live.
 #[derive(Debug, Default)]
 pub struct Register {
+    /// EnabledFlag is false: nobody may look. Counting goes on, as it costs less than asking.
+    disabled: AtomicBool,
+    /// What was counted before it was enabled last.
+    before: Mutex<Counted>,
     sessions: Mutex<BTreeMap<u32, Arc<SessionRecord>>>,
     subscriptions: Mutex<BTreeMap<u32, Entry>>,
 }
@@ -71,6 +78,58 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Register {
+    /// Whether diagnostics can be looked at.
+    pub fn is_enabled(&self) -> bool {
+        !self.disabled.load(Ordering::Relaxed)
+    }
+
+    /// Part 5, 6.3.3: to enable diagnostics, once more too, has all of them count from 0 on; to disable them
+    /// leaves them as they are, and nobody sees them.
+    pub fn enable(&self, enabled: bool, counters: &Counters) {
+        if enabled {
+            *lock(&self.before) = counters.read();
+            for session in self.sessions() {
+                structure::begin_session(&session);
+            }
+            for subscription in self.subscriptions() {
+                structure::begin_subscription(&subscription);
+            }
+        }
+        self.disabled.store(!enabled, Ordering::Relaxed);
+    }
+
+    /// What was counted since diagnostics were enabled.
+    pub fn counted(&self, counters: &Counters) -> Counted {
+        let (now, before) = (counters.read(), *lock(&self.before));
+        let since = |of: fn(&Counted) -> u64| of(&now).saturating_sub(of(&before));
+        Counted {
+            cumulated_sessions: since(|c| c.cumulated_sessions),
+            security_rejected_sessions: since(|c| c.security_rejected_sessions),
+            rejected_sessions: since(|c| c.rejected_sessions),
+            session_timeouts: since(|c| c.session_timeouts),
+            aborted_sessions: since(|c| c.aborted_sessions),
+            cumulated_subscriptions: since(|c| c.cumulated_subscriptions),
+            security_rejected_requests: since(|c| c.security_rejected_requests),
+            rejected_requests: since(|c| c.rejected_requests),
+            ..now
+        }
+    }
+
+    /// A session by its number, if diagnostics can be looked at.
+    pub fn shown(&self, number: u32) -> Option<Arc<SessionRecord>> {
+        let table = self.is_enabled().then(|| lock(&self.sessions))?;
+        table.get(&number).cloned()
+    }
+
+    /// The numbers of all sessions, if diagnostics can be looked at.
+    pub fn all_shown(&self) -> impl Iterator<Item = u32> + use<> {
+        let numbers: Vec<u32> = match self.is_enabled() {
+            true => lock(&self.sessions).keys().copied().collect(),
+            false => Vec::new(),
+        };
+        numbers.into_iter()
+    }
+
     /// Adds a session by its number.
     pub fn add_session(&self, record: &Arc<SessionRecord>) {
         lock(&self.sessions).insert(record.number, Arc::clone(record));

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Mutex, MutexGuard};
 
 use wire::channel::Protection;
-use wire::types::{ApplicationDescription, StatusCode};
+use wire::types::{ApplicationDescription, SessionDiagnosticsDataType, StatusCode};
 
 use super::{Service, Tally, lock};
 
@@ -62,6 +62,7 @@ pub struct SessionRecord {
     /// Publish requests that wait.
     pub publishing: Tally,
     services: [Calls; Service::COUNT],
+    before: Mutex<Option<Box<SessionDiagnosticsDataType>>>,
 }
 
 impl SessionRecord {
@@ -102,6 +103,7 @@ impl SessionRecord {
             unauthorized: Tally::default(),
             publishing: Tally::default(),
             services: std::array::from_fn(|_| Calls::default()),
+            before: Mutex::default(),
         }
     }
 
@@ -140,6 +142,11 @@ impl SessionRecord {
     /// When its last request came, in ticks.
     pub fn last_contact(&self) -> i64 {
         self.last_contact.load(Ordering::Relaxed)
+    }
+
+    /// What it was when counting began anew.
+    pub fn before(&self) -> MutexGuard<'_, Option<Box<SessionDiagnosticsDataType>>> {
+        lock(&self.before)
     }
 
     /// What the last activation said.

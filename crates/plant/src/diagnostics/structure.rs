@@ -29,6 +29,29 @@ pub fn session_array(register: &Register) -> Variant {
     structures.collect::<Vec<_>>().into()
 }
 
+/// SessionDiagnostics of one session (Part 5, 6.3.5).
+pub fn one_session(register: &Register, record: &SessionRecord) -> SessionDiagnosticsDataType {
+    let own = register.subscriptions();
+    let own = own
+        .iter()
+        .filter(|subscription| subscription.session.get() == record.number);
+    let own = own.fold((0, 0), |(subscriptions, items), subscription| {
+        (subscriptions + 1, items + subscription.items.get())
+    });
+    session(record, own)
+}
+
+/// SubscriptionDiagnosticsArray of one session (Part 5, 6.3.5).
+pub fn own_subscriptions(register: &Register, record: &SessionRecord) -> Variant {
+    let all = register.subscriptions();
+    let own = all
+        .iter()
+        .filter(|subscription| subscription.session.get() == record.number);
+    own.map(|record| ExtensionObject::from_message(subscription(record)))
+        .collect::<Vec<_>>()
+        .into()
+}
+
 /// SessionSecurityDiagnosticsArray (Part 5, 6.3.4).
 pub fn security_array(register: &Register) -> Variant {
     let sessions = register.sessions();
@@ -60,7 +83,85 @@ fn texts(texts: &[String]) -> Option<Vec<UAString>> {
     Some(texts.iter().map(|text| text.as_str().into()).collect())
 }
 
-fn session(
+/// A count less what it was.
+trait Since {
+    fn since(&self, before: &Self) -> Self;
+}
+
+impl Since for u32 {
+    fn since(&self, before: &Self) -> Self {
+        self.wrapping_sub(*before)
+    }
+}
+
+impl Since for ServiceCounterDataType {
+    fn since(&self, before: &Self) -> Self {
+        Self {
+            total_count: self.total_count.since(&before.total_count),
+            error_count: self.error_count.since(&before.error_count),
+        }
+    }
+}
+
+macro_rules! since {
+    ($now:ident, $before:ident: $($field:ident,)*) => {
+        $($now.$field = $now.$field.since(&$before.$field);)*
+    };
+}
+
+/// From now on a session counts from 0.
+pub fn begin_session(record: &SessionRecord) {
+    let now = session_ever(record, (0, 0));
+    *record.before() = Some(Box::new(now));
+}
+
+/// From now on a subscription counts from 0.
+pub fn begin_subscription(record: &SubscriptionRecord) {
+    let now = subscription_ever(record);
+    *record.before() = Some(Box::new(now));
+}
+
+/// What a session did since diagnostics were enabled; it has so many subscriptions and items.
+fn session(record: &SessionRecord, own: (u32, u32)) -> SessionDiagnosticsDataType {
+    let mut now = session_ever(record, own);
+    if let Some(before) = &*record.before() {
+        since!(now, before:
+            total_request_count,
+            unauthorized_request_count,
+            read_count,
+            history_read_count,
+            write_count,
+            history_update_count,
+            call_count,
+            create_monitored_items_count,
+            modify_monitored_items_count,
+            set_monitoring_mode_count,
+            set_triggering_count,
+            delete_monitored_items_count,
+            create_subscription_count,
+            modify_subscription_count,
+            set_publishing_mode_count,
+            publish_count,
+            republish_count,
+            transfer_subscriptions_count,
+            delete_subscriptions_count,
+            add_nodes_count,
+            add_references_count,
+            delete_nodes_count,
+            delete_references_count,
+            browse_count,
+            browse_next_count,
+            translate_browse_paths_to_node_ids_count,
+            query_first_count,
+            query_next_count,
+            register_nodes_count,
+            unregister_nodes_count,
+        );
+    }
+    now
+}
+
+fn session_ever(
     record: &SessionRecord,
     (subscriptions, items): (u32, u32),
 ) -> SessionDiagnosticsDataType {
@@ -122,7 +223,8 @@ fn session(
     }
 }
 
-fn security(record: &SessionRecord) -> SessionSecurityDiagnosticsDataType {
+/// SessionSecurityDiagnostics of one session (Part 5, 6.3.5).
+pub fn security(record: &SessionRecord) -> SessionSecurityDiagnosticsDataType {
     let activated = record.activated();
     let protection = activated.protection;
     SessionSecurityDiagnosticsDataType {
@@ -145,7 +247,34 @@ fn security(record: &SessionRecord) -> SessionSecurityDiagnosticsDataType {
     }
 }
 
+/// What a subscription did since diagnostics were enabled.
 fn subscription(record: &SubscriptionRecord) -> SubscriptionDiagnosticsDataType {
+    let mut now = subscription_ever(record);
+    if let Some(before) = &*record.before() {
+        since!(now, before:
+            modify_count,
+            enable_count,
+            disable_count,
+            republish_request_count,
+            republish_message_request_count,
+            republish_message_count,
+            transfer_request_count,
+            transferred_to_alt_client_count,
+            transferred_to_same_client_count,
+            publish_request_count,
+            data_change_notifications_count,
+            event_notifications_count,
+            notifications_count,
+            late_publish_request_count,
+            discarded_message_count,
+            monitoring_queue_overflow_count,
+            event_queue_overflow_count,
+        );
+    }
+    now
+}
+
+fn subscription_ever(record: &SubscriptionRecord) -> SubscriptionDiagnosticsDataType {
     SubscriptionDiagnosticsDataType {
         session_id: match record.session.get() {
             0 => NodeId::null(),

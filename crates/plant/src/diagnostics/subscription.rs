@@ -1,9 +1,12 @@
 //! What is counted for a subscription.
 
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard};
 use std::time::Duration;
 
-use super::Tally;
+use wire::types::SubscriptionDiagnosticsDataType;
+
+use super::{Tally, lock};
 use crate::ledger::TakingNow;
 
 /// A subscription for those who look at it from outside (Part 5, 12.15).
@@ -46,6 +49,7 @@ pub struct SubscriptionRecord {
     late_since: AtomicU64,
     /// When the oldest message was made that is not acknowledged; 0 if there is none.
     oldest: AtomicU64,
+    before: Mutex<Option<Box<SubscriptionDiagnosticsDataType>>>,
 }
 
 impl SubscriptionRecord {
@@ -55,6 +59,11 @@ impl SubscriptionRecord {
             id,
             ..Self::default()
         }
+    }
+
+    /// What it was when counting began anew.
+    pub fn before(&self) -> MutexGuard<'_, Option<Box<SubscriptionDiagnosticsDataType>>> {
+        lock(&self.before)
     }
 
     /// Sets the publishing interval.

@@ -296,9 +296,9 @@ impl Operand {
 
 /// Whether somebody can listen at a node.
 pub fn tells_of_events(space: &Space, at: NodeIndex) -> bool {
-    let body = space.node(at).map(|node| &node.body);
+    let node = space.node(at);
     matches!(
-        body,
+        node.as_deref().map(|node| &node.body),
         Some(Body::Object { event_notifier } | Body::View { event_notifier, .. })
             if event_notifier & 1 != 0
     )

@@ -9,7 +9,7 @@ use wire::types::{
 use super::EventKind;
 use super::field::{FIELDS, Row};
 use crate::describe::below;
-use crate::space::{Body, Builder, FullNames, Names, Node, Shape, Source, Variable, encode};
+use crate::space::{Body, Builder, FullNames, Names, Node, Shape, Source, Stamp, Variable, encode};
 
 /// Bit SubscribeToEvents of the EventNotifier attribute (Part 3, 8.59).
 pub const SUBSCRIBE: u8 = 1;
@@ -81,7 +81,7 @@ fn field(builder: &mut Builder, condition: &NodeId, row: &Row, at: (usize, usize
         let event = there.and_then(|events| events.current(at.0, at.1, now.mono.as_nanos()));
         let value = event.map_or_else(Default::default, |event| field.value(&event));
         encode::encode(&value, out);
-        now.utc
+        Stamp::good(now.utc)
     }));
     let variable = Variable::new(value, Shape::scalar(row.data_type));
     let id = below(condition, &row.path.join("."));

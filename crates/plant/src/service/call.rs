@@ -166,7 +166,7 @@ fn find(space: &Space, what: &CallMethodRequest, rights: Rights) -> Result<Metho
     if !has(space, object, method) {
         return Err(StatusCode::BadMethodInvalid);
     }
-    if !attribute::may_call(node, rights) {
+    if !attribute::may_call(&node, rights) {
         return Err(StatusCode::BadUserAccessDenied);
     }
     does.clone().ok_or(StatusCode::BadNotImplemented)

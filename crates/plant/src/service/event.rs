@@ -58,7 +58,7 @@ fn item(
     let unknown = refuse(StatusCode::BadNodeIdUnknown);
     let at = space.find_id(id).ok_or(unknown)?;
     let node = space.node(at).ok_or(refuse(StatusCode::BadNodeIdUnknown))?;
-    if !attribute::has(node, id::EVENT_NOTIFIER) {
+    if !attribute::has(&node, id::EVENT_NOTIFIER) {
         return Err(refuse(StatusCode::BadAttributeIdInvalid));
     }
     // Part 3, 8.59: without the bit SubscribeToEvents nobody can listen here.

@@ -181,7 +181,7 @@ impl Desk<'_> {
         if !name.is_null() && !name.is_empty() && name.as_ref() != "Default Binary" {
             return Err(StatusCode::BadDataEncodingInvalid);
         }
-        let user = attribute::user_access(found, variable, self.session.rights);
+        let user = attribute::user_access(&found, variable, self.session.rights);
         match user & access::HISTORY_READ {
             0 => Err(StatusCode::BadUserAccessDenied),
             _ => Ok(at),

@@ -180,7 +180,8 @@ impl Desk<'_> {
                 let Some(item) = subscription.item(what.monitored_item_id) else {
                     return failed(StatusCode::BadMonitoredItemIdInvalid);
                 };
-                let variable = item.variable(&shared.space);
+                let node = item.valued(&shared.space);
+                let variable = node.as_deref().and_then(Node::variable);
                 let asked = &what.requested_parameters;
                 match revise(shared, variable, asked, stamps, publishing) {
                     Ok(revised) => {
@@ -325,7 +326,7 @@ fn prepare(
     let at = shared.space.find_id(id);
     let at = at.ok_or(StatusCode::BadNodeIdUnknown)?;
     let node = shared.space.node(at).ok_or(StatusCode::BadNodeIdUnknown)?;
-    let variable = watched(node, what, rights)?;
+    let variable = watched(&node, what, rights)?;
     let asked = &what.requested_parameters;
     let revised = revise(shared, variable, asked, stamps, publishing)?;
     Ok((at, revised))

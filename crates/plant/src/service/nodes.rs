@@ -86,16 +86,7 @@ impl Desk<'_> {
         if name.name.is_null() || name.name.is_empty() {
             return Err(StatusCode::BadBrowseNameInvalid);
         }
-        let below = space.links(parent);
-        let mut below = below
-            .iter()
-            .filter(|link| link.forward && link.kind == kind);
-        let same = |link: &Link| {
-            space
-                .node(link.target)
-                .is_some_and(|node| node.is_called(&name))
-        };
-        if below.any(same) {
+        if space.has_below(parent, kind, &name) {
             return Err(StatusCode::BadBrowseNameDuplicated);
         }
         let id = self.new_id(&item.requested_new_node_id)?;
@@ -103,7 +94,7 @@ impl Desk<'_> {
             .map_err(|_| StatusCode::BadNodeAttributesInvalid)?;
         let definition = here(space, &item.type_definition);
         let of = definition
-            .and_then(|at| space.node(at))
+            .and_then(|at| space.lasting(at))
             .map(|node| &node.body);
         let (body, names) = match (item.node_class, of) {
             (NodeClass::Object, Some(Body::ObjectType { .. })) => object(attributes, &name)?,
@@ -188,7 +179,7 @@ impl Desk<'_> {
         let one = |item: &DeleteNodesItem| match space.find_id(&item.node_id) {
             None => StatusCode::BadNodeIdUnknown,
             Some(_) if !may => StatusCode::BadUserAccessDenied,
-            Some(at) => match space.added().remove(at, item.delete_target_references) {
+            Some(at) => match space.added().remove(at) {
                 true => StatusCode::Good,
                 false => StatusCode::BadNoDeleteRights,
             },
@@ -245,13 +236,18 @@ impl Desk<'_> {
 /// A node of this server.
 fn here(space: &Space, id: &ExpandedNodeId) -> Option<NodeIndex> {
     let local = id.server_index == 0 && id.namespace_uri.is_null();
-    local.then(|| space.find_id(&id.node_id)).flatten()
+    local.then(|| lasting(space, &id.node_id)).flatten()
+}
+
+/// A node that does not go by itself: one that does can have no references of others.
+fn lasting(space: &Space, id: &NodeId) -> Option<NodeIndex> {
+    space.find_id(id).filter(|at| !space.is_of_session(*at))
 }
 
 fn reference_type(space: &Space, id: &NodeId) -> Result<NodeIndex, StatusCode> {
     let at = space.find_id(id);
     let is_one = |at: &NodeIndex| {
-        let body = space.node(*at).map(|node| &node.body);
+        let body = space.lasting(*at).map(|node| &node.body);
         matches!(body, Some(Body::ReferenceType { .. }))
     };
     at.filter(is_one)
@@ -264,7 +260,7 @@ fn is_a(space: &Space, kind: NodeIndex, of: ReferenceTypeId) -> bool {
 }
 
 fn add_reference(space: &Space, item: &AddReferencesItem) -> Result<(), StatusCode> {
-    let source = space.find_id(&item.source_node_id);
+    let source = lasting(space, &item.source_node_id);
     let source = source.ok_or(StatusCode::BadSourceNodeIdInvalid)?;
     let kind = reference_type(space, &item.reference_type_id)?;
     if !item.target_server_uri.is_null() && !item.target_server_uri.is_empty() {
@@ -272,7 +268,7 @@ fn add_reference(space: &Space, item: &AddReferencesItem) -> Result<(), StatusCo
     }
     let target = here(space, &item.target_node_id);
     let target = target.ok_or(StatusCode::BadTargetNodeIdInvalid)?;
-    let class = space.node(target).map(Node::class);
+    let class = space.node(target).map(|node| node.class());
     if item.target_node_class != NodeClass::Unspecified && class != Some(item.target_node_class) {
         return Err(StatusCode::BadNodeClassInvalid);
     }
@@ -298,7 +294,7 @@ fn add_reference(space: &Space, item: &AddReferencesItem) -> Result<(), StatusCo
 }
 
 fn delete_reference(space: &Space, item: &DeleteReferencesItem) -> Result<(), StatusCode> {
-    let source = space.find_id(&item.source_node_id);
+    let source = lasting(space, &item.source_node_id);
     let source = source.ok_or(StatusCode::BadSourceNodeIdInvalid)?;
     let kind = reference_type(space, &item.reference_type_id)?;
     let target = here(space, &item.target_node_id);

@@ -212,7 +212,7 @@ fn begin(space: &Space, what: &BrowseDescription, most: usize) -> Result<Browsin
 fn reference_type(space: &Space, id: &NodeId) -> Result<NodeIndex, StatusCode> {
     let at = space.find_id(id);
     at.filter(|at| {
-        let node = space.node(*at);
+        let node = space.lasting(*at);
         matches!(
             node.map(|node| &node.body),
             Some(Body::ReferenceType { .. })

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use wire::template::walk::{BuiltInType, RawVariant, WriteNode, WriteRequest, type_id};
+use wire::template::walk::{BuiltInType, RawNodeId, RawVariant, WriteNode, WriteRequest, type_id};
 use wire::time::Now;
 use wire::types::StatusCode;
 
@@ -10,6 +10,7 @@ use super::{Refusal, count, write_head, write_len, write_null_array};
 use crate::history::{History, Past};
 use crate::shared::Shared;
 use crate::space::attribute::{self, id};
+use crate::space::server_object::ENABLED_FLAG;
 use crate::space::{NodeIndex, Source, Space, Stamp, Variable, access, encode};
 use crate::users::Rights;
 
@@ -38,9 +39,13 @@ pub fn answer(
     write_len(out, nodes);
     let mut updates = 0;
     for node in request.nodes {
-        let status = match write(&shared.space, rights, &node?, now) {
+        let node = node?;
+        let status = match write(&shared.space, rights, &node, now) {
             Ok(()) => {
                 updates += 1;
+                if let RawNodeId::Numeric { namespace: 0, id } = node.node_id {
+                    switched(shared, id, now);
+                }
                 StatusCode::Good
             }
             Err(status) => status,
@@ -53,19 +58,32 @@ pub fn answer(
     Ok(())
 }
 
+/// Sees to what follows from a write to one of the server's own variables.
+#[cold]
+fn switched(shared: &Shared, id: u32, now: Now) {
+    if id == ENABLED_FLAG as u32
+        && let Some(at) = shared.space.find_id(&ENABLED_FLAG.into())
+        && let Some(flag) = shared.space.node(at)
+        && let Some(variable) = flag.variable()
+        && let Some((_, bits, _)) = variable.source.bits(now, shared.space.anchor())
+    {
+        shared.register.enable(bits & 1 != 0, &shared.counters);
+    }
+}
+
 fn write(space: &Space, rights: Rights, what: &WriteNode<'_>, now: Now) -> Result<(), StatusCode> {
     let unknown = StatusCode::BadNodeIdUnknown;
     let at = space.find(what.node_id).ok_or(unknown)?;
     let node = space.node(at).ok_or(unknown)?;
     let variable = match (node.variable(), what.attribute_id) {
         (Some(variable), id::VALUE) => variable,
-        _ if attribute::has(node, what.attribute_id) => return Err(StatusCode::BadNotWritable),
+        _ if attribute::has(&node, what.attribute_id) => return Err(StatusCode::BadNotWritable),
         _ => return Err(StatusCode::BadAttributeIdInvalid),
     };
     if variable.access_level & access::WRITE == 0 {
         return Err(StatusCode::BadNotWritable);
     }
-    if attribute::user_access(node, variable, rights) & access::WRITE == 0 {
+    if attribute::user_access(&node, variable, rights) & access::WRITE == 0 {
         return Err(StatusCode::BadUserAccessDenied);
     }
     let stamp = Stamp {

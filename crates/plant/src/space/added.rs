@@ -1,54 +1,52 @@
 //! Nodes and references that clients add while the server runs, beside the address space that was
 //! made when it started.
 //!
-//! Nodes are appended to chunks that never move, so that others can look at them without waiting.
-//! One that is deleted keeps its place until the server ends, empty but for its memory.
+//! Whoever looks at a node shares it, so that one that is deleted goes as soon as nobody looks any more, and
+//! what is left of it is nothing. Its place is not given to another one before all places were used: who
+//! remembers the place finds nothing there.
 
+use std::collections::BTreeSet;
+use std::collections::hash_map::Entry;
+use std::hash::{Hash, Hasher};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{OnceLock, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::sync::{Arc, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHasher};
 use wire::template::walk::RawNodeId;
-use wire::types::NodeId;
+use wire::types::{NodeId, QualifiedName};
 
 use super::Link;
 use super::node::{Node, NodeIndex};
 
-/// Nodes in the first chunk; each one more has twice as many.
-const FIRST: usize = 1024;
-/// Together more places than there are indices left.
-const CHUNKS: usize = 22;
-
-#[derive(Debug, Default)]
-struct Slot {
-    node: OnceLock<Node>,
-    gone: AtomicBool,
-}
-
 #[derive(Debug, Default)]
 struct Inner {
     ids: FxHashMap<NodeId, NodeIndex>,
-    links: FxHashMap<NodeIndex, Vec<Link>>,
-    used: usize,
+    nodes: FxHashMap<NodeIndex, Arc<Node>>,
+    links: BTreeSet<(NodeIndex, Link)>,
+    /// How many references of a kind lead from a node to added ones of a name, by a hash of all that: whoever
+    /// looks for a name need not look at all nodes there.
+    names: FxHashMap<u64, u32>,
+    /// How many places were used.
+    used: u32,
 }
 
 /// What clients added.
 #[derive(Debug)]
 pub struct Added {
-    /// The index of the first.
-    from: usize,
-    chunks: [OnceLock<Box<[Slot]>>; CHUNKS],
+    /// The index of the first, and the one behind the last.
+    from: u32,
+    until: u32,
     inner: RwLock<Inner>,
     /// Whether there ever was anything: nobody pays for what is not used.
     any: AtomicBool,
 }
 
 impl Added {
-    /// Nothing yet, behind so many nodes.
-    pub fn new(from: usize) -> Self {
+    /// Nothing yet, behind so many nodes, and before a place.
+    pub fn new(from: usize, until: u32) -> Self {
         Self {
-            from,
-            chunks: [const { OnceLock::new() }; CHUNKS],
+            from: u32::try_from(from).unwrap_or(until),
+            until,
             inner: RwLock::default(),
             any: AtomicBool::new(false),
         }
@@ -78,22 +76,9 @@ impl Added {
         self.read().ids.len()
     }
 
-    /// The chunk of a place and the place in it.
-    fn place(n: usize) -> (usize, usize) {
-        let chunk = (n / FIRST + 1).ilog2() as usize;
-        (chunk, n - FIRST * ((1 << chunk) - 1))
-    }
-
-    fn slot(&self, at: NodeIndex) -> Option<&Slot> {
-        let (chunk, offset) = Self::place(at.get().checked_sub(self.from)?);
-        self.chunks.get(chunk)?.get()?.get(offset)
-    }
-
     /// The node at a place.
-    pub fn node(&self, at: NodeIndex) -> Option<&Node> {
-        let slot = self.slot(at)?;
-        let gone = slot.gone.load(Ordering::Acquire);
-        slot.node.get().filter(|_| !gone)
+    pub fn node(&self, at: NodeIndex) -> Option<Arc<Node>> {
+        self.read().nodes.get(&at).cloned()
     }
 
     /// The place of a node.
@@ -103,8 +88,45 @@ impl Added {
     }
 
     /// References of a node that were added.
-    pub fn links(&self, at: NodeIndex) -> Option<Vec<Link>> {
-        self.read().links.get(&at).cloned()
+    pub fn links(&self, at: NodeIndex) -> Vec<Link> {
+        self.read().links_of(at)
+    }
+
+    /// Whether a reference that was added leads from a node to one that is called so. `called` tells the name of
+    /// one that was there from the start.
+    pub fn has_below(
+        &self,
+        at: NodeIndex,
+        kind: NodeIndex,
+        name: &QualifiedName,
+        called: impl Fn(NodeIndex) -> bool,
+    ) -> bool {
+        let inner = self.read();
+        let to = |target: u32| {
+            let target = NodeIndex(target);
+            let forward = true;
+            (
+                at,
+                Link {
+                    forward,
+                    kind,
+                    target,
+                },
+            )
+        };
+        let mut lasting = inner.links.range(to(0)..to(self.from));
+        if lasting.any(|(_, link)| called(link.target)) {
+            return true;
+        }
+        // Another name may have the same hash.
+        inner.names.contains_key(&key(at, kind, name))
+            && inner
+                .links
+                .range(to(self.from)..=to(u32::MAX))
+                .any(|(_, link)| {
+                    let target = inner.nodes.get(&link.target);
+                    target.is_some_and(|node| node.is_called(name))
+                })
     }
 
     /// Adds a node with references to others, unless there are `most` already or one has its id.
@@ -121,66 +143,62 @@ impl Added {
         if inner.ids.len() >= most {
             return Err(Full::Many);
         }
-        let n = inner.used;
-        let at = u32::try_from(self.from + n).map_err(|_| Full::Many)?;
-        let at = NodeIndex(at);
-        let (chunk, offset) = Self::place(n);
-        let chunk = self.chunks.get(chunk).ok_or(Full::Many)?.get_or_init(|| {
-            let slots = (0..FIRST << chunk).map(|_| Slot::default());
-            slots.collect()
-        });
-        let slot = chunk.get(offset).ok_or(Full::Many)?;
-        inner.used += 1;
+        let at = self.free(&mut inner).ok_or(Full::Many)?;
         inner.ids.insert(node.id.clone(), at);
-        // The place is new: nobody else fills it.
-        let _ = slot.node.set(node);
+        inner.nodes.insert(at, Arc::new(node));
         for (other, seen) in links {
-            let seen = *seen;
-            let back = Link {
-                forward: !seen.forward,
-                target: at,
-                ..seen
-            };
-            inner.links.entry(at).or_default().push(seen);
-            inner.links.entry(*other).or_default().push(back);
+            inner.insert(at, *seen);
+            inner.insert(*other, seen.from_there(at));
         }
         self.any.store(true, Ordering::Release);
         Ok(at)
     }
 
-    /// Deletes a node that was added, and its references; those of others to it, too, if wanted.
-    /// False if it was not.
-    pub fn remove(&self, at: NodeIndex, from_others: bool) -> bool {
-        let mut inner = self.write();
-        let Some(slot) = self.slot(at) else {
-            return false;
-        };
-        let Some(node) = slot.node.get() else {
-            return false;
-        };
-        if inner.ids.remove(&node.id).is_none() {
-            return false;
-        }
-        slot.gone.store(true, Ordering::Release);
-        for link in inner.links.remove(&at).unwrap_or_default() {
-            if from_others && let Some(others) = inner.links.get_mut(&link.target) {
-                others.retain(|other| other.target != at);
+    /// The next place that is free.
+    fn free(&self, inner: &mut Inner) -> Option<NodeIndex> {
+        let places = self.until.checked_sub(self.from).filter(|n| *n > 0)?;
+        // One more than there are nodes has to find a free one.
+        for _ in 0..=inner.nodes.len() {
+            let at = NodeIndex(self.from + inner.used % places);
+            inner.used = (inner.used + 1) % places;
+            if !inner.nodes.contains_key(&at) {
+                return Some(at);
             }
         }
+        None
+    }
+
+    /// Deletes a node that was added, and its references; those of others to it, too, since they would lead
+    /// nowhere. False if it was not added.
+    pub fn remove(&self, at: NodeIndex) -> bool {
+        let mut inner = self.write();
+        if !inner.nodes.contains_key(&at) {
+            return false;
+        }
+        for link in inner.links_of(at) {
+            inner.take(at, link);
+            inner.take(link.target, link.from_there(at));
+        }
+        let inner = &mut *inner;
+        if let Some(node) = inner.nodes.remove(&at) {
+            inner.ids.remove(&node.id);
+        }
+        shrink(&mut inner.ids);
+        shrink(&mut inner.nodes);
+        shrink(&mut inner.names);
         true
     }
 
     /// Adds a reference.
     pub fn link(&self, source: NodeIndex, kind: NodeIndex, target: NodeIndex) {
+        let link = Link {
+            forward: true,
+            kind,
+            target,
+        };
         let mut inner = self.write();
-        for (at, forward, target) in [(source, true, target), (target, false, source)] {
-            let link = Link {
-                forward,
-                kind,
-                target,
-            };
-            inner.links.entry(at).or_default().push(link);
-        }
+        inner.insert(source, link);
+        inner.insert(target, link.from_there(source));
         self.any.store(true, Ordering::Release);
     }
 
@@ -188,29 +206,59 @@ impl Added {
     /// is none.
     pub fn unlink(&self, at: NodeIndex, link: Link, both: bool) -> bool {
         let mut inner = self.write();
-        let mut take = |at: NodeIndex, link: Link| {
-            let links = inner.links.get_mut(&at);
-            let place = links
-                .as_ref()
-                .and_then(|links| links.iter().position(|other| *other == link));
-            match (links, place) {
-                (Some(links), Some(place)) => {
-                    links.remove(place);
-                    true
-                }
-                _ => false,
-            }
-        };
-        let taken = take(at, link);
+        let taken = inner.take(at, link);
         if taken && both {
-            let back = Link {
-                forward: !link.forward,
-                kind: link.kind,
-                target: at,
-            };
-            take(link.target, back);
+            inner.take(link.target, link.from_there(at));
         }
         taken
+    }
+}
+
+impl Inner {
+    fn insert(&mut self, at: NodeIndex, link: Link) {
+        if self.links.insert((at, link))
+            && let Some(key) = self.key_of(at, link)
+        {
+            *self.names.entry(key).or_default() += 1;
+        }
+    }
+
+    /// False if there is none. The node at its other end has to be there still.
+    fn take(&mut self, at: NodeIndex, link: Link) -> bool {
+        let taken = self.links.remove(&(at, link));
+        if taken
+            && let Some(key) = self.key_of(at, link)
+            && let Entry::Occupied(mut count) = self.names.entry(key)
+        {
+            match *count.get() {
+                0 | 1 => drop(count.remove()),
+                n => *count.get_mut() = n - 1,
+            }
+        }
+        taken
+    }
+
+    fn key_of(&self, at: NodeIndex, link: Link) -> Option<u64> {
+        let target = self.nodes.get(&link.target).filter(|_| link.forward)?;
+        Some(key(at, link.kind, &target.browse_name()))
+    }
+
+    fn links_of(&self, at: NodeIndex) -> Vec<Link> {
+        let of = self.links.range((at, Link::FIRST)..=(at, Link::LAST));
+        of.map(|(_, link)| *link).collect()
+    }
+}
+
+fn key(at: NodeIndex, kind: NodeIndex, name: &QualifiedName) -> u64 {
+    let mut hasher = FxHasher::default();
+    (at, kind, name.namespace_index, name.name.as_ref()).hash(&mut hasher);
+    hasher.finish()
+}
+
+/// A table that was much larger gives back what it does not need; half of it stays for those to come.
+fn shrink<K: Eq + Hash, V>(table: &mut FxHashMap<K, V>) {
+    if table.capacity() / 4 > table.len().max(16) {
+        table.shrink_to(table.len() * 2);
     }
 }
 
@@ -237,13 +285,8 @@ mod tests {
     }
 
     #[test]
-    fn places_fill_one_chunk_after_the_other() {
-        assert_eq!(Added::place(0), (0, 0));
-        assert_eq!(Added::place(1023), (0, 1023));
-        assert_eq!(Added::place(1024), (1, 0));
-        assert_eq!(Added::place(3071), (1, 2047));
-        assert_eq!(Added::place(3072), (2, 0));
-        let added = Added::new(100);
+    fn each_node_has_a_place_of_its_own_until_there_are_no_more() {
+        let added = Added::new(100, 5_100);
         for n in 0..5000 {
             let at = added.add(node(n), &[], 10_000).unwrap();
             assert_eq!(added.node(at).unwrap().id, NodeId::new(1, n));
@@ -251,11 +294,16 @@ mod tests {
         assert_eq!(added.count(), 5000);
         assert_eq!(added.add(node(7), &[], 10_000), Err(Full::Taken));
         assert_eq!(added.add(node(9000), &[], 5000), Err(Full::Many));
+        // All places are used, and the one that becomes free is found.
+        assert_eq!(added.add(node(9000), &[], 10_000), Err(Full::Many));
+        assert!(added.remove(NodeIndex(2_000)));
+        let again = added.add(node(9000), &[], 10_000);
+        assert_eq!(again, Ok(NodeIndex(2_000)));
     }
 
     #[test]
     fn a_node_goes_with_its_references_and_its_id_is_free_again() {
-        let added = Added::new(10);
+        let added = Added::new(10, 1_000);
         let (parent, kind) = (NodeIndex(3), NodeIndex(4));
         let up = Link {
             forward: false,
@@ -263,11 +311,15 @@ mod tests {
             target: parent,
         };
         let at = added.add(node(1), &[(parent, up)], 10).unwrap();
-        assert_eq!(added.links(at), Some(vec![up]));
-        assert_eq!(added.links(parent).unwrap()[0].target, at);
-        assert!(added.remove(at, true));
-        assert!(added.node(at).is_none() && !added.remove(at, true));
-        assert_eq!(added.links(parent), Some(Vec::new()));
+        assert_eq!(added.links(at), vec![up]);
+        assert_eq!(added.links(parent)[0].target, at);
+        let looked_at = added.node(at).unwrap();
+        assert!(added.remove(at));
+        assert!(added.node(at).is_none() && !added.remove(at));
+        assert_eq!(added.links(parent), Vec::new());
+        // Who looks at it still sees it whole, and is the last one who does.
+        assert_eq!(looked_at.id, NodeId::new(1, 1u32));
+        assert_eq!(Arc::strong_count(&looked_at), 1);
         let again = added.add(node(1), &[], 10).unwrap();
         assert_ne!(again, at);
 
@@ -279,6 +331,6 @@ mod tests {
         };
         assert!(added.unlink(parent, seen, true));
         assert!(!added.unlink(parent, seen, true));
-        assert_eq!(added.links(again), Some(Vec::new()));
+        assert_eq!(added.links(again), Vec::new());
     }
 }

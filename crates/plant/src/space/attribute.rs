@@ -6,8 +6,8 @@ use wire::types::{DataTypeId, NodeId, NumericRange, StatusCode, VariableId, Vari
 
 use super::node::{Body, Node, Variable, access};
 use super::value::Stamp;
-use super::{Space, encode};
-use crate::users::Rights;
+use super::{NodeRef, Space, encode};
+use crate::users::{OWNERS, Rights};
 
 /// Numbers of the attributes (Part 6, A.1).
 #[allow(missing_docs, reason = "the specification's own names")]
@@ -91,7 +91,11 @@ pub(crate) fn user_access(node: &Node, variable: &Variable, rights: Rights) -> u
     match node.id.namespace {
         // Part 5, 6.3.4: who else is there is not for everybody.
         0 if rights != Rights::ALL && node.id == SECURITY_DIAGNOSTICS => 0,
-        0 => variable.access_level,
+        _ if variable.zone == OWNERS && rights != Rights::ALL => 0,
+        _ if variable.zone >= OWNERS => variable.access_level,
+        // All may look; what can be changed there can be by those who may write.
+        0 if variable.access_level & access::WRITE == 0 || rights.write => variable.access_level,
+        0 => variable.access_level & !access::WRITE,
         _ => variable.access_level & rights.within(variable.zone).access(),
     }
 }
@@ -119,7 +123,7 @@ pub fn read(space: &Space, what: &ReadNode<'_>, reading: Reading, out: &mut Vec<
         && let Some(at) = space.find(what.node_id)
         && let Some(node) = space.node(at)
         && let Body::Variable(variable) = &node.body
-        && user_access(node, variable, rights) & access::READ != 0
+        && user_access(&node, variable, rights) & access::READ != 0
     {
         match variable.source.bits(now, space.anchor()) {
             Some((kind, bits, stamp)) => put_scalar(out, kind, bits, stamp, stamps, now),
@@ -227,7 +231,7 @@ fn read_any(
     out.push(0);
     let stamp = match (&node.body, what.attribute_id) {
         (Body::Variable(variable), id::VALUE) => {
-            readable(node, variable, rights)?;
+            readable(&node, variable, rights)?;
             known_encoding(space, variable, what.data_encoding)?;
             let stamp = variable.source.write(now, space.anchor(), out);
             if range.has_range() {
@@ -243,7 +247,7 @@ fn read_any(
             if !what.data_encoding.1.is_empty() {
                 return Err(StatusCode::BadDataEncodingInvalid);
             }
-            other(node, what.attribute_id, rights, out)?;
+            other(&node, what.attribute_id, rights, out)?;
             Stamp {
                 status: StatusCode::Good,
                 source: 0,
@@ -256,7 +260,7 @@ fn read_any(
     Ok(())
 }
 
-fn find<'a>(space: &'a Space, what: &ReadNode<'_>) -> Result<&'a Node, StatusCode> {
+fn find<'a>(space: &'a Space, what: &ReadNode<'_>) -> Result<NodeRef<'a>, StatusCode> {
     let at = space.find(what.node_id);
     at.and_then(|at| space.node(at))
         .ok_or(StatusCode::BadNodeIdUnknown)

@@ -12,7 +12,7 @@ use super::added::Added;
 use super::ids::Index;
 use super::node::{Body, FullNames, Names, Node, NodeIndex, Shape, Variable};
 use super::value::Source;
-use super::{Link, Rhythm, Space, encode};
+use super::{FIRST_OF_SESSIONS, Link, Rhythm, Space, encode};
 use crate::event::Events;
 use crate::history::Histories;
 use wire::types::Variant;
@@ -381,7 +381,8 @@ impl Builder {
             anchor: self.anchor,
             events,
             histories: self.histories,
-            added: Added::new(nodes),
+            added: Added::new(nodes, FIRST_OF_SESSIONS),
+            sessions: None,
         }
     }
 }

@@ -9,6 +9,7 @@ pub mod node;
 pub mod plant_object;
 mod rhythm;
 pub mod server_object;
+mod sessions;
 pub mod signal;
 pub mod standard;
 pub mod value;
@@ -23,16 +24,19 @@ pub use signal::{Pattern, Signal};
 pub use value::{Live, Source, Stamp};
 
 use std::borrow::Cow;
+use std::ops::Deref;
 use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 use wire::template::walk::RawNodeId;
-use wire::types::{NodeId, ReferenceTypeId};
+use wire::types::{NodeId, QualifiedName, ReferenceTypeId};
 
+use crate::diagnostics::Register;
 use crate::event::Events;
 use crate::history::{Histories, History};
 use ids::Index;
 pub use ids::raw;
+use sessions::Sessions;
 
 /// A reference as seen from one of its ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -70,6 +74,56 @@ pub struct Space {
     histories: Histories,
     /// What clients added.
     added: Added,
+    /// The nodes of sessions, if they are shown.
+    sessions: Option<Sessions>,
+}
+
+/// From here on places are those of nodes that come and go with sessions.
+const FIRST_OF_SESSIONS: u32 = 1 << 30;
+
+impl Link {
+    /// The least there can be, and the greatest.
+    const FIRST: Self = Self {
+        forward: false,
+        kind: NodeIndex(0),
+        target: NodeIndex(0),
+    };
+    const LAST: Self = Self {
+        forward: true,
+        kind: NodeIndex(u32::MAX),
+        target: NodeIndex(u32::MAX),
+    };
+
+    /// The same reference from its other end; this one is at `here`.
+    #[must_use]
+    pub fn from_there(self, here: NodeIndex) -> Self {
+        Self {
+            forward: !self.forward,
+            target: here,
+            ..self
+        }
+    }
+}
+
+/// A node, while somebody looks at it.
+#[derive(Debug)]
+pub enum NodeRef<'a> {
+    /// It is there as long as the server.
+    Lasting(&'a Node),
+    /// It may be gone the next time.
+    Passing(Arc<Node>),
+}
+
+impl Deref for NodeRef<'_> {
+    type Target = Node;
+
+    #[inline]
+    fn deref(&self) -> &Node {
+        match self {
+            Self::Lasting(node) => node,
+            Self::Passing(node) => node,
+        }
+    }
 }
 
 impl Space {
@@ -114,10 +168,15 @@ impl Space {
 
     #[cold]
     fn find_other(&self, id: RawNodeId<'_>) -> Option<NodeIndex> {
-        match self.aliased(id) {
-            None if self.added.any() => self.added.find(id),
-            found => found,
+        if let Some(at) = self.aliased(id) {
+            return Some(at);
         }
+        if self.added.any()
+            && let Some(at) = self.added.find(id)
+        {
+            return Some(at);
+        }
+        self.sessions.as_ref()?.find(id)
     }
 
     /// What clients add while the server runs.
@@ -132,12 +191,29 @@ impl Space {
 
     /// The node at a place.
     #[inline]
-    pub fn node(&self, at: NodeIndex) -> Option<&Node> {
+    pub fn node(&self, at: NodeIndex) -> Option<NodeRef<'_>> {
+        match self.lasting(at) {
+            Some(node) => Some(NodeRef::Lasting(node)),
+            None => self.passing(at).map(NodeRef::Passing),
+        }
+    }
+
+    #[cold]
+    fn passing(&self, at: NodeIndex) -> Option<Arc<Node>> {
+        match at.0 {
+            FIRST_OF_SESSIONS.. => {
+                let node = self.sessions.as_ref()?.node(at)?;
+                Some(Arc::new(node))
+            }
+            _ => self.added.node(at),
+        }
+    }
+
+    /// The node at a place, if it was there from the start.
+    #[inline]
+    pub fn lasting(&self, at: NodeIndex) -> Option<&Node> {
         match at.get().checked_sub(self.own_from) {
-            Some(own) => match self.nodes.get(own) {
-                None => self.added.node(at),
-                there => there,
-            },
+            Some(own) => self.nodes.get(own),
             None => match self.changed.get(&at) {
                 None => self.base.nodes.get(at.get()),
                 changed => changed,
@@ -145,23 +221,50 @@ impl Space {
         }
     }
 
+    /// Whether a place is that of a node which comes and goes with a session.
+    pub fn is_of_session(&self, at: NodeIndex) -> bool {
+        at.0 >= FIRST_OF_SESSIONS
+    }
+
+    /// Shows the sessions of a register, below the node that the specification has for them.
+    pub(crate) fn show_sessions(&mut self, register: &Arc<Register>) {
+        self.sessions = Sessions::new(self, register);
+    }
+
     /// All nodes that were there from the start.
     pub fn nodes(&self) -> impl Iterator<Item = &Node> {
         let all = 0..u32::try_from(self.len()).unwrap_or(u32::MAX);
-        all.filter_map(|at| self.node(NodeIndex(at)))
+        all.filter_map(|at| self.lasting(NodeIndex(at)))
     }
 
-    /// The references of a node, forward ones last; behind them those that clients added.
+    /// The references of a node, forward ones last; behind them those that came later.
     pub fn links(&self, at: NodeIndex) -> Cow<'_, [Link]> {
+        let links = self.lasting_links(at);
+        let mut more = match self.added.any() {
+            true => self.added.links(at),
+            false => Vec::new(),
+        };
+        if let Some(sessions) = &self.sessions {
+            sessions.links(at, &mut more);
+        }
+        match more.is_empty() {
+            true => Cow::Borrowed(links),
+            false => Cow::Owned([links, &more].concat()),
+        }
+    }
+
+    fn lasting_links(&self, at: NodeIndex) -> &[Link] {
         let bound = |i: usize| self.first_link.get(i).map_or(0, |n| *n as usize);
         let links = self.links.get(bound(at.get())..bound(at.get() + 1));
-        let links = links.unwrap_or_default();
-        if self.added.any()
-            && let Some(added) = self.added.links(at)
-        {
-            return Cow::Owned([links, &added].concat());
-        }
-        Cow::Borrowed(links)
+        links.unwrap_or_default()
+    }
+
+    /// Whether a reference of exactly this type leads from a node to one that is called so.
+    pub fn has_below(&self, at: NodeIndex, kind: NodeIndex, name: &QualifiedName) -> bool {
+        let called = |at| self.lasting(at).is_some_and(|node| node.is_called(name));
+        let mut links = self.lasting_links(at).iter();
+        links.any(|link| link.forward && link.kind == kind && called(link.target))
+            || self.added.any() && self.added.has_below(at, kind, name, called)
     }
 
     /// The place of a standard reference type.
@@ -187,7 +290,7 @@ impl Space {
     }
 
     /// The type definition of an object or variable.
-    pub fn type_definition(&self, at: NodeIndex) -> Option<&Node> {
+    pub fn type_definition(&self, at: NodeIndex) -> Option<NodeRef<'_>> {
         let kind = self.reference_type(ReferenceTypeId::HasTypeDefinition)?;
         let links = self.links(at);
         let mut links = links.iter();

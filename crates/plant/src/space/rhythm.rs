@@ -52,7 +52,7 @@ impl Rhythm {
 impl Space {
     /// How a variable changes by itself, if it does.
     pub fn rhythm(&self, at: NodeIndex) -> Option<Rhythm> {
-        match &self.node(at)?.variable()?.source {
+        match &self.lasting(at)?.variable()?.source {
             Source::Signal(signal) => Some(Rhythm::of(signal, false)),
             _ => self.rhythms.get(&at).copied(),
         }

@@ -2,18 +2,19 @@
 
 use std::sync::Arc;
 
+use wire::template::walk::RawVariant;
 use wire::types::{
     BuildInfo, DateTime, ExtensionObject, LocalizedText, NodeId, ObjectId,
-    ServerDiagnosticsSummaryDataType, ServerState, ServerStatusDataType, UAString, VariableId,
-    Variant,
+    ServerDiagnosticsSummaryDataType, ServerState, ServerStatusDataType, StatusCode, UAString,
+    VariableId, Variant,
 };
 
 use super::build::Builder;
 use super::encode;
-use super::node::Body;
-use super::value::Source;
+use super::node::{Body, Shape, Variable, access};
+use super::value::{Scalar, Source, Stamp};
 use crate::config::{Config, Limits};
-use crate::counters::{Count, Counted, Counters};
+use crate::counters::{Counted, Counters};
 use crate::diagnostics::{
     Register, publishing_intervals, security_array, session_array, subscription_array,
 };
@@ -23,6 +24,9 @@ use crate::status::Status;
 
 /// Profiles of Part 7 that the server keeps.
 const PROFILES: &[&str] = &["http://opcfoundation.org/UA-Profile/Server/EmbeddedUA2017"];
+
+/// What switches diagnostics on and off (Part 5, 6.3.3).
+pub const ENABLED_FLAG: VariableId = VariableId::Server_ServerDiagnostics_EnabledFlag;
 
 /// Gives the variables of the Server object their values.
 pub fn describe(
@@ -72,7 +76,7 @@ fn live(
 ) {
     let source = Source::Live(Arc::new(move |now, out| {
         encode::encode(&value(now.utc), out);
-        now.utc
+        Stamp::good(now.utc)
     }));
     set(builder, id, source);
 }
@@ -300,15 +304,38 @@ fn number(builder: &mut Builder, id: VariableId, limit: usize) {
 }
 
 /// A count out of them all.
-type Pick = fn(&Counters) -> &Count;
+type Pick = fn(&Counted) -> u64;
 
 /// Whoever reads it makes an array of structures out of it.
 type Array = fn(&Register) -> Variant;
 
-/// Part 5, 6.3.3 to 6.3.5. The flag cannot be written: counting costs a store for each count.
+/// Shows something of the diagnostics, as long as they are enabled.
+fn diagnostic(
+    builder: &mut Builder,
+    id: VariableId,
+    register: &Arc<Register>,
+    value: impl Fn(&Register) -> Variant + Send + Sync + 'static,
+) {
+    let register = Arc::clone(register);
+    let source = Source::Live(Arc::new(move |now, out| {
+        if register.is_enabled() {
+            encode::encode(&value(&register), out);
+            return Stamp::good(now.utc);
+        }
+        encode::encode(&Variant::Empty, out);
+        // Part 5, 6.3.3: the nodes that are always there say so.
+        Stamp {
+            status: StatusCode::BadNotReadable,
+            source: now.utc,
+        }
+    }));
+    set(builder, id, source);
+}
+
+/// Part 5, 6.3.3 to 6.3.5.
 fn diagnostics(builder: &mut Builder, counters: &Arc<Counters>, register: &Arc<Register>) {
     use VariableId as V;
-    constant(builder, V::Server_ServerDiagnostics_EnabledFlag, true);
+    enabled_flag(builder);
     let arrays: [(V, Array); 3] = [
         (
             V::Server_ServerDiagnostics_SubscriptionDiagnosticsArray,
@@ -324,73 +351,84 @@ fn diagnostics(builder: &mut Builder, counters: &Arc<Counters>, register: &Arc<R
         ),
     ];
     for (id, array) in arrays {
-        let register = Arc::clone(register);
-        live(builder, id, move |_| array(&register));
+        diagnostic(builder, id, register, array);
     }
-    let picks: [(V, Pick); 9] = [
+    let picks: [(V, Pick); 10] = [
         (
             V::Server_ServerDiagnostics_ServerDiagnosticsSummary_CurrentSessionCount,
-            |c| &c.sessions,
+            |c| c.sessions,
         ),
         (
             V::Server_ServerDiagnostics_ServerDiagnosticsSummary_CumulatedSessionCount,
-            |c| &c.cumulated_sessions,
+            |c| c.cumulated_sessions,
         ),
         (
             V::Server_ServerDiagnostics_ServerDiagnosticsSummary_SecurityRejectedSessionCount,
-            |c| &c.security_rejected_sessions,
+            |c| c.security_rejected_sessions,
         ),
         (
             V::Server_ServerDiagnostics_ServerDiagnosticsSummary_RejectedSessionCount,
-            |c| &c.rejected_sessions,
+            |c| c.rejected_sessions,
         ),
         (
             V::Server_ServerDiagnostics_ServerDiagnosticsSummary_SessionTimeoutCount,
-            |c| &c.session_timeouts,
+            |c| c.session_timeouts,
         ),
         (
             V::Server_ServerDiagnostics_ServerDiagnosticsSummary_SessionAbortCount,
-            |c| &c.aborted_sessions,
+            |c| c.aborted_sessions,
         ),
         (
             V::Server_ServerDiagnostics_ServerDiagnosticsSummary_CurrentSubscriptionCount,
-            |c| &c.subscriptions,
+            |c| c.subscriptions,
         ),
         (
             V::Server_ServerDiagnostics_ServerDiagnosticsSummary_CumulatedSubscriptionCount,
-            |c| &c.cumulated_subscriptions,
+            |c| c.cumulated_subscriptions,
         ),
         (
             V::Server_ServerDiagnostics_ServerDiagnosticsSummary_RejectedRequestsCount,
-            |c| &c.rejected_requests,
+            |c| c.rejected_requests,
+        ),
+        (
+            V::Server_ServerDiagnostics_ServerDiagnosticsSummary_SecurityRejectedRequestsCount,
+            |c| c.security_rejected_requests,
         ),
     ];
     for (id, pick) in picks {
         let counters = Arc::clone(counters);
-        live(builder, id, move |_| count(pick(&counters).get()).into());
+        diagnostic(builder, id, register, move |register| {
+            count(pick(&register.counted(&counters))).into()
+        });
     }
-    let all = Arc::clone(counters);
-    let security =
-        V::Server_ServerDiagnostics_ServerDiagnosticsSummary_SecurityRejectedRequestsCount;
-    live(builder, security, move |_| {
-        count(all.security_rejected_requests.get()).into()
-    });
     let views = V::Server_ServerDiagnostics_ServerDiagnosticsSummary_ServerViewCount;
-    constant(builder, views, 0u32);
+    diagnostic(builder, views, register, |_| 0u32.into());
     let intervals = V::Server_ServerDiagnostics_ServerDiagnosticsSummary_PublishingIntervalCount;
-    let all = Arc::clone(register);
-    live(builder, intervals, move |_| {
-        publishing_intervals(&all).into()
+    diagnostic(builder, intervals, register, |register| {
+        publishing_intervals(register).into()
     });
-    let (all, register) = (Arc::clone(counters), Arc::clone(register));
-    live(
-        builder,
-        V::Server_ServerDiagnostics_ServerDiagnosticsSummary,
-        move |_| {
-            let intervals = publishing_intervals(&register);
-            ExtensionObject::from_message(summary(&all.read(), intervals)).into()
-        },
-    );
+    let counters = Arc::clone(counters);
+    let all = V::Server_ServerDiagnostics_ServerDiagnosticsSummary;
+    diagnostic(builder, all, register, move |register| {
+        let counted = register.counted(&counters);
+        let intervals = publishing_intervals(register);
+        ExtensionObject::from_message(summary(&counted, intervals)).into()
+    });
+}
+
+/// The flag that clients switch diagnostics with. What comes of a write is seen to by who takes it.
+fn enabled_flag(builder: &mut Builder) {
+    let stamp = Stamp::good(builder.anchor());
+    let encoded = encode::variant(true);
+    let scalar = RawVariant::parse(&encoded).ok();
+    let scalar = scalar.and_then(|on| Scalar::new(&on, stamp));
+    if let (Some(scalar), Some(variable)) = (scalar, builder.variable_mut(&ENABLED_FLAG.into())) {
+        let shape = Shape {
+            access_level: access::READ | access::WRITE,
+            ..(*variable.shape).clone()
+        };
+        *variable = Variable::new(Source::Scalar(scalar), shape);
+    }
 }
 
 fn summary(counted: &Counted, intervals: u32) -> ServerDiagnosticsSummaryDataType {

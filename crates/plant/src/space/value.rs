@@ -19,8 +19,18 @@ pub struct Stamp {
     pub source: i64,
 }
 
-/// Computes a value that is asked for: appends the encoded Variant and tells its source time.
-pub type Live = Arc<dyn Fn(Now, &mut Vec<u8>) -> i64 + Send + Sync>;
+impl Stamp {
+    /// Of a good value.
+    pub fn good(source: i64) -> Self {
+        Self {
+            status: StatusCode::Good,
+            source,
+        }
+    }
+}
+
+/// Computes a value that is asked for: appends the encoded Variant and tells what stands beside it.
+pub type Live = Arc<dyn Fn(Now, &mut Vec<u8>) -> Stamp + Send + Sync>;
 
 /// Where a value comes from.
 pub enum Source {
@@ -61,7 +71,7 @@ impl Source {
         match self {
             Self::Constant { encoded, since } => {
                 out.extend_from_slice(encoded);
-                good(*since)
+                Stamp::good(*since)
             }
             Self::Scalar(scalar) => scalar.write(out),
             Self::Blob(blob) => {
@@ -72,9 +82,9 @@ impl Source {
             Self::Signal(signal) => {
                 let n = signal.updates(now.mono.as_nanos());
                 signal.encode(n, out);
-                good(anchor + (signal.updated_at(n) / 100) as i64)
+                Stamp::good(anchor + (signal.updated_at(n) / 100) as i64)
             }
-            Self::Live(live) => good(live(now, out)),
+            Self::Live(live) => live(now, out),
         }
     }
 
@@ -88,7 +98,7 @@ impl Source {
             }
             Self::Signal(signal) => {
                 let n = signal.updates(now.mono.as_nanos());
-                let stamp = good(anchor + (signal.updated_at(n) / 100) as i64);
+                let stamp = Stamp::good(anchor + (signal.updated_at(n) / 100) as i64);
                 Some((signal.kind, signal.bits(n), stamp))
             }
             _ => None,
@@ -115,13 +125,6 @@ impl Source {
             }
             _ => false,
         }
-    }
-}
-
-fn good(source: i64) -> Stamp {
-    Stamp {
-        status: StatusCode::Good,
-        source,
     }
 }
 

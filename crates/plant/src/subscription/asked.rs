@@ -37,7 +37,8 @@ pub struct Question<'a> {
 impl Question<'_> {
     /// How often what it asks for was written.
     pub fn version(&self, space: &Space) -> u32 {
-        let variable = space.node(self.node).and_then(|node| node.variable());
+        let node = space.node(self.node);
+        let variable = node.as_deref().and_then(|node| node.variable());
         let variable = variable.filter(|_| self.attribute == id::VALUE);
         variable.map_or(0, |variable| variable.source.version())
     }
@@ -46,7 +47,8 @@ impl Question<'_> {
     pub fn ask(&self, space: &Space, now: Now) -> Entry {
         // A Boolean or a number is not encoded to be looked at.
         if let (id::VALUE, None) = (self.attribute, self.range)
-            && let Some(variable) = space.node(self.node).and_then(|node| node.variable())
+            && let Some(node) = space.node(self.node)
+            && let Some(variable) = node.variable()
             && let Some((kind, bits, stamp)) = variable.source.bits(now, space.anchor())
         {
             return Entry {
@@ -79,7 +81,7 @@ impl Question<'_> {
                 }
                 Ok((stamp.status.bits(), stamp.source))
             }
-            _ => attribute::other(node, self.attribute, Rights::ALL, out).map(|()| (0, 0)),
+            _ => attribute::other(&node, self.attribute, Rights::ALL, out).map(|()| (0, 0)),
         }
     }
 }

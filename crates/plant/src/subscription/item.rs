@@ -13,7 +13,7 @@ use super::queue::{Entry, OVERFLOW, Seen};
 use crate::fault::Mark;
 use crate::ledger::{ItemKind, Tally, Values};
 use crate::space::attribute::{Timestamps, id};
-use crate::space::{NodeIndex, Signal, Source, Space, Variable};
+use crate::space::{NodeIndex, NodeRef, Signal, Source, Space};
 
 /// What a client may change about an item.
 #[derive(Debug, Clone)]
@@ -183,10 +183,10 @@ impl Item {
         self.mode == MonitoringMode::Disabled
     }
 
-    /// The variable whose value it watches; none if it watches another attribute.
-    pub fn variable<'a>(&self, space: &'a Space) -> Option<&'a Variable> {
-        let variable = space.node(self.node)?.variable();
-        variable.filter(|_| self.attribute() == id::VALUE)
+    /// The node whose value it watches; none if it watches another attribute.
+    pub fn valued<'a>(&self, space: &'a Space) -> Option<NodeRef<'a>> {
+        let node = space.node(self.node)?;
+        (self.attribute() == id::VALUE).then_some(node)
     }
 
     fn attribute(&self) -> u32 {
@@ -457,7 +457,7 @@ impl Item {
 
 /// The signal that a node has, if its value follows from the time alone.
 fn signal(space: &Space, node: NodeIndex) -> Option<&Signal> {
-    match &space.node(node)?.variable()?.source {
+    match &space.lasting(node)?.variable()?.source {
         Source::Signal(signal) => Some(signal),
         _ => None,
     }

@@ -60,7 +60,7 @@ impl Meter {
     /// Looks at the process and writes what it sees.
     pub fn sample(&mut self, space: &crate::space::Space, utc: i64) {
         let set = |name: &str, bits: Option<u64>| {
-            let variable = space.find_id(&id(name)).and_then(|at| space.node(at));
+            let variable = space.find_id(&id(name)).and_then(|at| space.lasting(at));
             let Some(Source::Scalar(scalar)) = variable
                 .and_then(|node| node.variable())
                 .map(|variable| &variable.source)
@@ -146,10 +146,10 @@ pub fn describe(builder: &mut Builder, n: usize, of: &UpdateLoop) {
         let passes = Arc::clone(&of.passes);
         let source = Source::Live(Arc::new(move |_, out| {
             encode::encode(&look(&passes), out);
-            match passes.at.load(Ordering::Relaxed) {
+            Stamp::good(match passes.at.load(Ordering::Relaxed) {
                 0 => anchor,
                 at => at as i64,
-            }
+            })
         }));
         let shape = Shape {
             minimum_sampling_interval: of.interval().as_secs_f64() * 1000.0,

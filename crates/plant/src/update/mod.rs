@@ -212,7 +212,7 @@ fn write(items: &[Stored], update: u64, shared: &Shared, scratch: &mut Vec<u8>) 
         source: shared.clock.now().utc,
     };
     for item in items {
-        let node = shared.space.node(item.node);
+        let node = shared.space.lasting(item.node);
         let Some(variable) = node.and_then(|node| node.variable()) else {
             continue;
         };

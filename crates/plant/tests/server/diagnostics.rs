@@ -1,12 +1,15 @@
 //! ServerDiagnostics (Part 5, 6.3.3 to 6.3.5): what it says is what was done.
 
-use plant::Config;
+use plant::{Config, Rights, Users};
 use wire::types::{
-    Array, DeleteMonitoredItemsRequest, ExtensionObject, MonitoringMode, NodeId, PublishRequest,
-    ReadRequest, RepublishRequest, ServerDiagnosticsSummaryDataType, ServiceCounterDataType,
-    SessionDiagnosticsDataType, SessionSecurityDiagnosticsDataType, SetMonitoringModeRequest,
-    SetPublishingModeRequest, StatusCode, SubscriptionDiagnosticsDataType, TimestampsToReturn,
-    VariableId, Variant,
+    Array, BrowseDescription, BrowseDirection, BrowseRequest, CloseSessionRequest,
+    DataChangeNotification, DataValue, DeleteMonitoredItemsRequest, ExtensionObject,
+    MonitoringMode, NodeClass, NodeId, ObjectId, ObjectTypeId, PublishRequest, PublishResponse,
+    ReadRequest, ReferenceDescription, ReferenceTypeId, RepublishRequest,
+    ServerDiagnosticsSummaryDataType, ServiceCounterDataType, SessionDiagnosticsDataType,
+    SessionSecurityDiagnosticsDataType, SetMonitoringModeRequest, SetPublishingModeRequest,
+    StatusCode, SubscriptionDiagnosticsDataType, TimestampsToReturn, VariableId, Variant,
+    WriteRequest, WriteValue,
 };
 
 use crate::client::Client;
@@ -195,4 +198,238 @@ fn a_subscription_says_how_it_stands() {
     );
     assert_eq!(summary.publishing_interval_count, 1);
     assert_eq!(summary.rejected_requests_count, 1);
+}
+
+fn below(client: &mut Client, node: &NodeId) -> Vec<ReferenceDescription> {
+    let request = BrowseRequest {
+        request_header: header(),
+        view: Default::default(),
+        requested_max_references_per_node: 0,
+        nodes_to_browse: Some(vec![BrowseDescription {
+            node_id: node.clone(),
+            browse_direction: BrowseDirection::Forward,
+            reference_type_id: ReferenceTypeId::HierarchicalReferences.into(),
+            include_subtypes: true,
+            node_class_mask: 0,
+            result_mask: 63,
+        }]),
+    };
+    let result = client.call(request).unwrap().results.unwrap().remove(0);
+    assert!(result.status_code.is_good(), "{:?}", result.status_code);
+    result.references.unwrap_or_default()
+}
+
+fn summary() -> NodeId {
+    ObjectId::Server_ServerDiagnostics_SessionsDiagnosticsSummary.into()
+}
+
+/// The objects of sessions, by their type.
+fn objects(client: &mut Client) -> Vec<ReferenceDescription> {
+    let mut all = below(client, &summary());
+    all.retain(|one| one.type_definition.node_id == ObjectTypeId::SessionDiagnosticsObjectType);
+    all
+}
+
+fn structure<T: Clone + Send + Sync + 'static>(value: &DataValue) -> T {
+    match &value.value {
+        Some(Variant::ExtensionObject(object)) => object.inner_as::<T>().cloned().unwrap(),
+        other => panic!("{other:?}"),
+    }
+}
+
+/// Part 5, 6.3.5: an object for each session, which is there as long as the session.
+#[test]
+fn each_session_has_an_object_with_all_that_its_type_declares() {
+    let server = start(Config {
+        threads: 2,
+        ..Config::default()
+    });
+    let mut one = Client::plain(server.url());
+    one.read(&[bench(1000)]);
+    let id = subscribe(&mut one, 10_000.0).subscription_id;
+    let mut other = Client::plain(server.url());
+    let first = sessions(&mut other).remove(0);
+    let seen = objects(&mut other);
+    assert_eq!(seen.len(), 2);
+    let object = seen
+        .iter()
+        .find(|object| object.node_id.node_id == first.session_id)
+        .unwrap();
+    assert_eq!(object.browse_name.name, first.session_name);
+    assert_eq!(object.node_class, NodeClass::Object);
+
+    // The same names as below the type, but for what is optional: nobody has roles here.
+    let of = ObjectTypeId::SessionDiagnosticsObjectType.into();
+    let mut declared = names_below(&mut other, &of);
+    declared.retain(|name| name != "CurrentRoleIds");
+    assert_eq!(names_below(&mut other, &first.session_id), declared);
+    assert_eq!(declared.len(), 3 + 43 + 9);
+    let parts = below(&mut other, &first.session_id);
+    let part = |name: &str| {
+        let found = parts
+            .iter()
+            .find(|part| part.browse_name.name.as_ref() == name);
+        found.unwrap().node_id.node_id.clone()
+    };
+    let whole = part("SessionDiagnostics");
+    let fields = below(&mut other, &whole);
+    assert_eq!(fields.len(), 43);
+    let named = |name: &str| {
+        let found = fields
+            .iter()
+            .find(|part| part.browse_name.name.as_ref() == name);
+        found.unwrap().node_id.node_id.clone()
+    };
+    let values = other.read(&[
+        whole,
+        named("ReadCount"),
+        named("SessionName"),
+        named("CurrentSubscriptionsCount"),
+        part("SubscriptionDiagnosticsArray"),
+        part("SessionSecurityDiagnostics"),
+    ]);
+    let told: SessionDiagnosticsDataType = structure(&values[0]);
+    assert_eq!(told, first);
+    assert_eq!(structure::<ServiceCounterDataType>(&values[1]), calls(1, 0));
+    assert_eq!(
+        values[2].value,
+        Some(Variant::from(first.session_name.clone()))
+    );
+    assert_eq!(values[3].value, Some(1u32.into()));
+    let Some(Variant::Array(own)) = &values[4].value else {
+        panic!("{:?}", values[4]);
+    };
+    let [Variant::ExtensionObject(own)] = own.values.as_slice() else {
+        panic!("{own:?}");
+    };
+    let own: &SubscriptionDiagnosticsDataType = own.inner_as().unwrap();
+    assert_eq!(own.subscription_id, id);
+    let security: SessionSecurityDiagnosticsDataType = structure(&values[5]);
+    assert_eq!(security.session_id, first.session_id);
+    assert_eq!(
+        below(&mut other, &part("SessionSecurityDiagnostics")).len(),
+        9
+    );
+
+    // What is watched goes with it.
+    let watcher = subscribe(&mut other, 50.0).subscription_id;
+    watch(&mut other, watcher, vec![item(named("ReadCount"), 1, 0.0)]);
+    let close = CloseSessionRequest {
+        request_header: header(),
+        delete_subscriptions: true,
+    };
+    one.call(close).unwrap();
+    assert_eq!(objects(&mut other).len(), 1);
+    let gone = other.read(&[named("ReadCount"), first.session_id.clone()]);
+    assert_eq!(gone[0].status, Some(StatusCode::BadNodeIdUnknown));
+    loop {
+        let sent = other.send(publish(None));
+        let answer: PublishResponse = other.answer(sent).unwrap().try_into().unwrap();
+        let data = answer.notification_message.notification_data;
+        let changes = data.iter().flatten().filter_map(|data| {
+            let change: &DataChangeNotification = data.inner_as()?;
+            change.monitored_items.clone()
+        });
+        let unknown = Some(StatusCode::BadNodeIdUnknown);
+        if changes.flatten().any(|item| item.value.status == unknown) {
+            break;
+        }
+    }
+}
+
+/// Names of all that stands below a node, with those above each.
+fn names_below(client: &mut Client, node: &NodeId) -> Vec<String> {
+    let mut names = Vec::new();
+    for one in below(client, node) {
+        // Other types are no parts of this one.
+        if one.node_class != NodeClass::Object && one.node_class != NodeClass::Variable {
+            continue;
+        }
+        let own = one.browse_name.name.to_string();
+        for deeper in names_below(client, &one.node_id.node_id) {
+            names.push(format!("{own}.{deeper}"));
+        }
+        names.push(own);
+    }
+    names.sort();
+    names
+}
+
+/// Part 5, 6.3.3.
+#[test]
+fn diagnostics_that_are_disabled_are_not_seen_and_begin_at_nothing_when_enabled() {
+    let server = start(Config::default());
+    let mut client = Client::plain(server.url());
+    let flag = NodeId::from(VariableId::Server_ServerDiagnostics_EnabledFlag);
+    let array = NodeId::from(
+        VariableId::Server_ServerDiagnostics_SessionsDiagnosticsSummary_SessionDiagnosticsArray,
+    );
+    let count = NodeId::from(
+        VariableId::Server_ServerDiagnostics_ServerDiagnosticsSummary_CumulatedSessionCount,
+    );
+    let whole = NodeId::from(VariableId::Server_ServerDiagnostics_ServerDiagnosticsSummary);
+    let nodes = [flag.clone(), array, count, whole];
+    let before = client.read(&nodes);
+    assert_eq!(before[0].value, Some(true.into()));
+    assert_eq!(before[2].value, Some(1u32.into()));
+    for _ in 0..4 {
+        client.read(&[bench(1000)]);
+    }
+    let own = sessions(&mut client).remove(0);
+    assert_eq!(own.read_count, calls(6, 0));
+
+    assert_eq!(write_flag(&mut client, &flag, false), StatusCode::Good);
+    let off = client.read(&nodes);
+    assert_eq!(off[0].value, Some(false.into()));
+    for value in &off[1..] {
+        assert_eq!(value.status, Some(StatusCode::BadNotReadable), "{value:?}");
+    }
+    assert!(objects(&mut client).is_empty());
+    let gone = client.read(std::slice::from_ref(&own.session_id));
+    assert_eq!(gone[0].status, Some(StatusCode::BadNodeIdUnknown));
+
+    assert_eq!(write_flag(&mut client, &flag, true), StatusCode::Good);
+    let on = client.read(&nodes);
+    assert_eq!(on[2].value, Some(0u32.into()));
+    let on = sessions(&mut client).remove(0);
+    // The one before and this one.
+    assert_eq!(on.read_count, calls(2, 0));
+    assert_eq!(on.session_id, own.session_id);
+    assert_eq!(objects(&mut client).len(), 1);
+}
+
+fn write_flag(client: &mut Client, flag: &NodeId, value: bool) -> StatusCode {
+    let request = WriteRequest {
+        request_header: header(),
+        nodes_to_write: Some(vec![WriteValue {
+            node_id: flag.clone(),
+            attribute_id: 13,
+            value: DataValue::value_only(value),
+            ..Default::default()
+        }]),
+    };
+    client.call(request).unwrap().results.unwrap()[0]
+}
+
+#[test]
+fn who_may_only_look_switches_no_diagnostics_and_sees_nobody_s_security() {
+    let server = start(Config {
+        users: Users {
+            anonymous_rights: Rights::READ_ONLY,
+            ..Users::default()
+        },
+        ..Config::default()
+    });
+    let mut client = Client::plain(server.url());
+    let flag = NodeId::from(VariableId::Server_ServerDiagnostics_EnabledFlag);
+    let denied = StatusCode::BadUserAccessDenied;
+    assert_eq!(write_flag(&mut client, &flag, false), denied);
+    let own = sessions(&mut client).remove(0);
+    let parts = below(&mut client, &own.session_id);
+    assert_eq!(parts.len(), 3);
+    for part in parts {
+        let value = client.read(&[part.node_id.node_id]).remove(0);
+        let hidden = part.browse_name.name.as_ref() == "SessionSecurityDiagnostics";
+        assert_eq!(value.status == Some(denied), hidden, "{value:?}");
+    }
 }

@@ -79,7 +79,7 @@ fn filtered(trigger: DataChangeTrigger, kind: u32, value: f64, number: u32) -> V
         deadband_value: value,
     };
     let node = bench.node(number);
-    let variable = bench.space.node(node).unwrap().variable().unwrap();
+    let variable = bench.space.lasting(node).unwrap().variable().unwrap();
     let parameters = Parameters {
         filter: Filter::new(&asked, variable).unwrap(),
         ..bench.parameters(1)
@@ -245,7 +245,7 @@ proptest! {
             ..terms(3000, 1000)
         });
         let node = bench.node(number);
-        let variable = bench.space.node(node).unwrap().variable().unwrap();
+        let variable = bench.space.lasting(node).unwrap().variable().unwrap();
         let asked = DataChangeFilter {
             trigger: DataChangeTrigger::StatusValue,
             deadband_type: u32::from(deadband.is_some()),
