@@ -5,6 +5,7 @@ mod drift;
 mod mser;
 
 pub use course::Course;
+pub(crate) use course::median;
 
 use course::Row;
 use drift::{Found, change_point, trend};

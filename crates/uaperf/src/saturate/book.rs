@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use judge::capacity::{Answer, Bounds, Capacity};
+use judge::capacity::{Answer, Bounds, Capacity, Judgement, Why};
 use plan::{Grow, Threshold};
 use record::run::{Destination, place_file};
 use record::sweep::Short;
@@ -15,7 +15,7 @@ use crate::results;
 /// The file that the trials are listed in.
 const NAME: &str = "search.json";
 const FORMAT: &str = "uaperf search";
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 
 /// What a search has found so far, and where it is kept.
 #[derive(Debug)]
@@ -44,6 +44,9 @@ pub struct Trial {
     pub load: f64,
     /// What it said of the objective.
     pub answer: Answer,
+    /// Why no other, where that is not plain.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub why: Option<Why>,
     /// The result file, in the same folder.
     pub file: PathBuf,
     /// Requests per second that were answered, or values that came.
@@ -107,6 +110,13 @@ impl Book {
         let text = std::fs::read(&file).map_err(|error| wrong(format!("{NAME}: {error}")))?;
         let kept: Page = serde_json::from_slice(&text)
             .map_err(|error| wrong(format!("{NAME} is no search: {error}")))?;
+        if kept.version != VERSION {
+            let version = kept.version;
+            return Err(wrong(format!(
+                "{NAME} has version {version}, from another uaperf that searches otherwise (want {VERSION})"
+            ))
+            .into());
+        }
         let same = Page {
             trials: kept.trials.clone(),
             capacity: kept.capacity,
@@ -138,7 +148,7 @@ impl Book {
     }
 
     /// A trial was made.
-    pub fn add(&mut self, load: f64, answer: Answer, run: &Run) -> anyhow::Result<&Trial> {
+    pub fn add(&mut self, load: f64, judged: Judgement, run: &Run) -> anyhow::Result<&Trial> {
         let file = PathBuf::from(format!("trial-{:03}.json", self.page.trials.len() + 1));
         run.write(&Destination::File(self.folder.join(&file)))
             .map_err(|error| Failure::new(error.to_string()))?;
@@ -147,7 +157,8 @@ impl Book {
         let short = short.as_ref();
         self.page.trials.push(Trial {
             load,
-            answer,
+            answer: judged.answer,
+            why: judged.why,
             file,
             rate_per_s: short.and_then(|it| it.rate_per_s),
             p50_ns: short.and_then(|it| it.p50_ns),

@@ -9,7 +9,7 @@ use std::process::ExitCode;
 use std::time::SystemTime;
 
 use judge::Exit;
-use judge::capacity::{Answer, End, Next, Search};
+use judge::capacity::{End, Judgement, Next, Search};
 use load::engine::Control;
 use plan::{Grow, Phase, Targets, Work};
 use record::Run;
@@ -28,8 +28,8 @@ pub struct Args {
 }
 
 const EXAMPLES: &str = "\
-Each trial runs for --duration. The load doubles until the objective is missed, the gap is halved
-to --precision, and both edges are tried again in random order before they are believed.
+Each trial runs for --duration. The load doubles until the objective is missed. Then each trial is made
+where all of them together leave most open, near the knee by lot, until that is as narrow as --precision.
 
 Examples:
   uaperf saturate read opc.tcp://plc1:4840 -n 'ns=2;i=1..100' --slo 'p99<10ms'
@@ -169,9 +169,9 @@ fn saturate(asked: &Asked, search: &options::Args, global: &Global) -> anyhow::R
         let Some(measured) = run.phases.first() else {
             break None;
         };
-        let answer = Answer::of(measured, &objective, paced(&phase));
-        let trial = book.add(load, answer, &run)?;
-        searching.tell(load, answer);
+        let judged = Judgement::of(measured, &objective, paced(&phase));
+        let trial = book.add(load, judged, &run)?;
+        searching.tell(trial.load, trial.answer);
         out.write_all(screen::trial(search.grow, trial).as_bytes())?;
         out.flush()?;
     };

@@ -26,10 +26,10 @@ pub struct Args {
     /// No more than this
     #[arg(long, value_name = "LOAD")]
     to: Option<String>,
-    /// How narrow the gap has to be between what holds and what does not
+    /// How narrow the range has to be in which the knee is with a chance of 90 %
     #[arg(long, value_name = "PERCENT", default_value = "2%")]
     precision: Percent,
-    /// How often each edge of the gap is tried before it is believed
+    /// How often loads right below the knee and right above it are tried, at least
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=100))]
     confirm: u32,
     /// Give up after so many trials

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use judge::capacity::{Answer, Capacity, End, Search};
+use judge::capacity::{Answer, Capacity, End, Search, Why};
 use plan::unit::{Rate, duration};
 use plan::{Grow, Threshold};
 use record::run::Kind;
@@ -40,13 +40,21 @@ pub fn trial(grow: Grow, trial: &Trial) -> String {
             .server_cores
             .map_or_else(na, |cores| format!("{:.0} %", cores * 100.0)),
         trial.verdict.kind,
-        match trial.answer {
-            Answer::Met => "met",
-            Answer::Missed => "missed",
-            Answer::Unsteady => "not told: unsteady",
-            Answer::Generator => "not told: generator",
-        }
+        answer(trial)
     )
+}
+
+fn answer(trial: &Trial) -> String {
+    let answer = match trial.answer {
+        Answer::Met => "met",
+        Answer::Missed => "missed",
+        Answer::Unsteady => "not told: unsteady",
+        Answer::Generator => "not told: generator",
+    };
+    match &trial.why {
+        Some(why) => format!("{answer}: {why}"),
+        None => answer.to_owned(),
+    }
 }
 
 fn na() -> String {
@@ -57,6 +65,14 @@ fn load(grow: Grow, load: f64) -> String {
     match grow {
         Grow::Rate => Rate::show(load),
         _ => format!("{load}"),
+    }
+}
+
+/// The end of a range: of whole loads, with the part of one that is open.
+fn bound(grow: Grow, at: f64) -> String {
+    match grow {
+        Grow::Rate => Rate::show(at),
+        _ => format!("{:.0}", at.floor()),
     }
 }
 
@@ -83,12 +99,24 @@ fn write(
         })
     };
     let show = |at: Option<f64>| at.map_or_else(na, |at| grow.show(at));
+    let open = || {
+        let (low, high) = (found.low, found.high);
+        let ends = [low, high].map(|at| at.map_or_else(na, |at| bound(grow, at)));
+        ends.join(" to ")
+    };
     writeln!(out)?;
     match found.end {
         End::Knee => {
+            let trials = search.trials();
             writeln!(
                 out,
-                "CAPACITY    {}, {}",
+                "CAPACITY    {}; {} with a chance of 90 %, by {trials} trials",
+                show(found.knee),
+                open()
+            )?;
+            writeln!(
+                out,
+                "below       {}, {}",
                 show(found.holds),
                 votes(found.holds)
             )?;
@@ -116,8 +144,9 @@ fn write(
         )?,
         End::Unclear => writeln!(
             out,
-            "CAPACITY    not found in {} trials that contradict each other; {} held last",
+            "CAPACITY    not as closely as asked for in {} trials: {} with a chance of 90 %; {} held last",
             search.trials(),
+            open(),
             show(found.holds)
         )?,
     }
@@ -125,23 +154,37 @@ fn write(
     curve(out, grow, trials)
 }
 
-/// The lowest load at which more than the objective was missed says best what gave out.
+/// The lowest load above all that held whose trial says more than that the objective was missed.
 fn gave_out(out: &mut String, grow: Grow, found: Capacity, trials: &[Trial]) -> std::fmt::Result {
     let above = |trial: &&Trial| found.holds.is_none_or(|holds| trial.load > holds);
-    let missed = trials
+    let mut missed: Vec<&Trial> = trials
         .iter()
         .filter(above)
-        .filter(|it| it.answer != Answer::Met);
-    let limited = missed.clone().filter(|it| it.verdict.kind != Kind::Valid);
-    match limited.min_by(|a, b| a.load.total_cmp(&b.load)) {
+        .filter(|it| it.answer != Answer::Met)
+        .collect();
+    missed.sort_by(|a, b| a.load.total_cmp(&b.load));
+    if missed.is_empty() {
+        return Ok(());
+    }
+    let behind = missed.iter().find_map(|trial| {
+        let why = trial.why.as_ref();
+        let why = why.filter(|why| matches!(why, Why::Behind(_)))?;
+        Some((grow.show(trial.load), why))
+    });
+    if let Some((at, why)) = &behind {
+        writeln!(out, "gave out    at {at}: the server {why}")?;
+    }
+    let limited = missed.iter().find(|it| it.verdict.kind != Kind::Valid);
+    match limited {
         Some(trial) => {
             let at = grow.show(trial.load);
-            writeln!(out, "gave out    at {at}: {}", trial.verdict.kind)?;
+            let head = if behind.is_some() { "" } else { "gave out" };
+            writeln!(out, "{head:<12}at {at}: {}", trial.verdict.kind)?;
             for evidence in &trial.verdict.evidence {
                 writeln!(out, "            {evidence}")?;
             }
         }
-        None if missed.count() > 0 => writeln!(
+        None if behind.is_none() => writeln!(
             out,
             "gave out    the objective alone: server and generator kept up with all that was tried"
         )?,
