@@ -1,7 +1,7 @@
 //! Instructions of the generator's loop, from the ring of a socket to the write of what follows: counted
 //! by callgrind, the same on a busy machine and an idle one.
 //!
-//! The program that is counted is `examples/hotpath.rs`, built for release.
+//! The program that is counted is `examples/answers.rs`, built for release.
 
 #[path = "../../wire/tests/callgrind/mod.rs"]
 mod callgrind;
@@ -18,7 +18,7 @@ fn a_request_and_its_answer_cost_what_they_cost() {
     if !has_valgrind() {
         return;
     }
-    let program = example("hotpath");
+    let program = example("answers");
     let mut above = Vec::new();
     for &(nodes, ceiling) in CEILINGS {
         let counted = |path: &str| instructions_a_round(&program, path, ROUNDS) / AT_ONCE;

@@ -1,7 +1,9 @@
 //! What `uaperf compare` says of two plants, again and again: `comparisons [TIMES] [SLOWER] [RUNS] [DURATION]`.
 //! With SLOWER 0% both are the same (A/A). Each run has a server process of its own; the two sides take
-//! turns, and which is first changes each time. Server and generator are this program's build of `uaperf`.
+//! turns, and which is first changes each time. Server and generator are this program's build of `uaperf`, each
+//! held to a core of its own where there are two: what they cost depends on who shares a cache with them.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Stdio;
 
@@ -17,6 +19,7 @@ fn main() -> Fallible<()> {
     let runs: usize = word("5").parse()?;
     let duration = word("10s");
     let bench = Bench::new("comparisons")?;
+    let mut found = BTreeMap::new();
     for n in 0..times {
         let sides = [
             bench.folder.join(format!("{n}-base")),
@@ -44,7 +47,14 @@ fn main() -> Fallible<()> {
         let line = said
             .lines()
             .find(|line| line.starts_with("cpu-per-request"));
-        println!("{:>3}  {}", n + 1, line.unwrap_or("nothing was compared"));
+        let line = line.unwrap_or("nothing was compared");
+        println!("{:>3}  {line}", n + 1);
+        let verdicts = ["worse", "better", "same", "cannot tell"];
+        let verdict = verdicts.into_iter().find(|it| line.ends_with(it));
+        *found.entry(verdict.unwrap_or("nothing")).or_insert(0) += 1;
+    }
+    for (verdict, count) in found {
+        println!("{count} of {times}: {verdict}");
     }
     bench.clear()
 }
@@ -53,13 +63,19 @@ fn main() -> Fallible<()> {
 fn measure(bench: &Bench, slower: Option<&str>, duration: &str, file: &Path) -> Fallible<()> {
     let fault = slower.map(|slower| format!("service_time={slower},on=read"));
     let faults = fault.iter().flat_map(|fault| ["--fault", fault.as_str()]);
-    let server = bench.serve(&faults.collect::<Vec<_>>())?;
+    let (ours, theirs) = match std::thread::available_parallelism()?.get() {
+        1 => ([].as_slice(), [].as_slice()),
+        _ => (["--pin", "1"].as_slice(), ["--pin", "0"].as_slice()),
+    };
+    let options: Vec<&str> = faults.chain(theirs.iter().copied()).collect();
+    let server = bench.serve(&options)?;
     bench
         .uaperf()
         .args(["read", &server.url, "--node", "nsu=urn:bench;i=1000..1099"])
         .args(["--batch", "100", "--in-flight", "16", "--quiet"])
         .args(["--duration", duration, "--warmup", "500ms"])
         .args(["--server-pid", &server.id().to_string()])
+        .args(ours)
         .arg("--out")
         .arg(file)
         .stdout(Stdio::null())

@@ -105,6 +105,21 @@ fn main() {
             }
             black_box(last);
         }
+        "changes-100" => {
+            let body = messages::encode(&messages::publish_response(100));
+            let mut last = [0; 100];
+            for _ in 0..rounds {
+                let response = walk::PublishResponse::parse(black_box(&body)).unwrap();
+                for notification in response.notifications() {
+                    let walk::Notification::DataChange(items) = notification.unwrap() else {
+                        panic!("a data change was encoded");
+                    };
+                    let told = items.each(|it| last[it.client_handle as usize] ^= it.source);
+                    told.unwrap();
+                }
+            }
+            black_box(last);
+        }
         "serve-read-100" => {
             let body = messages::encode(&messages::read_request(100));
             for _ in 0..rounds {

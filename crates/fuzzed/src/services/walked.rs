@@ -7,7 +7,8 @@
 use wire::service::shape::Problem;
 use wire::service::{DecodeCause, DecodeError, Request, Response};
 use wire::template::walk::{
-    self, MonitoredItem, Notification, RawDataValue, RawNodeId, RawVariant, WalkError,
+    self, Change, DataChange, MonitoredItem, Notification, RawDataValue, RawNodeId, RawVariant,
+    WalkError,
 };
 use wire::types::{
     BinaryDecodable, BinaryEncodable, ByteString, ContextOwned, DataChangeNotification, DataValue,
@@ -264,7 +265,10 @@ fn published(walked: &walk::PublishResponse<'_>, response: &wire::types::Publish
         if let Some(change) = object.inner_as::<DataChangeNotification>() {
             let wanted = change.monitored_items.as_deref().unwrap_or_default();
             let items = match raw {
-                Ok(Notification::DataChange(items)) => every(items),
+                Ok(Notification::DataChange(items)) => {
+                    as_numbers(items.clone());
+                    every(items)
+                }
                 Ok(other) => panic!("{other:?}"),
                 Err(error) => Err(error),
             };
@@ -294,6 +298,21 @@ fn published(walked: &walk::PublishResponse<'_>, response: &wire::types::Publish
             return;
         }
     }
+}
+
+/// One by one, and each in the shape of the one before it: the same changes up to the same error.
+fn as_numbers(items: DataChange<'_>) {
+    let mut told = Vec::new();
+    let ended = items.clone().each(|change| told.push(change));
+    let mut read = Vec::new();
+    let mut error = Ok(());
+    for item in items {
+        match item {
+            Ok(item) => read.push(Change::from(&item)),
+            Err(found) => error = Err(found),
+        }
+    }
+    assert_eq!((told, ended), (read, error));
 }
 
 fn node_id(raw: RawNodeId<'_>, decoded: &NodeId) {

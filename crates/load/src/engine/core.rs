@@ -28,6 +28,8 @@ use crate::transport::Got;
 
 /// Timeouts are looked for, levels noted and orders taken this often.
 const TICK: u64 = 10_000_000;
+/// So much later if nothing else wakes the core before: a look is no reason to be woken twice.
+const SLACK: u64 = TICK / 2;
 
 /// With no more sockets than these, a spinning core asks them one by one, which is cheaper than to
 /// ask the poll.
@@ -425,7 +427,7 @@ impl<H: Host> Core<H> {
             None if self.begun => self.end.at(),
             _ => self.settles_until.unwrap_or(u64::MAX),
         };
-        Some(due.min(self.next_tick).min(end))
+        Some(due.min(self.next_tick + SLACK).min(end))
     }
 
     fn writable(&mut self, n: usize) {

@@ -151,22 +151,8 @@ pub fn run(
         }
     }
     Report {
-        cycles: Vec::new(),
-        seats: 1,
-        lanes: Vec::new(),
         ledgers,
-        account: None,
-        ended_ns: ended,
-        losses: Vec::new(),
-        // A call that waits for its answer is not at work.
-        idle_ns: ran.saturating_sub(spent.cpu_ns.unwrap_or(0)).max(slept),
-        ran_ns: ran,
-        sent_bytes: 0,
-        received_bytes: 0,
-        writes: 0,
-        reads: 0,
-        cpu_ns: spent.cpu_ns,
-        starved_ns: spent.starved_ns,
+        ..Report::of_calls(1, ended, ran, slept, &spent)
     }
 }
 

@@ -4,6 +4,7 @@ use record::receipt::{Account, Stretch};
 use record::{Closed, Ledger};
 
 use super::lane::Lane;
+use super::spent::Spent;
 
 /// What a core tells while it runs.
 #[derive(Debug)]
@@ -67,6 +68,37 @@ pub struct Report<S> {
     pub cpu_ns: Option<u64>,
     /// Time in which the thread could have run and had no CPU, where the system tells.
     pub starved_ns: Option<u64>,
+}
+
+impl<S> Report<S> {
+    /// Of a thread that made one call after another and waited for each, but for what it wrote down. It ran and
+    /// slept so long.
+    pub fn of_calls(
+        seats: usize,
+        ended_ns: Option<u64>,
+        ran_ns: u64,
+        slept: u64,
+        spent: &Spent,
+    ) -> Self {
+        Self {
+            seats,
+            lanes: Vec::new(),
+            ledgers: Vec::new(),
+            cycles: Vec::new(),
+            account: None,
+            ended_ns,
+            losses: Vec::new(),
+            // A call that waits for its answer is not at work.
+            idle_ns: ran_ns.saturating_sub(spent.cpu_ns.unwrap_or(0)).max(slept),
+            ran_ns,
+            sent_bytes: 0,
+            received_bytes: 0,
+            writes: 0,
+            reads: 0,
+            cpu_ns: spent.cpu_ns,
+            starved_ns: spent.starved_ns,
+        }
+    }
 }
 
 /// A session when its core has nothing more to do for it.

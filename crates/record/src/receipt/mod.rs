@@ -56,6 +56,7 @@ mod counts;
 mod notifier;
 mod numbers;
 mod open;
+mod placing;
 mod subscription;
 mod terms;
 

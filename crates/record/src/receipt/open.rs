@@ -6,18 +6,12 @@ use crate::{Ledger, Measure};
 use super::counts::{Cause, Event, Events, Firsts, Messages, Places, Values};
 use super::notifier::Notifiers;
 use super::numbers::Gap;
-use super::subscription::{
-    ABSENT, FLAGS, Item, KEPT, OUTAGE, RESENT, SILENT, Subscription, UNDATED, UNJUDGED,
-};
-use super::terms::{Between, Counter, Group};
+use super::placing::{OVERFLOW, OVERFLOW_MASK, Placed};
+use super::subscription::{ABSENT, FLAGS, Item, Subscription, UNDATED};
+use super::terms::{Counter, Group};
 
-/// InfoType DataValue and the Overflow bit of a status code (Part 4, 7.39.1).
-const OVERFLOW: u32 = 0x0480;
-const OVERFLOW_MASK: u32 = 0x0C80;
+/// The status says that the value is not to be used.
 const BAD: u32 = 0x8000_0000;
-
-/// A counter that goes back further than this began anew.
-const BACK: i64 = 4096;
 
 /// The way a message came.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -119,6 +113,23 @@ pub struct Open<'a> {
     server: Alike,
     count: Alike,
     pub(super) first_copies: u64,
+    /// What a value is most likely to be like, and how many were, not counted elsewhere yet.
+    usual: Option<Usual<'a>>,
+    as_usual: u64,
+}
+
+/// A value that has everything in common with the one before it but its item, and counts on from the one
+/// before it in its item, as nearly all do: of a server without faults, in its turn, on time, dated, with
+/// a good status, while measuring.
+#[derive(Debug)]
+struct Usual<'a> {
+    /// Its item's group and nothing else.
+    group: u32,
+    /// From one count to the next.
+    step: u32,
+    counter: &'a Counter,
+    /// How long ago it was, in ticks.
+    delay: u64,
 }
 
 /// The parts of an [`Open`] that are not its own.
@@ -164,6 +175,8 @@ impl<'a> Open<'a> {
             server: Alike::default(),
             count: Alike::default(),
             first_copies: 0,
+            usual: None,
+            as_usual: 0,
         }
     }
 
@@ -188,6 +201,69 @@ impl<'a> Open<'a> {
         server: i64,
         count: Option<u64>,
     ) {
+        if let Some(usual) = &self.usual
+            && let Some(count) = count
+            && (status, source, server) == (0, self.source.stamp, self.server.stamp)
+            && let Some(item) = self.items.get_mut(handle as usize)
+            && item.group == usual.group
+            && (count as u32).wrapping_sub(item.last) == usual.step
+        {
+            item.values = item.values.saturating_add(1);
+            item.waited += usual.delay;
+            item.last = count as u32;
+            item.cycle = self.cycle;
+            item.source = source;
+            item.server = server;
+            self.as_usual += 1;
+            if item.origin != UNDATED {
+                let due = usual.counter.due(item.origin, count);
+                self.counted(due);
+            }
+            return;
+        }
+        self.unusual_value(handle, status, source, server, count);
+    }
+
+    /// Counts those that were as usual.
+    fn settle(&mut self) {
+        let count = std::mem::take(&mut self.as_usual);
+        self.source.count += count;
+        self.server.count += count;
+        self.first_copies += count;
+        self.counts.values.received += count;
+        self.counts.values.in_order += count;
+        self.counts.places.updates += count;
+        self.counts.places.delivered += count;
+    }
+
+    /// What the next value is most likely to be like, after this one.
+    #[inline]
+    fn usual(&self, group: &'a Group, source: i64, server: i64, delay: u64) -> Option<Usual<'a>> {
+        let counter = group.counter.as_ref().filter(|it| it.counts_on())?;
+        let dated = source != 0 && source <= self.utc && server != 0;
+        let late = self.late || server < self.stale;
+        if !dated || late || self.ledger.is_none() || self.way != Way::InOrder {
+            return None;
+        }
+        Some(Usual {
+            group: self.at_group,
+            step: u32::try_from(counter.step.max(1)).ok()?,
+            counter,
+            delay,
+        })
+    }
+
+    #[inline(never)]
+    fn unusual_value(
+        &mut self,
+        handle: u32,
+        status: u32,
+        source: i64,
+        server: i64,
+        count: Option<u64>,
+    ) {
+        self.settle();
+        self.usual = None;
         self.counts.values.received += 1;
         let Some(&item) = self.items.get(handle as usize) else {
             return self.stray();
@@ -203,7 +279,7 @@ impl<'a> Open<'a> {
             return self.repeated(handle);
         }
         if status != 0 {
-            self.unusual(status);
+            self.not_good(status);
         }
         let delay = if source != 0 {
             self.delayed(source, group.phase)
@@ -225,6 +301,7 @@ impl<'a> Open<'a> {
         if self.way != Way::InOrder && placed != Placed::Again {
             self.came_otherwise(handle);
         }
+        self.usual = self.usual(group, source, server, delay);
         let Some(item) = self.items.get_mut(handle as usize) else {
             return;
         };
@@ -285,261 +362,6 @@ impl<'a> Open<'a> {
         }
     }
 
-    /// Where a counter's value stands.
-    #[inline]
-    #[allow(clippy::too_many_arguments, reason = "what came with one value")]
-    fn place(
-        &mut self,
-        handle: u32,
-        item: Item,
-        group: &Group,
-        counter: &Counter,
-        status: u32,
-        source: i64,
-        server: i64,
-        count: Option<u64>,
-    ) -> Placed {
-        let passed = (source != 0 && item.source != 0).then(|| source.wrapping_sub(item.source));
-        let (count, delta) = match count {
-            Some(count) => (count, counter.updates(item.last, count, passed)),
-            None => self.blank(item, counter, passed),
-        };
-        if item.origin != UNDATED && self.ledger.is_some() {
-            self.counted(item.origin, counter, count);
-        }
-        if delta == 1 && item.group & FLAGS == 0 {
-            self.counts.places.updates += 1;
-            self.counts.places.delivered += 1;
-            if status & OVERFLOW_MASK == OVERFLOW {
-                self.tell(Cause::OverflowAlone, Some(handle));
-                self.counts.values.overflow_alone += 1;
-            }
-            return Placed::Ahead(count as u32);
-        }
-        let sampled = (server != 0 && item.server != 0).then_some((item.server, server));
-        let overflow = status & OVERFLOW_MASK == OVERFLOW;
-        self.jump(
-            handle,
-            item,
-            group,
-            counter,
-            delta,
-            sampled,
-            overflow,
-            count as u32,
-        )
-    }
-
-    /// Anything but the next count.
-    #[cold]
-    #[inline(never)]
-    #[allow(clippy::too_many_arguments, reason = "what came with one value")]
-    fn jump(
-        &mut self,
-        handle: u32,
-        item: Item,
-        group: &Group,
-        counter: &Counter,
-        delta: i64,
-        sampled: Option<(i64, i64)>,
-        overflow: bool,
-        last: u32,
-    ) -> Placed {
-        if item.group & SILENT != 0 {
-            return Placed::Ahead(last);
-        }
-        if item.group & OUTAGE != 0 {
-            // The server may have begun to count anew: time tells what passed.
-            return self.after_outage(handle, item, counter, delta, sampled, last);
-        }
-        if delta <= 0 {
-            return self.behind(handle, item, delta, last);
-        }
-        let delta = u32::try_from(delta).unwrap_or(u32::MAX);
-        let places = &mut self.counts.places;
-        places.updates += u64::from(delta);
-        places.delivered += 1;
-        if item.group & UNJUDGED != 0 {
-            places.unjudged += u64::from(delta - 1);
-            return Placed::Ahead(last);
-        }
-        let between = counter.between(delta, &group.terms, sampled);
-        places.sampled_away += u64::from(between.sampled_away);
-        places.filtered += u64::from(between.filtered);
-        if between.sampled_away > 0 {
-            self.tell(Cause::SampledAway, Some(handle));
-        }
-        match between.lost {
-            0 if overflow => {
-                self.counts.values.overflow_alone += 1;
-                self.tell(Cause::OverflowAlone, Some(handle));
-            }
-            0 => {}
-            _ => self.lose(handle, item, group, between, overflow),
-        }
-        Placed::Ahead(last)
-    }
-
-    /// Which causes explain values that were sampled and did not come.
-    fn lose(&mut self, handle: u32, item: Item, group: &Group, between: Between, overflow: bool) {
-        let lost = between.lost;
-        let numbers = &self.subscription.numbers;
-        let holes = numbers.missing_between(item.cycle, self.cycle);
-        let queue = group.terms.queue_size.max(1);
-        // A message holds what a queue does; one before an overflow may well have held less.
-        let in_each = match overflow {
-            true => queue.min(group.in_a_publishing(self.subscription.row.terms.publishing_ns)),
-            false => queue,
-        };
-        let with_messages = lost.min(holes.saturating_mul(in_each));
-        let left = lost - with_messages;
-        let (mut overwritten, mut overflowed, mut missing) = (0, 0, 0);
-        if queue == 1 {
-            missing = left.min(self.passed_over(item, group, holes));
-            overwritten = left - missing;
-        } else if overflow || holes > 0 {
-            // With messages missing, one of them had the bit.
-            overflowed = left;
-        } else {
-            missing = left;
-        }
-        let places = &mut self.counts.places;
-        places.in_lost_messages += u64::from(with_messages);
-        places.overwritten += u64::from(overwritten);
-        places.overflowed += u64::from(overflowed);
-        places.missing += u64::from(missing);
-        for (cause, count) in [
-            (Cause::LostMessage, with_messages),
-            (Cause::Overwritten, overwritten),
-            (Cause::Overflowed, overflowed),
-            (Cause::Missing, missing),
-        ] {
-            if count > 0 {
-                self.tell(cause, Some(handle));
-            }
-        }
-    }
-
-    /// How many messages came without an item that must have had something new for each of them.
-    fn passed_over(&self, item: Item, group: &Group, holes: u32) -> u32 {
-        let publishings = self.cycle.wrapping_sub(item.cycle);
-        let had_news =
-            group.pace_ns().saturating_mul(2) <= self.subscription.row.terms.publishing_ns;
-        // After a stall, one publishing may follow the other at once.
-        let short = self.subscription.short.wrapping_sub(item.cycle);
-        let regular = short == 0 || short > publishings;
-        // While it only sampled, publishings passed without it.
-        let reported = item.group & KEPT == 0;
-        match had_news && regular && reported {
-            true => publishings.saturating_sub(1 + holes),
-            false => 0,
-        }
-    }
-
-    /// A count that came before, or behind those that follow it.
-    fn behind(&mut self, handle: u32, item: Item, delta: i64, last: u32) -> Placed {
-        let asked = item.group & (RESENT | UNJUDGED) != 0;
-        if delta == 0 && self.way == Way::InOrder {
-            match asked {
-                true => self.counts.values.resent += 1,
-                false => {
-                    self.counts.values.repeated += 1;
-                    self.tell(Cause::Repeated, Some(handle));
-                }
-            }
-            if let Some(item) = self.items.get_mut(handle as usize) {
-                item.group &= !RESENT;
-            }
-            return Placed::Again;
-        }
-        if delta == 0 {
-            self.counts.values.repeated += 1;
-            return Placed::Again;
-        }
-        if self.way == Way::InOrder && (asked || delta < -BACK) {
-            return Placed::Ahead(last);
-        }
-        self.counts.places.delivered += 1;
-        self.counts.places.refill();
-        if self.way == Way::InOrder {
-            self.tell(Cause::OutOfOrder, Some(handle));
-        }
-        Placed::Behind
-    }
-
-    fn after_outage(
-        &mut self,
-        handle: u32,
-        item: Item,
-        counter: &Counter,
-        delta: i64,
-        sampled: Option<(i64, i64)>,
-        last: u32,
-    ) -> Placed {
-        let by_time = sampled
-            .filter(|_| counter.update_ns > 0)
-            .map(|(before, now)| {
-                let ticks = now.saturating_sub(before);
-                ticks.saturating_mul(100) / counter.update_ns as i64
-            });
-        let plausible = |time: i64| delta > 0 && (delta - time).abs() <= 2 + time / 100;
-        let passed = match by_time {
-            Some(time) if !plausible(time) => time,
-            _ => delta,
-        };
-        if passed > 0 {
-            let places = &mut self.counts.places;
-            places.updates += passed as u64;
-            places.delivered += 1;
-            places.outage += passed as u64 - 1;
-            if passed > 1 {
-                self.tell(Cause::Outage, Some(handle));
-            }
-            return Placed::Ahead(last);
-        }
-        if delta == 0 {
-            self.counts.values.resent += 1;
-            if let Some(there) = self.items.get_mut(handle as usize) {
-                there.group = item.group & !FLAGS;
-            }
-            return Placed::Again;
-        }
-        Placed::Ahead(last)
-    }
-
-    /// A status came without a value: time tells the count, or it is the next.
-    #[cold]
-    fn blank(&mut self, item: Item, counter: &Counter, passed: Option<i64>) -> (u64, i64) {
-        if item.group & SILENT == 0 {
-            self.counts.places.blank += 1;
-        }
-        let update = counter.update_ns as i64;
-        let delta = match passed {
-            Some(ticks) if update > 0 => (ticks.saturating_mul(100) + update / 2) / update,
-            _ => 1,
-        };
-        let count =
-            u64::from(item.last).wrapping_add_signed(delta.wrapping_mul(counter.step as i64));
-        let count = match counter.modulus {
-            0 => count,
-            modulus => count % modulus,
-        };
-        (count, delta)
-    }
-
-    /// Of items that do not count, times alone tell the order.
-    #[inline]
-    fn unplaced(&mut self, handle: u32, item: Item, source: i64) -> Placed {
-        if self.way != Way::InOrder && source <= item.source {
-            return Placed::Behind;
-        }
-        if source < item.source && source != 0 && item.group & FLAGS == 0 {
-            self.tell(Cause::OutOfOrder, Some(handle));
-            return Placed::Behind;
-        }
-        Placed::Ahead(0)
-    }
-
     /// Counts a delay; tells it in ticks.
     #[inline]
     pub(super) fn delayed(&mut self, source: i64, phase: i64) -> u64 {
@@ -594,14 +416,11 @@ impl<'a> Open<'a> {
         self.server.count += 1;
     }
 
-    /// The delay that the count itself tells.
+    /// The delay that the count itself tells, which was due at this time.
     #[inline]
-    fn counted(&mut self, origin: i64, counter: &Counter, count: u64) {
-        let updates = count / counter.step.max(1);
-        let due = updates.saturating_mul(counter.update_ns) / 100;
-        let stamp = origin.saturating_add_unsigned(due);
-        if stamp != self.count.stamp {
-            let before = self.count.end(stamp);
+    pub(super) fn counted(&mut self, due: i64) {
+        if due != self.count.stamp {
+            let before = self.count.end(due);
             self.flush(Measure::CounterDelay, before);
         }
         self.count.count += 1;
@@ -616,7 +435,7 @@ impl<'a> Open<'a> {
     }
 
     #[cold]
-    fn unusual(&mut self, status: u32) {
+    fn not_good(&mut self, status: u32) {
         let values = &mut self.counts.values;
         values.overflow_bits += u64::from(status & OVERFLOW_MASK == OVERFLOW);
         values.bad += u64::from(status & BAD != 0);
@@ -677,6 +496,7 @@ impl<'a> Open<'a> {
 
     /// All values were told. What is missing before this message is to be asked for.
     pub fn end(mut self) -> Option<Gap> {
+        self.settle();
         self.flush_source();
         let (server, count) = (self.server.end(0), self.count.end(0));
         self.flush(Measure::ServerDelay, server);
@@ -686,14 +506,4 @@ impl<'a> Open<'a> {
         }
         self.gap
     }
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Placed {
-    /// The newest of its item, with the lower half of its count.
-    Ahead(u32),
-    /// First copy of an older one.
-    Behind,
-    /// It came before.
-    Again,
 }

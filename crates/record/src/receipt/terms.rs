@@ -155,12 +155,30 @@ impl Group {
 }
 
 impl Counter {
+    /// Whether the lower halves of two counts tell how many updates lie between them.
+    #[inline]
+    pub(super) fn counts_on(&self) -> bool {
+        self.modulus == 0 || self.modulus > u64::from(u32::MAX)
+    }
+
+    /// When a count is due that was 0 at `origin`, both in ticks.
+    #[inline]
+    pub(super) fn due(&self, origin: i64, count: u64) -> i64 {
+        // A division is what the rest of it costs.
+        let updates = if self.step <= 1 {
+            count
+        } else {
+            count / self.step
+        };
+        origin.saturating_add_unsigned(updates.saturating_mul(self.update_ns) / 100)
+    }
+
     /// How many updates lie between two counts, negative backwards. `passed` is the time between
     /// them in ticks, where it is known: a count of 8 bits cannot tell 3 updates from 259.
     #[inline]
     pub(super) fn updates(&self, from: u32, to: u64, passed: Option<i64>) -> i64 {
         let step = self.step.max(1);
-        if self.modulus == 0 || self.modulus > u64::from(u32::MAX) {
+        if self.counts_on() {
             // The lower halves tell of 2^31 updates either way.
             let way = i64::from((to as u32).wrapping_sub(from) as i32);
             return if step == 1 { way } else { way / step as i64 };

@@ -4,7 +4,8 @@ use proptest::collection::vec;
 use proptest::option;
 use proptest::prelude::*;
 use wire::template::walk::{
-    self, BuiltInType, Notification, RawDataValue, RawVariant, ResponseHead, StatusTally, WalkError,
+    self, BuiltInType, Change, Notification, RawDataValue, RawVariant, ResponseHead, StatusTally,
+    WalkError,
 };
 use wire::types::{
     BinaryDecodable, BinaryEncodable, CallMethodResult, CallResponse, CreateMonitoredItemsResponse,
@@ -343,7 +344,10 @@ fn assert_same_notification(raw: Notification<'_>, full: &ExtensionObject) {
             let full: &DataChangeNotification = full.inner_as().unwrap();
             let full = full.monitored_items.as_deref().unwrap_or_default();
             assert_eq!(items.items(), full.len());
+            let mut told = Vec::new();
+            items.clone().each(|change| told.push(change)).unwrap();
             let items: Vec<_> = items.map(Result::unwrap).collect();
+            assert_eq!(told, items.iter().map(Change::from).collect::<Vec<_>>());
             assert_eq!(items.len(), full.len());
             for (raw, full) in items.iter().zip(full) {
                 assert_eq!(raw.client_handle, full.client_handle);
@@ -551,7 +555,7 @@ fn types_of_one_size_have_that_size() {
 }
 
 #[test]
-fn many_results_of_one_type_are_counted_alike_wherever_one_of_another_kind_stands_among_them() {
+fn many_values_of_one_type_are_walked_alike_wherever_one_of_another_kind_stands_among_them() {
     let kinds = [
         Variant::Boolean(true),
         Variant::Int16(2),
@@ -582,15 +586,27 @@ fn many_results_of_one_type_are_counted_alike_wherever_one_of_another_kind_stand
                 ..DataValue::default()
             };
             for n in [7, 8, 9, 33] {
-                let full = messages::read_response(vec![usual.clone(); n]);
-                assert_read_is_walked(&messages::encode(&full), &full);
+                let mut values = vec![usual.clone(); n];
+                assert_are_walked(&values);
                 for (at, other) in [0, 1, n / 2, n - 1].into_iter().zip(others.iter().cycle()) {
-                    let mut values = vec![usual.clone(); n];
+                    values.fill(usual.clone());
                     values[at] = other.clone();
-                    let full = messages::read_response(values);
-                    assert_read_is_walked(&messages::encode(&full), &full);
+                    assert_are_walked(&values);
                 }
             }
         }
     }
+}
+
+/// In a Read response, and told by a subscription.
+fn assert_are_walked(values: &[DataValue]) {
+    let full = messages::read_response(values.to_vec());
+    assert_read_is_walked(&messages::encode(&full), &full);
+    let items = values.iter().cloned().zip(7..);
+    let items = items.map(|(value, client_handle)| MonitoredItemNotification {
+        client_handle,
+        value,
+    });
+    let full = messages::published(vec![messages::data_change(items.collect())]);
+    assert_publish_is_walked(&messages::encode(&full), &full);
 }

@@ -389,26 +389,10 @@ impl<'a> Worker<'a> {
             }
             client.close(course);
         }
-        let (ran, spent) = (course.t(), Spent::so_far().since(&spent));
+        let spent = Spent::so_far().since(&spent);
         Report {
-            seats: self.clients.len(),
-            lanes: Vec::new(),
-            ledgers: Vec::new(),
-            cycles: Vec::new(),
-            account: None,
-            ended_ns: ended,
             losses: self.losses,
-            // A call that waits for its answer is not at work.
-            idle_ns: ran
-                .saturating_sub(spent.cpu_ns.unwrap_or(0))
-                .max(self.slept),
-            ran_ns: t,
-            sent_bytes: 0,
-            received_bytes: 0,
-            writes: 0,
-            reads: 0,
-            cpu_ns: spent.cpu_ns,
-            starved_ns: spent.starved_ns,
+            ..Report::of_calls(self.clients.len(), ended, t, self.slept, &spent)
         }
     }
 }

@@ -4,9 +4,7 @@ use std::time::Duration;
 
 use record::receipt::{EventKind, Gap, Head, Open, Told};
 use wire::client::Connection;
-use wire::template::walk::{
-    Fields, Notification, Notifications, PublishResponse, RawNodeId, RawVariant,
-};
+use wire::template::walk::{Fields, Notification, Notifications, PublishResponse, RawNodeId};
 use wire::time::{Instant, Now};
 use wire::types::{StatusCode, SubscriptionAcknowledgement};
 
@@ -347,16 +345,10 @@ pub(super) fn hear(
     for notification in notifications.map_while(Result::ok) {
         match notification {
             Notification::DataChange(items) => {
-                for item in items.map_while(Result::ok) {
-                    let value = &item.value;
-                    open.value(
-                        item.client_handle,
-                        value.status().bits(),
-                        value.source_timestamp().unwrap_or(0),
-                        value.server_timestamp().unwrap_or(0),
-                        value.value.as_ref().and_then(RawVariant::as_count),
-                    );
-                }
+                // What cannot be read ends the message, as below.
+                let _ = items.each(|it| {
+                    open.value(it.client_handle, it.status, it.source, it.server, it.count);
+                });
             }
             Notification::StatusChange { status, .. } => ended = Some(status),
             Notification::Events(events) => {

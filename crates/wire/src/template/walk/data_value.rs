@@ -32,6 +32,9 @@ const FIELDS: [(u8, u8); 5] = [
     (mask::SERVER_PICOSECONDS, 2),
 ];
 
+const BEFORE_SOURCE_PICOSECONDS: u8 = mask::STATUS | mask::SOURCE_TIMESTAMP;
+const BEFORE_SERVER_TIMESTAMP: u8 = BEFORE_SOURCE_PICOSECONDS | mask::SOURCE_PICOSECONDS;
+
 /// Bytes after the value, by the mask.
 const TRAILERS: [u8; 64] = {
     let mut sizes = [0; 64];
@@ -91,16 +94,35 @@ impl RawDataValue<'_> {
 
     #[inline]
     fn field<const N: usize>(&self, wanted: u8) -> Option<[u8; N]> {
-        if self.mask & wanted == 0 {
-            return None;
-        }
-        let before = FIELDS
-            .iter()
-            .take_while(|(bit, _)| *bit != wanted)
-            .filter(|(bit, _)| self.mask & bit != 0)
-            .map(|&(_, size)| usize::from(size))
-            .sum();
+        let before = self.starts(wanted)?;
         self.trailer.get(before..)?.first_chunk().copied()
+    }
+
+    /// What fields there are.
+    #[inline]
+    pub(super) fn mask(&self) -> u8 {
+        self.mask
+    }
+
+    /// Bytes after the value.
+    #[inline]
+    pub(super) fn trailer_len(&self) -> usize {
+        self.trailer.len()
+    }
+
+    /// Bytes between the value and a field, if there is one.
+    #[inline]
+    pub(super) fn starts(&self, wanted: u8) -> Option<usize> {
+        // The fields before it are those of lower bits, but that picoseconds follow their timestamp.
+        let before = match wanted {
+            mask::SERVER_TIMESTAMP => self.mask & BEFORE_SERVER_TIMESTAMP,
+            mask::SOURCE_PICOSECONDS => self.mask & BEFORE_SOURCE_PICOSECONDS,
+            _ => self.mask & (wanted - 1),
+        };
+        match self.mask & wanted {
+            0 => None,
+            _ => trailer_len(before),
+        }
     }
 
     /// The item's queue overflowed before this value: the Overflow bit, which means something

@@ -9,6 +9,7 @@
 //! length: what is not looked at is not judged.
 
 mod call;
+mod change;
 mod created;
 mod cursor;
 mod data_value;
@@ -22,6 +23,7 @@ mod status;
 mod variant;
 
 pub use call::{Arguments, CallResult, CallResults, call_results, check_call};
+pub use change::Change;
 pub use created::{CreatedItem, CreatedItems, created_items};
 pub use cursor::WalkError;
 pub use data_value::{DataValues, RawDataValue};

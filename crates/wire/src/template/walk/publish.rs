@@ -265,8 +265,8 @@ pub struct MonitoredItem<'a> {
 /// without an error has seen all of it.
 #[derive(Debug, Clone)]
 pub struct DataChange<'a> {
-    cursor: Cursor<'a>,
-    left: usize,
+    pub(super) cursor: Cursor<'a>,
+    pub(super) left: usize,
 }
 
 impl DataChange<'_> {

@@ -1,7 +1,7 @@
 //! Runs the generator's loop on answers that are there already, for `tests/instructions.rs` to count
 //! what it costs.
 //!
-//! `hotpath PATH ROUNDS`, where a round is 16 requests and their answers. `PATH` is the number of
+//! `answers PATH ROUNDS`, where a round is 16 requests and their answers. `PATH` is the number of
 //! nodes of each Read, or `nothing-NODES`: the same without the generator, which is what the
 //! pretended socket costs.
 
