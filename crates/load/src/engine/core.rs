@@ -427,7 +427,12 @@ impl<H: Host> Core<H> {
             None if self.begun => self.end.at(),
             _ => self.settles_until.unwrap_or(u64::MAX),
         };
-        Some(due.min(self.next_tick + SLACK).min(end))
+        // Where nothing is planned, how much waits at which moment says nothing.
+        let slack = match self.receipt.is_some() && self.due.is_empty() {
+            true => SLACK,
+            false => 0,
+        };
+        Some(due.min(self.next_tick + slack).min(end))
     }
 
     fn writable(&mut self, n: usize) {
