@@ -395,7 +395,7 @@ impl Core {
 
     /// Forgets which sessions are in use, when there are many more in the list than there are sessions.
     fn tidy_unused(&mut self) {
-        if self.unused.len() > 1024 && self.unused.len().is_power_of_two() {
+        if self.unused.len() >= 64 && self.unused.len().is_power_of_two() {
             let sessions = &self.sessions;
             self.unused.retain(|(_, id)| {
                 let session = sessions.get(*id);

@@ -1,0 +1,131 @@
+//! A process full of those who mean no good, and what the plant looks like meanwhile.
+
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use anyhow::Context;
+use observe::Process;
+
+use crate::attack;
+
+/// A process full of them.
+pub struct Attackers {
+    child: Child,
+    stdin: Option<ChildStdin>,
+    cycles: Arc<AtomicU64>,
+}
+
+impl Attackers {
+    /// Comes back when as many are there as are to be.
+    pub fn start(kind: &str, url: &str, folder: &Path) -> anyhow::Result<Self> {
+        // Behind everybody else where processors are scarce: what they cost themselves is not the server's doing.
+        let mut child = Command::new("nice")
+            .args(["-n", "19"])
+            .arg(std::env::current_exe()?)
+            .args([attack::ROLE, kind, url])
+            .arg(folder)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .context("start the attackers with nice")?;
+        let stdin = child.stdin.take();
+        let out = child.stdout.take().context("no output")?;
+        let cycles = Arc::new(AtomicU64::new(0));
+        let (counter, ready) = (Arc::clone(&cycles), std::sync::mpsc::channel());
+        let (tell, told) = ready;
+        std::thread::spawn(move || {
+            for line in BufReader::new(out).lines().map_while(Result::ok) {
+                let mut words = line.split(' ').map(|word| word.parse().unwrap_or(0));
+                let all_there = words.next() == Some(1);
+                counter.store(words.next().unwrap_or(0), Ordering::Relaxed);
+                if all_there {
+                    // Said again and again; the first time is waited for.
+                    let _ = tell.send(());
+                }
+            }
+        });
+        let this = Self {
+            child,
+            stdin,
+            cycles,
+        };
+        told.recv_timeout(Duration::from_secs(60))
+            .context("the attackers did not come")?;
+        Ok(this)
+    }
+
+    /// Ends it, and tells how often they have come and gone.
+    pub fn stop(self) -> u64 {
+        self.cycles.load(Ordering::Relaxed)
+    }
+}
+
+impl Drop for Attackers {
+    fn drop(&mut self) {
+        drop(self.stdin.take());
+        let _ = self.child.wait();
+    }
+}
+
+/// A look at the plant.
+pub struct Look {
+    /// How often attackers had come and gone then.
+    pub cycles: u64,
+    /// Resident bytes.
+    pub rss: Option<f64>,
+    /// Open files.
+    pub descriptors: Option<f64>,
+}
+
+/// A thread that looks.
+pub struct Watching {
+    stop: std::sync::mpsc::Sender<()>,
+    thread: std::thread::JoinHandle<Vec<Look>>,
+}
+
+impl Watching {
+    /// What it saw.
+    pub fn finish(self) -> Vec<Look> {
+        // Gone only if the thread has ended.
+        let _ = self.stop.send(());
+        self.thread.join().unwrap_or_default()
+    }
+}
+
+/// Looks at the plant ten times a second once as many attackers go as come; `so_far`: cycles of earlier turns.
+pub fn watch(attackers: &Attackers, plant: u32, so_far: u64, settled: Duration) -> Watching {
+    let cycles = Arc::clone(&attackers.cycles);
+    let (stop, stopped) = std::sync::mpsc::channel();
+    let thread = std::thread::spawn(move || {
+        let mut looks = Vec::new();
+        let Ok(mut process) = Process::of(plant) else {
+            return looks;
+        };
+        if stopped.recv_timeout(settled).is_ok() {
+            return looks;
+        }
+        while stopped.recv_timeout(Duration::from_millis(100)).is_err() {
+            let sample = process.sample();
+            looks.push(Look {
+                cycles: so_far + cycles.load(Ordering::Relaxed),
+                rss: sample.rss_bytes.ok().map(|bytes| bytes as f64),
+                descriptors: sample.descriptors.ok().map(|open| open as f64),
+            });
+        }
+        looks
+    });
+    Watching { stop, thread }
+}
+
+/// Waits until the plant has closed what attackers left open.
+pub fn back(process: &mut Process, before: &observe::Sample, patience: Duration) {
+    let wanted = before.descriptors.clone().unwrap_or(u64::MAX);
+    let end = Instant::now() + patience;
+    while Instant::now() < end && process.sample().descriptors.is_ok_and(|open| open > wanted) {
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}
