@@ -122,3 +122,79 @@ fn description(server: &RegisteredServer, locales: &[UAString]) -> ApplicationDe
         ..Default::default()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const URI: &str = "urn:test:server";
+
+    fn certificate(uri: &str) -> Certificate {
+        let key = pki::Key::generate(2048).unwrap();
+        let now = std::time::SystemTime::now().into();
+        let request = pki::make::Request::application(uri).dns("localhost");
+        let signed = request.self_signed(&key, now).unwrap();
+        Certificate::from_der(&pki::Identity::new(signed, key).sent()).unwrap()
+    }
+
+    fn server(url: &str) -> RegisteredServer {
+        RegisteredServer {
+            server_uri: URI.into(),
+            server_names: Some(vec![
+                LocalizedText::new("en", "Line"),
+                LocalizedText::new("de", "Linie"),
+            ]),
+            server_type: ApplicationType::Server,
+            discovery_urls: Some(vec![url.into()]),
+            is_online: true,
+            ..Default::default()
+        }
+    }
+
+    #[test]
+    fn a_server_is_listed_under_its_own_uri_until_it_ends_or_is_not_heard_of() {
+        let directory = Directory::default();
+        let own = certificate(URI);
+        let at = |seconds| Instant::from_nanos(0) + Duration::from_secs(seconds);
+        let put = |server: &RegisteredServer, now| directory.register(server, Some(&own), now);
+        assert_eq!(put(&server("opc.tcp://a"), at(0)), Ok(()));
+        assert_eq!(put(&server("opc.tcp://b"), at(1000)), Ok(()));
+        let there = directory.servers(&["fr".into(), "de".into()], at(2000));
+        assert_eq!(there.len(), 1);
+        assert_eq!(there[0].application_name.text.as_ref(), "Linie");
+        assert_eq!(there[0].discovery_urls, Some(vec!["opc.tcp://b".into()]));
+        assert!(directory.servers(&[], at(2261)).is_empty());
+
+        assert_eq!(put(&server("opc.tcp://a"), at(3000)), Ok(()));
+        let gone = RegisteredServer {
+            is_online: false,
+            ..server("opc.tcp://a")
+        };
+        assert_eq!(put(&gone, at(3001)), Ok(()));
+        assert!(directory.servers(&[], at(3001)).is_empty());
+    }
+
+    #[test]
+    fn what_nobody_could_use_or_nobody_vouches_for_is_refused() {
+        let own = certificate(URI);
+        let good = || server("opc.tcp://a");
+        let refused = |change: fn(&mut RegisteredServer)| {
+            let mut server = good();
+            change(&mut server);
+            check(&server, Some(&own)).unwrap_err()
+        };
+        let insufficient = StatusCode::BadSecurityModeInsufficient;
+        assert_eq!(check(&good(), None), Err(insufficient));
+        let other = certificate("urn:test:other");
+        let invalid = Err(StatusCode::BadServerUriInvalid);
+        assert_eq!(check(&good(), Some(&other)), invalid);
+        let client = refused(|of| of.server_type = ApplicationType::Client);
+        assert_eq!(client, StatusCode::BadInvalidArgument);
+        let nameless = refused(|of| of.server_names = None);
+        assert_eq!(nameless, StatusCode::BadServerNameMissing);
+        let nowhere = refused(|of| of.discovery_urls = Some(Vec::new()));
+        assert_eq!(nowhere, StatusCode::BadDiscoveryUrlMissing);
+        let large = refused(|of| of.product_uri = "x".repeat(LARGEST).into());
+        assert_eq!(large, StatusCode::BadInvalidArgument);
+    }
+}

@@ -1,6 +1,6 @@
 //! What to try when a server cannot be reached or turns us away.
 
-use load::access::{Access, AccessError};
+use load::access::{Access, AccessError, Credentials};
 use load::transport::{CallError, LinkError, Step};
 use pki::StoreError;
 use wire::channel::ChannelError;
@@ -145,6 +145,13 @@ fn status(status: StatusCode, access: &Access) -> Option<String> {
         StatusCode::BadIdentityTokenRejected,
         StatusCode::BadIdentityTokenInvalid,
     ]) {
+        if let Credentials::X509 { .. } = access.user {
+            return Some(
+                "the server does not let the owner of --user-cert in: it has to trust that certificate (a plant's: \
+                 uaperf --pki FOLDER cert trust FILE, with the FOLDER of its user_certificates or --user-pki)"
+                    .into(),
+            );
+        }
         let who = access.user_name();
         return Some(format!(
             "the server does not let {who} in: check the name and the password (--user NAME, \

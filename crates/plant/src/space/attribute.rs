@@ -121,9 +121,10 @@ pub fn read(space: &Space, what: &ReadNode<'_>, reading: Reading, out: &mut Vec<
         && what.index_range.is_empty()
         && what.data_encoding.1.is_empty()
         && let Some(at) = space.find(what.node_id)
-        && let Some(node) = space.node(at)
+        // Nodes that may go any time take the way of all that is not asked for a million times.
+        && let Some(node) = space.lasting(at)
         && let Body::Variable(variable) = &node.body
-        && user_access(&node, variable, rights) & access::READ != 0
+        && user_access(node, variable, rights) & access::READ != 0
     {
         match variable.source.bits(now, space.anchor()) {
             Some((kind, bits, stamp)) => put_scalar(out, kind, bits, stamp, stamps, now),
