@@ -260,6 +260,7 @@ fn subscriptions(servers: &[&Counted], heard: &Subscriptions, queue: u32) -> Vec
     };
     if overflows.unwrap_or(0) + seen > 0 {
         let because = match (overflows, seen) {
+            (Some(1..), 0) if heard.held.is_some() => Some("nothing was to be reported"),
             // Part 4, 5.13.1.5: a queue of one has no overflow bit.
             (Some(1..), 0) if queue <= 1 => Some("values replaced in queues of one"),
             (Some(1..), 1..) => Some("one bit may stand for several values"),

@@ -11,6 +11,9 @@ const SHARE: f64 = 0.01;
 /// From this much on, publishing that takes longer than its interval says so as well.
 const PACE: f64 = 1.05;
 
+/// From this share of messages on that waited for a Publish request, the pace is not the server's.
+const STARVED: f64 = 0.05;
+
 /// Steps that change subscriptions while they are measured.
 const CHANGES: [&str; 2] = ["modify", "set_mode"];
 
@@ -62,7 +65,7 @@ fn failures(told: &Subscriptions) -> Vec<String> {
         let why = told.ended.iter().find(|it| it.what == "item");
         let why = why.map_or_else(String::new, |it| format!(": {}", it.status.name));
         failures.push(format!("no monitored item was created{why}"));
-    } else if told.count("received") == 0 {
+    } else if told.count("received") == 0 && told.held.is_none() {
         let what = if told.events.is_some() {
             "event"
         } else {
@@ -108,8 +111,8 @@ fn behind(told: &Subscriptions, phase: &Phase) -> Vec<String> {
         return evidence;
     }
     // With two new values of each item in a message there is something to tell in each publishing, and
-    // the mean interval is the server's pace. With fewer a publishing without news is left out, and
-    // only the shortest interval is.
+    // the mean interval is the server's pace. With fewer, a publishing may be without news and is left out:
+    // only where nodes are known to change as often the shortest interval is the pace.
     let busiest = told.each.iter().filter(|it| it.arrival.count >= 10);
     let pace = busiest.filter_map(|it| {
         let wanted = it.publishing_ns.max(1) as f64;
@@ -118,12 +121,16 @@ fn behind(told: &Subscriptions, phase: &Phase) -> Vec<String> {
         let regular = told.events.is_none() && each >= 2.0 * it.messages as f64;
         let found = match regular {
             true => it.arrival.mean_ns?,
-            false => it.arrival.min_ns as f64,
+            false if it.news => it.arrival.min_ns as f64,
+            false => return None,
         };
         Some((found / wanted, found, wanted))
     });
+    // Without a request nothing can be published.
+    let starved = told.waited as f64 >= STARVED * told.count("publish_answered").max(1) as f64;
     if let Some((pace, found, wanted)) = pace.max_by(|a, b| a.0.total_cmp(&b.0))
         && pace > PACE
+        && !starved
     {
         evidence.push(format!(
             "the slowest subscription published each {} instead of each {}",
@@ -144,8 +151,20 @@ fn behind(told: &Subscriptions, phase: &Phase) -> Vec<String> {
     evidence
 }
 
+/// What servers say of a DataChangeFilter that they do not take (Part 4, 5.13.2.4).
+const FILTERS: [&str; 4] = [
+    "BadMonitoredItemFilterUnsupported",
+    "BadMonitoredItemFilterInvalid",
+    "BadFilterNotAllowed",
+    "BadDeadbandFilterInvalid",
+];
+
 fn advice(told: &Subscriptions) -> Vec<&'static str> {
     let some = |name: &str| told.count(name) > 0;
+    let items = told.ended.iter().filter(|it| it.what == "item");
+    let bad_filter = items
+        .map(|it| it.status.name.as_str())
+        .any(|name| FILTERS.contains(&name));
     let rules = [
         (
             some("overflowed") || some("overflow_bits") && told.outcome == Outcome::Lost,
@@ -161,7 +180,12 @@ fn advice(told: &Subscriptions) -> Vec<&'static str> {
             "let subscriptions live longer with --lifetime, and see in the server's log why they ended",
         ),
         (
-            told.subscriptions > 0 && told.items == 0,
+            bad_filter,
+            "the server takes no such filter on these nodes: --deadband with a percentage wants an EURange, \
+             and numbers; other options are --deadband with a difference, and none",
+        ),
+        (
+            told.subscriptions > 0 && told.items == 0 && !bad_filter,
             "look at the nodes and at the status code: node, user or a limit of the server",
         ),
         (
@@ -170,7 +194,7 @@ fn advice(told: &Subscriptions) -> Vec<&'static str> {
              has SubscribeToEvents",
         ),
         (
-            told.silent > 0 && told.events.is_none(),
+            told.silent > 0 && told.events.is_none() && told.held.is_none(),
             "look at the nodes that never reported: are they there, and do they change at all?",
         ),
     ];
@@ -180,7 +204,9 @@ fn advice(told: &Subscriptions) -> Vec<&'static str> {
 
 fn notes(told: &Subscriptions) -> Vec<String> {
     let mut notes = Vec::new();
-    if told.silent > 0 {
+    if let Some(why) = &told.held {
+        notes.push(format!("nothing was to be reported: {why}"));
+    } else if told.silent > 0 {
         let which = told.silent_items.first().and_then(|it| it.node.clone());
         let which = which.map_or_else(String::new, |node| format!(", {node} among them"));
         let items = if told.silent == 1 { "item" } else { "items" };
@@ -291,7 +317,10 @@ pub fn beside_ledgers(plants: &[(&Value, &Value)], told: &Subscriptions) -> Vec<
         "acknowledged with the last requests, or by deleting the subscription",
     );
     if told.counters == told.items && told.counters > 0 {
-        let ends = "before the first value of an item or behind its last";
+        let ends = match told.count("unjudged") {
+            0 => "before the first value of an item or behind its last",
+            _ => "before the first value of an item, behind its last or while items were changed",
+        };
         add(
             "values left out by a fault",
             values("lost"),

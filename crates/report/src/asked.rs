@@ -212,10 +212,10 @@ fn unusual(plan: &Subscribe) -> Vec<String> {
     );
     add(plan.mode != usual.mode, format!("mode {}", plan.mode));
     add(plan.publishing_off, "publishing disabled".to_owned());
-    add(
-        plan.publish_requests.is_some(),
-        format!("{} Publish requests waiting", option(plan.publish_requests)),
-    );
+    if let Some(requests) = plan.publish_requests {
+        let requests = counted(requests.into(), "Publish request", "Publish requests");
+        add(true, format!("{requests} waiting"));
+    }
     add(
         plan.max_notifications > 0,
         format!("at most {} values a message", plan.max_notifications),
@@ -229,10 +229,15 @@ fn unusual(plan: &Subscribe) -> Vec<String> {
         plan.lifetime.is_some(),
         format!("lifetime {}", option(plan.lifetime)),
     );
-    add(
-        plan.items_per_call.is_some(),
-        format!("{} items a call", option(plan.items_per_call)),
-    );
+    if let Some(items) = plan.items_per_call {
+        add(
+            true,
+            format!("{} a call", counted(items.into(), "item", "items")),
+        );
+    }
+    if let Some(settle) = plan.settle {
+        add(true, format!("settled for {}", show(settle)));
+    }
     add(
         plan.offsets != usual.offsets,
         format!("phase {}", plan.offsets),

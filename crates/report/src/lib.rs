@@ -24,6 +24,7 @@ pub mod planned;
 mod points;
 pub mod running;
 mod several;
+mod steps;
 mod style;
 mod subscriptions;
 mod summary;

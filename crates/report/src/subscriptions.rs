@@ -6,6 +6,7 @@ use plan::unit::{Bytes, Rate, duration};
 use record::run::{EventsHeard, Figure, First, Found, Outcome, Phase, Subscriptions};
 
 use crate::page::{Page, counted, grouped};
+use crate::steps;
 use crate::style::Ink;
 use crate::table;
 
@@ -40,6 +41,9 @@ fn is_loss(found: &Found) -> bool {
 
 /// The sentence behind the first word.
 fn said(told: &Subscriptions) -> String {
+    if let Some(why) = told.held.as_ref().filter(|_| told.lost == 0) {
+        return format!("nothing was to be reported: {why}");
+    }
     let rests = told.rests_on.join(", ");
     let delivered = told.delivered();
     match told.outcome {
@@ -172,17 +176,8 @@ pub(crate) fn details(page: &mut Page, phase: &Phase, told: &Subscriptions) {
         page.row("outages", &outages(told));
     }
     page.row("each", &each(told));
-    let steps: Vec<String> = told
-        .steps
-        .iter()
-        .map(|step| {
-            let what = step.step.replace('_', " ");
-            let things = grouped(step.things);
-            format!("{what} {things} in {}", nanos(step.span_ns))
-        })
-        .collect();
-    if !steps.is_empty() {
-        page.row("set up", &steps.join(", "));
+    for (label, row) in steps::rows(told) {
+        page.row(label, &row);
     }
     for (at, row) in beside(told).iter().enumerate() {
         page.row(if at == 0 { "server says" } else { "" }, row);
@@ -192,16 +187,23 @@ pub(crate) fn details(page: &mut Page, phase: &Phase, told: &Subscriptions) {
 /// What came while it was measured.
 fn rate(phase: &Phase, told: &Subscriptions) -> String {
     let seconds = phase.to_ns.saturating_sub(phase.from_ns) as f64 / 1e9;
-    let of = |name: &str| phase.total.histogram(name).count() as f64 / seconds;
     if seconds <= 0.0 {
         return "n/a: nothing was measured".to_owned();
     }
-    let values = of("delay").max(of("server-delay"));
+    let of = |histograms: &[&str], count: &str| {
+        let each = histograms
+            .iter()
+            .map(|it| phase.total.histogram(it).count());
+        // Without timestamps there are no delays, but there are values.
+        let before = told.before.get(count).copied().unwrap_or(0);
+        let counted = each.max().filter(|n| *n > 0);
+        counted.unwrap_or_else(|| told.count(count).saturating_sub(before)) as f64 / seconds
+    };
     format!(
         "{} {}s in {} messages",
-        Rate::show(values),
+        Rate::show(of(&["delay", "server-delay"], "received")),
         word(told),
-        Rate::show(of("publish-delay"))
+        Rate::show(of(&["publish-delay"], "notifications"))
     )
 }
 
@@ -388,15 +390,17 @@ fn each(told: &Subscriptions) -> String {
     );
     let fair = &told.fairness;
     if let (Some(min), Some(max)) = (fair.min_messages_per_s, fair.max_messages_per_s) {
-        text.push_str(&format!(": {min:.2}/s to {max:.2}/s messages each"));
+        let each = range(format!("{min:.2}/s"), format!("{max:.2}/s"));
+        text.push_str(&format!(": {each} messages each"));
     }
     if let (Some(min), Some(max), Some(jain)) = (
         fair.min_values_per_item,
         fair.max_values_per_item,
         fair.jain,
     ) {
+        let each = range(format!("{min:.1}"), format!("{max:.1}"));
         text.push_str(&format!(
-            ", {min:.1} to {max:.1} {}s an item (Jain's index {jain:.3})",
+            ", {each} {}s an item (Jain's index {jain:.3})",
             word(told)
         ));
     }
@@ -404,17 +408,22 @@ fn each(told: &Subscriptions) -> String {
         text.push_str(&format!(", jitter up to {}", table::time(Some(max))));
     }
     if let (Some(min), Some(max)) = (told.item_delay.min(), told.item_delay.max()) {
-        text.push_str(&format!(
-            "; mean delay of an item {} to {}",
-            nanos(min),
-            nanos(max)
-        ));
+        let each = range(nanos(min), nanos(max));
+        text.push_str(&format!("; mean delay of an item {each}"));
         let slowest = told.slowest.first().and_then(|it| it.place.node.clone());
-        if let Some(node) = slowest {
+        if let Some(node) = slowest.filter(|_| min < max) {
             text.push_str(&format!(" ({node})"));
         }
     }
     text
+}
+
+/// From one to the other, unless both are the same.
+fn range(low: String, high: String) -> String {
+    match low == high {
+        true => low,
+        false => format!("{low} to {high}"),
+    }
 }
 
 fn beside(told: &Subscriptions) -> Vec<String> {

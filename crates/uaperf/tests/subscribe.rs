@@ -204,6 +204,61 @@ fn items_that_change_while_they_report_lose_nothing() {
 }
 
 #[test]
+fn what_is_to_be_silent_is_no_failure_and_what_a_filter_holds_back_no_loss() {
+    let bench = Bench::new("");
+    let common = "-n ns=2;i=1..20 --publishing 100ms --sampling 50ms --queue 5 --duration 1s";
+    for (options, why) in [
+        ("--mode sampling", "items sample without reporting"),
+        ("--mode disabled", "items are disabled"),
+        ("--publishing-off", "publishing is disabled"),
+    ] {
+        let (told, run) = bench.told(&format!("{common} {options}"));
+        assert_eq!(run["verdict"]["kind"], "VALID", "{}", run["verdict"]);
+        assert_eq!(count(&told, "values", "received"), 0);
+        assert!(told["held"].as_str().unwrap().starts_with(why), "{told}");
+    }
+    // The status of a counter does not change.
+    let (told, _) = bench.told(&format!("{common} --trigger status"));
+    let outcome = (&told["outcome"], count(&told, "values", "received"));
+    assert_eq!(outcome, (&"nothing-missing".into(), 20), "{told}");
+    // Neither do values that differ by less than the deadband come, however long it takes.
+    let (told, _) = bench.told(&format!("{common} --deadband 100"));
+    let outcome = (&told["outcome"], count(&told, "values", "received"));
+    assert_eq!(outcome, (&"lossless".into(), 20), "{told}");
+}
+
+#[test]
+fn values_without_timestamps_have_a_rate_and_no_delays() {
+    let bench = Bench::new("");
+    let options =
+        "-n ns=2;i=1..20 --publishing 100ms --sampling 50ms --queue 5 --timestamps neither";
+    let words: Vec<&str> = options.split_whitespace().collect();
+    let output = command(
+        bench.folder.path(),
+        &["subscribe", &bench.server.url, "--duration", "1s"],
+    );
+    let output = { output }.args(words).output().unwrap();
+    let screen = text(&output.stdout);
+    assert!(screen.contains("\ndelay       n/a"), "{screen}");
+    assert!(!screen.contains("mean delay of an item"), "{screen}");
+    let rate = screen.lines().find(|line| line.starts_with("rate "));
+    assert!(!rate.unwrap().contains(" 0/s"), "{screen}");
+}
+
+#[test]
+fn too_few_publish_requests_are_told_with_what_waited() {
+    let bench = Bench::new("");
+    let options = "-n ns=2;i=1..40 --subscriptions 40 --items 1 --publishing 50ms --phase aligned --duration 1s";
+    let (told, run) = bench.told(&format!("{options} --publish-requests 1"));
+    assert!(told["waited"].as_u64().unwrap() > 0, "{told}");
+    let notes = run["notes"].to_string();
+    assert!(
+        notes.contains("one Publish request is too few for 40 subscriptions"),
+        "{notes}"
+    );
+}
+
+#[test]
 fn items_that_only_sample_for_a_while_tell_all_of_it_later() {
     let bench = Bench::new("");
     let (told, run) = bench.told(

@@ -93,10 +93,20 @@ impl Terms {
         let place = self.watches.partition_point(|(end, _)| *end <= node);
         let known = self.watches.get(place).map(|(_, watch)| *watch);
         let known = known.unwrap_or_default();
+        if self.holds_back_unknown() {
+            return Watch::Unknown;
+        }
         match (known, self.plan.change_rate) {
             (Watch::Unknown, Some(rate)) => Watch::Changes((rate.as_f64() * 1e3).round() as u64),
             (known, _) => known,
         }
+    }
+
+    /// Whether the filter holds changes back, and nobody can say how many: what has another status or differs
+    /// by a share of an EURange only the server knows.
+    fn holds_back_unknown(&self) -> bool {
+        self.plan.trigger == Trigger::Status
+            || matches!(self.plan.deadband, Some(Deadband::Percent(share)) if share > 0.0)
     }
 
     /// By how many updates of a counter two values differ at least.

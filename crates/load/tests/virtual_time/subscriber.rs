@@ -22,6 +22,8 @@ use crate::bench::{MS, joined, now};
 
 /// The server's number of the first subscription.
 const FIRST: u32 = 11;
+/// As long as this it waits for a message that may be right behind the one that told of it.
+const PATIENCE: u64 = 10 * MS;
 
 struct Session {
     lane: Lane,
@@ -340,7 +342,53 @@ fn a_keep_alive_tells_the_number_of_the_next_message() {
     assert_eq!(acknowledged(&asked), [(FIRST, 1)]);
     // Number 2 went by unseen.
     session.answer(asked[0].0, published(keep_alive(3)));
+    session.t += PATIENCE;
     assert_eq!(asked_again(&session.asked()), [(FIRST, 2)]);
+}
+
+#[test]
+fn a_message_that_comes_right_behind_another_is_not_asked_for() {
+    let (mut session, publish) = Session::running(plan(|plan| plan.publish_requests = Some(3)));
+    session.answer(publish[0].0, published(message(2)));
+    assert!(asked_again(&session.asked()).is_empty());
+    session.answer(publish[1].0, published(message(1)));
+    session.t += PATIENCE;
+    assert!(asked_again(&session.asked()).is_empty());
+    let messages = session.receipt.so_far().messages;
+    let asked = (messages.republish_asked, messages.disordered);
+    assert_eq!((asked, messages.lost()), ((0, 1), 0));
+}
+
+#[test]
+fn a_message_is_asked_for_once_no_request_is_left_that_could_bring_it() {
+    let (mut session, publish) = Session::running(plan(|plan| plan.publish_requests = Some(3)));
+    session.answer(publish[0].0, published(message(2)));
+    assert!(asked_again(&session.asked()).is_empty());
+    session.answer(publish[1].0, published(message(3)));
+    assert!(asked_again(&session.asked()).is_empty());
+    // These three were waiting when it was missed; requests that were sent since cannot bring it.
+    session.answer(publish[2].0, published(message(4)));
+    assert_eq!(asked_again(&session.asked()), [(FIRST, 1)]);
+}
+
+#[test]
+fn what_is_missing_at_the_end_is_fetched_before_its_subscription_is_deleted() {
+    let (mut session, publish) = Session::running(plan(|plan| plan.publish_requests = Some(3)));
+    session.answer(publish[0].0, published(message(2)));
+    session.lane.subscriber().unwrap().end();
+    let asked = session.asked();
+    assert_eq!(asked_again(&asked), [(FIRST, 1)]);
+    assert_eq!(asked.len(), 1, "{asked:?}");
+    let response = RepublishResponse {
+        response_header: ResponseHeader::default(),
+        notification_message: message(1),
+    };
+    session.answer(asked[0].0, response);
+    let asked = session.asked();
+    let [(_, Request::DeleteSubscriptions(_))] = asked.as_slice() else {
+        panic!("{asked:?}");
+    };
+    assert_eq!(session.receipt.so_far().messages.lost(), 0);
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! What the receipts of all cores add up to.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::Histogram;
 
@@ -308,12 +308,20 @@ impl Receipt {
         };
         self.items_into(&mut account, at);
         account.heard = std::mem::take(&mut self.notifiers).told();
-        for subscription in self.subscriptions {
+        let news: BTreeSet<usize> = {
+            let each = self.groups.iter().filter(|group| {
+                let subscription = self.subscriptions.get(group.subscription as usize);
+                subscription.is_some_and(|it| group.has_news(it.row.terms.publishing_ns))
+            });
+            each.map(|group| group.subscription as usize).collect()
+        };
+        for mut subscription in self.subscriptions {
             let numbers = &subscription.numbers;
             let open = |state| matches!(state, State::Missing | State::Asked);
             let unasked = numbers.holes.iter().filter(|hole| open(hole.state));
             account.unasked += unasked.count() as u64;
             account.away += u64::from(subscription.cut.is_some());
+            subscription.row.news = news.contains(&account.rows.len());
             account.rows.push(subscription.row);
         }
         account.rows.sort_by_key(|row| row.seat);
@@ -340,7 +348,8 @@ impl Receipt {
                 let all = group.terms.watch == super::Watch::Events(super::Ids::All);
                 account.counters += u64::from(group.counter.is_some() || all);
                 counts.record(item.values.into(), 1);
-                if item.values > 0 {
+                // Values may come without source timestamps.
+                if item.values > 0 && item.source != 0 {
                     let mean_ns = item.waited * 100 / u64::from(item.values);
                     delays.record(mean_ns, 1);
                     account.note_slow(Tardy {
@@ -381,9 +390,10 @@ impl Receipt {
                     }
                     account.under_way += since / counter.update_ns;
                     let wait = group.phase.saturating_add(subscription.late_after()) * 100;
+                    let held_back = u64::from(group.terms.held_back);
                     let healthy = (wait as u64)
                         .saturating_add(subscription.row.terms.publishing_ns)
-                        .saturating_add(counter.update_ns);
+                        .saturating_add((held_back + 1).saturating_mul(counter.update_ns));
                     let overdue = since.saturating_sub(healthy).div_ceil(counter.update_ns);
                     if overdue > 0 {
                         account.overdue += overdue;

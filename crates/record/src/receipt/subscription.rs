@@ -125,6 +125,8 @@ pub struct Row {
     pub terms: SubscriptionTerms,
     /// Items that were created.
     pub items: u32,
+    /// There is something to tell at each publishing, as far as the client was told how its nodes change.
+    pub news: bool,
     /// Notification messages, first copies.
     pub messages: u64,
     /// Keep-alives.

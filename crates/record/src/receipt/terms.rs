@@ -117,6 +117,18 @@ pub(super) struct Group {
     pub(super) phase: i64,
 }
 
+impl Group {
+    /// Whether its items have a new value for each publishing.
+    pub(super) fn has_news(&self, publishing_ns: u64) -> bool {
+        let changes_ns = match self.terms.watch {
+            Watch::Counter(counter) if counter.update_ns > 0 => counter.update_ns,
+            Watch::Changes(rate) if rate > 0 => 1_000_000_000_000 / rate,
+            _ => return false,
+        };
+        self.terms.held_back == 0 && changes_ns.max(self.terms.sampling_ns) <= publishing_ns
+    }
+}
+
 /// Where the updates between two values of a counter are that did not come.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Between {

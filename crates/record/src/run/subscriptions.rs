@@ -69,6 +69,12 @@ pub struct Subscriptions {
     /// not 0.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub before: BTreeMap<String, u64>,
+    /// Why nothing was to be reported, where that was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub held: Option<String>,
+    /// Messages that had to wait at the server for a Publish request.
+    #[serde(default)]
+    pub waited: u64,
     /// Updates behind the last value of each item when all was over: on their way.
     pub under_way: u64,
     /// Of them those that should have come by then.
@@ -324,6 +330,9 @@ pub struct EachSubscription {
     pub publishing_ns: u64,
     /// Items that were created.
     pub items: u32,
+    /// There is something to tell at each publishing, as far as it is known how its nodes change.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub news: bool,
     /// Notification messages.
     pub messages: u64,
     /// Messages without notifications.
@@ -380,6 +389,8 @@ impl Subscriptions {
                     .chain(before.places.named())
                     .filter(|(_, count)| *count > 0))
             },
+            held: None,
+            waited: 0,
             under_way: account.under_way,
             overdue: account.overdue,
             silent: account.silent,
@@ -496,6 +507,14 @@ fn outcome(account: &Account, whole: &Stretch, lost: u64) -> Outcome {
     }
 }
 
+/// `1 item`, `2 items`.
+fn some(count: u64, what: &str) -> String {
+    match count {
+        1 => format!("1 {what}"),
+        n => format!("{n} {what}s"),
+    }
+}
+
 fn rests_on(account: &Account, events: bool) -> Vec<String> {
     let told = match events {
         true => "sequence numbers and overflow events",
@@ -503,18 +522,14 @@ fn rests_on(account: &Account, events: bool) -> Vec<String> {
     };
     let mut rests = vec![told.to_owned()];
     if events && account.counters > 0 {
-        rests.push(format!(
-            "the numbers in the EventIds of {} sources",
-            account.heard.sources
-        ));
+        let of = some(account.heard.sources, "source");
+        rests.push(format!("the numbers in the EventIds of {of}"));
     } else if account.counters > 0 {
-        rests.push(format!("the counts of {} items", account.counters));
+        rests.push(format!("the counts of {}", some(account.counters, "item")));
     }
     if account.by_rate.items > 0 {
-        rests.push(format!(
-            "the change rate of {} items",
-            account.by_rate.items
-        ));
+        let of = some(account.by_rate.items, "item");
+        rests.push(format!("the change rate of {of}"));
     }
     rests
 }
@@ -645,6 +660,7 @@ impl EachSubscription {
             place: Place::of(row.seat, None, names),
             publishing_ns: row.terms.publishing_ns,
             items: row.items,
+            news: row.news,
             messages: row.messages,
             keep_alives: row.keep_alives,
             values: row.values,

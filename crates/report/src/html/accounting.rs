@@ -3,6 +3,7 @@
 use maud::{Markup, html};
 use record::run::{Found, Outcome, Phase, Place, Run, Subscriptions};
 
+use super::evenly;
 use super::table::{Cell, Table};
 use super::unit::Kind;
 use super::witness::beside;
@@ -19,6 +20,7 @@ pub(super) fn accounting(run: &Run, phase: &Phase) -> Markup {
     html! {
         h3.accounting { "Accounting of notifications: " span.(ink) { (told.outcome.name()) } }
         @for sentence in &told.rests_on { p.note { (sentence) } }
+        @if let Some(why) = &told.held { p.note { "Nothing was to be reported: " (why) "." } }
         (shares(told))
         (places(told).markup())
         @if !told.causes.is_empty() { (causes(run, told).markup()) }
@@ -31,6 +33,7 @@ pub(super) fn accounting(run: &Run, phase: &Phase) -> Markup {
         }
         (counts("Messages and requests; what is not named is 0", &told.messages).markup())
         (steps(told).markup())
+        (evenly::evenly(run, told))
         @if !told.beside.is_empty() { (beside("What the server says beside what came", &told.beside).markup()) }
     }
 }
@@ -107,7 +110,7 @@ fn places(told: &Subscriptions) -> Table {
     }
 }
 
-fn place(run: &Run, place: &Place) -> String {
+pub(super) fn place(run: &Run, place: &Place) -> String {
     let target = match run.targets.get(place.target as usize) {
         Some(target) if run.targets.len() > 1 => format!("{}, ", target.url),
         _ => String::new(),

@@ -7,6 +7,7 @@ mod accounting;
 mod chart;
 mod compared;
 mod course;
+mod evenly;
 mod head;
 mod latency;
 mod parts;

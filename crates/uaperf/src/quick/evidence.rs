@@ -7,6 +7,7 @@ use load::engine::Outcome;
 use plan::unit::duration::nanos;
 use plan::{Arrival, Pace, Phase, Warmup};
 use record::Tally;
+use record::receipt::Account;
 
 use super::usage::Seen;
 
@@ -78,7 +79,15 @@ pub fn evidence(
         })
     });
     let heard = outcome.account.as_ref();
-    let heard = heard.map_or(0, |account| account.whole().values.received);
+    // Subscriptions may be there to be silent.
+    let brought = |account: &Account| {
+        account
+            .whole()
+            .values
+            .received
+            .max(account.rows.len() as u64)
+    };
+    let heard = heard.map_or(0, brought);
     let lost = outcome.losses.iter().filter(|(_, loss)| !loss.back).count();
     let told = Evidence::of(tally, window, load, &super::result::status_name);
     Evidence {

@@ -9,7 +9,7 @@ use judge::subscriptions::{beside_ledgers, faults};
 use load::engine::{Outcome, Shape, Target};
 use load::work::Prepared;
 use plan::unit::duration;
-use plan::{Offsets, Phase, Subscribe};
+use plan::{Churned, Mode, Offsets, Phase, Subscribe};
 use record::receipt::{EventKind, Seat};
 use record::run::{ClockBound, Diagnostics, Figure, Names, Run, Subscriptions};
 use serde_json::Value;
@@ -84,6 +84,8 @@ pub fn subscriptions(
             .clone_from(&outcome.shape.unknown_fields);
     }
     run.notes.extend(refused(&outcome.shape));
+    told.held = held(plan).map(str::to_owned);
+    told.waited = outcome.shape.waited;
     told.clock = ClockBound {
         error_ns: clock_error(looked),
         ..told.clock
@@ -129,6 +131,19 @@ fn kind(kind: EventKind) -> String {
     match ObjectTypeId::try_from(kind.id) {
         Ok(name) if kind.namespace == 0 => format!("{name:?}"),
         _ => format!("ns={};i={}", kind.namespace, kind.id),
+    }
+}
+
+/// Why nothing is to be reported, from the beginning to the end.
+fn held(plan: &Subscribe) -> Option<&'static str> {
+    let turns = |what: Churned| plan.churn.iter().any(|churn| churn.what == what);
+    match plan.mode {
+        _ if plan.publishing_off => Some("publishing is disabled (--publishing-off)"),
+        Mode::Sampling if !turns(Churned::Mode) => {
+            Some("items sample without reporting (--mode sampling)")
+        }
+        Mode::Disabled if !turns(Churned::Mode) => Some("items are disabled (--mode disabled)"),
+        _ => None,
     }
 }
 
@@ -194,8 +209,11 @@ fn advice(plan: &Subscribe, told: &Subscriptions, shape: &Shape) -> Vec<String> 
     }
     if let Some((asked, granted)) = shape.sampling.filter(|(asked, granted)| asked != granted) {
         advice.push(format!(
-            "the server samples {} items every {} instead of every {}: ask for that with --sampling {}",
-            shape.revised_sampling,
+            "the server samples {} every {} instead of every {}: ask for that with --sampling {}",
+            match shape.revised_sampling {
+                1 => "1 item".to_owned(),
+                n => format!("{n} items"),
+            },
             duration::show(granted),
             duration::show(asked),
             duration::typed(granted)
@@ -220,10 +238,18 @@ fn advice(plan: &Subscribe, told: &Subscriptions, shape: &Shape) -> Vec<String> 
     if let Some(requests) = plan.publish_requests
         && shape.waited * 100 > answered
     {
+        let too_few = match requests {
+            1 => "one Publish request is too few".to_owned(),
+            n => format!("{n} Publish requests are too few"),
+        };
         advice.push(format!(
-            "{} of {answered} messages waited at the server because no Publish request was there; {requests} of \
-             them are too few: --publish-requests auto",
-            shape.waited
+            "{} of {answered} messages waited at the server because no Publish request was there: {too_few} \
+             for {} in a session: --publish-requests auto",
+            shape.waited,
+            match plan.subscriptions {
+                1 => "a subscription".to_owned(),
+                n => format!("{n} subscriptions"),
+            }
         ));
     }
     advice

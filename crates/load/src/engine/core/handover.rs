@@ -30,9 +30,13 @@ impl<H: Host> Core<H> {
                         holder.came_elsewhere(it);
                     }
                 }
-                Post::Missing { id, sequence } => {
+                Post::Missing {
+                    id,
+                    sequence,
+                    noticed,
+                } => {
                     if let Some(holder) = self.holder(n, id) {
-                        holder.missed_elsewhere(id, sequence);
+                        holder.missed_elsewhere(id, sequence, noticed);
                     }
                 }
             }

@@ -198,7 +198,7 @@ impl Subscriber {
         let head = self.head(&message, body, now);
         let open = ear.receipt.message(ear.ledger, number, head);
         let (gap, ended) = hear(open, message.notifications(), self.event_places());
-        self.miss(place, gap);
+        self.miss(place, gap, now);
         if let Some(status) = ended {
             self.ended(place, status, now, ear);
         }

@@ -1,17 +1,34 @@
 //! Messages that are missing (Part 4, 5.14.6).
 
+use std::time::Duration;
+
 use record::receipt::{Gap, Head};
 use wire::client::Connection;
 use wire::template::walk::RepublishResponse;
-use wire::time::Now;
+use wire::time::{Instant, Now};
 use wire::types::{RepublishRequest, StatusCode, SubscriptionAcknowledgement};
 
 use super::publish::hear;
-use super::{Asked, BACKLOG, Post, Subscriber};
+use super::{Asked, BACKLOG, Post, Step, Subscriber};
 use crate::engine::books::Ear;
 
 /// Missing messages of one gap that are asked for; a longer gap is none that could be mended.
 const ASKED: usize = 1000;
+/// As long as this a missing message may be right behind the one that told of it: servers that publish on
+/// several threads send messages in another order than they number them.
+const PATIENCE: Duration = Duration::from_millis(10);
+
+/// A message that is to be asked for, unless it comes by itself.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Missing {
+    pub(super) place: u32,
+    sequence: u32,
+    /// When it is asked for at the latest.
+    due: Instant,
+    /// It is asked for once so many Publish requests have ended: if it is on its way, then as the answer to one
+    /// that was waiting when it was missed.
+    behind: u64,
+}
 
 /// The number behind; after the largest comes 1 (Part 4, 7.25).
 pub(super) fn after(sequence: u32) -> u32 {
@@ -35,19 +52,36 @@ impl Subscriber {
         }
     }
 
-    /// Messages are missing: they are asked for.
-    pub(super) fn miss(&mut self, place: u32, gap: Option<Gap>) {
-        if let Some(gap) = gap {
-            let numbers = gap.numbers().take(ASKED);
-            self.missing.extend(numbers.map(|number| (place, number)));
+    /// Messages are missing: they are asked for when it is clear that they do not come by themselves.
+    pub(super) fn miss(&mut self, place: u32, gap: Option<Gap>, now: Now) {
+        for sequence in gap.into_iter().flat_map(Gap::numbers).take(ASKED) {
+            self.want(place, sequence, now.mono);
         }
     }
 
+    pub(super) fn want(&mut self, place: u32, sequence: u32, noticed: Instant) {
+        self.missing.push_back(Missing {
+            place,
+            sequence,
+            due: noticed + PATIENCE,
+            behind: self.supply.ended() + self.supply.waiting() as u64,
+        });
+    }
+
     /// Messages are missing of a subscription that another session has now, which asks for them.
-    pub(super) fn miss_away(&mut self, id: u32, gap: Option<Gap>) {
+    pub(super) fn miss_away(&mut self, id: u32, gap: Option<Gap>, now: Now) {
         for sequence in gap.into_iter().flat_map(Gap::numbers).take(ASKED) {
-            self.forward(Post::Missing { id, sequence });
+            self.forward(Post::Missing {
+                id,
+                sequence,
+                noticed: now.mono,
+            });
         }
+    }
+
+    /// When the next message is to be asked for.
+    pub(super) fn next_question(&self) -> Option<Instant> {
+        self.missing.front().map(|missing| missing.due)
     }
 
     /// Whether messages before a reconnect are still being fetched.
@@ -55,11 +89,18 @@ impl Subscriber {
         self.to_transfer || self.subscriptions.iter().any(|it| it.catching_up)
     }
 
-    /// Asks for what is missing.
+    /// Asks for what is missing; at the end for all of it.
     pub(super) fn ask_again(&mut self, connection: &mut Connection, now: Now, ear: &mut Ear<'_>) {
-        while let Some(&(place, sequence)) = self.missing.front()
+        while let Some(missing) = self.missing.front_mut()
             && connection.pending().len() < BACKLOG
         {
+            let Missing {
+                place, sequence, ..
+            } = *missing;
+            let may_come = now.mono < missing.due && self.supply.ended() < missing.behind;
+            if may_come && self.step < Step::Quiet {
+                return;
+            }
             let there = self.id(place).zip(self.number(place));
             // It may have come by itself meanwhile.
             let wanted = there.filter(|(_, number)| ear.receipt.is_missing(*number, sequence));
@@ -73,6 +114,9 @@ impl Subscriber {
             };
             let request = self.republish(id, sequence, now);
             if !self.send(connection, request, asked, now) {
+                if let Some(missing) = self.missing.front_mut() {
+                    missing.due = now.mono + PATIENCE;
+                }
                 return;
             }
             ear.receipt.republish_asked(number, sequence);

@@ -52,6 +52,8 @@ pub enum Post {
         id: u32,
         /// The message's.
         sequence: u32,
+        /// When another one told of it.
+        noticed: Instant,
     },
 }
 
@@ -114,7 +116,7 @@ impl Subscriber {
             }
             _ => false,
         };
-        let waits = self.missing.iter().any(|(missing, _)| *missing == place)
+        let waits = self.missing.iter().any(|missing| missing.place == place)
             || self
                 .handover
                 .to_take
@@ -185,9 +187,9 @@ impl Subscriber {
     }
 
     /// A message of one of its subscriptions is missing, as a session saw that had it before.
-    pub fn missed_elsewhere(&mut self, id: u32, sequence: u32) {
+    pub fn missed_elsewhere(&mut self, id: u32, sequence: u32, noticed: Instant) {
         if let Some(place) = self.place(id) {
-            self.missing.push_back((place, sequence));
+            self.want(place, sequence, noticed);
         }
     }
 

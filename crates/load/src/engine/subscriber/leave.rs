@@ -19,12 +19,12 @@ impl Subscriber {
                 true => Step::Quiet,
                 false => Step::Leaving,
             };
-            self.missing.clear();
         }
     }
 
     pub(super) fn leave(&mut self, connection: &mut Connection, now: Now) {
-        let asked = |asked: &Asked| matches!(asked, Asked::Delete { .. });
+        // What is missing goes with the subscriptions.
+        let asked = |asked: &Asked| matches!(asked, Asked::Delete { .. } | Asked::Republish { .. });
         if self.asked.iter().any(asked) {
             return;
         }

@@ -42,6 +42,7 @@ use super::books::Ear;
 use crate::diagnostics::About;
 use crate::work::Requests;
 use churn::{Changed, Turning};
+use gaps::Missing;
 use handover::Handover;
 use publish::Supply;
 
@@ -185,8 +186,8 @@ pub struct Subscriber {
     to_fill: VecDeque<(u32, usize)>,
     supply: Supply,
     acknowledgements: Vec<SubscriptionAcknowledgement>,
-    /// Messages to be asked for: subscription and number.
-    missing: VecDeque<(u32, u32)>,
+    /// Messages to be asked for.
+    missing: VecDeque<Missing>,
     /// A new session is to take the subscriptions over.
     to_transfer: bool,
     turning: Vec<Turning>,
@@ -341,7 +342,10 @@ impl Subscriber {
             Step::Running => self.next_turn(),
             _ => None,
         };
-        [pause, creation, turn].into_iter().flatten().min()
+        [pause, creation, turn, self.next_question()]
+            .into_iter()
+            .flatten()
+            .min()
     }
 
     /// Sends what is due. To be written by the caller at once; tells whether there is anything.
@@ -353,6 +357,9 @@ impl Subscriber {
     ) -> bool {
         let before = connection.pending().len();
         self.go_on();
+        if self.step < Step::Gone {
+            self.ask_again(connection, now, ear);
+        }
         match self.step {
             Step::Subscriptions => self.create_subscriptions(connection, now),
             Step::Items => self.create_items(connection, now),
@@ -371,7 +378,6 @@ impl Subscriber {
             Step::Gone => {}
         }
         if self.step < Step::Quiet {
-            self.ask_again(connection, now, ear);
             self.supply(connection, now, ear);
         }
         connection.pending().len() > before

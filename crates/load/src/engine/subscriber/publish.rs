@@ -25,6 +25,10 @@ pub(super) struct Supply {
     most: usize,
     /// On their way.
     waiting: usize,
+    /// Answered, refused or given up.
+    ended: u64,
+    /// When the oldest of those on their way was sent, if none was before.
+    alone: Option<Instant>,
     /// The shortest time from a request to its answer.
     round_trip: Option<Duration>,
     /// After a failure nothing is sent until then.
@@ -51,6 +55,8 @@ impl Supply {
             spare: 0,
             most: MOST.max(fixed.unwrap_or(0)),
             waiting: 0,
+            ended: 0,
+            alone: None,
             round_trip: None,
             quiet_until: None,
             failures: 0,
@@ -59,6 +65,17 @@ impl Supply {
 
     pub(super) fn waiting(&self) -> usize {
         self.waiting
+    }
+
+    /// How many have ended so far.
+    pub(super) fn ended(&self) -> u64 {
+        self.ended
+    }
+
+    /// One has ended.
+    fn end(&mut self) {
+        self.waiting = self.waiting.saturating_sub(1);
+        self.ended += 1;
     }
 
     pub(super) fn quiet_until(&self) -> Option<Instant> {
@@ -82,6 +99,23 @@ impl Supply {
         self.wanted = self.wanted.max(needed);
     }
 
+    /// One is sent.
+    fn send(&mut self, now: Instant) {
+        if self.waiting == 0 {
+            self.alone = Some(now);
+        }
+        self.waiting += 1;
+    }
+
+    /// Whether the message that has come was waiting for its request: before that none was at the server, and
+    /// it was answered at once.
+    fn was_awaited(&mut self, now: Instant) -> bool {
+        let Some((sent, shortest)) = self.alone.take().zip(self.round_trip) else {
+            return false;
+        };
+        now.since(sent) < shortest.saturating_mul(2)
+    }
+
     /// Messages wait at the server for a request.
     fn starved(&mut self) {
         if self.fixed.is_none() {
@@ -92,6 +126,7 @@ impl Supply {
     /// Over a new connection nothing waits yet.
     pub(super) fn again(&mut self) {
         self.waiting = 0;
+        self.alone = None;
         self.failures = 0;
         self.quiet_until = None;
     }
@@ -167,7 +202,7 @@ impl Subscriber {
             };
             self.acknowledgements.clear();
             self.keep(id, super::Asked::Publish);
-            self.supply.waiting += 1;
+            self.supply.send(now.mono);
             sent += 1;
         }
         if sent > 0 {
@@ -176,7 +211,7 @@ impl Subscriber {
     }
 
     pub(super) fn published(&mut self, body: &[u8], now: Now, ear: &mut Ear<'_>) {
-        self.supply.waiting = self.supply.waiting.saturating_sub(1);
+        self.supply.end();
         let response = match PublishResponse::parse(body) {
             Ok(response) => response,
             Err(error) => return self.publish_refused(super::set_up::wrong(error), now, ear),
@@ -189,11 +224,10 @@ impl Subscriber {
         let known = response.timestamp != 0 && response.publish_time != 0;
         let waited =
             known && response.timestamp.saturating_sub(response.publish_time) > WAITED_TICKS;
-        self.shape.waited += u64::from(waited);
-        if response.more_notifications
-            || waited
-            || (self.supply.waiting == 0 && self.by_id.len() > 1)
-        {
+        let awaited = self.supply.was_awaited(now.mono) && !response.is_keep_alive();
+        self.shape.waited += u64::from(waited || awaited);
+        let others = response.more_notifications || self.by_id.len() > 1;
+        if waited || (self.supply.waiting == 0 && others) {
             self.supply.starved();
         }
         let place = self.place(response.subscription_id);
@@ -216,8 +250,8 @@ impl Subscriber {
             let gap = ear.receipt.keep_alive(number, head);
             self.expect(place, head.sequence, true);
             return match away {
-                Some(_) => self.miss_away(response.subscription_id, gap),
-                None => self.miss(place, gap),
+                Some(_) => self.miss_away(response.subscription_id, gap, now),
+                None => self.miss(place, gap, now),
             };
         }
         let first = response.notifications().next();
@@ -245,8 +279,8 @@ impl Subscriber {
         let open = ear.receipt.message(ear.ledger, number, head);
         let (gap, ended) = hear(open, response.notifications(), self.event_places());
         match away {
-            Some(_) => self.miss_away(response.subscription_id, gap),
-            None => self.miss(place, gap),
+            Some(_) => self.miss_away(response.subscription_id, gap, now),
+            None => self.miss(place, gap, now),
         }
         if !self.turning.is_empty() {
             self.came(place, ear);
@@ -285,11 +319,11 @@ impl Subscriber {
             subscription.doubtful = false;
         }
         self.by_id.retain(|(_, known)| *known != place);
-        self.missing.retain(|(known, _)| *known != place);
+        self.missing.retain(|missing| missing.place != place);
     }
 
     pub(super) fn publish_failed(&mut self, status: StatusCode, now: Now, ear: &mut Ear<'_>) {
-        self.supply.waiting = self.supply.waiting.saturating_sub(1);
+        self.supply.end();
         self.publish_refused(status, now, ear);
     }
 

@@ -1,0 +1,97 @@
+//! What subscriptions say of a server, and what not.
+
+#![allow(clippy::unwrap_used, clippy::panic, clippy::expect_used)]
+
+use record::Ledger;
+use record::run::{
+    EachSubscription, Intervals, Kind, Phase, Place, Subscriptions, Verdict, WarmUp,
+};
+
+const MS: i64 = 1_000_000;
+
+/// A subscription of one item that publishes each 100 ms, and whose messages came so far apart.
+fn published_each(ms: i64, news: bool) -> Subscriptions {
+    let each = EachSubscription {
+        place: Place::default(),
+        publishing_ns: 100_000_000,
+        items: 1,
+        news,
+        messages: 15,
+        keep_alives: 0,
+        values: 15,
+        arrival: Intervals {
+            count: 14,
+            mean_ns: Some((ms * MS) as f64),
+            deviation_ns: Some(0.0),
+            min_ns: ms * MS,
+            max_ns: ms * MS,
+        },
+        jitter: Intervals::default(),
+        ended: None,
+    };
+    Subscriptions {
+        subscriptions: 1,
+        items: 1,
+        counters: 1,
+        values: [("received".to_owned(), 15), ("in_order".to_owned(), 15)].into(),
+        messages: [("publish_answered".to_owned(), 15)].into(),
+        each: vec![each],
+        ..Subscriptions::default()
+    }
+}
+
+fn judged(told: Subscriptions) -> Verdict {
+    let started = "2026-03-01T09:30:00Z".parse().unwrap();
+    let name = |code: u32| code.to_string();
+    let tally = Ledger::new().finish();
+    let mut phase = Phase::new("only", started, &tally, WarmUp::default(), 0, &name);
+    phase.subscriptions = Some(told);
+    judge::subscriptions::judge(Verdict::default(), &phase)
+}
+
+#[test]
+fn a_node_that_changes_less_often_than_is_published_says_nothing_of_the_server() {
+    assert_eq!(judged(published_each(1000, false)).kind, Kind::Valid);
+}
+
+#[test]
+fn a_server_that_publishes_news_more_slowly_than_promised_does_not_keep_up() {
+    let verdict = judged(published_each(202, true));
+    assert_eq!(verdict.kind, Kind::ServerSaturated);
+    assert_eq!(
+        verdict.evidence,
+        ["the slowest subscription published each 202 ms instead of each 100 ms"]
+    );
+    assert_eq!(judged(published_each(100, true)).kind, Kind::Valid);
+}
+
+#[test]
+fn messages_that_wait_for_publish_requests_are_not_the_servers_doing() {
+    let told = Subscriptions {
+        waited: 12,
+        ..published_each(202, true)
+    };
+    assert_eq!(judged(told).kind, Kind::Valid);
+}
+
+#[test]
+fn silence_that_was_asked_for_is_no_failure() {
+    let silent = Subscriptions {
+        values: [("received".to_owned(), 0)].into(),
+        silent: 1,
+        each: Vec::new(),
+        ..published_each(100, false)
+    };
+    let verdict = judged(silent.clone());
+    assert_eq!(verdict.kind, Kind::Failed);
+    assert!(verdict.advice[0].contains("never reported"), "{verdict:?}");
+    let verdict = judged(Subscriptions {
+        held: Some("items are disabled (--mode disabled)".to_owned()),
+        ..silent
+    });
+    assert_eq!((verdict.kind, verdict.advice.len()), (Kind::Valid, 0));
+    assert_eq!(
+        verdict.notes,
+        ["nothing was to be reported: items are disabled (--mode disabled)"]
+    );
+}
