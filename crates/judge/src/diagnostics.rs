@@ -112,7 +112,13 @@ impl<'a> Calls<'a> {
     /// Why a server may know of fewer requests than we sent.
     fn lost(&self) -> Option<String> {
         let lost: u64 = self.servers.iter().map(|it| it.lost).sum();
-        (lost > 0).then(|| format!("{lost} sessions were lost, and their counts with them"))
+        match lost {
+            0 => None,
+            1 => Some("a session was lost, and its counts with it".to_owned()),
+            n => Some(format!(
+                "{n} sessions were lost, and their counts with them"
+            )),
+        }
     }
 
     fn rows(&self, sent: &[Sent]) -> Vec<Beside> {
@@ -191,8 +197,13 @@ fn subscriptions(servers: &[&Counted], heard: &Subscriptions, queue: u32) -> Vec
         |name: &str| -> Option<u64> { told.iter().map(|it| it.counts.get(name).copied()).sum() };
     let ours = |name: &str| heard.count(name);
     let ended = heard.found("ended").map_or(0, |it| it.count) + ours("recreated");
-    let gone =
-        (ended > 0).then(|| format!("{ended} subscriptions ended, and their counts with them"));
+    let gone = match ended {
+        0 => None,
+        1 => Some("a subscription ended, and its counts with it".to_owned()),
+        n => Some(format!(
+            "{n} subscriptions ended, and their counts with them"
+        )),
+    };
     let mut rows = Vec::new();
     let mut add = |what: &str, server: Option<u64>, client: u64, because: Option<String>| {
         if let Some(server) = server {
@@ -216,7 +227,8 @@ fn subscriptions(servers: &[&Counted], heard: &Subscriptions, queue: u32) -> Vec
     let came = ours("notifications").saturating_sub(ours("repeated_messages"));
     let fetched = ours("republish_answered").saturating_sub(ours("republish_crossed"));
     let lost = ours("missing_messages").saturating_sub(ours("returned") + fetched);
-    let in_turn = came.saturating_sub(fetched);
+    // Of a message that came by Republish, too, there are two copies.
+    let in_turn = came.saturating_sub(ours("republish_answered"));
     let made = count("nextSequenceNumber");
     let short = made.and_then(|made| made.checked_sub(in_turn));
     let on_the_way = short.filter(|short| *short > 0 && *short == fetched + lost);

@@ -74,7 +74,10 @@ fn failures(told: &Subscriptions) -> Vec<String> {
         failures.push(format!("no {what} came"));
     }
     if told.subscriptions > 0 && ended >= told.subscriptions {
-        failures.push(format!("all {ended} subscriptions ended"));
+        failures.push(match ended {
+            1 => "the subscription ended".to_owned(),
+            n => format!("all {n} subscriptions ended"),
+        });
     }
     failures
 }
@@ -325,7 +328,7 @@ pub fn beside_ledgers(plants: &[(&Value, &Value)], told: &Subscriptions) -> Vec<
             "values left out by a fault",
             values("lost"),
             ours("missing"),
-            "",
+            ends,
         );
         add("overflowed", values("overflowed"), ours("overflowed"), ends);
         add(

@@ -116,6 +116,26 @@ fn a_server_that_tells_nothing_leaves_no_sums() {
 }
 
 #[test]
+fn a_message_that_came_by_republish_and_by_itself_is_one_message() {
+    let heard = heard(
+        &[("received", 44), ("overtaken", 4)],
+        &[
+            ("notifications", 12),
+            ("missing_messages", 2),
+            ("returned", 2),
+            ("republish_answered", 2),
+            ("republish_crossed", 2),
+        ],
+    );
+    let counts = [
+        ("nextSequenceNumber", 10),
+        ("dataChangeNotificationsCount", 40),
+    ];
+    let rows = of_subscriptions(&counts, &heard, 1);
+    assert!(row(&rows, "messages").agrees() && row(&rows, "values").agrees());
+}
+
+#[test]
 fn messages_that_never_came_are_named() {
     let heard = heard(
         &[("received", 90)],

@@ -84,7 +84,10 @@ impl Evidence {
         }
         if self.sessions.wanted > 0 && self.sessions.lost >= self.sessions.wanted {
             add(
-                format!("all {} sessions were lost", self.sessions.wanted),
+                match self.sessions.wanted {
+                    1 => "the session was lost".to_owned(),
+                    n => format!("all {n} sessions were lost"),
+                },
                 "see in the server's log why it closed them; --reconnect goes on all the same",
             );
         }
@@ -201,9 +204,11 @@ impl Evidence {
                 opened,
                 lost,
             } = self.sessions;
-            notes.push(format!(
-                "of {wanted} sessions {opened} were opened and {lost} lost"
-            ));
+            notes.push(match (wanted, lost) {
+                (1, 0) => "the session was not opened".to_owned(),
+                (1, _) => "the session was lost".to_owned(),
+                _ => format!("of {wanted} sessions {opened} were opened and {lost} lost"),
+            });
         }
         for excursion in &self.settling.excursions {
             if excursion.of == "rate" {

@@ -104,8 +104,11 @@ pub fn subscriptions(
                 _ => format!("in target {n} the plant's fault"),
             };
             for (fault, hits) in faults(before, after) {
-                run.notes
-                    .push(format!("{plant} {fault} struck {hits} times"));
+                let often = match hits {
+                    1 => "once".to_owned(),
+                    n => format!("{n} times"),
+                };
+                run.notes.push(format!("{plant} {fault} struck {often}"));
             }
         }
     }
