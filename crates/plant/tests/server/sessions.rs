@@ -117,6 +117,15 @@ fn a_user_certificate_that_nobody_trusts_is_refused() {
         Client::connect(server.url(), Protection::NONE, Some(&somebody), Some(&own)).unwrap();
     let refused = client.log_in(&x509(&somebody)).unwrap_err();
     assert_eq!(refused, StatusCode::BadIdentityTokenRejected);
+    let (told, known) = server.watch().refused(0);
+    let [one] = told.as_slice() else {
+        panic!("{told:?}");
+    };
+    let name = somebody.certificate.subject().common_name();
+    let who = format!("certificate of user {:?}", name.unwrap_or_default());
+    assert_eq!((one.who.as_str(), one.untold, known), (&*who, 0, 1));
+    assert_eq!(one.status, StatusCode::BadIdentityTokenRejected);
+    assert!(one.address.unwrap().ip().is_loopback());
 }
 
 #[test]
