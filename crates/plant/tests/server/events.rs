@@ -514,3 +514,93 @@ fn an_alarm_is_acknowledged_confirmed_and_refreshed() {
     assert_eq!(shown[0].value, Some(no));
     assert_eq!(shown[1].value, Some(comment()));
 }
+
+/// Part 9, 5.5.4 and 5.5.5.
+#[test]
+fn a_disabled_condition_is_silent_until_it_is_enabled_again() {
+    let server = served(
+        r#"
+[[namespace]]
+uri = "urn:test:alarm"
+
+[[namespace.events]]
+folder = "Tanks"
+name = "Level{n}"
+count = 2
+type = "TripAlarmType"
+rate = "40/s"
+"#,
+    );
+    let mut client = Client::plain(server.url());
+    let subscription = subscribe(&mut client, 50.0).subscription_id;
+    let condition = SimpleAttributeOperand {
+        type_definition_id: ObjectTypeId::ConditionType.into(),
+        browse_path: None,
+        attribute_id: AttributeId::NodeId as u32,
+        ..Default::default()
+    };
+    let of = ObjectTypeId::ConditionType;
+    let select = vec![
+        condition,
+        field(of, &["EnabledState", "Id"]),
+        field(of, &["Retain"]),
+        base("EventType"),
+        base("EventId"),
+    ];
+    let asked = listen(ObjectId::Server, 0, select, Vec::new());
+    good(&watch(&mut client, subscription, vec![asked]));
+    let (one, other) = (
+        NodeId::new(2, "Level0.Alarm"),
+        NodeId::new(2, "Level1.Alarm"),
+    );
+    let no = Variant::Boolean(false);
+    let is = |event: &[Variant], node: &NodeId| event[0] == Variant::from(node.clone());
+    let last = loop {
+        let events = heard(&mut client, 1);
+        if let Some(event) = events.iter().find(|event| is(event, &one)) {
+            break event[4].clone();
+        }
+    };
+    let disable = MethodId::ConditionType_Disable;
+    let told = call(&mut client, one.clone(), disable, Vec::new());
+    assert_eq!(told.status_code, StatusCode::Good);
+    // The last that is heard of it is that it is disabled.
+    let mut is_disabled = false;
+    while !is_disabled {
+        for event in heard(&mut client, 1) {
+            if is(&event, &one) {
+                assert!(!is_disabled, "{event:?}");
+                is_disabled = event[1] == no;
+                assert!(!is_disabled || event[2] == no, "{event:?}");
+            }
+        }
+    }
+    let acknowledge = MethodId::AcknowledgeableConditionType_Acknowledge;
+    let comment = LocalizedText::new("en", "seen").into();
+    let told = call(&mut client, one.clone(), acknowledge, vec![last, comment]);
+    assert_eq!(told.status_code, StatusCode::BadConditionDisabled);
+    let refresh = MethodId::ConditionType_ConditionRefresh;
+    let told = call(&mut client, of.into(), refresh, vec![subscription.into()]);
+    assert_eq!(told.status_code, StatusCode::Good);
+    let (mut others, mut refreshed) = (0, false);
+    let end = Variant::from(NodeId::from(ObjectTypeId::RefreshEndEventType));
+    while others < 20 || !refreshed {
+        for event in heard(&mut client, 1) {
+            assert!(!is(&event, &one), "{event:?}");
+            others += usize::from(is(&event, &other));
+            refreshed |= event[3] == end;
+        }
+    }
+    let enable = MethodId::ConditionType_Enable;
+    let told = call(&mut client, one.clone(), enable, Vec::new());
+    assert_eq!(told.status_code, StatusCode::Good);
+    let told = call(&mut client, one.clone(), enable, Vec::new());
+    assert_eq!(told.status_code, StatusCode::BadConditionAlreadyEnabled);
+    let mut again = 0;
+    while again < 3 {
+        for event in heard(&mut client, 1).iter().filter(|event| is(event, &one)) {
+            assert_eq!(event[1], Variant::Boolean(true), "{event:?}");
+            again += 1;
+        }
+    }
+}
