@@ -238,6 +238,31 @@ fn the_page_of_a_run_is_drawn_switched_read_off_and_copied_in_a_browser_without_
     );
     let first = found["keys"][0].as_str().unwrap();
     assert!(first.starts_with("p0\n"), "{first}");
+    // The table of times, by its largest values: up, down, and as it was.
+    let largest = |place: usize| -> Vec<f64> {
+        let cells = match place {
+            0 => &found["sorted"][0],
+            n => &found["sorted"][n][1],
+        };
+        let cells = cells.as_array().unwrap().iter();
+        cells
+            .map(|it| it.as_str().unwrap().parse().unwrap())
+            .collect()
+    };
+    let mut rising = largest(0);
+    rising.sort_by(f64::total_cmp);
+    assert!(rising.len() >= 3 && rising != largest(0), "{rising:?}");
+    assert_eq!(found["sorted"][1][0], "ascending");
+    assert_eq!(largest(1), rising);
+    rising.reverse();
+    assert_eq!(
+        (&found["sorted"][2][0], largest(2)),
+        (&json!("descending"), rising)
+    );
+    assert_eq!(
+        (&found["sorted"][3][0], largest(3)),
+        (&Value::Null, largest(0))
+    );
     let csv = found["csv"].as_str().unwrap();
     assert!(
         csv.starts_with("percentile (percentile),response (ns),service (ns),lateness (ns)\n0,"),

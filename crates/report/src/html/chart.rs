@@ -12,6 +12,8 @@ const LEFT: f64 = 66.0;
 const RIGHT: f64 = 14.0;
 const TOP: f64 = 22.0;
 const BOTTOM: f64 = 40.0;
+/// A letter is about so wide.
+const LETTER: f64 = 6.6;
 
 /// A chart.
 pub(crate) struct Chart {
@@ -44,6 +46,8 @@ pub(crate) struct Series {
     pub(crate) band: Vec<(f64, f64)>,
     /// Switched off at first.
     pub(crate) hidden: bool,
+    /// What stands at its end, where a layer has several lines.
+    pub(crate) end: Option<&'static str>,
 }
 
 /// How points are drawn.
@@ -79,7 +83,13 @@ impl Series {
             points,
             band: Vec::new(),
             hidden: false,
+            end: None,
         }
+    }
+
+    pub(crate) fn ended(mut self, end: &'static str) -> Self {
+        self.end = Some(end);
+        self
     }
 
     pub(crate) fn drawn(mut self, drawn: Drawn) -> Self {
@@ -145,8 +155,11 @@ impl Chart {
                     @let (from, _) = self.place((zone.from, self.y.low));
                     @let (to, _) = self.place((zone.to, self.y.low));
                     rect.zone.out[zone.left_out] x=(f(from)) y=(TOP) width=(f((to - from).max(0.0)))
-                        height=(f(bottom - TOP)) {}
-                    @if !zone.name.is_empty() {
+                        height=(f(bottom - TOP)) {
+                            title { (zone.name) }
+                        }
+                    // A name that is wider than its zone would run into the next one's.
+                    @if !zone.name.is_empty() && to - from > LETTER * zone.name.len() as f64 + 8.0 {
                         text.zone x=(f(from + 4.0)) y=(TOP - 7.0) { (zone.name) }
                     }
                 }
@@ -171,6 +184,12 @@ impl Chart {
                         @if !series.band.is_empty() { path.band d=(self.band(series)) {} }
                         @if series.drawn == Drawn::Area { path.area d=(self.area(series)) {} }
                         @if series.drawn != Drawn::Rings { path.line d=(self.line(series)) {} }
+                        @if let (Some(end), Some(last)) =
+                            (series.end, series.points.iter().rev().find(|it| self.has_place(it)))
+                        {
+                            @let (x, y) = self.place(*last);
+                            text.end x=(f(x)) y=(f(y - 5.0)) { (end) }
+                        }
                         @if matches!(series.drawn, Drawn::Rings | Drawn::Curve) {
                             @for point in series.points.iter().filter(|it| it.1.is_finite()) {
                                 @let (x, y) = self.place(*point);
@@ -184,20 +203,24 @@ impl Chart {
         }
     }
 
+    /// A zero has none on a logarithmic axis.
+    fn has_place(&self, point: &(f64, f64)) -> bool {
+        point.1.is_finite() && (self.y.spread != super::scale::Spread::Log || point.1 > 0.0)
+    }
+
     fn line(&self, series: &Series) -> String {
         let mut path = String::new();
-        let mut pen = 'M';
-        for &point in &series.points {
-            // A zero has no place on a logarithmic axis.
-            if !point.1.is_finite()
-                || (self.y.spread == super::scale::Spread::Log && point.1 <= 0.0)
-            {
-                pen = 'M';
-                continue;
+        for part in series.points.split(|point| !self.has_place(point)) {
+            let mut pen = 'M';
+            for &point in part {
+                let (x, y) = self.place(point);
+                let _ = write!(path, "{pen}{} {}", f(x), f(y));
+                pen = 'L';
             }
-            let (x, y) = self.place(point);
-            let _ = write!(path, "{pen}{} {}", f(x), f(y));
-            pen = 'L';
+            if part.len() == 1 {
+                // A dot: its ends are round.
+                path.push_str("h0");
+            }
         }
         path
     }

@@ -4,7 +4,7 @@ use maud::{Markup, html};
 use record::run::{Course, Phase, Run};
 
 use super::chart::{Chart, Drawn, Series, Zone};
-use super::latency::all;
+use super::latency::{all, seen_first};
 use super::scale::{Scale, Spread};
 use super::unit::Kind;
 
@@ -68,7 +68,7 @@ fn charts(group: &[Placed], id: &str, named: bool) -> Markup {
     let rates = rates(group);
     let rate = Scale::around(Spread::Linear, Kind::PerSecond, all(&rates).map(|it| it.1));
     let times = times(group);
-    let time = Scale::around(Spread::Log, Kind::Nanos, all(&times).map(|it| it.1));
+    let time = seen_first(Spread::Log, Kind::Nanos, &times);
     let cpu = cpu(group);
     let cores = Scale::around(Spread::Linear, Kind::Cores, all(&cpu).map(|it| it.1));
     let flight = vec![Series::new(
@@ -186,7 +186,7 @@ fn rates(group: &[Placed]) -> Vec<Series> {
 /// Figures that come now and then are joined over the intervals without any.
 fn joined(mut points: Vec<(f64, f64)>) -> Vec<(f64, f64)> {
     let known = points.iter().filter(|it| it.1.is_finite()).count();
-    if 2 * known < points.len() {
+    if 3 * known < 2 * points.len() {
         points.retain(|it| it.1.is_finite());
     }
     points
@@ -209,15 +209,16 @@ fn times(group: &[Placed]) -> Vec<Series> {
                 Some((*of(course(phase)?).get(row)?)? as f64)
             }))
         };
-        for (name, points, drawn) in [
+        for (end, points, drawn) in [
             ("p50", rows(|it| &it.p50_ns), Drawn::Line),
             ("p99", rows(|it| &it.p99_ns), Drawn::Line),
             ("max", rows(|it| &it.max_ns), Drawn::Thin),
         ] {
             if points.iter().any(|it| it.1 > 0.0) {
-                let name = format!("{layer} {name}");
+                let name = format!("{layer} {end}");
                 series.push(
                     Series::new(&name, layer, colour, points)
+                        .ended(end)
                         .drawn(drawn)
                         .hidden(hidden),
                 );

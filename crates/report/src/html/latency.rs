@@ -43,9 +43,15 @@ pub(super) fn percentiles(phase: &Phase, id: &str) -> Markup {
     if series.is_empty() {
         return html! {};
     }
-    let response = phase.total.histogram("response");
+    let first = series
+        .first()
+        .map_or("response", |it| match it.name.as_str() {
+            "delay" => "delay",
+            _ => "response",
+        });
+    let response = phase.total.histogram(first);
     let told = format!(
-        "Median response {}, p99 {}, largest {}.",
+        "Median {first} {}, p99 {}, largest {}.",
         table::time(response.quantile(0.5).map(|it| it as f64)),
         table::time(response.quantile(0.99).map(|it| it as f64)),
         table::time(response.max().map(|it| it as f64)),
@@ -59,7 +65,7 @@ pub(super) fn percentiles(phase: &Phase, id: &str) -> Markup {
             Kind::Percentile,
             all(&series).map(|point| point.0),
         ),
-        y: Scale::around(Spread::Log, Kind::Nanos, all(&series).map(|point| point.1)),
+        y: seen_first(Spread::Log, Kind::Nanos, &series),
         x_of: "percentile".into(),
         y_of: "time".into(),
         series,
@@ -76,6 +82,15 @@ pub(super) fn percentiles(phase: &Phase, id: &str) -> Markup {
 
 pub(super) fn all(series: &[Series]) -> impl Iterator<Item = (f64, f64)> + '_ {
     series.iter().flat_map(|it| it.points.iter().copied())
+}
+
+/// An axis for what is seen at first.
+pub(super) fn seen_first(spread: Spread, kind: Kind, series: &[Series]) -> Scale {
+    let of = |hidden: bool| {
+        let of = series.iter().filter(move |it| it.hidden == hidden);
+        of.flat_map(|it| it.points.iter().map(|point| point.1))
+    };
+    Scale::around_seen(spread, kind, of(false), of(true))
 }
 
 /// The table of times.
@@ -177,6 +192,10 @@ pub(super) fn density(phase: &Phase, id: &str) -> Markup {
     if known.is_empty() || high <= low {
         return html! {};
     }
+    let of = match known.iter().all(|(name, ..)| *name == "delay") {
+        true => "delays",
+        false => "round-trip times",
+    };
     let step = (high / low).ln() / BINS as f64;
     let series: Vec<Series> = known
         .iter()
@@ -206,9 +225,9 @@ pub(super) fn density(phase: &Phase, id: &str) -> Markup {
         .collect();
     let chart = Chart {
         id: format!("{id}-density"),
-        title: "Density of round-trip times".into(),
+        title: format!("Density of {of}"),
         told: format!(
-            "Shares of round trips in {BINS} classes from {} to {}; the slowest thousandth is left out.",
+            "Shares of {of} in {BINS} classes from {} to {}; the slowest thousandth is left out.",
             Kind::Nanos.show(low),
             Kind::Nanos.show(high)
         ),

@@ -13,6 +13,9 @@ pub(crate) enum Spread {
     Nines,
 }
 
+/// So much smaller or larger than what is seen may what is hidden be, and still have its place.
+const ROOM: f64 = 12.0;
+
 /// An axis that knows its range.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Scale {
@@ -69,6 +72,30 @@ impl Scale {
         }
     }
 
+    /// As [`around`](Self::around) what is seen at first, with a little room for what is switched off: that
+    /// does not press the rest into a corner.
+    pub(crate) fn around_seen(
+        spread: Spread,
+        kind: Kind,
+        seen: impl Iterator<Item = f64>,
+        hidden: impl Iterator<Item = f64>,
+    ) -> Self {
+        let seen = Self::around(spread, kind, seen);
+        match seen.spread {
+            Spread::Log => {
+                let near = |value: &f64| *value > seen.low / ROOM && *value < seen.high * ROOM;
+                let ends = [seen.low * 1.15, seen.high / 1.15];
+                Self::around(spread, kind, hidden.filter(near).chain(ends))
+            }
+            Spread::Linear => {
+                let near = |value: &f64| *value <= 2.0 * seen.high;
+                let ends = [seen.low, seen.high / 1.12];
+                Self::around(spread, kind, hidden.filter(near).chain(ends))
+            }
+            Spread::Nines => seen,
+        }
+    }
+
     /// Exactly this range.
     pub(crate) fn exactly(kind: Kind, low: f64, high: f64) -> Self {
         Self {
@@ -96,6 +123,13 @@ impl Scale {
     /// Where lines are drawn and numbers stand.
     pub(crate) fn ticks(&self) -> Vec<f64> {
         let all: Vec<f64> = match self.spread {
+            Spread::Linear if self.kind == Kind::Bytes => {
+                // Round in KiB or MiB.
+                let power = (self.high.max(1.0).ln() / 1024_f64.ln()).floor();
+                let unit = 1024_f64.powf(power);
+                let all = linear(self.low / unit, self.high / unit);
+                all.into_iter().map(|tick| tick * unit).collect()
+            }
             Spread::Linear => linear(self.low, self.high),
             Spread::Log => log(self.low, self.high),
             Spread::Nines => vec![
@@ -137,6 +171,10 @@ fn linear(low: f64, high: f64) -> Vec<f64> {
 
 fn log(low: f64, high: f64) -> Vec<f64> {
     let decades = (high / low).log10();
+    if decades <= 0.4 {
+        // Within less than a factor of three even steps are what one expects.
+        return linear(low, high);
+    }
     let marks: &[f64] = match decades {
         d if d <= 1.2 => &[1.0, 1.5, 2.0, 3.0, 5.0, 7.0],
         d if d <= 3.0 => &[1.0, 2.0, 5.0],
@@ -165,6 +203,24 @@ mod tests {
         assert!(scale.at(20_000.0) > 0.0 && scale.at(3e6) < 1.0);
         let nines = Scale::around(Spread::Nines, Kind::Percentile, [0.0, 0.9999].into_iter());
         assert!((nines.at(0.99) - 0.5).abs() < 1e-9);
+    }
+
+    #[test]
+    fn a_narrow_range_has_ticks_and_what_is_hidden_takes_little_room() {
+        let narrow = Scale {
+            spread: Spread::Log,
+            kind: Kind::Nanos,
+            low: 255e6,
+            high: 266e6,
+        };
+        assert!(narrow.ticks().len() >= 4, "{:?}", narrow.ticks());
+        let seen = || [5e6, 40e6].into_iter();
+        let both = Scale::around_seen(Spread::Log, Kind::Nanos, seen(), [100.0, 1e6].into_iter());
+        assert!(both.low < 1e6 && both.low > 400e3, "{both:?}");
+        let memory = Scale::exactly(Kind::Bytes, 0.0, 42.0 * 1_048_576.0);
+        assert_eq!(memory.ticks()[1], 10.0 * 1_048_576.0);
+        let alone = Scale::around_seen(Spread::Log, Kind::Nanos, seen(), [100.0].into_iter());
+        assert!(alone.low > 3e6, "{alone:?}");
     }
 
     #[test]

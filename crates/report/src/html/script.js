@@ -60,6 +60,40 @@
     if (button) copy(copied(button.parentElement.querySelector("table")), button);
   });
 
+  // A click on the head of a column puts the rows in its order: up, down, as they were.
+  const figure = (cell) => {
+    const raw = cell.dataset.v ?? cell.textContent;
+    return raw === "" || Number.isNaN(Number(raw)) ? raw : Number(raw);
+  };
+  const compare = (a, b) => {
+    if (a === "" || b === "") return (a === "") - (b === "");
+    return typeof a === "number" && typeof b === "number" ? a - b : String(a).localeCompare(String(b), "en", { numeric: true });
+  };
+  const sortable = (table) => {
+    const body = table.tBodies[0];
+    if (!table.tHead || !body || body.rows.length < 3) return;
+    const rows = [...body.rows];
+    const heads = [...table.tHead.rows[0].cells];
+    heads.forEach((head, column) => {
+      if (!head.textContent) return;
+      const button = document.createElement("button");
+      button.type = "button";
+      button.append(...head.childNodes);
+      head.append(button);
+      button.addEventListener("click", () => {
+        const order = { none: "ascending", ascending: "descending", descending: "none" }[head.ariaSort || "none"];
+        for (const other of heads) other.removeAttribute("aria-sort");
+        const sign = order === "descending" ? -1 : 1;
+        const value = (row) => figure(row.cells[column] || { dataset: {}, textContent: "" });
+        // What is not known comes last either way.
+        const by = (a, b) => (value(a) === "" || value(b) === "" ? 1 : sign) * compare(value(a), value(b));
+        if (order !== "none") head.setAttribute("aria-sort", order);
+        body.append(...(order === "none" ? rows : [...rows].sort(by)));
+      });
+    });
+  };
+  document.querySelectorAll("table").forEach(sortable);
+
   const bend = (axis, v) => {
     if (axis.s === "Log") return Math.log(Math.max(v, Number.MIN_VALUE));
     if (axis.s === "Nines") return -Math.log10(Math.max(1 - v, 1e-12));
@@ -191,6 +225,7 @@
       button.className = "copy";
       button.textContent = "Copy as CSV";
       holder.append(table, button);
+      sortable(table);
     });
   }
 })();

@@ -131,20 +131,20 @@ pub(super) fn curves(points: &Points, phase: &str, id: &str) -> Markup {
         zones: Vec::new(),
         height: 330.0,
     };
-    let high = |series: &[Series]| -> Vec<f64> {
-        let bands = series
-            .iter()
-            .flat_map(|it| it.band.iter().flat_map(|it| [it.0, it.1]));
-        all(series).map(|it| it.1).chain(bands).collect()
+    // Two repetitions say little, and their band is as wide: it must not press the curve flat.
+    let scale = |spread, kind, series: &[Series]| {
+        let values = all(series).map(|it| it.1);
+        let bands = series.iter().flat_map(|it| &it.band);
+        Scale::around_seen(spread, kind, values, bands.flat_map(|it| [it.0, it.1]))
     };
-    let time = Scale::around(Spread::Log, Kind::Nanos, high(&times).into_iter());
-    let rate = Scale::around(Spread::Linear, Kind::PerSecond, high(&rates).into_iter());
-    let spent = Scale::around(Spread::Linear, Kind::Nanos, high(&cpu).into_iter());
-    let between = Scale::around(Spread::Log, Kind::Nanos, high(&cycles).into_iter());
-    let share = Scale::around(Spread::Linear, Kind::Share, high(&busy).into_iter());
-    let bytes = Scale::around(Spread::Linear, Kind::Bytes, high(&memory).into_iter());
+    let time = scale(Spread::Log, Kind::Nanos, &times);
+    let rate = scale(Spread::Linear, Kind::PerSecond, &rates);
+    let spent = scale(Spread::Linear, Kind::Nanos, &cpu);
+    let between = scale(Spread::Log, Kind::Nanos, &cycles);
+    let share = scale(Spread::Linear, Kind::Share, &busy);
+    let bytes = scale(Spread::Linear, Kind::Bytes, &memory);
     let repeated = points.points.iter().any(|it| it.runs.len() > 1);
-    let bands = repeated.then_some("Bands: 95 % interval of the repetitions (t on logarithms).");
+    let bands = repeated.then_some("Bands: 95 % interval of the repetitions (t on logarithms); what lies far beyond the points is cut off.");
     let title = match notified {
         true => "Delays of values",
         false => "Response times",

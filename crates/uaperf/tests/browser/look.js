@@ -93,6 +93,22 @@ const [browserPath, file, pictures] = process.argv.slice(2);
     found.table = await page.evaluate(() => navigator.clipboard.readText());
   }
 
+  // A table in the order of its last column: up, down, as it was.
+  const long = page.locator("section div.table:visible:has(tbody tr:nth-child(3))");
+  if (await long.count() > 0) {
+    const table = long.first();
+    const column = () => table.evaluate((it) => [...it.querySelectorAll("tbody tr")].map((row) => {
+      const cell = row.cells[row.cells.length - 1];
+      return cell.dataset.v ?? cell.textContent;
+    }));
+    const head = table.locator("thead th").last();
+    found.sorted = [await column()];
+    for (let i = 0; i < 3; i++) {
+      await head.locator("button").click();
+      found.sorted.push([await head.getAttribute("aria-sort"), await column()]);
+    }
+  }
+
   // Light and dark, by switch and by preference.
   const paper = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
   found.paper = [await paper()];
