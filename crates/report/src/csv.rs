@@ -43,13 +43,15 @@ pub fn of(runs: &[Named]) -> String {
 
 /// The rows of a run without the first one.
 fn rows(out: &mut String, run: &Run) {
-    for phase in &run.phases {
+    for (place, phase) in run.phases.iter().enumerate() {
         let started = phase.started.to_string();
         let row = |target: &str, service: &str| {
             let fields = [&started, &run.command, &phase.name, target, service].map(quoted);
             fields.join(",")
         };
-        let total = row("all", &run.command);
+        // A scenario has phases of several services; without a plan the command says which.
+        let planned = run.plan["phases"][place]["work"]["service"].as_str();
+        let total = row("all", planned.unwrap_or(&run.command));
         let verdict = phase.verdict.kind.name();
         let _ = writeln!(out, "{total},verdict,{verdict},,");
         sum(out, &total, &phase.total);

@@ -86,8 +86,9 @@ impl Table {
         };
         html! {
             div.table {
-                table {
-                    caption { (self.caption) }
+                // It stays where it is while a wide table is moved to and fro below it.
+                p.caption aria-hidden="true" { (self.caption) }
+                div.scroll { table aria-label=(self.caption) {
                     thead { tr {
                         @for (i, head) in self.head.iter().enumerate() {
                             th scope="col" class=[number(i).then_some("n")] data-v=[named(i, head)] { (head) }
@@ -105,7 +106,7 @@ impl Table {
                             }
                         } }
                     }
-                }
+                } }
                 button.copy type="button" { "Copy as CSV" }
             }
         }
