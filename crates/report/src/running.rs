@@ -6,6 +6,7 @@ use std::fmt::Write;
 use std::time::Duration;
 
 use plan::unit::duration;
+use record::receipt::Stretch;
 use record::{Closed, Histogram, Timestamp};
 
 /// Sums of a phase that is running.
@@ -19,6 +20,29 @@ pub struct Running {
     told_ns: u64,
     covered_ns: u64,
     in_flight: BTreeMap<(usize, usize), i64>,
+    // What the subscriptions of each core brought, and of measurements before this one.
+    heard: BTreeMap<usize, Heard>,
+    before: Heard,
+    // Of this measurement: completed requests, and errors.
+    own: (u64, u64),
+    point: Option<String>,
+}
+
+/// What subscriptions brought.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+struct Heard {
+    values: u64,
+    messages: u64,
+    /// Values, or messages where values cannot be counted.
+    lost: u64,
+}
+
+impl Heard {
+    fn add(&mut self, other: Self) {
+        self.values += other.values;
+        self.messages += other.messages;
+        self.lost += other.lost;
+    }
 }
 
 impl Running {
@@ -32,13 +56,58 @@ impl Running {
             told_ns: 0,
             covered_ns: 0,
             in_flight: BTreeMap::new(),
+            heard: BTreeMap::new(),
+            before: Heard::default(),
+            own: (0, 0),
+            point: None,
         }
+    }
+
+    /// Whether it is this phase of this command, measured now or before.
+    pub fn is(&self, command: &str, phase: &str) -> bool {
+        self.command == command && self.phase == phase
+    }
+
+    /// Its next measurement begins, at a point of a sweep. What counts goes on counting: a metric is there
+    /// once, however often a phase is measured.
+    pub fn begin(&mut self, point: Option<String>) {
+        let mut heard = std::mem::take(&mut self.heard).into_values();
+        heard.by_ref().for_each(|it| self.before.add(it));
+        self.recent = Closed::default();
+        (self.told_ns, self.covered_ns) = (0, 0);
+        self.in_flight.clear();
+        self.own = (0, 0);
+        self.point = point;
+    }
+
+    /// What the subscriptions of a core brought since the measurement began.
+    pub fn hear(&mut self, core: usize, so_far: &Stretch) {
+        let heard = Heard {
+            values: so_far.values.received,
+            messages: so_far.messages.notifications,
+            lost: so_far.places.lost().max(so_far.messages.lost()),
+        };
+        self.heard.insert(core, heard);
+    }
+
+    /// Of all measurements.
+    fn heard(&self) -> Heard {
+        let mut all = self.before;
+        self.heard.values().for_each(|it| all.add(*it));
+        all
+    }
+
+    /// Whether it is about subscriptions.
+    fn is_notified(&self) -> bool {
+        !self.heard.is_empty() || self.before != Heard::default()
     }
 
     /// An interval that a core closed in one of its ledgers.
     pub fn add(&mut self, core: usize, ledger: usize, closed: &Closed) {
         self.all.merge(closed);
         self.recent.merge(closed);
+        self.own.0 += closed.counters.completed;
+        self.own.1 += closed.errors;
         let end = closed.start_ns.saturating_add(closed.width_ns);
         self.covered_ns = self.covered_ns.max(end);
         self.in_flight.insert((core, ledger), closed.in_flight);
@@ -58,7 +127,7 @@ impl Running {
                 "max_ns": histogram.max(),
             })
         };
-        let line = serde_json::json!({
+        let mut line = serde_json::json!({
             "time": now.to_string(),
             "at_ns": duration::nanos(elapsed),
             "command": self.command,
@@ -70,9 +139,20 @@ impl Running {
             "values_per_s": per_second(recent.counters.values),
             "in_flight": self.in_flight.values().sum::<i64>(),
             "response": times(&recent.response),
-            "total_completed": self.all.counters.completed,
-            "total_errors": self.all.errors,
+            "total_completed": self.own.0,
+            "total_errors": self.own.1,
         });
+        if let Some(point) = &self.point {
+            line["point"] = point.as_str().into();
+        }
+        if !self.heard.is_empty() {
+            let mut own = Heard::default();
+            self.heard.values().for_each(|it| own.add(*it));
+            line["delay"] = times(&recent.delay);
+            line["total_notified"] = own.values.into();
+            line["total_messages"] = own.messages.into();
+            line["total_lost"] = own.lost.into();
+        }
         line.to_string()
     }
 
@@ -123,6 +203,28 @@ const SIMPLE: [Simple; 5] = [
     ),
 ];
 
+/// The same of phases that subscribe.
+const NOTIFIED: [Simple; 3] = [
+    (
+        "uaperf_notified_values_total",
+        "counter",
+        "Values and events that subscriptions brought.",
+        |it| it.heard().values as f64,
+    ),
+    (
+        "uaperf_notifications_total",
+        "counter",
+        "Messages that brought them.",
+        |it| it.heard().messages as f64,
+    ),
+    (
+        "uaperf_lost_values",
+        "gauge",
+        "Values that were promised and are missing so far; messages where values cannot be counted.",
+        |it| it.heard().lost as f64,
+    ),
+];
+
 /// Everything so far of all phases, in Prometheus's text format 0.0.4.
 pub fn prometheus(phases: &[Running]) -> String {
     let mut text = String::new();
@@ -133,15 +235,37 @@ pub fn prometheus(phases: &[Running]) -> String {
             let _ = writeln!(text, "{name}{{{}}} {}", phase.labels(), of(phase));
         }
     }
-    let name = "uaperf_response_seconds";
-    let _ = writeln!(
-        text,
-        "# HELP {name} Response times, from when requests were due.\n# TYPE {name} histogram"
-    );
+    let all: Vec<&Running> = phases.iter().collect();
+    let of = |it: &Running| it.all.response.clone();
+    let about = "Response times, from when requests were due.";
+    histogram(&mut text, "uaperf_response_seconds", about, &all, of);
+    let notified: Vec<&Running> = phases.iter().filter(|it| it.is_notified()).collect();
+    if !notified.is_empty() {
+        for (name, kind, help, of) in NOTIFIED {
+            let _ = writeln!(text, "# HELP {name} {help}\n# TYPE {name} {kind}");
+            for phase in &notified {
+                let _ = writeln!(text, "{name}{{{}}} {}", phase.labels(), of(phase));
+            }
+        }
+        let of = |it: &Running| it.all.delay.clone();
+        let about = "Delays of notified values, from their change to their arrival.";
+        histogram(&mut text, "uaperf_delay_seconds", about, &notified, of);
+    }
+    text
+}
+
+fn histogram(
+    text: &mut String,
+    name: &str,
+    about: &str,
+    phases: &[&Running],
+    of: impl Fn(&Running) -> Histogram,
+) {
+    let _ = writeln!(text, "# HELP {name} {about}\n# TYPE {name} histogram");
     for phase in phases {
-        let (labels, response) = (phase.labels(), &phase.all.response);
+        let (labels, times) = (phase.labels(), of(phase));
         for bound in BOUNDS {
-            let below = response.share_up_to(bound).unwrap_or(0.0) * response.count() as f64;
+            let below = times.share_up_to(bound).unwrap_or(0.0) * times.count() as f64;
             let le = bound as f64 / 1e9;
             let _ = writeln!(
                 text,
@@ -149,14 +273,13 @@ pub fn prometheus(phases: &[Running]) -> String {
                 below.round()
             );
         }
-        let (sum, count) = (response.sum() as f64 / 1e9, response.count());
+        let (sum, count) = (times.sum() as f64 / 1e9, times.count());
         let _ = writeln!(
             text,
             "{name}_bucket{{{labels},le=\"+Inf\"}} {count}\n{name}_sum{{{labels}}} {sum}\n\
              {name}_count{{{labels}}} {count}"
         );
     }
-    text
 }
 
 /// Bounds of the buckets: 1, 2 and 5 of each power of ten from 10 µs to 10 s.
@@ -187,4 +310,75 @@ fn label(text: &str) -> String {
     text.replace('\\', "\\\\")
         .replace('"', "\\\"")
         .replace('\n', "\\n")
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    fn now() -> Timestamp {
+        "2026-03-01T09:30:00Z".parse().unwrap()
+    }
+
+    fn closed(completed: u64) -> Closed {
+        let mut closed = Closed {
+            width_ns: 100_000_000,
+            ..Closed::default()
+        };
+        closed.counters.completed = completed;
+        closed
+    }
+
+    #[test]
+    fn a_phase_that_is_measured_again_is_the_same_metric_and_goes_on_counting() {
+        let mut phase = Running::new("read", "read");
+        phase.begin(Some("batch 1".to_owned()));
+        phase.add(0, 0, &closed(5));
+        phase.begin(Some("batch 10".to_owned()));
+        phase.add(0, 0, &closed(7));
+        assert!(phase.is("read", "read") && !phase.is("read", "write"));
+        let line = phase.line(now(), Duration::from_secs(1));
+        let line: serde_json::Value = serde_json::from_str(&line).unwrap();
+        assert_eq!(
+            (&line["total_completed"], &line["point"]),
+            (&7.into(), &"batch 10".into())
+        );
+        let text = prometheus(&[phase]);
+        let samples: Vec<&str> = text
+            .lines()
+            .filter(|line| line.starts_with("uaperf_requests_completed_total"))
+            .collect();
+        assert_eq!(
+            samples,
+            ["uaperf_requests_completed_total{command=\"read\",phase=\"read\"} 12"]
+        );
+        assert!(!text.contains("uaperf_delay_seconds"), "{text}");
+    }
+
+    #[test]
+    fn subscriptions_tell_values_messages_delays_and_what_is_lost() {
+        let mut phase = Running::new("subscribe", "subscribe");
+        let mut brought = Stretch::default();
+        brought.values.received = 100;
+        brought.messages.notifications = 4;
+        phase.hear(0, &brought);
+        phase.hear(1, &brought);
+        let mut tick = closed(0);
+        tick.delay = Histogram::of(3_000_000, 200);
+        phase.add(0, 0, &tick);
+        let text = prometheus(&[phase.clone()]);
+        let labels = "{command=\"subscribe\",phase=\"subscribe\"}";
+        for sample in [
+            format!("uaperf_notified_values_total{labels} 200\n"),
+            format!("uaperf_notifications_total{labels} 8\n"),
+            format!("uaperf_lost_values{labels} 0\n"),
+            format!("uaperf_delay_seconds_count{labels} 200\n"),
+        ] {
+            assert!(text.contains(&sample), "{sample}{text}");
+        }
+        let line = phase.line(now(), Duration::from_secs(1));
+        assert!(line.contains("\"total_notified\":200"), "{line}");
+        assert!(line.contains("\"delay\":{\"max_ns\":3"), "{line}");
+    }
 }

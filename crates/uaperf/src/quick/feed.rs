@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, SystemTime};
 
-use record::Closed;
+use load::engine::Progress;
 use report::running::{Running, prometheus};
 
 use crate::failure::Failure;
@@ -29,6 +29,8 @@ pub struct Args {
 #[derive(Debug)]
 struct Feed {
     phases: Mutex<Vec<Running>>,
+    /// Where a scenario stands.
+    point: Mutex<Option<String>>,
     file: Option<Mutex<File>>,
 }
 
@@ -56,6 +58,7 @@ impl Args {
         };
         let feed = Arc::new(Feed {
             phases: Mutex::default(),
+            point: Mutex::default(),
             file,
         });
         if let Some(address) = self.prometheus {
@@ -73,6 +76,13 @@ impl Args {
         // A second command in the same process would go on with the first one's.
         let _ = FEED.set(feed);
         Ok(())
+    }
+}
+
+/// What is measured from now on belongs to this point of a scenario.
+pub fn point(name: &str) {
+    if let Some(feed) = FEED.get() {
+        *feed.point.lock().unwrap_or_else(PoisonError::into_inner) = Some(name.to_owned());
     }
 }
 
@@ -135,9 +145,16 @@ impl Teller {
     pub fn of(command: &str, phase: &str) -> Option<Self> {
         let feed = Arc::clone(FEED.get()?);
         let mut phases = feed.phases.lock().unwrap_or_else(PoisonError::into_inner);
-        phases.push(Running::new(command, phase));
-        let at = phases.len() - 1;
-        drop(phases);
+        let at = phases.iter().position(|it| it.is(command, phase));
+        let at = at.unwrap_or_else(|| {
+            phases.push(Running::new(command, phase));
+            phases.len() - 1
+        });
+        let point = feed.point.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(it) = phases.get_mut(at) {
+            it.begin(point.clone());
+        }
+        drop((phases, point));
         Some(Self {
             feed,
             at,
@@ -145,16 +162,19 @@ impl Teller {
         })
     }
 
-    /// Intervals that a core closed.
-    pub fn add(&self, core: usize, closed: &[(usize, Closed)]) {
+    /// Intervals that a core closed, and what its subscriptions brought.
+    pub fn add(&self, progress: &Progress) {
         let mut phases = self
             .feed
             .phases
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
         if let Some(phase) = phases.get_mut(self.at) {
-            for (ledger, closed) in closed {
-                phase.add(core, *ledger, closed);
+            for (ledger, closed) in &progress.closed {
+                phase.add(progress.core, *ledger, closed);
+            }
+            if let Some(heard) = &progress.heard {
+                phase.hear(progress.core, heard);
             }
         }
     }

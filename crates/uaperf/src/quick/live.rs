@@ -80,7 +80,7 @@ impl Watcher {
         }
         let elapsed = began.elapsed();
         if let Some(teller) = &mut self.teller {
-            teller.add(progress.core, &progress.closed);
+            teller.add(progress);
             teller.tick(elapsed);
         }
         if let Some(act) = &self.act {

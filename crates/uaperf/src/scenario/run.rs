@@ -316,6 +316,9 @@ impl Bench<'_> {
     }
 
     fn announce(&mut self, place: usize, point: &Point) {
+        if let Some(it) = self.index.measurements.get(place) {
+            quick::feed::point(&report::named(&self.index, it));
+        }
         if self.quiet {
             return;
         }
