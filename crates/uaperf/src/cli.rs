@@ -144,4 +144,76 @@ mod tests {
     fn the_definition_of_the_arguments_is_sound() {
         Cli::command().debug_assert();
     }
+
+    /// What stands behind all commands: where, and the text.
+    fn behind(command: &clap::Command, name: &str, all: &mut Vec<(String, String)>) {
+        if let Some(text) = command.get_after_help() {
+            all.push((name.to_owned(), text.to_string()));
+        }
+        for sub in command.get_subcommands() {
+            behind(sub, &format!("{name} {}", sub.get_name()), all);
+        }
+    }
+
+    /// The words of a line, as a shell takes them apart; what is told beside it is left out.
+    fn words(line: &str) -> Vec<String> {
+        let (mut words, mut word, mut quoted) = (Vec::new(), String::new(), false);
+        for c in line.chars().chain([' ']) {
+            match c {
+                '\'' => quoted = !quoted,
+                ' ' if !quoted => words.extend(Some(std::mem::take(&mut word))),
+                c => word.push(c),
+            }
+        }
+        // Behind two blanks is told what it does; behind others what becomes of what it prints.
+        let end = words
+            .iter()
+            .position(|it| matches!(it.as_str(), "" | ">" | "|"));
+        words.truncate(end.unwrap_or(words.len()));
+        words
+    }
+
+    #[test]
+    fn every_example_in_the_help_is_a_command_that_there_is() {
+        let mut all = Vec::new();
+        behind(&Cli::command(), "uaperf", &mut all);
+        let (mut tried, mut wrong) = (0, Vec::new());
+        for (name, text) in all {
+            let mut joined = String::new();
+            for line in text.lines() {
+                let goes_on = joined.ends_with(' ');
+                let line = if goes_on { line.trim_start() } else { line };
+                match line.strip_suffix('\\') {
+                    Some(more) => joined.extend([more.trim_end(), " "]),
+                    None => joined.extend([line, "\n"]),
+                }
+            }
+            for line in joined.lines() {
+                let Some(example) = line.strip_prefix("  uaperf ") else {
+                    continue;
+                };
+                // Its options are those of the test client of 2016, with one dash.
+                if example.starts_with("perfclient") {
+                    continue;
+                }
+                tried += 1;
+                let words = words(example);
+                let typed = std::iter::once("uaperf".to_owned()).chain(words);
+                if let Err(error) = Cli::command().try_get_matches_from(typed) {
+                    let told = error.to_string();
+                    wrong.push(format!(
+                        "{name}: {line}: {}",
+                        told.lines().next().unwrap_or("")
+                    ));
+                }
+            }
+            // Longer ones are broken again where there is no room.
+            let long = text
+                .lines()
+                .filter(|line| line.starts_with(' ') && line.chars().count() > 100);
+            wrong.extend(long.map(|line| format!("{name}: wider than a screen: {line}")));
+        }
+        assert!(tried >= 40, "{tried}");
+        assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    }
 }

@@ -14,10 +14,11 @@ Examples:
   uaperf connect opc.tcp://plc1:4840 --sessions 20 --rate-total 50/s --duration 30s --allow storm
   uaperf connect opc.tcp://plc1:4840 --kind storm --sessions 1000 --hold 1m --allow storm
   uaperf connect opc.tcp://plc1:4840 --kind reconnect --sessions 100 --security best --allow storm
-  uaperf connect opc.tcp://127.0.0.1:4840 --kind storm --sessions 50000 --source-addresses 4 --allow storm
+  uaperf connect opc.tcp://127.0.0.1:4840 --kind storm --sessions 50000 \\
+    --source-addresses 4 --allow storm
 
-A round ends when the session is there and its reads are answered; closing has times of its own. Each client
-has one round at a time: --rate, --rate-total and --think say when they come, without them the next one
+A round ends when the session is there and its reads are answered; closing has times of its own. Each client \
+has one round at a time: --rate, --rate-total and --think say when they come, without them the next one \
 comes as soon as it can.";
 
 /// Open and close channels and sessions, and time each step

@@ -10,18 +10,20 @@ use super::{Common, work};
 const ITEMS_EXAMPLES: &str = "\
 Examples:
   uaperf items opc.tcp://plc1:4840 -n 'ns=2;i=1..100'
-  uaperf items opc.tcp://plc1:4840 -n 'ns=2;i=1..100' --items 10000 --items-per-call 1000 --requests 20
+  uaperf items opc.tcp://plc1:4840 -n 'ns=2;i=1..100' --items 10000 \\
+    --items-per-call 1000 --requests 20
   uaperf items opc.tcp://plc1:4840 -n 'ns=2;i=1..100' --sessions 10 --rate 1/s --samples calls.csv
 
-A round creates --subscriptions (publishing disabled), creates, modifies and deletes --items in each of them, and
+A round creates --subscriptions (publishing disabled), creates, modifies and deletes --items in each of them, and \
 deletes the subscriptions; each call is timed.";
 
 const NODES_EXAMPLES: &str = "\
 Examples:
   uaperf nodes opc.tcp://plc1:4840 --count 100 --allow nodes
-  uaperf nodes opc.tcp://plc1:4840 --below 'ns=2;s=Folder' --count 1000 --nodes-per-call 100 --allow nodes
+  uaperf nodes opc.tcp://plc1:4840 --below 'ns=2;s=Folder' --count 1000 \\
+    --nodes-per-call 100 --allow nodes
 
-A round adds --count variables with AddNodes, a reference from each to the next and deletes these again, then
+A round adds --count variables with AddNodes, a reference from each to the next and deletes these again, then \
 deletes the nodes; each call is timed. A plant lets clients do so with uaperf serve --allow-nodes N.";
 
 /// Create, modify and delete monitored items and subscriptions, and time each call

@@ -11,12 +11,13 @@ use super::Common;
 const EXAMPLES: &str = "\
 Examples:
   uaperf sequence opc.tcp://plc1:4840 --sessions 20 --ramp-up 10s --duration 1m \\
-      --sequence 'operator*3: connect -> browse i=85 -> think ~2s -> read ns=2;i=1..20 -> wait 5s -> disconnect' \\
-      --sequence 'engineer: connect -> read ns=2;i=1 -> think ~10s -> write ns=2;i=1 -> disconnect' --allow write
+      --sequence 'operator*3: connect -> browse i=85 -> think ~2s -> read ns=2;i=1 -> disconnect' \\
+      --sequence 'engineer: connect -> read ns=2;i=1 -> think ~10s -> write ns=2;i=1' \\
+      --allow write
 
-Steps: connect, read NODE…, write NODE… (its own value), browse NODE…, call OBJECT METHOD ARG…,
-subscribe NODE… every 500ms, unsubscribe, think 1s or ~1s (exponential), wait 5s, disconnect. Where no sequence
-connects, each user has a session from the beginning. A sequence ends at the first step that fails. Response
+Steps: connect, read NODE…, write NODE… (its own value), browse NODE…, call OBJECT METHOD ARG…, \
+subscribe NODE… every 500ms, unsubscribe, think 1s or ~1s (exponential), wait 5s, disconnect. Where no sequence \
+connects, each user has a session from the beginning. A sequence ends at the first step that fails. Response \
 counts a sequence from its first step to its last, think times included; each step has times of its own.";
 
 /// Simulate users: sequences of calls with think times

@@ -16,10 +16,11 @@ Examples:
   uaperf subscribe opc.tcp://plc1:4840 -n 'nsu=urn:bench;i=1000..1499' --sessions 10 \\
     --subscriptions 10 --items 100 --publishing 1s --sampling 100ms --queue 10 --expect loss=0
   uaperf subscribe opc.tcp://plc1:4840 -n 'ns=2;i=1..500' --with-read 'ns=2;i=1' --rate 50/s
-  uaperf subscribe opc.tcp://plc1:4840 --events --select Time,SourceName,Message,Severity,ActiveState/Id \
+  uaperf subscribe opc.tcp://plc1:4840 --events \\
+    --select Time,SourceName,Message,Severity,ActiveState/Id \\
     --where 'Severity >= 500 and OfType AlarmConditionType' --refresh
 
-All subscriptions of all sessions are created first, then all items; the measurement begins once first
+All subscriptions of all sessions are created first, then all items; the measurement begins once first \
 values have settled. --rate, --in-flight and the like are about --with-read and --with-write.";
 
 /// Subscribe to values, and account for every notification

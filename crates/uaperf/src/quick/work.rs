@@ -24,12 +24,14 @@ Examples:
 pub const CALL_EXAMPLES: &str = "\
 Examples:
   uaperf call opc.tcp://plc1:4840 --object 'ns=2;s=Line1' --method 'ns=2;s=Line1.Reset' --allow call
-  uaperf call opc.tcp://plc1:4840 --object 'ns=2;i=4001' --method 'ns=2;i=4000' --arg hello --allow call";
+  uaperf call opc.tcp://plc1:4840 --object 'ns=2;i=4001' --method 'ns=2;i=4000' \\
+    --arg hello --allow call";
 
 pub const HISTORY_EXAMPLES: &str = "\
 Examples:
   uaperf history opc.tcp://plc1:4840 -n 'ns=2;s=Line1.Speed' --last 10m
-  uaperf history opc.tcp://plc1:4840 -n 'ns=2;i=1000..1099' --batch 10 --last 1h --values 1000 --requests 100
+  uaperf history opc.tcp://plc1:4840 -n 'ns=2;i=1000..1099' --batch 10 \\
+    --last 1h --values 1000 --requests 100
 
 One operation is a HistoryRead with all that its continuation points lead to.";
 

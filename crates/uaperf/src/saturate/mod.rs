@@ -28,7 +28,7 @@ pub struct Args {
 }
 
 const EXAMPLES: &str = "\
-Each trial runs for --duration. The load doubles until the objective is missed. Then each trial is made
+Each trial runs for --duration. The load doubles until the objective is missed. Then each trial is made \
 where all of them together leave most open, near the knee by lot, until that is as narrow as --precision.
 
 Examples:
@@ -36,7 +36,7 @@ Examples:
   uaperf saturate read opc.tcp://plc1:4840 -n i=2258 --grow sessions --slo 'p99<50ms,errors=0'
   uaperf saturate subscribe opc.tcp://plc1:4840 -n 'ns=2;i=1..500' --grow items --slo loss=0
   uaperf saturate connect opc.tcp://plc1:4840 --sessions 50 --allow storm --slo 'p99<100ms,errors=0'
-  uaperf saturate write opc.tcp://plc1:4840 -n 'ns=2;i=5' --value 1 --allow write --grow batch";
+  uaperf saturate write opc.tcp://plc1:4840 -n 'ns=2;i=5' --values =1 --allow write --grow batch";
 
 #[derive(Debug, clap::Subcommand)]
 enum What {

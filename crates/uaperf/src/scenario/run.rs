@@ -93,12 +93,16 @@ pub fn run(args: Args, global: &Global) -> anyhow::Result<ExitCode> {
             }
         }
     };
-    let given = Given {
+    let mut given = Given {
         parameters: source.parameters.clone(),
         targets: source.targets.clone(),
         repeat: source.repeat,
     };
-    if description::is_description(&source.text) && given.targets.is_empty() {
+    let named_none = description::is_description(&source.text) && given.targets.is_empty();
+    if named_none && args.dry_run {
+        // Whichever: what would be done is the same.
+        given.targets.push(SOME_SERVER.to_owned());
+    } else if named_none {
         return Err(Failure::usage("a test description names no server")
             .hint("--target opc.tcp://host:4840")
             .into());
@@ -107,7 +111,12 @@ pub fn run(args: Args, global: &Global) -> anyhow::Result<ExitCode> {
     if args.dry_run {
         let mut out = std::io::stdout().lock();
         let style = Style::detect(&out, |name| std::env::var_os(name));
-        out.write_all(report::planned::plan(&scenario, style).as_bytes())?;
+        let plan = report::planned::plan(&scenario, style);
+        let plan = match named_none {
+            true => plan.replacen(SOME_SERVER, "to be given with --target", 1),
+            false => plan,
+        };
+        out.write_all(plan.as_bytes())?;
         return Ok(ExitCode::SUCCESS);
     }
     let control = Control::default();
