@@ -127,6 +127,8 @@ impl<H: Host> Core<H> {
             receipt.measure(at);
         }
         self.begun = true;
+        // What was slept before is no part of what it will have run.
+        self.idle_ns = 0;
         self.next_tick = TICK;
         self.due.clear();
         for seat in &mut self.seats {
