@@ -7,170 +7,76 @@ use serde_json::Value;
 use super::published::table as csv;
 use super::table::{Cell, Table};
 
-/// An experiment: its name in `reference/`, where it stands, and its table.
-type Experiment = (&'static str, &'static str, &'static str);
-
-/// A ready scenario: its name, the study, its experiments.
-type Ready = (&'static str, &'static str, &'static [Experiment]);
+/// A ready scenario, and what its study printed of it.
+struct Ready {
+    scenario: &'static str,
+    /// In `reference/`.
+    folder: &'static str,
+    study: &'static str,
+    /// Tables and figures, with their numbers where those are printed.
+    experiments: &'static [(&'static str, &'static str)],
+}
 
 const THESIS: &str = "Tahvanainen 2016";
 const PLATFORM: &str = "González Vázquez 2015";
 const BOTTLENECKS: &str = "Burger et al. 2019";
 const ASSESSMENT: &str = "Morato et al. 2021";
 
-/// An experiment with a table of its own.
-macro_rules! printed {
-    ($study:literal, $file:literal, $place:literal) => {
-        (
-            concat!($study, ".", $file),
-            $place,
-            csv!($study, "/", $file, ".csv"),
-        )
+/// Scenarios by study: the files in `reference/` with their numbers, and what is only told in words.
+macro_rules! ready {
+    ($($folder:literal $study:ident { $($scenario:literal: $($file:literal)* $(| $($said:literal)*)?;)* })*) => {
+        &[$($(Ready {
+            scenario: $scenario,
+            folder: $folder,
+            study: $study,
+            experiments: &[
+                $(($file, csv!($folder, "/", $file, ".csv")),)*
+                $($(($said, ""),)*)?
+            ],
+        },)*)*]
     };
 }
 
-const READY: &[Ready] = &[
-    (
-        "tahvanainen2016.table_10",
-        THESIS,
-        &[
-            printed!("tahvanainen2016", "table_09", "Table 9"),
-            printed!("tahvanainen2016", "table_10", "Table 10"),
-            ("tahvanainen2016.fig_08", "Figure 8", ""),
-            ("tahvanainen2016.fig_09", "Figure 9", ""),
-            ("tahvanainen2016.fig_10", "Figure 10", ""),
-            ("tahvanainen2016.fig_11", "Figure 11", ""),
-        ],
-    ),
-    (
-        "tahvanainen2016.table_11",
-        THESIS,
-        &[printed!("tahvanainen2016", "table_11", "Table 11")],
-    ),
-    (
-        "tahvanainen2016.table_12",
-        THESIS,
-        &[printed!("tahvanainen2016", "table_12", "Table 12")],
-    ),
-    (
-        "tahvanainen2016.table_13",
-        THESIS,
-        &[printed!("tahvanainen2016", "table_13", "Table 13")],
-    ),
-    (
-        "tahvanainen2016.table_14",
-        THESIS,
-        &[printed!("tahvanainen2016", "table_14", "Table 14")],
-    ),
-    (
-        "tahvanainen2016.table_15",
-        THESIS,
-        &[printed!("tahvanainen2016", "table_15", "Table 15")],
-    ),
-    (
-        "tahvanainen2016.table_17",
-        THESIS,
-        &[printed!("tahvanainen2016", "table_17", "Table 17")],
-    ),
-    (
-        "tahvanainen2016.table_19",
-        THESIS,
-        &[printed!("tahvanainen2016", "table_19", "Table 19")],
-    ),
-    (
-        "tahvanainen2016.table_20",
-        THESIS,
-        &[printed!("tahvanainen2016", "table_20", "Table 20")],
-    ),
-    (
-        "tahvanainen2016.table_21",
-        THESIS,
-        &[printed!("tahvanainen2016", "table_21", "Table 21")],
-    ),
-    (
-        "tahvanainen2016.table_22",
-        THESIS,
-        &[printed!("tahvanainen2016", "table_22", "Table 22")],
-    ),
-    (
-        "tahvanainen2016.table_24",
-        THESIS,
-        &[printed!("tahvanainen2016", "table_24", "Table 24")],
-    ),
-    (
-        "data_volume",
-        PLATFORM,
-        &[printed!("gonzalez2015", "fig_2a", "Figure 2a")],
-    ),
-    (
-        "grouped",
-        PLATFORM,
-        &[printed!("gonzalez2015", "fig_2b", "Figure 2b")],
-    ),
-    (
-        "concurrent",
-        PLATFORM,
-        &[printed!("gonzalez2015", "fig_2c", "Figure 2c")],
-    ),
-    (
-        "security",
-        PLATFORM,
-        &[printed!("gonzalez2015", "fig_2d", "Figure 2d")],
-    ),
-    (
-        "burger2019.fig_06",
-        BOTTLENECKS,
-        &[
-            ("burger2019.fig_06", "Figure 6", ""),
-            ("burger2019.fig_07", "Figure 7", ""),
-            ("burger2019.fig_08", "Figure 8", ""),
-            ("burger2019.fig_09", "Figure 9", ""),
-        ],
-    ),
-    (
-        "burger2019.fig_10",
-        BOTTLENECKS,
-        &[("burger2019.fig_10", "Figure 10", "")],
-    ),
-    (
-        "burger2019.fig_11",
-        BOTTLENECKS,
-        &[
-            ("burger2019.fig_11", "Figure 11", ""),
-            ("burger2019.fig_12", "Figure 12", ""),
-        ],
-    ),
-    (
-        "burger2019.fig_13",
-        BOTTLENECKS,
-        &[
-            ("burger2019.fig_13", "Figure 13", ""),
-            ("burger2019.fig_14", "Figure 14", ""),
-        ],
-    ),
-    (
-        "morato2021.table_04",
-        ASSESSMENT,
-        &[
-            printed!("morato2021", "table_04", "Table 4"),
-            printed!("morato2021", "table_05", "Table 5"),
-            printed!("morato2021", "table_06", "Table 6"),
-        ],
-    ),
-    (
-        "morato2021.table_04_stacks",
-        ASSESSMENT,
-        &[printed!("morato2021", "table_04", "Table 4")],
-    ),
-    (
-        "morato2021.table_07",
-        ASSESSMENT,
-        &[
-            printed!("morato2021", "table_07", "Table 7"),
-            printed!("morato2021", "table_08", "Table 8"),
-        ],
-    ),
-];
+const READY: &[Ready] = ready! {
+    "tahvanainen2016" THESIS {
+        "tahvanainen2016.table_10": "table_09" "table_10" | "fig_08" "fig_09" "fig_10" "fig_11";
+        "tahvanainen2016.table_11": "table_11";
+        "tahvanainen2016.table_12": "table_12";
+        "tahvanainen2016.table_13": "table_13";
+        "tahvanainen2016.table_14": "table_14";
+        "tahvanainen2016.table_15": "table_15";
+        "tahvanainen2016.table_17": "table_17";
+        "tahvanainen2016.table_19": "table_19";
+        "tahvanainen2016.table_20": "table_20";
+        "tahvanainen2016.table_21": "table_21";
+        "tahvanainen2016.table_22": "table_22";
+        "tahvanainen2016.table_24": "table_24";
+    }
+    "gonzalez2015" PLATFORM {
+        "data_volume": "fig_2a";
+        "grouped": "fig_2b";
+        "concurrent": "fig_2c";
+        "security": "fig_2d";
+    }
+    "burger2019" BOTTLENECKS {
+        "burger2019.fig_06": | "fig_06" "fig_07" "fig_08" "fig_09";
+        "burger2019.fig_10": | "fig_10";
+        "burger2019.fig_11": | "fig_11" "fig_12";
+        "burger2019.fig_13": | "fig_13" "fig_14";
+    }
+    "morato2021" ASSESSMENT {
+        "morato2021.table_04": "table_04" "table_05" "table_06";
+        "morato2021.table_04_stacks": "table_04";
+        "morato2021.table_07": "table_07" "table_08";
+    }
+};
+
+/// Where it stands in the study: `Table 9`, `Figure 2a`.
+fn place(file: &str) -> String {
+    let (kind, number) = file.split_once('_').unwrap_or((file, ""));
+    let kind = if kind == "fig" { "Figure" } else { "Table" };
+    format!("{kind} {}", number.trim_start_matches('0'))
+}
 
 /// What the studies say in words: a row for each value.
 const SAID: [&str; 3] = [
@@ -181,18 +87,18 @@ const SAID: [&str; 3] = [
 
 /// What was printed of the same experiment, if the run is one of a ready scenario.
 pub(super) fn beside(run: &Run) -> Markup {
-    let Some((_, study, experiments)) = ready(run) else {
+    let Some(ready) = ready(run) else {
         return html! {};
     };
     html! {
         section aria-label="Published" {
-            h2 { "What " (study) " printed" }
+            h2 { "What " (ready.study) " printed" }
             p.note {
                 "The same experiment on the hardware and software of the study, as printed there; nothing of it was measured here."
             }
-            @for (id, place, text) in *experiments {
-                @if !text.is_empty() { (printed(study, place, text).markup()) }
-                @if let Some(said) = said(study, place, id) { (said.markup()) }
+            @for (file, text) in ready.experiments {
+                @if !text.is_empty() { (printed(ready.study, &place(file), text).markup()) }
+                @if let Some(said) = said(ready, file) { (said.markup()) }
             }
         }
     }
@@ -203,9 +109,9 @@ fn ready(run: &Run) -> Option<&'static Ready> {
     let cycles = || run.phases.iter().any(|it| !it.cycles_ns.is_empty());
     READY
         .iter()
-        .find(|it| it.0 == name)
+        .find(|it| it.scenario == name)
         // The names of the documents are words that others use, too; their cycles are kept one by one.
-        .filter(|it| it.1 != PLATFORM || cycles())
+        .filter(|it| it.study != PLATFORM || cycles())
 }
 
 /// A table as it was printed; columns without a cell are left out.
@@ -237,7 +143,8 @@ fn printed(study: &str, place: &str, text: &str) -> Table {
 }
 
 /// What the text of the study says of an experiment.
-fn said(study: &str, place: &str, id: &str) -> Option<Table> {
+fn said(ready: &Ready, file: &str) -> Option<Table> {
+    let id = format!("{}.{file}", ready.folder);
     let row = |cells: Vec<String>| {
         let [of, what, when, value, most, unit, approx] = <[String; 7]>::try_from(cells).ok()?;
         let range = |least: String| match most.is_empty() {
@@ -258,7 +165,7 @@ fn said(study: &str, place: &str, id: &str) -> Option<Table> {
     let lines = SAID.iter().flat_map(|text| text.lines()).map(cells);
     let rows: Vec<Vec<Cell>> = lines.filter_map(row).collect();
     (!rows.is_empty()).then(|| Table {
-        caption: format!("{study}, said of {place}"),
+        caption: format!("{}, said of {}", ready.study, place(file)),
         head: ["what", "where", "value"].map(str::to_owned).to_vec(),
         rows,
     })
@@ -315,11 +222,11 @@ mod tests {
 
     #[test]
     fn all_experiments_that_are_named_have_something_printed() {
-        for (scenario, study, experiments) in READY {
-            let found = experiments
-                .iter()
-                .any(|(id, place, text)| !text.is_empty() || said(study, place, id).is_some());
-            assert!(found, "{scenario}");
+        for ready in READY {
+            let mut experiments = ready.experiments.iter();
+            let found =
+                experiments.any(|(file, text)| !text.is_empty() || said(ready, file).is_some());
+            assert!(found, "{}", ready.scenario);
         }
     }
 }
