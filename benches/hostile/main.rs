@@ -26,11 +26,11 @@ use crate::told::{HEAD, Held, Ratio, Rise, Told};
 
 const USAGE: &str = "\
 cargo bench -p benches --bench hostile -- [silent] [half-open] [slow] [certificates] [passwords] [fuzzed] [killed]
-  --rounds N        turns with and without, of each kind [default: 5]
-  --seconds S       length of a turn [default: 15]; dead sessions are forgotten in two thirds of it
-  --quick           four rounds of six seconds
+  --rounds N        turns with and without, of each kind [default: 5]; the first tells nothing of slopes
+  --seconds S       length of a turn [default: 15]; the slopes are those behind its tenth second
+  --quick           three rounds of 13 seconds
   --threads N       loops of the plant [default: 1]
-One kind takes three to five minutes, --quick one to two; all of them half an hour, or ten minutes.";
+One kind takes three to five minutes, --quick two; all of them half an hour, or a quarter.";
 
 struct Options {
     kinds: Vec<(&'static str, &'static str)>,
@@ -84,7 +84,7 @@ fn options(mut words: impl Iterator<Item = String>) -> anyhow::Result<Option<Opt
             "--help" => return Ok(None),
             "--rounds" => options.rounds = number()?,
             "--seconds" => options.turn = Duration::from_secs(number()? as u64),
-            "--quick" => (options.rounds, options.turn) = (4, Duration::from_secs(6)),
+            "--quick" => (options.rounds, options.turn) = (3, Duration::from_secs(13)),
             "--threads" => options.threads = number()?,
             kind => match attack::KINDS.into_iter().find(|it| it.0 == kind) {
                 Some(kind) => options.kinds.push(kind),
@@ -127,9 +127,7 @@ fn under(
     folder: &Path,
 ) -> anyhow::Result<Told> {
     let trusted = folder.join("server");
-    // In the last third of a turn as many dead sessions are forgotten as come.
-    let forgotten = options.turn * 2 / 3;
-    let plant = serve::start(&trusted.display().to_string(), options.threads, forgotten)?;
+    let plant = serve::start(&trusted.display().to_string(), options.threads)?;
     let good = Good::new(plant.url(), &folder.join("good"), options.turn)?;
     let mut process =
         Process::of(plant.pid()).map_err(|why| anyhow::anyhow!("{}", why.reason()))?;
@@ -142,11 +140,11 @@ fn under(
         // In turns, so that nothing that goes on all the while is taken for the attack's doing.
         let first = (round % 2 == 0).then(|| good.stretch()).transpose()?;
         let attackers = Attackers::start(kind, plant.url(), &folder.join("bad"))?;
-        let watched = watch(&attackers, plant.pid(), cycles, forgotten);
+        let watched = watch(&attackers, plant.pid(), cycles, serve::FORGOTTEN);
         let with = good.stretch();
         let seen = watched.finish();
         // What the first of them need for as long as they are remembered is no leak.
-        if round > 0 || options.rounds == 1 {
+        if round > 0 {
             looks.extend(seen);
         }
         cycles += attackers.stop();

@@ -10,18 +10,19 @@ use plant::{Config, PasswordHash, Profile, TrustPolicy};
 /// The word that makes this program a plant.
 pub const ROLE: &str = "serve";
 
-/// Starts one. A session that is not heard of for `session` ends, so that what dead clients leave can be waited
-/// for.
-pub fn start(folder: &str, threads: usize, session: Duration) -> anyhow::Result<Plant> {
-    let session = session.as_millis().to_string();
-    Plant::start(&[ROLE, folder, &threads.to_string(), &session])
+/// A session that is not heard of ends so soon, so that what dead clients leave can be waited for; a channel
+/// that does not open is forgotten after this time, too.
+pub const FORGOTTEN: Duration = Duration::from_secs(10);
+
+/// Starts one.
+pub fn start(folder: &str, threads: usize) -> anyhow::Result<Plant> {
+    Plant::start(&[ROLE, folder, &threads.to_string()])
 }
 
 /// Is a plant until standard input ends: it trusts nobody, and knows one user.
 pub fn serve(mut words: impl Iterator<Item = String>) -> anyhow::Result<()> {
     let folder = words.next().context("which folder?")?;
     let threads = words.next().context("how many threads?")?.parse()?;
-    let session = words.next().context("how long without a word?")?.parse()?;
     let mut config = Config {
         identity: Some(child::identity("urn:uaperf:hostile:plant")?),
         trust: TrustPolicy::Store(pki::Store::new(folder)),
@@ -34,7 +35,7 @@ pub fn serve(mut words: impl Iterator<Item = String>) -> anyhow::Result<()> {
     const ROUNDS: NonZeroU32 = NonZeroU32::MIN.saturating_add(9_999);
     let hash = PasswordHash::new(b"right", [7; 16], ROUNDS);
     config.users.passwords.push(("operator".into(), hash));
-    config.limits.session_timeout = Duration::from_millis(100)..=Duration::from_millis(session);
+    config.limits.session_timeout = Duration::from_millis(100)..=FORGOTTEN;
     observe::limits::raise_descriptors(config.limits.connections as u64 + 200).ok();
     child::serve(config)
 }
