@@ -13,7 +13,10 @@ use crate::page::counted;
 
 /// `read Value of ns=2;i=1000..1099, 10 nodes a request; 4 sessions, constant 1k/s each; 10 s`.
 pub(crate) fn asked(phase: &Phase, targets: usize) -> String {
-    let mut parts = vec![work(&phase.work), load(phase, targets), length(phase)];
+    let beside = phase.beside.iter().map(work);
+    let mut parts = vec![work(&phase.work)];
+    parts.extend(beside.map(|what| format!("beside it {what}")));
+    parts.extend([load(phase, targets), length(phase)]);
     let mut extras = Vec::new();
     if phase.arrival.is_open() {
         extras.push(format!("catch-up {}", phase.catch_up));

@@ -435,8 +435,8 @@ fn parts(page: &mut Page, run: &Run, phase: &Phase) {
             ),
         };
         let sum = &part.sum;
-        let rate = sum.rate_per_s.map_or_else(|| "n/a".to_owned(), Rate::show);
-        let response = sum.histogram("response");
+        let (rate, response) = table::of_part(phase, part);
+        let rate = rate.map_or_else(|| "n/a".to_owned(), Rate::show);
         let percentile = |q| {
             let percentile = table::percentile(response, q, response.count() as f64);
             cut(&percentile.to_string(), 11)

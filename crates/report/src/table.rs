@@ -3,7 +3,7 @@
 use judge::needed_for;
 use plan::unit::duration::show_nanos;
 use record::Histogram;
-use record::run::{Course, Phase, Sum};
+use record::run::{Course, Part, Phase, Sum};
 
 use crate::effective;
 use crate::page::{LABEL, Page, counted, grouped};
@@ -34,6 +34,20 @@ const ROWS: [(&str, &str); 17] = [
     ("socket", "  socket"),
     ("lag", "client lag"),
 ];
+
+/// What stands for a part of a phase: its rate and its response times; of subscriptions, which nobody asks for
+/// one by one, that of values and their delays.
+pub(crate) fn of_part<'a>(phase: &Phase, part: &'a Part) -> (Option<f64>, &'a Histogram) {
+    let response = part.sum.histogram("response");
+    let delays = ["delay", "server-delay"].map(|name| part.sum.histogram(name));
+    let seconds = phase.to_ns.saturating_sub(phase.from_ns) as f64 / 1e9;
+    match delays.into_iter().find(|delay| !delay.is_empty()) {
+        Some(delay) if response.is_empty() && seconds > 0.0 => {
+            (Some(delay.count() as f64 / seconds), delay)
+        }
+        _ => (part.sum.rate_per_s, response),
+    }
+}
 
 /// Writes the table; says what is missing and why.
 pub(crate) fn times(page: &mut Page, phase: &Phase) {

@@ -104,6 +104,15 @@ fn times(phase: &Phase) -> Table {
         ("socket", "of it socket"),
         ("lag", "client lag"),
         ("delay", "delay"),
+        ("phase", "of it phase"),
+        ("queueing", "of it queueing"),
+        ("transport", "of it transport"),
+        ("counter-delay", "delay by counter"),
+        ("server-delay", "delay from the server timestamp"),
+        ("publish-delay", "delay of messages, from publishing"),
+        ("arrival", "between arrivals"),
+        ("cycle", "cycle"),
+        ("jitter", "jitter"),
     ];
     let mut head: Vec<String> = ["", "mean", "deviation"].map(str::to_owned).to_vec();
     head.extend(PERCENTILES.iter().map(|(_, name)| (*name).to_owned()));

@@ -147,10 +147,8 @@ pub(super) fn side_by_side(run: &Run, phase: &Phase) -> Markup {
         }
     };
     let at = |part: &record::run::Part, q: f64| {
-        part.sum
-            .histogram("response")
-            .quantile(q)
-            .map(|it| it as f64)
+        let (_, response) = crate::table::of_part(phase, part);
+        response.quantile(q).map(|it| it as f64)
     };
     let longest = phase
         .parts
@@ -169,10 +167,10 @@ pub(super) fn side_by_side(run: &Run, phase: &Phase) -> Markup {
     );
     let rows = phase.parts.iter().take(MOST).map(|part| {
         let sum = &part.sum;
-        let response = sum.histogram("response");
+        let (rate, response) = crate::table::of_part(phase, part);
         vec![
             Cell::text(name(part.target, &part.service)),
-            Cell::number(sum.rate_per_s, Kind::PerSecond),
+            Cell::number(rate, Kind::PerSecond),
             Cell::number(Some(sum.errors as f64), Kind::Count),
             Cell::number(response.mean(), Kind::Nanos),
             Cell::number(at(part, 0.5), Kind::Nanos),
@@ -191,7 +189,7 @@ pub(super) fn side_by_side(run: &Run, phase: &Phase) -> Markup {
     let height = 30.0 + 24.0 * few.len() as f64;
     html! {
         figure.chart.bars {
-            figcaption { h3 { "Targets and services side by side" } p.note { "Response times, from the median to p99." } }
+            figcaption { h3 { "Targets and services side by side" } p.note { "Response times, of subscriptions delays, from the median to p99." } }
             div.picture { svg viewBox={ "0 0 860 " (height) } role="img" aria-label="Response times of each target from the median to p99; the table below has the figures" {
                 g.grid {
                     @for tick in scale.ticks() {

@@ -194,3 +194,28 @@ fn rows_of_a_table_have_what_was_lost() {
     }
     assert!(table.contains("delay.p99,"));
 }
+
+#[test]
+fn a_page_tells_how_evenly_subscriptions_were_served_and_of_what_their_delays_are_made() {
+    let run = notified(Trouble::Much);
+    let page = report::html(&[report::Named {
+        name: "run.json".into(),
+        run,
+        varied: Vec::new(),
+    }]);
+    for words in [
+        "Jain's index of the values an item over all subscriptions: 1.000",
+        "15.2 B on the wire for each value",
+        "both sides read the same clock",
+        "Each subscription, while it was measured",
+        "Mean delay of each item: 20 of 99, the slowest first",
+        "Items that never reported: 1 of 1",
+        "create items",
+        "of it phase",
+        "of it queueing",
+        "of it transport",
+        "between arrivals",
+    ] {
+        assert!(page.contains(words), "{words}");
+    }
+}
