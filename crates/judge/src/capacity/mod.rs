@@ -1,7 +1,7 @@
 //! The search for a capacity: how much load meets an objective.
 //!
 //! The load grows until the objective is missed. From then on each trial is made where it tells most:
-//! in the middle of what all trials together leave open ([`belief`]), and once that is
+//! in the middle of what all trials together leave open (`belief`), and once that is
 //! narrow at its edges, by lot. One trial on a noisy machine proves little: no single answer decides
 //! anything, and the search ends when what is left open is as narrow as it was asked for. What comes next
 //! follows from the trials alone, so that a search that was cut off goes on where it was when it is
