@@ -18,15 +18,15 @@ pub struct Sent {
 pub struct Ours<'a> {
     /// Requests, by service.
     pub sent: &'a [Sent],
-    /// Each of them had a session of its own.
-    pub fresh: bool,
+    /// Sessions that were opened, where they came and went.
+    pub sessions: Option<u64>,
     /// What subscriptions brought, and how many values their queues keep.
     pub heard: Option<(&'a Subscriptions, u32)>,
 }
 
 /// Services as they are printed, with the names that phases give them, and where Part 5, 12.11
 /// (SessionDiagnosticsDataType) counts them.
-const SERVICES: [(&str, &[&str], &[&str]); 6] = [
+const SERVICES: [(&str, &[&str], &[&str]); 15] = [
     (
         "reads",
         &["read", "read plain", "read registered"],
@@ -41,18 +41,63 @@ const SERVICES: [(&str, &[&str], &[&str]); 6] = [
         &["translateBrowsePathsToNodeIdsCount"],
     ),
     ("calls", &["call"], &["callCount"]),
+    (
+        "subscriptions created",
+        &["create subscriptions"],
+        &["createSubscriptionCount"],
+    ),
+    (
+        "subscriptions deleted",
+        &["delete subscriptions"],
+        &["deleteSubscriptionsCount"],
+    ),
+    (
+        "requests for items",
+        &["create items"],
+        &["createMonitoredItemsCount"],
+    ),
+    (
+        "requests to modify items",
+        &["modify items"],
+        &["modifyMonitoredItemsCount"],
+    ),
+    (
+        "requests to delete items",
+        &["delete items"],
+        &["deleteMonitoredItemsCount"],
+    ),
+    ("requests to add nodes", &["add nodes"], &["addNodesCount"]),
+    (
+        "requests to delete nodes",
+        &["delete nodes"],
+        &["deleteNodesCount"],
+    ),
+    (
+        "requests to add references",
+        &["add references"],
+        &["addReferencesCount"],
+    ),
+    (
+        "requests to delete references",
+        &["delete references"],
+        &["deleteReferencesCount"],
+    ),
 ];
 
 /// Counts of all servers beside ours. Nothing where a server tells nothing, since its part of the sums is not
 /// known.
 pub fn beside(told: &Diagnostics, ours: Ours<'_>) -> Vec<Beside> {
-    let Ours { sent, fresh, heard } = ours;
+    let Ours {
+        sent,
+        sessions,
+        heard,
+    } = ours;
     let Some(servers) = told.all() else {
         return Vec::new();
     };
     let mut rows = Vec::new();
-    if fresh {
-        rows.extend(sessions(&servers, sent));
+    if let Some(opened) = sessions {
+        rows.extend(self::sessions(&servers, opened));
     }
     if let Some(calls) = Calls::of(&servers) {
         rows.extend(calls.rows(sent));
@@ -170,13 +215,12 @@ impl<'a> Calls<'a> {
     }
 }
 
-/// Where each request has a session of its own, the server as a whole tells how many there were.
-fn sessions(servers: &[&Counted], sent: &[Sent]) -> Option<Beside> {
+/// Where sessions come and go, the server as a whole tells how many there were.
+fn sessions(servers: &[&Counted], ours: u64) -> Option<Beside> {
     let created = servers
         .iter()
         .map(|it| it.summary.get("cumulatedSessionCount").copied());
     let server: u64 = created.sum::<Option<u64>>()?;
-    let ours: u64 = sent.iter().map(|it| it.requests).sum();
     let because = match server > ours {
         true => "those of other clients are among them",
         false => "some could not be opened",

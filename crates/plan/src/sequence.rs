@@ -142,6 +142,23 @@ impl Sequences {
         kept
     }
 
+    /// The service that is behind each of [`Sequences::names`], where it is a single one.
+    pub fn services(&self) -> Vec<Option<&'static str>> {
+        let mut services = Vec::new();
+        for sequence in &self.all {
+            services.push(None);
+            let timed = sequence.steps.iter().filter(|step| step.is_timed());
+            services.extend(timed.map(|step| match &step.does {
+                Does::Ask(work) => Some(work.name()),
+                Does::Connect => Some("create session"),
+                Does::Subscribe { .. } => Some("create subscriptions"),
+                Does::Unsubscribe => Some("delete subscriptions"),
+                Does::Disconnect | Does::Pause { .. } => None,
+            }));
+        }
+        services
+    }
+
     /// What is asked, in the order of the steps of all sequences.
     pub fn works(&self) -> impl Iterator<Item = &Work> {
         let steps = self.all.iter().flat_map(|sequence| &sequence.steps);

@@ -308,6 +308,7 @@ fn messages(phase: &Phase) -> String {
     ];
     let sides: Vec<String> = sides.into_iter().flatten().collect();
     match sides.is_empty() {
+        true if phase.footprint.is_some() => "n/a: those of steps are not counted".to_owned(),
         true => "n/a: none was counted".to_owned(),
         false => sides.join("; "),
     }

@@ -122,6 +122,81 @@ fn a_plant_counts_as_many_requests_as_were_sent() {
 }
 
 #[test]
+fn a_plant_counts_the_steps_of_rounds_and_the_sessions_that_come_and_go() {
+    let bench = Bench::new();
+    let plant = bench.plant(&[]);
+    let url = plant.url.as_str();
+    let (run, screen) = bench.run(&[
+        "items",
+        url,
+        "-n",
+        "nsu=urn:bench;i=1000..1009",
+        "--items-per-call",
+        "5",
+        "--sessions",
+        "3",
+        "--requests",
+        "20",
+    ]);
+    agrees(&run, &screen);
+    assert_eq!(row(&run, "subscriptions created").server, 20);
+    assert_eq!(row(&run, "requests for items").server, 40);
+    assert_eq!(row(&run, "requests to delete items").server, 40);
+    assert_eq!(counted(&run).sessions.known().unwrap().found, 3);
+
+    for kind in ["churn", "storm"] {
+        let (run, screen) = bench.run(&[
+            "connect",
+            url,
+            "--kind",
+            kind,
+            "--sessions",
+            "12",
+            "--reads",
+            "2",
+            "--allow",
+            "storm",
+            "--duration",
+            "1s",
+        ]);
+        agrees(&run, &screen);
+        let sessions = row(&run, "sessions").server;
+        assert!(sessions >= 12, "{kind}: {sessions}");
+        assert_eq!(kind == "storm", sessions == 12, "{kind}: {sessions}");
+    }
+    let (run, screen) = bench.run(&[
+        "connect",
+        url,
+        "--kind",
+        "reconnect",
+        "--sessions",
+        "2",
+        "--reads",
+        "2",
+        "--requests",
+        "10",
+        "--allow",
+        "storm",
+    ]);
+    agrees(&run, &screen);
+    assert_eq!(row(&run, "reads").server, 20);
+
+    let (run, screen) = bench.run(&[
+        "sequence",
+        url,
+        "--sequence",
+        "screen: browse i=85 -> read nsu=urn:bench;i=1000 -> read nsu=urn:bench;i=1001",
+        "--sessions",
+        "2",
+        "--requests",
+        "8",
+    ]);
+    agrees(&run, &screen);
+    assert_eq!(row(&run, "reads").server, 16);
+    assert_eq!(row(&run, "browses").server, 8);
+}
+
+#[test]
 fn a_plant_counts_what_subscriptions_brought_before_they_are_deleted() {
     let bench = Bench::new();
     let plant = bench.plant(&[]);
@@ -202,8 +277,8 @@ fn a_response_that_a_plant_drops_is_a_request_it_counted() {
     assert!(row(&run, "reads").agrees(), "{:?}", rows(&run));
 }
 
-/// Reads and subscribes, with two sessions.
-fn witnessed(name: &str) -> Option<(Run, Run)> {
+/// Reads, subscribes and makes items, with two sessions.
+fn witnessed(name: &str) -> Option<[Run; 3]> {
     let stack = require(name)?;
     let server = start(stack, &StartOptions::default());
     let bench = Bench::new();
@@ -240,11 +315,23 @@ fn witnessed(name: &str) -> Option<(Run, Run)> {
         "--queue",
         "10",
     ]);
-    Some((read, subscribe))
+    let (items, _) = bench.run(&[
+        "items",
+        url,
+        "-n",
+        "nsu=urn:bench;i=1000..1009",
+        "--sessions",
+        "2",
+        "--requests",
+        "10",
+        "--security",
+        "none",
+    ]);
+    Some([read, subscribe, items])
 }
 
 fn counts_as_we_do(name: &str) {
-    let Some((read, subscribe)) = witnessed(name) else {
+    let Some([read, subscribe, items]) = witnessed(name) else {
         return;
     };
     assert_eq!(row(&read, "reads").server, 100);
@@ -257,6 +344,10 @@ fn counts_as_we_do(name: &str) {
         );
     }
     assert!(row(&subscribe, "values").server > 50);
+    for what in ["subscriptions created", "requests for items"] {
+        let row = row(&items, what);
+        assert_eq!((row.server, row.client), (10, 10), "{name}: {what}");
+    }
 }
 
 #[test]

@@ -61,6 +61,11 @@ impl Session {
         Ok(Self { link, state, token })
     }
 
+    /// The server's name for it, by which its diagnostics list it.
+    pub fn id(&self) -> NodeId {
+        self.state.session_id()
+    }
+
     /// Calls a service.
     pub fn call<S: Service>(&mut self, request: S) -> Result<S::Response, CallError> {
         self.state.requested(self.link.clock().now());

@@ -1,6 +1,7 @@
 //! Servers as second witnesses of a phase: their own counts are read through one of the sessions that are
 //! measured, when all sessions are open and nothing was sent yet, and when the last answer is there. So it
-//! takes no session more than the phase has.
+//! takes no session more than the phase has. Where there is none before the first request or behind the
+//! last, one is opened for it alone.
 
 use std::collections::HashSet;
 
@@ -71,6 +72,41 @@ impl Witness {
         }
     }
 
+    /// Asks a server through a session that was opened for rounds of steps, one of `ours`; through one of
+    /// its own if there is none.
+    pub fn of_rounds(target: &Target, ours: HashSet<NodeId>, first: Option<&mut Session>) -> Self {
+        let about = match ours.len() as u64 {
+            n if n > diagnostics::MOST => About::Server,
+            _ => About::Sessions,
+        };
+        Self {
+            before: match first {
+                Some(session) => Look::of(ask(session, about)),
+                None => beside(target),
+            },
+            ours,
+            about,
+        }
+    }
+
+    /// What the server counted during rounds of steps, asked before their sessions are closed. `kept` requests
+    /// read its state only to keep sessions alive.
+    pub fn end_of_rounds(
+        &self,
+        target: &Target,
+        asked: Option<&mut Session>,
+        kept: u64,
+    ) -> Figure<Counted> {
+        let mut told = match asked {
+            Some(session) => self.end(ask(session, self.about)),
+            None => return self.end_beside(target),
+        };
+        if let Figure::Known(told) = &mut told {
+            told.own_reads += kept;
+        }
+        told
+    }
+
     /// What the server counted meanwhile, asked through one of the sessions that are left.
     pub fn end_through(&self, target: usize, sessions: &mut [(usize, Session)]) -> Figure<Counted> {
         let Some(about) = self.wants() else {
@@ -103,7 +139,7 @@ impl Witness {
     pub fn end_beside(&self, target: &Target) -> Figure<Counted> {
         let counted = |before: &Look| {
             let mut told = beside(target)?.since(before, &self.ours, 0);
-            told.sessions = Figure::missing("each request had a session of its own");
+            told.sessions = Figure::missing("sessions came and went, and their counts with them");
             // That of the second look is counted, and not that of the first.
             if let Some(sessions) = told.summary.get_mut("cumulatedSessionCount") {
                 *sessions = sessions.saturating_sub(1);

@@ -1,6 +1,7 @@
 //! What subscriptions told: their part of the result, the server's own witness beside it, and what
 //! their shape gives reason to say.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -13,7 +14,7 @@ use plan::{Churned, Mode, Offsets, Phase, Subscribe};
 use record::receipt::{EventKind, Seat};
 use record::run::{ClockBound, Diagnostics, Figure, Names, Run, Subscriptions};
 use serde_json::Value;
-use wire::types::ObjectTypeId;
+use wire::types::{ObjectTypeId, StatusCode};
 
 use super::result;
 
@@ -34,24 +35,65 @@ pub fn diagnostics(
         targets: outcome.diagnostics.clone(),
         beside: Vec::new(),
     };
-    let sent: Vec<Sent> = std::iter::zip(&outcome.names, outcome.total())
-        .map(|(service, tally)| {
-            // From the first request on, the warm-up too.
-            let counters = tally.whole().sum.counters;
-            Sent {
-                service: (*service).to_owned(),
-                requests: counters.sent_sizes.messages,
-                unanswered: counters.timeouts + counters.unfinished,
-            }
-        })
-        .collect();
+    let sent = sent(phase, outcome);
+    let all = || sent.iter().map(|it| it.requests).sum();
     let ours = Ours {
         sent: &sent,
-        fresh: phase.fresh_session,
+        sessions: match phase.fresh_session {
+            true => Some(all()),
+            false => {
+                let opened = sent.iter().filter(|it| it.service == OPENED);
+                opened.map(|it| it.requests).reduce(|a, b| a + b)
+            }
+        },
         heard: heard.zip(phase.subscribe().map(|plan| plan.queue)),
     };
     told.beside = judge::diagnostics::beside(&told, ours);
     (!told.targets.is_empty()).then_some(told)
+}
+
+/// The step that makes a session.
+const OPENED: &str = "create session";
+
+/// What was sent, by service. From the first request on, the warm-up too.
+fn sent(phase: &Phase, outcome: &Outcome) -> Vec<Sent> {
+    let total = outcome.total();
+    let named = std::iter::zip(&outcome.names, &total);
+    if outcome.rounds.is_none() {
+        return named
+            .map(|(service, tally)| {
+                let counters = tally.whole().sum.counters;
+                Sent {
+                    service: (*service).to_owned(),
+                    requests: counters.sent_sizes.messages,
+                    unanswered: counters.timeouts + counters.unfinished,
+                }
+            })
+            .collect();
+    }
+    // Each step is a request of a service; those of simulated users are named by them.
+    let of_users: BTreeMap<&str, &str> = phase
+        .sequences()
+        .into_iter()
+        .flat_map(|it| std::iter::zip(it.names(), it.services()))
+        .filter_map(|(name, service)| Some((*name, service?)))
+        .collect();
+    named
+        .map(|(name, tally)| {
+            let sum = tally.whole().sum;
+            let timed_out = StatusCode::BadTimeout.bits();
+            let unanswered = sum.statuses.iter().filter(|(code, _)| *code == timed_out);
+            let service = *of_users.get(name).unwrap_or(name);
+            Sent {
+                service: service.to_owned(),
+                requests: match service {
+                    OPENED => sum.counters.completed - sum.statuses.bad(),
+                    _ => sum.counters.completed,
+                },
+                unanswered: unanswered.map(|(_, n)| n).sum(),
+            }
+        })
+        .collect()
 }
 
 /// What subscriptions told.

@@ -36,6 +36,7 @@ Examples:
   uaperf saturate read opc.tcp://plc1:4840 -n i=2258 --grow sessions --slo 'p99<50ms,errors=0'
   uaperf saturate subscribe opc.tcp://plc1:4840 -n 'ns=2;i=1..500' --grow items --slo loss=0
   uaperf saturate connect opc.tcp://plc1:4840 --sessions 50 --allow storm --slo 'p99<100ms,errors=0'
+  uaperf saturate items opc.tcp://plc1:4840 -n 'ns=2;i=1..100' --items 1000 --slo 'p99<1s,errors=0'
   uaperf saturate write opc.tcp://plc1:4840 -n 'ns=2;i=5' --values =1 --allow write --grow batch";
 
 #[derive(Debug, clap::Subcommand)]
@@ -54,6 +55,14 @@ enum What {
     Subscribe(Box<Of<quick::Subscribe>>),
     /// By connecting: --grow rate or sessions
     Connect(Of<quick::Connect>),
+    /// By making and deleting monitored items: --grow rate, sessions, items, subscriptions or batch
+    Items(Of<quick::Items>),
+    /// By adding and deleting nodes: --grow rate, sessions or batch
+    Nodes(Of<quick::Nodes>),
+    /// By reading histories
+    History(Of<quick::History>),
+    /// By simulated users: --grow sessions or rate
+    Sequence(Of<quick::Users>),
 }
 
 #[derive(Debug, clap::Args)]
@@ -80,6 +89,10 @@ pub fn run(args: Args, global: &Global) -> anyhow::Result<ExitCode> {
         What::Call(of) => of.run(global),
         What::Subscribe(of) => of.run(global),
         What::Connect(of) => of.run(global),
+        What::Items(of) => of.run(global),
+        What::Nodes(of) => of.run(global),
+        What::History(of) => of.run(global),
+        What::Sequence(of) => of.run(global),
     }
 }
 

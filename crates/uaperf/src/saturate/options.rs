@@ -16,8 +16,8 @@ pub struct Args {
     /// kept up with besides]
     #[arg(long, value_name = "THRESHOLD", value_delimiter = ',')]
     slo: Vec<Threshold>,
-    /// What grows: rate (of all sessions together), sessions, in-flight, batch; of subscriptions items,
-    /// subscriptions, sessions
+    /// What grows: rate (of all sessions together), sessions, in-flight, batch (of a request);
+    /// where there are items, items and subscriptions
     #[arg(long, value_name = "WHAT", default_value_t = Grow::Rate)]
     pub grow: Grow,
     /// The first load, such as 100/s or 4 [default: as the other options say, 100/s for a rate]
@@ -116,9 +116,10 @@ impl Args {
     }
 
     fn first(&self, phase: &Phase, targets: usize) -> f64 {
-        let subscribed = |of: fn(&plan::Subscribe) -> u32| match &phase.work {
-            Work::Subscribe(it) => of(it),
-            _ => 1,
+        let (items, subscriptions) = match &phase.work {
+            Work::Subscribe(it) => (it.items, it.subscriptions),
+            Work::Items(it) => (it.items, it.subscriptions),
+            _ => (None, 1),
         };
         let whole = match self.grow {
             Grow::Rate => {
@@ -131,8 +132,8 @@ impl Args {
             Grow::Sessions => phase.sessions,
             Grow::InFlight => phase.in_flight(),
             Grow::Batch => phase.work.batch(),
-            Grow::Subscriptions => subscribed(|it| it.subscriptions),
-            Grow::Items => subscribed(|it| it.items.unwrap_or(1)),
+            Grow::Subscriptions => subscriptions,
+            Grow::Items => items.unwrap_or(1),
         };
         f64::from(whole.max(1))
     }

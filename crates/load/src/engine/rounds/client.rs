@@ -1,12 +1,13 @@
 //! One client: when its rounds are due, and the session that it has.
 
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use plan::unit::duration::nanos;
 use plan::{ConnectKind, Seat, Work};
 use record::{Lateness, Times};
 use wire::service::Service;
-use wire::types::StatusCode;
+use wire::types::{NodeId, StatusCode};
 
 use super::super::opening::{SessionError, Target};
 use super::super::run::Running;
@@ -29,6 +30,9 @@ pub struct Client<'a> {
     pub session: Option<Session>,
     /// Its session, while it has no connection.
     pub absent: Option<Box<Absent>>,
+    /// The names of the sessions that it was given before and behind rounds; those that it comes and goes
+    /// with are no use to a witness.
+    pub ids: Vec<NodeId>,
     /// What it has beside its session, if it is a user.
     user: Option<Box<User>>,
     /// It begins no round from then on.
@@ -65,6 +69,7 @@ impl<'a> Client<'a> {
             work: &phase.work,
             session: None,
             absent: None,
+            ids: Vec::new(),
             prepared: running.prepared.get(seat.target as usize)?,
             user: phase
                 .sequences()
@@ -82,10 +87,18 @@ impl<'a> Client<'a> {
 
     /// Has the session that its rounds begin with.
     pub fn ready(&mut self) -> Result<(), SessionError> {
+        match self.begins_open() {
+            true => self.open(),
+            false => Ok(()),
+        }
+    }
+
+    /// Whether it has a session before its first round.
+    fn begins_open(&self) -> bool {
         match self.work {
-            Work::Connect(connect) if !connect.kind.begins_open() => Ok(()),
-            Work::Sequence(sequences) if !sequences.begins_open() => Ok(()),
-            _ => self.open(),
+            Work::Connect(connect) => connect.kind.begins_open(),
+            Work::Sequence(sequences) => sequences.begins_open(),
+            _ => true,
         }
     }
 
@@ -97,6 +110,9 @@ impl<'a> Client<'a> {
             .access
             .open_as(index, opening, &mut Steps::new())?;
         self.absent = None;
+        if self.begins_open() {
+            self.ids.push(opened.id());
+        }
         self.session = Some(opened);
         Ok(())
     }
@@ -283,6 +299,9 @@ impl<'a> Client<'a> {
         let Some(session) = &mut self.session else {
             return Did::Well;
         };
+        if let Some(kept) = course.kept.get(self.seat.target as usize) {
+            kept.fetch_add(1, Ordering::Relaxed);
+        }
         if let Err(error) = session.read_state() {
             self.session = None;
             if let Some(storm) = &course.storm {

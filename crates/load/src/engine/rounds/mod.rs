@@ -16,11 +16,13 @@ mod storm;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, SystemTime};
 
 use plan::unit::duration::nanos;
 use plan::{Phase, Seat};
+use record::run::{Counted, Figure};
 use wire::time::Instant;
 
 use self::book::Book;
@@ -31,6 +33,7 @@ use super::run::{Failed, Outcome, RunError, Running, gather};
 use super::settings::Settings;
 use super::spent::Spent;
 use super::told::{Loss, Report};
+use super::witness::Witness;
 use crate::transport::{Clock, Socket};
 use crate::work::Prepared;
 
@@ -61,6 +64,8 @@ pub(super) struct Course<'a> {
     pub clock: Clock,
     pub origin: Instant,
     pub storm: Option<Storm>,
+    /// Requests to each target that did nothing but keep a session alive.
+    pub kept: Vec<AtomicU64>,
     pub book: Mutex<Book>,
 }
 
@@ -110,12 +115,13 @@ pub(super) fn run(
         .iter()
         .filter_map(|&seat| Client::new(running, seat, targets))
         .collect();
-    let (clients, failed) = ready(running, clients, threads)?;
+    let (mut clients, failed) = ready(running, clients, threads)?;
     if clients.is_empty() {
         let none = failed.into_iter().next();
         return Err(none.map_or(RunError::Thread, |failed| running.no_session(failed)));
     }
     let opened = clients.len();
+    let witnesses = witnesses(running, &mut clients);
     let clock = Clock::new();
     let run_up = super::run::RUN_UP + PER_THREAD * u32::try_from(threads).unwrap_or(0);
     let began = SystemTime::now() + run_up;
@@ -130,6 +136,7 @@ pub(super) fn run(
             .connect()
             .filter(|_| phase.is_storm())
             .map(|connect| Storm::of(opened as u64, connect.hold)),
+        kept: running.targets.iter().map(|_| AtomicU64::new(0)).collect(),
         book: Mutex::new(Book::new(running, &settings, &names, tell)),
     };
     let mut shares: Vec<Vec<Client<'_>>> = (0..threads.min(opened)).map(|_| Vec::new()).collect();
@@ -139,7 +146,9 @@ pub(super) fn run(
             share.push(client);
         }
     }
-    let mut reports = carry_out(&course, shares, &told, progress)?;
+    let (mut reports, mut shares) = carry_out(&course, shares, &told, progress)?;
+    let diagnostics = ended(&course, witnesses, &mut shares);
+    close(&course, shares);
     let ended = course.storm.as_ref().map(|storm| storm.held());
     let book = course.book.into_inner().map_err(|_| RunError::Thread)?;
     let (ledgers, mut rounds) = book.close();
@@ -167,16 +176,68 @@ pub(super) fn run(
     outcome.operations = 1;
     outcome.rounds = Some(rounds);
     outcome.failed = failed;
+    outcome.diagnostics = diagnostics;
     Ok(outcome)
 }
 
-/// Lets the threads do it, and listens meanwhile.
-fn carry_out(
+/// Asks the servers what they have counted so far.
+fn witnesses(running: &Running<'_>, clients: &mut [Client<'_>]) -> Vec<Witness> {
+    let asked = running.options.diagnostics.then_some(running.targets);
+    let targets = asked.into_iter().flatten().enumerate();
+    targets
+        .map(|(n, target)| {
+            let own = |it: &&mut Client<'_>| it.seat.target as usize == n;
+            let ours = clients.iter_mut().filter(own);
+            let ids = ours.flat_map(|it| it.ids.iter().cloned()).collect();
+            let mut sessions = clients.iter_mut().filter(own);
+            let first = sessions.find_map(|it| it.session.as_mut());
+            Witness::of_rounds(target, ids, first)
+        })
+        .collect()
+}
+
+/// Asks again, while the sessions that are left are there.
+fn ended(
     course: &Course<'_>,
-    shares: Vec<Vec<Client<'_>>>,
+    witnesses: Vec<Witness>,
+    shares: &mut [Vec<Client<'_>>],
+) -> Vec<Figure<Counted>> {
+    let each = std::iter::zip(witnesses, course.running.targets).enumerate();
+    each.map(|(n, (mut witness, target))| {
+        let kept = course
+            .kept
+            .get(n)
+            .map_or(0, |it| it.load(Ordering::Relaxed));
+        let own = |it: &&mut Client<'_>| it.seat.target as usize == n;
+        let now = shares.iter_mut().flatten().filter(own);
+        for id in now.flat_map(|it| it.ids.iter()) {
+            witness.knows(id.clone());
+        }
+        let mut left = shares.iter_mut().flatten().filter(own);
+        // Sessions of one that comes and goes were not there when the server was asked first.
+        let through = left.find(|it| !it.ids.is_empty() && it.session.is_some());
+        let session = through.and_then(|it| it.session.as_mut());
+        witness.end_of_rounds(target, session, kept)
+    })
+    .collect()
+}
+
+/// All leave, as many at a time as came at a time.
+fn close<'a>(course: &'a Course<'a>, shares: Vec<Vec<Client<'a>>>) {
+    std::thread::scope(|scope| {
+        for mut share in shares {
+            scope.spawn(move || share.iter_mut().for_each(|client| client.close(course)));
+        }
+    });
+}
+
+/// Lets the threads do it, and listens meanwhile.
+fn carry_out<'a>(
+    course: &'a Course<'a>,
+    shares: Vec<Vec<Client<'a>>>,
     told: &Receiver<super::told::Progress>,
     progress: &mut dyn FnMut(super::told::Progress),
-) -> Result<Vec<Report<Socket>>, RunError> {
+) -> Result<(Vec<Report<Socket>>, Vec<Vec<Client<'a>>>), RunError> {
     std::thread::scope(|scope| {
         let mut threads = Vec::new();
         for (n, share) in shares.into_iter().enumerate() {
@@ -192,7 +253,8 @@ fn carry_out(
         let ended = threads
             .into_iter()
             .map(|it| it.join().map_err(|_| RunError::Thread));
-        ended.collect()
+        let ended: Vec<_> = ended.collect::<Result<_, _>>()?;
+        Ok(ended.into_iter().unzip())
     })
 }
 
@@ -267,7 +329,7 @@ impl<'a> Worker<'a> {
         }
     }
 
-    fn run(mut self) -> Report<Socket> {
+    fn run(mut self) -> (Report<Socket>, Vec<Client<'a>>) {
         let course = self.course;
         let end = course.settings.end_ns();
         let spent = Spent::so_far();
@@ -376,7 +438,8 @@ impl<'a> Worker<'a> {
         self.free = self.course.t();
     }
 
-    fn report(mut self, end: u64, spent: Spent) -> Report<Socket> {
+    /// What it did, and its clients: they leave when the server was asked what it counted for them.
+    fn report(mut self, end: u64, spent: Spent) -> (Report<Socket>, Vec<Client<'a>>) {
         let course = self.course;
         let t = course.t();
         let ended = (course.is_stopped() || t >= end).then_some(t.min(end));
@@ -387,13 +450,13 @@ impl<'a> Worker<'a> {
             if let Some(ended) = ended {
                 client.unsent(course, ended);
             }
-            client.close(course);
         }
         let spent = Spent::so_far().since(&spent);
-        Report {
+        let report = Report {
             losses: self.losses,
             ..Report::of_calls(self.clients.len(), ended, t, self.slept, &spent)
-        }
+        };
+        (report, self.clients)
     }
 }
 
