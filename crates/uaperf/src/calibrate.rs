@@ -15,7 +15,7 @@ use wire::channel::Protection;
 use wire::policy::Policy;
 
 use crate::cli::Global;
-use crate::serving::{Folder, Serving};
+use crate::serving::{self, Folder, Serving};
 use crate::{place, results, screen};
 
 /// Find out what this host can do: clocks, timers, sockets, the generator, cryptography
@@ -57,6 +57,7 @@ pub fn run(args: Args, _: &Global) -> anyhow::Result<ExitCode> {
         Some(file) => file.clone(),
         None => file()?,
     };
+    serving::clear_on_interrupt()?;
     let calibration = measure(args.budget, args.quiet)?;
     let text = serde_json::to_string_pretty(&calibration)?;
     screen::print(&calibration, args.json, write_screen)?;

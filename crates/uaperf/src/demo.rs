@@ -13,7 +13,7 @@ use wire::url::Url;
 
 use crate::cli::Global;
 use crate::failure::Failure;
-use crate::serving::{Folder, Serving};
+use crate::serving::{self, Folder, Serving};
 use crate::{advice, results, screen};
 use plan::unit::duration::show;
 
@@ -23,6 +23,7 @@ pub struct Args {}
 
 /// Carries out `uaperf demo`.
 pub fn run(_: Args, _: &Global) -> anyhow::Result<ExitCode> {
+    serving::clear_on_interrupt()?;
     let folder = Folder::make("demo")?;
     let server = Serving::start(&["--profile", "demo", "--trust"], &folder.0.join("server"))?;
     let mut out = std::io::stdout().lock();

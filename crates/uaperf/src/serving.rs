@@ -3,9 +3,11 @@
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
 use anyhow::{Context, bail};
+use judge::Exit;
 use load::access::{Access, Credentials, Security, TrustRule};
 use pki::{Checks, Store};
 use wire::channel::Protection;
@@ -14,9 +16,45 @@ use wire::url::Url;
 use crate::failure::Failure;
 use crate::place;
 
+/// What is to be ended and removed should this process be interrupted.
+static LEFT: Mutex<Left> = Mutex::new(Left {
+    processes: Vec::new(),
+    folders: Vec::new(),
+});
+
+struct Left {
+    processes: Vec<Weak<Mutex<Child>>>,
+    folders: Vec<PathBuf>,
+}
+
+fn left() -> MutexGuard<'static, Left> {
+    LEFT.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Ends all servers and removes all folders of this process, which is about to end itself.
+pub fn clear() {
+    let left = left();
+    for process in left.processes.iter().filter_map(Weak::upgrade) {
+        end(&process);
+    }
+    for folder in &left.folders {
+        let _ = std::fs::remove_dir_all(folder);
+    }
+}
+
+/// From now on Ctrl-C ends this process at once, and leaves neither servers nor folders behind: for
+/// commands that have nothing to keep of what they did so far.
+pub fn clear_on_interrupt() -> anyhow::Result<()> {
+    ctrlc::set_handler(|| {
+        clear();
+        std::process::exit(Exit::Interrupted.code().into());
+    })?;
+    Ok(())
+}
+
 /// A plant that serves until this is dropped, or until this process ends in whatever way.
 pub struct Serving {
-    process: Child,
+    process: Arc<Mutex<Child>>,
     /// Where it is reached; the first of them, should it be several servers.
     pub url: Url,
     /// Where all of them are reached.
@@ -50,7 +88,10 @@ impl Serving {
         std::os::unix::process::CommandExt::process_group(&mut command, 0);
         let mut process = command.spawn().context("cannot start a server")?;
         let mut lines = String::new();
-        if let Some(out) = process.stdout.take() {
+        let out = process.stdout.take();
+        let process = Arc::new(Mutex::new(process));
+        left().processes.push(Arc::downgrade(&process));
+        if let Some(out) = out {
             let mut out = BufReader::new(out);
             for _ in 0..servers {
                 out.read_line(&mut lines)?;
@@ -59,8 +100,7 @@ impl Serving {
         let ready = lines.lines().filter_map(|line| line.strip_prefix("READY "));
         let urls: Vec<Url> = ready.filter_map(|url| url.trim().parse().ok()).collect();
         let Some(url) = urls.first().filter(|_| urls.len() == servers).cloned() else {
-            let _ = process.kill();
-            let _ = process.wait();
+            end(&process);
             bail!(Failure::new(format!(
                 "uaperf serve {} did not start",
                 args.join(" ")
@@ -88,28 +128,38 @@ impl Serving {
 
     /// Whether it still serves.
     pub fn is_running(&mut self) -> bool {
-        matches!(self.process.try_wait(), Ok(None))
+        matches!(locked(&self.process).try_wait(), Ok(None))
     }
 
     /// Its process.
     pub fn pid(&self) -> u32 {
-        self.process.id()
+        locked(&self.process).id()
     }
 }
 
 impl Drop for Serving {
     /// The server lives as long as the pipe; should it not end with it, it is ended.
     fn drop(&mut self) {
-        drop(self.process.stdin.take());
+        drop(locked(&self.process).stdin.take());
         for _ in 0..100 {
-            if let Ok(Some(_)) = self.process.try_wait() {
+            if let Ok(Some(_)) = locked(&self.process).try_wait() {
                 return;
             }
             std::thread::sleep(Duration::from_millis(20));
         }
-        let _ = self.process.kill();
-        let _ = self.process.wait();
+        end(&self.process);
     }
+}
+
+fn locked(process: &Mutex<Child>) -> MutexGuard<'_, Child> {
+    process.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn end(process: &Mutex<Child>) {
+    let mut process = locked(process);
+    // One that has ended already is no trouble.
+    let _ = process.kill();
+    let _ = process.wait();
 }
 
 /// A folder of this process, gone with it: certificates of a server and its client.
@@ -119,6 +169,7 @@ impl Folder {
     /// One for a command.
     pub fn make(command: &str) -> anyhow::Result<Self> {
         let path = std::env::temp_dir().join(format!("uaperf-{command}-{}", std::process::id()));
+        left().folders.push(path.clone());
         std::fs::create_dir_all(&path)
             .with_context(|| format!("cannot make the folder {}", path.display()))?;
         Ok(Self(path))

@@ -18,6 +18,7 @@ pub fn watch(control: &Control) -> anyhow::Result<()> {
         }
         _ => {
             super::stage::restore();
+            crate::serving::clear();
             std::process::exit(Exit::Interrupted.code().into());
         }
     })?;

@@ -146,7 +146,8 @@ pub(super) fn run(
             share.push(client);
         }
     }
-    let (mut reports, mut shares) = carry_out(&course, shares, &told, progress)?;
+    let done = carry_out(&course, shares, &told, progress)?;
+    let (mut reports, mut shares): (Vec<_>, Vec<_>) = done.into_iter().unzip();
     let diagnostics = ended(&course, witnesses, &mut shares);
     close(&course, shares);
     let ended = course.storm.as_ref().map(|storm| storm.held());
@@ -231,13 +232,16 @@ fn close<'a>(course: &'a Course<'a>, shares: Vec<Vec<Client<'a>>>) {
     });
 }
 
+/// What a thread did, and its clients, whose sessions are open still.
+type Done<'a> = (Report<Socket>, Vec<Client<'a>>);
+
 /// Lets the threads do it, and listens meanwhile.
 fn carry_out<'a>(
     course: &'a Course<'a>,
     shares: Vec<Vec<Client<'a>>>,
     told: &Receiver<super::told::Progress>,
     progress: &mut dyn FnMut(super::told::Progress),
-) -> Result<(Vec<Report<Socket>>, Vec<Vec<Client<'a>>>), RunError> {
+) -> Result<Vec<Done<'a>>, RunError> {
     std::thread::scope(|scope| {
         let mut threads = Vec::new();
         for (n, share) in shares.into_iter().enumerate() {
@@ -253,8 +257,7 @@ fn carry_out<'a>(
         let ended = threads
             .into_iter()
             .map(|it| it.join().map_err(|_| RunError::Thread));
-        let ended: Vec<_> = ended.collect::<Result<_, _>>()?;
-        Ok(ended.into_iter().unzip())
+        ended.collect()
     })
 }
 
@@ -329,7 +332,7 @@ impl<'a> Worker<'a> {
         }
     }
 
-    fn run(mut self) -> (Report<Socket>, Vec<Client<'a>>) {
+    fn run(mut self) -> Done<'a> {
         let course = self.course;
         let end = course.settings.end_ns();
         let spent = Spent::so_far();
@@ -439,7 +442,7 @@ impl<'a> Worker<'a> {
     }
 
     /// What it did, and its clients: they leave when the server was asked what it counted for them.
-    fn report(mut self, end: u64, spent: Spent) -> (Report<Socket>, Vec<Client<'a>>) {
+    fn report(mut self, end: u64, spent: Spent) -> Done<'a> {
         let course = self.course;
         let t = course.t();
         let ended = (course.is_stopped() || t >= end).then_some(t.min(end));

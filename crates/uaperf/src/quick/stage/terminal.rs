@@ -147,6 +147,7 @@ fn pressed(key: Key, acts: &[Arc<Inner>], looks: &mut Looks) {
         }
         Key::Interrupt if looks.interrupted => {
             restore();
+            crate::serving::clear();
             std::process::exit(Exit::Interrupted.code().into());
         }
         Key::Pause | Key::More | Key::Less if !changeable => {
