@@ -29,7 +29,10 @@ mod usage;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    match usage::parse().run() {
+    let done = usage::parse().run();
+    // What went wrong because an interrupt took the server away is no failure.
+    serving::wait_if_clearing();
+    match done {
         Ok(code) => code,
         Err(error) => failure::report(&error),
     }

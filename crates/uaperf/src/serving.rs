@@ -3,6 +3,7 @@
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
@@ -31,8 +32,19 @@ fn left() -> MutexGuard<'static, Left> {
     LEFT.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// Whether this process is about to be ended by whoever clears what it leaves.
+static CLEARING: AtomicBool = AtomicBool::new(false);
+
+/// Does not come back if this process is about to be ended.
+pub fn wait_if_clearing() {
+    while CLEARING.load(Ordering::SeqCst) {
+        std::thread::park();
+    }
+}
+
 /// Ends all servers and removes all folders of this process, which is about to end itself.
 pub fn clear() {
+    CLEARING.store(true, Ordering::SeqCst);
     let left = left();
     for process in left.processes.iter().filter_map(Weak::upgrade) {
         end(&process);
