@@ -216,3 +216,64 @@ fn picture(
     screen.draw(|frame| draw(frame, &mut scene, &shown))?;
     Ok(())
 }
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use std::fs::File;
+    use std::io::Read;
+    use std::process::{Command, Stdio};
+
+    use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+    use rustix::termios::{LocalModes, tcgetattr};
+
+    use super::*;
+
+    const PANICS: &str = "quick::stage::terminal::tests::panics_with_the_terminal_taken";
+
+    #[test]
+    #[ignore = "takes the terminal and panics; the test below starts it on one of its own"]
+    fn panics_with_the_terminal_taken() {
+        let _screen = take().unwrap();
+        panic!("on purpose");
+    }
+
+    #[test]
+    fn a_panic_gives_the_terminal_back_before_it_says_anything() {
+        let ours = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
+        grantpt(&ours).unwrap();
+        unlockpt(&ours).unwrap();
+        let name = ptsname(&ours, Vec::new()).unwrap();
+        let open = File::options().read(true).write(true).clone();
+        let theirs = open.open(name.to_str().unwrap()).unwrap();
+        let end = || Stdio::from(theirs.try_clone().unwrap());
+        let mut from = File::from(ours);
+        let reading = std::thread::spawn(move || {
+            let (mut all, mut part) = (Vec::new(), [0; 4096]);
+            // The last of the other ends is closed: an error, on Linux.
+            while let Ok(n @ 1..) = from.read(&mut part) {
+                all.extend_from_slice(&part[..n]);
+            }
+            String::from_utf8_lossy(&all).into_owned()
+        });
+        let status = Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", PANICS, "--ignored", "--nocapture"])
+            .env("TERM", "xterm-256color")
+            .stdin(end())
+            .stdout(end())
+            .stderr(end())
+            .status()
+            .unwrap();
+        assert!(!status.success());
+        let modes = tcgetattr(&theirs).unwrap().local_modes;
+        assert!(modes.contains(LocalModes::ICANON | LocalModes::ECHO | LocalModes::ISIG));
+        drop(theirs);
+        let said = reading.join().unwrap();
+        let at = |what: &str| {
+            said.find(what)
+                .unwrap_or_else(|| panic!("no {what:?}: {said:?}"))
+        };
+        assert!(at("\x1b[?1049h") < at("\x1b[?1049l"), "{said:?}");
+        assert!(at("\x1b[?1049l") < at("on purpose"), "{said:?}");
+        assert!(at("\x1b[?25l") < at("\x1b[?25h"), "{said:?}");
+    }
+}
