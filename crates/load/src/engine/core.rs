@@ -2,7 +2,9 @@
 //! runs.
 
 mod handover;
+mod looks;
 mod set_up;
+mod sockets;
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -12,19 +14,17 @@ use std::sync::mpsc::Sender;
 
 use record::samples::Sheet;
 use record::{Ledger, Receipt};
-use wire::channel::ChannelError;
 use wire::time::{Instant, Now};
 
 use super::control::Control;
 use super::cycle::Cycle;
 use super::end::End;
 use super::gate::Gate;
-use super::host::{Errand, Host, Mail, Reopened, Rung};
-use super::seat::{Coalescing, MOST_ROOM, Seat, books};
+use super::host::{Host, Rung};
+use super::seat::{Coalescing, Seat, books};
 use super::settings::Settings;
 use super::spent::Spent;
-use super::told::{Left, Loss, Progress, Report};
-use crate::transport::Got;
+use super::told::{Loss, Progress, Report};
 
 /// Timeouts are looked for, levels noted and orders taken this often.
 const TICK: u64 = 10_000_000;
@@ -286,17 +286,6 @@ impl<H: Host> Core<H> {
         }
     }
 
-    /// Fewer answers will come than a socket that rings for several waits for.
-    fn ring_for_each(&mut self, n: usize) {
-        if let Some(seat) = self.seats.get_mut(n)
-            && seat.coalescing == Coalescing::On
-        {
-            self.host.low_water(&seat.socket, 1);
-            seat.coalescing = Coalescing::Off;
-            self.again.push(n);
-        }
-    }
-
     fn queue(&mut self, n: usize) {
         let Some(seat) = self.seats.get_mut(n) else {
             return;
@@ -347,33 +336,6 @@ impl<H: Host> Core<H> {
         if self.ended.is_none() {
             self.queue(n);
         }
-    }
-
-    fn flush(&mut self, n: usize) {
-        let Some(seat) = self.seats.get_mut(n).filter(|seat| seat.alive) else {
-            return;
-        };
-        let mut all = true;
-        while !seat.lane.connection().pending().is_empty() {
-            let pending = seat.lane.connection().pending();
-            match self.host.write(&mut seat.socket, pending) {
-                Ok(bytes) => {
-                    seat.lane.connection().wrote(bytes);
-                    self.sent_bytes += bytes as u64;
-                    self.writes += 1;
-                }
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                    all = false;
-                    break;
-                }
-                // What the server wrote before it hung up may still be read; the end is seen then.
-                Err(_) => {
-                    self.again.push(n);
-                    break;
-                }
-            }
-        }
-        seat.lane.wrote(all);
     }
 
     /// Waits for the next thing to happen, and lets it.
@@ -434,309 +396,10 @@ impl<H: Host> Core<H> {
         };
         Some(due.min(self.next_tick + slack).min(end))
     }
-
-    fn writable(&mut self, n: usize) {
-        let waits = |seat: &mut Seat<_>| !seat.lane.connection().pending().is_empty();
-        if self.seats.get_mut(n).is_some_and(waits) {
-            self.flush(n);
-            let now = self.host.now();
-            self.pump(n, now);
-        }
-    }
-
-    /// Reads what there is, writes it down and sends what follows from it. Tells whether there
-    /// was anything.
-    fn read(&mut self, n: usize) -> bool {
-        let mut any = false;
-        // A socket that never runs dry must not starve the others.
-        for _ in 0..8 {
-            let Some(seat) = self.seats.get_mut(n).filter(|seat| seat.alive) else {
-                return any;
-            };
-            let room = seat.room;
-            let space = seat.lane.connection().space(room);
-            let (bytes, more, stamp) = match self.host.read(&mut seat.socket, space) {
-                Ok(Got::Bytes { n, more, stamp }) => (n, more, stamp),
-                Ok(Got::Nothing) => return any,
-                Ok(Got::End) => {
-                    seat.lane
-                        .connection()
-                        .lost("the server closed the connection");
-                    (0, false, None)
-                }
-                Err(_) => {
-                    seat.lane.connection().lost("the socket failed");
-                    (0, false, None)
-                }
-            };
-            any = true;
-            let now = self.host.now();
-            seat.lane.connection().filled(bytes);
-            if bytes > 0 {
-                self.received_bytes += bytes as u64;
-                self.reads += 1;
-                if more && room < MOST_ROOM {
-                    seat.room = room * 2;
-                }
-            }
-            self.drain(n, now, stamp, bytes);
-            if !more {
-                return any;
-            }
-        }
-        self.again.push(n);
-        any
-    }
-
-    /// Looks at what came in, and sends what is due then.
-    fn drain(&mut self, n: usize, now: Now, stamp: Option<u64>, bytes: usize) {
-        let t = self.since_origin(now.mono);
-        let Some(seat) = self.seats.get_mut(n) else {
-            return;
-        };
-        if let Some(stamp) = stamp
-            && self.begun
-            && let Some(ledger) = self.ledgers.get_mut(seat.base)
-        {
-            ledger.lag(t, unix_nanos(now.utc).saturating_sub(stamp));
-        }
-        let waited = seat.lane.in_flight();
-        let mut books = books(&mut self.ledgers, &mut self.sheet, &mut self.receipt, seat);
-        let ended = seat.lane.drain(now, &mut books);
-        let answers = waited.saturating_sub(seat.lane.in_flight());
-        if answers > 0 {
-            self.cycle.answered(t);
-        }
-        seat.learn(&mut self.host, bytes, answers, self.settings.coalesce);
-        if let Some(job) = seat.lane.connection().poll_job() {
-            seat.busy = true;
-            self.host.submit(Errand::Job(n, job));
-        }
-        if let Some(error) = ended {
-            self.lost(n, t, &error);
-            return;
-        }
-        let now = Now {
-            mono: self.host.mono(),
-            utc: now.utc,
-        };
-        self.pump(n, now);
-    }
-
-    fn lost(&mut self, n: usize, t: u64, error: &ChannelError) {
-        let Some(seat) = self.seats.get_mut(n) else {
-            return;
-        };
-        if !seat.alive {
-            return;
-        }
-        seat.alive = false;
-        seat.lost = t;
-        self.host.deregister(&mut seat.socket);
-        self.losses.push(Loss {
-            session: seat.index,
-            at_ns: t,
-            reason: error.to_string(),
-            back: false,
-        });
-        if self.settings.reconnect && self.ended.is_none() && !seat.lane.is_spent() {
-            self.host.submit(Errand::Reopen(n, seat.index));
-        }
-    }
-
-    fn read_mail(&mut self) {
-        while let Some(mail) = self.host.mail() {
-            match mail {
-                Mail::Job(n, done) => {
-                    let now = self.host.now();
-                    if let Some(seat) = self.seats.get_mut(n).filter(|seat| seat.busy) {
-                        seat.busy = false;
-                        seat.lane.connection().complete(done, now);
-                    }
-                    self.drain(n, now, None, 0);
-                }
-                Mail::Reopened(n, Ok(opened)) => self.reopened(n, *opened),
-                Mail::Reopened(n, Err(_)) => self.reopen_later(n),
-            }
-        }
-    }
-
-    fn reopened(&mut self, n: usize, opened: Reopened<H::Socket>) {
-        let now = self.host.now();
-        let t = self.since_origin(now.mono);
-        let Some(seat) = self.seats.get_mut(n) else {
-            return;
-        };
-        seat.socket = opened.socket;
-        if self.host.register(n, &mut seat.socket).is_err() {
-            return;
-        }
-        seat.lane
-            .reconnect(opened.connection, opened.token, opened.askers);
-        if let Some(requests) = opened.requests {
-            seat.lane.resubscribe(requests, opened.came);
-        }
-        seat.alive = true;
-        seat.busy = false;
-        if self.settings.stamps {
-            self.host.stamp(&mut seat.socket);
-        }
-        if seat.coalescing != Coalescing::Off {
-            seat.coalescing = Coalescing::Learning(0, 0);
-        }
-        let (lost, index, base) = (seat.lost, seat.index, seat.base);
-        if let Some(loss) = self
-            .losses
-            .iter_mut()
-            .rev()
-            .find(|loss| loss.session == index)
-        {
-            loss.back = true;
-        }
-        if let Some(ledger) = self.ledgers.get_mut(base) {
-            ledger.reconnected(t, t.saturating_sub(lost));
-        }
-        self.pump(n, now);
-    }
-
-    /// The server is not back yet: the helper has waited a while, and tries again.
-    fn reopen_later(&mut self, n: usize) {
-        if let Some(seat) = self.seats.get(n).filter(|seat| !seat.alive)
-            && self.ended.is_none()
-        {
-            self.host.submit(Errand::Reopen(n, seat.index));
-        }
-    }
-
-    /// What has to be looked at from time to time.
-    fn tick(&mut self, t: u64) {
-        self.next_tick = t - t % TICK + TICK;
-        let now = self.host.now();
-        for n in self.over..self.seats.len() {
-            let may_send = self.seats.get(n).is_some_and(|seat| self.may_send(seat));
-            let Some(seat) = self.seats.get_mut(n) else {
-                continue;
-            };
-            let (in_flight, waiting) = (seat.lane.in_flight() as u64, seat.lane.waiting(t));
-            // Whoever has nothing more to do is not looked at, whether or not others go on.
-            if self.begun
-                && self.ended.is_none()
-                && (may_send || in_flight > 0)
-                && let Some(ledger) = self.ledgers.get_mut(seat.base)
-            {
-                ledger.levels(t, in_flight, waiting);
-            }
-            let timeout = seat.lane.connection().poll_timeout();
-            if seat.alive && timeout.is_some_and(|at| at <= now.mono) {
-                seat.lane.connection().handle_timeout(now);
-                self.drain(n, now, None, 0);
-            } else if seat.coalescing == Coalescing::On && in_flight > 0 {
-                // Fewer answers than were to be awaited may be all that there are.
-                self.again.push(n);
-            }
-        }
-        if self.begun {
-            self.change();
-            self.tell(t);
-        }
-        if self.settings.spin {
-            self.read_mail();
-        }
-    }
-
-    /// Does what a person did since the last look. All cores know the same moment for it, so that they
-    /// offer together what one would.
-    fn change(&mut self) {
-        let changes = self.control.changes_since(self.changes);
-        if changes.is_empty() {
-            return;
-        }
-        self.changes += changes.len();
-        for change in &changes {
-            self.end.change(self.since_origin(change.at), change.level);
-        }
-        if self.ended.is_none() {
-            for ledger in &mut self.ledgers {
-                ledger.end_at(self.end.at());
-            }
-        }
-        for n in 0..self.seats.len() {
-            if let Some(seat) = self.seats.get_mut(n) {
-                for change in &changes {
-                    seat.lane.change(change.at, change.level);
-                }
-            }
-            self.queue(n);
-        }
-    }
-
-    /// What is over, for whoever watches.
-    fn tell(&mut self, t: u64) {
-        let mut closed = Vec::new();
-        for (work, ledger) in self.ledgers.iter_mut().enumerate() {
-            closed.extend(ledger.take_closed(t).map(|tick| (work, tick)));
-        }
-        if !closed.is_empty() {
-            let heard = self.receipt.as_ref().map(Receipt::measured_so_far);
-            // Nobody may be listening.
-            let _ = self.progress.send(Progress {
-                core: self.number,
-                closed,
-                heard: heard.map(Box::new),
-                ran_ns: t,
-                idle_ns: self.idle_ns,
-            });
-        }
-    }
-
-    fn report(self, t: u64, spent: Spent) -> Report<H::Socket> {
-        let spent = Spent::so_far().since(&spent);
-        let mut host = self.host;
-        let seats = self.seats.len();
-        let lanes = self.seats.into_iter().map(|mut seat| {
-            if seat.alive {
-                host.deregister(&mut seat.socket);
-            }
-            Left {
-                index: seat.index,
-                base: seat.base,
-                lane: seat.lane,
-                socket: seat.alive.then_some(seat.socket),
-            }
-        });
-        Report {
-            seats,
-            lanes: lanes.collect(),
-            ledgers: self.ledgers,
-            cycles: self.cycle.into_took(),
-            account: self.receipt.map(|receipt| {
-                let until = self
-                    .ended
-                    .unwrap_or(t)
-                    .saturating_add(self.origin.as_nanos());
-                receipt.finish(until.saturating_sub(self.zero.as_nanos()))
-            }),
-            ended_ns: self.ended,
-            losses: self.losses,
-            idle_ns: self.idle_ns,
-            ran_ns: t,
-            sent_bytes: self.sent_bytes,
-            received_bytes: self.received_bytes,
-            writes: self.writes,
-            reads: self.reads,
-            cpu_ns: spent.cpu_ns,
-            starved_ns: spent.starved_ns,
-        }
-    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Found {
     Something,
     Nothing,
-}
-
-/// From ticks of 100 ns since 1601 to nanoseconds since 1970.
-fn unix_nanos(utc: i64) -> u64 {
-    u64::try_from(utc - 116_444_736_000_000_000).unwrap_or_default() * 100
 }
