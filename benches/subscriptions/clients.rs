@@ -70,7 +70,8 @@ pub fn ours(url: &str, place: Place, watch: &Watch) -> anyhow::Result<Cost> {
     let look = |progress: Progress| {
         let received = progress.heard.map_or(0, |heard| heard.values.received);
         if let (true, Ok(threads)) = (received > 0, own.threads()) {
-            let cores = threads.iter().filter(|it| it.name.starts_with("load-"));
+            let number = |name: &str| name.strip_prefix("load-")?.parse::<u32>().ok();
+            let cores = threads.iter().filter(|it| number(&it.name).is_some());
             let cpu: u64 = cores.filter_map(|it| it.cpu_ns.as_ref().ok()).sum();
             // Once its thread has ended nobody tells any more.
             if cpu > 0 {
