@@ -48,7 +48,7 @@ const CEILINGS: &[(&str, u32, f64)] = &[
     // Not only checked but handed out one by one: 78 a value, 85 a monitored item.
     ("read-values-100", 100, 95.0),
     ("notifications-100", 100, 105.0),
-    // The same as numbers, each in the shape of the one before: XX.
+    // The same as numbers, each in the shape of the one before: 29.
     ("changes-100", 100, 50.0),
     // The server's side, 93 a node.
     ("serve-read-100", 100, 115.0),
