@@ -396,7 +396,12 @@ impl<'a> Open<'a> {
         let transport = u64::try_from(self.utc.saturating_sub(header))
             .unwrap_or(0)
             .min(delay);
-        let waited = self.head.publish_time.saturating_sub(stamp);
+        // Some servers do not say when they published: then no more is queueing than what cannot be phase.
+        let published = match self.head.publish_time {
+            0 => header,
+            time => time,
+        };
+        let waited = published.saturating_sub(stamp);
         let phase = u64::try_from(waited.min(phase))
             .unwrap_or(0)
             .min(delay - transport);

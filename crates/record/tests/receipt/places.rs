@@ -1,6 +1,7 @@
 //! One thing at a time goes wrong, and is found under its name.
 
 use super::*;
+use record::Measure;
 
 #[test]
 fn values_that_follow_each_other_leave_nothing_to_say() {
@@ -274,4 +275,26 @@ fn a_message_that_republish_overtook_came_out_of_order_and_is_no_repeat() {
     let messages = measured.messages;
     assert_eq!((messages.lost(), messages.disordered), (0, 1));
     assert_eq!(measured.places.lost(), 0);
+}
+
+#[test]
+fn where_no_publish_time_is_told_only_what_cannot_be_phase_is_queueing() {
+    // Sampled 50 ms before it was sent, as any value may be; and 400 ms, which no phase explains.
+    for (ago, expected) in [(50, 0), (400, 400 - 110)] {
+        let mut client = Client::new(&[counting(10, 10)]);
+        client.now = 10 * PUBLISHING;
+        let head = Head {
+            publish_time: 0,
+            ..client.head(1)
+        };
+        let of = client.subscription;
+        let mut open = client.receipt.message(&mut client.ledger, of, head);
+        let source = head.header_time - ago * 10_000;
+        open.value(0, 0, source, source, Some(7));
+        open.end();
+        let tally = client.ledger.finish();
+        let queueing = tally.whole().histogram(Measure::Queueing).clone();
+        let told = queueing.quantile(1.0).unwrap() as i64 / 1_000_000;
+        assert!((told - expected).abs() <= 1, "{told} ms of {ago} ms");
+    }
 }
