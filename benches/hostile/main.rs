@@ -13,7 +13,7 @@ mod serve;
 mod told;
 
 use std::path::Path;
-use std::process::ExitCode;
+
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
@@ -39,27 +39,19 @@ struct Options {
     threads: usize,
 }
 
-fn main() -> ExitCode {
+fn main() -> anyhow::Result<()> {
     let mut words = std::env::args().skip(1).peekable();
-    let done = match words.peek().map(String::as_str) {
+    match words.peek().map(String::as_str) {
         Some(serve::ROLE) => serve::serve(words.skip(1)),
         Some(attack::ROLE) => attack::attack(words.skip(1)),
         Some(attack::VICTIM) => attack::victim(words.skip(1)),
-        _ => match options(words) {
-            Ok(Some(options)) => run(&options),
-            Ok(None) => {
+        _ => match options(words)? {
+            Some(options) => run(&options),
+            None => {
                 println!("{USAGE}");
                 Ok(())
             }
-            Err(error) => Err(error),
         },
-    };
-    match done {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("error: {error:#}");
-            ExitCode::FAILURE
-        }
     }
 }
 

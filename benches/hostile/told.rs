@@ -125,14 +125,22 @@ fn known<T>(figure: Option<T>, show: impl Fn(T) -> String) -> String {
     figure.map_or_else(|| "n/a".to_owned(), show)
 }
 
+impl Held {
+    fn memory(self) -> String {
+        known(self.rss, |n| Bytes::show(n as f64))
+    }
+
+    fn open(self) -> String {
+        known(self.descriptors, |n| n.to_string())
+    }
+}
+
 impl Told {
     /// A paragraph.
     pub fn text(&self) -> String {
         let Self {
             kind, what, cycles, ..
         } = self;
-        let memory = |held: Held| known(held.rss, |n| Bytes::show(n as f64));
-        let open = |held: Held| known(held.descriptors, |n| n.to_string());
         format!(
             "{kind}: {what}\n  \
              p99           {:.0} µs without, {:.0} µs with, ratio {}, under {MOST:.2}: {}; {} errors of the good session\n  \
@@ -145,17 +153,15 @@ impl Told {
             self.errors,
             self.memory.show(&bytes),
             self.descriptors.show(&|n| format!("{n:.2}")),
-            memory(self.before),
-            memory(self.after),
-            open(self.before),
-            open(self.after),
+            self.before.memory(),
+            self.after.memory(),
+            self.before.open(),
+            self.after.open(),
         )
     }
 
     /// A row of the table.
     pub fn row(&self) -> String {
-        let memory = |held: Held| known(held.rss, |n| Bytes::show(n as f64));
-        let open = |held: Held| known(held.descriptors, |n| n.to_string());
         format!(
             "| {} | {:.0} | {:.0} | {} | {} | {} | {} | {} | {} | {} to {} | {} to {} |",
             self.kind,
@@ -167,10 +173,10 @@ impl Told {
             self.cycles,
             self.memory.show(&bytes),
             self.descriptors.show(&|n| format!("{n:.2}")),
-            memory(self.before),
-            memory(self.after),
-            open(self.before),
-            open(self.after),
+            self.before.memory(),
+            self.after.memory(),
+            self.before.open(),
+            self.after.open(),
         )
     }
 }

@@ -7,7 +7,7 @@
 
 use std::io::{BufRead, BufReader};
 use std::path::Path;
-use std::process::{Child, Command, ExitCode, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail, ensure};
@@ -91,22 +91,12 @@ impl Options {
     }
 }
 
-fn main() -> ExitCode {
-    let done = match Options::read(std::env::args().skip(1)) {
-        Ok(Some(options)) => run(&options),
-        Ok(None) => {
-            println!("{USAGE}");
-            Ok(())
-        }
-        Err(error) => Err(error),
+fn main() -> anyhow::Result<()> {
+    let Some(options) = Options::read(std::env::args().skip(1))? else {
+        println!("{USAGE}");
+        return Ok(());
     };
-    match done {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("error: {error:#}");
-            ExitCode::FAILURE
-        }
-    }
+    run(&options)
 }
 
 /// A process that does not outlive this one by much.

@@ -88,36 +88,22 @@ fn main() {
             }
         }
         "notifications-100" => {
-            let body = messages::encode(&messages::publish_response(100));
             let mut last = [0; 100];
-            for _ in 0..rounds {
-                let response = walk::PublishResponse::parse(black_box(&body)).unwrap();
-                for notification in response.notifications() {
-                    let walk::Notification::DataChange(items) = notification.unwrap() else {
-                        panic!("a data change was encoded");
-                    };
-                    for item in items {
-                        let item = item.unwrap();
-                        let overflow = item.value.overflowed();
-                        last[item.client_handle as usize] += u32::from(overflow) + 1;
-                    }
+            each_data_change(rounds, |items| {
+                for item in items {
+                    let item = item.unwrap();
+                    let overflow = item.value.overflowed();
+                    last[item.client_handle as usize] += u32::from(overflow) + 1;
                 }
-            }
+            });
             black_box(last);
         }
         "changes-100" => {
-            let body = messages::encode(&messages::publish_response(100));
             let mut last = [0; 100];
-            for _ in 0..rounds {
-                let response = walk::PublishResponse::parse(black_box(&body)).unwrap();
-                for notification in response.notifications() {
-                    let walk::Notification::DataChange(items) = notification.unwrap() else {
-                        panic!("a data change was encoded");
-                    };
-                    let told = items.each(|it| last[it.client_handle as usize] ^= it.source);
-                    told.unwrap();
-                }
-            }
+            each_data_change(rounds, |items| {
+                let told = items.each(|it| last[it.client_handle as usize] ^= it.source);
+                told.unwrap();
+            });
             black_box(last);
         }
         "serve-read-100" => {
@@ -130,6 +116,20 @@ fn main() {
             }
         }
         _ => panic!("no path is called {path:?}"),
+    }
+}
+
+#[allow(clippy::unwrap_used, clippy::panic, reason = "as above")]
+fn each_data_change(rounds: u32, mut look: impl FnMut(walk::DataChange<'_>)) {
+    let body = messages::encode(&messages::publish_response(100));
+    for _ in 0..rounds {
+        let response = walk::PublishResponse::parse(black_box(&body)).unwrap();
+        for notification in response.notifications() {
+            let walk::Notification::DataChange(items) = notification.unwrap() else {
+                panic!("a data change was encoded");
+            };
+            look(items);
+        }
     }
 }
 

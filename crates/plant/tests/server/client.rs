@@ -13,8 +13,9 @@ use wire::session::client::{Config as SessionConfig, Session};
 use wire::session::token::Credentials;
 use wire::session::{Channel, Nonce};
 use wire::types::{
-    ApplicationDescription, AttributeId, DataValue, NodeId, QualifiedName, ReadRequest,
-    ReadValueId, RequestHeader, StatusCode, TimestampsToReturn, UAString,
+    ApplicationDescription, AttributeId, BrowseDescription, BrowseDirection, BrowseRequest,
+    DataValue, NodeId, QualifiedName, ReadRequest, ReadValueId, ReferenceDescription,
+    ReferenceTypeId, RequestHeader, StatusCode, TimestampsToReturn, UAString,
 };
 
 pub const PATIENCE: Duration = Duration::from_secs(60);
@@ -167,6 +168,26 @@ impl Client {
             }
         }
         seen
+    }
+
+    /// What is below a node, and how.
+    pub fn below(&mut self, node: &NodeId) -> Vec<ReferenceDescription> {
+        let request = BrowseRequest {
+            request_header: RequestHeader::default(),
+            view: Default::default(),
+            requested_max_references_per_node: 0,
+            nodes_to_browse: Some(vec![BrowseDescription {
+                node_id: node.clone(),
+                browse_direction: BrowseDirection::Forward,
+                reference_type_id: ReferenceTypeId::HierarchicalReferences.into(),
+                include_subtypes: true,
+                node_class_mask: 0,
+                result_mask: 63,
+            }]),
+        };
+        let result = self.call(request).unwrap().results.unwrap().remove(0);
+        assert!(result.status_code.is_good(), "{:?}", result.status_code);
+        result.references.unwrap_or_default()
     }
 
     /// Sends a request, not waiting for its answer.

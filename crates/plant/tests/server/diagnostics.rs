@@ -2,10 +2,9 @@
 
 use plant::{Config, Rights, Users};
 use wire::types::{
-    Array, BrowseDescription, BrowseDirection, BrowseRequest, CloseSessionRequest,
-    DataChangeNotification, DataValue, DeleteMonitoredItemsRequest, ExtensionObject,
-    MonitoringMode, NodeClass, NodeId, ObjectId, ObjectTypeId, PublishRequest, PublishResponse,
-    ReadRequest, ReferenceDescription, ReferenceTypeId, RepublishRequest,
+    Array, CloseSessionRequest, DataChangeNotification, DataValue, DeleteMonitoredItemsRequest,
+    ExtensionObject, MonitoringMode, NodeClass, NodeId, ObjectId, ObjectTypeId, PublishRequest,
+    PublishResponse, ReadRequest, ReferenceDescription, RepublishRequest,
     ServerDiagnosticsSummaryDataType, ServiceCounterDataType, SessionDiagnosticsDataType,
     SessionSecurityDiagnosticsDataType, SetMonitoringModeRequest, SetPublishingModeRequest,
     StatusCode, SubscriptionDiagnosticsDataType, TimestampsToReturn, VariableId, Variant,
@@ -200,32 +199,13 @@ fn a_subscription_says_how_it_stands() {
     assert_eq!(summary.rejected_requests_count, 1);
 }
 
-fn below(client: &mut Client, node: &NodeId) -> Vec<ReferenceDescription> {
-    let request = BrowseRequest {
-        request_header: header(),
-        view: Default::default(),
-        requested_max_references_per_node: 0,
-        nodes_to_browse: Some(vec![BrowseDescription {
-            node_id: node.clone(),
-            browse_direction: BrowseDirection::Forward,
-            reference_type_id: ReferenceTypeId::HierarchicalReferences.into(),
-            include_subtypes: true,
-            node_class_mask: 0,
-            result_mask: 63,
-        }]),
-    };
-    let result = client.call(request).unwrap().results.unwrap().remove(0);
-    assert!(result.status_code.is_good(), "{:?}", result.status_code);
-    result.references.unwrap_or_default()
-}
-
 fn summary() -> NodeId {
     ObjectId::Server_ServerDiagnostics_SessionsDiagnosticsSummary.into()
 }
 
 /// The objects of sessions, by their type.
 fn objects(client: &mut Client) -> Vec<ReferenceDescription> {
-    let mut all = below(client, &summary());
+    let mut all = client.below(&summary());
     all.retain(|one| one.type_definition.node_id == ObjectTypeId::SessionDiagnosticsObjectType);
     all
 }
@@ -264,7 +244,7 @@ fn each_session_has_an_object_with_all_that_its_type_declares() {
     declared.retain(|name| name != "CurrentRoleIds");
     assert_eq!(names_below(&mut other, &first.session_id), declared);
     assert_eq!(declared.len(), 3 + 43 + 9);
-    let parts = below(&mut other, &first.session_id);
+    let parts = other.below(&first.session_id);
     let part = |name: &str| {
         let found = parts
             .iter()
@@ -272,7 +252,7 @@ fn each_session_has_an_object_with_all_that_its_type_declares() {
         found.unwrap().node_id.node_id.clone()
     };
     let whole = part("SessionDiagnostics");
-    let fields = below(&mut other, &whole);
+    let fields = other.below(&whole);
     assert_eq!(fields.len(), 43);
     let named = |name: &str| {
         let found = fields
@@ -306,10 +286,7 @@ fn each_session_has_an_object_with_all_that_its_type_declares() {
     assert_eq!(own.subscription_id, id);
     let security: SessionSecurityDiagnosticsDataType = structure(&values[5]);
     assert_eq!(security.session_id, first.session_id);
-    assert_eq!(
-        below(&mut other, &part("SessionSecurityDiagnostics")).len(),
-        9
-    );
+    assert_eq!(other.below(&part("SessionSecurityDiagnostics")).len(), 9);
 
     // What is watched goes with it.
     let watcher = subscribe(&mut other, 50.0).subscription_id;
@@ -340,7 +317,7 @@ fn each_session_has_an_object_with_all_that_its_type_declares() {
 /// Names of all that stands below a node, with those above each.
 fn names_below(client: &mut Client, node: &NodeId) -> Vec<String> {
     let mut names = Vec::new();
-    for one in below(client, node) {
+    for one in client.below(node) {
         // Other types are no parts of this one.
         if one.node_class != NodeClass::Object && one.node_class != NodeClass::Variable {
             continue;
@@ -425,7 +402,7 @@ fn who_may_only_look_switches_no_diagnostics_and_sees_nobody_s_security() {
     let denied = StatusCode::BadUserAccessDenied;
     assert_eq!(write_flag(&mut client, &flag, false), denied);
     let own = sessions(&mut client).remove(0);
-    let parts = below(&mut client, &own.session_id);
+    let parts = client.below(&own.session_id);
     assert_eq!(parts.len(), 3);
     for part in parts {
         let value = client.read(&[part.node_id.node_id]).remove(0);

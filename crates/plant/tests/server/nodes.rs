@@ -2,11 +2,11 @@ use plant::{Config, Limits};
 use wire::channel::Protection;
 use wire::types::{
     AddNodesItem, AddNodesRequest, AddReferencesItem, AddReferencesRequest, AttributeId,
-    BrowseDescription, BrowseDirection, BrowseRequest, DeleteNodesItem, DeleteNodesRequest,
-    DeleteReferencesItem, DeleteReferencesRequest, ExpandedNodeId, ExtensionObject,
-    FindServersOnNetworkRequest, NodeClass, NodeId, ObjectAttributes, ObjectId, ObjectTypeId,
-    QualifiedName, QueryFirstRequest, QueryNextRequest, ReferenceTypeId, RegisterServer2Request,
-    StatusCode, VariableAttributes, VariableTypeId, ViewDescription, WriteRequest, WriteValue,
+    DeleteNodesItem, DeleteNodesRequest, DeleteReferencesItem, DeleteReferencesRequest,
+    ExpandedNodeId, ExtensionObject, FindServersOnNetworkRequest, NodeClass, NodeId,
+    ObjectAttributes, ObjectId, ObjectTypeId, QualifiedName, QueryFirstRequest, QueryNextRequest,
+    ReferenceTypeId, RegisterServer2Request, StatusCode, VariableAttributes, VariableTypeId,
+    WriteRequest, WriteValue,
 };
 
 use crate::client::Client;
@@ -80,21 +80,7 @@ fn delete(client: &mut Client, node: &NodeId) -> StatusCode {
 }
 
 fn names(client: &mut Client, node: &NodeId) -> Vec<String> {
-    let request = BrowseRequest {
-        request_header: header(),
-        view: ViewDescription::default(),
-        requested_max_references_per_node: 0,
-        nodes_to_browse: Some(vec![BrowseDescription {
-            node_id: node.clone(),
-            browse_direction: BrowseDirection::Forward,
-            reference_type_id: ReferenceTypeId::HierarchicalReferences.into(),
-            include_subtypes: true,
-            node_class_mask: 0,
-            result_mask: 63,
-        }]),
-    };
-    let result = client.call(request).unwrap().results.unwrap().remove(0);
-    let references = result.references.unwrap_or_default().into_iter();
+    let references = client.below(node).into_iter();
     references
         .map(|reference| reference.browse_name.name.to_string())
         .collect()

@@ -3,7 +3,7 @@
 use super::cursor::{Cursor, WalkError};
 use super::data_value::mask;
 use super::publish::{DataChange, MonitoredItem};
-use super::variant::{BuiltInType as T, RawVariant};
+use super::variant::{Number, RawVariant};
 
 /// What a monitored item reports, in numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -54,44 +54,6 @@ impl DataChange<'_> {
             }
         }
         Ok(())
-    }
-}
-
-/// How a number lies on the wire.
-#[derive(Debug, Clone, Copy)]
-enum Number {
-    Bits8,
-    Bits16,
-    Bits32,
-    Bits64,
-    Float,
-    Double,
-}
-
-impl Number {
-    fn of(kind: T) -> Option<Self> {
-        Some(match kind {
-            T::Boolean | T::SByte | T::Byte => Self::Bits8,
-            T::Int16 | T::UInt16 => Self::Bits16,
-            T::Int32 | T::UInt32 => Self::Bits32,
-            T::Int64 | T::UInt64 => Self::Bits64,
-            T::Float => Self::Float,
-            T::Double => Self::Double,
-            _ => return None,
-        })
-    }
-
-    /// What stands there counts to.
-    #[inline]
-    fn count(self, at: &[u8]) -> Option<u64> {
-        Some(match self {
-            Self::Bits8 => (*at.first()?).into(),
-            Self::Bits16 => u16::from_le_bytes(*at.first_chunk()?).into(),
-            Self::Bits32 => u32::from_le_bytes(*at.first_chunk()?).into(),
-            Self::Bits64 => u64::from_le_bytes(*at.first_chunk()?),
-            Self::Float => f32::from_le_bytes(*at.first_chunk()?) as i64 as u64,
-            Self::Double => f64::from_le_bytes(*at.first_chunk()?) as i64 as u64,
-        })
     }
 }
 

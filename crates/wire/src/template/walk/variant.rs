@@ -43,6 +43,46 @@ pub enum BuiltInType {
 
 use BuiltInType as T;
 
+/// How a number lies on the wire.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Number {
+    Bits8,
+    Bits16,
+    Bits32,
+    Bits64,
+    Float,
+    Double,
+}
+
+impl Number {
+    /// That of a type; none where it is no number.
+    #[inline]
+    pub fn of(kind: T) -> Option<Self> {
+        Some(match kind {
+            T::Boolean | T::SByte | T::Byte => Self::Bits8,
+            T::Int16 | T::UInt16 => Self::Bits16,
+            T::Int32 | T::UInt32 => Self::Bits32,
+            T::Int64 | T::UInt64 => Self::Bits64,
+            T::Float => Self::Float,
+            T::Double => Self::Double,
+            _ => return None,
+        })
+    }
+
+    /// What stands there counts to: the bits of an integer, or the integer that a Float or Double is.
+    #[inline]
+    pub fn count(self, at: &[u8]) -> Option<u64> {
+        Some(match self {
+            Self::Bits8 => (*at.first()?).into(),
+            Self::Bits16 => u16::from_le_bytes(*at.first_chunk()?).into(),
+            Self::Bits32 => u32::from_le_bytes(*at.first_chunk()?).into(),
+            Self::Bits64 => u64::from_le_bytes(*at.first_chunk()?),
+            Self::Float => f32::from_le_bytes(*at.first_chunk()?) as i64 as u64,
+            Self::Double => f64::from_le_bytes(*at.first_chunk()?) as i64 as u64,
+        })
+    }
+}
+
 /// By the low five bits of a Variant's encoding byte; the low six are the type, and ids above 31
 /// do not exist (Part 6, 5.2.2.16).
 const TYPES: [T; 32] = [
@@ -239,16 +279,7 @@ impl<'a> RawVariant<'a> {
         if self.len != SCALAR {
             return None;
         }
-        let payload = self.encoded.get(1..)?;
-        match self.kind {
-            T::Boolean | T::SByte | T::Byte => payload.first().map(|&byte| byte.into()),
-            T::Int16 | T::UInt16 => Some(u16::from_le_bytes(*payload.first_chunk()?).into()),
-            T::Int32 | T::UInt32 => Some(u32::from_le_bytes(*payload.first_chunk()?).into()),
-            T::Int64 | T::UInt64 => Some(u64::from_le_bytes(*payload.first_chunk()?)),
-            T::Float => Some(f32::from_le_bytes(*payload.first_chunk()?) as i64 as u64),
-            T::Double => Some(f64::from_le_bytes(*payload.first_chunk()?) as i64 as u64),
-            _ => None,
-        }
+        Number::of(self.kind)?.count(self.encoded.get(1..)?)
     }
 
     /// The content, when it is one String, ByteString or XmlElement that is not null.
