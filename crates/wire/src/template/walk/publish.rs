@@ -1,7 +1,7 @@
 //! Publish responses and what they bring (Part 4, 5.14.5.2 and 7.25).
 
 use super::cursor::{Cursor, WalkError};
-use super::data_value::{RawDataValue, data_value};
+use super::data_value::{RawDataValue, data_value, one_of_fixed_size};
 use super::head::ResponseHead;
 use super::node_id::RawNodeId;
 use super::status::Statuses;
@@ -282,11 +282,13 @@ impl<'a> Iterator for DataChange<'a> {
     #[inline]
     fn next(&mut self) -> Option<Self::Item> {
         self.left = self.left.checked_sub(1)?;
-        let item = monitored_item(&mut self.cursor, self.left == 0);
-        if item.is_err() {
-            self.left = 0;
+        if self.left > 0
+            && let Some((item, rest)) = item_of_fixed_size(self.cursor.rest())
+        {
+            self.cursor.skip_to(rest);
+            return Some(Ok(item));
         }
-        Some(item)
+        Some(self.any())
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {
@@ -294,7 +296,30 @@ impl<'a> Iterator for DataChange<'a> {
     }
 }
 
+/// What most are, in one step.
 #[inline]
+fn item_of_fixed_size(bytes: &[u8]) -> Option<(MonitoredItem<'_>, &[u8])> {
+    let (&handle, after) = bytes.split_first_chunk()?;
+    let (value, rest) = one_of_fixed_size(after)?;
+    let item = MonitoredItem {
+        client_handle: u32::from_le_bytes(handle),
+        value,
+    };
+    Some((item, rest))
+}
+
+impl<'a> DataChange<'a> {
+    /// The next item whatever its shape, and what follows the last one.
+    #[inline(never)]
+    fn any(&mut self) -> Result<MonitoredItem<'a>, WalkError> {
+        let item = monitored_item(&mut self.cursor, self.left == 0);
+        if item.is_err() {
+            self.left = 0;
+        }
+        item
+    }
+}
+
 fn monitored_item<'a>(c: &mut Cursor<'a>, last: bool) -> Result<MonitoredItem<'a>, WalkError> {
     let item = MonitoredItem {
         client_handle: c.u32()?,

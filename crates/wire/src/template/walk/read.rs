@@ -4,7 +4,7 @@ use super::cursor::{Cursor, WalkError};
 use super::data_value::{DataValues, data_value, mask, trailer_len};
 use super::head::ResponseHead;
 use super::type_id;
-use super::variant::{fixed_scalar, skip_diagnostic_infos};
+use super::variant::{fixed_scalar_size, skip_diagnostic_infos};
 use crate::types::StatusCode;
 
 /// What a Read response holds, without any of it.
@@ -91,7 +91,7 @@ fn alike(c: &mut Cursor<'_>, found: usize, tally: &mut ReadTally) {
     if let Some(&first) = all.first_chunk::<2>()
         && let [bits, encoding] = first
         && bits & (mask::VALUE | mask::STATUS) == mask::VALUE
-        && let (Some(trailer), Some(size)) = (trailer_len(bits), fixed_scalar(encoding))
+        && let (Some(trailer), Some(size)) = (trailer_len(bits), fixed_scalar_size(encoding))
         && let stride = 2 + size + trailer
         && let Some((values, after)) = all.split_at_checked(found.saturating_mul(stride))
         && all_begin_with(first, values, stride)
@@ -144,7 +144,7 @@ fn run(c: &mut Cursor<'_>, found: usize, tally: &mut ReadTally) -> usize {
         return 0;
     };
     let [bits, encoding] = first;
-    let (Some(trailer), Some(size)) = (trailer_len(bits), fixed_scalar(encoding)) else {
+    let (Some(trailer), Some(size)) = (trailer_len(bits), fixed_scalar_size(encoding)) else {
         return 0;
     };
     if bits & mask::VALUE == 0 {

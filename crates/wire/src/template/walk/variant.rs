@@ -155,7 +155,7 @@ impl BuiltInType {
 
 /// The payload's size for a Variant that is a scalar of fixed size, by its encoding byte.
 #[inline]
-pub(super) fn fixed_scalar(encoding: u8) -> Option<usize> {
+pub(super) fn fixed_scalar_size(encoding: u8) -> Option<usize> {
     match SIZES.get(usize::from(encoding)) {
         Some(&VARIES) | None => None,
         Some(&n) => Some(usize::from(n)),
@@ -316,17 +316,28 @@ impl<'a> RawVariant<'a> {
 /// The Variant at the cursor.
 #[inline]
 pub(super) fn variant<'a>(c: &mut Cursor<'a>, depth: u8) -> Result<RawVariant<'a>, WalkError> {
-    if let Some(&encoding) = c.rest().first()
-        && let Some(size) = fixed_scalar(encoding)
-    {
-        return Ok(RawVariant {
-            encoded: c.take(1 + size)?,
-            kind: TYPES[usize::from(encoding & 31)],
-            len: SCALAR,
-            dimensions: 0,
-        });
+    match fixed_scalar(c.rest()) {
+        Some((value, rest)) => {
+            c.skip_to(rest);
+            Ok(value)
+        }
+        None => varying(c, depth),
     }
-    varying(c, depth)
+}
+
+/// The scalar of fixed size at the start, if one is there, and what follows it.
+#[inline]
+pub(super) fn fixed_scalar(bytes: &[u8]) -> Option<(RawVariant<'_>, &[u8])> {
+    let &encoding = bytes.first()?;
+    let size = fixed_scalar_size(encoding)?;
+    let (encoded, rest) = bytes.split_at_checked(1 + size)?;
+    let value = RawVariant {
+        encoded,
+        kind: TYPES[usize::from(encoding & 31)],
+        len: SCALAR,
+        dimensions: 0,
+    };
+    Some((value, rest))
 }
 
 #[inline(never)]
