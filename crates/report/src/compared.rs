@@ -72,7 +72,10 @@ pub fn compared(
     }
     let mut compared = Compared {
         sides: (base.0.to_owned(), new.0.to_owned()),
-        doubts: doubts(&runs(base.1), &runs(new.1)),
+        doubts: twice(base.1, new.1)
+            .into_iter()
+            .chain(doubts(&runs(base.1), &runs(new.1)))
+            .collect(),
         points: Vec::new(),
         alone: Vec::new(),
         history: Vec::new(),
@@ -130,6 +133,51 @@ pub fn compared(
         }
     }
     compared
+}
+
+/// Whether all of these runs, and there are some, are among others: the same files, or copies of them.
+pub fn all_among(runs: &[Named], others: &[Named]) -> bool {
+    !runs.is_empty() && runs.iter().all(|it| is_among(it, others))
+}
+
+fn is_among(it: &Named, others: &[Named]) -> bool {
+    others.iter().any(|other| other.run == it.run)
+}
+
+/// What there is to say of runs that are counted twice: on both sides, or in several files of one.
+fn twice(base: &[Named], new: &[Named]) -> Vec<String> {
+    let mut told = Vec::new();
+    if all_among(new, base) && all_among(base, new) {
+        told.push(
+            "both sides are the same runs, compared with themselves: that says nothing of a change"
+                .to_owned(),
+        );
+    } else {
+        let shared = new.iter().filter(|it| is_among(it, base)).count();
+        if shared > 0 {
+            told.push(format!(
+                "{shared} of {} of new {} of base, too: that makes the sides more alike than they are",
+                counted(new.len() as u64, "run", "runs"),
+                if shared == 1 { "is a run" } else { "are runs" }
+            ));
+        }
+    }
+    for (side, runs) in [("base", base), ("new", new)] {
+        let again = |(n, it): &(usize, &Named)| is_among(it, runs.get(..*n).unwrap_or_default());
+        let again = runs.iter().enumerate().filter(again).count();
+        if again > 0 {
+            told.push(format!(
+                "{again} of {} of {side} {} of another: what is counted twice tells nothing new",
+                counted(runs.len() as u64, "run", "runs"),
+                if again == 1 {
+                    "is a copy"
+                } else {
+                    "are copies"
+                }
+            ));
+        }
+    }
+    told
 }
 
 fn names<'a>(runs: &[&'a Named]) -> Vec<&'a str> {
@@ -432,7 +480,7 @@ pub(crate) fn explained(compared: &Compared) -> String {
 }
 
 /// Eight heights of a bar.
-fn spark(values: &[f64]) -> String {
+pub(crate) fn spark(values: &[f64]) -> String {
     let low = values.iter().copied().fold(f64::INFINITY, f64::min);
     let high = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     let bars = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];

@@ -67,7 +67,7 @@ pub fn run(args: Args, _global: &Global) -> anyhow::Result<ExitCode> {
     let new = results::read(std::slice::from_ref(&args.new))?;
     let same = results::read(&args.same)?;
     let history = match &args.history {
-        Some(folder) => earlier(folder, &[&args.base, &args.new])?,
+        Some(folder) => earlier(folder, &[&base, &new])?,
         None => Vec::new(),
     };
     let options = Options {
@@ -121,15 +121,13 @@ pub fn run(args: Args, _global: &Global) -> anyhow::Result<ExitCode> {
 /// Occasions other than those that are compared.
 fn earlier(
     folder: &Path,
-    compared: &[&PathBuf],
+    compared: &[&[report::Named]],
 ) -> Result<Vec<(String, Vec<report::Named>)>, Failure> {
-    let stems: Vec<_> = compared
-        .iter()
-        .filter_map(|path| path.file_stem())
-        .collect();
     let occasions = results::occasions(folder)?;
-    let other = |it: &(String, Vec<report::Named>)| {
-        !stems.iter().any(|stem| stem.to_string_lossy() == it.0)
+    let other = |(_, runs): &(String, Vec<report::Named>)| {
+        !compared
+            .iter()
+            .any(|side| report::compared::all_among(runs, side))
     };
     Ok(occasions.into_iter().filter(other).collect())
 }

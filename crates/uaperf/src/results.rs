@@ -58,11 +58,11 @@ pub fn occasions(folder: &Path) -> Result<Vec<(String, Vec<Named>)>, Failure> {
     for entry in std::fs::read_dir(folder).map_err(unreadable)? {
         let path = entry.map_err(unreadable)?.path();
         let json = path.extension().is_some_and(|ending| ending == "json");
-        let label = path
-            .file_stem()
-            .unwrap_or_default()
-            .to_string_lossy()
-            .into_owned();
+        let label = match path.is_dir() {
+            true => path.file_name(),
+            false => path.file_stem(),
+        };
+        let label = label.unwrap_or_default().to_string_lossy().into_owned();
         let runs = match path.is_dir() {
             // A folder without results is none of our business.
             true => self::folder(&path).unwrap_or_default(),

@@ -56,10 +56,11 @@ fn compare(folder: &Path, args: &[&str]) -> (String, String, Option<i32>) {
 fn sides() -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     for seed in 1..=5 {
-        for (side, time) in [
-            ("base", 1_000_000),
-            ("same", 1_000_000),
-            ("slow", 1_100_000),
+        // The same again, measured another time: as far apart, and other runs.
+        for (side, time, seed) in [
+            ("base", 1_000_000, seed),
+            ("same", 1_000_000, seed + 5),
+            ("slow", 1_100_000, seed),
         ] {
             let name = format!("{side}/{seed}.json");
             save(folder.path(), &name, time, seed, Kind::Valid);
@@ -129,6 +130,68 @@ fn single_runs_say_that_other_runs_are_unknown() {
     assert!(
         words.contains("how much one run differs from the next is unknown"),
         "{words}"
+    );
+}
+
+#[test]
+fn runs_that_are_compared_with_themselves_or_counted_twice_are_told() {
+    let folder = sides();
+    let path = folder.path();
+    let copy = |from: &str, to: &str| {
+        let to = path.join(to);
+        std::fs::create_dir_all(to.parent().unwrap()).unwrap();
+        std::fs::copy(path.join(from), to).unwrap();
+    };
+    for seed in 1..=5 {
+        copy(&format!("base/{seed}.json"), &format!("moved/{seed}.json"));
+        copy(&format!("slow/{seed}.json"), &format!("mixed/{seed}.json"));
+    }
+    copy("base/1.json", "mixed/6.json");
+    copy("slow/1.json", "mixed/again.json");
+    let said = |args: &[&str]| -> String {
+        let (screen, ..) = compare(path, args);
+        screen.split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    let themselves = "note both sides are the same runs, compared with themselves";
+    for args in [
+        ["base", "base"],
+        ["base/1.json", "base/1.json"],
+        ["base", "moved"],
+        ["base/", "./base"],
+    ] {
+        assert!(
+            said(&args).contains(themselves),
+            "{args:?}: {}",
+            said(&args)
+        );
+    }
+    let mixed = said(&["base", "mixed"]);
+    assert!(
+        mixed.contains("note 1 of 7 runs of new is a run of base, too"),
+        "{mixed}"
+    );
+    assert!(
+        mixed.contains("note 1 of 7 runs of new is a copy of another"),
+        "{mixed}"
+    );
+    let apart = said(&["base", "slow"]);
+    assert!(
+        !apart.contains("themselves") && !apart.contains("copy"),
+        "{apart}"
+    );
+    // Of earlier occasions, those that are compared are none, wherever they lie.
+    let (screen, ..) = compare(
+        path,
+        &["base", "slow", "--history", ".", "--report", "c.html"],
+    );
+    assert!(
+        screen.lines().any(|line| line.starts_with("history")),
+        "{screen}"
+    );
+    let page = std::fs::read_to_string(path.join("c.html")).unwrap();
+    assert!(
+        page.contains(">mixed<") && !page.contains(">moved<"),
+        "{page}"
     );
 }
 
