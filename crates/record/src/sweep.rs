@@ -47,7 +47,7 @@ pub struct Sweep {
 /// A scenario as it was read, so that it can be carried on.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Source {
-    /// The file, as it was named.
+    /// The file, by its whole path: what it refers to lies beside it.
     pub file: PathBuf,
     /// What was in it.
     pub text: String,

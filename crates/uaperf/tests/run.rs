@@ -39,6 +39,11 @@ impl Desk {
         self.command(args).output().unwrap()
     }
 
+    /// The same, started in another folder.
+    fn uaperf_in(&self, folder: &Path, args: &[&str]) -> Output {
+        self.command(args).current_dir(folder).output().unwrap()
+    }
+
     /// A server, its certificates apart from those of the client.
     fn serve(&self, options: &[&str]) -> Server {
         Server::start(&self.path().join("server"), options)
@@ -92,6 +97,14 @@ fn every_point_and_repetition_is_measured_and_kept_and_the_server_ends_with_them
     let output = desk.uaperf(&["run", "x.toml", "--out", "out"]);
     measured(&output);
     let shown = text(&output.stdout);
+    // The verdict first, as of every result.
+    let worst = desk
+        .runs()
+        .iter()
+        .map(|run| run.verdict.kind)
+        .max()
+        .unwrap();
+    assert_eq!(shown.lines().next(), Some(worst.name()), "{shown}");
     assert!(
         shown.contains("small: 4 measurements, 4 measured"),
         "{shown}"
@@ -227,6 +240,37 @@ fn a_point_that_fails_is_marked_and_the_rest_goes_on() {
 }
 
 #[test]
+fn a_scenario_is_gone_on_with_from_any_folder_and_from_where_it_was_moved_to() {
+    let desk = Desk::with("");
+    let (tests, elsewhere) = (desk.path().join("tests"), desk.path().join("elsewhere"));
+    std::fs::create_dir(&tests).unwrap();
+    std::fs::create_dir(&elsewhere).unwrap();
+    std::fs::write(tests.join("nodes.txt"), "i=2258\ni=2256\n").unwrap();
+    let scenario = "[start]\nplant = \"bench\"\n[[phase]]\nservice = \"read\"\nrequests = 20\nnodes = [\"@nodes.txt\"]\n";
+    std::fs::write(tests.join("x.toml"), scenario).unwrap();
+    measured(&desk.uaperf(&["run", "tests/x.toml", "--out", "out"]));
+    let forget = || {
+        let mut index = desk.index();
+        index.measurements[0].state = State::Planned;
+        index.write(&desk.out()).unwrap();
+    };
+    forget();
+    measured(&desk.uaperf_in(&elsewhere, &["run", "--resume", "../out"]));
+    assert_eq!(desk.states(), [State::Done]);
+    std::fs::rename(&tests, desk.path().join("moved")).unwrap();
+    forget();
+    let lost = desk.uaperf(&["run", "--resume", "out"]);
+    assert_eq!(lost.status.code(), Some(2));
+    let told = text(&lost.stderr);
+    assert!(
+        told.contains("nodes.txt") && told.contains("WHERE/IT/IS/NOW"),
+        "{told}"
+    );
+    measured(&desk.uaperf(&["run", "moved/x.toml", "--resume", "out"]));
+    assert_eq!(desk.states(), [State::Done]);
+}
+
+#[test]
 fn a_sweep_ends_where_its_condition_comes_true_and_the_points_beyond_are_marked() {
     let desk = Desk::with(&format!(
         "stop_when = [\"errors=0\"]\nslo = [\"p50<1h\"]\n{HEAD}sessions = {{ sweep = [1, 2] }}\n\
@@ -330,6 +374,25 @@ fn a_scenario_and_its_mistakes_are_told_before_anything_runs() {
         );
     }
     assert!(!desk.path().join("results").exists());
+    // Each of several is told.
+    for (name, text) in [
+        ("y.toml", "tagret = 1\n"),
+        ("z.toml", format!("{HEAD}batch = 3\n").as_str()),
+    ] {
+        std::fs::write(desk.path().join(name), text).unwrap();
+    }
+    let output = desk.uaperf(&["check", "x.toml", "y.toml", "z.toml"]);
+    assert_eq!(output.status.code(), Some(2));
+    let told = text(&output.stderr);
+    assert!(
+        told.contains("did you mean batch?") && told.contains("did you mean target?"),
+        "{told}"
+    );
+    assert!(
+        text(&output.stdout).starts_with("z.toml: small: 1 point"),
+        "{}",
+        text(&output.stdout)
+    );
 }
 
 #[test]
@@ -358,7 +421,9 @@ fn a_test_description_document_of_2015_is_run_and_its_rows_follow_its_formulas()
     let document = "### TEST\ntest: One page, alone and many at once\nname: page_concurrent\ncycles: 20\n\n\
                     concurrency: 1\nresource: ns=4;s=MAIN.PAGE\nmeasure\n\ncycles: 5\nconcurrency: 8\n\
                     measure\n\ncount: 4\nsecurity: on\nmeasure\nrequest: write\nsecurity: off\nmeasure\n";
-    std::fs::write(desk.path().join("page.txt"), document).unwrap();
+    // As an editor on Windows writes it.
+    let written = format!("\u{feff}{}", document.replace('\n', "\r\n"));
+    std::fs::write(desk.path().join("page.txt"), written).unwrap();
     let refused = desk.uaperf(&["run", "page.txt"]);
     assert_eq!(refused.status.code(), Some(2));
     assert!(text(&refused.stderr).contains("a test description names no server"));

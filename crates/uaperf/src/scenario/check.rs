@@ -1,7 +1,7 @@
 //! `uaperf check`: whether a scenario can be run, or which line of it is wrong.
 
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use plan::description;
@@ -10,6 +10,7 @@ use plan::scenario::Given;
 use super::vocabulary::SOME_SERVER;
 use super::{parameter, parse, read};
 use crate::cli::Global;
+use crate::failure;
 
 /// Say whether a scenario can be run; else which line and key is wrong
 #[derive(Debug, clap::Args)]
@@ -30,7 +31,7 @@ pub fn run(args: Args, _: &Global) -> anyhow::Result<ExitCode> {
         targets: Vec::new(),
         repeat: None,
     };
-    for file in &args.files {
+    let checked = |file: &Path| {
         let text = read(file)?;
         let mut given = given.clone();
         if description::is_description(&text) {
@@ -38,12 +39,15 @@ pub fn run(args: Args, _: &Global) -> anyhow::Result<ExitCode> {
             given.targets.push(SOME_SERVER.to_owned());
         }
         let (scenario, _) = parse(&text, file, &given)?;
-        writeln!(
-            out,
-            "{}: {}",
-            file.display(),
-            report::planned::in_short(&scenario)
-        )?;
+        anyhow::Ok(report::planned::in_short(&scenario))
+    };
+    // One that is wrong does not hide what there is to say of the others.
+    let mut code = ExitCode::SUCCESS;
+    for file in &args.files {
+        match checked(file) {
+            Ok(told) => writeln!(out, "{}: {told}", file.display())?,
+            Err(error) => code = failure::report(&error),
+        }
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(code)
 }

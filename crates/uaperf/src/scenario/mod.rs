@@ -45,10 +45,14 @@ fn parse(
 }
 
 fn read(file: &Path) -> anyhow::Result<String> {
-    std::fs::read_to_string(file).map_err(|error| {
+    let text = std::fs::read_to_string(file).map_err(|error| {
         Failure::usage(format!("cannot read {}: {error}", file.display()))
             .hint("uaperf new scenario.toml writes one to begin from")
-            .into()
+    })?;
+    // Some editors begin a file with a mark of its encoding.
+    Ok(match text.strip_prefix('\u{feff}') {
+        Some(rest) => rest.to_owned(),
+        None => text,
     })
 }
 

@@ -17,14 +17,23 @@ pub struct Rows {
 }
 
 impl Rows {
-    /// The rows of a document: in this folder, or where the program was started.
-    pub fn of(document: Description, file: &Path, folder: Option<&Path>) -> Self {
+    /// The rows of a document: in the folder that was named for results, or where the program was started. Whoever
+    /// goes on in a folder goes on with the rows that are there.
+    pub fn of(
+        document: Description,
+        file: &Path,
+        named: Option<&Path>,
+        resumed: Option<&Path>,
+    ) -> Self {
         let stem = file.file_stem().unwrap_or_default().to_string_lossy();
-        let name = format!("{stem}.results.csv");
-        Self {
-            document,
-            file: folder.map_or_else(|| PathBuf::from(&name), |folder| folder.join(&name)),
-        }
+        let name = PathBuf::from(format!("{stem}.results.csv"));
+        let resumed = resumed.map(|folder| folder.join(&name));
+        let file = match (named, resumed.filter(|file| file.exists())) {
+            (Some(folder), _) => folder.join(&name),
+            (None, Some(file)) => file,
+            (None, None) => name,
+        };
+        Self { document, file }
     }
 
     /// The file.

@@ -80,8 +80,12 @@ Ctrl-C ends the point that is being measured; --resume goes on from there.";
 
 /// Carries out `uaperf run`.
 pub fn run(args: Args, global: &Global) -> anyhow::Result<ExitCode> {
-    let source = match &args.resume {
-        Some(folder) => resumed(folder, args.file.as_deref())?.scenario,
+    let resumed = match &args.resume {
+        Some(folder) => Some((folder.clone(), resumed(folder, args.file.as_deref())?)),
+        None => None,
+    };
+    let source = match &resumed {
+        Some((_, index)) => index.scenario.clone(),
         None => {
             let file = args.file.clone().unwrap_or_default();
             Source {
@@ -107,7 +111,13 @@ pub fn run(args: Args, global: &Global) -> anyhow::Result<ExitCode> {
             .hint("--target opc.tcp://host:4840")
             .into());
     }
-    let (scenario, document) = parse(&source.text, &source.file, &given)?;
+    let parsed = parse(&source.text, &source.file, &given);
+    let (scenario, document) = match &resumed {
+        Some((folder, _)) if !source.file.exists() => {
+            parsed.map_err(|error| moved(&error, &source.file, folder))?
+        }
+        _ => parsed?,
+    };
     if args.dry_run {
         let mut out = std::io::stdout().lock();
         let style = Style::detect(&out, |name| std::env::var_os(name));
@@ -123,14 +133,18 @@ pub fn run(args: Args, global: &Global) -> anyhow::Result<ExitCode> {
     quick::interrupted(&control)?;
     results::check(args.files.named())?;
     args.feed.open()?;
-    let (folder, index) = match &args.resume {
-        Some(folder) => (folder.clone(), Sweep::read(folder).map_err(unreadable)?),
+    let rows = document.map(|document| {
+        Rows::of(
+            document,
+            &source.file,
+            args.out.as_deref(),
+            args.resume.as_deref(),
+        )
+    });
+    let (folder, index) = match resumed {
+        Some(resumed) => resumed,
         None => begun(&args, &scenario, source)?,
     };
-    let rows = document.map(|document| {
-        let beside = args.out.as_deref().or(args.resume.as_deref());
-        Rows::of(document, &index.scenario.file, beside)
-    });
     if !args.quiet {
         quick::stage::open(args.plain);
     }
@@ -158,10 +172,15 @@ pub fn run(args: Args, global: &Global) -> anyhow::Result<ExitCode> {
 /// A list of servers that was typed is looked for here, and not beside the scenario.
 fn from_here(spec: &str) -> String {
     let file = spec.strip_prefix('@');
-    match file.and_then(|file| std::path::absolute(file).ok()) {
-        Some(file) => format!("@{}", file.display()),
+    match file {
+        Some(file) => format!("@{}", from_anywhere(Path::new(file)).display()),
         None => spec.to_owned(),
     }
+}
+
+/// A file by a name that is the same wherever it is asked for.
+fn from_anywhere(file: &Path) -> PathBuf {
+    std::path::absolute(file).unwrap_or_else(|_| file.to_owned())
 }
 
 fn unreadable(error: record::run::ReadError) -> anyhow::Error {
@@ -170,12 +189,23 @@ fn unreadable(error: record::run::ReadError) -> anyhow::Error {
         .into()
 }
 
-/// The index of a folder that is gone on with, if it belongs to the file that was named.
+/// What is wrong with a scenario that is gone on with, when it is not where it was.
+fn moved(error: &anyhow::Error, file: &Path, folder: &Path) -> anyhow::Error {
+    Failure::usage(error.to_string())
+        .hint(format!(
+            "{} is gone; if it was moved: uaperf run WHERE/IT/IS/NOW --resume {}",
+            file.display(),
+            folder.display()
+        ))
+        .into()
+}
+
+/// The index of a folder that is gone on with, if it belongs to the file that was named. What that file refers
+/// to lies beside it.
 fn resumed(folder: &Path, file: Option<&Path>) -> anyhow::Result<Sweep> {
-    let index = Sweep::read(folder).map_err(unreadable)?;
-    if let Some(file) = file
-        && read(file)? != index.scenario.text
-    {
+    let mut index = Sweep::read(folder).map_err(unreadable)?;
+    let Some(file) = file else { return Ok(index) };
+    if read(file)? != index.scenario.text {
         let told = format!(
             "{} is not the scenario that {} was measured with",
             file.display(),
@@ -185,6 +215,7 @@ fn resumed(folder: &Path, file: Option<&Path>) -> anyhow::Result<Sweep> {
             .hint("leave the file away to go on with that one, or --resume to begin anew")
             .into());
     }
+    index.scenario.file = from_anywhere(file);
     Ok(index)
 }
 
@@ -234,7 +265,11 @@ fn begun(args: &Args, scenario: &Scenario, source: Source) -> anyhow::Result<(Pa
         name: scenario.name.clone(),
         started: now,
         ended: now,
-        scenario: source,
+        // It may be gone on with from another folder.
+        scenario: Source {
+            file: from_anywhere(&source.file),
+            ..source
+        },
         axes: axes.collect(),
         repeat: scenario.repeat,
         order: scenario.order.name().to_owned(),
