@@ -38,7 +38,6 @@ pub fn run(args: Args, _global: &Global) -> anyhow::Result<ExitCode> {
         args.also.write(&runs)?;
         return Ok(ExitCode::SUCCESS);
     }
-    let runs: Vec<_> = runs.into_iter().map(|it| (it.name, it.run)).collect();
     let out = std::io::stdout();
     let style = style(&out);
     out.lock()

@@ -4,8 +4,9 @@ use plan::Measure;
 use plan::unit::{Bytes, Rate, duration};
 use record::run::{Phase, Run};
 
-use super::{cpu, differences, phase, phases, ratio, response, short, started};
-use crate::page::{Page, WIDTH, clean, cut, grouped};
+use super::{cpu, differences, looked_at, percentile, phase, phases, rate, ratio, short, started};
+use crate::page::{Page, WIDTH, clean, cut, cut_inside, grouped};
+use crate::points::{Named, Points};
 use crate::style::{Ink, Style};
 use crate::summary::{ink, product};
 
@@ -13,105 +14,108 @@ use crate::summary::{ink, product};
 pub(super) const MOST: usize = 4;
 const LABEL: usize = 16;
 const COLUMN: usize = (WIDTH - LABEL) / MOST;
+/// Runs that differ in more settings than these are no points of one test.
+const AXES: usize = 6;
 
 /// How a figure becomes text; none where it was not measured.
 type Cell = fn(f64) -> String;
 
 /// What is compared: its name, where it is in a phase, how it is shown.
-struct Row {
-    name: &'static str,
-    of: fn(&Phase) -> Option<f64>,
-    show: Cell,
+type Row = (&'static str, fn(&Phase) -> Option<f64>, Cell);
+
+/// What was done.
+const DONE: &[Row] = &[
+    (
+        "rate",
+        |phase| rate(phase).filter(|_| phase.subscriptions.is_none()),
+        Rate::show,
+    ),
+    ("values", Phase::values_per_s, Rate::show),
+    (
+        "lost",
+        |phase| Some(phase.subscriptions.as_ref()?.lost as f64),
+        count,
+    ),
+    ("errors", |phase| Some(phase.total.errors as f64), count),
+];
+
+/// The times that the phase is looked at for, below their mean.
+const TIMES: &[Row] = &[
+    (
+        "  deviation",
+        |phase| looked_at(phase).1.deviation(),
+        duration::show_nanos,
+    ),
+    (
+        "  p50",
+        |phase| percentile(phase, 0.5),
+        duration::show_nanos,
+    ),
+    (
+        "  p90",
+        |phase| percentile(phase, 0.9),
+        duration::show_nanos,
+    ),
+    (
+        "  p99",
+        |phase| percentile(phase, 0.99),
+        duration::show_nanos,
+    ),
+    (
+        "  p99.9",
+        |phase| percentile(phase, 0.999),
+        duration::show_nanos,
+    ),
+    (
+        "  max",
+        |phase| looked_at(phase).1.max().map(|max| max as f64),
+        duration::show_nanos,
+    ),
+];
+
+/// What it was made of, and what it took.
+const TAKEN: &[Row] = &[
+    (
+        "service mean",
+        |phase| asked_for(phase, "service"),
+        duration::show_nanos,
+    ),
+    (
+        "lateness mean",
+        |phase| asked_for(phase, "lateness"),
+        duration::show_nanos,
+    ),
+    (
+        "request size",
+        |phase| phase.total.requests.mean_bytes,
+        Bytes::show,
+    ),
+    (
+        "response size",
+        |phase| phase.total.responses.mean_bytes,
+        Bytes::show,
+    ),
+    (
+        "generator CPU",
+        |phase| cpu(phase, Measure::GeneratorCpu),
+        percent,
+    ),
+    ("server CPU", |phase| cpu(phase, Measure::Cpu), percent),
+];
+
+fn mean(phase: &Phase) -> Option<f64> {
+    looked_at(phase).1.mean()
 }
 
-const ROWS: &[Row] = &[
-    Row {
-        name: "rate",
-        of: |phase| phase.total.rate_per_s,
-        show: Rate::show,
-    },
-    Row {
-        name: "values",
-        of: |phase| phase.total.values_per_s,
-        show: Rate::show,
-    },
-    Row {
-        name: "errors",
-        of: |phase| Some(phase.total.errors as f64),
-        show: |count| grouped(count as u64),
-    },
-    Row {
-        name: "response mean",
-        of: |phase| phase.total.histogram("response").mean(),
-        show: duration::show_nanos,
-    },
-    Row {
-        name: "  deviation",
-        of: |phase| phase.total.histogram("response").deviation(),
-        show: duration::show_nanos,
-    },
-    Row {
-        name: "  p50",
-        of: |phase| response(phase, 0.5),
-        show: duration::show_nanos,
-    },
-    Row {
-        name: "  p90",
-        of: |phase| response(phase, 0.9),
-        show: duration::show_nanos,
-    },
-    Row {
-        name: "  p99",
-        of: |phase| response(phase, 0.99),
-        show: duration::show_nanos,
-    },
-    Row {
-        name: "  p99.9",
-        of: |phase| response(phase, 0.999),
-        show: duration::show_nanos,
-    },
-    Row {
-        name: "  max",
-        of: |phase| {
-            phase
-                .total
-                .histogram("response")
-                .max()
-                .map(|max| max as f64)
-        },
-        show: duration::show_nanos,
-    },
-    Row {
-        name: "service mean",
-        of: |phase| phase.total.histogram("service").mean(),
-        show: duration::show_nanos,
-    },
-    Row {
-        name: "lateness mean",
-        of: |phase| phase.total.histogram("lateness").mean(),
-        show: duration::show_nanos,
-    },
-    Row {
-        name: "request size",
-        of: |phase| phase.total.requests.mean_bytes,
-        show: Bytes::show,
-    },
-    Row {
-        name: "response size",
-        of: |phase| phase.total.responses.mean_bytes,
-        show: Bytes::show,
-    },
-    Row {
-        name: "generator CPU",
-        of: |phase| cpu(phase, Measure::GeneratorCpu),
-        show: percent,
-    },
-    Row {
-        name: "server CPU",
-        of: |phase| cpu(phase, Measure::Cpu),
-        show: percent,
-    },
-];
+/// A Publish request waits for news: how long tells nothing of the server.
+fn asked_for(phase: &Phase, times: &str) -> Option<f64> {
+    let of = phase.total.histogram(times);
+    of.mean().filter(|_| phase.subscriptions.is_none())
+}
+
+fn count(count: f64) -> String {
+    grouped(count as u64)
+}
 
 fn percent(share: f64) -> String {
     format!("{:.1} %", share * 100.0)
@@ -125,74 +129,88 @@ fn cells(page: &mut Page, label: &str, cells: impl Iterator<Item = String>) {
     page.line(&line);
 }
 
-pub(super) fn screen(runs: &[(String, Run)], style: Style) -> String {
+/// A row of figures with their ratios to the first; nothing where no run has one.
+fn row(page: &mut Page, runs: &[Named], name: &str, (label, of, show): Row) {
+    let figures: Vec<Option<f64>> = runs
+        .iter()
+        .map(|it| phase(&it.run, name).and_then(of))
+        .collect();
+    if figures.iter().all(Option::is_none) {
+        return;
+    }
+    let first = figures.first().copied().flatten();
+    let shown = figures.iter().enumerate().map(|(i, figure)| {
+        let text = figure.map_or_else(|| "n/a".to_owned(), show);
+        match ratio(first, *figure).filter(|_| i > 0) {
+            Some(ratio) => format!("{ratio}  {text:>8}"),
+            None => text,
+        }
+    });
+    cells(page, label, shown);
+}
+
+/// What was varied between the runs, if it is little enough to be told.
+fn varied(page: &mut Page, runs: &[Named]) {
+    let points = Points::of(runs);
+    if points.axes.len() > AXES {
+        return;
+    }
+    // Commands and security have rows of their own.
+    let told = |name: &&String| !["command", "security"].contains(&name.as_str());
+    for (axis, name) in points.axes.iter().enumerate().filter(|(_, it)| told(it)) {
+        let value = |run: &Named| {
+            let own =
+                |point: &&crate::points::Point| point.runs.iter().any(|it| std::ptr::eq(*it, run));
+            let point = points.points.iter().find(own);
+            point.and_then(|it| it.values.get(axis).cloned())
+        };
+        let values = runs
+            .iter()
+            .map(|it| cut_inside(&value(it).unwrap_or_default(), COLUMN - 1));
+        cells(page, &cut(&clean(name), LABEL - 1), values);
+    }
+}
+
+pub(super) fn screen(runs: &[Named], style: Style) -> String {
     let mut page = Page::new(style);
-    cells(&mut page, "", runs.iter().map(|(name, _)| short(name)));
-    cells(
-        &mut page,
-        "started",
-        runs.iter().map(|(_, run)| started(run)),
-    );
+    cells(&mut page, "", runs.iter().map(|it| short(&it.name)));
+    cells(&mut page, "started", runs.iter().map(|it| started(&it.run)));
     // Padded first: colours take no room.
-    let verdicts = runs.iter().map(|(_, run)| {
-        let padded = format!("{:>COLUMN$}", run.verdict.kind);
-        style.ink(ink(run.verdict.kind), padded)
+    let verdicts = runs.iter().map(|it| {
+        let padded = format!("{:>COLUMN$}", it.run.verdict.kind);
+        style.ink(ink(it.run.verdict.kind), padded)
     });
     page.line(&format!(
         "{:LABEL$}{}",
         "verdict",
         verdicts.collect::<String>()
     ));
-    cells(
-        &mut page,
-        "command",
-        runs.iter().map(|(_, run)| run.command.clone()),
-    );
-    let product = |run: &Run| {
-        run.targets
-            .first()
-            .and_then(product)
-            .unwrap_or_else(|| "n/a".to_owned())
+    let text = |page: &mut Page, label: &str, of: fn(&Run) -> String| {
+        cells(page, label, runs.iter().map(|it| of(&it.run)));
     };
-    cells(
-        &mut page,
-        "product",
-        runs.iter().map(|(_, run)| product(run)),
-    );
-    let security = |run: &Run| match run.targets.first() {
+    text(&mut page, "command", |run| run.command.clone());
+    text(&mut page, "product", |run| {
+        let product = run.targets.first().and_then(product);
+        product.unwrap_or_else(|| "n/a".to_owned())
+    });
+    text(&mut page, "security", |run| match run.targets.first() {
         Some(target) => target.security.clone(),
         None => String::new(),
-    };
-    cells(
-        &mut page,
-        "security",
-        runs.iter().map(|(_, run)| security(run)),
-    );
+    });
+    varied(&mut page, runs);
     for name in phases(runs) {
         page.gap();
         if phases(runs).len() > 1 {
             page.line(&style.ink(Ink::Bold, cut(&clean(name), WIDTH)));
         }
-        for row in ROWS {
-            let figures: Vec<Option<f64>> = runs
-                .iter()
-                .map(|(_, run)| phase(run, name).and_then(row.of))
-                .collect();
-            if figures.iter().all(Option::is_none) {
-                continue;
-            }
-            let first = figures.first().copied().flatten();
-            cells(
-                &mut page,
-                row.name,
-                figures.iter().enumerate().map(|(i, figure)| {
-                    let text = figure.map_or_else(|| "n/a".to_owned(), row.show);
-                    match ratio(first, *figure).filter(|_| i > 0) {
-                        Some(ratio) => format!("{ratio}  {text:>8}"),
-                        None => text,
-                    }
-                }),
-            );
+        let first = runs.iter().find_map(|it| phase(&it.run, name));
+        let label = match first.map_or("response", |it| looked_at(it).0) {
+            "response" => "response mean",
+            _ => "delay mean",
+        };
+        let first: Row = (label, mean, duration::show_nanos);
+        for of in DONE.iter().chain([&first]).chain(TIMES).chain(TAKEN) {
+            row(&mut page, runs, name, *of);
         }
     }
     differences(&mut page, runs);

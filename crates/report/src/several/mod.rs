@@ -5,26 +5,55 @@ mod trend;
 
 use judge::Measured;
 use plan::{Figures, Measure, Stat};
+use record::Histogram;
 use record::run::{Phase, Run};
 
 use crate::page::Page;
+use crate::points::Named;
 use crate::style::{Ink, Style};
 use crate::summary::{marked, summary};
 use crate::table;
 
-/// One or several runs with their names: one as its [`summary`], a few side by side, many as a trend.
-pub fn show(runs: &[(String, Run)], style: Style) -> String {
+/// One or several runs: one as its [`summary`], a few side by side, many as a trend.
+pub fn show(runs: &[Named], style: Style) -> String {
     match runs {
-        [(_, run)] => summary(run, style),
+        [one] => summary(&one.run, style),
         few if few.len() <= beside::MOST => beside::screen(few, style),
         many => trend::screen(many, style),
     }
 }
 
-fn response(phase: &Phase, quantile: f64) -> Option<f64> {
-    let histogram = phase.total.histogram("response");
-    let size = table::independent(phase, "response", histogram);
+/// The times that a phase is looked at for: of requests, or of notifications until they came.
+fn looked_at(phase: &Phase) -> (&'static str, &Histogram) {
+    let names: &[&str] = match phase.subscriptions.is_some() {
+        true => &["delay", "server-delay"],
+        false => &["response"],
+    };
+    let found = |name: &&&'static str| !phase.total.histogram(name).is_empty();
+    let name = names.iter().find(found).copied().unwrap_or("response");
+    (name, phase.total.histogram(name))
+}
+
+fn percentile(phase: &Phase, quantile: f64) -> Option<f64> {
+    let (name, histogram) = looked_at(phase);
+    let size = table::independent(phase, name, histogram);
     table::percentile(histogram, quantile, size).value()
+}
+
+/// Requests per second; of subscriptions, values.
+fn rate(phase: &Phase) -> Option<f64> {
+    match phase.subscriptions.is_some() {
+        true => phase.values_per_s(),
+        false => phase.total.rate_per_s,
+    }
+}
+
+/// What went wrong: errors, or what subscriptions lost.
+fn bad(phase: &Phase) -> u64 {
+    match &phase.subscriptions {
+        Some(told) => told.lost + phase.total.errors,
+        None => phase.total.errors,
+    }
 }
 
 /// Mean CPU in cores, without spinning.
@@ -42,9 +71,9 @@ fn ratio(first: Option<f64>, this: Option<f64>) -> Option<String> {
 }
 
 /// Names of all phases, in the order of their first run.
-fn phases(runs: &[(String, Run)]) -> Vec<&str> {
+fn phases(runs: &[Named]) -> Vec<&str> {
     let mut names: Vec<&str> = Vec::new();
-    for phase in runs.iter().flat_map(|(_, run)| &run.phases) {
+    for phase in runs.iter().flat_map(|it| &it.run.phases) {
         if !names.contains(&phase.name.as_str()) {
             names.push(&phase.name);
         }
@@ -68,10 +97,10 @@ fn started(run: &Run) -> String {
 }
 
 /// What makes runs hard to compare.
-fn differences(page: &mut Page, runs: &[(String, Run)]) {
+fn differences(page: &mut Page, runs: &[Named]) {
     let mut notes = Vec::new();
     let mut compare = |what: &str, of: &dyn Fn(&Run) -> Option<String>| {
-        let mut seen: Vec<String> = runs.iter().filter_map(|(_, run)| of(run)).collect();
+        let mut seen: Vec<String> = runs.iter().filter_map(|it| of(&it.run)).collect();
         seen.sort();
         seen.dedup();
         if seen.len() > 1 {
@@ -89,13 +118,13 @@ fn differences(page: &mut Page, runs: &[(String, Run)]) {
         let build = &run.machine.build;
         Some(format!("{} {}", build.version, build.profile))
     });
-    let plans: Vec<_> = runs.iter().map(|(_, run)| &run.plan["phases"]).collect();
+    let plans: Vec<_> = runs.iter().map(|it| &it.run.plan["phases"]).collect();
     if plans.windows(2).any(|two| two[0] != two[1]) {
         notes.push("they were asked for different loads".to_owned());
     }
-    for (name, run) in runs {
-        for mark in &run.marks {
-            notes.push(format!("{}: {}", short(name), marked(*mark)));
+    for it in runs {
+        for mark in &it.run.marks {
+            notes.push(format!("{}: {}", short(&it.name), marked(*mark)));
         }
     }
     page.gap();

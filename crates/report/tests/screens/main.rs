@@ -12,7 +12,7 @@ use std::path::Path;
 use proptest::prelude::*;
 use record::Run;
 use record::run::{Figure, Kind, Mark, Part, Status, Usage, UsageSeries, Verdict};
-use report::{Style, WIDTH, show, summary};
+use report::{Named, Style, WIDTH, show, summary};
 
 use bench::{SECOND, reading, run};
 
@@ -193,9 +193,9 @@ fn a_run_in_which_nothing_was_answered_has_a_screen_too() {
     narrow(&summary(&run, Style::PLAIN));
 }
 
-fn named(runs: Vec<Run>) -> Vec<(String, Run)> {
-    let names = (0..).map(|i| format!("results/run-{i}.json"));
-    names.zip(runs).collect()
+fn named(runs: Vec<Run>) -> Vec<Named> {
+    let name = |(i, run)| Named::new(format!("results/run-{i}.json"), run);
+    runs.into_iter().enumerate().map(name).collect()
 }
 
 #[test]
@@ -213,6 +213,35 @@ fn many_runs_are_a_trend() {
         .map(|k| run(&reading(&format!("{k}00/s")), 0..k * 10_000_000))
         .collect();
     golden("trend.txt", &show(&named(runs), Style::PLAIN));
+}
+
+#[test]
+fn runs_of_subscriptions_are_shown_by_their_delays_and_what_they_lost() {
+    use notified::{Trouble, notified};
+    let few = [Trouble::Nothing, Trouble::Much].map(notified).to_vec();
+    golden("delays.txt", &show(&named(few), Style::PLAIN));
+    let many = [Trouble::Nothing, Trouble::Much]
+        .into_iter()
+        .cycle()
+        .take(6);
+    let many = many.map(notified).collect();
+    golden("delays-trend.txt", &show(&named(many), Style::PLAIN));
+}
+
+#[test]
+fn points_of_a_scenario_are_shown_by_what_was_varied() {
+    let mut runs = Vec::new();
+    for sessions in 1..=3 {
+        for security in ["None", "Basic256Sha256:SignAndEncrypt"] {
+            let mut run = quiet();
+            run.request =
+                serde_json::json!({"values": {"sessions": sessions, "security": security}});
+            runs.push(run);
+        }
+    }
+    golden("points.txt", &show(&named(runs.clone()), Style::PLAIN));
+    runs.truncate(3);
+    golden("few-points.txt", &show(&named(runs), Style::PLAIN));
 }
 
 #[test]
