@@ -6,6 +6,7 @@ use record::sweep::{Measurement, Short, State, Sweep};
 
 use crate::page::{Page, WIDTH, clean, counted, cut, cut_inside, grouped};
 use crate::style::Style;
+use crate::summary::ink;
 
 /// The widest column of swept values.
 const CELL: usize = 24;
@@ -19,6 +20,7 @@ const FIGURES: usize = 3 * COLUMN + 8 + 20;
 /// objective.
 pub fn sweep(sweep: &Sweep, style: Style) -> String {
     let mut page = Page::new(style);
+    verdict(&mut page, sweep, style);
     let state = |state: State| {
         sweep
             .measurements
@@ -83,6 +85,29 @@ pub fn sweep(sweep: &Sweep, style: Style) -> String {
     page.finish()
 }
 
+/// The worst verdict of all measurements, and how many have which.
+fn verdict(page: &mut Page, sweep: &Sweep, style: Style) {
+    let of = |it: &Measurement| match it.state {
+        State::Failed => Some(Kind::Failed),
+        _ => it.verdict,
+    };
+    let mut verdicts: Vec<Kind> = sweep.measurements.iter().filter_map(of).collect();
+    verdicts.sort();
+    let Some(&worst) = verdicts.last() else {
+        return;
+    };
+    page.line(&style.ink(ink(worst), worst));
+    if verdicts.len() > 1 {
+        let all = counted(verdicts.len() as u64, "measurement", "measurements");
+        let groups = verdicts.chunk_by(|a, b| a == b).rev();
+        let groups: Vec<String> = groups
+            .filter_map(|group| Some(format!("{} {}", group.len(), group.first()?)))
+            .collect();
+        page.sentence(2, &format!("the worst of {all}: {}", groups.join(", ")));
+    }
+    page.gap();
+}
+
 /// `batch 100, sessions 2`, or the point's number.
 pub fn named(sweep: &Sweep, it: &Measurement) -> String {
     let values = sweep.axes.iter().zip(&it.values);
@@ -120,7 +145,7 @@ fn table(page: &mut Page, sweep: &Sweep) {
     if many {
         heads.push("phase".to_owned());
     }
-    let mut rows: Vec<(Vec<String>, String)> = Vec::new();
+    let mut rows: Vec<(Vec<String>, String, String)> = Vec::new();
     for point in 0..points(sweep) {
         let all = of_point(sweep, point);
         let Some(first) = all.first() else { continue };
@@ -141,21 +166,22 @@ fn table(page: &mut Page, sweep: &Sweep) {
                 State::Interrupted => "interrupted",
                 State::Planned | State::Done => "to be measured",
             };
-            rows.push((label(None), word.to_owned()));
+            rows.push((label(None), word.to_owned(), String::new()));
             continue;
         }
         for n in 0..phases {
             let shorts: Vec<&Short> = done.iter().filter_map(|it| it.phases.get(n)).collect();
             let name = shorts.first().map(|it| it.name.as_str());
             let last = n + 1 == phases;
-            rows.push((label(name), figures(&shorts, &all, last)));
+            let marks = if last { marks(&all) } else { Vec::new() };
+            rows.push((label(name), figures(&shorts), marks.join(", ")));
         }
     }
     let mut widths: Vec<usize> = heads
         .iter()
         .enumerate()
         .map(|(n, head)| {
-            let cells = rows.iter().filter_map(|(cells, _)| cells.get(n));
+            let cells = rows.iter().filter_map(|(cells, ..)| cells.get(n));
             let widest = cells.map(|cell| cell.chars().count()).max().unwrap_or(0);
             widest.max(head.chars().count()).min(CELL)
         })
@@ -175,18 +201,30 @@ fn table(page: &mut Page, sweep: &Sweep) {
         let room = WIDTH.saturating_sub(rest.chars().count());
         cut(&line, room) + rest
     };
+    let marked = |page: &mut Page, line: &str, marks: &str| {
+        let wide = |text: &str| text.chars().count();
+        if marks.is_empty() {
+            page.line(line);
+        } else if wide(line) + 2 + wide(marks) <= WIDTH {
+            page.line(&format!("{line}, {marks}"));
+        } else {
+            // What was varied is not cut for them: they stand below.
+            page.line(line);
+            page.line(&format!("{marks:>WIDTH$}"));
+        }
+    };
     let head = format!(
         "{:>COLUMN$}{:>COLUMN$}{:>COLUMN$}{:>8}  verdict",
         "rate", "p50", "p99", "CPU"
     );
     page.line(&line(&heads, &head));
-    for (cells, rest) in &rows {
-        page.line(&line(cells, rest));
+    for (cells, figures, marks) in &rows {
+        marked(page, &line(cells, figures), marks);
     }
 }
 
 /// The figures of a phase over its repetitions.
-fn figures(shorts: &[&Short], all: &[&Measurement], last: bool) -> String {
+fn figures(shorts: &[&Short]) -> String {
     let time = |of: fn(&Short) -> Option<u64>| {
         let values = shorts.iter().filter_map(|it| of(it)).map(|ns| ns as f64);
         median(values.collect()).map_or("-".to_owned(), duration::show_nanos)
@@ -198,17 +236,13 @@ fn figures(shorts: &[&Short], all: &[&Measurement], last: bool) -> String {
         .map(|it| it.verdict)
         .max()
         .unwrap_or(Kind::Failed);
-    let mut words = vec![verdict.name().to_owned()];
-    if last {
-        words.extend(marks(all));
-    }
     format!(
         "{:>COLUMN$}{:>COLUMN$}{:>COLUMN$}{:>8}  {}",
         rate.map_or("-".to_owned(), Rate::show),
         time(|it| it.p50_ns),
         time(|it| it.p99_ns),
         cpu.map_or("-".to_owned(), |cores| format!("{:.0} %", cores * 100.0)),
-        words.join(", ")
+        verdict.name()
     )
 }
 
