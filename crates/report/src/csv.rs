@@ -8,7 +8,7 @@ use plan::{Figures, Measure, Stat, Unit};
 use record::Histogram;
 use record::run::{Footprint, Phase, Run, Subscriptions, Sum, Usage};
 
-use crate::points::{Named, Points};
+use crate::points::{Named, Points, families};
 
 /// The first row.
 pub const HEAD: &str = "started,command,phase,target,service,metric,value,unit,point\n";
@@ -23,18 +23,20 @@ pub fn csv(run: &Run) -> String {
 
 /// All rows of several runs. The last column says which point of a sweep they belong to.
 pub fn of(runs: &[Named]) -> String {
-    let points = Points::of(runs);
     let mut out = HEAD.to_owned();
-    for point in &points.points {
-        let label = quoted(&point.label(&points.axes));
-        for named in &point.runs {
-            let mut own = String::new();
-            rows(&mut own, &named.run);
-            for row in own.lines() {
-                // Each row ends with the empty point of a run that stands alone.
-                out.push_str(row);
-                out.push_str(&label);
-                out.push('\n');
+    for family in families(runs) {
+        let points = Points::of(family.runs);
+        for point in &points.points {
+            let label = quoted(&point.label(&points.axes));
+            for named in &point.runs {
+                let mut own = String::new();
+                rows(&mut own, &named.run);
+                for row in own.lines() {
+                    // Each row ends with the empty point of a run that stands alone.
+                    out.push_str(row);
+                    out.push_str(&label);
+                    out.push('\n');
+                }
             }
         }
     }

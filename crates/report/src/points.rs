@@ -41,6 +41,33 @@ impl Named {
     }
 }
 
+/// Runs of one scenario, or of one command: what differs among them was varied. A subscription beside a sweep of
+/// reads is no point of it.
+#[derive(Debug)]
+pub struct Family<'a> {
+    /// The name of the scenario, or the command.
+    pub name: String,
+    /// In the order they were given.
+    pub runs: Vec<&'a Named>,
+}
+
+/// Runs by what they are runs of, in the order of the first of each.
+pub fn families(runs: &[Named]) -> Vec<Family<'_>> {
+    let mut families: Vec<Family<'_>> = Vec::new();
+    for named in runs {
+        let scenario = named.run.request.get("scenario").and_then(Value::as_str);
+        let name = scenario.unwrap_or(&named.run.command);
+        match families.iter_mut().find(|it| it.name == name) {
+            Some(family) => family.runs.push(named),
+            None => families.push(Family {
+                name: name.to_owned(),
+                runs: vec![named],
+            }),
+        }
+    }
+    families
+}
+
 /// Runs by their points.
 #[derive(Debug)]
 pub struct Points<'a> {
@@ -85,7 +112,8 @@ pub fn number(text: &str) -> Option<f64> {
 
 impl<'a> Points<'a> {
     /// Sorts runs into points.
-    pub fn of(runs: &'a [Named]) -> Self {
+    pub fn of(runs: impl IntoIterator<Item = &'a Named>) -> Self {
+        let runs: Vec<&Named> = runs.into_iter().collect();
         let described: Vec<BTreeMap<String, String>> = runs
             .iter()
             .map(|named| match named.varied.is_empty() {
@@ -102,7 +130,7 @@ impl<'a> Points<'a> {
             values.any(|value| value != first)
         });
         let mut points: Vec<Point<'a>> = Vec::new();
-        for (named, described) in runs.iter().zip(&described) {
+        for (named, described) in runs.into_iter().zip(&described) {
             let value = |key: &&String| {
                 described
                     .get(*key)
@@ -268,6 +296,19 @@ mod tests {
         assert_eq!(found, [("batch 10".into(), 1), ("batch 100".into(), 2)]);
         assert_eq!(points.curve(), Some(0));
         assert_eq!(Points::of(&runs[..1]).axes, Vec::<String>::new());
+    }
+
+    #[test]
+    fn other_commands_and_scenarios_are_no_points_of_a_sweep() {
+        let mut runs = [named(10, 1), named(100, 1), named(1, 1), named(10, 1)];
+        runs[1].run.command = "subscribe".into();
+        runs[2].run.request = json!({"scenario": "demo"});
+        let all = families(&runs);
+        let found: Vec<(&str, usize)> = all
+            .iter()
+            .map(|it| (it.name.as_str(), it.runs.len()))
+            .collect();
+        assert_eq!(found, [("read", 2), ("subscribe", 1), ("demo", 1)]);
     }
 
     #[test]

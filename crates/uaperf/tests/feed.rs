@@ -124,7 +124,7 @@ fn a_live_file_has_a_line_each_second_and_a_log_is_read_by_others() {
         "--warmup",
         "0s",
         "--live-file",
-        "live.jsonl",
+        "told/live.jsonl",
         "--hlog",
         "run.hlog",
         "--report",
@@ -139,7 +139,7 @@ fn a_live_file_has_a_line_each_second_and_a_log_is_read_by_others() {
     let output = read(&plant.url, folder.path(), &more).output().unwrap();
     assert!(matches!(output.status.code(), Some(0 | 4)), "{output:?}");
     let file = |name: &str| std::fs::read_to_string(folder.path().join(name)).unwrap();
-    let live: Vec<Value> = file("live.jsonl")
+    let live: Vec<Value> = file("told/live.jsonl")
         .lines()
         .map(|line| serde_json::from_str(line).unwrap())
         .collect();
@@ -206,6 +206,7 @@ fn files_that_cannot_be_written_are_told_before_anything_is_measured() {
     let folder = tempfile::tempdir().unwrap();
     let nowhere = "opc.tcp://127.0.0.1:1";
     std::fs::create_dir(folder.path().join("there")).unwrap();
+    std::fs::write(folder.path().join("file"), "").unwrap();
     for (option, value, error) in [
         (
             "--report",
@@ -214,8 +215,8 @@ fn files_that_cannot_be_written_are_told_before_anything_is_measured() {
         ),
         (
             "--live-file",
-            "no/such/file",
-            "error: --live-file no/such/file: ",
+            "file/live.jsonl",
+            "error: --live-file file/live.jsonl: ",
         ),
         (
             "--prometheus",

@@ -24,7 +24,7 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 pub(crate) use unit::Kind;
 
 use crate::compared::Compared;
-use crate::points::{Named, Points};
+use crate::points::{Family, Named, Points, families};
 
 const STYLE: &str = include_str!("style.css");
 const SCRIPT: &str = include_str!("script.js");
@@ -34,14 +34,13 @@ const IN_FULL: usize = 4;
 
 /// A report of one or several runs.
 pub fn html(runs: &[Named]) -> String {
-    let points = Points::of(runs);
     let title = match runs {
         [one] => format!("{} {}", one.run.command, head::when(&one.run)),
         _ => format!("{} runs", runs.len()),
     };
     let body = match runs {
         [one] => single(one),
-        _ => several(runs, &points),
+        _ => several(runs),
     };
     page(&title, &body)
 }
@@ -122,52 +121,92 @@ fn run(named: &Named, id: &str) -> Markup {
     }
 }
 
-fn several(runs: &[Named], points: &Points) -> Markup {
+fn several(runs: &[Named]) -> Markup {
+    let families = families(runs);
+    let worst = runs.iter().max_by_key(|it| it.run.verdict.kind);
+    let alone = families.len() == 1;
+    html! {
+        section.first aria-label="Verdict and set-up" {
+            @if let Some(worst) = worst {
+                (head::verdict(&worst.run.verdict, &[vec![counts(runs, &families)], head::notes(&worst.run)].concat()))
+            }
+            @if let (true, Some(first)) = (alone, runs.first()) { (head::set_up(&first.run)) }
+        }
+        @for (i, family) in families.iter().enumerate() {
+            @if !alone {
+                section aria-label=(family.name) {
+                    h2 { (family.name) }
+                    @if let [one] = family.runs.as_slice() {
+                        (head::verdict(&one.run.verdict, &head::notes(&one.run)))
+                        @if let [phase] = one.run.phases.as_slice() { (head::figures(phase)) }
+                    }
+                    @if let Some(first) = family.runs.first() { (head::set_up(&first.run)) }
+                }
+            }
+            @match family.runs.as_slice() {
+                [one] => (run(one, &format!("r{i}-"))),
+                all => (points(all, &format!("s{i}-"))),
+            }
+            @if let Some(first) = family.runs.first() { (printed::beside(&first.run)) }
+            @if (2..=IN_FULL).contains(&family.runs.len()) {
+                @for (k, named) in family.runs.iter().enumerate() {
+                    section aria-label=(named.name) {
+                        h2 { (crate::several::short(&named.name)) }
+                        (head::verdict(&named.run.verdict, &head::notes(&named.run)))
+                        (run(named, &format!("r{i}-{k}-")))
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// How many runs there are, of what, and how many have the worst verdict.
+fn counts(runs: &[Named], families: &[Family]) -> String {
+    let of = |family: &Family| {
+        let points = Points::of(family.runs.iter().copied());
+        match (family.runs.len(), points.axes.as_slice()) {
+            (1, _) => "one".to_owned(),
+            (n, []) => format!("{n} repetitions of the same"),
+            (_, axes) => format!("{} points of {}", points.points.len(), axes.join(" and ")),
+        }
+    };
+    let varied = match families {
+        [family] => of(family),
+        all => {
+            let each = all.iter().map(|it| format!("{} {}", it.name, of(it)));
+            each.collect::<Vec<_>>().join("; ")
+        }
+    };
+    let worst = runs.iter().map(|it| it.run.verdict.kind).max();
+    let count = runs.iter().filter(|it| Some(it.run.verdict.kind) == worst);
+    let (count, word) = (count.count(), worst.map_or("", |it| it.name()));
+    match count == runs.len() {
+        true => format!("{} runs, {varied}, all {word}", runs.len()),
+        false => format!(
+            "{} runs, {varied}; {count} of them {word}, the worst verdict",
+            runs.len()
+        ),
+    }
+}
+
+/// Runs of the same with something varied, or again and again: phase by phase.
+fn points(runs: &[&Named], id: &str) -> Markup {
+    let points = Points::of(runs.iter().copied());
     let mut phases: Vec<&str> = Vec::new();
     for phase in runs.iter().flat_map(|it| &it.run.phases) {
         if !phases.contains(&phase.name.as_str()) {
             phases.push(&phase.name);
         }
     }
-    let worst = runs.iter().max_by_key(|it| it.run.verdict.kind);
-    let same = |it: &Named| worst.is_some_and(|w| w.run.verdict.kind == it.run.verdict.kind);
-    let count = runs.iter().filter(|it| same(it)).count();
-    let word = worst.map_or("", |it| it.run.verdict.kind.name());
-    let varied = match points.axes.as_slice() {
-        [] => "repetitions of the same".to_owned(),
-        axes => format!("{} points of {}", points.points.len(), axes.join(" and ")),
-    };
-    let note = match count == runs.len() {
-        true => format!("{} runs, {varied}, all {word}", runs.len()),
-        false => format!(
-            "{} runs, {varied}; {count} of them {word}, the worst verdict",
-            runs.len()
-        ),
-    };
     html! {
-        section.first aria-label="Verdict and set-up" {
-            @if let Some(worst) = worst {
-                (head::verdict(&worst.run.verdict, &[vec![note], head::notes(&worst.run)].concat()))
-            }
-            @if let Some(first) = runs.first() { (head::set_up(&first.run)) }
-        }
         @for (i, phase) in phases.iter().enumerate() {
             section aria-label={ "Phase " (phase) } {
                 @if phases.len() > 1 { h2 { (phase) } }
-                (sweep::curves(points, phase, &format!("s{i}")))
-                (sweep::table(points, phase))
-                (sweep::overlay(points, phase, &format!("s{i}")))
-                (sweep::runs(points, phase))
-            }
-        }
-        @if let Some(first) = runs.first() { (printed::beside(&first.run)) }
-        @if runs.len() <= IN_FULL {
-            @for (i, named) in runs.iter().enumerate() {
-                section aria-label=(named.name) {
-                    h2 { (crate::several::short(&named.name)) }
-                    (head::verdict(&named.run.verdict, &head::notes(&named.run)))
-                    (run(named, &format!("r{i}-")))
-                }
+                (sweep::curves(&points, phase, &format!("{id}{i}")))
+                (sweep::table(&points, phase))
+                (sweep::overlay(&points, phase, &format!("{id}{i}")))
+                (sweep::runs(&points, phase))
             }
         }
     }

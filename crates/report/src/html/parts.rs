@@ -150,21 +150,6 @@ pub(super) fn side_by_side(run: &Run, phase: &Phase) -> Markup {
         let (_, response) = crate::table::of_part(phase, part);
         response.quantile(q).map(|it| it as f64)
     };
-    let longest = phase
-        .parts
-        .iter()
-        .filter_map(|it| at(it, 0.99))
-        .fold(1.0, f64::max);
-    let shortest = phase
-        .parts
-        .iter()
-        .filter_map(|it| at(it, 0.5))
-        .fold(longest, f64::min);
-    let scale = super::scale::Scale::around(
-        super::scale::Spread::Log,
-        Kind::Nanos,
-        [shortest, longest].into_iter(),
-    );
     let rows = phase.parts.iter().take(MOST).map(|part| {
         let sum = &part.sum;
         let (rate, response) = crate::table::of_part(phase, part);
@@ -185,24 +170,61 @@ pub(super) fn side_by_side(run: &Run, phase: &Phase) -> Markup {
             .to_vec(),
         rows: rows.collect(),
     };
-    let few: Vec<_> = phase.parts.iter().take(24).collect();
-    let height = 30.0 + 24.0 * few.len() as f64;
+    let spans: Vec<Span> = phase
+        .parts
+        .iter()
+        .map(|part| {
+            let ends = at(part, 0.5).zip(at(part, 0.99));
+            (name(part.target, &part.service), ends)
+        })
+        .collect();
+    let told = "Response times, of subscriptions delays, from the median to p99.";
+    html! {
+        (median_to_p99("Targets and services side by side", told, &spans))
+        (table.markup())
+        @if phase.parts.len() > MOST { p.note { "and " (phase.parts.len() - MOST) " more" } }
+    }
+}
+
+/// What it is of, and its median and p99.
+pub(super) type Span = (String, Option<(f64, f64)>);
+
+/// As many are drawn below each other.
+const DRAWN: usize = 24;
+
+/// Times below each other to a common scale, each from its median to its p99.
+pub(super) fn median_to_p99(title: &str, told: &str, all: &[Span]) -> Markup {
+    let known = || all.iter().take(DRAWN).filter_map(|it| it.1);
+    let longest = known().map(|it| it.1).fold(1.0, f64::max);
+    let shortest = known().map(|it| it.0).fold(longest, f64::min);
+    let scale = super::scale::Scale::around(
+        super::scale::Spread::Log,
+        Kind::Nanos,
+        [shortest, longest].into_iter(),
+    );
+    let drawn = all.len().min(DRAWN);
+    let height = 30.0 + 24.0 * drawn as f64;
+    let place = |time: f64| 260.0 + scale.at(time) * 580.0;
     html! {
         figure.chart.bars {
-            figcaption { h3 { "Targets and services side by side" } p.note { "Response times, of subscriptions delays, from the median to p99." } }
-            div.picture { svg viewBox={ "0 0 860 " (height) } role="img" aria-label="Response times of each target from the median to p99; the table below has the figures" {
+            figcaption {
+                h3 { (title) }
+                p.note { (told) @if all.len() > drawn { " The first " (drawn) " of " (all.len()) "." } }
+            }
+            div.picture { svg viewBox={ "0 0 860 " (height) } role="img"
+                aria-label={ (title) ": from the median to p99; the table below has the figures" } {
                 g.grid {
                     @for tick in scale.ticks() {
-                        @let x = 260.0 + scale.at(tick) * 580.0;
+                        @let x = place(tick);
                         path d=(format!("M{x:.1} 4V{:.1}", height - 24.0)) {}
                         text.x x=(format!("{x:.1}")) y=(height - 8.0) { (Kind::Nanos.tick(tick)) }
                     }
                 }
-                @for (i, part) in few.iter().enumerate() {
+                @for (i, (name, ends)) in all.iter().take(DRAWN).enumerate() {
                     @let y = 16.0 + 24.0 * i as f64;
-                    text.label x="250" y=(y + 4.0) { (crate::page::cut_inside(&name(part.target, &part.service), 36)) }
-                    @if let (Some(low), Some(high)) = (at(part, 0.5), at(part, 0.99)) {
-                        @let (from, to) = (260.0 + scale.at(low) * 580.0, 260.0 + scale.at(high) * 580.0);
+                    text.label x="250" y=(y + 4.0) { (crate::page::cut_inside(name, 36)) }
+                    @if let Some((low, high)) = ends {
+                        @let (from, to) = (place(*low), place(*high));
                         g class="c0 span" {
                             path.line d=(format!("M{from:.1} {y}H{to:.1}")) {}
                             circle cx=(format!("{from:.1}")) cy=(y) r="4" {}
@@ -212,7 +234,5 @@ pub(super) fn side_by_side(run: &Run, phase: &Phase) -> Markup {
                 }
             } }
         }
-        (table.markup())
-        @if phase.parts.len() > MOST { p.note { "and " (phase.parts.len() - MOST) " more" } }
     }
 }

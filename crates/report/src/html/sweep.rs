@@ -8,6 +8,7 @@ use record::run::Phase;
 
 use super::chart::{Chart, Drawn, Series};
 use super::latency::{all, by_percentile};
+use super::parts::{Span, median_to_p99};
 use super::published::same_experiment;
 use super::scale::{Scale, Spread};
 use super::table::{Cell, Table};
@@ -27,7 +28,7 @@ fn looked_at(points: &Points, phase: &str) -> Measure {
 /// Curves for one phase of all points.
 pub(super) fn curves(points: &Points, phase: &str, id: &str) -> Markup {
     let Some(axis) = points.curve() else {
-        return html! {};
+        return beside(points, phase);
     };
     let name = points.axes.get(axis).map_or("", String::as_str);
     let measure = looked_at(points, phase);
@@ -166,6 +167,38 @@ pub(super) fn curves(points: &Points, phase: &str, id: &str) -> Markup {
             (chart("memory", "Server memory", "resident", bytes, memory).figure(None))
         }
     }
+}
+
+/// Points of which nothing that was varied is a number: stacks, policies, servers.
+fn beside(points: &Points, phase: &str) -> Markup {
+    if points.points.len() < 2 {
+        return html! {};
+    }
+    let measure = looked_at(points, phase);
+    let spans: Vec<Span> = points
+        .points
+        .iter()
+        .map(|point| {
+            let mean = |stat| {
+                let values = values(point, phase, Metric::Figure(measure, stat));
+                Some(interval(&values).0).filter(|it| it.is_finite() && *it > 0.0)
+            };
+            let label = point.values.join(", ");
+            (label, mean(Stat::P50).zip(mean(Stat::P99)))
+        })
+        .collect();
+    let (title, told) = match measure {
+        Measure::Delay => (
+            "Delays of values",
+            "Delays from the median to p99, means of the repetitions.",
+        ),
+        _ => (
+            "Response times",
+            "Response times from the median to p99, means of the repetitions.",
+        ),
+    };
+    let title = format!("{title} by {}", points.axes.join(" and "));
+    median_to_p99(&title, told, &spans)
 }
 
 fn other_axes(points: &Points, point: &Point, axis: usize) -> String {

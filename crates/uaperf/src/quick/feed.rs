@@ -51,9 +51,14 @@ impl Args {
             return Ok(());
         }
         let file = match &self.live_file {
-            Some(path) => Some(Mutex::new(File::create(path).map_err(|error| {
-                Failure::usage(format!("--live-file {}: {error}", path.display()))
-            })?)),
+            Some(path) => {
+                let folder = path.parent().filter(|it| !it.as_os_str().is_empty());
+                let made = folder.map_or(Ok(()), std::fs::create_dir_all);
+                let file = made.and_then(|()| File::create(path)).map_err(|error| {
+                    Failure::usage(format!("--live-file {}: {error}", path.display()))
+                })?;
+                Some(Mutex::new(file))
+            }
             None => None,
         };
         let feed = Arc::new(Feed {
