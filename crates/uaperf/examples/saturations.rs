@@ -4,8 +4,8 @@
 //! after the other, so that what there is to find is known: one over the service time. `saturations read NAME [TIMES]
 //! [DURATION] [OBJECTIVE]`: how many single Reads a second another stack's server answers within the
 //! objective. `saturations subscribe NAME [TIMES] [DURATION] [OBJECTIVE]`: how many items that change every 20 ms it
-//! tells. NAME is one of `uaperf peers list`, or `plant`. Each search has a server process of its own, on the first CPU;
-//! the generator is on the second. Server and generator are this program's build of `uaperf`.
+//! tells. NAME is one of `uaperf peers list`, or `plant`. Each plant has a process of its own, a stack one for all its
+//! searches, on the first CPU; the generator is on the second. Server and generator are this program's build of `uaperf`.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -62,23 +62,26 @@ fn servers(bench: &Bench, what: &str, word: &mut impl FnMut(&str) -> String) -> 
     let length = word("3s");
     let objective = word(if what == "read" { "p99<20ms" } else { "loss=0" });
     println!("{name}, {what}: {objective}, trials of {length}");
+    // One process for all searches: two of the same program differ by more than searches do.
+    let (plant, peer);
+    let url = if name == "plant" {
+        plant = bench.serve(&["--pin", "0", "--update", "20ms"])?;
+        plant.url.as_str()
+    } else {
+        let stack = Stack::named(&name).ok_or("no such stack")?;
+        let options = StartOptions {
+            update: (what == "subscribe").then_some(Duration::from_millis(20)),
+            pin: Some("0".to_owned()),
+            ..StartOptions::default()
+        };
+        peer = Peer::start(stack, &options)?;
+        // Runtimes that compile what they run often are another server in the first seconds.
+        warm_up(bench, peer.url())?;
+        peer.url()
+    };
     let mut knees = Vec::new();
     for n in 1..=times {
-        let found = if name == "plant" {
-            let server = bench.serve(&["--pin", "0", "--update", "20ms"])?;
-            search(bench, what, &server.url, &length, &objective, n)?
-        } else {
-            let stack = Stack::named(&name).ok_or("no such stack")?;
-            let options = StartOptions {
-                update: (what == "subscribe").then_some(Duration::from_millis(20)),
-                pin: Some("0".to_owned()),
-                ..StartOptions::default()
-            };
-            let server = Peer::start(stack, &options)?;
-            // Runtimes that compile what they run often are another server in the first seconds.
-            warm_up(bench, server.url())?;
-            search(bench, what, server.url(), &length, &objective, n)?
-        };
+        let found = search(bench, what, url, &length, &objective, n)?;
         println!("{n:>3}  {found}");
         knees.push(found.knee);
     }

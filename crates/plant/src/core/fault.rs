@@ -19,28 +19,23 @@ const OVERSLEEP: Duration = Duration::from_millis(1);
 /// How long to wait for a port that somebody took meanwhile.
 const LISTEN_AGAIN: Duration = Duration::from_millis(50);
 
-/// How much longer a loop is to be busy with what it did in this turn.
-#[derive(Debug, Default)]
-pub struct Slower {
-    requests: u32,
-    /// The parts by which single requests are to take longer, added up.
-    parts: f64,
-}
-
 impl Core {
     /// A request has come: what faults make of it, then the answer.
     pub(super) fn arrive(&mut self, link: SlotId, id: RequestId, body: &[u8]) {
-        let wanted = self.shared.faults.want(Class::Request);
-        match RequestHead::parse(body) {
-            Ok(head) if wanted => {
-                let fate = self.shared.faults.request(head.type_id, self.now.mono);
-                self.slower.requests += 1;
-                if fate == RequestFate::default() || self.suffers(link, id, body, &head, fate) {
-                    self.request(link, id, body);
-                }
-            }
-            _ => self.request(link, id, body),
+        let Ok(head) = RequestHead::parse(body) else {
+            return self.decode(link, id, body);
+        };
+        let faults = &self.shared.faults;
+        if faults.want(Class::Turn) {
+            self.asked.add(head.type_id);
         }
+        if faults.want(Class::Request) {
+            let fate = faults.request(head.type_id, self.now.mono);
+            if fate != RequestFate::default() && !self.suffers(link, id, body, &head, fate) {
+                return;
+            }
+        }
+        self.request_of(link, id, body, &head);
     }
 
     /// Lets a request suffer its fate. True if it is to be answered now.
@@ -52,7 +47,6 @@ impl Core {
         head: &RequestHead<'_>,
         fate: RequestFate,
     ) -> bool {
-        self.slower.parts += fate.slower;
         if let Some(away) = fate.restart {
             self.tell_all(|| Mail::Restart(away));
         }
@@ -123,13 +117,15 @@ impl Core {
 
     /// Is busy longer with what was done since `start`, as faults ask.
     pub(super) fn be_slower(&mut self, start: Instant) {
-        let Slower { requests, parts } = std::mem::take(&mut self.slower);
-        if parts > 0.0 {
-            let now = self.shared.clock.now().mono;
-            let longer = now.since(start).mul_f64(parts / f64::from(requests.max(1)));
-            while self.shared.clock.now().mono < now + longer {
-                std::hint::spin_loop();
-            }
+        if self.asked.is_empty() {
+            return;
+        }
+        let now = self.shared.clock.now().mono;
+        let part = self.shared.faults.slower(&self.asked, now);
+        self.asked.clear();
+        let until = now + now.since(start).mul_f64(part);
+        while self.shared.clock.now().mono < until {
+            std::hint::spin_loop();
         }
     }
 

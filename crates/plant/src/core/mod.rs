@@ -33,14 +33,13 @@ use wire::server::{Event, Polled, RequestId};
 use wire::time::{Instant, Now};
 use wire::types::StatusCode;
 
-use crate::fault::Class;
+use crate::fault::{Class, Turn};
 use crate::pool::Pool;
 use crate::refused::Who;
 use crate::session::Session;
 use crate::shared::Shared;
 use crate::subscription::Subscription;
 use alarm::Alarm;
-use fault::Slower;
 use link::{Got, HIGH_WATER, Link};
 use request::{Answer, answer_now};
 use transfer::Transfer;
@@ -76,7 +75,8 @@ pub struct Core {
     listener: Option<TcpListener>,
     /// Where it listens again after a fault took the server away.
     away: Option<SocketAddr>,
-    slower: Slower,
+    /// What came in this turn, where a fault is about it.
+    asked: Turn,
     /// The faults that others were told of.
     faults_known: u32,
     /// All loops of the server, this one too.
@@ -124,7 +124,7 @@ impl Core {
             poll,
             listener: None,
             away: None,
-            slower: Slower::default(),
+            asked: Turn::default(),
             faults_known: 0,
             posts: Vec::new(),
             turn: 0,
@@ -303,7 +303,9 @@ impl Core {
             }
             link.connection.lend_outbox(&mut self.spare);
             let channel = link.connection.channel_id();
-            let faulty = link.astray.is_some() || self.shared.faults.want(Class::Request);
+            let faults = &self.shared.faults;
+            let faulty = link.astray.is_some() || faults.want(Class::Request);
+            let slow = faults.want(Class::Turn);
             let step = match link.connection.poll(now) {
                 None => {
                     // Nobody is asked about a renewal: its job is there without an event.
@@ -323,8 +325,19 @@ impl Core {
                         ),
                     };
                     match answer {
-                        Answer::Sent => Step::Answered,
-                        Answer::NotSent(handle, error) => Step::NotSent(id, handle, error),
+                        Answer::Given {
+                            type_id,
+                            handle,
+                            sent,
+                        } => {
+                            if slow {
+                                self.asked.add(type_id);
+                            }
+                            match sent {
+                                Ok(()) => Step::Answered,
+                                Err(error) => Step::NotSent(id, handle, error),
+                            }
+                        }
                         Answer::Later => {
                             body.clear();
                             body.extend_from_slice(bytes);

@@ -27,7 +27,13 @@ impl Core {
         }
     }
 
-    fn request_of(&mut self, link: SlotId, id: RequestId, body: &[u8], head: &RequestHead<'_>) {
+    pub(super) fn request_of(
+        &mut self,
+        link: SlotId,
+        id: RequestId,
+        body: &[u8],
+        head: &RequestHead<'_>,
+    ) {
         match head.type_id {
             type_id::READ_REQUEST | type_id::WRITE_REQUEST => {
                 match self.session_for(head.authentication_token, link) {
@@ -66,7 +72,7 @@ impl Core {
     }
 
     /// Services whose request is decoded first.
-    fn decode(&mut self, link: SlotId, id: RequestId, body: &[u8]) {
+    pub(super) fn decode(&mut self, link: SlotId, id: RequestId, body: &[u8]) {
         let request = match Request::decode(body, &self.shared.decoding) {
             Ok(request) => request,
             Err(error) => {
@@ -222,10 +228,15 @@ fn encode_fault(handle: u32, status: StatusCode, utc: i64, out: &mut Vec<u8>) {
 
 /// What became of a request that was looked at where it lies.
 pub(super) enum Answer {
-    /// It is answered.
-    Sent,
-    /// Its answer is too long.
-    NotSent(u32, SendError),
+    /// It is answered, unless the answer is too long.
+    Given {
+        /// What was asked.
+        type_id: u32,
+        /// The request's handle.
+        handle: u32,
+        /// Whether it went.
+        sent: Result<(), SendError>,
+    },
     /// It is not one of those that are answered so.
     Later,
 }
@@ -255,12 +266,12 @@ pub(super) fn answer_now(
     if !session.protocol.is_active() || session.protocol.request(channel, now).is_err() {
         return Answer::Later;
     }
-    let sent = reply.respond(|out| {
-        answer_walked(shared, session, body, &head, now, out);
-    });
-    match sent {
-        Ok(()) => Answer::Sent,
-        Err(error) => Answer::NotSent(head.request_handle, error),
+    Answer::Given {
+        type_id: head.type_id,
+        handle: head.request_handle,
+        sent: reply.respond(|out| {
+            answer_walked(shared, session, body, &head, now, out);
+        }),
     }
 }
 

@@ -8,7 +8,9 @@ mod active;
 mod chance;
 mod text;
 
-pub use active::{Class, FaultCount, Faults, Mark, MessageFate, NoSuchNode, RequestFate, Tick};
+pub use active::{
+    Class, FaultCount, Faults, Mark, MessageFate, NoSuchNode, RequestFate, Tick, Turn,
+};
 pub use chance::{Pick, Rule};
 pub use text::FaultError;
 

@@ -2,7 +2,7 @@
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use plant::{Config, Server};
 use wire::types::{AttributeId, NodeId, ReadRequest, TimestampsToReturn, Variant};
@@ -10,16 +10,7 @@ use wire::types::{AttributeId, NodeId, ReadRequest, TimestampsToReturn, Variant}
 use crate::client::{Client, PATIENCE, read_value};
 use crate::start;
 use crate::subscribing::{header, item, subscribe_for, watch};
-use crate::{BENCH, bench};
-
-/// Waits for what is to become true.
-fn until(server: &Server, what: &str, done: impl Fn(&Server) -> bool) {
-    let end = Instant::now() + PATIENCE;
-    while !done(server) {
-        assert!(Instant::now() < end, "{what}: {:?}", server.counted());
-        std::thread::sleep(Duration::from_millis(10));
-    }
-}
+use crate::{BENCH, bench, until};
 
 fn is_served(good: &mut Client) {
     let value = good.read(&[bench(1007)]).remove(0).value;

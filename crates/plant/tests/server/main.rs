@@ -21,6 +21,9 @@ mod transferring;
 mod truth;
 mod viewing;
 
+use std::time::{Duration, Instant};
+
+use client::PATIENCE;
 use plant::{Config, Profile, Server};
 use wire::types::NodeId;
 
@@ -37,4 +40,13 @@ fn start(config: Config) -> Server {
         ..config
     })
     .unwrap()
+}
+
+/// Waits for what is to become true.
+fn until(server: &Server, what: &str, done: impl Fn(&Server) -> bool) {
+    let end = Instant::now() + PATIENCE;
+    while !done(server) {
+        assert!(Instant::now() < end, "{what}: {:?}", server.counted());
+        std::thread::sleep(Duration::from_millis(10));
+    }
 }

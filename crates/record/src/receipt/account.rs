@@ -330,7 +330,7 @@ impl Receipt {
 
     fn items_into(&self, account: &mut Account, at: u64) {
         let utc = self.utc.saturating_add((at / 100) as i64);
-        let seconds = at.saturating_sub(self.measuring.unwrap_or(at));
+        let measured_ns = at.saturating_sub(self.measuring.unwrap_or(at));
         let mut delays = crate::histogram::dense::Dense::new();
         let mut counts = crate::histogram::dense::Dense::new();
         for (index, subscription) in self.subscriptions.iter().enumerate() {
@@ -369,10 +369,10 @@ impl Receipt {
                     // What it keeps is due when it reports again.
                     continue;
                 }
-                if let super::Watch::Changes(rate) = group.terms.watch {
-                    let due = u128::from(rate) * u128::from(seconds) / 1_000_000_000_000;
+                if let super::Watch::Changes(_) = group.terms.watch {
+                    let due = group.due(subscription.row.terms.publishing_ns, measured_ns);
                     // One may be under way, one may fall on either side of the beginning.
-                    let due = (due as u64).saturating_sub(2);
+                    let due = due.saturating_sub(2);
                     account.by_rate.items += 1;
                     account.by_rate.expected += due;
                     account.by_rate.came += due.min(item.values.into());

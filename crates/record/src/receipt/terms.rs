@@ -120,12 +120,26 @@ pub(super) struct Group {
 impl Group {
     /// Whether its items have a new value for each publishing.
     pub(super) fn has_news(&self, publishing_ns: u64) -> bool {
-        let changes_ns = match self.terms.watch {
-            Watch::Counter(counter) if counter.update_ns > 0 => counter.update_ns,
-            Watch::Changes(rate) if rate > 0 => 1_000_000_000_000 / rate,
-            _ => return false,
+        self.changes_ns().is_some() && self.terms.held_back == 0 && self.pace_ns() <= publishing_ns
+    }
+
+    /// How often what they watch changes, where that is known.
+    fn changes_ns(&self) -> Option<u64> {
+        match self.terms.watch {
+            Watch::Counter(counter) if counter.update_ns > 0 => Some(counter.update_ns),
+            Watch::Changes(rate) if rate > 0 => Some(1_000_000_000_000 / rate),
+            _ => None,
+        }
+    }
+
+    /// How many values an item is to bring in some time. What falls between two samples was promised to
+    /// nobody, nor what another value takes the place of in a queue of one.
+    pub(super) fn due(&self, publishing_ns: u64, time_ns: u64) -> u64 {
+        let told_ns = match self.terms.queue_size {
+            0 | 1 => publishing_ns,
+            _ => 0,
         };
-        self.terms.held_back == 0 && changes_ns.max(self.terms.sampling_ns) <= publishing_ns
+        time_ns / self.pace_ns().max(told_ns).max(1)
     }
 }
 
@@ -161,8 +175,7 @@ impl Group {
 
     /// The longest of the intervals at which it can have something new.
     pub(super) fn pace_ns(&self) -> u64 {
-        let update = self.counter.map_or(0, |counter| counter.update_ns);
-        update.max(self.terms.sampling_ns)
+        self.changes_ns().unwrap_or(0).max(self.terms.sampling_ns)
     }
 }
 

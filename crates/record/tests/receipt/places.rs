@@ -298,3 +298,32 @@ fn where_no_publish_time_is_told_only_what_cannot_be_phase_is_queueing() {
         assert!((told - expected).abs() <= 1, "{told} ms of {ago} ms");
     }
 }
+
+#[test]
+fn a_change_rate_promises_no_more_than_samples_and_a_queue_of_one_let_through() {
+    // Changes each 20 ms; sampled so often, with such a queue; told so often in a publishing of 100 ms.
+    for (sampling_ms, queue, told, lost) in [
+        (0, 10, 5, false),
+        (0, 10, 4, true),
+        (20, 10, 5, false),
+        (50, 10, 2, false),
+        (50, 10, 1, true),
+        (0, 1, 1, false),
+    ] {
+        let watched = ItemTerms {
+            watch: Watch::Changes(50_000),
+            ..counting(sampling_ms, queue)
+        };
+        let mut client = Client::new(&[watched]);
+        for message in 1..=20 {
+            let values: Vec<Told> = (0..told).map(|n| (0, n, 0)).collect();
+            client.comes(message, &values);
+        }
+        let rate = client.account().by_rate;
+        assert_eq!(
+            rate.came < rate.expected,
+            lost,
+            "{sampling_ms} ms: {rate:?}"
+        );
+    }
+}
