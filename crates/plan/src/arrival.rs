@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use crate::text::nanos;
+use crate::text::{nanos, words};
 use crate::unit::{Rate, UnitError, duration};
 
 /// When the requests of one session are due.
@@ -294,27 +294,8 @@ impl fmt::Display for Arrival {
     }
 }
 
-impl FromStr for CatchUp {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        match text {
-            "burst" => Ok(Self::Burst),
-            "skip" => Ok(Self::Skip),
-            _ => Err(format!(
-                "{text:?} is no way to catch up (want skip or burst)"
-            )),
-        }
-    }
-}
-
-impl fmt::Display for CatchUp {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Burst => "burst",
-            Self::Skip => "skip",
-        })
-    }
+words! {
+    CatchUp "is no way to catch up" "skip or burst" { Burst "burst" Skip "skip" }
 }
 
 #[cfg(test)]

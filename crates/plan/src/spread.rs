@@ -1,10 +1,10 @@
 //! Which nodes a session uses, and which of them a request names.
 
-use std::fmt;
 use std::ops::Range;
-use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
+
+use crate::text::words;
 
 /// How the nodes are spread over the sessions of a target.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -42,27 +42,8 @@ fn share(nodes: usize, index: usize, of: usize) -> usize {
     nodes / of * index + nodes % of * index / of
 }
 
-impl FromStr for Spread {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        match text {
-            "all" => Ok(Self::All),
-            "split" => Ok(Self::Split),
-            _ => Err(format!(
-                "{text:?} is no way to spread nodes (want all or split)"
-            )),
-        }
-    }
-}
-
-impl fmt::Display for Spread {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::All => "all",
-            Self::Split => "split",
-        })
-    }
+words! {
+    Spread "is no way to spread nodes" "all or split" { All "all" Split "split" }
 }
 
 /// The different requests of a session: `batch` nodes each, around the list as often as it takes until

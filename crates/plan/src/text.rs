@@ -1,9 +1,35 @@
-//! Values that are kept in files as the text that people type.
+//! Values that people type as words, and that are kept in files as they are typed.
 
 use std::fmt::Display;
 use std::str::FromStr;
 
 use serde::{Deserialize, Deserializer, Serializer, de};
+
+/// Enums whose variants are words: how they are read, what is said of any other word, how they are shown.
+macro_rules! words {
+    ($($name:ident $is_no:literal $want:literal { $($variant:ident $word:literal)* })*) => {$(
+        impl std::str::FromStr for $name {
+            type Err = String;
+
+            fn from_str(text: &str) -> Result<Self, String> {
+                match text {
+                    $($word => Ok(Self::$variant),)*
+                    _ => Err(format!(concat!("{:?} ", $is_no, " (want ", $want, ")"), text)),
+                }
+            }
+        }
+
+        impl std::fmt::Display for $name {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str(match self {
+                    $(Self::$variant => $word,)*
+                })
+            }
+        }
+    )*};
+}
+
+pub(crate) use words;
 
 /// For `#[serde(with = "text")]`.
 pub fn serialize<T: Display, S: Serializer>(value: &T, out: S) -> Result<S::Ok, S::Error> {

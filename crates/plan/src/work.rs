@@ -15,7 +15,7 @@ use crate::nodes::{NodeSpec, Nodes};
 use crate::path::BrowsePath;
 use crate::sequence::Sequences;
 use crate::subscribe::Subscribe;
-use crate::text::{self, nanos};
+use crate::text::{self, nanos, words};
 
 /// What the requests of a phase do.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -248,32 +248,12 @@ impl fmt::Display for Values {
     }
 }
 
-impl FromStr for Timestamps {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        Ok(match text {
-            "source" => Self::Source,
-            "server" => Self::Server,
-            "both" => Self::Both,
-            "neither" => Self::Neither,
-            _ => {
-                return Err(format!(
-                    "{text:?} are no timestamps (want source, server, both or neither)"
-                ));
-            }
-        })
+words! {
+    Timestamps "are no timestamps" "source, server, both or neither" {
+        Source "source" Server "server" Both "both" Neither "neither"
     }
-}
-
-impl fmt::Display for Timestamps {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Source => "source",
-            Self::Server => "server",
-            Self::Both => "both",
-            Self::Neither => "neither",
-        })
+    Direction "is no direction" "forward, inverse or both" {
+        Forward "forward" Inverse "inverse" Both "both"
     }
 }
 
@@ -285,33 +265,6 @@ impl From<Timestamps> for TimestampsToReturn {
             Timestamps::Both => Self::Both,
             Timestamps::Neither => Self::Neither,
         }
-    }
-}
-
-impl FromStr for Direction {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        Ok(match text {
-            "forward" => Self::Forward,
-            "inverse" => Self::Inverse,
-            "both" => Self::Both,
-            _ => {
-                return Err(format!(
-                    "{text:?} is no direction (want forward, inverse or both)"
-                ));
-            }
-        })
-    }
-}
-
-impl fmt::Display for Direction {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Forward => "forward",
-            Self::Inverse => "inverse",
-            Self::Both => "both",
-        })
     }
 }
 
