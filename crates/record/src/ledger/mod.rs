@@ -48,6 +48,19 @@ pub struct Lateness {
     pub socket: u64,
 }
 
+impl Lateness {
+    /// Of something that was done by who does one thing at a time, and was free for it from a time on: what
+    /// waited for the thing before it waited for the server.
+    pub fn in_turn(planned: u64, free: u64, sent: u64) -> Self {
+        let slot = free.max(planned).min(sent) - planned.min(sent);
+        Self {
+            pacer: sent.saturating_sub(planned) - slot,
+            slot,
+            socket: 0,
+        }
+    }
+}
+
 /// A tick that is over, for a live display. Ticks of several cores are merged.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Closed {

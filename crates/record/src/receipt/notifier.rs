@@ -255,20 +255,9 @@ impl Notifiers {
 impl Open<'_> {
     /// An event: the client handle of the item that waited for it, and what came of it.
     pub fn event(&mut self, handle: u32, told: Told<'_>) {
-        self.counts.values.received += 1;
-        let Some(&item) = self.items.get(handle as usize) else {
-            return self.stray();
+        let Some((item, group)) = self.new_for(handle) else {
+            return;
         };
-        let at = item.group & super::subscription::ABSENT;
-        if at != self.at_group && !self.turn_to(at) {
-            return self.stray();
-        }
-        let Some(group) = self.group else {
-            return self.stray();
-        };
-        if self.is_repeated() {
-            return self.repeated(handle);
-        }
         if let Some(kind) = told.kind {
             self.notifiers.count(kind);
         }

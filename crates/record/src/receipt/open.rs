@@ -264,20 +264,9 @@ impl<'a> Open<'a> {
     ) {
         self.settle();
         self.usual = None;
-        self.counts.values.received += 1;
-        let Some(&item) = self.items.get(handle as usize) else {
-            return self.stray();
+        let Some((item, group)) = self.new_for(handle) else {
+            return;
         };
-        let at = item.group & ABSENT;
-        if at != self.at_group && !self.turn_to(at) {
-            return self.stray();
-        }
-        let Some(group) = self.group else {
-            return self.stray();
-        };
-        if self.is_repeated() {
-            return self.repeated(handle);
-        }
         if status != 0 {
             self.not_good(status);
         }
@@ -327,6 +316,23 @@ impl<'a> Open<'a> {
         }
     }
 
+    /// The item that something came for, and its terms. What is a stray or came before is counted as such, and is
+    /// for nobody.
+    #[inline]
+    pub(super) fn new_for(&mut self, handle: u32) -> Option<(Item, &'a Group)> {
+        self.counts.values.received += 1;
+        let item = self.items.get(handle as usize).copied();
+        let Some((item, group)) = item.and_then(|item| Some((item, self.group_of(&item)?))) else {
+            self.stray();
+            return None;
+        };
+        if self.is_repeated() {
+            self.repeated(handle);
+            return None;
+        }
+        Some((item, group))
+    }
+
     #[inline]
     pub(super) fn way_count(&mut self) -> &mut u64 {
         let values = &mut self.counts.values;
@@ -349,17 +355,17 @@ impl<'a> Open<'a> {
         }
     }
 
-    /// The terms of an item; false if it is not one of this subscription.
-    pub(super) fn turn_to(&mut self, at: u32) -> bool {
-        let group = self.groups.get(at as usize);
-        match group.filter(|group| group.subscription == self.index) {
-            Some(group) => {
-                self.at_group = at;
-                self.group = Some(group);
-                true
-            }
-            None => false,
+    /// The terms of an item; none if it is not one of this subscription.
+    #[inline]
+    fn group_of(&mut self, item: &Item) -> Option<&'a Group> {
+        let at = item.group & ABSENT;
+        // Nearly always those of the value before it.
+        if at != self.at_group {
+            let group = self.groups.get(at as usize);
+            self.group = Some(group.filter(|group| group.subscription == self.index)?);
+            self.at_group = at;
         }
+        self.group
     }
 
     /// Counts a delay; tells it in ticks.
@@ -469,7 +475,7 @@ impl<'a> Open<'a> {
     }
 
     #[cold]
-    pub(super) fn repeated(&mut self, handle: u32) {
+    fn repeated(&mut self, handle: u32) {
         *self.way_count() += 1;
         match self.way {
             Way::Repeated => self.tell(Cause::Repeated, Some(handle)),
@@ -479,7 +485,7 @@ impl<'a> Open<'a> {
     }
 
     #[cold]
-    pub(super) fn stray(&mut self) {
+    fn stray(&mut self) {
         self.counts.values.stray += 1;
         self.tell(Cause::Stray, None);
     }

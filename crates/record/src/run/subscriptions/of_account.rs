@@ -1,0 +1,329 @@
+//! From the account of a receipt to what a result file says of it.
+
+use std::collections::BTreeMap;
+
+use super::{
+    ByRate, ClockBound, EachSubscription, Ended, EventsHeard, Extremes, Fairness, First, Found,
+    Intervals, Outcome, Place, Slow, StepTaken, Subscriptions,
+};
+use crate::receipt::{Account, Cause, Event, EventKind, Row, Seat, Spread, Step, Stretch};
+use crate::run::{Figure, Status};
+
+/// Subscriptions that are listed one by one; more are in the distributions.
+const LISTED: usize = 1000;
+
+/// Items that are listed as silent.
+const NAMED: usize = 20;
+
+/// Names for what an account only numbers.
+pub struct Names<'a> {
+    /// The specification's names of status codes.
+    pub status: &'a dyn Fn(u32) -> String,
+    /// What an item watches.
+    pub node: &'a dyn Fn(Seat, u32) -> Option<String>,
+    /// Types of events.
+    pub kind: &'a dyn Fn(EventKind) -> String,
+    /// Whether items wait for events.
+    pub events: bool,
+}
+
+impl Subscriptions {
+    /// What an account says. Of clocks and of the server's own counts it knows nothing.
+    pub fn of(account: &Account, names: &Names<'_>) -> Self {
+        let whole = account.whole();
+        let lost = lost(account, &whole);
+        let from = account.measured_from.unwrap_or(account.ended_at);
+        let seconds = account.ended_at.saturating_sub(from) as f64 / 1e9;
+        let values = whole.values.received;
+        Self {
+            outcome: outcome(account, &whole, lost),
+            lost,
+            rests_on: rests_on(account, names.events),
+            causes: causes(account, &whole, names),
+            subscriptions: account.rows.len() as u64,
+            items: account.items,
+            counters: account.counters,
+            values: map(whole.values.named()),
+            places: map(whole.places.named()),
+            messages: map(whole.messages.named()),
+            events: names
+                .events
+                .then(|| EventsHeard::of(account, &whole, names)),
+            before: {
+                let before = &account.before;
+                let counts = before.values.named().chain(before.messages.named());
+                map(counts
+                    .chain(before.places.named())
+                    .filter(|(_, count)| *count > 0))
+            },
+            held: None,
+            waited: 0,
+            under_way: account.under_way,
+            overdue: account.overdue,
+            silent: account.silent,
+            silent_items: {
+                let silent = account.silent_first.iter().take(NAMED);
+                silent
+                    .map(|(seat, item)| Place::of(*seat, Some(*item), names))
+                    .collect()
+            },
+            by_rate: (account.by_rate.items > 0).then_some(ByRate {
+                items: account.by_rate.items,
+                expected: account.by_rate.expected,
+                came: account.by_rate.came,
+            }),
+            ended: {
+                let ended = account.statuses.iter();
+                ended
+                    .map(|(&(what, code), &count)| Ended {
+                        what: what.to_owned(),
+                        status: Status {
+                            code,
+                            name: (names.status)(code),
+                            count,
+                        },
+                    })
+                    .collect()
+            },
+            steps: steps(account),
+            recovery: account.recovery.clone(),
+            outages: account.outages.clone(),
+            item_delay: account.item_delays.clone(),
+            slowest: {
+                let slowest = account.slowest.iter();
+                slowest
+                    .map(|slow| Slow {
+                        mean_ns: slow.mean_ns,
+                        place: Place::of(slow.seat, Some(slow.item), names),
+                    })
+                    .collect()
+            },
+            item_values: Extremes {
+                min: account.item_values.min(),
+                max: account.item_values.max(),
+            },
+            fairness: Fairness::of(&account.rows, seconds),
+            bytes_per_value: (values > 0)
+                .then(|| whole.messages.value_bytes as f64 / values as f64),
+            clock: ClockBound {
+                error_ns: Figure::default(),
+                ahead: whole.values.ahead,
+            },
+            beside: Vec::new(),
+            each: {
+                let rows = account.rows.iter().take(LISTED);
+                rows.map(|row| EachSubscription::of(row, names)).collect()
+            },
+        }
+    }
+}
+
+impl EventsHeard {
+    fn of(account: &Account, whole: &Stretch, names: &Names<'_>) -> Self {
+        let heard = &account.heard;
+        let kinds = heard.kinds.iter();
+        Self {
+            counts: map(whole.events.named()),
+            kinds: kinds
+                .map(|(kind, count)| ((names.kind)(*kind), *count))
+                .collect(),
+            sources: heard.sources,
+            refreshes: heard.refreshes.clone(),
+            unfinished: heard.unfinished,
+            unknown_fields: Vec::new(),
+        }
+    }
+}
+
+fn map<'a>(counts: impl Iterator<Item = (&'a str, u64)>) -> BTreeMap<String, u64> {
+    counts.map(|(name, n)| (name.to_owned(), n)).collect()
+}
+
+/// Values where they can be counted, else messages.
+fn lost(account: &Account, whole: &Stretch) -> u64 {
+    let by_rate = &account.by_rate;
+    let counted = whole.places.lost() + account.overdue + (by_rate.expected - by_rate.came);
+    let untold = account.counters < account.items;
+    // Of items that do not count nobody knows how many values were in a message or a queue.
+    let at_least = match untold {
+        true => whole.messages.lost() + whole.values.overflow_bits + whole.events.overflow_events,
+        false => 0,
+    };
+    counted.max(at_least)
+}
+
+fn outcome(account: &Account, whole: &Stretch, lost: u64) -> Outcome {
+    let ended = account.rows.iter().any(|row| row.ended.is_some());
+    if lost > 0 || whole.messages.lost() > 0 || ended {
+        return Outcome::Lost;
+    }
+    let every = account.items > 0 && account.counters + account.by_rate.items == account.items;
+    match every && account.silent == 0 && account.away == 0 {
+        true => Outcome::Lossless,
+        false => Outcome::NothingMissing,
+    }
+}
+
+/// `1 item`, `2 items`.
+fn some(count: u64, what: &str) -> String {
+    match count {
+        1 => format!("1 {what}"),
+        n => format!("{n} {what}s"),
+    }
+}
+
+fn rests_on(account: &Account, events: bool) -> Vec<String> {
+    let told = match events {
+        true => "sequence numbers and overflow events",
+        false => "sequence numbers and overflow bits",
+    };
+    let mut rests = vec![told.to_owned()];
+    if events && account.counters > 0 {
+        let of = some(account.heard.sources, "source");
+        rests.push(format!("the numbers in the EventIds of {of}"));
+    } else if account.counters > 0 {
+        rests.push(format!("the counts of {}", some(account.counters, "item")));
+    }
+    if account.by_rate.items > 0 {
+        let of = some(account.by_rate.items, "item");
+        rests.push(format!("the change rate of {of}"));
+    }
+    rests
+}
+
+fn causes(account: &Account, whole: &Stretch, names: &Names<'_>) -> Vec<Found> {
+    let (values, places) = (&whole.values, &whole.places);
+    let ended = account.rows.iter().filter(|row| row.ended.is_some());
+    let from = account.measured_from.unwrap_or(0);
+    let lost_with_messages = match account.counters {
+        0 => whole.messages.lost(),
+        _ => places.lost_with_messages(),
+    };
+    Cause::ALL
+        .into_iter()
+        .filter_map(|cause| {
+            let count = match cause {
+                Cause::Missing => places.missing + account.overdue,
+                Cause::LostMessage => lost_with_messages,
+                Cause::Overflowed => match account.counters {
+                    0 => values.overflow_bits + whole.events.overflow_events,
+                    _ => places.overflowed,
+                },
+                Cause::Outage => places.outage,
+                Cause::Overwritten => places.overwritten,
+                Cause::SampledAway => places.sampled_away,
+                Cause::Repeated => values.repeated,
+                Cause::OutOfOrder => values.out_of_order + values.overtaken,
+                // Those that came by themselves as well were not in need of it.
+                Cause::Recovered => values.recovered.saturating_sub(values.overtaken),
+                Cause::Late => values.late,
+                Cause::Stray => values.stray,
+                Cause::OverflowAlone => values.overflow_alone,
+                Cause::Ended => ended.clone().count() as u64,
+            };
+            let event = match cause {
+                Cause::Missing => {
+                    let told = account.firsts.of(cause).copied();
+                    told.into_iter().chain(account.overdue_first).min()
+                }
+                _ => account.firsts.of(cause).copied(),
+            };
+            (count > 0).then(|| Found {
+                cause: cause.name().to_owned(),
+                count,
+                first: event.map(|event| First::of(&event, from, names)),
+            })
+        })
+        .collect()
+}
+
+fn steps(account: &Account) -> Vec<StepTaken> {
+    Step::ALL
+        .iter()
+        .zip(&account.steps)
+        .filter_map(|(step, times)| {
+            let (began, ended) = times.span?;
+            Some(StepTaken {
+                step: step.name().to_owned(),
+                things: times.things,
+                span_ns: ended.saturating_sub(began),
+                times: times.times.clone(),
+            })
+        })
+        .collect()
+}
+
+impl First {
+    fn of(event: &Event, from: u64, names: &Names<'_>) -> Self {
+        Self {
+            at_ns: event.at_ns as i64 - from as i64,
+            place: Place::of(event.seat, event.item, names),
+            sequence: (event.sequence > 0).then_some(event.sequence),
+        }
+    }
+}
+
+impl Place {
+    fn of(seat: Seat, item: Option<u32>, names: &Names<'_>) -> Self {
+        Self {
+            target: seat.target,
+            session: seat.session,
+            subscription: seat.subscription,
+            item,
+            node: item.and_then(|item| (names.node)(seat, item)),
+        }
+    }
+}
+
+impl Fairness {
+    fn of(rows: &[Row], seconds: f64) -> Self {
+        let rows = || rows.iter().filter(|row| row.items > 0);
+        let least = |figures: &mut dyn Iterator<Item = f64>| figures.reduce(f64::min);
+        let most = |figures: &mut dyn Iterator<Item = f64>| figures.reduce(f64::max);
+        let rate = |row: &Row| row.messages as f64 / seconds;
+        let each = |row: &Row| row.values as f64 / f64::from(row.items);
+        let jitter = || rows().filter_map(|row| row.jitter.deviation());
+        let (count, sum, squares) = rows()
+            .map(each)
+            .fold((0.0, 0.0, 0.0), |(n, s, q), x| (n + 1.0, s + x, q + x * x));
+        let timed = seconds > 0.0;
+        Self {
+            min_messages_per_s: least(&mut rows().map(rate)).filter(|_| timed),
+            max_messages_per_s: most(&mut rows().map(rate)).filter(|_| timed),
+            min_values_per_item: least(&mut rows().map(each)),
+            max_values_per_item: most(&mut rows().map(each)),
+            jain: (squares > 0.0).then(|| sum * sum / (count * squares)),
+            min_jitter_ns: least(&mut jitter()),
+            max_jitter_ns: most(&mut jitter()),
+        }
+    }
+}
+
+impl Intervals {
+    fn of(spread: &Spread) -> Self {
+        Self {
+            count: spread.count,
+            mean_ns: spread.mean(),
+            deviation_ns: spread.deviation(),
+            min_ns: spread.min,
+            max_ns: spread.max,
+        }
+    }
+}
+
+impl EachSubscription {
+    fn of(row: &Row, names: &Names<'_>) -> Self {
+        Self {
+            place: Place::of(row.seat, None, names),
+            publishing_ns: row.terms.publishing_ns,
+            items: row.items,
+            news: row.news,
+            messages: row.messages,
+            keep_alives: row.keep_alives,
+            values: row.values,
+            arrival: Intervals::of(&row.arrivals),
+            jitter: Intervals::of(&row.jitter),
+            ended: row.ended.map(|code| (names.status)(code & 0xFFFF_0000)),
+        }
+    }
+}
