@@ -136,6 +136,11 @@ impl Session {
         (self.link, ended.map(drop))
     }
 
+    /// Closes session, channel and socket. Whether the server minds being left is of no interest.
+    pub fn leave(self) {
+        let _ = self.close(&mut Steps::new());
+    }
+
     /// Closes session, channel and socket.
     pub fn close(mut self, steps: &mut Steps) -> Result<(), AccessError> {
         let start = Instant::now();

@@ -57,7 +57,7 @@ pub fn pacing(rate: u32, spin: bool, length: Duration) -> Result<Pacing, Calibra
                 _ => {}
             }
         };
-        late.push(now.since(due).as_nanos() as u64);
+        late.push(now.nanos_since(due));
     }
     late.sort_unstable();
     let at = |quantile: f64| {

@@ -41,11 +41,11 @@ impl<'a> Books<'a> {
         self.ledgers.get_mut(work as usize)
     }
 
-    /// Requests of the same size, sent together.
-    pub(super) fn sent(&mut self, t: u64, work: u32, lateness: Lateness, bytes: u32, n: u32) {
-        if let Some(ledger) = self.of(work) {
-            ledger.late(t, lateness, n);
-            ledger.sent_bytes(t, bytes, n);
+    /// Requests that are alike, sent together.
+    pub(super) fn sent(&mut self, t: u64, sent: Sent, n: u32) {
+        if let Some(ledger) = self.of(sent.work) {
+            ledger.late(t, sent.lateness, n);
+            ledger.sent_bytes(t, sent.bytes, n);
         }
     }
 
@@ -82,6 +82,14 @@ impl<'a> Books<'a> {
     }
 }
 
+/// How a request was sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Sent {
+    pub work: u32,
+    pub lateness: Lateness,
+    pub bytes: u32,
+}
+
 /// How a request ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Outcome {
@@ -92,27 +100,32 @@ pub(super) struct Outcome {
     pub bytes: u32,
 }
 
-/// Requests of one buffer that ended alike, to be written down together.
-#[derive(Debug, Default)]
-pub(super) struct Run(Option<(Outcome, u32)>);
+/// Entries that follow each other and are alike, to be written down together.
+#[derive(Debug)]
+pub(super) struct Alike<T>(Option<(T, u32)>);
 
-impl Run {
+impl<T> Default for Alike<T> {
+    fn default() -> Self {
+        Self(None)
+    }
+}
+
+impl<T: PartialEq> Alike<T> {
+    /// One more. If those before it are unlike it, they are to be written down now: so many.
     #[inline]
-    pub fn add(&mut self, outcome: Outcome, books: &mut Books<'_>) {
+    pub fn add(&mut self, one: T) -> Option<(T, u32)> {
         match &mut self.0 {
-            Some((same, n)) if *same == outcome => *n += 1,
-            other => {
-                if let Some((before, n)) = other.replace((outcome, 1)) {
-                    books.done(before, n);
-                }
+            Some((same, n)) if *same == one => {
+                *n += 1;
+                None
             }
+            other => other.replace((one, 1)),
         }
     }
 
-    pub fn write(&mut self, books: &mut Books<'_>) {
-        if let Some((outcome, n)) = self.0.take() {
-            books.done(outcome, n);
-        }
+    /// The last ones.
+    pub fn take(&mut self) -> Option<(T, u32)> {
+        self.0.take()
     }
 }
 

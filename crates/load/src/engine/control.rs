@@ -4,6 +4,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use plan::unit::duration::nanos;
 use wire::time::Instant;
 
 use crate::transport::Clock;
@@ -161,7 +162,7 @@ impl Control {
     /// How long it was paused in the last so much time.
     pub fn paused_in(&self, last: Duration) -> Duration {
         let now = Clock::new().mono();
-        let last = u64::try_from(last.as_nanos()).unwrap_or(u64::MAX);
+        let last = nanos(last);
         let since = Instant::from_nanos(now.as_nanos().saturating_sub(last));
         let mut paused = Duration::ZERO;
         let mut from: Option<Instant> = None;

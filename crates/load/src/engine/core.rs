@@ -235,7 +235,7 @@ impl<H: Host> Core<H> {
     }
 
     fn since_origin(&self, at: Instant) -> u64 {
-        at.as_nanos().saturating_sub(self.origin.as_nanos())
+        at.nanos_since(self.origin)
     }
 
     /// Whether nothing more is to be sent or awaited. Requests have their own timeout, so that

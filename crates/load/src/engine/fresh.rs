@@ -3,59 +3,107 @@
 //! What is measured is mostly the server's RSA and the operating system's sockets, so this needs no
 //! loop: each simulated client is a thread that calls and waits.
 
-use std::sync::mpsc::Sender;
+use std::sync::mpsc::{Sender, channel};
 use std::time::Duration;
 
-use plan::{Phase, Seat};
+use plan::Seat;
 use record::samples::Sheet;
 use record::{Lateness, Ledger, Times};
 use wire::time::Instant;
 use wire::types::StatusCode;
 
-use super::books::{Books, Outcome};
+use super::books::{self, Books, Sent};
 use super::control::Control;
 use super::end::End;
-use super::opening::{SessionError, Target};
+use super::opening::{self, SessionError, Target};
+use super::outcome::{Outcome, gather};
+use super::run::{Begin, PER_THREAD, RunError, Running, listen};
 use super::settings::Settings;
-use super::source::Source;
 use super::spent::Spent;
 use super::told::{Progress, Report};
+use super::witness::Witness;
 use crate::access::Session;
-use crate::transport::{Clock, Socket, Steps};
+use crate::transport::{Clock, Socket};
 use crate::work::{Answer, Prepared};
 
-/// What one of the clients is told.
-pub struct Client<'a> {
-    pub phase: &'a Phase,
-    pub settings: &'a Settings,
-    pub target: &'a Target,
-    pub prepared: &'a Prepared,
-    pub seat: Seat,
+/// Carries out a phase, a thread for each session.
+pub fn run(
+    running: &Running<'_>,
+    seats: &[Seat],
+    progress: &mut dyn FnMut(Progress),
+) -> Result<Outcome, RunError> {
+    let settings = Settings::new(running.phase);
+    let works = running.names().len();
+    let begin = Begin::after(PER_THREAD, seats.len(), &Clock::new());
+    let (tell, told) = channel();
+    let asked = running
+        .targets
+        .iter()
+        .filter(|_| running.options.diagnostics);
+    let witnesses: Vec<_> = asked.map(|it| (Witness::beside(it), it)).collect();
+    let reports = std::thread::scope(|scope| {
+        let mut threads = Vec::new();
+        for (number, &seat) in seats.iter().enumerate() {
+            let Some((target, prepared)) = running.server(seat) else {
+                continue;
+            };
+            let client = Client {
+                running,
+                settings: &settings,
+                target,
+                prepared,
+                seat,
+                requests: opening::requests(running.phase, seat, running.servers()),
+                origin: begin.origin,
+                base: seat.target as usize * works,
+                number,
+            };
+            let (sheet, tell) = (running.sheet(), tell.clone());
+            let thread = std::thread::Builder::new().name(format!("load-{}", seat.index));
+            threads.push(thread.spawn_scoped(scope, move || work(&client, sheet, &tell))?);
+        }
+        drop(tell);
+        listen(&told, progress);
+        let ended = threads
+            .into_iter()
+            .map(|it| it.join().map_err(|_| RunError::Thread));
+        ended.collect::<Result<Vec<_>, RunError>>()
+    })?;
+    let (mut outcome, _) = gather(running, begin, seats, reports);
+    let ended = witnesses.iter().map(|(it, target)| it.end_beside(target));
+    outcome.diagnostics = ended.collect();
+    Ok(outcome)
+}
+
+/// One of the clients.
+struct Client<'a> {
+    running: &'a Running<'a>,
+    settings: &'a Settings,
+    target: &'a Target,
+    prepared: &'a Prepared,
+    seat: Seat,
     /// How many requests it may send after the warm-up.
-    pub requests: u64,
-    pub origin: Instant,
-    pub control: &'a Control,
-    pub ledgers: usize,
-    pub base: usize,
+    requests: u64,
+    origin: Instant,
+    /// Its first ledger.
+    base: usize,
     /// Which of all sessions it is, for progress.
-    pub number: usize,
+    number: usize,
 }
 
 /// One client at work.
-pub fn run(
+fn work(
     client: &Client<'_>,
-    mut source: Source,
     mut sheet: Option<Sheet>,
     progress: &Sender<Progress>,
 ) -> Report<Socket> {
+    let Running { phase, control, .. } = *client.running;
+    let mut source = opening::source(phase, client.seat);
     let clock = Clock::new();
     let spent = Spent::so_far();
-    let t = || {
-        let now = clock.mono().as_nanos();
-        now.saturating_sub(client.origin.as_nanos())
-    };
+    let t = || clock.mono().nanos_since(client.origin);
     let mut end = End::planned(client.settings.end_ns());
-    let mut ledgers: Vec<_> = (0..client.ledgers)
+    let mut ledgers: Vec<_> = (0..client.running.ledgers())
         .map(|_| Ledger::with_end(end.at()))
         .collect();
     let mut left = client.requests;
@@ -65,10 +113,9 @@ pub fn run(
     std::thread::sleep(client.origin.since(clock.mono()));
     let mut changes = 0;
     loop {
-        for change in client.control.changes_since(changes) {
+        for change in control.changes_since(changes) {
             changes += 1;
-            let at = change.at.as_nanos();
-            let at = at.saturating_sub(client.origin.as_nanos());
+            let at = change.at.nanos_since(client.origin);
             source.change(at, change.level, 1);
             end.change(at, change.level);
             for ledger in &mut ledgers {
@@ -80,13 +127,7 @@ pub fn run(
         }
         // In a pause there is nothing to wait for but its end.
         let planned = source.peek().unwrap_or(u64::MAX);
-        match sleep_until(
-            planned.min(end.at()),
-            &t,
-            client.control,
-            changes,
-            &mut slept,
-        ) {
+        match sleep_until(planned.min(end.at()), &t, control, changes, &mut slept) {
             Woken::Due if t() < end.at() => {}
             Woken::Changed => continue,
             Woken::Due | Woken::Over => break,
@@ -110,22 +151,24 @@ pub fn run(
             target: client.seat.target as usize,
             receipt: None,
         };
-        // A client has one request at a time: what waited for it waited for the server.
-        let slot = free.max(planned).min(sent) - planned.min(sent);
-        let late = Lateness {
-            pacer: sent.saturating_sub(planned) - slot,
-            slot,
-            socket: 0,
-        };
+        let lateness = Lateness::in_turn(planned, free, sent);
         free = completed;
         let times = Times {
             planned,
             sent,
             completed,
         };
-        books.sent(sent, work, late, bytes, 1);
+        books.sent(
+            sent,
+            Sent {
+                work,
+                lateness,
+                bytes,
+            },
+            1,
+        );
         books.done(
-            Outcome {
+            books::Outcome {
                 work,
                 times,
                 status: answer.status.bits(),
@@ -139,7 +182,7 @@ pub fn run(
         source.answered(completed);
     }
     let (ran, spent) = (t(), Spent::so_far().since(&spent));
-    let ended = (client.control.is_over() || ran >= end.at()).then_some(ran.min(end.at()));
+    let ended = (control.is_over() || ran >= end.at()).then_some(ran.min(end.at()));
     if let Some(ended) = ended.filter(|_| source.is_open())
         && let Some(ledger) = ledgers.get_mut(client.base)
     {
@@ -236,24 +279,17 @@ impl One {
 
 /// Connects, asks, and closes. The closing is not waited for in the figures.
 fn one(client: &Client<'_>, turn: usize) -> One {
-    let target = client.target;
-    let opened = target.access.open_as(
-        client.seat.index as usize,
-        &target.opening,
-        &mut Steps::new(),
-    );
-    let mut session = match opened {
+    let mut session = match client.target.open_as(client.seat.index as usize) {
         Ok(session) => session,
         Err(error) => return One::failed(error.status()),
     };
     let one = ask(client, &mut session, turn);
-    // Whether the server minds being left is of no interest.
-    let _ = session.close(&mut Steps::new());
+    session.leave();
     one
 }
 
 fn ask(client: &Client<'_>, session: &mut Session, turn: usize) -> One {
-    let phase = client.phase;
+    let phase = client.running.phase;
     let (index, sessions) = (client.seat.index, phase.sessions);
     let askers = client
         .prepared

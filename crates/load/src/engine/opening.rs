@@ -8,9 +8,13 @@ use plan::{Phase, Reconnect, Seat};
 use wire::time::Instant;
 use wire::types::StatusCode;
 
+use super::helper::Reopen;
 use super::host::Reopened;
 use super::lane::Setup;
+use super::outcome::Failed;
+use super::run::{RunError, Running};
 use super::settings::Settings;
+use super::several::several;
 use super::source::Source;
 use super::subscriber::{Came, Orders, Witness};
 use crate::access::{About, Absent, Access, AccessError, Opening, Session};
@@ -66,8 +70,7 @@ impl Target {
             .and_then(|opening| {
                 let mut session = access.open(&opening, &mut Steps::new())?;
                 let about = About::ask(&mut session).map_err(WorkError::from)?;
-                // Whether the server minds being left is of no interest.
-                let _ = session.close(&mut Steps::new());
+                session.leave();
                 Ok((opening, about))
             });
         match looked {
@@ -80,27 +83,38 @@ impl Target {
         }
     }
 
+    /// Opens a session.
+    pub(super) fn open(&self) -> Result<Session, AccessError> {
+        self.open_as(0)
+    }
+
+    /// The same as this one of the clients, where each has an identity of its own.
+    pub(super) fn open_as(&self, client: usize) -> Result<Session, AccessError> {
+        self.access
+            .open_as(client, &self.opening, &mut Steps::new())
+    }
+
     /// Finds out what has to be known to send a phase's requests.
     pub fn prepare(&self, phase: &Phase, limits: bool) -> Result<Prepared, SessionError> {
-        let mut session = self.access.open(&self.opening, &mut Steps::new())?;
+        let mut session = self.open()?;
         let prepared = Prepared::of_phase(phase, limits, &self.about, &mut session)?;
-        let _ = session.close(&mut Steps::new());
+        session.leave();
         Ok(prepared)
     }
 
     /// What the server counts itself, if it is a plant of ours: JSON.
     pub fn ground_truth(&self) -> Option<String> {
-        let mut session = self.access.open(&self.opening, &mut Steps::new()).ok()?;
+        let mut session = self.open().ok()?;
         let truth = watch::ground_truth(&self.about.namespaces, &mut session);
-        let _ = session.close(&mut Steps::new());
+        session.leave();
         truth
     }
 
     /// Puts back what was in the nodes that were written to, and tells how many took it.
     pub fn restore(&self, prepared: &Prepared) -> Result<usize, SessionError> {
-        let mut session = self.access.open(&self.opening, &mut Steps::new())?;
+        let mut session = self.open()?;
         let restored = prepared.restore(&mut session)?;
-        let _ = session.close(&mut Steps::new());
+        session.leave();
         Ok(restored)
     }
 }
@@ -114,20 +128,42 @@ pub struct Waiting {
     pub askers: Vec<Asker>,
     /// What it subscribes to.
     pub requests: Option<Requests>,
-    pub steps: Steps,
+}
+
+impl Waiting {
+    /// How many items it will create.
+    pub fn items(&self) -> u64 {
+        self.requests.as_ref().map_or(0, Requests::all_items)
+    }
+}
+
+/// Sessions that are opened at the same time.
+const OPENERS: usize = 8;
+
+/// Opens all sessions, several at a time. One that does not open is told and left out.
+pub fn open_all(
+    running: &Running<'_>,
+    seats: &[Seat],
+) -> Result<(Vec<Waiting>, Vec<Failed>), RunError> {
+    let known = seats
+        .iter()
+        .filter_map(|&seat| Some((seat, running.server(seat)?)));
+    let at_once = seats.len().min(OPENERS);
+    several(known, at_once, running.control, |(seat, server)| {
+        let (target, prepared) = server;
+        open(target, prepared, running.phase, seat).map_err(|error| Failed { seat, error })
+    })
 }
 
 /// Opens a session and tells it what it will ask.
-pub fn open(
+fn open(
     target: &Target,
     prepared: &Prepared,
     phase: &Phase,
     seat: Seat,
 ) -> Result<Waiting, SessionError> {
-    let mut steps = Steps::new();
-    let client = seat.index as usize;
-    let session = target.access.open_as(client, &target.opening, &mut steps)?;
-    ready(prepared, phase, seat, session, steps)
+    let session = target.open_as(seat.index as usize)?;
+    ready(prepared, phase, seat, session)
 }
 
 fn ready(
@@ -135,7 +171,6 @@ fn ready(
     phase: &Phase,
     seat: Seat,
     mut session: Session,
-    steps: Steps,
 ) -> Result<Waiting, SessionError> {
     let askers = prepared.askers(&mut session, phase.spread, seat.index, phase.sessions)?;
     let requests = prepared.requests(&mut session, phase.spread, seat.index, phase.sessions)?;
@@ -147,16 +182,30 @@ fn ready(
         absent,
         askers,
         requests,
-        steps,
     })
 }
 
 /// Sessions that are open, without their sockets, by their place among all.
 pub type Absents = Mutex<HashMap<usize, Absent>>;
 
+/// What the helpers do when one of the sessions was lost.
+pub fn reopener(running: &Running<'_>, seats: &[Seat], absents: &Arc<Absents>) -> Arc<Reopen> {
+    let absents = Arc::clone(absents);
+    let (phase, seats) = (running.phase.clone(), seats.to_vec());
+    let (targets, prepared) = (running.targets.to_vec(), running.prepared.to_vec());
+    Arc::new(move |index| {
+        let gone = || "there is no such session".to_owned();
+        let seat = *seats.get(index).ok_or_else(gone)?;
+        let place = seat.target as usize;
+        let target = targets.get(place).ok_or_else(gone)?;
+        let prepared = prepared.get(place).ok_or_else(gone)?;
+        reopen(target, prepared, &phase, (index, seat), &absents).map_err(|error| error.to_string())
+    })
+}
+
 /// Gets a session back that was lost: the same one, if that is wanted and the server lets it, or
 /// another one in its place.
-pub fn reopen(
+fn reopen(
     target: &Target,
     prepared: &Prepared,
     phase: &Phase,
@@ -182,7 +231,7 @@ pub fn reopen(
     });
     let (waiting, came) = match resumed {
         Some(Ok(session)) => {
-            let waiting = ready(prepared, phase, seat, session, Steps::new())?;
+            let waiting = ready(prepared, phase, seat, session)?;
             (waiting, Came::Resumed)
         }
         Some(Err(Some(absent))) => {
@@ -209,7 +258,7 @@ pub fn reopen(
 /// What a session is told before it begins.
 pub fn setup(
     phase: &Phase,
-    settings: &Arc<Settings>,
+    settings: &Settings,
     (seat, targets): (Seat, u32),
     requests: u64,
     token: wire::types::NodeId,
@@ -233,7 +282,7 @@ pub fn setup(
 }
 
 /// A session's place among all of them, and how many there are.
-fn place(phase: &Phase, seat: Seat, targets: u32) -> (u64, u64) {
+pub fn place(phase: &Phase, seat: Seat, targets: u32) -> (u64, u64) {
     let sessions = u64::from(phase.sessions);
     (
         u64::from(seat.target) * sessions + u64::from(seat.index),

@@ -24,7 +24,7 @@ pub struct Settled<S> {
 /// where nobody saw either, when nothing more was to be done, which is the last answer.
 fn ended<S>(reports: &[Report<S>]) -> u64 {
     let ended = reports.iter().filter_map(|report| report.ended_ns).max();
-    let over = reports.iter().map(|report| report.ran_ns).max();
+    let over = reports.iter().map(|report| report.spent.ran_ns).max();
     ended.or(over).unwrap_or_default()
 }
 
@@ -46,7 +46,7 @@ pub fn settle<S>(reports: &mut [Report<S>]) -> Settled<S> {
         for mut left in std::mem::take(&mut report.lanes) {
             left.lane.end_at(ended_ns);
             let own = ledgers.get_mut(left.base..).unwrap_or_default();
-            let over = report.ran_ns.max(ended_ns);
+            let over = report.spent.ran_ns.max(ended_ns);
             left.lane.finish(over, &mut Books::new(own));
             if let Some(subscriber) = left.lane.take_subscriber() {
                 settled.subscribers.push((left.index, subscriber));

@@ -38,9 +38,7 @@ pub struct Loss {
 /// depends on when the phase ended, which all cores decide together ([`settle`](super::settle)).
 #[derive(Debug)]
 pub struct Report<S> {
-    /// How many sessions it had.
-    pub seats: usize,
-    /// They themselves.
+    /// The sessions that it had.
     pub lanes: Vec<Left<S>>,
     /// What was written down.
     pub ledgers: Vec<Ledger>,
@@ -52,10 +50,23 @@ pub struct Report<S> {
     pub ended_ns: Option<u64>,
     /// Sessions that were lost.
     pub losses: Vec<Loss>,
-    /// Time in which it waited for something to do.
-    pub idle_ns: u64,
+    /// What it cost.
+    pub spent: CoreSpent,
+}
+
+/// What a core cost.
+#[derive(Debug, Clone, Default)]
+pub struct CoreSpent {
+    /// Sessions that it had.
+    pub sessions: usize,
     /// Time that it ran, until nothing more was to be sent or awaited.
     pub ran_ns: u64,
+    /// Time of that in which there was nothing to do; a spinning core is idle then.
+    pub idle_ns: u64,
+    /// CPU time of the thread, where the system tells.
+    pub cpu_ns: Option<u64>,
+    /// Time in which the thread could have run and had no CPU, where the system tells.
+    pub starved_ns: Option<u64>,
     /// Bytes given to sockets.
     pub sent_bytes: u64,
     /// Bytes taken from sockets.
@@ -64,10 +75,6 @@ pub struct Report<S> {
     pub writes: u64,
     /// Reads that brought something.
     pub reads: u64,
-    /// CPU time of the thread, where the system tells.
-    pub cpu_ns: Option<u64>,
-    /// Time in which the thread could have run and had no CPU, where the system tells.
-    pub starved_ns: Option<u64>,
 }
 
 impl<S> Report<S> {
@@ -81,22 +88,21 @@ impl<S> Report<S> {
         spent: &Spent,
     ) -> Self {
         Self {
-            seats,
             lanes: Vec::new(),
             ledgers: Vec::new(),
             cycles: Vec::new(),
             account: None,
             ended_ns,
             losses: Vec::new(),
-            // A call that waits for its answer is not at work.
-            idle_ns: ran_ns.saturating_sub(spent.cpu_ns.unwrap_or(0)).max(slept),
-            ran_ns,
-            sent_bytes: 0,
-            received_bytes: 0,
-            writes: 0,
-            reads: 0,
-            cpu_ns: spent.cpu_ns,
-            starved_ns: spent.starved_ns,
+            spent: CoreSpent {
+                sessions: seats,
+                ran_ns,
+                // A call that waits for its answer is not at work.
+                idle_ns: ran_ns.saturating_sub(spent.cpu_ns.unwrap_or(0)).max(slept),
+                cpu_ns: spent.cpu_ns,
+                starved_ns: spent.starved_ns,
+                ..CoreSpent::default()
+            },
         }
     }
 }

@@ -13,7 +13,7 @@ use super::opening::{Target, Waiting};
 use super::subscriber::Witness as Duty;
 use crate::access::Session;
 use crate::diagnostics::{self, About, Look};
-use crate::transport::{Socket, Steps};
+use crate::transport::Socket;
 
 /// What is known of one server.
 #[derive(Debug)]
@@ -30,10 +30,7 @@ impl Witness {
     pub fn begin(target: u32, waiting: &mut Vec<Waiting>) -> Self {
         let own = waiting.iter().filter(|it| it.seat.target == target);
         let ours: HashSet<NodeId> = own.map(|it| it.absent.id()).collect();
-        let about = match ours.len() as u64 {
-            n if n > diagnostics::MOST => About::Server,
-            _ => About::Sessions,
-        };
+        let about = about(&ours);
         Self {
             before: through_first(target, waiting, about),
             ours,
@@ -75,10 +72,7 @@ impl Witness {
     /// Asks a server through a session that was opened for rounds of steps, one of `ours`; through one of
     /// its own if there is none.
     pub fn of_rounds(target: &Target, ours: HashSet<NodeId>, first: Option<&mut Session>) -> Self {
-        let about = match ours.len() as u64 {
-            n if n > diagnostics::MOST => About::Server,
-            _ => About::Sessions,
-        };
+        let about = about(&ours);
         Self {
             before: match first {
                 Some(session) => Look::of(ask(session, about)),
@@ -168,8 +162,16 @@ pub fn duty(phase: &Phase, witnesses: &[Witness], seat: Seat, asks: bool) -> Dut
     }
 }
 
+/// What is asked: of so many sessions, each by itself or not.
+fn about(ours: &HashSet<NodeId>) -> About {
+    match ours.len() as u64 {
+        n if n > diagnostics::MOST => About::Server,
+        _ => About::Sessions,
+    }
+}
+
 /// Asks through a session.
-pub fn ask(session: &mut Session, about: About) -> Result<ReadResponse, StatusCode> {
+fn ask(session: &mut Session, about: About) -> Result<ReadResponse, StatusCode> {
     let request = diagnostics::request(about, RequestHeader::default());
     session.call(request).map_err(|error| error.status())
 }
@@ -187,7 +189,6 @@ fn through_first(target: u32, waiting: &mut Vec<Waiting>, about: About) -> Resul
         absent,
         askers,
         requests,
-        steps,
     } = waiting.swap_remove(at);
     let mut lost = |error: std::io::Error| format!("its session was lost: {error}");
     let mut session = absent
@@ -202,16 +203,13 @@ fn through_first(target: u32, waiting: &mut Vec<Waiting>, about: About) -> Resul
         absent,
         askers,
         requests,
-        steps,
     });
     look
 }
 
 fn beside(target: &Target) -> Result<Look, String> {
-    let opened = target.access.open(&target.opening, &mut Steps::new());
-    let mut session = opened.map_err(|error| error.to_string())?;
+    let mut session = target.open().map_err(|error| error.to_string())?;
     let look = Look::of(ask(&mut session, About::Server));
-    // Whether the server minds being left is of no interest.
-    let _ = session.close(&mut Steps::new());
+    session.leave();
     look
 }

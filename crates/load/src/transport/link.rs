@@ -1,20 +1,20 @@
 //! A connection driven by blocking calls.
 
 use std::io::{self, ErrorKind, Read, Write};
-use std::net::{IpAddr, SocketAddr, TcpStream, ToSocketAddrs};
+use std::net::{IpAddr, SocketAddr, TcpStream};
 use std::time::{Duration, Instant};
 
-use socket2::{Domain, Socket, Type};
-use thiserror::Error;
 use wire::certificate::Certificate;
-use wire::channel::{ChannelError, Identity, Protection, SendError};
+use wire::channel::{ChannelError, Identity, Protection};
 use wire::client::{Config, Connection, Event, RequestId};
-use wire::frame::{FrameError, Limits};
-use wire::service::{self, DecodeError, EncodeError, Request, Response, Service};
+use wire::frame::Limits;
+use wire::service::{self, Request, Response, Service};
 use wire::types::{NodeId, StatusCode};
 use wire::url::Url;
 
-use super::{Clock, random};
+use super::dial::{connect, look_up};
+use super::error::{CLOSED, diagnose};
+use super::{CallError, Clock, LinkError, Step, Steps, random};
 
 /// What a link is opened with.
 #[derive(Debug, Clone)]
@@ -52,166 +52,15 @@ impl Default for Options {
     }
 }
 
-/// A step of getting to a server and leaving it, each of which takes its time.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Step {
-    /// The name becomes addresses.
-    Lookup,
-    /// TCP connects.
-    Connect,
-    /// HEL is answered by ACK.
-    Hello,
-    /// The SecureChannel is opened.
-    OpenChannel,
-    /// GetEndpoints, on a channel of its own.
-    Discover,
-    /// CreateSession.
-    CreateSession,
-    /// ActivateSession.
-    ActivateSession,
-    /// The first Read.
-    FirstRead,
-    /// Session, channel and socket are closed.
-    Close,
-}
-
-impl Step {
-    /// All of them, in order.
-    pub const ALL: [Self; 9] = [
-        Self::Lookup,
-        Self::Connect,
-        Self::Hello,
-        Self::OpenChannel,
-        Self::Discover,
-        Self::CreateSession,
-        Self::ActivateSession,
-        Self::FirstRead,
-        Self::Close,
-    ];
-
-    /// What is done in it.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Lookup => "name lookup",
-            Self::Connect => "TCP connect",
-            Self::Hello => "hello",
-            Self::OpenChannel => "open channel",
-            Self::Discover => "get endpoints",
-            Self::CreateSession => "create session",
-            Self::ActivateSession => "activate session",
-            Self::FirstRead => "first read",
-            Self::Close => "close",
-        }
-    }
-}
-
-/// Steps and how long each took.
-pub type Steps = Vec<(Step, Duration)>;
-
-/// Why there is no connection (any more).
-#[derive(Debug, Error)]
-#[non_exhaustive]
-pub enum LinkError {
-    /// The name has no address.
-    #[error("cannot look up {host}: {error}")]
-    Lookup {
-        /// The name.
-        host: String,
-        /// What the system said.
-        error: io::Error,
-    },
-    /// Nobody listens there.
-    #[error("connection refused by {0}")]
-    Refused(SocketAddr),
-    /// No answer at all while connecting.
-    #[error("no answer from {address} within {after:?}")]
-    Unreachable {
-        /// The address tried last.
-        address: SocketAddr,
-        /// The time given to it.
-        after: Duration,
-    },
-    /// The system said why not.
-    #[error("cannot connect to {address}: {error}")]
-    Connect {
-        /// The address tried last.
-        address: SocketAddr,
-        /// What the system said.
-        error: io::Error,
-    },
-    /// The port accepts connections, but says nothing to a hello.
-    #[error("the port is open, but nothing answers to a hello")]
-    Silent,
-    /// Another protocol lives there.
-    #[error("the port speaks {0}, not OPC UA")]
-    OtherProtocol(&'static str),
-    /// The socket was closed without a word at this step.
-    #[error("the server closed the connection without a word during: {}", .0.name())]
-    ClosedAt(Step),
-    /// The connection ended.
-    #[error(transparent)]
-    Channel(#[from] ChannelError),
-    /// The socket failed.
-    #[error(transparent)]
-    Io(#[from] io::Error),
-}
-
-/// Why a call has no good response.
-#[derive(Debug, Error)]
-#[non_exhaustive]
-pub enum CallError {
-    /// The server answered with a fault, or with another service's response.
-    #[error(transparent)]
-    Service(#[from] service::CallError),
-    /// The response does not decode.
-    #[error("the response does not decode: {0}")]
-    Decode(#[from] DecodeError),
-    /// The request does not encode.
-    #[error("the request does not encode: {0}")]
-    Encode(#[from] EncodeError),
-    /// The request was not sent.
-    #[error(transparent)]
-    Send(#[from] SendError),
-    /// No response in time.
-    #[error("no response within {0:?}")]
-    TimedOut(Duration),
-    /// The server gave up sending the response.
-    #[error("the server gave up its response: {0}")]
-    Aborted(StatusCode),
-    /// The connection ended first.
-    #[error(transparent)]
-    Link(#[from] LinkError),
-}
-
-impl CallError {
-    /// The code that says it shortest.
-    pub fn status(&self) -> StatusCode {
-        match self {
-            Self::Service(error) => error.status(),
-            Self::Decode(_) => StatusCode::BadDecodingError,
-            Self::Encode(_) => StatusCode::BadEncodingError,
-            Self::Send(SendError::TooLarge { .. }) => StatusCode::BadRequestTooLarge,
-            Self::Send(_) => StatusCode::BadNotConnected,
-            Self::TimedOut(_) => StatusCode::BadTimeout,
-            Self::Aborted(status) => *status,
-            Self::Link(LinkError::Channel(error)) => error.status(),
-            Self::Link(_) => StatusCode::BadConnectionClosed,
-        }
-    }
-}
-
 /// An open SecureChannel, and a socket under it.
 #[derive(Debug)]
 pub struct Link {
     socket: TcpStream,
     connection: Connection,
-    clock: Clock,
-    timeout: Duration,
-    lifetime: Duration,
-    address: SocketAddr,
+    shell: Shell,
 }
 
-/// What is left of a link whose socket and connection were taken out.
+/// What a link knows beside its socket and connection; what is left of it when these are taken out.
 #[derive(Debug, Clone, Copy)]
 pub struct Shell {
     clock: Clock,
@@ -227,10 +76,7 @@ impl Shell {
         Ok(Link {
             socket,
             connection,
-            clock: self.clock,
-            timeout: self.timeout,
-            lifetime: self.lifetime,
-            address: self.address,
+            shell: self,
         })
     }
 
@@ -282,10 +128,12 @@ impl Link {
         let mut link = Self {
             socket,
             connection,
-            clock,
-            timeout: options.timeout,
-            lifetime: Duration::ZERO,
-            address,
+            shell: Shell {
+                clock,
+                timeout: options.timeout,
+                lifetime: Duration::ZERO,
+                address,
+            },
         };
         let start = Instant::now();
         link.wait_for(Step::Hello, |turn| matches!(turn, Turn::Acknowledged))?;
@@ -298,7 +146,7 @@ impl Link {
 
     /// The address that answered.
     pub fn address(&self) -> SocketAddr {
-        self.address
+        self.shell.address
     }
 
     /// The connection's state: limits, protection, channel.
@@ -308,12 +156,12 @@ impl Link {
 
     /// How long the current security token lives.
     pub fn lifetime(&self) -> Duration {
-        self.lifetime
+        self.shell.lifetime
     }
 
     /// The clocks of this link.
     pub fn clock(&self) -> Clock {
-        self.clock
+        self.shell.clock
     }
 
     /// Calls a service and waits for its response. The header's handle, timestamp and timeout
@@ -324,8 +172,8 @@ impl Link {
         request: S,
     ) -> Result<S::Response, CallError> {
         let mut request: Request = request.into();
-        let now = self.clock.now();
-        let timeout = self.timeout;
+        let now = self.shell.clock.now();
+        let timeout = self.shell.timeout;
         let header = request.header_mut();
         header.authentication_token = token.clone();
         header.timestamp = now.utc.into();
@@ -348,10 +196,10 @@ impl Link {
         &mut self,
         write: impl FnOnce(&mut Vec<u8>, u32, i64),
     ) -> Result<Vec<u8>, CallError> {
-        let now = self.clock.now();
+        let now = self.shell.clock.now();
         let id = self
             .connection
-            .send(now.mono + self.timeout, |out, handle| {
+            .send(now.mono + self.shell.timeout, |out, handle| {
                 write(out, handle, now.utc)
             })?;
         self.response_to(id)
@@ -367,7 +215,9 @@ impl Link {
             match self.turn()? {
                 Turn::Response(got, body) if got == id => return Ok(body),
                 Turn::Aborted(got, status) if got == id => return Err(CallError::Aborted(status)),
-                Turn::TimedOut(got) if got == id => return Err(CallError::TimedOut(self.timeout)),
+                Turn::TimedOut(got) if got == id => {
+                    return Err(CallError::TimedOut(self.shell.timeout));
+                }
                 Turn::Ended(error) => return Err(LinkError::Channel(error).into()),
                 _ => {}
             }
@@ -376,18 +226,12 @@ impl Link {
 
     /// Takes socket and connection out, to be driven without blocking.
     pub fn take_apart(self) -> (TcpStream, Connection, Shell) {
-        let shell = Shell {
-            clock: self.clock,
-            timeout: self.timeout,
-            lifetime: self.lifetime,
-            address: self.address,
-        };
-        (self.socket, self.connection, shell)
+        (self.socket, self.connection, self.shell)
     }
 
     /// Renews the security token, and waits until the new one is there.
     pub fn renew(&mut self) -> Result<(), LinkError> {
-        self.connection.renew(self.clock.now());
+        self.connection.renew(self.shell.clock.now());
         self.wait_for(Step::OpenChannel, |turn| matches!(turn, Turn::Opened))
     }
 
@@ -399,7 +243,7 @@ impl Link {
     /// Closes the channel and waits until the server has closed the socket, as Part 6, 7.1.4 wants it; no
     /// longer than `patience`.
     pub fn leave(mut self, patience: Duration) -> Result<(), LinkError> {
-        self.connection.close(self.clock.now());
+        self.connection.close(self.shell.clock.now());
         self.flush()?;
         let gone = |error: &io::Error| {
             matches!(
@@ -433,7 +277,7 @@ impl Link {
 
     /// Closes the channel and the socket.
     pub fn close(mut self) -> Result<(), LinkError> {
-        self.connection.close(self.clock.now());
+        self.connection.close(self.shell.clock.now());
         self.flush()?;
         match self.socket.shutdown(std::net::Shutdown::Both) {
             // The server was quicker.
@@ -461,7 +305,7 @@ impl Link {
             }
             while let Some(job) = self.connection.poll_job() {
                 let done = job.run();
-                self.connection.complete(done, self.clock.now());
+                self.connection.complete(done, self.shell.clock.now());
             }
             self.flush()?;
             match self.next_event() {
@@ -472,11 +316,11 @@ impl Link {
     }
 
     fn next_event(&mut self) -> Turn {
-        while let Some(event) = self.connection.poll_event(self.clock.now()) {
+        while let Some(event) = self.connection.poll_event(self.shell.clock.now()) {
             return match event {
                 Event::Acknowledged(_) => Turn::Acknowledged,
                 Event::Opened { lifetime, .. } => {
-                    self.lifetime = lifetime;
+                    self.shell.lifetime = lifetime;
                     Turn::Opened
                 }
                 Event::Response { id, body } => Turn::Response(id, body.to_vec()),
@@ -501,14 +345,14 @@ impl Link {
     }
 
     fn read(&mut self) -> Result<(), LinkError> {
-        let now = self.clock.now();
+        let now = self.shell.clock.now();
         let wait = match self.connection.poll_timeout() {
             Some(at) if at <= now.mono => {
                 self.connection.handle_timeout(now);
                 return Ok(());
             }
             Some(at) => at.since(now.mono),
-            None => self.timeout,
+            None => self.shell.timeout,
         };
         self.socket
             .set_read_timeout(Some(wait.max(Duration::from_millis(1))))?;
@@ -517,7 +361,7 @@ impl Link {
             Ok(n) => self.connection.filled(n),
             Err(error) => match error.kind() {
                 ErrorKind::WouldBlock | ErrorKind::TimedOut => {
-                    self.connection.handle_timeout(self.clock.now());
+                    self.connection.handle_timeout(self.shell.clock.now());
                 }
                 ErrorKind::Interrupted => {}
                 _ => return self.broken(error),
@@ -540,76 +384,4 @@ impl Link {
             _ => Err(error.into()),
         }
     }
-}
-
-const CLOSED: &str = "the socket was closed";
-
-/// Says what an end of the connection at this step most likely means.
-fn diagnose(error: ChannelError, step: Step) -> LinkError {
-    match error {
-        ChannelError::Frame(FrameError::UnknownType(letters)) => match &letters {
-            b"HTT" => LinkError::OtherProtocol("HTTP"),
-            [0x15 | 0x16, 3, _] => LinkError::OtherProtocol("TLS"),
-            b"SSH" => LinkError::OtherProtocol("SSH"),
-            _ => LinkError::OtherProtocol("another protocol"),
-        },
-        ChannelError::Timeout(_) if step == Step::Hello => LinkError::Silent,
-        ChannelError::Peer(message) if message.reason == CLOSED => LinkError::ClosedAt(step),
-        error => LinkError::Channel(error),
-    }
-}
-
-fn look_up(url: &Url) -> Result<Vec<SocketAddr>, LinkError> {
-    let failed = |error| LinkError::Lookup {
-        host: url.host().to_owned(),
-        error,
-    };
-    let addresses: Vec<_> = (url.host(), url.port())
-        .to_socket_addrs()
-        .map_err(failed)?
-        .collect();
-    if addresses.is_empty() {
-        return Err(failed(io::Error::other("it has no address")));
-    }
-    Ok(addresses)
-}
-
-/// Tries one address after the other, IPv6 and IPv4, in the order of the lookup.
-fn connect(
-    addresses: &[SocketAddr],
-    source: Option<IpAddr>,
-    timeout: Duration,
-) -> Result<(TcpStream, SocketAddr), LinkError> {
-    let mut last = None;
-    for &address in addresses {
-        let socket = match source {
-            None => TcpStream::connect_timeout(&address, timeout),
-            Some(source) => connect_from(source, address, timeout),
-        };
-        match socket {
-            Ok(socket) => {
-                socket.set_nodelay(true)?;
-                return Ok((socket, address));
-            }
-            Err(error) => last = Some((address, error)),
-        }
-    }
-    Err(match last {
-        Some((address, error)) => match error.kind() {
-            ErrorKind::ConnectionRefused => LinkError::Refused(address),
-            ErrorKind::TimedOut | ErrorKind::WouldBlock => LinkError::Unreachable {
-                address,
-                after: timeout,
-            },
-            _ => LinkError::Connect { address, error },
-        },
-        None => LinkError::Io(io::Error::other("no address to connect to")),
-    })
-}
-
-fn connect_from(source: IpAddr, to: SocketAddr, timeout: Duration) -> io::Result<TcpStream> {
-    let socket = Socket::new(Domain::for_address(to), Type::STREAM, None)?;
-    socket.bind(&SocketAddr::new(source, 0).into())?;
-    socket.connect_timeout(&to.into(), timeout)?;
-    Ok(socket.into())
 }

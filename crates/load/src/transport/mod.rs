@@ -5,11 +5,16 @@
 //! loops of a run are made of.
 
 mod clock;
+mod dial;
+mod error;
 mod link;
 mod socket;
+mod step;
 mod timer;
 
 pub use clock::{Clock, random};
-pub use link::{CallError, Link, LinkError, Options, Shell, Step, Steps};
+pub use error::{CallError, LinkError};
+pub use link::{Link, Options, Shell};
 pub use socket::{Got, Socket};
+pub use step::{Step, Steps};
 pub use timer::Timer;

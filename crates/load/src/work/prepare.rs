@@ -320,35 +320,26 @@ fn made_in(work: &Work) -> Option<(&'static str, &'static str)> {
 
 /// The server's limits are respected, or it is said which is not.
 fn keep_limits(work: &Work, about: &About) -> Result<(), WorkError> {
-    if let Some((service, limit)) = made_in(work) {
-        let allowed = about.limit(limit).unwrap_or_default() as u32;
-        let asked = work.batch();
-        return match allowed != 0 && asked > allowed {
-            true => Err(WorkError::Limit {
-                service,
-                limit,
-                allowed,
-                batch: asked,
-            }),
-            false => Ok(()),
+    let (service, limit) = made_in(work).unwrap_or_else(|| {
+        let service = match work {
+            Work::Write(_) => Service::Write,
+            Work::Browse(_) => Service::Browse,
+            Work::Translate(_) => Service::Translate,
+            Work::Call(_) => Service::Call,
+            Work::History(_) => Service::History,
+            _ => Service::Read,
         };
-    }
-    let service = match work {
-        Work::Write(_) => Service::Write,
-        Work::Browse(_) => Service::Browse,
-        Work::Translate(_) => Service::Translate,
-        Work::Call(_) => Service::Call,
-        Work::History(_) => Service::History,
-        _ => Service::Read,
-    };
+        (service.name(), service.limit())
+    });
     // Part 5, 6.3.11: 0 says that there is no limit.
-    let allowed = about.limit(service.limit()).unwrap_or_default() as u32;
-    match allowed != 0 && work.batch() > allowed {
+    let allowed = about.limit(limit).unwrap_or_default() as u32;
+    let batch = work.batch();
+    match allowed != 0 && batch > allowed {
         true => Err(WorkError::Limit {
-            service: service.name(),
-            limit: service.limit(),
+            service,
+            limit,
             allowed,
-            batch: work.batch(),
+            batch,
         }),
         false => Ok(()),
     }

@@ -8,7 +8,7 @@ use load::work::{Requests, Terms};
 use plan::{Offsets, Reconnect, Seat, Subscribe};
 use record::receipt::Receipt;
 use record::{Ledger, receipt};
-use wire::service::{Limits, Request, Response};
+use wire::service::{Request, Response};
 use wire::types::{
     CreateMonitoredItemsResponse, CreateSubscriptionResponse, DataChangeNotification, DataValue,
     ExtensionObject, MonitoredItemCreateResult, MonitoredItemNotification, NodeId,
@@ -18,7 +18,7 @@ use wire::types::{
 };
 use wire::{client, server};
 
-use crate::bench::{MS, joined, now};
+use crate::bench::{Asked, MS, answer, asked, joined, now};
 
 /// The server's number of the first subscription.
 const FIRST: u32 = 11;
@@ -33,8 +33,6 @@ struct Session {
     plan: Subscribe,
     t: u64,
 }
-
-type Asked = (server::RequestId, Request);
 
 fn plan(change: impl FnOnce(&mut Subscribe)) -> Subscribe {
     let node: plan::NodeSpec = "ns=2;i=1..3".parse().unwrap();
@@ -122,31 +120,13 @@ impl Session {
     /// What the session asks now.
     fn asked(&mut self) -> Vec<Asked> {
         self.t += MS;
-        let now = now(self.t);
         let mut books = Self::books(&mut self.ledgers, &mut self.receipt);
-        self.lane.pump_subscriptions(now, &mut books);
-        let bytes = self.lane.connection().pending().to_vec();
-        self.lane.connection().wrote(bytes.len());
-        self.server.receive(&bytes);
-        let mut asked = Vec::new();
-        while let Some(event) = self.server.poll_event(now) {
-            if let server::Event::Request { id, body } = event {
-                let request = Request::decode(body, &Limits::for_message_size(body.len()));
-                asked.push((id, request.unwrap()));
-            }
-        }
-        asked
+        self.lane.pump_subscriptions(now(self.t), &mut books);
+        asked(&mut self.lane, &mut self.server, self.t)
     }
 
     fn answer(&mut self, id: server::RequestId, response: impl Into<Response>) {
-        let mut body = Vec::new();
-        response.into().encode(&mut body).unwrap();
-        self.server
-            .respond(id, |out| out.extend_from_slice(&body))
-            .unwrap();
-        let bytes = self.server.pending().to_vec();
-        self.server.wrote(bytes.len());
-        self.lane.connection().receive(&bytes);
+        answer(&mut self.lane, &mut self.server, id, response);
         let mut books = Self::books(&mut self.ledgers, &mut self.receipt);
         assert!(self.lane.drain(now(self.t), &mut books).is_none());
     }

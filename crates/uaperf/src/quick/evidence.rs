@@ -104,8 +104,8 @@ pub fn evidence(
             .collect(),
         stolen_share: seen.and_then(Seen::stolen),
         sessions: Sessions {
-            wanted: (outcome.opened.len() + outcome.failed.len()) as u64,
-            opened: outcome.opened.len() as u64,
+            wanted: (outcome.opened + outcome.failed.len()) as u64,
+            opened: outcome.opened as u64,
             lost: lost as u64,
         },
         server,

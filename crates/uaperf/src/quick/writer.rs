@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use load::engine::{self, Control, Options, Outcome, RunError, Target};
 use load::work::Prepared;
+use plan::unit::duration::nanos;
 use plan::{Arrival, Phase, Values, Work};
 use record::receipt::{Counter, Watch};
 use record::run::Run;
@@ -85,7 +86,7 @@ impl Writer {
         };
         let watch = |value: &Variant| match modulus(value) {
             Some(modulus) => Watch::Counter(Counter {
-                update_ns: u64::try_from(self.period.as_nanos()).unwrap_or(u64::MAX),
+                update_ns: nanos(self.period),
                 step: self.step,
                 modulus,
                 exact: false,

@@ -5,7 +5,7 @@ use record::Receipt;
 use super::super::host::Host;
 use super::super::seat::Coalescing;
 use super::super::spent::Spent;
-use super::super::told::{Left, Progress, Report};
+use super::super::told::{CoreSpent, Left, Progress, Report};
 use super::{Core, TICK};
 
 impl<H: Host> Core<H> {
@@ -106,7 +106,6 @@ impl<H: Host> Core<H> {
             }
         });
         Report {
-            seats,
             lanes: lanes.collect(),
             ledgers: self.ledgers,
             cycles: self.cycle.into_took(),
@@ -119,14 +118,17 @@ impl<H: Host> Core<H> {
             }),
             ended_ns: self.ended,
             losses: self.losses,
-            idle_ns: self.idle_ns,
-            ran_ns: t,
-            sent_bytes: self.sent_bytes,
-            received_bytes: self.received_bytes,
-            writes: self.writes,
-            reads: self.reads,
-            cpu_ns: spent.cpu_ns,
-            starved_ns: spent.starved_ns,
+            spent: CoreSpent {
+                sessions: seats,
+                ran_ns: t,
+                idle_ns: self.idle_ns,
+                cpu_ns: spent.cpu_ns,
+                starved_ns: spent.starved_ns,
+                sent_bytes: self.sent_bytes,
+                received_bytes: self.received_bytes,
+                writes: self.writes,
+                reads: self.reads,
+            },
         }
     }
 }

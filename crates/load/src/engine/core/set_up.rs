@@ -123,7 +123,7 @@ impl<H: Host> Core<H> {
     fn begin(&mut self, origin: Instant) {
         self.origin = origin;
         if let Some(receipt) = &mut self.receipt {
-            let at = origin.as_nanos().saturating_sub(self.zero.as_nanos());
+            let at = origin.nanos_since(self.zero);
             receipt.measure(at);
         }
         self.begun = true;

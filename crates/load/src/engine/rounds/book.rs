@@ -127,12 +127,8 @@ pub struct Whole {
 }
 
 impl Book {
-    pub fn new(
-        running: &Running<'_>,
-        settings: &Settings,
-        names: &[&'static str],
-        tell: Tell,
-    ) -> Self {
+    pub fn new(running: &Running<'_>, settings: &Settings, tell: Tell) -> Self {
+        let names = running.names();
         let end = settings.end_ns();
         let samples = running.options.samples.as_ref();
         let phase = running.phase.name.as_deref();
@@ -146,11 +142,11 @@ impl Book {
         };
         let sheets = names.iter().enumerate();
         Self {
-            ledgers: (0..names.len() * running.targets.len())
+            ledgers: (0..running.ledgers())
                 .map(|_| Ledger::with_end(end))
                 .collect(),
             sheets: sheets.filter_map(|(n, name)| sheet(n, name)).collect(),
-            names: names.to_vec(),
+            names,
             tell,
             ends: Vec::new(),
             ended: false,

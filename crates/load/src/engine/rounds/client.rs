@@ -16,7 +16,7 @@ use super::book::{Round, Whole};
 use super::sequence::{self, User};
 use super::{Course, connect, items, nodes};
 use crate::access::{Absent, Session};
-use crate::transport::{CallError, Steps};
+use crate::transport::CallError;
 use crate::work::Prepared;
 
 /// One client.
@@ -60,17 +60,18 @@ const SOMETIMES: Duration = Duration::from_secs(30);
 
 impl<'a> Client<'a> {
     /// The client of a seat.
-    pub fn new(running: &Running<'a>, seat: Seat, targets: u32) -> Option<Self> {
-        let phase = running.phase;
+    pub fn new(running: &Running<'a>, seat: Seat) -> Option<Self> {
+        let (phase, targets) = (running.phase, running.servers());
+        let (target, prepared) = running.server(seat)?;
         let (source, left) = super::rounds(phase, seat, targets);
         let mut client = Self {
             seat,
-            target: running.targets.get(seat.target as usize)?,
+            target,
             work: &phase.work,
             session: None,
             absent: None,
             ids: Vec::new(),
-            prepared: running.prepared.get(seat.target as usize)?,
+            prepared,
             user: phase
                 .sequences()
                 .map(|_| Box::new(User::new(phase.seed, seat.target, seat.index))),
@@ -104,11 +105,7 @@ impl<'a> Client<'a> {
 
     /// Opens a session, outside of the figures.
     pub fn open(&mut self) -> Result<(), SessionError> {
-        let (index, opening) = (self.seat.index as usize, &self.target.opening);
-        let opened = self
-            .target
-            .access
-            .open_as(index, opening, &mut Steps::new())?;
+        let opened = self.target.open_as(self.seat.index as usize)?;
         self.absent = None;
         if self.begins_open() {
             self.ids.push(opened.id());
@@ -211,8 +208,6 @@ impl<'a> Client<'a> {
             Some(status) => came.and(Err(status)),
             None => came,
         };
-        // A thread does one thing at a time: what waited for it waited for the server.
-        let slot = free.max(planned).min(sent) - planned.min(sent);
         let whole = Whole {
             target: self.seat.target as usize,
             times: Times {
@@ -220,11 +215,7 @@ impl<'a> Client<'a> {
                 sent,
                 completed,
             },
-            lateness: Lateness {
-                pacer: sent.saturating_sub(planned) - slot,
-                slot,
-                socket: 0,
-            },
+            lateness: Lateness::in_turn(planned, free, sent),
             status: came.err().unwrap_or(StatusCode::Good),
             values: came.unwrap_or(0),
         };
@@ -335,8 +326,7 @@ impl<'a> Client<'a> {
                 self.leave(course);
             }
         } else if let Some(session) = self.session.take() {
-            // Whether the server minds being left is of no interest.
-            let _ = session.close(&mut Steps::new());
+            session.leave();
         }
     }
 }

@@ -3,6 +3,7 @@
 use std::net::IpAddr;
 use std::time::Duration;
 
+use plan::unit::duration::nanos;
 use plan::{Connect, ConnectKind};
 use wire::types::StatusCode;
 
@@ -109,7 +110,7 @@ fn note(
     let host = access.url.host().trim_matches(['[', ']']);
     let named = host.parse::<IpAddr>().is_err();
     for (step, took) in steps {
-        let ended = at + u64::try_from(took.as_nanos()).unwrap_or(0);
+        let ended = at + nanos(*took);
         // An address is its own name: there is nothing to look up.
         if *step != Step::Lookup || named {
             round.notes.push(Note {

@@ -12,13 +12,12 @@ mod items;
 mod nodes;
 mod sequence;
 mod storm;
+mod worker;
 
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use plan::unit::duration::nanos;
 use plan::{Phase, Seat};
@@ -26,16 +25,17 @@ use record::run::{Counted, Figure};
 use wire::time::Instant;
 
 use self::book::Book;
-use self::client::{Client, Did};
+use self::client::Client;
 use self::storm::Storm;
-use super::opening::{self, Absents};
-use super::run::{Failed, Outcome, RunError, Running, gather};
+use self::worker::{Done, Worker};
+use super::opening;
+use super::outcome::{Failed, Outcome, gather};
+use super::run::{Begin, PER_THREAD, RunError, Running};
 use super::settings::Settings;
-use super::spent::Spent;
-use super::told::{Loss, Report};
+use super::several::several;
+use super::told::Progress;
 use super::witness::Witness;
-use crate::transport::{Clock, Socket};
-use crate::work::Prepared;
+use crate::transport::Clock;
 
 /// What is known of rounds beside their times.
 #[derive(Debug, Clone, Default)]
@@ -72,8 +72,7 @@ pub(super) struct Course<'a> {
 impl Course<'_> {
     /// Nanoseconds since the phase began.
     pub fn t(&self) -> u64 {
-        let now = self.clock.mono().as_nanos();
-        now.saturating_sub(self.origin.as_nanos())
+        self.clock.mono().nanos_since(self.origin)
     }
 
     /// What is written down from now on is drained.
@@ -88,9 +87,6 @@ impl Course<'_> {
     }
 }
 
-/// What it takes to start a thread.
-const PER_THREAD: Duration = Duration::from_micros(100);
-
 /// Clients that do something at the same time, unless the plan says how many.
 const AT_ONCE: usize = 64;
 
@@ -98,10 +94,9 @@ const AT_ONCE: usize = 64;
 pub(super) fn run(
     running: &Running<'_>,
     seats: &[Seat],
-    progress: &mut dyn FnMut(super::told::Progress),
+    progress: &mut dyn FnMut(Progress),
 ) -> Result<Outcome, RunError> {
     let phase = running.phase;
-    let names = Prepared::names(phase);
     let settings = Settings::new(phase);
     let at_once = match phase.connect() {
         Some(connect) => connect.at_once as usize,
@@ -110,34 +105,36 @@ pub(super) fn run(
         None => AT_ONCE,
     };
     let threads = seats.len().min(at_once).max(1);
-    let targets = u32::try_from(running.targets.len()).unwrap_or(u32::MAX);
-    let clients: Vec<_> = seats
-        .iter()
-        .filter_map(|&seat| Client::new(running, seat, targets))
-        .collect();
-    let (mut clients, failed) = ready(running, clients, threads)?;
+    let clients = seats.iter().filter_map(|&seat| Client::new(running, seat));
+    // Sessions that have to be there before the first round.
+    let opened = several(clients, threads, running.control, |mut client| {
+        let seat = client.seat;
+        match client.ready() {
+            Ok(()) => Ok(client),
+            Err(error) => Err(Failed { seat, error }),
+        }
+    });
+    let (mut clients, failed) = opened?;
     if clients.is_empty() {
-        let none = failed.into_iter().next();
-        return Err(none.map_or(RunError::Thread, |failed| running.no_session(failed)));
+        return Err(running.no_session(failed));
     }
+    clients.sort_by_key(|client| client.seat);
     let opened = clients.len();
     let witnesses = witnesses(running, &mut clients);
     let clock = Clock::new();
-    let run_up = super::run::RUN_UP + PER_THREAD * u32::try_from(threads).unwrap_or(0);
-    let began = SystemTime::now() + run_up;
-    let origin = clock.mono() + run_up;
+    let begin = Begin::after(PER_THREAD, threads, &clock);
     let (tell, told) = channel();
     let course = Course {
         settings: &settings,
         running,
         clock,
-        origin,
+        origin: begin.origin,
         storm: phase
             .connect()
             .filter(|_| phase.is_storm())
             .map(|connect| Storm::of(opened as u64, connect.hold)),
         kept: running.targets.iter().map(|_| AtomicU64::new(0)).collect(),
-        book: Mutex::new(Book::new(running, &settings, &names, tell)),
+        book: Mutex::new(Book::new(running, &settings, tell)),
     };
     let mut shares: Vec<Vec<Client<'_>>> = (0..threads.min(opened)).map(|_| Vec::new()).collect();
     for (n, client) in clients.into_iter().enumerate() {
@@ -162,18 +159,7 @@ pub(super) fn run(
             report.ended_ns = Some(held.from_ns);
         }
     }
-    let targets = running.targets.len();
-    let mut outcome = gather(
-        &names,
-        targets,
-        seats,
-        reports,
-        &Absents::default(),
-        Vec::new(),
-    );
-    outcome.began = began;
-    outcome.by_hand = super::run::by_hand(running.control, origin);
-    outcome.stopped = running.control.is_over();
+    let (mut outcome, _) = gather(running, begin, seats, reports);
     outcome.operations = 1;
     outcome.rounds = Some(rounds);
     outcome.failed = failed;
@@ -232,15 +218,12 @@ fn close<'a>(course: &'a Course<'a>, shares: Vec<Vec<Client<'a>>>) {
     });
 }
 
-/// What a thread did, and its clients, whose sessions are open still.
-type Done<'a> = (Report<Socket>, Vec<Client<'a>>);
-
 /// Lets the threads do it, and listens meanwhile.
 fn carry_out<'a>(
     course: &'a Course<'a>,
     shares: Vec<Vec<Client<'a>>>,
-    told: &Receiver<super::told::Progress>,
-    progress: &mut dyn FnMut(super::told::Progress),
+    told: &Receiver<Progress>,
+    progress: &mut dyn FnMut(Progress),
 ) -> Result<Vec<Done<'a>>, RunError> {
     std::thread::scope(|scope| {
         let mut threads = Vec::new();
@@ -261,220 +244,12 @@ fn carry_out<'a>(
     })
 }
 
-/// Opens the sessions that have to be there before the first round, several at a time.
-fn ready<'a>(
-    running: &Running<'a>,
-    clients: Vec<Client<'a>>,
-    threads: usize,
-) -> Result<(Vec<Client<'a>>, Vec<Failed>), RunError> {
-    let next = Mutex::new(clients.into_iter());
-    let (there, failed) = (Mutex::new(Vec::new()), Mutex::new(Vec::new()));
-    let work = || {
-        loop {
-            let client = next.lock().ok().and_then(|mut next| next.next());
-            let Some(mut client) = client.filter(|_| !running.control.is_over()) else {
-                return;
-            };
-            match client.ready() {
-                Ok(()) => super::run::push(&there, client),
-                Err(error) => super::run::push(
-                    &failed,
-                    Failed {
-                        seat: client.seat,
-                        error,
-                    },
-                ),
-            }
-        }
-    };
-    std::thread::scope(|scope| {
-        for _ in 1..threads {
-            scope.spawn(work);
-        }
-        work();
-    });
-    let mut there = there.into_inner().map_err(|_| RunError::Thread)?;
-    there.sort_by_key(|client: &Client<'_>| client.seat);
-    let mut failed = failed.into_inner().map_err(|_| RunError::Thread)?;
-    failed.sort_by_key(|it: &Failed| it.seat);
-    Ok((there, failed))
-}
-
-/// A wait is looked up from this often, to see whether it is over for another reason.
-const LOOK_UP: u64 = 20_000_000;
-
-/// A thread and its clients.
-struct Worker<'a> {
-    course: &'a Course<'a>,
-    clients: Vec<Client<'a>>,
-    /// Those of them that have rounds to come.
-    active: usize,
-    due: BinaryHeap<Reverse<(u64, usize)>>,
-    /// Sessions that the server has to hear from.
-    kept: BinaryHeap<Reverse<(u64, usize)>>,
-    /// Since when it could have begun something.
-    free: u64,
-    slept: u64,
-    losses: Vec<Loss>,
-}
-
-impl<'a> Worker<'a> {
-    fn new(course: &'a Course<'a>, clients: Vec<Client<'a>>) -> Self {
-        Self {
-            course,
-            active: clients.iter().filter(|client| client.is_active()).count(),
-            clients,
-            due: BinaryHeap::new(),
-            kept: BinaryHeap::new(),
-            free: 0,
-            slept: 0,
-            losses: Vec::new(),
-        }
-    }
-
-    fn run(mut self) -> Done<'a> {
-        let course = self.course;
-        let end = course.settings.end_ns();
-        let spent = Spent::so_far();
-        std::thread::sleep(course.origin.since(course.clock.mono()));
-        for n in 0..self.clients.len() {
-            self.queue(n);
-        }
-        loop {
-            let t = course.t();
-            if course.is_stopped() {
-                course.end_at(t);
-                break;
-            }
-            match &course.storm {
-                Some(storm) if storm.is_over(t) => break,
-                Some(storm) if t >= end => {
-                    let left = self.clients.iter_mut().map(Client::give_up).sum();
-                    if storm.leave_out(left, t) {
-                        course.end_at(t);
-                    }
-                }
-                None if t >= end => break,
-                _ => {}
-            }
-            // Whoever comes first, sessions that are there do not die for it.
-            if let Some(&Reverse((at, n))) = self.kept.peek()
-                && at <= t
-            {
-                self.kept.pop();
-                self.keep(n, at);
-                continue;
-            }
-            let kept = self.kept.peek().map_or(u64::MAX, |Reverse((at, _))| *at);
-            let look_up = (t + LOOK_UP).min(kept);
-            match self.due.peek() {
-                Some(&Reverse((at, n))) if at <= t => {
-                    self.due.pop();
-                    if self.clients.get(n).and_then(Client::next) == Some(at) {
-                        self.act(n, at);
-                        self.queue(n);
-                    }
-                }
-                // What is left is kept alive for nothing more.
-                _ if course.storm.is_none() && self.active == 0 => break,
-                Some(&Reverse((at, _))) => self.nap(at.min(look_up)),
-                None if course.storm.is_some() => self.nap(look_up),
-                None => break,
-            }
-        }
-        self.report(end, spent)
-    }
-
-    fn queue(&mut self, n: usize) {
-        let Some(client) = self.clients.get(n) else {
-            return;
-        };
-        self.due.extend(client.next().map(|at| Reverse((at, n))));
-        self.kept
-            .extend(client.keep_at().map(|at| Reverse((at, n))));
-    }
-
-    /// Lets the server hear from a client, unless it has heard from it meanwhile.
-    fn keep(&mut self, n: usize, at: u64) {
-        let Some(client) = self.clients.get_mut(n) else {
-            return;
-        };
-        if client.keep_at() != Some(at) {
-            return;
-        }
-        if let Did::Lost(reason) = client.keep(self.course) {
-            self.losses.push(Loss {
-                session: place(self.course, client.seat),
-                at_ns: self.course.t(),
-                reason,
-                back: false,
-            });
-        }
-        self.kept
-            .extend(client.keep_at().map(|at| Reverse((at, n))));
-        self.free = self.course.t();
-    }
-
-    fn nap(&mut self, until: u64) {
-        let before = self.course.t();
-        std::thread::sleep(Duration::from_nanos(until.saturating_sub(before)));
-        self.slept += self.course.t() - before;
-    }
-
-    fn act(&mut self, n: usize, at: u64) {
-        let Some(client) = self.clients.get_mut(n) else {
-            return;
-        };
-        let was_active = client.is_active();
-        match client.act(self.course, at, self.free) {
-            Did::Well => {}
-            Did::Lost(reason) => self.losses.push(Loss {
-                session: place(self.course, client.seat),
-                at_ns: self.course.t(),
-                reason,
-                back: false,
-            }),
-        }
-        if was_active && !client.is_active() {
-            self.active -= 1;
-        }
-        self.free = self.course.t();
-    }
-
-    /// What it did, and its clients: they leave when the server was asked what it counted for them.
-    fn report(mut self, end: u64, spent: Spent) -> Done<'a> {
-        let course = self.course;
-        let t = course.t();
-        let ended = (course.is_stopped() || t >= end).then_some(t.min(end));
-        if let Some(storm) = &course.storm {
-            storm.stop(t);
-        }
-        for client in &mut self.clients {
-            if let Some(ended) = ended {
-                client.unsent(course, ended);
-            }
-        }
-        let spent = Spent::so_far().since(&spent);
-        let report = Report {
-            losses: self.losses,
-            ..Report::of_calls(self.clients.len(), ended, t, self.slept, &spent)
-        };
-        (report, self.clients)
-    }
-}
-
-/// Which of all sessions it is.
-fn place(course: &Course<'_>, seat: Seat) -> usize {
-    seat.target as usize * course.running.phase.sessions as usize + seat.index as usize
-}
-
 /// When a user comes, and when it begins nothing more.
 fn stay(phase: &Phase, seat: Seat, targets: u32) -> Option<(Duration, Duration)> {
     let sequences = phase.sequences()?;
-    let sessions = u64::from(phase.sessions);
-    let place = u64::from(seat.target) * sessions + u64::from(seat.index);
+    let (place, of) = opening::place(phase, seat, targets);
     let end = phase.measured_until().unwrap_or(Duration::MAX);
-    Some(sequences.stay(place, sessions * u64::from(targets), end))
+    Some(sequences.stay(place, of, end))
 }
 
 /// When a client's rounds are due, and how many there are.
@@ -490,4 +265,4 @@ fn rounds(phase: &Phase, seat: Seat, targets: u32) -> (super::source::Source, u6
 }
 
 /// Where the threads tell what is over.
-type Tell = Sender<super::told::Progress>;
+type Tell = Sender<Progress>;

@@ -144,7 +144,7 @@ fn step(
         Does::Connect => {
             if let Some(session) = client.session.take() {
                 // It was left open by the sequence before.
-                let _ = session.close(&mut Steps::new());
+                session.leave();
             }
             user.subscription = None;
             round.step(name, || client.open().map_err(|error| error.status()))?;

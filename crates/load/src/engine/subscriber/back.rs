@@ -7,7 +7,7 @@ use wire::client::Connection;
 use wire::service::Response;
 use wire::template::walk::RepublishResponse;
 use wire::time::{Instant, Now};
-use wire::types::TransferSubscriptionsRequest;
+use wire::types::{StatusCode, TransferSubscriptionsRequest};
 
 use super::gaps::after;
 use super::publish::hear;
@@ -55,8 +55,7 @@ impl Subscriber {
     /// The server kept what it sent and was not told of: that comes first, and shows which subscriptions are
     /// still there.
     fn look_for_all(&mut self) {
-        let places: Vec<u32> = self.by_id.iter().map(|(_, place)| *place).collect();
-        for place in places {
+        for place in self.there() {
             if let Some(subscription) = self.subscription(place) {
                 subscription.catching_up = true;
                 subscription.doubtful = true;
@@ -83,15 +82,14 @@ impl Subscriber {
     }
 
     fn remake_all(&mut self) {
-        let places: Vec<u32> = self.by_id.iter().map(|(_, place)| *place).collect();
-        for place in places {
-            self.forget(place);
-            self.remake(place);
+        for place in self.there() {
+            self.lose(place);
         }
     }
 
-    /// A subscription that is gone is made again, if that is wanted.
-    pub(super) fn remake(&mut self, place: u32) {
+    /// A subscription is gone. It is made again, if that is wanted.
+    pub(super) fn lose(&mut self, place: u32) {
+        self.forget(place);
         let wanted = self.requests.terms.plan.reconnect != Reconnect::Never;
         let there = (place as usize) < self.subscriptions.len();
         if wanted && there && self.step == Step::Running && !self.to_create.contains(&place) {
@@ -103,7 +101,7 @@ impl Subscriber {
     /// before.
     pub(super) fn transfer(&mut self, connection: &mut Connection, now: Now) {
         let asked = |asked: &Asked| matches!(asked, Asked::Transfer { .. });
-        if self.to_transfer && !self.asked.iter().any(asked) {
+        if self.to_transfer && !self.asked.any(asked) {
             let ids = self.by_id.iter().map(|(id, _)| *id);
             let request = TransferSubscriptionsRequest {
                 request_header: self.requests.header(now.utc),
@@ -127,7 +125,7 @@ impl Subscriber {
         let (Some(id), sequence) = (subscription.id, subscription.expected) else {
             return;
         };
-        if !self.asked.iter().any(asks) {
+        if !self.asked.any(asks) {
             let asked = Asked::CatchUp {
                 subscription: place,
                 sequence,
@@ -142,7 +140,7 @@ impl Subscriber {
         let Ok(Response::TransferSubscriptions(response)) = super::decode(body) else {
             return self.not_transferred();
         };
-        let places: Vec<u32> = self.by_id.iter().map(|(_, place)| *place).collect();
+        let places = self.there();
         let step = receipt::Step::Transfer;
         ear.receipt
             .step(step, self.at(sent), self.at(now.mono), places.len() as u32);
@@ -152,8 +150,7 @@ impl Subscriber {
             if good {
                 self.resumed(place, now, ear);
             } else {
-                self.forget(place);
-                self.remake(place);
+                self.lose(place);
             }
         }
     }
@@ -175,10 +172,9 @@ impl Subscriber {
         let message = match RepublishResponse::parse(body) {
             Ok(message) => message,
             Err(error) => {
-                let gone = wire::types::StatusCode::BadSubscriptionIdInvalid;
+                let gone = StatusCode::BadSubscriptionIdInvalid;
                 if super::is(super::set_up::wrong(error), gone) {
-                    self.forget(place);
-                    self.remake(place);
+                    self.lose(place);
                 } else {
                     self.seen(place, now, ear);
                 }

@@ -1,5 +1,6 @@
 //! Items and subscriptions that are changed while they report: a load of its own.
 
+use plan::unit::duration::nanos;
 use plan::{Churn, Churned};
 use record::receipt::{self, Monitoring, SubscriptionTerms};
 use wire::client::Connection;
@@ -10,7 +11,7 @@ use wire::types::{
     MonitoringMode, SetMonitoringModeRequest,
 };
 
-use super::set_up::{millis, nanos};
+use super::set_up::millis;
 use super::{Asked, Subscriber};
 use crate::engine::books::Ear;
 
@@ -81,7 +82,7 @@ impl Subscriber {
     pub(super) fn turn(&mut self, connection: &mut Connection, now: Now) {
         let ids: Vec<u32> = match self.turning.is_empty() {
             true => return,
-            false => self.by_id.iter().map(|(_, place)| *place).collect(),
+            false => self.there(),
         };
         for which in 0..self.turning.len() {
             let Some(turning) = self.turning.get_mut(which) else {

@@ -122,7 +122,7 @@ impl Subscriber {
                 .to_take
                 .iter()
                 .any(|(take, ..)| *take == place);
-        if !waits && !self.asked.iter().any(about) {
+        if !waits && !self.asked.any(about) {
             self.handover.post.push_back(Post::Offer { place, initial });
         }
     }
@@ -175,9 +175,7 @@ impl Subscriber {
             Some(slot) => *slot = subscription,
             None => self.subscriptions.push(subscription),
         }
-        let at = self.by_id.partition_point(|(known, _)| *known < id);
-        self.by_id.insert(at, (id, place as u32));
-        self.foresee();
+        self.know(id, place as u32);
         place as u32
     }
 

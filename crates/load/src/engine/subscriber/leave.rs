@@ -25,7 +25,7 @@ impl Subscriber {
     pub(super) fn leave(&mut self, connection: &mut Connection, now: Now) {
         // What is missing goes with the subscriptions.
         let asked = |asked: &Asked| matches!(asked, Asked::Delete { .. } | Asked::Republish { .. });
-        if self.asked.iter().any(asked) {
+        if self.asked.any(asked) {
             return;
         }
         let ids: Vec<u32> = self.by_id.iter().map(|(id, _)| *id).collect();

@@ -4,6 +4,7 @@
 //! No socket and no clock, as a lane has none: it shares the lane's connection, is told what time it is and
 //! what came in, and writes down what it hears in the core's receipt.
 //!
+//! - [`asked`]: requests on their way, and what each is about;
 //! - [`set_up`]: subscriptions, then items;
 //! - [`publish`]: requests that wait, and what their answers bring;
 //! - [`gaps`]: messages that are missing;
@@ -14,6 +15,7 @@
 //! - [`refresh`]: the states of conditions;
 //! - [`leave`]: the end.
 
+mod asked;
 mod back;
 mod churn;
 mod gaps;
@@ -39,8 +41,8 @@ use wire::time::{Instant, Now};
 use wire::types::{StatusCode, SubscriptionAcknowledgement};
 
 use super::books::Ear;
-use crate::diagnostics::About;
 use crate::work::Requests;
+use asked::{Asked, OnTheirWay};
 use churn::{Changed, Turning};
 use gaps::Missing;
 use handover::Handover;
@@ -107,62 +109,6 @@ struct Subscription {
     changed: Option<(Changed, u8)>,
 }
 
-/// What a request was about.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-enum Asked {
-    /// It is not one of ours.
-    #[default]
-    Nothing,
-    Publish,
-    Subscription {
-        subscription: u32,
-        sent: Instant,
-    },
-    Items {
-        subscription: u32,
-        first: u32,
-        count: u32,
-        sent: Instant,
-    },
-    Republish {
-        subscription: u32,
-        sequence: u32,
-    },
-    /// The same after a reconnect, until there are no more.
-    CatchUp {
-        subscription: u32,
-        sequence: u32,
-    },
-    Transfer {
-        sent: Instant,
-    },
-    /// A subscription of another session is to be ours.
-    Take {
-        subscription: u32,
-        /// Who had it, as a seat of the core.
-        from: usize,
-        /// With its last values.
-        initial: bool,
-        sent: Instant,
-    },
-    Churn {
-        subscription: u32,
-        /// Changed, or changed back.
-        there: bool,
-        count: u32,
-        sent: Instant,
-    },
-    /// Publishing is to end.
-    Quiet,
-    Diagnostics(About),
-    Refresh {
-        sent: Instant,
-    },
-    Delete {
-        sent: Instant,
-    },
-}
-
 /// One session's subscriptions.
 #[derive(Debug)]
 pub struct Subscriber {
@@ -176,10 +122,8 @@ pub struct Subscriber {
     subscriptions: Vec<Subscription>,
     /// The server's numbers, ascending, and our places.
     by_id: Vec<(u32, u32)>,
-    /// By slot of the connection.
-    asked: Vec<Asked>,
     /// Requests on their way, Publish among them.
-    in_flight: usize,
+    asked: OnTheirWay,
     /// Subscriptions to be created.
     to_create: VecDeque<u32>,
     /// Subscriptions whose items are to be created, from which on.
@@ -262,8 +206,7 @@ impl Subscriber {
             began: None,
             subscriptions: (0..count).map(|_| Subscription::default()).collect(),
             by_id: Vec::new(),
-            asked: Vec::new(),
-            in_flight: 0,
+            asked: OnTheirWay::default(),
             to_create: (0..count).collect(),
             to_fill: VecDeque::new(),
             acknowledgements: Vec::new(),
@@ -312,15 +255,13 @@ impl Subscriber {
 
     /// Requests of its own on their way.
     pub fn in_flight(&self) -> usize {
-        self.in_flight
+        self.asked.len()
     }
 
     /// Whether a request is one of its own.
     #[inline]
     pub fn owns(&self, id: RequestId) -> bool {
-        self.asked
-            .get(id.slot())
-            .is_some_and(|asked| *asked != Asked::Nothing)
+        self.asked.has(id)
     }
 
     /// Whether the server has said that it does not know the session any more; once.
@@ -412,7 +353,7 @@ impl Subscriber {
         now: Now,
         ear: &mut Ear<'_>,
     ) {
-        match self.take(id) {
+        match self.asked.take(id) {
             Asked::Nothing => {}
             Asked::Publish => self.published(body, now, ear),
             Asked::Subscription { subscription, sent } => {
@@ -461,7 +402,7 @@ impl Subscriber {
         now: Now,
         ear: &mut Ear<'_>,
     ) {
-        match self.take(id) {
+        match self.asked.take(id) {
             Asked::Nothing => {}
             Asked::Publish => self.publish_failed(status, now, ear),
             Asked::Subscription { .. } => self.refuse(status),
@@ -497,26 +438,6 @@ impl Subscriber {
         *self.refused.entry(status.bits()).or_default() += 1;
     }
 
-    fn take(&mut self, id: RequestId) -> Asked {
-        let asked = self.asked.get_mut(id.slot()).map(std::mem::take);
-        let asked = asked.unwrap_or_default();
-        if asked != Asked::Nothing {
-            self.in_flight -= 1;
-        }
-        asked
-    }
-
-    fn keep(&mut self, id: RequestId, asked: Asked) {
-        let slot = id.slot();
-        if slot >= self.asked.len() {
-            self.asked.resize(slot + 1, Asked::Nothing);
-        }
-        if let Some(place) = self.asked.get_mut(slot) {
-            *place = asked;
-            self.in_flight += 1;
-        }
-    }
-
     /// Sends a request that is not sent often. Tells whether it could be.
     fn send(
         &mut self,
@@ -533,7 +454,7 @@ impl Subscriber {
         });
         match sent {
             Ok(id) => {
-                self.keep(id, asked);
+                self.asked.keep(id, asked);
                 true
             }
             Err(_) => false,
@@ -543,9 +464,7 @@ impl Subscriber {
     /// A moment on the receipt's clock.
     #[inline]
     fn at(&self, moment: Instant) -> u64 {
-        moment
-            .as_nanos()
-            .saturating_sub(self.orders.zero.as_nanos())
+        moment.nanos_since(self.orders.zero)
     }
 
     /// A subscription's place in the plan, as the receipt knows it.
@@ -565,6 +484,18 @@ impl Subscriber {
         }
         let at = self.by_id.binary_search_by_key(&id, |(id, _)| *id).ok()?;
         self.by_id.get(at).map(|(_, place)| *place)
+    }
+
+    /// The places of the subscriptions that are there.
+    fn there(&self) -> Vec<u32> {
+        self.by_id.iter().map(|(_, place)| *place).collect()
+    }
+
+    /// A subscription is there, with this number of the server.
+    fn know(&mut self, id: u32, place: u32) {
+        let at = self.by_id.partition_point(|(known, _)| *known < id);
+        self.by_id.insert(at, (id, place));
+        self.foresee();
     }
 
     fn subscription(&mut self, place: u32) -> Option<&mut Subscription> {

@@ -201,7 +201,7 @@ impl Subscriber {
                 break;
             };
             self.acknowledgements.clear();
-            self.keep(id, super::Asked::Publish);
+            self.asked.keep(id, super::Asked::Publish);
             self.supply.send(now.mono);
             sent += 1;
         }
@@ -306,8 +306,7 @@ impl Subscriber {
             ear.receipt.status_change(number, status.bits(), at);
         }
         if status.is_bad() || is(status, StatusCode::GoodSubscriptionTransferred) {
-            self.forget(place);
-            self.remake(place);
+            self.lose(place);
         }
     }
 
@@ -350,14 +349,12 @@ impl Subscriber {
         // A session that has given all away has none, until it has others.
         let bare = is(status, StatusCode::BadNoSubscription) && !self.passes_on();
         if bare && self.step == Step::Running {
-            let gone: Vec<u32> = self.by_id.iter().map(|(_, place)| *place).collect();
-            for place in gone {
+            for place in self.there() {
                 if let Some(number) = self.number(place) {
                     let at = self.at(now.mono);
                     ear.receipt.ended(number, status.bits(), at);
                 }
-                self.forget(place);
-                self.remake(place);
+                self.lose(place);
             }
             return;
         }

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use plan::unit::duration::nanos;
 use record::receipt::{self, ItemTerms, SubscriptionTerms};
 use wire::client::Connection;
 use wire::service::Response;
@@ -38,7 +39,7 @@ impl Subscriber {
 
     /// Requests on their way that are no Publish.
     fn creating(&self) -> usize {
-        self.in_flight.saturating_sub(self.supply.waiting())
+        self.asked.len().saturating_sub(self.supply.waiting())
     }
 
     pub(super) fn all_created(&self) -> bool {
@@ -123,9 +124,7 @@ impl Subscriber {
                 subscription.first_handle = ear.receipt.reserve(number, items).start;
             }
         }
-        let at = self.by_id.partition_point(|(known, _)| *known < id);
-        self.by_id.insert(at, (id, place));
-        self.foresee();
+        self.know(id, place);
     }
 
     pub(super) fn create_items(&mut self, connection: &mut Connection, now: Now) {
@@ -155,7 +154,7 @@ impl Subscriber {
                         count: count as u32,
                         sent: now.mono,
                     };
-                    self.keep(id, asked);
+                    self.asked.keep(id, asked);
                 }
                 // Larger than the server takes (Part 6, 7.1.2.4).
                 Err(wire::channel::SendError::TooLarge { .. }) => {
@@ -292,10 +291,6 @@ pub(super) fn wrong(error: WalkError) -> StatusCode {
 /// Milliseconds of the wire; what is no interval is none.
 pub(super) fn millis(millis: f64) -> Duration {
     Duration::try_from_secs_f64(millis / 1e3).unwrap_or_default()
-}
-
-pub(super) fn nanos(duration: Duration) -> u64 {
-    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
 }
 
 /// Whether a server has granted something else: more than rounding explains.

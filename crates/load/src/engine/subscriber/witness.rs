@@ -54,7 +54,7 @@ impl Subscriber {
 
     /// Part 4, 5.14.4: without publishing, no more notifications are sent.
     pub(super) fn quieten(&mut self, connection: &mut Connection, now: Now) {
-        if self.quiet || self.asked.contains(&Asked::Quiet) {
+        if self.quiet || self.asked.any(|asked| *asked == Asked::Quiet) {
             return;
         }
         let ids: Vec<u32> = self.by_id.iter().map(|(id, _)| *id).collect();
@@ -92,7 +92,7 @@ impl Subscriber {
     pub(super) fn witness(&mut self, connection: &mut Connection, now: Now) {
         let asked = |asked: &Asked| matches!(asked, Asked::Diagnostics(_));
         if let Some(about) = self.next()
-            && !self.asked.iter().any(asked)
+            && !self.asked.any(asked)
         {
             let request = diagnostics::request(about, self.requests.header(now.utc));
             self.send(connection, request, Asked::Diagnostics(about), now);

@@ -1,0 +1,264 @@
+//! Sessions dealt out to cores, which all begin at the same moment.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+use std::sync::mpsc::channel;
+use std::time::Duration;
+
+use plan::{Seat, Share};
+use record::Receipt;
+use wire::time::Instant;
+use wire::types::StatusCode;
+
+use super::core::{Core, Parts};
+use super::gate::Gate;
+use super::helper::Helpers;
+use super::lane::Lane;
+use super::machine::Machine;
+use super::opening::{self, Absents, Waiting};
+use super::outcome::{Outcome, gather};
+use super::run::{Begin, RunError, Running, listen};
+use super::seat::Seat as Place;
+use super::settings::Settings;
+use super::settle::Settled;
+use super::subscriber::Subscriber;
+use super::told::Progress;
+use super::witness::{self, Witness};
+use crate::transport::{Clock, Socket};
+
+/// What it takes to get a core's session ready.
+const PER_SESSION: Duration = Duration::from_micros(20);
+
+/// Opens the sessions, lets the cores carry out the phase, and closes the sessions.
+pub fn run(
+    running: &Running<'_>,
+    shares: &[Share],
+    seats: &[Seat],
+    progress: &mut dyn FnMut(Progress),
+) -> Result<Outcome, RunError> {
+    let Running { phase, options, .. } = *running;
+    let (mut waiting, failed) = opening::open_all(running, seats)?;
+    if waiting.is_empty() {
+        return Err(running.no_session(failed));
+    }
+    let witnesses: Vec<Witness> = match options.diagnostics {
+        true => (0..running.servers())
+            .map(|n| Witness::begin(n, &mut waiting))
+            .collect(),
+        false => Vec::new(),
+    };
+    let mut settings = Settings::new(phase);
+    settings.stamps = options.stamps;
+    if let Some(plan) = phase.subscribe() {
+        let items = waiting.iter().map(Waiting::items).sum();
+        settings.settle = plan.settling(items);
+    }
+    let settings = Arc::new(settings);
+    let absents = Arc::new(Absents::default());
+    let helpers = Helpers::start(opening::reopener(running, seats, &absents))?;
+    let mut there: Vec<Seat> = waiting.iter().map(|it| it.seat).collect();
+    there.sort_unstable();
+    let opened = there.len();
+    let clock = Clock::new();
+    let zero = clock.now();
+    let mut begin = Begin::after(PER_SESSION, opened, &clock);
+    let deal = Deal {
+        running,
+        settings: &settings,
+        seats,
+        there,
+        fewer: !failed.is_empty(),
+        witnesses: &witnesses,
+        zero: zero.mono,
+        origin: begin.origin,
+    };
+    let hands = hands(shares, waiting);
+    let gate = phase.subscribe().map(|_| Arc::new(Gate::new(hands.len())));
+    let (tell, told) = channel();
+    let mut threads = Vec::new();
+    for (number, hand) in hands {
+        let items: u64 = hand.iter().map(Waiting::items).sum();
+        let places = hand.into_iter().map(|it| deal.place(it, &absents));
+        let host = Machine::new(helpers.clone())?;
+        if let Some(gate) = &gate {
+            let waker = host.waker();
+            // A core that cannot be woken looks by itself a moment later.
+            gate.join(move || drop(waker.wake()));
+        }
+        let parts = Parts {
+            host,
+            number,
+            settings: Arc::clone(&settings),
+            seats: places.collect(),
+            ledgers: running.ledgers(),
+            origin: begin.origin,
+            control: running.control.clone(),
+            progress: tell.clone(),
+            sheet: running.sheet(),
+            gate: gate.clone(),
+            receipt: gate.as_ref().map(|_| {
+                let mut receipt = Receipt::new(zero.utc);
+                receipt.expect_items(items as usize);
+                (receipt, zero.mono)
+            }),
+        };
+        let pin = number.checked_rem(options.pin.len());
+        let pin = pin.and_then(|at| options.pin.get(at).copied());
+        let thread = std::thread::Builder::new().name(format!("load-{number}"));
+        threads.push(thread.spawn(move || {
+            pin_to(pin);
+            Core::new(parts)?.run()
+        })?);
+    }
+    drop(tell);
+    listen(&told, progress);
+    let mut reports = Vec::new();
+    for thread in threads {
+        reports.push(thread.join().map_err(|_| RunError::Thread)??);
+    }
+    if let Some(gate) = gate {
+        begin = Begin::at(gate.completed() + settings.settle, &clock);
+    }
+    let (mut outcome, settled) = gather(running, begin, seats, reports);
+    conclude(&mut outcome, settled, seats, &absents, witnesses);
+    outcome.opened = opened;
+    outcome.failed = failed;
+    Ok(outcome)
+}
+
+/// The sessions that were opened, by the core that gets them.
+fn hands(shares: &[Share], waiting: Vec<Waiting>) -> Vec<(usize, Vec<Waiting>)> {
+    let mut by_seat: HashMap<Seat, Waiting> = waiting.into_iter().map(|it| (it.seat, it)).collect();
+    let hand = |share: &Share| -> Vec<Waiting> {
+        let seats = share.seats.iter();
+        seats.filter_map(|seat| by_seat.remove(seat)).collect()
+    };
+    let all = shares.iter().map(hand).enumerate();
+    all.filter(|(_, hand)| !hand.is_empty()).collect()
+}
+
+/// What has to be known to give a session its place.
+struct Deal<'a> {
+    running: &'a Running<'a>,
+    settings: &'a Settings,
+    /// Of all sessions, in order.
+    seats: &'a [Seat],
+    /// Of those that were opened, in order.
+    there: Vec<Seat>,
+    /// Some could not be opened.
+    fewer: bool,
+    witnesses: &'a [Witness],
+    zero: Instant,
+    origin: Instant,
+}
+
+impl Deal<'_> {
+    /// A session's place in its core.
+    fn place(&self, it: Waiting, absents: &Absents) -> Place<Socket> {
+        let (phase, servers) = (self.running.phase, self.running.servers());
+        let seat = it.seat;
+        let index = self.seats.binary_search(&seat).unwrap_or_default();
+        let setup = opening::setup(
+            phase,
+            self.settings,
+            (seat, servers),
+            self.requests(seat),
+            it.absent.token().clone(),
+            it.askers,
+            self.origin,
+        );
+        let mut lane = Lane::new(it.connection, setup);
+        if let Some(requests) = it.requests {
+            let first = self.there.iter().find(|it| it.target == seat.target);
+            let asks = first == Some(&seat);
+            let duty = witness::duty(phase, self.witnesses, seat, asks);
+            let orders = opening::orders(phase, seat, servers, self.zero, duty);
+            lane = lane.subscribing(Subscriber::new(requests, orders));
+        }
+        if let Ok(mut absents) = absents.lock() {
+            absents.insert(index, it.absent);
+        }
+        let target = seat.target as usize;
+        let base = target * self.running.names().len();
+        Place::new(index, target, base, it.socket, lane)
+    }
+
+    /// How many requests a session may send after the warm-up.
+    fn requests(&self, seat: Seat) -> u64 {
+        let phase = self.running.phase;
+        match self.there.binary_search(&seat) {
+            Ok(place) if self.fewer => opening::requests_of_fewer(phase, place, self.there.len()),
+            _ => opening::requests(phase, seat, self.running.servers()),
+        }
+    }
+}
+
+/// Adds what subscribers and servers say of it all, and closes the sessions that are left.
+fn conclude(
+    outcome: &mut Outcome,
+    settled: Settled<Socket>,
+    seats: &[Seat],
+    absents: &Absents,
+    mut witnesses: Vec<Witness>,
+) {
+    if let Ok(absents) = absents.lock() {
+        for (index, absent) in &*absents {
+            let target = seats.get(*index).map(|seat| seat.target as usize);
+            if let Some(witness) = target.and_then(|target| witnesses.get_mut(target)) {
+                witness.knows(absent.id());
+            }
+        }
+    }
+    let mut heard = BTreeMap::new();
+    for (index, mut subscriber) in settled.subscribers {
+        if let (Some(seat), Some(told)) = (seats.get(index), subscriber.heard()) {
+            heard.insert(seat.target as usize, told);
+        }
+        for (status, n) in subscriber.refused() {
+            *outcome.refused.entry(*status).or_default() += n;
+        }
+        for (change, n) in subscriber.failures() {
+            *outcome.unchanged.entry(*change).or_default() += n;
+        }
+        outcome.shape.merge(subscriber.shape());
+        let waiting = subscriber.publish_requests();
+        outcome.publish_requests = outcome.publish_requests.max(waiting);
+    }
+    let mut sessions = Vec::new();
+    for (index, socket, connection) in settled.sessions {
+        let absent = absents.lock().ok().and_then(|mut it| it.remove(&index));
+        let whole = absent.map(|it| it.put_together(socket.into_inner(), connection));
+        if let (Some(Ok(session)), Some(seat)) = (whole, seats.get(index)) {
+            sessions.push((seat.target as usize, session));
+        }
+    }
+    for (target, witness) in witnesses.iter().enumerate() {
+        let told = match heard.remove(&target) {
+            Some(told) => {
+                let sessions = told
+                    .sessions
+                    .unwrap_or(Err(StatusCode::BadConnectionClosed));
+                witness.end_with(sessions, told.subscriptions)
+            }
+            None => witness.end_through(target, &mut sessions),
+        };
+        outcome.diagnostics.push(told);
+    }
+    for (_, session) in sessions {
+        session.leave();
+    }
+}
+
+#[cfg(target_os = "linux")]
+fn pin_to(cpu: Option<usize>) {
+    use rustix::thread::{CpuSet, sched_setaffinity};
+    if let Some(cpu) = cpu {
+        let mut set = CpuSet::new();
+        set.set(cpu);
+        // A CPU that is not there, or not ours: the thread runs elsewhere, as without pinning.
+        let _ = sched_setaffinity(None, &set);
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn pin_to(_: Option<usize>) {}

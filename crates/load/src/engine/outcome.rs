@@ -1,0 +1,142 @@
+//! What became of a phase: what its threads tell, put together.
+
+use std::collections::BTreeMap;
+use std::time::SystemTime;
+
+use plan::Seat;
+use record::Tally;
+use record::receipt::Account;
+use record::run::{Counted, Figure};
+
+use super::control::Change;
+use super::opening::SessionError;
+use super::rounds::Rounds;
+use super::run::{Begin, Running};
+use super::settle::{Settled, settle};
+use super::subscriber::Shape;
+use super::told::{CoreSpent, Loss, Report};
+use crate::transport::Socket;
+
+/// A session that could not be opened.
+#[derive(Debug)]
+pub struct Failed {
+    /// Which.
+    pub seat: Seat,
+    /// Why.
+    pub error: SessionError,
+}
+
+/// What became of a phase.
+#[derive(Debug)]
+pub struct Outcome {
+    /// What was asked, one after the other; one tally each.
+    pub names: Vec<&'static str>,
+    /// So many of them, from the first one on, are operations; what follows are steps of them.
+    pub operations: usize,
+    /// What was written down: by target, then by name.
+    pub tallies: Vec<Vec<Tally>>,
+    /// When the phase began.
+    pub began: SystemTime,
+    /// When it stopped sending, in nanoseconds since.
+    pub ended_ns: u64,
+    /// When the last answer was there.
+    pub drained_ns: u64,
+    /// Whether it was stopped early.
+    pub stopped: bool,
+    /// What a person did to it, and when, in nanoseconds since it began.
+    pub by_hand: Vec<(u64, Change)>,
+    /// How many sessions were opened.
+    pub opened: usize,
+    /// Sessions that were not.
+    pub failed: Vec<Failed>,
+    /// Sessions that were lost on the way.
+    pub losses: Vec<(Seat, Loss)>,
+    /// What the cores cost.
+    pub cores: Vec<CoreSpent>,
+    /// How long each cycle took, in nanoseconds, where all sessions send together: until the slowest
+    /// was answered.
+    pub cycles_ns: Vec<u64>,
+    /// What subscriptions brought, if there were some.
+    pub account: Option<Account>,
+    /// Subscriptions that were not created, by status.
+    pub refused: BTreeMap<u32, u64>,
+    /// Changes of subscriptions that a server refused, by what they were and its status.
+    pub unchanged: BTreeMap<(&'static str, u32), u64>,
+    /// The most Publish requests that a session kept waiting.
+    pub publish_requests: usize,
+    /// What became of the shape that was asked for.
+    pub shape: Shape,
+    /// What is known of rounds of steps, if that is what was done.
+    pub rounds: Option<Rounds>,
+    /// What each target counted itself, if they were asked.
+    pub diagnostics: Vec<Figure<Counted>>,
+}
+
+impl Outcome {
+    /// All targets together, by name.
+    pub fn total(&self) -> Vec<Tally> {
+        let mut targets = self.tallies.iter();
+        let mut total: Vec<Tally> = match targets.next() {
+            Some(first) => first.clone(),
+            None => Vec::new(),
+        };
+        for target in targets {
+            for (sum, tally) in total.iter_mut().zip(target) {
+                sum.merge(tally);
+            }
+        }
+        total
+    }
+}
+
+/// What the threads tell, put together, and what is left of their sessions.
+pub(super) fn gather(
+    running: &Running<'_>,
+    begin: Begin,
+    seats: &[Seat],
+    mut reports: Vec<Report<Socket>>,
+) -> (Outcome, Settled<Socket>) {
+    let names = running.names();
+    let mut settled = settle(&mut reports);
+    let mut tallies = std::mem::take(&mut settled.tallies);
+    tallies.resize_with(running.ledgers(), Tally::default);
+    let mut tallies = tallies.into_iter();
+    let targets = running.targets.iter();
+    let mut outcome = Outcome {
+        tallies: targets
+            .map(|_| tallies.by_ref().take(names.len()).collect())
+            .collect(),
+        operations: names.len(),
+        names,
+        began: begin.wall,
+        ended_ns: settled.ended_ns,
+        drained_ns: 0,
+        stopped: running.control.is_over(),
+        by_hand: running.by_hand(begin.origin),
+        opened: 0,
+        failed: Vec::new(),
+        losses: Vec::new(),
+        cores: Vec::new(),
+        cycles_ns: Vec::new(),
+        account: None,
+        refused: BTreeMap::new(),
+        unchanged: BTreeMap::new(),
+        publish_requests: 0,
+        shape: Shape::default(),
+        rounds: None,
+        diagnostics: Vec::new(),
+    };
+    for report in reports {
+        match (&mut outcome.account, report.account) {
+            (Some(sum), Some(account)) => sum.merge(&account),
+            (sum, account) => *sum = sum.take().or(account),
+        }
+        outcome.drained_ns = outcome.drained_ns.max(report.spent.ran_ns);
+        outcome.cycles_ns.extend(report.cycles);
+        outcome.cores.push(report.spent);
+        let lost = report.losses.into_iter();
+        let lost = lost.filter_map(|loss| Some((*seats.get(loss.session)?, loss)));
+        outcome.losses.extend(lost);
+    }
+    (outcome, settled)
+}

@@ -1,0 +1,108 @@
+//! What a session asks for its subscriptions.
+
+use wire::client::RequestId;
+use wire::time::Instant;
+
+use crate::diagnostics::About;
+
+/// What a request was about.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Asked {
+    /// It is not one of ours.
+    #[default]
+    Nothing,
+    Publish,
+    Subscription {
+        subscription: u32,
+        sent: Instant,
+    },
+    Items {
+        subscription: u32,
+        first: u32,
+        count: u32,
+        sent: Instant,
+    },
+    Republish {
+        subscription: u32,
+        sequence: u32,
+    },
+    /// The same after a reconnect, until there are no more.
+    CatchUp {
+        subscription: u32,
+        sequence: u32,
+    },
+    Transfer {
+        sent: Instant,
+    },
+    /// A subscription of another session is to be ours.
+    Take {
+        subscription: u32,
+        /// Who had it, as a seat of the core.
+        from: usize,
+        /// With its last values.
+        initial: bool,
+        sent: Instant,
+    },
+    Churn {
+        subscription: u32,
+        /// Changed, or changed back.
+        there: bool,
+        count: u32,
+        sent: Instant,
+    },
+    /// Publishing is to end.
+    Quiet,
+    Diagnostics(About),
+    Refresh {
+        sent: Instant,
+    },
+    Delete {
+        sent: Instant,
+    },
+}
+
+/// The requests that are on their way.
+#[derive(Debug, Default)]
+pub struct OnTheirWay {
+    /// By slot of the connection.
+    slots: Vec<Asked>,
+    len: usize,
+}
+
+impl OnTheirWay {
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    #[inline]
+    pub fn has(&self, id: RequestId) -> bool {
+        let asked = self.slots.get(id.slot());
+        asked.is_some_and(|asked| *asked != Asked::Nothing)
+    }
+
+    pub fn any(&self, what: impl FnMut(&Asked) -> bool) -> bool {
+        self.slots.iter().any(what)
+    }
+
+    /// One was sent.
+    pub fn keep(&mut self, id: RequestId, asked: Asked) {
+        let slot = id.slot();
+        if slot >= self.slots.len() {
+            self.slots.resize(slot + 1, Asked::Nothing);
+        }
+        if let Some(place) = self.slots.get_mut(slot) {
+            *place = asked;
+            self.len += 1;
+        }
+    }
+
+    /// One has ended.
+    pub fn take(&mut self, id: RequestId) -> Asked {
+        let asked = self.slots.get_mut(id.slot()).map(std::mem::take);
+        let asked = asked.unwrap_or_default();
+        if asked != Asked::Nothing {
+            self.len -= 1;
+        }
+        asked
+    }
+}

@@ -1,0 +1,123 @@
+//! Why there is no connection, and why a call has no good response.
+
+use std::io;
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use thiserror::Error;
+use wire::channel::{ChannelError, SendError};
+use wire::frame::FrameError;
+use wire::service::{self, DecodeError, EncodeError};
+use wire::types::StatusCode;
+
+use super::Step;
+
+/// Why there is no connection (any more).
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum LinkError {
+    /// The name has no address.
+    #[error("cannot look up {host}: {error}")]
+    Lookup {
+        /// The name.
+        host: String,
+        /// What the system said.
+        error: io::Error,
+    },
+    /// Nobody listens there.
+    #[error("connection refused by {0}")]
+    Refused(SocketAddr),
+    /// No answer at all while connecting.
+    #[error("no answer from {address} within {after:?}")]
+    Unreachable {
+        /// The address tried last.
+        address: SocketAddr,
+        /// The time given to it.
+        after: Duration,
+    },
+    /// The system said why not.
+    #[error("cannot connect to {address}: {error}")]
+    Connect {
+        /// The address tried last.
+        address: SocketAddr,
+        /// What the system said.
+        error: io::Error,
+    },
+    /// The port accepts connections, but says nothing to a hello.
+    #[error("the port is open, but nothing answers to a hello")]
+    Silent,
+    /// Another protocol lives there.
+    #[error("the port speaks {0}, not OPC UA")]
+    OtherProtocol(&'static str),
+    /// The socket was closed without a word at this step.
+    #[error("the server closed the connection without a word during: {}", .0.name())]
+    ClosedAt(Step),
+    /// The connection ended.
+    #[error(transparent)]
+    Channel(#[from] ChannelError),
+    /// The socket failed.
+    #[error(transparent)]
+    Io(#[from] io::Error),
+}
+
+/// Why a call has no good response.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum CallError {
+    /// The server answered with a fault, or with another service's response.
+    #[error(transparent)]
+    Service(#[from] service::CallError),
+    /// The response does not decode.
+    #[error("the response does not decode: {0}")]
+    Decode(#[from] DecodeError),
+    /// The request does not encode.
+    #[error("the request does not encode: {0}")]
+    Encode(#[from] EncodeError),
+    /// The request was not sent.
+    #[error(transparent)]
+    Send(#[from] SendError),
+    /// No response in time.
+    #[error("no response within {0:?}")]
+    TimedOut(Duration),
+    /// The server gave up sending the response.
+    #[error("the server gave up its response: {0}")]
+    Aborted(StatusCode),
+    /// The connection ended first.
+    #[error(transparent)]
+    Link(#[from] LinkError),
+}
+
+impl CallError {
+    /// The code that says it shortest.
+    pub fn status(&self) -> StatusCode {
+        match self {
+            Self::Service(error) => error.status(),
+            Self::Decode(_) => StatusCode::BadDecodingError,
+            Self::Encode(_) => StatusCode::BadEncodingError,
+            Self::Send(SendError::TooLarge { .. }) => StatusCode::BadRequestTooLarge,
+            Self::Send(_) => StatusCode::BadNotConnected,
+            Self::TimedOut(_) => StatusCode::BadTimeout,
+            Self::Aborted(status) => *status,
+            Self::Link(LinkError::Channel(error)) => error.status(),
+            Self::Link(_) => StatusCode::BadConnectionClosed,
+        }
+    }
+}
+
+/// What a connection is told whose socket ended.
+pub(super) const CLOSED: &str = "the socket was closed";
+
+/// Says what an end of the connection at this step most likely means.
+pub(super) fn diagnose(error: ChannelError, step: Step) -> LinkError {
+    match error {
+        ChannelError::Frame(FrameError::UnknownType(letters)) => match &letters {
+            b"HTT" => LinkError::OtherProtocol("HTTP"),
+            [0x15 | 0x16, 3, _] => LinkError::OtherProtocol("TLS"),
+            b"SSH" => LinkError::OtherProtocol("SSH"),
+            _ => LinkError::OtherProtocol("another protocol"),
+        },
+        ChannelError::Timeout(_) if step == Step::Hello => LinkError::Silent,
+        ChannelError::Peer(message) if message.reason == CLOSED => LinkError::ClosedAt(step),
+        error => LinkError::Channel(error),
+    }
+}

@@ -1,0 +1,59 @@
+//! Steps of getting to a server and leaving it.
+
+use std::time::Duration;
+
+/// A step of getting to a server and leaving it, each of which takes its time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Step {
+    /// The name becomes addresses.
+    Lookup,
+    /// TCP connects.
+    Connect,
+    /// HEL is answered by ACK.
+    Hello,
+    /// The SecureChannel is opened.
+    OpenChannel,
+    /// GetEndpoints, on a channel of its own.
+    Discover,
+    /// CreateSession.
+    CreateSession,
+    /// ActivateSession.
+    ActivateSession,
+    /// The first Read.
+    FirstRead,
+    /// Session, channel and socket are closed.
+    Close,
+}
+
+impl Step {
+    /// All of them, in order.
+    pub const ALL: [Self; 9] = [
+        Self::Lookup,
+        Self::Connect,
+        Self::Hello,
+        Self::OpenChannel,
+        Self::Discover,
+        Self::CreateSession,
+        Self::ActivateSession,
+        Self::FirstRead,
+        Self::Close,
+    ];
+
+    /// What is done in it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Lookup => "name lookup",
+            Self::Connect => "TCP connect",
+            Self::Hello => "hello",
+            Self::OpenChannel => "open channel",
+            Self::Discover => "get endpoints",
+            Self::CreateSession => "create session",
+            Self::ActivateSession => "activate session",
+            Self::FirstRead => "first read",
+            Self::Close => "close",
+        }
+    }
+}
+
+/// Steps and how long each took.
+pub type Steps = Vec<(Step, Duration)>;
