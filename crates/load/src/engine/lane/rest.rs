@@ -72,7 +72,7 @@ impl Lane {
     ) -> Result<RequestId, SendError> {
         let deadline = now.mono + self.setup.timeout;
         let mut bytes = 0;
-        let asker = self.setup.askers.get(rest.flight.work as usize);
+        let asker = self.setup.asker_of(rest.flight.work);
         let id = match asker.filter(|it| it.service() == Service::History) {
             Some(asker) => self.connection.send(deadline, |out, handle| {
                 bytes = asker.append_rest(&rest.points, !rest.wanted, out, handle, now.utc);
