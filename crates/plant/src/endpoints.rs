@@ -13,6 +13,9 @@ const UA_TCP: &str = "http://opcfoundation.org/UA-Profile/Transport/uatcp-uasc-u
 /// What secrets and user certificates are protected with where the channel is not.
 const TOKEN_POLICY: Policy = Policy::Basic256Sha256;
 
+/// What tokens are taken for, though nobody looks into them (Part 6, 6.5.2.2).
+const JWT: &str = "http://opcfoundation.org/UA/UserToken#JWT";
+
 /// The server's description.
 pub fn application(config: &Config, url: &str) -> ApplicationDescription {
     ApplicationDescription {
@@ -96,6 +99,17 @@ fn tokens(
             UserTokenType::UserName,
             security_policy_uri.clone(),
         ));
+    }
+    if !users.tokens.is_empty() {
+        let issued = token(
+            "issued",
+            UserTokenType::IssuedToken,
+            security_policy_uri.clone(),
+        );
+        tokens.push(UserTokenPolicy {
+            issued_token_type: JWT.into(),
+            ..issued
+        });
     }
     if users.certificates.is_some() && identity.is_some() {
         tokens.push(token(

@@ -46,6 +46,8 @@ pub enum Who {
     User(UAString),
     /// A user by the common name of a certificate.
     Owner(String),
+    /// A user with a token that an authorization service issued.
+    Bearer,
     /// A user without a name.
     Anonymous,
     /// Nobody knows.
@@ -64,6 +66,7 @@ impl Who {
             Self::Application(uri) => format!("application {}", quoted(uri.as_ref())),
             Self::User(name) => format!("user {}", quoted(name.as_ref())),
             Self::Owner(name) => format!("certificate of user {}", quoted(name)),
+            Self::Bearer => "user with an issued token".into(),
             Self::Anonymous => "user without a name".into(),
             Self::Unknown => "somebody".into(),
         }

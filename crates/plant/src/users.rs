@@ -4,6 +4,8 @@ use std::fmt;
 use std::num::NonZeroU32;
 use std::str::FromStr;
 
+use aws_lc_rs::constant_time::verify_slices_are_equal;
+use aws_lc_rs::digest::{self, SHA256};
 use aws_lc_rs::pbkdf2::{self, PBKDF2_HMAC_SHA256};
 
 use crate::space::access;
@@ -16,6 +18,8 @@ pub struct Users {
     pub anonymous: bool,
     /// Names with passwords.
     pub passwords: Vec<(String, PasswordHash)>,
+    /// Names with tokens that an authorization service issued.
+    pub tokens: Vec<(String, TokenHash)>,
     /// Owners of certificates, when these are taken at all.
     pub certificates: Option<TrustPolicy>,
     /// Those of `rights` that are also the common names of certificates. Other owners may do what
@@ -132,6 +136,7 @@ impl Default for Users {
         Self {
             anonymous: true,
             passwords: Vec::new(),
+            tokens: Vec::new(),
             certificates: None,
             owners: Vec::new(),
             anonymous_rights: Rights::ALL,
@@ -159,6 +164,19 @@ impl Users {
         known.map_or(self.named_rights, |name| self.rights_of(Some(name)))
     }
 
+    /// Whose issued token this is.
+    pub fn owner_of(&self, token: &[u8]) -> Option<&str> {
+        let hash = TokenHash::new(token);
+        // All are looked at, so that time tells nothing.
+        let mut owner = None;
+        for (name, known) in &self.tokens {
+            if verify_slices_are_equal(&known.0, &hash.0).is_ok() {
+                owner = Some(name.as_str());
+            }
+        }
+        owner
+    }
+
     /// Whether this is the user's password. Takes as long for a name that is unknown: it
     /// belongs on a helper thread.
     pub fn check(&self, name: &str, password: &[u8]) -> bool {
@@ -167,6 +185,25 @@ impl Users {
             Some((_, hash)) => hash.verify(password) & known.is_some(),
             None => false,
         }
+    }
+}
+
+/// An issued token as it may be kept: tokens are long and random, so a plain hash hides them.
+#[derive(Clone, PartialEq, Eq)]
+pub struct TokenHash([u8; 32]);
+
+impl TokenHash {
+    /// The hash of a token.
+    pub fn new(token: &[u8]) -> Self {
+        let mut hash = [0; 32];
+        hash.copy_from_slice(digest::digest(&SHA256, token).as_ref());
+        Self(hash)
+    }
+}
+
+impl fmt::Debug for TokenHash {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("TokenHash")
     }
 }
 

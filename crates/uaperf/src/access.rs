@@ -36,14 +36,19 @@ pub struct Args {
     #[arg(long, value_name = "CHECK", value_delimiter = ',')]
     skip_check: Vec<pki::Checks>,
     /// Log in with this name; the secret comes from UAPERF_PASSWORD, --password-file or a prompt
-    #[arg(long, value_name = "NAME", conflicts_with = "user_cert")]
+    #[arg(
+        long,
+        value_name = "NAME",
+        group = "secret",
+        conflicts_with = "user_cert"
+    )]
     user: Option<String>,
     /// File with the password of --user in its first line; of users that differ, with one for all or a line for
     /// each
     #[arg(long, value_name = "FILE", requires = "user")]
     password_file: Option<PathBuf>,
-    /// Allow the password to travel unencrypted, to servers that want it so
-    #[arg(long, requires = "user")]
+    /// Allow the password or token to travel unencrypted, to servers that want it so
+    #[arg(long, requires = "secret")]
     plain_password: bool,
     /// Log in with this X.509 certificate (DER or PEM); its key is --user-key
     #[arg(long, value_name = "FILE", requires = "user_key")]
@@ -51,6 +56,9 @@ pub struct Args {
     /// Private key of --user-cert (DER or PEM)
     #[arg(long, value_name = "FILE", requires = "user_cert")]
     user_key: Option<PathBuf>,
+    /// Log in with the token in this file that an authorization service issued, such as a JWT
+    #[arg(long, value_name = "FILE", group = "secret", conflicts_with_all = ["user_cert", "user"])]
+    user_token: Option<PathBuf>,
     /// How long each step and each call may take
     #[arg(long, value_name = "DURATION", default_value = "10s", value_parser = duration::parse)]
     timeout: Duration,
@@ -119,6 +127,9 @@ impl Args {
                 name: name.clone(),
                 password: self.password(name)?,
             });
+        }
+        if let Some(file) = &self.user_token {
+            return Ok(Credentials::Issued { data: token(file)? });
         }
         let (Some(certificate), Some(key)) = (&self.user_cert, &self.user_key) else {
             return Ok(Credentials::Anonymous);
@@ -203,6 +214,21 @@ fn lines(file: &Path) -> anyhow::Result<Vec<Zeroizing<String>>> {
         .with_context(|| format!("cannot read the password from {}", file.display()))?;
     let lines = text.trim_end_matches(['\r', '\n']).lines();
     Ok(lines.map(|line| Zeroizing::new(line.to_owned())).collect())
+}
+
+/// The token in a file, without the ends of lines behind it.
+fn token(file: &Path) -> anyhow::Result<Zeroizing<Vec<u8>>> {
+    let read = std::fs::read(file)
+        .map(Zeroizing::new)
+        .with_context(|| format!("cannot read the token from {}", file.display()))?;
+    match read.trim_ascii_end() {
+        [] => Err(Failure::usage(format!(
+            "--user-token {}: the file is empty",
+            file.display()
+        ))
+        .into()),
+        token => Ok(Zeroizing::new(token.to_vec())),
+    }
 }
 
 fn file_name(file: Option<&Path>) -> String {

@@ -43,7 +43,8 @@ pub fn hint(error: &AccessError, access: &Access) -> Option<String> {
             "choose one of these with --security POLICY:MODE, or --security best".into()
         }
         AccessError::User { .. } => {
-            "give what the endpoint takes: --user NAME, --user-cert FILE --user-key FILE, or neither"
+            "give what the endpoint takes: --user NAME, --user-cert FILE --user-key FILE, --user-token FILE, or \
+             none of them"
                 .into()
         }
         AccessError::Session(SessionError::PlainSecret) => {
@@ -149,6 +150,13 @@ fn status(status: StatusCode, access: &Access) -> Option<String> {
             return Some(
                 "the server does not let the owner of --user-cert in: it has to trust that certificate (a plant's: \
                  uaperf --pki FOLDER cert trust FILE, with the FOLDER of its user_certificates or --user-pki)"
+                    .into(),
+            );
+        }
+        if let Credentials::Issued { .. } = access.user {
+            return Some(
+                "the server does not take the token of --user-token: it may have expired, or be made for another \
+                 server"
                     .into(),
             );
         }

@@ -287,13 +287,7 @@ fn config(args: &Args, global: &Global) -> anyhow::Result<(Config, Known)> {
     let nodesets = NodeSet::read(&args.nodeset);
     config.nodesets = nodesets.map_err(|error| Failure::usage(error.to_string()))?;
     for set in &config.nodesets {
-        let left_out = set.loaded().left_out;
-        if left_out > 0 {
-            let file = set.file().display();
-            eprintln!(
-                "warning: {left_out} values of structures in {file} are null: only those of the specification's own properties are read"
-            );
-        }
+        warn_of_values(set);
     }
     if let Some(most) = args.allow_nodes {
         config.limits.added_nodes = most;
@@ -302,6 +296,21 @@ fn config(args: &Args, global: &Global) -> anyhow::Result<(Config, Known)> {
     descriptors(&mut config.limits, args.count);
     Ok((config, known))
 }
+
+/// Says which variables have no value, though their file has one.
+fn warn_of_values(set: &NodeSet) {
+    let (file, left_out) = (set.file().display(), &set.loaded().left_out);
+    for it in left_out.iter().take(TOLD) {
+        let (line, node, why) = (it.line, &it.node, &it.why);
+        eprintln!("warning: {file} line {line}: the value of {node} is null: {why}");
+    }
+    if let Some(more @ 1..) = left_out.len().checked_sub(TOLD) {
+        eprintln!("warning: {file}: {more} more values are null");
+    }
+}
+
+/// Values that cannot be read are told of one by one up to here.
+const TOLD: usize = 5;
 
 /// Where OPC UA is expected.
 const PORT: u16 = 4840;

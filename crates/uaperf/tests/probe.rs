@@ -259,6 +259,33 @@ fn a_wrong_password_is_told_apart_from_a_wrong_name_of_the_server() {
 }
 
 #[test]
+fn a_token_from_a_file_lets_its_user_in() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name).display().to_string();
+    std::fs::write(at("anna.jwt"), "a.b.c\n").unwrap();
+    std::fs::write(at("eve.jwt"), "e.v.e\n").unwrap();
+    let plant = "anonymous = false\n[[user]]\nname = \"anna\"\ntoken_file = \"anna.jwt\"\n";
+    std::fs::write(at("plant.toml"), plant).unwrap();
+    let bench = Bench::serving(&["--trust", &at("plant.toml")]);
+    let probe = |token: &str| bench.probe(&format!("--trust --json --user-token {}", at(token)));
+    let (code, json, said) = probe("anna.jwt");
+    assert_eq!(code, 0, "{said}");
+    let told: Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(told["user"], "issued token");
+    let (code, _, said) = probe("eve.jwt");
+    assert_eq!(code, 1);
+    assert!(
+        said.contains("does not take the token of --user-token"),
+        "{said}"
+    );
+    assert!(!said.contains("e.v.e"), "the secret is shown: {said}");
+    let (code, _, said) = bench.probe("--trust");
+    assert_eq!(code, 1);
+    assert!(said.contains("it takes issued token"), "{said}");
+    assert!(said.contains("--user-token FILE"), "{said}");
+}
+
+#[test]
 fn the_address_as_typed_is_used_when_the_server_calls_itself_otherwise() {
     let bench = Bench::serving(&["--host", "inside.invalid", "--security", "none"]);
     let (code, screen, said) = bench.probe("");

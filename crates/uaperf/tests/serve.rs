@@ -261,6 +261,23 @@ fn a_second_signal_does_not_wait() {
 }
 
 #[test]
+fn a_value_of_a_node_set_that_cannot_be_read_is_told_of_and_the_server_serves() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("set.xml");
+    let set = r#"<UANodeSet><NamespaceUris><Uri>urn:set</Uri></NamespaceUris>
+<UAVariable NodeId="ns=1;i=1" BrowseName="1:V"><Value><ExtensionObject><TypeId><Identifier>ns=1;i=9</Identifier></TypeId>
+<Body><Odd><A>1</A></Odd></Body></ExtensionObject></Value></UAVariable></UANodeSet>"#;
+    std::fs::write(&file, set).unwrap();
+    let serving = Serving::start(&["--nodeset", &file.display().to_string()]);
+    serving.probe();
+    support::signal(serving.server.child.id(), "TERM");
+    let (code, _, err) = serving.ended();
+    assert_eq!(code, 0, "{err}");
+    let told = "set.xml line 3: the value of ns=1;i=1 is null: \"ns=1;i=9\", the TypeId of Odd, is neither";
+    assert!(err.contains(told), "{err}");
+}
+
+#[test]
 fn what_is_wrong_is_told_in_a_line() {
     for (options, code, part) in [
         (

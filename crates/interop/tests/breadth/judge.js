@@ -13,7 +13,8 @@ const {
   NodeClass, OPCUACertificateManager, OPCUAClient, ReadRawModifiedDetails, SecurityPolicy, SimpleAttributeOperand,
   TimestampsToReturn, UserTokenType, Variant, constructEventFilter, resolveNodeId,
 } = require("node-opcua");
-const { ObjectAttributes, VariableAttributes } = require("node-opcua-types");
+const types = require("node-opcua-types");
+const { ObjectAttributes, VariableAttributes } = types;
 
 const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 
@@ -183,6 +184,115 @@ const steps = {
     return {
       added, read: value.value, referenced, shown, unreferenced, hidden, deleted, gone: gone.statusCode.name,
     };
+  },
+
+  // One more than is granted of everything, and what is not there: the status code of each.
+  async limits(session) {
+    const fill = (n, make) => Array.from({ length: n }, (_, at) => make(at));
+    const ask = (request) => new Promise((resolve, reject) => {
+      session.performMessageTransaction(request, (error, response) => (error ? reject(error) : resolve(response)));
+    });
+    const code = async (doing) => {
+      try {
+        const response = await doing;
+        return response?.responseHeader?.serviceResult.name ?? "Good";
+      } catch (error) {
+        return /Bad\w+/.exec(error.message)?.[0] ?? error.message;
+      }
+    };
+    const named = ({ results }) => results.map((r) => (r.statusCode ?? r).name);
+    const id = (n) => `ns=2;i=${n + 1}`;
+    const value = (nodeId) => ({ nodeId, attributeId: AttributeIds.Value });
+    const write = (nodeId) => ({ ...value(nodeId), value: { value: { dataType: DataType.Int32, value: 1 } } });
+    const browse = () => ({ nodeId: "i=85", browseDirection: 2, includeSubtypes: true, resultMask: 63 });
+    const item = (nodeId, filter) => ({
+      itemToMonitor: value(nodeId), monitoringMode: 0,
+      requestedParameters: { clientHandle: 1, samplingInterval: 1000, queueSize: 1, filter },
+    });
+    const node = (n) => ({
+      parentNodeId: "i=85", referenceTypeId: "i=35", requestedNewNodeId: `ns=2;s=added${n}`, nodeClass: NodeClass.Object,
+      browseName: { namespaceIndex: 2, name: `added${n}` }, typeDefinition: "i=61",
+      nodeAttributes: new ObjectAttributes({ specifiedAttributes: 64, displayName: "x" }),
+    });
+    const told = {
+      nothing: await code(ask(new types.ReadRequest({ nodesToRead: [] }))),
+      read: await code(ask(new types.ReadRequest({ nodesToRead: fill(80, (n) => value(id(n % 40))) }))),
+      write: await code(ask(new types.WriteRequest({ nodesToWrite: fill(11, (n) => write(id(n))) }))),
+      call: await code(ask(new types.CallRequest({
+        methodsToCall: fill(11, () => ({ objectId: "ns=2;s=Methods", methodId: "ns=2;s=Echo" })),
+      }))),
+      browse: await code(ask(new types.BrowseRequest({ nodesToBrowse: fill(11, browse) }))),
+      translate: await code(ask(new types.TranslateBrowsePathsToNodeIdsRequest({
+        browsePaths: fill(11, () => ({ startingNode: "i=85", relativePath: { elements: [] } })),
+      }))),
+      register: await code(ask(new types.RegisterNodesRequest({ nodesToRegister: fill(11, id) }))),
+    };
+    const browsed = await ask(new types.BrowseRequest({
+      nodesToBrowse: fill(3, browse), requestedMaxReferencesPerNode: 1,
+    }));
+    told.points = named(browsed);
+    await ask(new types.BrowseNextRequest({
+      continuationPoints: browsed.results.slice(0, 2).map((r) => r.continuationPoint), releaseContinuationPoints: true,
+    }));
+    told.nodes = named(await ask(new AddNodesRequest({ nodesToAdd: fill(3, node) })));
+
+    const slow = () => new types.CreateSubscriptionRequest({
+      requestedPublishingInterval: 60000, requestedLifetimeCount: 1000, requestedMaxKeepAliveCount: 100,
+      publishingEnabled: true,
+    });
+    const { subscriptionId } = await ask(slow());
+    await ask(slow());
+    told.subscriptions = await code(ask(slow()));
+    const items = (itemsToCreate) => ask(new types.CreateMonitoredItemsRequest({
+      subscriptionId, timestampsToReturn: TimestampsToReturn.Both, itemsToCreate,
+    }));
+    told.items = await code(items(fill(11, (n) => item(id(n)))));
+    const average = { startTime: new Date(), aggregateType: "i=2342", processingInterval: 1000 };
+    told.aggregate = named(await items([item(id(0), new types.AggregateFilter(average))]));
+    await items(fill(10, (n) => item(id(n))));
+    told.monitored = named(await items(fill(10, (n) => item(id(n)))));
+    const publishing = () => code(ask(new types.PublishRequest({ requestHeader: { timeoutHint: 60000 } })));
+    told.publish = await Promise.race(fill(4, publishing));
+
+    const end = new Date();
+    const span = { startTime: new Date(end - 1000), endTime: end };
+    const history = async (historyReadDetails) => named(await ask(new HistoryReadRequest({
+      historyReadDetails, timestampsToReturn: TimestampsToReturn.Both, releaseContinuationPoints: false,
+      nodesToRead: [{ nodeId: "ns=2;s=Count" }],
+    })));
+    told.processed = await history(new types.ReadProcessedDetails({
+      ...span, processingInterval: 100, aggregateType: ["i=2342"],
+    }));
+    told.modified = await history(new ReadRawModifiedDetails({ ...span, isReadModified: true }));
+    told.query = await code(ask(new types.QueryFirstRequest({ nodeTypes: [] })));
+
+    const connected = async (options, work) => {
+      const client = OPCUAClient.create({ endpointMustExist: false, connectionStrategy: { maxRetry: 0 }, ...options });
+      await client.connect(process.argv[2]);
+      try {
+        const own = await client.createSession();
+        return await work(own, client);
+      } catch (error) {
+        await client.disconnect();
+        throw error;
+      }
+    };
+    const leave = async (own, client) => { await own.close(); await client.disconnect(); };
+    told.answer = await connected({ transportSettings: { maxMessageSize: 65536 } }, async (own, client) => {
+      const request = new types.ReadRequest({ nodesToRead: [value("ns=2;s=Big")] });
+      const got = await code(new Promise((resolve, reject) => {
+        own.performMessageTransaction(request, (error, response) => (error ? reject(error) : resolve(response)));
+      }));
+      await leave(own, client);
+      return got;
+    });
+    told.sessions = [];
+    const stay = [];
+    for (let n = 0; n < 3; n++) {
+      told.sessions.push(await code(connected({}, (own, client) => { stay.push([own, client]); })));
+    }
+    for (const [own, client] of stay) await leave(own, client);
+    return told;
   },
 
   // Who comes with a certificate: anna, eve whom nobody knows, and eve with what belongs to anna.

@@ -8,6 +8,7 @@ import sys
 from datetime import datetime, timedelta, timezone
 
 from asyncua import Client, ua
+from asyncua.ua.ua_binary import struct_from_binary
 
 
 class Heard:
@@ -215,6 +216,13 @@ async def nodeset(c):
     await speed.write_value(2.5)
     types = await c.load_data_type_definitions()
     point = await (await line.get_child(f"{index}:Kind")).read_value()
+    parts = await (await line.get_child(f"{index}:Parts")).read_value()
+    recipe_node = await line.get_child(f"{index}:Recipe")
+    recipe = await recipe_node.read_value()
+    recipe.Steps.append(ua.Point(X=5, Y=6))
+    await recipe_node.write_value(recipe)
+    recipe = await recipe_node.read_value()
+    token = await c.get_node(ua.ObjectIds.UserNameIdentityToken).read_data_type_definition()
     called = ""
     try:
         await line.call_method(f"{index}:Start")
@@ -223,6 +231,10 @@ async def nodeset(c):
     return {
         "speed": await speed.read_value(), "table": await table.read_value(), "kind": point.to_string(),
         "point": list(types["Point"].__annotations__), "called": called,
+        "parts": [[part.X, part.Y, part.Z] for part in parts],
+        "recipe": [recipe.Name, recipe.Mode.name, [[step.X, step.Y] for step in recipe.Steps],
+                   recipe.Limits.Low, recipe.Limits.High, recipe.Until.isoformat(), recipe.Note],
+        "token": [field.Name for field in token.Fields],
         "parent": (await table.get_parent()).nodeid == line.nodeid,
     }
 
@@ -268,7 +280,116 @@ async def sessions(c):
     }
 
 
-STEPS = {"nodeset": nodeset, "sessions": sessions, "flood": lambda c: flood(c, 5), "where": where,
+async def limits(c):
+    """One more than is granted of everything, and what is not there: the status code of each."""
+    signals = [ua.NodeId(n, 2) for n in range(1, 41)]
+    method, objects = (ua.NodeId("Echo", 2), ua.NodeId("Methods", 2)), ua.ObjectIds.ObjectsFolder
+
+    async def code(doing):
+        try:
+            await doing
+            return "Good"
+        except ua.UaStatusCodeError as error:
+            return type(error).__name__
+
+    async def ask(name, **parameters):
+        request = getattr(ua, f"{name}Request")()
+        for key, value in parameters.items():
+            setattr(request.Parameters if hasattr(request, "Parameters") else request, key, value)
+        data = await c.uaclient.session._send_request(request, 0 if name == "Publish" else None)
+        response = struct_from_binary(getattr(ua, f"{name}Response"), data)
+        response.ResponseHeader.ServiceResult.check()
+        return response
+
+    def named(results):
+        return [getattr(r, "StatusCode", r).name for r in results]
+
+    def value(node):
+        return ua.ReadValueId(NodeId=node, AttributeId=ua.AttributeIds.Value)
+
+    def write(node):
+        variant = ua.Variant(1, ua.VariantType.Int32)
+        return ua.WriteValue(NodeId=node, AttributeId=ua.AttributeIds.Value, Value=ua.DataValue(variant))
+
+    def browse(node):
+        return ua.BrowseDescription(NodeId=ua.NodeId(node), BrowseDirection=ua.BrowseDirection.Both,
+                                    IncludeSubtypes=True, ResultMask=63)
+
+    def path(_):
+        return ua.BrowsePath(StartingNode=ua.NodeId(objects), RelativePath=ua.RelativePath())
+
+    def item(node, mask=None):
+        parameters = ua.MonitoringParameters(ClientHandle=1, SamplingInterval=1000, QueueSize=1, Filter=mask)
+        return ua.MonitoredItemCreateRequest(ItemToMonitor=value(node), MonitoringMode=ua.MonitoringMode.Disabled,
+                                             RequestedParameters=parameters)
+
+    def node(n):
+        attributes = ua.ObjectAttributes(SpecifiedAttributes=64, DisplayName=ua.LocalizedText("x"))
+        return ua.AddNodesItem(
+            ParentNodeId=ua.ExpandedNodeId(objects), ReferenceTypeId=ua.NodeId(ua.ObjectIds.Organizes),
+            RequestedNewNodeId=ua.ExpandedNodeId(f"added{n}", 2), BrowseName=ua.QualifiedName(f"added{n}", 2),
+            NodeClass=ua.NodeClass.Object, NodeAttributes=attributes,
+            TypeDefinition=ua.ExpandedNodeId(ua.ObjectIds.FolderType))
+
+    told = {
+        "nothing": await code(ask("Read", NodesToRead=[])),
+        "read": await code(ask("Read", NodesToRead=[value(n) for n in signals] * 2)),
+        "write": await code(ask("Write", NodesToWrite=[write(n) for n in signals[:11]])),
+        "call": await code(ask("Call", MethodsToCall=[
+            ua.CallMethodRequest(ObjectId=method[1], MethodId=method[0]) for _ in range(11)])),
+        "browse": await code(ask("Browse", NodesToBrowse=[browse(objects)] * 11)),
+        "translate": await code(ask("TranslateBrowsePathsToNodeIds", BrowsePaths=[path(n) for n in range(11)])),
+        "register": await code(ask("RegisterNodes", NodesToRegister=signals[:11])),
+    }
+    browsed = await ask("Browse", NodesToBrowse=[browse(objects)] * 3, RequestedMaxReferencesPerNode=1)
+    told["points"] = named(browsed.Results)
+    await ask("BrowseNext", ContinuationPoints=[r.ContinuationPoint for r in browsed.Results[:2]],
+              ReleaseContinuationPoints=True)
+    added = await ask("AddNodes", NodesToAdd=[node(n) for n in range(3)])
+    told["nodes"] = named(added.Results)
+
+    slow = {"RequestedPublishingInterval": 60000, "RequestedLifetimeCount": 1000, "RequestedMaxKeepAliveCount": 100}
+    made = [(await ask("CreateSubscription", **slow)).Parameters.SubscriptionId for _ in range(2)]
+    told["subscriptions"] = await code(ask("CreateSubscription", **slow))
+
+    def items(those):
+        return ask("CreateMonitoredItems", SubscriptionId=made[0], ItemsToCreate=those)
+
+    told["items"] = await code(items([item(n) for n in signals[:11]]))
+    average = ua.AggregateFilter(AggregateType=ua.NodeId(ua.ObjectIds.AggregateFunction_Average),
+                                 ProcessingInterval=1000)
+    told["aggregate"] = named((await items([item(signals[0], average)])).Results)
+    await items([item(n) for n in signals[:10]])
+    told["monitored"] = named((await items([item(n) for n in signals[:10]])).Results)
+    publishing = [asyncio.create_task(code(ask("Publish"))) for _ in range(4)]
+    done, others = await asyncio.wait(publishing, timeout=60, return_when=asyncio.FIRST_COMPLETED)
+    told["publish"] = done.pop().result()
+    for other in others:
+        other.cancel()
+
+    end = datetime.now(timezone.utc)
+    span = {"StartTime": end - timedelta(seconds=1), "EndTime": end}
+    average = ua.ReadProcessedDetails(**span, ProcessingInterval=100,
+                                      AggregateType=[ua.NodeId(ua.ObjectIds.AggregateFunction_Average)])
+    modified = ua.ReadRawModifiedDetails(IsReadModified=True, **span, NumValuesPerNode=0, ReturnBounds=False)
+    for name, details in (("processed", average), ("modified", modified)):
+        params = ua.HistoryReadParameters(HistoryReadDetails=details, ReleaseContinuationPoints=False,
+                                          NodesToRead=[ua.HistoryReadValueId(NodeId=ua.NodeId("Count", 2))])
+        told[name] = named(await c.uaclient.history_read(params))
+    told["query"] = await code(ask("QueryFirst"))
+
+    small = Client(sys.argv[1], timeout=60)
+    small.max_messagesize = 65536
+    async with small:
+        told["answer"] = await code(small.get_node(ua.NodeId("Big", 2)).read_value())
+    others = [Client(sys.argv[1], timeout=60) for _ in range(3)]
+    told["sessions"] = [await code(other.connect()) for other in others]
+    for other in others[:2]:
+        await other.disconnect()
+    return told
+
+
+STEPS = {"limits": limits, "nodeset": nodeset, "sessions": sessions, "flood": lambda c: flood(c, 5), "where": where,
          "conditions": conditions, "history": history, "manage": manage, "login": login}
 
 

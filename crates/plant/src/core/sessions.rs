@@ -13,8 +13,8 @@ use wire::template::walk::RawNodeId;
 use wire::time::Now;
 use wire::types::{
     ActivateSessionRequest, AnonymousIdentityToken, CloseSessionRequest, CreateSessionRequest,
-    CreateSessionResponse, ExtensionObject, NodeId, StatusCode, UserNameIdentityToken,
-    X509IdentityToken,
+    CreateSessionResponse, ExtensionObject, IssuedIdentityToken, NodeId, StatusCode,
+    UserNameIdentityToken, X509IdentityToken,
 };
 
 use super::link::Link;
@@ -274,7 +274,7 @@ impl Core {
             .ok_or(StatusCode::BadSessionIdInvalid)
             .and_then(|held| {
                 let activation = *result?;
-                let (user, shown, mechanism) = name(activation.user());
+                let (user, shown, mechanism) = name(&self.shared, activation.user());
                 let rights = rights(&self.shared, activation.user());
                 let activated = held.protocol.activated(activation, nonce(), self.now);
                 let activated = activated.map_err(|refusal| refusal.status())?;
@@ -460,6 +460,9 @@ fn who(token: &ExtensionObject) -> Who {
         let certificate = token.certificate_data.as_ref();
         return Who::Owner(Who::common_name(certificate));
     }
+    if token.inner_is::<IssuedIdentityToken>() {
+        return Who::Bearer;
+    }
     match token.is_null() || token.inner_is::<AnonymousIdentityToken>() {
         true => Who::Anonymous,
         false => Who::Unknown,
@@ -481,6 +484,7 @@ fn welcome(shared: &Shared, user: &UserIdentity) -> Result<(), StatusCode> {
                 .map_err(|_| StatusCode::BadIdentityTokenRejected),
             None => Err(StatusCode::BadIdentityTokenRejected),
         },
+        UserIdentity::Issued { data } if users.owner_of(data).is_some() => Ok(()),
         _ => Err(StatusCode::BadIdentityTokenRejected),
     }
 }
@@ -495,12 +499,12 @@ fn rights(shared: &Shared, user: &UserIdentity) -> Rights {
             let leaf = chain.ok().and_then(|chain| chain.into_iter().next());
             users.rights_of_owner(leaf.as_ref().and_then(|leaf| leaf.subject().common_name()))
         }
-        _ => users.named_rights,
+        UserIdentity::Issued { data } => users.rights_of(users.owner_of(data)),
     }
 }
 
 /// A name that is the same for the same user and no other, one for people, and how it was proven.
-fn name(user: &UserIdentity) -> (String, String, &'static str) {
+fn name(shared: &Shared, user: &UserIdentity) -> (String, String, &'static str) {
     match user {
         UserIdentity::UserName { name, .. } => (format!("name {name}"), name.clone(), "UserName"),
         UserIdentity::X509 { certificate } => {
@@ -508,7 +512,11 @@ fn name(user: &UserIdentity) -> (String, String, &'static str) {
             let shown: String = digits.iter().map(|byte| format!("{byte:02x}")).collect();
             (format!("certificate {shown}"), shown, "Certificate")
         }
-        _ => (String::new(), String::new(), "Anonymous"),
+        UserIdentity::Issued { data } => {
+            let name = shared.config.users.owner_of(data).unwrap_or_default();
+            (format!("name {name}"), name.to_owned(), "IssuedToken")
+        }
+        UserIdentity::Anonymous => (String::new(), String::new(), "Anonymous"),
     }
 }
 

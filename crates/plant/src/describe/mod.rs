@@ -28,7 +28,7 @@ use crate::file::terms::{Id, Ids, Template};
 use crate::profile::Profile;
 use crate::space::Pattern;
 use crate::trust::TrustPolicy;
-use crate::users::{PasswordHash, Rights, Users};
+use crate::users::{PasswordHash, Rights, TokenHash, Users};
 
 /// A plant: its address space and how it is served.
 #[derive(Debug, Clone)]
@@ -78,6 +78,8 @@ pub struct User {
     pub name: String,
     /// The password, hashed.
     pub hash: Option<PasswordHash>,
+    /// The token that an authorization service issued, hashed.
+    pub token: Option<TokenHash>,
     /// Whether a certificate whose subject has this common name is theirs.
     pub certificate: bool,
     /// What the user may do; everything if the file does not say.
@@ -340,6 +342,10 @@ impl Plant {
             passwords: users
                 .clone()
                 .filter_map(|user| Some((user.name.clone(), user.hash.clone()?)))
+                .collect(),
+            tokens: users
+                .clone()
+                .filter_map(|user| Some((user.name.clone(), user.token.clone()?)))
                 .collect(),
             certificates: match &self.user_certificates {
                 Some(folder) => Some(TrustPolicy::Store(pki::Store::new(folder))),

@@ -70,7 +70,7 @@ pub fn plant(document: Document, folder: &Path) -> Read<Plant> {
         protections: document.security.map(protections).transpose()?,
         anonymous: document.anonymous.unwrap_or(true),
         anonymous_rights,
-        users: groups.users(document.user)?,
+        users: groups.users(document.user, folder)?,
         user_certificates: document.user_certificates.map(|own| folder.join(own)),
         zones: groups.zones,
         discovery: document.discovery.unwrap_or(false),

@@ -1,12 +1,14 @@
 //! Users and groups of a plant file: who may come in, and what they may do where.
 
+use std::path::{Path, PathBuf};
+
 use serde::Deserialize;
 use toml::Spanned;
 
 use super::error::Complaint;
 use super::read::path;
 use crate::describe::{Right, User};
-use crate::users::{Rights, ZONES};
+use crate::users::{Rights, TokenHash, ZONES};
 
 type Read<T> = Result<T, Complaint>;
 
@@ -15,6 +17,7 @@ type Read<T> = Result<T, Complaint>;
 pub struct UserTable {
     pub name: Spanned<String>,
     pub password_hash: Option<Spanned<String>>,
+    pub token_file: Option<Spanned<PathBuf>>,
     pub certificate: Option<Spanned<bool>>,
     pub may: Option<Spanned<Vec<Right>>>,
     pub group: Option<Spanned<String>>,
@@ -108,8 +111,8 @@ impl Groups {
         })
     }
 
-    /// The users of a file.
-    pub fn users(&self, tables: Vec<UserTable>) -> Read<Vec<User>> {
+    /// The users of a file in a folder.
+    pub fn users(&self, tables: Vec<UserTable>, folder: &Path) -> Read<Vec<User>> {
         let mut users: Vec<User> = Vec::new();
         for table in tables {
             let name = table.name.get_ref();
@@ -124,8 +127,9 @@ impl Groups {
                 })
             });
             let certificate = table.certificate.as_ref().is_some_and(|own| *own.get_ref());
-            if hash.is_none() && !certificate {
-                let what = "has no way to come in (want a password_hash, or certificate = true)";
+            let token = table.token_file.as_ref().map(|file| token(file, folder));
+            if hash.is_none() && token.is_none() && !certificate {
+                let what = "has no way to come in (want a password_hash, a token_file, or certificate = true)";
                 return Err(Complaint::about(&table.name, what));
             }
             let rights = match (&table.may, &table.group) {
@@ -140,10 +144,27 @@ impl Groups {
             users.push(User {
                 name: table.name.into_inner(),
                 hash: hash.transpose()?,
+                token: token.transpose()?,
                 certificate,
                 rights,
             });
         }
         Ok(users)
+    }
+}
+
+/// The token in a file, without the ends of lines behind it.
+fn token(file: &Spanned<PathBuf>, folder: &Path) -> Read<TokenHash> {
+    let path = folder.join(file.get_ref());
+    let read = std::fs::read(&path).map_err(|error| {
+        let what = format!("cannot read {}: {error}", path.display());
+        Complaint::about(file, what)
+    })?;
+    match read.trim_ascii_end() {
+        [] => Err(Complaint::about(
+            file,
+            format!("{} is empty", path.display()),
+        )),
+        token => Ok(TokenHash::new(token)),
     }
 }

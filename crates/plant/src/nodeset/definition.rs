@@ -1,62 +1,54 @@
 //! Definitions of data types (Part 6, F.12), as the attribute DataTypeDefinition has them.
 
-use std::collections::{HashMap, HashSet};
-
 use wire::types::{
-    DataTypeId, EnumDefinition, EnumField, ExtensionObject, LocalizedText, NodeId,
-    StructureDefinition, StructureField, StructureType,
+    DataTypeId, EnumField, LocalizedText, StructureDefinition, StructureField, StructureType,
 };
 
 use super::ids::Ids;
+use super::is_true;
 use super::value::{Wrong, localized};
 use super::xml::Element;
 
-/// What is known of the data types of all files up to now.
-#[derive(Debug, Default)]
-pub struct Known {
-    /// Fields of structures, those of what they are made from among them.
-    pub fields: HashMap<NodeId, Vec<StructureField>>,
-    /// The ids of the Default Binary encodings.
-    pub encodings: HashMap<NodeId, NodeId>,
-    /// References: many files tell of one at both of its ends.
-    pub references: HashSet<(NodeId, NodeId, NodeId)>,
+/// What a data type is made of.
+#[derive(Debug)]
+pub enum Definition {
+    /// With the fields that it adds to those of its base; neither base nor encoding is known yet.
+    Structure(StructureDefinition),
+    /// An enumeration, or an option set.
+    Enumeration(Vec<EnumField>),
 }
 
-/// The definition of a data type below another one.
-pub fn definition(
-    element: &Element,
-    id: &NodeId,
-    above: Option<&NodeId>,
-    ids: &Ids<'_>,
-    known: &mut Known,
-) -> Result<ExtensionObject, Wrong> {
+/// The element Definition of a data type.
+pub fn definition(element: &Element, ids: &Ids<'_>) -> Result<Definition, Wrong> {
     let fields = || element.children.iter().filter(|it| it.name == "Field");
-    let is_set = |name: &str| element.attribute(name) == Some("true");
-    if is_set("IsOptionSet") || fields().any(|field| field.attribute("Value").is_some()) {
-        let fields: Result<Vec<_>, Wrong> = fields().map(value).collect();
-        return Ok(ExtensionObject::from_message(EnumDefinition {
-            fields: Some(fields?),
-        }));
+    let has_values = fields().any(|field| field.attribute("Value").is_some());
+    if is_true(element, "IsOptionSet") || has_values {
+        let fields: Result<_, Wrong> = fields().map(value).collect();
+        return Ok(Definition::Enumeration(fields?));
     }
-    let mut all = above
-        .and_then(|above| known.fields.get(above).cloned())
-        .unwrap_or_default();
-    for it in fields() {
-        all.push(field(it, ids)?);
-    }
-    known.fields.insert(id.clone(), all.clone());
-    let optional = all.iter().any(|field| field.is_optional);
-    Ok(ExtensionObject::from_message(StructureDefinition {
-        default_encoding_id: known.encodings.get(id).cloned().unwrap_or_default(),
-        base_data_type: above
-            .cloned()
-            .unwrap_or_else(|| DataTypeId::Structure.into()),
-        structure_type: match (is_set("IsUnion"), optional) {
-            (true, _) => StructureType::Union,
-            (false, true) => StructureType::StructureWithOptionalFields,
-            (false, false) => StructureType::Structure,
-        },
-        fields: Some(all),
+    let any = |name: &str| fields().any(|field| is_true(field, name));
+    let structure_type = match (is_true(element, "IsUnion"), any("AllowSubTypes")) {
+        (true, true) => StructureType::UnionWithSubtypedValues,
+        (true, false) => StructureType::Union,
+        (false, true) => StructureType::StructureWithSubtypedValues,
+        (false, false) if any("IsOptional") => StructureType::StructureWithOptionalFields,
+        (false, false) => StructureType::Structure,
+    };
+    let subtyped = matches!(
+        structure_type,
+        StructureType::StructureWithSubtypedValues | StructureType::UnionWithSubtypedValues
+    );
+    // Part 3, 8.51: IsOptional says of these that subtypes are allowed.
+    let is_optional = if subtyped {
+        "AllowSubTypes"
+    } else {
+        "IsOptional"
+    };
+    let fields: Result<_, Wrong> = fields().map(|it| field(it, is_optional, ids)).collect();
+    Ok(Definition::Structure(StructureDefinition {
+        structure_type,
+        fields: Some(fields?),
+        ..StructureDefinition::default()
     }))
 }
 
@@ -81,7 +73,7 @@ fn value(element: &Element) -> Result<EnumField, Wrong> {
     })
 }
 
-fn field(element: &Element, ids: &Ids<'_>) -> Result<StructureField, Wrong> {
+fn field(element: &Element, is_optional: &str, ids: &Ids<'_>) -> Result<StructureField, Wrong> {
     let rank = element.attribute("ValueRank").unwrap_or("-1");
     Ok(StructureField {
         name: element.attribute("Name").unwrap_or_default().into(),
@@ -98,6 +90,6 @@ fn field(element: &Element, ids: &Ids<'_>) -> Result<StructureField, Wrong> {
             Some(most) => most.parse().unwrap_or(0),
             None => 0,
         },
-        is_optional: element.attribute("IsOptional") == Some("true"),
+        is_optional: is_true(element, is_optional),
     })
 }

@@ -3,20 +3,23 @@
 mod definition;
 mod ids;
 mod node;
+mod structure;
 #[cfg(test)]
 mod tests;
+mod types;
 mod value;
 mod xml;
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use wire::types::NodeId;
 
-use crate::space::Builder;
-use definition::Known;
+use crate::space::{Builder, standard};
 use ids::Ids;
-use value::Wrong;
+use types::Types;
+use value::{Scope, Wrong};
 use xml::Element;
 
 /// A file that was read and understood.
@@ -53,13 +56,27 @@ pub enum NodeSetError {
 }
 
 /// What came of files.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Loaded {
     /// Nodes.
     pub nodes: usize,
-    /// Values of structures that are not known here, which are null.
-    pub left_out: usize,
+    /// Variables whose value is null because too little is known of its type.
+    pub left_out: Vec<LeftOut>,
 }
+
+/// A variable whose value could not be read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LeftOut {
+    /// Its id as the file has it.
+    pub node: String,
+    /// Where the value stands.
+    pub line: usize,
+    /// What is missing.
+    pub why: String,
+}
+
+/// References that were told of: many files tell of one at both of its ends.
+type Told = HashSet<(NodeId, NodeId, NodeId)>;
 
 impl NodeSet {
     /// Reads files, each of which may need the models of those before it.
@@ -70,15 +87,36 @@ impl NodeSet {
                 file: file.display().to_string(),
                 why: error.to_string(),
             })?;
-            let set = Self::parse(file, &text)?;
+            let set = Self::document(file, &text)?;
             set.needs(&sets)?;
             sets.push(set);
         }
+        Self::check(&mut sets)?;
         Ok(sets)
     }
 
-    /// Reads the text of a file.
+    /// Reads the text of a file that needs no other.
     pub fn parse(file: &Path, text: &str) -> Result<Self, NodeSetError> {
+        let mut set = Self::document(file, text)?;
+        Self::check(std::slice::from_mut(&mut set))?;
+        Ok(set)
+    }
+
+    /// Looks at everything once before a server is made of it.
+    fn check(sets: &mut [Self]) -> Result<(), NodeSetError> {
+        if sets.is_empty() {
+            return Ok(());
+        }
+        let mut builder = Builder::new("", 0);
+        standard::load(&mut builder);
+        let loaded = Self::build(sets, &mut builder)?;
+        for (set, loaded) in sets.iter_mut().zip(loaded) {
+            set.loaded = loaded;
+        }
+        Ok(())
+    }
+
+    fn document(file: &Path, text: &str) -> Result<Self, NodeSetError> {
         let wrong = |(line, what): Wrong| NodeSetError::Wrong {
             file: file.display().to_string(),
             line,
@@ -92,20 +130,12 @@ impl NodeSet {
         }
         let uris = document.child("NamespaceUris");
         let uris = uris.map_or(&[][..], |uris| uris.children.as_slice());
-        let mut set = Self {
+        Ok(Self {
             loaded: Loaded::default(),
             file: file.to_owned(),
             namespaces: uris.iter().map(|uri| uri.text.clone()).collect(),
             document: Arc::new(document),
-        };
-        // Everything is looked at once before a server is made of it.
-        let most = u16::try_from(set.namespaces.len()).unwrap_or(u16::MAX);
-        let own: Vec<u16> = (0..=most).collect();
-        let mut builder = Builder::new("", 0);
-        set.loaded = set
-            .nodes(&own, &mut Known::default(), &mut builder)
-            .map_err(wrong)?;
-        Ok(set)
+        })
     }
 
     /// The file.
@@ -114,8 +144,8 @@ impl NodeSet {
     }
 
     /// What came of it.
-    pub fn loaded(&self) -> Loaded {
-        self.loaded
+    pub fn loaded(&self) -> &Loaded {
+        &self.loaded
     }
 
     /// Whether the models are there that it needs.
@@ -146,29 +176,31 @@ impl NodeSet {
         Ok(())
     }
 
-    /// Adds the nodes of files to an address space.
-    pub fn build(sets: &[Self], builder: &mut Builder) -> Result<Loaded, NodeSetError> {
-        let mut known = Known::default();
-        let mut loaded = Loaded::default();
-        for set in sets {
+    /// Adds the nodes of files to an address space, and says what came of each.
+    pub fn build(sets: &[Self], builder: &mut Builder) -> Result<Vec<Loaded>, NodeSetError> {
+        if sets.is_empty() {
+            return Ok(Vec::new());
+        }
+        let mut types = Types::before(builder);
+        let mut told = Told::new();
+        let one = |set: &Self| {
             let mut indices = vec![0];
             indices.extend(set.namespaces.iter().map(|uri| builder.namespace(uri)));
-            let one = set.nodes(&indices, &mut known, builder);
-            let one = one.map_err(|(line, what)| NodeSetError::Wrong {
+            let loaded = set.nodes(&indices, &mut types, &mut told, builder);
+            loaded.map_err(|(line, what)| NodeSetError::Wrong {
                 file: set.file.display().to_string(),
                 line,
                 what,
-            })?;
-            loaded.nodes += one.nodes;
-            loaded.left_out += one.left_out;
-        }
-        Ok(loaded)
+            })
+        };
+        sets.iter().map(one).collect()
     }
 
     fn nodes(
         &self,
         indices: &[u16],
-        known: &mut Known,
+        types: &mut Types,
+        told: &mut Told,
         builder: &mut Builder,
     ) -> Result<Loaded, Wrong> {
         let aliases = self.document.child("Aliases");
@@ -184,11 +216,10 @@ impl NodeSet {
         let mut loaded = Loaded::default();
         let elements = self.document.children.iter();
         let elements: Vec<&Element> = elements.filter(|it| it.name.starts_with("UA")).collect();
+        types.learn(&elements, &ids)?;
+        let scope = Scope { ids: &ids, types };
         for element in &elements {
-            node::encoding(element, &ids, known)?;
-        }
-        for element in &elements {
-            node::node(element, &ids, known, builder, &mut loaded)?;
+            node::node(element, scope, told, builder, &mut loaded)?;
         }
         Ok(loaded)
     }
@@ -212,6 +243,11 @@ fn dimensions(element: &Element) -> Result<Option<Vec<u32>>, Wrong> {
             format!("{text:?} are no ArrayDimensions (want 3,4)"),
         )
     })
+}
+
+/// An attribute that is true or false, and false without a word.
+fn is_true(element: &Element, name: &str) -> bool {
+    matches!(element.attribute(name), Some("true" | "1"))
 }
 
 /// An id in an attribute that has to be there.

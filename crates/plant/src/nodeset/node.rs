@@ -2,13 +2,12 @@
 
 use std::sync::Arc;
 
-use wire::types::{DataTypeId, LocalizedText, NodeId, ReferenceTypeId, StatusCode, Variant};
+use wire::types::{DataTypeId, LocalizedText, NodeId, StatusCode, Variant};
 
-use super::definition::{Known, definition};
 use super::ids::Ids;
-use super::value::{Wrong, localized, variant};
+use super::value::{NoValue, Scope, Wrong, localized, variant};
 use super::xml::Element;
-use super::{Loaded, dimensions, id_of};
+use super::{LeftOut, Loaded, Told, dimensions, id_of, is_true};
 use crate::space::node::VariableType;
 use crate::space::value::{Blob, Scalar};
 use crate::space::{
@@ -17,13 +16,18 @@ use crate::space::{
 use wire::template::walk::RawVariant;
 
 /// A reference of a node: its type, its other end, and whether it goes there.
-struct Reference {
-    kind: NodeId,
-    other: NodeId,
-    forward: bool,
+#[derive(Debug)]
+pub struct Reference {
+    /// Its type.
+    pub kind: NodeId,
+    /// Its other end.
+    pub other: NodeId,
+    /// Whether it goes there.
+    pub forward: bool,
 }
 
-fn references(element: &Element, ids: &Ids<'_>) -> Result<Vec<Reference>, Wrong> {
+/// The references of an element.
+pub fn references(element: &Element, ids: &Ids<'_>) -> Result<Vec<Reference>, Wrong> {
     let all = element.child("References");
     let all = all.map_or(&[][..], |all| all.children.as_slice());
     let read = |it: &Element| {
@@ -36,30 +40,15 @@ fn references(element: &Element, ids: &Ids<'_>) -> Result<Vec<Reference>, Wrong>
     all.iter().map(read).collect()
 }
 
-/// Notes which data type an encoding is of, before definitions are made that name it.
-pub fn encoding(element: &Element, ids: &Ids<'_>, known: &mut Known) -> Result<(), Wrong> {
-    let is_binary = |name: &str| name == "Default Binary" || name.ends_with(":Default Binary");
-    if element.name != "UAObject" || !element.attribute("BrowseName").is_some_and(is_binary) {
-        return Ok(());
-    }
-    let id = id_of(element, "NodeId", ids)?;
-    let kind = NodeId::from(ReferenceTypeId::HasEncoding);
-    for reference in references(element, ids)? {
-        if reference.kind == kind && !reference.forward {
-            known.encodings.insert(reference.other, id.clone());
-        }
-    }
-    Ok(())
-}
-
 /// Adds a node and its references.
 pub fn node(
     element: &Element,
-    ids: &Ids<'_>,
-    known: &mut Known,
+    scope: Scope<'_>,
+    told: &mut Told,
     builder: &mut Builder,
     loaded: &mut Loaded,
 ) -> Result<(), Wrong> {
+    let ids = scope.ids;
     let wrong = |what: String| (element.line, what);
     let id = id_of(element, "NodeId", ids)?;
     if id.namespace == 0 {
@@ -82,14 +71,11 @@ pub fn node(
         browse_name,
         description: element.child("Description").map(localized),
     };
-    let above = references
-        .iter()
-        .find(|it| !it.forward && it.kind == ReferenceTypeId::HasSubtype);
-    let is_abstract = element.attribute("IsAbstract") == Some("true");
+    let is_abstract = is_true(element, "IsAbstract");
     let event_notifier = number(element, "EventNotifier", 0)?;
     let body = match element.name.as_str() {
         "UAObject" => Body::Object { event_notifier },
-        "UAVariable" => variable(element, ids, builder.anchor(), loaded)?,
+        "UAVariable" => variable(element, scope, builder.anchor(), loaded)?,
         "UAMethod" => Body::Method {
             executable: true,
             // What it does nobody has said: it answers BadNotImplemented.
@@ -98,7 +84,7 @@ pub fn node(
         },
         "UAObjectType" => Body::ObjectType { is_abstract },
         "UAVariableType" => {
-            let value = value(element, ids, loaded)?;
+            let value = value(element, scope, loaded)?;
             Body::VariableType(Box::new(VariableType {
                 data_type: data_type(element, ids)?,
                 value_rank: number(element, "ValueRank", -1)?,
@@ -109,25 +95,18 @@ pub fn node(
         }
         "UAReferenceType" => Body::ReferenceType {
             is_abstract,
-            symmetric: element.attribute("Symmetric") == Some("true"),
+            symmetric: is_true(element, "Symmetric"),
             inverse_name: element
                 .child("InverseName")
                 .map(|name| Box::new(localized(name))),
         },
         "UADataType" => Body::DataType {
             is_abstract,
-            definition: match element.child("Definition") {
-                Some(of) => {
-                    let above = above.map(|it| &it.other);
-                    let object = definition(of, &id, above, ids, known)?;
-                    Some(encode::variant(Variant::ExtensionObject(object)))
-                }
-                None => None,
-            },
+            definition: scope.types.definition(&id).map(encode::variant),
         },
         "UAView" => Body::View {
             event_notifier,
-            contains_no_loops: element.attribute("ContainsNoLoops") == Some("true"),
+            contains_no_loops: is_true(element, "ContainsNoLoops"),
         },
         other => {
             return Err(wrong(format!(
@@ -141,7 +120,7 @@ pub fn node(
             false => (&reference.other, &id),
         };
         let edge = (source.clone(), reference.kind.clone(), target.clone());
-        if known.references.insert(edge) {
+        if told.insert(edge) {
             builder.link(source, reference.kind.clone(), target);
         }
     }
@@ -171,26 +150,33 @@ fn data_type(element: &Element, ids: &Ids<'_>) -> Result<NodeId, Wrong> {
     }
 }
 
-fn value(element: &Element, ids: &Ids<'_>, loaded: &mut Loaded) -> Result<Variant, Wrong> {
-    match element
-        .child("Value")
-        .and_then(|value| value.children.first())
-    {
-        Some(inside) => variant(inside, ids, &mut loaded.left_out),
-        None => Ok(Variant::Empty),
+/// The Value of a variable; null, and noted, where it cannot be read.
+fn value(element: &Element, scope: Scope<'_>, loaded: &mut Loaded) -> Result<Variant, Wrong> {
+    let inside = element.child("Value").and_then(|it| it.children.first());
+    let Some(inside) = inside else {
+        return Ok(Variant::Empty);
+    };
+    match variant(inside, scope) {
+        Ok(value) => Ok(value),
+        Err(NoValue::Wrong(wrong)) => Err(wrong),
+        Err(NoValue::Unknown((line, why))) => {
+            let node = element.attribute("NodeId").unwrap_or_default().to_owned();
+            loaded.left_out.push(LeftOut { node, line, why });
+            Ok(Variant::Empty)
+        }
     }
 }
 
 fn variable(
     element: &Element,
-    ids: &Ids<'_>,
+    scope: Scope<'_>,
     anchor: i64,
     loaded: &mut Loaded,
 ) -> Result<Body, Wrong> {
     let access_level = number::<u32>(element, "AccessLevel", 1)? as u8;
     let access_level = access_level & (access::READ | access::WRITE);
     let shape = Shape {
-        data_type: data_type(element, ids)?,
+        data_type: data_type(element, scope.ids)?,
         value_rank: number(element, "ValueRank", -1)?,
         array_dimensions: dimensions(element)?,
         access_level,
@@ -198,7 +184,7 @@ fn variable(
         range: None,
         zone: 0,
     };
-    let encoded = encode::variant(value(element, ids, loaded)?);
+    let encoded = encode::variant(value(element, scope, loaded)?);
     let source = match access_level & access::WRITE != 0 {
         true => {
             let stamp = Stamp {

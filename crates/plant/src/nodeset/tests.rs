@@ -4,7 +4,7 @@ use wire::types::{EnumDefinition, ObjectId, StructureDefinition};
 
 use super::*;
 use crate::space::{Body, Space, encode, standard};
-use wire::types::{ExtensionObject, Variant};
+use wire::types::{ByteStringBody, ExtensionObject, Range, Variant};
 
 const FILE: &str = r#"<?xml version="1.0" encoding="utf-8"?>
 <UANodeSet xmlns="http://opcfoundation.org/UA/2011/03/UANodeSet.xsd"
@@ -62,8 +62,8 @@ fn served(text: &str) -> (Space, Loaded) {
     let mut builder = Builder::new("urn:server", 0);
     standard::load(&mut builder);
     builder.namespace("urn:first");
-    let loaded = NodeSet::build(&[set], &mut builder).unwrap();
-    (builder.finish(), loaded)
+    let mut loaded = NodeSet::build(&[set], &mut builder).unwrap();
+    (builder.finish(), loaded.remove(0))
 }
 
 /// The file's namespace 2 is the server's 4, behind its own and one of others.
@@ -98,7 +98,7 @@ fn nodes_have_the_indices_of_the_server_and_hang_together_both_ways() {
         loaded,
         Loaded {
             nodes: 9,
-            left_out: 0
+            left_out: Vec::new()
         }
     );
     let line = space.find_id(&id("Line")).unwrap();
@@ -211,4 +211,197 @@ fn a_model_that_is_needed_has_to_come_before() {
     assert_eq!(NodeSet::read(&[a, b]).unwrap().len(), 2);
     let error = NodeSet::read(&[folder.path().join("c.xml")]).unwrap_err();
     assert!(error.to_string().starts_with("cannot read"), "{error}");
+}
+
+/// The file with types of all kinds, and a variable of this DataType with this Value.
+fn with_value(value: &str) -> String {
+    let more = format!(
+        r#"
+  <UADataType NodeId="ns=2;i=40" BrowseName="2:Job">
+    <References><Reference ReferenceType="HasSubtype" IsForward="false">i=22</Reference></References>
+    <Definition Name="2:Job">
+      <Field Name="At" DataType="ns=2;i=20"/><Field Name="Mode" DataType="ns=2;i=23"/>
+      <Field Name="Path" DataType="ns=2;i=20" ValueRank="1"/><Field Name="Grid" DataType="i=3" ValueRank="2"/>
+      <Field Name="For" DataType="i=290"/><Field Name="Any" DataType="i=24"/><Field Name="Left" DataType="i=12"/>
+    </Definition>
+  </UADataType>
+  <UADataType NodeId="ns=2;i=43" BrowseName="2:Either">
+    <References><Reference ReferenceType="HasSubtype" IsForward="false">i=12756</Reference></References>
+    <Definition Name="2:Either" IsUnion="true">
+      <Field Name="Number" DataType="i=3"/><Field Name="Point" DataType="ns=2;i=20"/>
+    </Definition>
+  </UADataType>
+  <UADataType NodeId="ns=2;i=46" BrowseName="2:Unsaid">
+    <References><Reference ReferenceType="HasSubtype" IsForward="false">i=22</Reference></References>
+  </UADataType>
+  {}{}{}{}{}
+  <UAVariable NodeId="ns=2;s=V" BrowseName="2:V" DataType="i=22"><Value>
+    {value}</Value></UAVariable>
+</UANodeSet>"#,
+        encodings(20, 24),
+        encodings(21, 26),
+        encodings(40, 41),
+        encodings(43, 44),
+        encodings(46, 47),
+    );
+    FILE.replace("</UANodeSet>", &more)
+}
+
+/// Default XML and, behind it, Default Binary.
+fn encodings(of: u32, xml: u32) -> String {
+    let one = |name: &str, id: u32| {
+        format!(
+            r#"<UAObject NodeId="ns=2;i={id}" BrowseName="{name}"><References><Reference
+            ReferenceType="HasEncoding" IsForward="false">ns=2;i={of}</Reference></References></UAObject>"#
+        )
+    };
+    one("Default XML", xml) + &one("Default Binary", xml + 1)
+}
+
+fn object(type_id: &str, body: &str) -> String {
+    format!(
+        "<uax:ExtensionObject><uax:TypeId><uax:Identifier>{type_id}</uax:Identifier></uax:TypeId>
+        <uax:Body>{body}</uax:Body></uax:ExtensionObject>"
+    )
+}
+
+/// The id and the bytes of the structure that the variable's value is.
+fn structure(type_id: &str, body: &str) -> (NodeId, Vec<u8>) {
+    let (space, loaded) = served(&with_value(&object(type_id, body)));
+    assert_eq!(loaded.left_out, []);
+    let Variant::ExtensionObject(object) = value(&space, &id("V")) else {
+        panic!("no structure");
+    };
+    let body = object.inner_as::<ByteStringBody>().unwrap();
+    (
+        body.encoding_id().clone(),
+        body.raw_body().as_ref().to_vec(),
+    )
+}
+
+fn doubles(all: &[f64]) -> Vec<u8> {
+    all.iter().flat_map(|it| it.to_le_bytes()).collect()
+}
+
+// Part 6, 5.2.6 and 5.2.5.
+#[test]
+fn structures_are_their_fields_one_after_the_other() {
+    let job = "<Job><At><X>1</X><Y>2</Y></At><Mode>On_4</Mode>
+        <Path><Point><X>3</X></Point><Point><Y>4</Y></Point></Path>
+        <Grid><Dimensions><Int32>2</Int32><Int32>3</Int32></Dimensions><Elements>
+          <Byte>1</Byte><Byte>2</Byte><Byte>3</Byte><Byte>4</Byte><Byte>5</Byte><Byte>6</Byte></Elements></Grid>
+        <For>250</For><Any><uax:Value><uax:UInt16>7</uax:UInt16></uax:Value></Any></Job>";
+    let mut wanted = doubles(&[1.0, 2.0]);
+    wanted.extend([4, 0, 0, 0]);
+    wanted.extend([2, 0, 0, 0]);
+    wanted.extend(doubles(&[3.0, 0.0, 0.0, 4.0]));
+    wanted.extend([2, 0, 0, 0, 2, 0, 0, 0, 3, 0, 0, 0, 1, 2, 3, 4, 5, 6]);
+    wanted.extend(doubles(&[250.0]));
+    wanted.extend([5, 7, 0]);
+    wanted.extend([0xff; 4]);
+    assert_eq!(structure("ns=2;i=41", job), (id(42u32), wanted));
+}
+
+// Part 6, 5.2.7.
+#[test]
+fn a_mask_tells_which_optional_fields_are_there() {
+    let mut with = vec![1, 0, 0, 0];
+    with.extend(doubles(&[1.0, 2.0, 3.0]));
+    let solid = "<Solid><X>1</X><Y>2</Y><Z>3</Z></Solid>";
+    assert_eq!(structure("ns=2;i=26", solid), (id(27u32), with));
+    let mut without = vec![0; 4];
+    without.extend(doubles(&[1.0, 2.0]));
+    let solid = "<Solid><X>1</X><Y>2</Y></Solid>";
+    assert_eq!(structure("ns=2;i=21", solid), (id(27u32), without));
+}
+
+// Part 6, 5.2.8.
+#[test]
+fn a_union_has_one_field_or_none() {
+    let mut point = vec![2, 0, 0, 0];
+    point.extend(doubles(&[0.5, 0.0]));
+    let either = "<Either><SwitchField>2</SwitchField><Point><X>0.5</X></Point></Either>";
+    assert_eq!(structure("ns=2;i=44", either), (id(45u32), point));
+    assert_eq!(structure("ns=2;i=44", "<Either/>").1, [0; 4]);
+}
+
+#[test]
+fn structures_of_the_specification_are_read_by_their_definitions() {
+    let range = "<uax:Range><uax:Low>1</uax:Low><uax:High>2</uax:High></uax:Range>";
+    let (space, _) = served(&with_value(&object("i=885", range)));
+    let Variant::ExtensionObject(object) = value(&space, &id("V")) else {
+        panic!("no structure");
+    };
+    let wanted = Range {
+        low: 1.0,
+        high: 2.0,
+    };
+    assert_eq!(object.inner_as::<Range>(), Some(&wanted));
+}
+
+#[test]
+fn a_value_of_which_too_little_is_known_is_null_and_told_of() {
+    for (type_id, body, why) in [
+        (
+            "ns=2;i=99",
+            "<Other/>",
+            "\"ns=2;i=99\", the TypeId of Other, is neither",
+        ),
+        (
+            "ns=2;i=47",
+            "<Unsaid/>",
+            "the data type of Unsaid is made of stands in no file",
+        ),
+        (
+            "ns=2;i=24",
+            "<Point><W>1</W></Point>",
+            "Point has no field W (want X, Y)",
+        ),
+        (
+            "ns=2;i=23",
+            "<Mode>1</Mode>",
+            "Mode has no encoding \"Default Binary\"",
+        ),
+    ] {
+        let text = with_value(&object(type_id, body));
+        let line = text.lines().position(|line| line.contains(body)).unwrap() + 1;
+        let (space, loaded) = served(&text);
+        let [told] = loaded.left_out.as_slice() else {
+            panic!("{:?}", loaded.left_out);
+        };
+        assert_eq!((told.node.as_str(), told.line), ("ns=2;s=V", line));
+        assert!(told.why.contains(why), "{}", told.why);
+        assert_eq!(value(&space, &id("V")), Variant::Empty);
+    }
+}
+
+#[test]
+fn a_type_that_contains_itself_ends() {
+    let text = with_value(&object("ns=2;i=24", "<Point/>"));
+    let text = text.replace(
+        "<Field Name=\"X\" DataType=\"Double\"/>",
+        "<Field Name=\"X\" DataType=\"ns=2;i=20\"/><Field Name=\"Q\" DataType=\"ns=2;i=20\"/>",
+    );
+    let (_, loaded) = served(&text);
+    let told = &loaded.left_out[0].why;
+    assert!(told.contains("contains itself"), "{told}");
+}
+
+#[test]
+fn a_matrix_has_dimensions() {
+    let value_of = |dimensions: &str| {
+        let matrix = format!(
+            "<uax:Matrix><uax:Dimensions>{dimensions}</uax:Dimensions><uax:Elements><uax:Int16>1</uax:Int16>
+            <uax:Int16>2</uax:Int16></uax:Elements></uax:Matrix>"
+        );
+        NodeSet::parse(Path::new("test.xml"), &with_value(&matrix))
+    };
+    assert!(value_of("<uax:UInt32>2</uax:UInt32><uax:UInt32>1</uax:UInt32>").is_ok());
+    let error = value_of("<uax:UInt32>2</uax:UInt32><uax:UInt32>2</uax:UInt32>").unwrap_err();
+    assert!(
+        error
+            .to_string()
+            .contains("a matrix of [2, 2] with 2 Elements"),
+        "{error}"
+    );
 }

@@ -3,52 +3,139 @@
 use std::str::FromStr;
 
 use wire::types::{
-    Argument, Array, ByteString, ByteStringBody, DateTime, EUInformation, EnumValueType,
-    ExpandedNodeId, ExtensionObject, Guid, LocalizedText, NodeId, QualifiedName, Range, StatusCode,
-    UAString, Variant, VariantScalarTypeId, XmlElement,
+    Array, ByteString, ByteStringBody, DateTime, ExpandedNodeId, ExtensionObject, Guid,
+    LocalizedText, NodeId, QualifiedName, StatusCode, UAString, Variant, VariantScalarTypeId,
+    XmlElement,
 };
 
 use super::ids::Ids;
+use super::structure;
+use super::types::Types;
 use super::xml::Element;
 
 /// A place and what is wrong there.
 pub type Wrong = (usize, String);
 
-/// What stands in a Value; structures that nothing is known of are left out, and counted.
-pub fn variant(element: &Element, ids: &Ids<'_>, left_out: &mut usize) -> Result<Variant, Wrong> {
+/// Why there is no value.
+#[derive(Debug)]
+pub enum NoValue {
+    /// The file is wrong.
+    Wrong(Wrong),
+    /// Too little is known to read it; the place and what is missing.
+    Unknown(Wrong),
+}
+
+impl From<Wrong> for NoValue {
+    fn from(wrong: Wrong) -> Self {
+        Self::Wrong(wrong)
+    }
+}
+
+/// What the names and ids in values mean.
+#[derive(Debug, Clone, Copy)]
+pub struct Scope<'a> {
+    /// Ids of the file.
+    pub ids: &'a Ids<'a>,
+    /// Data types of this file and of those before it.
+    pub types: &'a Types,
+}
+
+/// What stands in a Value.
+pub fn variant(element: &Element, scope: Scope<'_>) -> Result<Variant, NoValue> {
     if let Some(of) = element.name.strip_prefix("ListOf") {
-        let Some(kind) = kind(of) else {
-            *left_out += 1;
-            return Ok(Variant::Empty);
-        };
-        let mut values = Vec::with_capacity(element.children.len());
-        for child in &element.children {
-            match kind {
-                VariantScalarTypeId::Variant => {
-                    let value = inner(child, ids, left_out)?;
-                    values.push(Variant::Variant(Box::new(value)));
-                }
-                _ => values.push(scalar(of, child, ids, left_out)?),
-            }
-        }
+        let kind = known(of, element)?;
+        let values = list(of, kind, &element.children, scope)?;
         let array = Array::new(kind, values);
-        return array
-            .map(Variant::from)
-            .map_err(|error| (element.line, format!("{}: {error}", element.name)));
+        let array = array.map_err(|error| (element.line, format!("{}: {error}", element.name)))?;
+        return Ok(array.into());
     }
-    if element.name == "Variant" {
-        return inner(element, ids, left_out);
+    match element.name.as_str() {
+        "Variant" => inner(element, scope),
+        "Matrix" => matrix(element, scope),
+        name => scalar(name, element, scope),
     }
-    scalar(&element.name, element, ids, left_out)
+}
+
+fn list(
+    of: &str,
+    kind: VariantScalarTypeId,
+    elements: &[Element],
+    scope: Scope<'_>,
+) -> Result<Vec<Variant>, NoValue> {
+    let one = |element: &Element| match kind {
+        VariantScalarTypeId::Variant => Ok(Variant::Variant(Box::new(inner(element, scope)?))),
+        _ => scalar(of, element, scope),
+    };
+    elements.iter().map(one).collect()
+}
+
+/// `<Matrix><Dimensions><Int32>2</Int32>…</Dimensions><Elements><Double>1</Double>…</Elements></Matrix>`.
+fn matrix(element: &Element, scope: Scope<'_>) -> Result<Variant, NoValue> {
+    let (dimensions, elements) = sides(element)?;
+    let Some(first) = elements.first() else {
+        return Err(NoValue::Wrong((
+            element.line,
+            "a Matrix without Elements".to_owned(),
+        )));
+    };
+    let kind = known(&first.name, first)?;
+    let values = list(&first.name, kind, elements, scope)?;
+    let array = Array::new_multi(kind, values, dimensions);
+    let array = array.map_err(|error| (element.line, format!("Matrix: {error}")))?;
+    Ok(array.into())
+}
+
+/// The Dimensions of a matrix and its Elements.
+pub fn sides(element: &Element) -> Result<(Vec<u32>, &[Element]), Wrong> {
+    let inside = |name: &str| {
+        element
+            .child(name)
+            .map_or(&[][..], |it| it.children.as_slice())
+    };
+    let dimensions: Result<Vec<u32>, _> = inside("Dimensions")
+        .iter()
+        .map(|it| number(it, "dimension"))
+        .collect();
+    let (dimensions, elements) = (dimensions?, inside("Elements"));
+    let count = dimensions
+        .iter()
+        .try_fold(1u32, |count, &one| count.checked_mul(one));
+    match count {
+        Some(count) if count as usize == elements.len() => Ok((dimensions, elements)),
+        _ => {
+            let there = elements.len();
+            Err((
+                element.line,
+                format!("a matrix of {dimensions:?} with {there} Elements"),
+            ))
+        }
+    }
 }
 
 /// `<Variant><Value><Int32>5</Int32></Value></Variant>`.
-fn inner(element: &Element, ids: &Ids<'_>, left_out: &mut usize) -> Result<Variant, Wrong> {
+pub fn inner(element: &Element, scope: Scope<'_>) -> Result<Variant, NoValue> {
     let value = element.child("Value").and_then(|it| it.children.first());
     match value {
-        Some(value) => variant(value, ids, left_out),
+        Some(value) => variant(value, scope),
         None => Ok(Variant::Empty),
     }
+}
+
+fn known(name: &str, element: &Element) -> Result<VariantScalarTypeId, NoValue> {
+    kind(name).ok_or_else(|| unread(name, element))
+}
+
+fn unread(name: &str, element: &Element) -> NoValue {
+    let what = format!(
+        "{name} is none of the types that a Value has (Part 6, 5.3.1: a built-in type, or a structure in an ExtensionObject)"
+    );
+    NoValue::Unknown((element.line, what))
+}
+
+fn number<T: FromStr>(element: &Element, name: &str) -> Result<T, Wrong> {
+    let text = element.text.trim();
+    text.parse()
+        .map_err(|_| (element.line, format!("{text:?} is no {name}")))
 }
 
 fn kind(name: &str) -> Option<VariantScalarTypeId> {
@@ -81,24 +168,16 @@ fn kind(name: &str) -> Option<VariantScalarTypeId> {
     })
 }
 
-fn scalar(
-    name: &str,
-    element: &Element,
-    ids: &Ids<'_>,
-    left_out: &mut usize,
-) -> Result<Variant, Wrong> {
-    fn number<T: FromStr>(element: &Element, name: &str) -> Result<T, Wrong> {
-        let text = element.text.trim();
-        text.parse()
-            .map_err(|_| (element.line, format!("{text:?} is no {name}")))
-    }
+/// A value of the built-in type of this name.
+pub fn scalar(name: &str, element: &Element, scope: Scope<'_>) -> Result<Variant, NoValue> {
+    let ids = scope.ids;
     Ok(match name {
         "Boolean" => match element.text.as_str() {
             "true" | "1" => true.into(),
             "false" | "0" => false.into(),
             other => {
                 let what = format!("{other:?} is no Boolean (want true or false)");
-                return Err((element.line, what));
+                return Err((element.line, what).into());
             }
         },
         "SByte" => number::<i8>(element, name)?.into(),
@@ -138,18 +217,9 @@ fn scalar(
             QualifiedName::new(index, element.text_of("Name")).into()
         }
         "LocalizedText" => localized(element).into(),
-        "ExtensionObject" => match extension(element, ids)? {
-            Some(object) => object.into(),
-            None => {
-                *left_out += 1;
-                ExtensionObject::null().into()
-            }
-        },
+        "ExtensionObject" => extension(element, scope)?.into(),
         // A structure or enumeration by its own name, or what nobody knows.
-        _ => {
-            *left_out += 1;
-            Variant::Empty
-        }
+        _ => return Err(unread(name, element)),
     })
 }
 
@@ -199,64 +269,34 @@ pub fn localized(element: &Element) -> LocalizedText {
     }
 }
 
-/// Structures that the specification has for properties of nodes, and bodies that are bytes.
-fn extension(element: &Element, ids: &Ids<'_>) -> Result<Option<ExtensionObject>, Wrong> {
-    let id = match element.child("TypeId") {
-        Some(id) => ids.of(identifier(id), id.line)?,
-        None => NodeId::null(),
-    };
+/// A structure, in bytes already or field by field.
+fn extension(element: &Element, scope: Scope<'_>) -> Result<ExtensionObject, NoValue> {
     let Some(body) = element.child("Body").and_then(|body| body.children.first()) else {
-        return Ok(Some(ExtensionObject::null()));
+        return Ok(ExtensionObject::null());
     };
-    fn number<T: FromStr>(of: &Element, name: &str, usual: T) -> Result<T, Wrong> {
-        match of.child(name) {
-            None => Ok(usual),
-            Some(child) => child
-                .text
-                .parse()
-                .map_err(|_| (child.line, format!("{:?} is no {name}", child.text))),
-        }
+    let (id, written) = match element.child("TypeId") {
+        Some(id) => (scope.ids.of(identifier(id), id.line)?, identifier(id)),
+        None => (NodeId::null(), ""),
+    };
+    if body.name == "ByteString" {
+        return Ok(ExtensionObject::new(ByteStringBody::new(bytes(body)?, id)));
     }
-    let text = |name: &str| UAString::from(body.text_of(name));
-    let named = |name: &str| body.child(name).map(localized).unwrap_or_default();
-    Ok(Some(match body.name.as_str() {
-        "Argument" => ExtensionObject::from_message(Argument {
-            name: text("Name"),
-            data_type: match body.child("DataType") {
-                Some(of) => ids.of(identifier(of), of.line)?,
-                None => NodeId::null(),
-            },
-            value_rank: number(body, "ValueRank", -1)?,
-            array_dimensions: match body.child("ArrayDimensions") {
-                Some(of) if !of.children.is_empty() => Some(
-                    of.children
-                        .iter()
-                        .map(|it| it.text.parse().unwrap_or(0))
-                        .collect(),
-                ),
-                _ => None,
-            },
-            description: named("Description"),
-        }),
-        "EnumValueType" => ExtensionObject::from_message(EnumValueType {
-            value: number(body, "Value", 0)?,
-            display_name: named("DisplayName"),
-            description: named("Description"),
-        }),
-        "EUInformation" => ExtensionObject::from_message(EUInformation {
-            namespace_uri: text("NamespaceUri"),
-            unit_id: number(body, "UnitId", -1)?,
-            display_name: named("DisplayName"),
-            description: named("Description"),
-        }),
-        "Range" => ExtensionObject::from_message(Range {
-            low: number(body, "Low", 0.0)?,
-            high: number(body, "High", 0.0)?,
-        }),
-        "ByteString" => {
-            let body = ByteStringBody::new(bytes(body)?, id);
-            ExtensionObject::new(body)
-        }
-        _ => return Ok(None),
-    }))
+    let unknown = |what: String| NoValue::Unknown((body.line, what));
+    let Some(of) = scope.types.of_encoding(&id) else {
+        let what = format!(
+            "{written:?}, the TypeId of {}, is neither a data type nor its encoding",
+            body.name
+        );
+        return Err(unknown(what));
+    };
+    let Some(binary) = scope.types.binary(of) else {
+        let what = format!(
+            "the data type of {} has no encoding \"Default Binary\"",
+            body.name
+        );
+        return Err(unknown(what));
+    };
+    let bytes = structure::bytes(of, body, scope)?;
+    let body = ByteStringBody::new(ByteString::from(bytes), binary.clone());
+    Ok(ExtensionObject::new(body))
 }

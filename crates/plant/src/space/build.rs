@@ -206,6 +206,36 @@ impl Builder {
         })
     }
 
+    /// The ends of all references of a type.
+    pub fn references(&self, kind: &NodeId) -> impl Iterator<Item = (&NodeId, &NodeId)> {
+        let at = self.ids.find_id(kind);
+        let joined = self.base.joined.iter().chain(&self.joined);
+        let joined = joined.filter(move |it| Some(it.kind) == at);
+        let joined = joined
+            .filter_map(move |it| Some((&self.node(it.source)?.id, &self.node(it.target)?.id)));
+        let waiting = self.edges.iter().filter(move |it| it.kind == *kind);
+        joined.chain(waiting.map(|it| (&it.source, &it.target)))
+    }
+
+    /// All data types: whether they are abstract, and their definition as an encoded Variant.
+    pub fn data_types(&self) -> impl Iterator<Item = (&NodeId, bool, Option<&[u8]>)> {
+        let nodes = self.base.nodes.iter().chain(&self.nodes);
+        nodes.filter_map(|node| match &node.body {
+            Body::DataType {
+                is_abstract,
+                definition,
+            } => Some((&node.id, *is_abstract, definition.as_deref())),
+            _ => None,
+        })
+    }
+
+    fn node(&self, at: NodeIndex) -> Option<&Node> {
+        match at.get().checked_sub(self.base.nodes.len()) {
+            Some(own) => self.nodes.get(own),
+            None => self.base.nodes.get(at.get()),
+        }
+    }
+
     /// Joins references with their nodes. Those without a node at one of their ends are left
     /// out.
     fn join(&mut self) {

@@ -12,6 +12,7 @@ pub mod server_object;
 mod sessions;
 pub mod signal;
 pub mod standard;
+pub mod structures;
 pub mod value;
 
 pub use added::{Added, Full};

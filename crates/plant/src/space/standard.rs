@@ -1,18 +1,19 @@
 //! The standard address space of Part 5, as the NodeSet file of the specification has it.
 
+use std::collections::HashMap;
 use std::sync::{Arc, LazyLock};
 
 use opcua_core_namespace::CoreNamespace;
 use opcua_nodes::{NodeBase, NodeSetImport, NodeSetNamespaceMapper, NodeType};
 use wire::types::{
     DataEncoding, DataTypeDefinition, ExtensionObject, MethodId, NamespaceMap, NodeId,
-    NumericRange, TimestampsToReturn, Variant,
+    NumericRange, ReferenceTypeId, TimestampsToReturn, Variant,
 };
 
 use super::build::{Base, Builder};
-use super::encode;
 use super::node::{Body, FullNames, Method, Names, Node, Shape, Variable, VariableType, access};
 use super::value::Source;
+use super::{encode, structures};
 use crate::event::Deed;
 
 /// The methods of it that do something here.
@@ -72,17 +73,37 @@ fn read(builder: &mut Builder) {
     let mut mapper = NodeSetNamespaceMapper::new(&mut namespaces);
     CoreNamespace.register_namespaces(&mut mapper);
     let since = builder.anchor();
+    let (mut own, mut above) = (HashMap::new(), HashMap::new());
     for item in CoreNamespace.load(&mapper) {
         let id = item_id(&item.node);
+        if let NodeType::DataType(of) = &item.node
+            && let Some(DataTypeDefinition::Structure(of)) = of.data_type_definition()
+        {
+            own.insert(id.clone(), of.clone());
+        }
         for reference in item.references {
             let (source, target) = if reference.is_forward {
                 (&id, &reference.target_id)
             } else {
                 (&reference.target_id, &id)
             };
+            if reference.type_id == ReferenceTypeId::HasSubtype {
+                above.insert(target.clone(), source.clone());
+            }
             builder.link(source, reference.type_id, target);
         }
         builder.insert(converted(item.node, since));
+    }
+    // The file has for each structure only the fields that it adds.
+    let mut complete = HashMap::new();
+    structures::complete(&own, &above, &mut complete);
+    for (id, of) in complete {
+        if let Some(node) = builder.node_mut(&id)
+            && let Body::DataType { definition, .. } = &mut node.body
+        {
+            let object = ExtensionObject::from_message(of);
+            *definition = Some(encode::variant(object));
+        }
     }
     for (id, method) in METHODS {
         if let Some(node) = builder.node_mut(&(*id).into()) {
@@ -185,7 +206,7 @@ fn body(node: NodeType, since: i64) -> Body {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use wire::types::{ObjectId, ReferenceTypeId, VariableId};
+    use wire::types::{DataTypeId, ObjectId, StructureDefinition, VariableId};
 
     #[test]
     fn the_standard_address_space_is_all_there_and_connected() {
@@ -213,5 +234,30 @@ mod tests {
         let time = VariableId::Server_ServerStatus_CurrentTime.into();
         let time = space.node(space.find_id(&time).unwrap()).unwrap();
         assert_eq!(time.browse_name().name.as_ref(), "CurrentTime");
+    }
+
+    // Part 3, 8.48: the fields of the base come first.
+    #[test]
+    fn structures_of_the_specification_name_what_they_have_from_their_base() {
+        let mut builder = Builder::new("urn:test", 0);
+        load(&mut builder);
+        let id = NodeId::from(DataTypeId::UserNameIdentityToken);
+        let (_, _, definition) = builder.data_types().find(|(it, ..)| **it == id).unwrap();
+        let decoded = encode::decoded(definition.unwrap());
+        let Some(Variant::ExtensionObject(object)) = decoded else {
+            panic!("no definition");
+        };
+        let of = object.inner_as::<StructureDefinition>().unwrap();
+        let fields: Vec<_> = of
+            .fields
+            .iter()
+            .flatten()
+            .map(|it| it.name.as_ref())
+            .collect();
+        assert_eq!(
+            fields,
+            ["PolicyId", "UserName", "Password", "EncryptionAlgorithm"]
+        );
+        assert_eq!(of.base_data_type, DataTypeId::UserIdentityToken);
     }
 }

@@ -169,3 +169,38 @@ fn a_group_may_do_more_in_some_folders_and_less_in_others() {
     let refused = log_in(&server, &own, &x509(&user("anna"))).err();
     assert_eq!(refused, Some(StatusCode::BadIdentityTokenRejected));
 }
+
+#[test]
+fn a_user_comes_in_with_the_token_that_was_issued_to_them_and_no_other() {
+    let folder = tempfile::tempdir().unwrap();
+    // Longer than an RSA block.
+    let token = format!("header.{}.signature", "claims".repeat(100));
+    std::fs::write(folder.path().join("max.jwt"), format!("{token}\n")).unwrap();
+    let text = PLANT.replace(
+        "[[namespace]]\nuri",
+        "[[user]]\nname = \"max\"\ntoken_file = \"max.jwt\"\ngroup = \"fitters\"\n\n[[namespace]]\nuri",
+    );
+    let own = identity("urn:uaperf:plant");
+    let plant = Plant::parse(&text, "test", folder.path()).unwrap();
+    let server = Server::start(plant.config(Config {
+        profiles: Vec::new(),
+        identity: Some(own.clone()),
+        ..Config::default()
+    }))
+    .unwrap();
+    let issued = |token: &str| Credentials::Issued {
+        data: token.as_bytes().to_vec().into(),
+    };
+    let good = StatusCode::Good;
+    let mut max = log_in(&server, &own, &issued(&token)).unwrap();
+    assert_eq!(may(&mut max, 1), (good, 3, good));
+    assert_eq!(may(&mut max, 2), (good, 1, StatusCode::BadUserAccessDenied));
+    for other in [&token[1..], ""] {
+        let refused = log_in(&server, &own, &issued(other)).err();
+        assert_eq!(refused, Some(StatusCode::BadIdentityTokenRejected));
+    }
+
+    std::fs::write(folder.path().join("max.jwt"), "\n").unwrap();
+    let wrong = Plant::parse(&text, "test", folder.path()).unwrap_err();
+    assert!(wrong.to_string().contains("max.jwt is empty"), "{wrong}");
+}

@@ -61,6 +61,7 @@ const VALUES: &[(&str, &str, &str)] = &[
     ("plain_password", "true", "user = 'bench'"),
     ("user_cert", "'me.der'", "user_key = 'me.pem'"),
     ("user_key", "'me.pem'", "user_cert = 'me.der'"),
+    ("user_token", "'me.jwt'", ""),
     ("timeout", "'3s'", ""),
     ("identity_each", "true", ""),
     ("samples", "true", ""),

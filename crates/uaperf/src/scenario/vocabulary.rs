@@ -42,6 +42,7 @@ const NAMES_FILES: &[&str] = &[
     "password-file",
     "user-cert",
     "user-key",
+    "user-token",
     "nodeset",
     "user-pki",
 ];

@@ -43,6 +43,8 @@ fn users(config: &Config) -> String {
     }
     let named = users.passwords.iter();
     all.extend(named.map(|(name, _)| format!("{name} (password)")));
+    let tokens = users.tokens.iter();
+    all.extend(tokens.map(|(name, _)| format!("{name} (issued token)")));
     if users.certificates.is_some() {
         all.push("certificates that are trusted".into());
     }
