@@ -1,8 +1,9 @@
 //! What subscriptions say of a server, and what a server says of its subscriptions.
 
-use record::run::{Beside, Kind, Outcome, Phase, Subscriptions, Verdict};
+use record::run::{Beside, Kind, Outcome, Phase, Status, Subscriptions, Verdict};
 use serde_json::Value;
 
+use crate::verdict::status;
 use crate::verdict::words::{percent, time};
 
 /// From this share on, values that came late or overflowed say that the server did not keep up.
@@ -62,8 +63,8 @@ fn failures(told: &Subscriptions) -> Vec<String> {
     if told.subscriptions == 0 {
         failures.push("no subscription was created".to_owned());
     } else if told.items == 0 {
-        let why = told.ended.iter().find(|it| it.what == "item");
-        let why = why.map_or_else(String::new, |it| format!(": {}", it.status.name));
+        let why = refused_items(told).next();
+        let why = why.map_or_else(String::new, |it| format!(": {}", it.name));
         failures.push(format!("no monitored item was created{why}"));
     } else if told.count("received") == 0 && told.held.is_none() {
         let what = if told.events.is_some() {
@@ -164,10 +165,8 @@ const FILTERS: [&str; 4] = [
 
 fn advice(told: &Subscriptions) -> Vec<&'static str> {
     let some = |name: &str| told.count(name) > 0;
-    let items = told.ended.iter().filter(|it| it.what == "item");
-    let bad_filter = items
-        .map(|it| it.status.name.as_str())
-        .any(|name| FILTERS.contains(&name));
+    let refused = || refused_items(told).map(|it| it.name.as_str());
+    let bad_filter = refused().any(|name| FILTERS.contains(&name));
     let rules = [
         (
             some("overflowed") || some("overflow_bits") && told.outcome == Outcome::Lost,
@@ -189,7 +188,7 @@ fn advice(told: &Subscriptions) -> Vec<&'static str> {
         ),
         (
             told.subscriptions > 0 && told.items == 0 && !bad_filter,
-            "look at the nodes and at the status code: node, user or a limit of the server",
+            status::advice(refused().next().unwrap_or_default()),
         ),
         (
             told.silent > 0 && told.events.is_some(),
@@ -205,8 +204,21 @@ fn advice(told: &Subscriptions) -> Vec<&'static str> {
     rules.map(|(_, advice)| advice).collect()
 }
 
+/// What became of items that were not created.
+fn refused_items(told: &Subscriptions) -> impl Iterator<Item = &Status> {
+    let items = told.ended.iter().filter(|it| it.what == "item");
+    items.map(|it| &it.status)
+}
+
 fn notes(told: &Subscriptions) -> Vec<String> {
     let mut notes = Vec::new();
+    // Without any it is the verdict that says so.
+    for Status { name, count, .. } in refused_items(told).filter(|_| told.items > 0) {
+        notes.push(match count {
+            1 => format!("1 item was not created: {name}"),
+            n => format!("{n} items were not created: {name}"),
+        });
+    }
     if let Some(why) = &told.held {
         notes.push(format!("nothing was to be reported: {why}"));
     } else if told.silent > 0 {

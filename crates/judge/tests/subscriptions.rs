@@ -4,7 +4,7 @@
 
 use record::Ledger;
 use record::run::{
-    EachSubscription, Intervals, Kind, Phase, Place, Subscriptions, Verdict, WarmUp,
+    EachSubscription, Ended, Intervals, Kind, Phase, Place, Status, Subscriptions, Verdict, WarmUp,
 };
 
 const MS: i64 = 1_000_000;
@@ -94,4 +94,33 @@ fn silence_that_was_asked_for_is_no_failure() {
         verdict.notes,
         ["nothing was to be reported: items are disabled (--mode disabled)"]
     );
+}
+
+#[test]
+fn items_that_the_server_did_not_create_are_told_of() {
+    let refused = |items| Subscriptions {
+        items,
+        ended: vec![Ended {
+            what: "item".to_owned(),
+            status: Status {
+                code: 0x80DB_0000,
+                name: "BadTooManyMonitoredItems".to_owned(),
+                count: 25,
+            },
+        }],
+        ..published_each(100, false)
+    };
+    let some = judged(refused(15));
+    assert_eq!(some.kind, Kind::Valid);
+    assert_eq!(
+        some.notes,
+        ["25 items were not created: BadTooManyMonitoredItems"]
+    );
+    let none = judged(refused(0));
+    assert_eq!(none.kind, Kind::Failed);
+    assert_eq!(
+        none.evidence,
+        ["no monitored item was created: BadTooManyMonitoredItems"]
+    );
+    assert!(none.advice[0].contains("--items"), "{none:?}");
 }

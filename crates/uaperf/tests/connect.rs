@@ -128,6 +128,24 @@ fn a_session_that_reconnects_stays_the_same_session_on_other_channels() {
 }
 
 #[test]
+fn who_watches_a_storm_of_reconnects_sees_how_many_clients_are_at_it() {
+    let bench = Bench::start();
+    let options = ["--kind", "reconnect", "--sessions", "4", "--duration", "3s"];
+    bench.phase(&[&options[..], &["--live-file", "live.jsonl"]].concat());
+    let lines = std::fs::read_to_string(bench.folder.path().join("live.jsonl")).unwrap();
+    let mut told = 0;
+    for line in lines.lines() {
+        let line: Value = serde_json::from_str(line).unwrap();
+        let Some(in_flight) = line["in_flight"].as_i64() else {
+            continue;
+        };
+        assert!((0..=4).contains(&in_flight), "{line}");
+        told += in_flight;
+    }
+    assert!(told > 0, "{lines}");
+}
+
+#[test]
 fn renewals_stay_on_their_channels() {
     let bench = Bench::start();
     let options = ["--kind", "renewal", "--sessions", "2", "--requests", "20"];

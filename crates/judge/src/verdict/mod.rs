@@ -6,6 +6,7 @@
 mod evidence;
 mod generator;
 mod server;
+pub(crate) mod status;
 pub(crate) mod words;
 
 use record::run::{Kind, Verdict};
@@ -79,7 +80,7 @@ impl Evidence {
                     self.completed,
                     self.most_common_error()
                 ),
-                "look at the status code: node, user, security or a limit of the server",
+                status::advice(self.common_error.as_ref().map_or("", |(name, _)| name)),
             );
         }
         if self.sessions.wanted > 0 && self.sessions.lost >= self.sessions.wanted {

@@ -111,8 +111,8 @@ pub enum WorkError {
     },
     /// More than the server takes.
     #[error(
-        "batch {batch} is more than the server takes in one {service} ({limit} says {allowed}); \
-         --ignore-limits sends it all the same"
+        "batch {batch} is more than the server takes in one {service}: {limit} says {allowed} (want that or \
+         less, or --ignore-limits --allow overload)"
     )]
     Limit {
         /// The service.

@@ -114,7 +114,10 @@ pub fn read(text: &str) -> Result<Element, (usize, String)> {
                         "the file ends in {}, which begins in line {}",
                         element.name, element.line
                     ),
-                    None => "there is no element in it".to_owned(),
+                    None => {
+                        "there is no element in it (want a NodeSet2 file, XML with a UANodeSet)"
+                            .to_owned()
+                    }
                 };
                 return Err(wrong(what));
             }

@@ -4,7 +4,7 @@
 //! that.
 
 use record::samples::Sheet;
-use record::{Lateness, Ledger, Times};
+use record::{Closed, Lateness, Ledger, Times};
 use wire::types::StatusCode;
 
 use super::super::run::Running;
@@ -19,6 +19,8 @@ pub struct Book {
     /// Rows of single rounds and steps, one sheet for each name.
     sheets: Vec<Sheet>,
     names: Vec<&'static str>,
+    /// Rounds that were begun and are not over, by target.
+    under_way: Vec<i64>,
     tell: Tell,
     ends: Vec<u64>,
     ended: bool,
@@ -147,9 +149,27 @@ impl Book {
                 .collect(),
             sheets: sheets.filter_map(|(n, name)| sheet(n, name)).collect(),
             names,
+            under_way: vec![0; running.targets.len()],
             tell,
             ends: Vec::new(),
             ended: false,
+        }
+    }
+
+    /// A round begins.
+    pub fn begins(&mut self, target: usize) {
+        self.count(target, 1);
+    }
+
+    /// A round that is cut off by the end, with the steps that it had.
+    pub fn cut(&mut self, target: usize, notes: &[Note]) {
+        self.count(target, -1);
+        self.steps(target, notes);
+    }
+
+    fn count(&mut self, target: usize, change: i64) {
+        if let Some(under_way) = self.under_way.get_mut(target) {
+            *under_way += change;
         }
     }
 
@@ -168,6 +188,7 @@ impl Book {
         }
         self.steps(target, notes);
         self.tell(target, times.completed);
+        self.count(target, -1);
     }
 
     /// Steps that were done.
@@ -223,7 +244,10 @@ impl Book {
         let Some(ledger) = self.ledgers.get_mut(place) else {
             return;
         };
-        let closed: Vec<_> = ledger.take_closed(t).map(|tick| (place, tick)).collect();
+        // Rounds are written down when they are over: the ledger does not know of those under way.
+        let in_flight = self.under_way.get(target).copied().unwrap_or(0);
+        let told = |tick| (place, Closed { in_flight, ..tick });
+        let closed: Vec<_> = ledger.take_closed(t).map(told).collect();
         if !closed.is_empty() {
             // Nobody may be listening.
             let _ = self.tell.send(Progress {

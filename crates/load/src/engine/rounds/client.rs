@@ -178,6 +178,10 @@ impl<'a> Client<'a> {
         if planned >= course.settings.warmup_ns {
             self.left -= 1;
         }
+        let target = self.seat.target as usize;
+        if let Ok(mut book) = course.book.lock() {
+            book.begins(target);
+        }
         let had = self.session.is_some();
         let sent = course.t();
         let mut round = Round::new(course);
@@ -197,7 +201,7 @@ impl<'a> Client<'a> {
         };
         if came == Err(sequence::CUT) {
             if let Ok(mut book) = course.book.lock() {
-                book.steps(self.seat.target as usize, &round.notes);
+                book.cut(target, &round.notes);
             }
             self.round_at = None;
             return Did::Well;
@@ -209,7 +213,7 @@ impl<'a> Client<'a> {
             None => came,
         };
         let whole = Whole {
-            target: self.seat.target as usize,
+            target,
             times: Times {
                 planned,
                 sent,
