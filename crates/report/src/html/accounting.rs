@@ -77,7 +77,7 @@ fn shares(told: &Subscriptions) -> Markup {
             }
             div.picture { svg viewBox="0 0 860 26" role="img"
                 aria-label="What became of the updates of counters, in shares; the table below has the figures" {
-                @for (colour, left, width, name, count) in &parts {
+                @for (colour, left, width, name, count) in parts.iter().filter(|it| it.4 > 0) {
                     g class={ "span c" (colour) } {
                         path.line d=(format!("M{left:.1} 13H{:.1}", left + width)) stroke-width="20" {
                             title { (name) ": " (Kind::Count.show(*count as f64)) }

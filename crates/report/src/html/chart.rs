@@ -146,6 +146,7 @@ impl Chart {
         let (bottom, right) = (self.height - BOTTOM, WIDTH - RIGHT);
         let title = format!("{}-t", self.id);
         let told = format!("{}-d", self.id);
+        let ends = self.ends();
         html! {
             svg viewBox={ "0 0 " (WIDTH) " " (self.height) } role="img" tabindex="0"
                 aria-labelledby={ (title) " " (told) } {
@@ -178,17 +179,14 @@ impl Chart {
                 }
                 text.of x=(right) y=(self.height - 4.0) { (self.x_of) }
                 text.of.y x="0" y="11" { (self.y_of) }
-                @for series in &self.series {
+                @for (series, end) in self.series.iter().zip(&ends) {
                     g class=(format!("series c{} {}", series.colour, class(series.drawn)))
                         data-layer=(series.layer) hidden[series.hidden] {
                         @if !series.band.is_empty() { path.band d=(self.band(series)) {} }
                         @if series.drawn == Drawn::Area { path.area d=(self.area(series)) {} }
                         @if series.drawn != Drawn::Rings { path.line d=(self.line(series)) {} }
-                        @if let (Some(end), Some(last)) =
-                            (series.end, series.points.iter().rev().find(|it| self.has_place(it)))
-                        {
-                            @let (x, y) = self.place(*last);
-                            text.end x=(f(x)) y=(f(y - 5.0)) { (end) }
+                        @if let Some((text, x, y)) = end {
+                            text.end x=(f(*x)) y=(f(*y)) { (text) }
                         }
                         @if matches!(series.drawn, Drawn::Rings | Drawn::Curve) {
                             @for point in series.points.iter().filter(|it| it.1.is_finite()) {
@@ -201,6 +199,31 @@ impl Chart {
                 path.cursor d="" {}
             }
         }
+    }
+
+    /// What stands at the ends of lines, and where; of a layer's lines that end in the same place, at the first.
+    fn ends(&self) -> Vec<Option<(&'static str, f64, f64)>> {
+        let mut taken: Vec<(&str, f64, f64)> = Vec::new();
+        let of = |series: &Series| {
+            let last = series.points.iter().rev().find(|it| self.has_place(it));
+            let (x, y) = self.place(*last?);
+            let y = y - 5.0;
+            Some((series.end?, x, y))
+        };
+        let mut ends = Vec::new();
+        for series in &self.series {
+            let free = |it: &(&'static str, f64, f64)| {
+                let (_, x, y) = *it;
+                let near = |at: f64, other: f64, room: f64| (at - other).abs() < room;
+                !taken.iter().any(|(layer, tx, ty)| {
+                    *layer == series.layer && near(x, *tx, 40.0) && near(y, *ty, 11.0)
+                })
+            };
+            let end = of(series).filter(free);
+            taken.extend(end.map(|(_, x, y)| (series.layer.as_str(), x, y)));
+            ends.push(end);
+        }
+        ends
     }
 
     /// A zero has none on a logarithmic axis.

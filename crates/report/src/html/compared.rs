@@ -42,6 +42,7 @@ pub(super) fn page(compared: &Compared) -> Markup {
                 @if !at.label.is_empty() { h2 { (at.label) } }
                 (forest(at))
                 (table(at).markup())
+                p.note { "M–W: Mann and Whitney's p; spread: how far runs of a side deviate from each other." }
                 @for row in &at.rows { @if let Some(told) = told(row) { p.note { (told) } } }
             }
         }
@@ -94,8 +95,15 @@ fn forest(at: &At) -> Markup {
         .into_iter()
         .find(|step| reach - 1.0 <= 4.0 * step)
         .unwrap_or(10.0);
-    let ticks: Vec<f64> = (-4..=4)
-        .map(|i| f64::from(i) * step + 1.0)
+    // Steps of equal size run out below −100 %.
+    const WIDE: [f64; 9] = [0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0];
+    let even = (-4..=4).map(|i| f64::from(i) * step + 1.0);
+    let ticks: Vec<f64> = match reach > 2.0 {
+        true => WIDE.to_vec(),
+        false => even.collect(),
+    };
+    let ticks: Vec<f64> = ticks
+        .into_iter()
         .filter(|ratio| *ratio > 0.0 && (1.0 / reach..=reach).contains(ratio))
         .collect();
     if known.is_empty() {
@@ -146,8 +154,18 @@ fn short(ratio: f64) -> String {
 
 fn table(at: &At) -> Table {
     let head = [
-        "metric", "outcome", "base", "new", "change", "low", "high", "p (Holm)", "M–W", "delta",
-        "spread", "spread",
+        "metric",
+        "outcome",
+        "base",
+        "new",
+        "change",
+        "low",
+        "high",
+        "p (Holm)",
+        "M–W",
+        "delta",
+        "spread base",
+        "spread new",
     ];
     let row = |row: &Row| {
         let it = &row.comparison;
@@ -179,10 +197,7 @@ fn table(at: &At) -> Table {
         ]
     };
     Table {
-        caption: format!(
-            "{} + {} runs; M–W: Mann and Whitney's p; spread: deviation between runs of base and of new",
-            at.runs.0, at.runs.1
-        ),
+        caption: format!("Metrics of {} + {} runs", at.runs.0, at.runs.1),
         head: head.map(str::to_owned).to_vec(),
         rows: at.rows.iter().map(row).collect(),
     }

@@ -77,7 +77,11 @@ pub(super) fn set_up(run: &Run) -> Markup {
             dt { "Measured" }
             dd {
                 time datetime=(run.started.to_string()) { (when(run)) }
-                @for phase in &run.phases { br; (window(phase)) }
+                @for phase in &run.phases {
+                    br;
+                    @if run.phases.len() > 1 { b { (phase.name) } " " }
+                    (window(phase))
+                }
             }
             dt { "Machine" }
             dd { (machine(run)) }

@@ -121,6 +121,11 @@ fn run(named: &Named, id: &str) -> Markup {
     }
 }
 
+/// What a set-up is of.
+const OF_FIRST: PreEscaped<&str> = PreEscaped(
+    "<p class=\"note\">This is the first run; the tables below have what was varied.</p>",
+);
+
 fn several(runs: &[Named]) -> Markup {
     let families = families(runs);
     let worst = runs.iter().max_by_key(|it| it.run.verdict.kind);
@@ -130,7 +135,7 @@ fn several(runs: &[Named]) -> Markup {
             @if let Some(worst) = worst {
                 (head::verdict(&worst.run.verdict, &[vec![counts(runs, &families)], head::notes(&worst.run)].concat()))
             }
-            @if let (true, Some(first)) = (alone, runs.first()) { (head::set_up(&first.run)) }
+            @if let (true, Some(first)) = (alone, runs.first()) { (head::set_up(&first.run)) (OF_FIRST) }
         }
         @for (i, family) in families.iter().enumerate() {
             @if !alone {
@@ -141,6 +146,7 @@ fn several(runs: &[Named]) -> Markup {
                         @if let [phase] = one.run.phases.as_slice() { (head::figures(phase)) }
                     }
                     @if let Some(first) = family.runs.first() { (head::set_up(&first.run)) }
+                    @if family.runs.len() > 1 { (OF_FIRST) }
                 }
             }
             @match family.runs.as_slice() {
@@ -166,7 +172,7 @@ fn counts(runs: &[Named], families: &[Family]) -> String {
     let of = |family: &Family| {
         let points = Points::of(family.runs.iter().copied());
         match (family.runs.len(), points.axes.as_slice()) {
-            (1, _) => "one".to_owned(),
+            (1, _) => "1 run".to_owned(),
             (n, []) => format!("{n} repetitions of the same"),
             (_, axes) => format!("{} points of {}", points.points.len(), axes.join(" and ")),
         }
@@ -174,7 +180,7 @@ fn counts(runs: &[Named], families: &[Family]) -> String {
     let varied = match families {
         [family] => of(family),
         all => {
-            let each = all.iter().map(|it| format!("{} {}", it.name, of(it)));
+            let each = all.iter().map(|it| format!("{}: {}", it.name, of(it)));
             each.collect::<Vec<_>>().join("; ")
         }
     };

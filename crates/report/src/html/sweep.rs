@@ -44,32 +44,34 @@ pub(super) fn curves(points: &Points, phase: &str, id: &str) -> Markup {
         }
     }
     let several = others.len() > 1;
-    let curve = |metric: Metric, layer: &str, colour: usize, group: &[&Point], other: &str| {
-        let (mut line, mut band) = (Vec::new(), Vec::new());
-        for point in group {
-            let values = values(point, phase, metric);
-            let (middle, low, high) = interval(&values);
-            line.push((point.number(axis).unwrap_or(f64::NAN), middle));
-            band.push((low, high));
-        }
-        let name = if several {
-            format!("{layer}, {other}")
-        } else {
-            layer.to_owned()
+    let curve =
+        |metric: Metric, what: &'static str, colour: usize, group: &[&Point], other: &str| {
+            let (mut line, mut band) = (Vec::new(), Vec::new());
+            for point in group {
+                let values = values(point, phase, metric);
+                let (middle, low, high) = interval(&values);
+                line.push((point.number(axis).unwrap_or(f64::NAN), middle));
+                band.push((low, high));
+            }
+            let mut series = match several {
+                // A layer has all of what else was varied: its lines say at their ends which they are.
+                true => Series::new(&format!("{what}, {other}"), other, colour, line).ended(what),
+                false => Series::new(what, what, colour, line),
+            };
+            series = series.drawn(Drawn::Curve);
+            if band.iter().any(|(low, _)| low.is_finite()) {
+                series.band = band;
+            }
+            series
         };
-        let layer = if several { other } else { layer };
-        let mut series = Series::new(&name, layer, colour, line).drawn(Drawn::Curve);
-        if band.iter().any(|(low, _)| low.is_finite()) {
-            series.band = band;
-        }
-        series
-    };
-    let family = |metrics: &[(Metric, &str, usize)]| -> Vec<Series> {
+    let family = |metrics: &[(Metric, &'static str, usize)]| -> Vec<Series> {
         let mut series = Vec::new();
         for (i, (other, group)) in others.iter().enumerate() {
             for (metric, layer, colour) in metrics {
                 let colour = if several { i } else { *colour };
-                series.push(curve(*metric, layer, colour, group, other));
+                let mut curve = curve(*metric, layer, colour, group, other);
+                curve.end = curve.end.filter(|_| metrics.len() > 1);
+                series.push(curve);
             }
         }
         series.retain(|it| it.points.iter().any(|point| point.1.is_finite()));
@@ -139,7 +141,7 @@ pub(super) fn curves(points: &Points, phase: &str, id: &str) -> Markup {
         Scale::around_seen(spread, kind, values, bands.flat_map(|it| [it.0, it.1]))
     };
     let time = scale(Spread::Log, Kind::Nanos, &times);
-    let rate = scale(Spread::Linear, Kind::PerSecond, &rates);
+    let rate = scale(far_apart(&rates), Kind::PerSecond, &rates);
     let spent = scale(Spread::Linear, Kind::Nanos, &cpu);
     let between = scale(Spread::Log, Kind::Nanos, &cycles);
     let share = scale(Spread::Linear, Kind::Share, &busy);
@@ -166,6 +168,19 @@ pub(super) fn curves(points: &Points, phase: &str, id: &str) -> Markup {
         @if !memory.is_empty() {
             (chart("memory", "Server memory", "resident", bytes, memory).figure(None))
         }
+    }
+}
+
+/// Where the largest value is a hundred times the least, small ones would lie flat on a linear axis.
+fn far_apart(series: &[Series]) -> Spread {
+    let known = || all(series).map(|it| it.1).filter(|it| it.is_finite());
+    let (low, high) = (
+        known().fold(f64::INFINITY, f64::min),
+        known().fold(0.0, f64::max),
+    );
+    match low > 0.0 && high / low >= 100.0 {
+        true => Spread::Log,
+        false => Spread::Linear,
     }
 }
 
