@@ -79,6 +79,17 @@ pub fn run(args: Args, _global: &Global) -> anyhow::Result<ExitCode> {
     let compared = report::compared((x, &base), (y, &new), &same, &history, &options);
     let mut out = std::io::stdout().lock();
     out.write_all(screen(&compared, show::style(&out)).as_bytes())?;
+    if let Some(folder) = args
+        .history
+        .as_ref()
+        .filter(|_| compared.history.is_empty())
+    {
+        let folder = folder.display();
+        writeln!(
+            out,
+            "history     {folder}: no earlier occasion of what is compared"
+        )?;
+    }
     if let Some(file) = &args.report {
         results::put(file, &report::compared_html(&compared))?;
         writeln!(out, "\nreport      {}", file.display())?;
