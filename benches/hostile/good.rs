@@ -7,7 +7,7 @@ use std::time::Duration;
 use load::access::{Access, Credentials, Security, TrustRule};
 use load::engine::{self, Control, Options, Target};
 use load::work::Prepared;
-use pki::{Checks, Store};
+use pki::Store;
 use plan::unit::Rate;
 use plan::{Arrival, NodeSpec, Nodes, Pace, Phase, Read, Warmup, Work};
 use record::Measure;
@@ -23,17 +23,16 @@ pub fn access(
     user: Credentials,
 ) -> anyhow::Result<Access> {
     Ok(Access {
-        url: url.parse()?,
         security,
-        store: Store::new(folder),
-        own: pki::make::Request::application("urn:uaperf:hostile"),
         trust: TrustRule::Everyone,
-        checks: Checks::ALL,
         user,
-        each: None,
         plain_password: true,
-        sources: 0,
         timeout: Duration::from_secs(30),
+        ..Access::new(
+            url.parse()?,
+            Store::new(folder),
+            pki::make::Request::application("urn:uaperf:hostile"),
+        )
     })
 }
 

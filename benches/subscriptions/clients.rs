@@ -5,11 +5,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context;
-use load::access::{Access, Credentials, Security, TrustRule};
+use load::access::{Access, Security, TrustRule};
 use load::engine::{self, Control, Progress, Target};
 use observe::Process;
 use peers::{Loader, LoaderOptions, Watch};
-use pki::{Checks, Store};
+use pki::Store;
 use plan::{NodeSpec, Nodes, Phase, Sampling, Subscribe, Warmup, Work};
 use wire::channel::Protection;
 
@@ -29,17 +29,13 @@ pub struct Cost {
 /// setting up, are not part of the cost.
 pub fn ours(url: &str, place: Place, watch: &Watch) -> anyhow::Result<Cost> {
     let access = Access {
-        url: url.parse()?,
         security: Security::Exactly(Protection::NONE),
-        store: Store::new(std::env::temp_dir().join("uaperf-bench-unused")),
-        own: pki::make::Request::application("urn:uaperf:bench:subscriber").dns("localhost"),
         trust: TrustRule::Everyone,
-        checks: Checks::default(),
-        user: Credentials::Anonymous,
-        each: None,
-        sources: 0,
-        plain_password: false,
-        timeout: Duration::from_secs(10),
+        ..Access::new(
+            url.parse()?,
+            Store::new(std::env::temp_dir().join("uaperf-bench-unused")),
+            pki::make::Request::application("urn:uaperf:bench:subscriber").dns("localhost"),
+        )
     };
     let target = Target::look(access).map_err(|failed| failed.1)?;
     let nodes: NodeSpec = "nsu=urn:bench;i=1000..1999".parse()?;

@@ -6,9 +6,9 @@ use std::ops::AddAssign;
 use std::time::{Duration, Instant};
 
 use anyhow::{anyhow, bail};
-use load::access::{Access, Credentials, Security, Session, TrustRule};
+use load::access::{Access, Security, Session, TrustRule};
 use load::transport::Clock;
-use pki::{Checks, Store};
+use pki::Store;
 use wire::channel::Protection;
 use wire::client::{Connection, Event};
 use wire::service::{Request, Response};
@@ -68,17 +68,14 @@ const CALLS_AT_ONCE: usize = 4;
 impl Watcher {
     pub fn connect(url: &str) -> anyhow::Result<Self> {
         let access = Access {
-            url: url.parse()?,
             security: Security::Exactly(Protection::NONE),
-            store: Store::new(std::env::temp_dir().join("uaperf-bench-unused")),
-            own: pki::make::Request::application("urn:uaperf:bench:watcher").dns("localhost"),
             trust: TrustRule::Everyone,
-            checks: Checks::default(),
-            user: Credentials::Anonymous,
-            each: None,
-            sources: 0,
-            plain_password: false,
             timeout: PATIENCE,
+            ..Access::new(
+                url.parse()?,
+                Store::new(std::env::temp_dir().join("uaperf-bench-unused")),
+                pki::make::Request::application("urn:uaperf:bench:watcher").dns("localhost"),
+            )
         };
         let opening = access.discover()?;
         let session: Session = access.open(&opening, &mut Vec::new())?;

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::bail;
-use load::access::{Access, Credentials, Security, TrustRule};
+use load::access::{Access, Security, TrustRule};
 use load::engine::{self, Control, Options, Outcome, Target};
-use pki::{Checks, Store};
+use pki::Store;
 use plan::{Arrival, NodeSpec, Nodes, Pace, Phase, Read, Timestamps, Warmup};
 use record::Measure;
 use wire::channel::Protection;
@@ -36,17 +36,13 @@ impl Generator {
         core: Option<usize>,
     ) -> anyhow::Result<Self> {
         let access = Access {
-            url: url.parse()?,
             security: Security::Exactly(protection),
-            store: Store::new(folder),
-            own: pki::make::Request::application("urn:uaperf:yardstick:load").dns("localhost"),
             trust: TrustRule::Everyone,
-            checks: Checks::default(),
-            user: Credentials::Anonymous,
-            each: None,
-            sources: 0,
-            plain_password: false,
-            timeout: Duration::from_secs(10),
+            ..Access::new(
+                url.parse()?,
+                Store::new(folder),
+                pki::make::Request::application("urn:uaperf:yardstick:load").dns("localhost"),
+            )
         };
         let target = Arc::new(Target::look(access).map_err(|failed| failed.1)?);
         Ok(Self { target, core })

@@ -116,19 +116,17 @@ impl Ours {
             .parse()
             .map_err(|e: load::access::UnknownSecurity| bad(e.to_string()))?;
         Ok(Access {
-            url: parsed,
             security,
-            store: pki::Store::new(self.folder.path()),
-            own: pki::make::Request::application("urn:uaperf:interop").dns("localhost"),
-            trust: TrustRule::Listed,
-            checks: pki::Checks::ALL,
             user: self.credentials(cell.token),
             // Where a stack asks for a password in the clear, that is what is tried: it is the
             // well-known one of a server on loopback.
-            each: None,
             plain_password: true,
-            sources: 0,
             timeout: PATIENCE,
+            ..Access::new(
+                parsed,
+                pki::Store::new(self.folder.path()),
+                pki::make::Request::application("urn:uaperf:interop").dns("localhost"),
+            )
         })
     }
 

@@ -6,9 +6,9 @@ use std::error::Error;
 use std::sync::Arc;
 use std::time::Duration;
 
-use load::access::{Access, Credentials, Security, TrustRule};
+use load::access::{Access, TrustRule};
 use load::engine::{self, Control, Options, Target};
-use pki::{Checks, Store};
+use pki::Store;
 use plan::{Arrival, NodeSpec, Nodes, Phase, Read, Work};
 use record::Measure;
 
@@ -16,17 +16,12 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut words = std::env::args().skip(1);
     let mut word = |otherwise: &str| words.next().unwrap_or_else(|| otherwise.to_owned());
     let access = Access {
-        url: word("opc.tcp://127.0.0.1:4840").parse()?,
-        security: Security::default(),
-        store: Store::new(std::env::temp_dir().join("uaperf-generator")),
-        own: pki::make::Request::application("urn:uaperf:generator"),
         trust: TrustRule::Everyone,
-        checks: Checks::default(),
-        user: Credentials::Anonymous,
-        each: None,
-        plain_password: false,
-        sources: 0,
-        timeout: Duration::from_secs(10),
+        ..Access::new(
+            word("opc.tcp://127.0.0.1:4840").parse()?,
+            Store::new(std::env::temp_dir().join("uaperf-generator")),
+            pki::make::Request::application("urn:uaperf:generator"),
+        )
     };
     let node: NodeSpec = word("i=2259").parse()?;
     let (in_flight, batch) = (word("64").parse()?, word("1").parse()?);

@@ -116,25 +116,27 @@ pub fn probe(access: &Access, repeat: usize) -> Result<Probe, AccessError> {
     let mut runs = Vec::with_capacity(repeat);
     let mut steps = Steps::new();
     let opening = access.discover()?;
-    let mut session = access.open(&opening, &mut steps)?;
-    let start = Instant::now();
-    session.read_state().map_err(first_read)?;
-    steps.push((Step::FirstRead, start.elapsed()));
+    let mut session = open(access, &opening, &mut steps)?;
     let about = About::ask(&mut session).map_err(first_read)?;
     let mut probe = describe(access, &opening, &session, about);
     session.close(&mut steps)?;
     runs.push(steps);
     while runs.len() < repeat.max(1) {
         let mut steps = Steps::new();
-        let mut session = access.open(&opening, &mut steps)?;
-        let start = Instant::now();
-        session.read_state().map_err(first_read)?;
-        steps.push((Step::FirstRead, start.elapsed()));
-        session.close(&mut steps)?;
+        open(access, &opening, &mut steps)?.close(&mut steps)?;
         runs.push(steps);
     }
     probe.steps = times(&runs);
     Ok(probe)
+}
+
+/// A session, and what is read first.
+fn open(access: &Access, opening: &Opening, steps: &mut Steps) -> Result<Session, AccessError> {
+    let mut session = access.open(opening, steps)?;
+    let start = Instant::now();
+    session.read_state().map_err(first_read)?;
+    steps.push((Step::FirstRead, start.elapsed()));
+    Ok(session)
 }
 
 fn first_read(error: CallError) -> AccessError {

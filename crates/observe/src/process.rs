@@ -86,9 +86,7 @@ impl Spent {
             seconds => Ok(cpu as f64 / 1e9 / seconds),
         }
     }
-}
 
-impl Spent {
     /// The same as it stands in a result file. `peak` is the peak of its memory at the end.
     pub fn usage(&self, peak: &Figure<u64>) -> Usage {
         Usage {

@@ -11,7 +11,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail, ensure};
-use load::access::{Access, Credentials, Security, Session, TrustRule};
+use load::access::{Access, Security, Session, TrustRule};
 use load::transport::Steps;
 use observe::Process;
 use plan::unit::{Bytes, duration};
@@ -154,17 +154,14 @@ fn connect(folder: &Path, url: &str, options: &Options, out: &str) -> Command {
 /// A session of our own, to ask the plant how many there are.
 fn asking(url: &str, folder: &Path) -> anyhow::Result<Session> {
     let way = Access {
-        url: url.parse()?,
         security: Security::Exactly(Protection::NONE),
-        store: pki::Store::new(folder.join("asking")),
-        own: pki::make::Request::application("urn:uaperf:secured"),
         trust: TrustRule::Everyone,
-        checks: pki::Checks::ALL,
-        user: Credentials::Anonymous,
-        each: None,
-        plain_password: false,
-        sources: 0,
         timeout: PATIENCE,
+        ..Access::new(
+            url.parse()?,
+            pki::Store::new(folder.join("asking")),
+            pki::make::Request::application("urn:uaperf:secured"),
+        )
     };
     Ok(way.open(&way.discover()?, &mut Steps::new())?)
 }

@@ -107,17 +107,13 @@ impl Args {
             .iter()
             .fold(pki::Checks::ALL, |checks, &off| checks.without(off));
         Ok(Access {
-            url,
             security: self.security.unwrap_or_default(),
-            store,
-            own: place::own_request(),
             trust,
             checks,
             user,
-            each: None,
             plain_password: self.plain_password,
-            sources: 0,
             timeout: self.timeout,
+            ..Access::new(url, store, place::own_request())
         })
     }
 

@@ -12,8 +12,8 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::{Duration, SystemTime};
 
-use load::access::{Access, Credentials, Security, TrustRule};
-use pki::{Checks, Store};
+use load::access::{Access, Security, TrustRule};
+use pki::Store;
 use plan::unit::duration;
 use plant::{
     Config, Fault, Limits, NodeSet, Plant, REGISTER_EVERY, Server, StartError, TrustPolicy,
@@ -215,20 +215,13 @@ impl Known {
     fn access(&self, args: &Args, global: &Global) -> anyhow::Result<Vec<Access>> {
         let one = |url: &Url| {
             Ok(Access {
-                url: url.clone(),
                 security: args.register_security,
-                store: Store::new(global.pki()?),
-                own: place::own_request(),
                 trust: match args.trust {
                     true => TrustRule::Everyone,
                     false => TrustRule::Listed,
                 },
-                checks: Checks::ALL,
-                user: Credentials::Anonymous,
-                each: None,
-                plain_password: false,
-                sources: 0,
                 timeout: registering::TIMEOUT,
+                ..Access::new(url.clone(), Store::new(global.pki()?), place::own_request())
             })
         };
         self.at.iter().map(one).collect()

@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use anyhow::{Context, bail};
 use judge::Exit;
-use load::access::{Access, Credentials, Security, TrustRule};
-use pki::{Checks, Store};
+use load::access::{Access, Security, TrustRule};
+use pki::Store;
 use wire::channel::Protection;
 use wire::url::Url;
 
@@ -124,17 +124,9 @@ impl Serving {
     /// The way to it of a client that takes whatever certificate it has; its own are in `pki`.
     pub fn access(&self, protection: Protection, pki: &Path) -> Access {
         Access {
-            url: self.url.clone(),
             security: Security::Exactly(protection),
-            store: Store::new(pki),
-            own: place::own_request(),
             trust: TrustRule::Everyone,
-            checks: Checks::ALL,
-            user: Credentials::Anonymous,
-            each: None,
-            plain_password: false,
-            sources: 0,
-            timeout: Duration::from_secs(10),
+            ..Access::new(self.url.clone(), Store::new(pki), place::own_request())
         }
     }
 

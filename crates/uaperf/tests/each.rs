@@ -9,10 +9,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, SystemTime};
 
-use load::access::{Access, Credentials, Security, Session, TrustRule};
+use load::access::{Access, Security, Session, TrustRule};
 use load::transport::Steps;
 use pki::make::Request;
-use pki::{Checks, Store, store};
+use pki::{Store, store};
 use plant::TrustPolicy;
 use support::{command, json, text, uaperf};
 use wire::channel::Protection;
@@ -104,17 +104,10 @@ impl Bench {
         let identity = own.own(&request, 2048, SystemTime::now().into()).unwrap();
         self.trust(&identity.path.unwrap());
         let access = Access {
-            url: self.plant.url().parse().unwrap(),
             security: SECURITY.parse().unwrap(),
-            store: own,
-            own: request,
             trust: TrustRule::Everyone,
-            checks: Checks::ALL,
-            user: Credentials::Anonymous,
-            each: None,
-            plain_password: false,
-            sources: 0,
             timeout: Duration::from_secs(60),
+            ..Access::new(self.plant.url().parse().unwrap(), own, request)
         };
         let opening = access.discover().unwrap();
         access.open(&opening, &mut Steps::new()).unwrap()

@@ -11,8 +11,8 @@ use std::time::{Duration, Instant};
 
 use load::access::{Access, Credentials, Security, Session, TrustRule};
 use load::transport::Steps;
+use pki::Store;
 use pki::make::Request;
-use pki::{Checks, Store};
 use support::{Server, program};
 use wire::channel::Protection;
 use wire::types::{
@@ -72,17 +72,15 @@ impl Flooded {
 
     fn way(&self, name: &str, security: Security, user: Credentials) -> Access {
         Access {
-            url: self.server.url.parse().unwrap(),
             security,
-            store: Store::new(self.folder.path().join(name)),
-            own: Request::application(format!("urn:test:{name}")).common_name(name),
             trust: TrustRule::Everyone,
-            checks: Checks::ALL,
             user,
-            each: None,
-            plain_password: false,
-            sources: 0,
             timeout: PATIENCE,
+            ..Access::new(
+                self.server.url.parse().unwrap(),
+                Store::new(self.folder.path().join(name)),
+                Request::application(format!("urn:test:{name}")).common_name(name),
+            )
         }
     }
 

@@ -8,10 +8,10 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use load::access::{Access, Credentials, Security, Session, TrustRule};
+use load::access::{Access, Security, Session, TrustRule};
 use load::transport::Steps;
+use pki::Store;
 use pki::make::Request;
-use pki::{Checks, Store};
 use support::{Said, Server, json, program, ready};
 use tempfile::TempDir;
 use wire::channel::Protection;
@@ -72,17 +72,14 @@ impl Serving {
 
 fn open(serving: &Serving) -> Session {
     let access = Access {
-        url: serving.server.url.parse().unwrap(),
         security: Security::Exactly(Protection::NONE),
-        store: Store::new(serving.folder.path()),
-        own: Request::application("urn:test"),
         trust: TrustRule::Everyone,
-        checks: Checks::ALL,
-        user: Credentials::Anonymous,
-        each: None,
-        plain_password: false,
-        sources: 0,
         timeout: Duration::from_secs(60),
+        ..Access::new(
+            serving.server.url.parse().unwrap(),
+            Store::new(serving.folder.path()),
+            Request::application("urn:test"),
+        )
     };
     let opening = access.discover().unwrap();
     access.open(&opening, &mut Steps::new()).unwrap()

@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use load::access::{Access, Session};
 use load::transport::Steps;
-use wire::session::token::Credentials;
 use wire::types::{
     BrowseDescription, BrowseDirection, BrowseNextRequest, BrowseRequest, NodeId, ObjectId,
     ReadRequest, ReadValueId, ReferenceDescription, StatusCode, TimestampsToReturn,
@@ -45,17 +44,13 @@ pub fn dump(url: &str) -> Dump {
 fn open(url: &str) -> Session {
     let folder = tempfile::tempdir().unwrap();
     let access = Access {
-        url: url.parse().unwrap(),
         security: "None".parse().unwrap(),
-        store: pki::Store::new(folder.path()),
-        own: pki::make::Request::application("urn:uaperf:interop").dns("localhost"),
-        trust: load::access::TrustRule::Listed,
-        checks: pki::Checks::ALL,
-        user: Credentials::Anonymous,
-        each: None,
-        plain_password: false,
-        sources: 0,
         timeout: Duration::from_secs(60),
+        ..Access::new(
+            url.parse().unwrap(),
+            pki::Store::new(folder.path()),
+            pki::make::Request::application("urn:uaperf:interop").dns("localhost"),
+        )
     };
     let opening = access.discover().unwrap();
     access.open(&opening, &mut Steps::new()).unwrap()

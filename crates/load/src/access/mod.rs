@@ -190,6 +190,23 @@ impl Opening {
 }
 
 impl Access {
+    /// The way of anybody to a server whose certificate is in the trust list.
+    pub fn new(url: Url, store: Store, own: pki::make::Request) -> Self {
+        Self {
+            url,
+            security: Security::default(),
+            store,
+            own,
+            trust: TrustRule::default(),
+            checks: Checks::default(),
+            user: Credentials::Anonymous,
+            each: None,
+            plain_password: false,
+            sources: 0,
+            timeout: Duration::from_secs(10),
+        }
+    }
+
     /// Today, for the validity of certificates.
     pub fn today(&self) -> Moment {
         SystemTime::now().into()

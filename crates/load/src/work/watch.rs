@@ -7,6 +7,7 @@ use wire::types::{
 
 use super::WorkError;
 use crate::access::Session;
+use crate::transport::CallError;
 
 /// The namespace in which a plant's own object is.
 const PLANT: &str = "urn:uaperf:plant";
@@ -26,19 +27,9 @@ pub fn watches(
     };
     let mut watches = Vec::with_capacity(nodes.len());
     for nodes in nodes.chunks(AT_A_TIME) {
-        let own = |name: &str| NodeId::new(index as u16, name);
-        let response = session.call(CallRequest {
-            request_header: RequestHeader::default(),
-            methods_to_call: Some(vec![CallMethodRequest {
-                object_id: own("Plant"),
-                method_id: own("Plant.DescribeSignals"),
-                input_arguments: Some(vec![list(nodes)]),
-            }]),
-        })?;
-        let result = response.results.and_then(|mut all| all.pop());
-        let outputs = result.and_then(|it| it.output_arguments);
-        let told = outputs.as_deref().and_then(described);
-        match told {
+        let inputs = Some(vec![list(nodes)]);
+        let outputs = ask("Plant.DescribeSignals", inputs, index, session)?;
+        match outputs.as_deref().and_then(described) {
             Some(told) if told.len() == nodes.len() => watches.extend(told),
             // An older plant: it is like any other server.
             _ => return Ok(Vec::new()),
@@ -59,20 +50,31 @@ pub fn ids(namespaces: &[String], all: bool) -> Ids {
 /// What a plant counted itself, as JSON.
 pub fn ground_truth(namespaces: &[String], session: &mut Session) -> Option<String> {
     let index = namespaces.iter().position(|uri| uri == PLANT)?;
-    let own = |name: &str| NodeId::new(index as u16, name);
+    let outputs = ask("Plant.GroundTruth", None, index, session).ok()?;
+    match outputs?.pop()? {
+        Variant::String(text) => text.value().clone(),
+        _ => None,
+    }
+}
+
+/// What a method of a plant answers, in whose namespace its object is.
+fn ask(
+    method: &str,
+    input_arguments: Option<Vec<Variant>>,
+    namespace: usize,
+    session: &mut Session,
+) -> Result<Option<Vec<Variant>>, CallError> {
+    let own = |name: &str| NodeId::new(namespace as u16, name);
     let response = session.call(CallRequest {
         request_header: RequestHeader::default(),
         methods_to_call: Some(vec![CallMethodRequest {
             object_id: own("Plant"),
-            method_id: own("Plant.GroundTruth"),
-            input_arguments: None,
+            method_id: own(method),
+            input_arguments,
         }]),
-    });
-    let result = response.ok()?.results?.pop()?;
-    match result.output_arguments?.pop()? {
-        Variant::String(text) => text.value().clone(),
-        _ => None,
-    }
+    })?;
+    let result = response.results.and_then(|mut all| all.pop());
+    Ok(result.and_then(|it| it.output_arguments))
 }
 
 fn list(nodes: &[NodeId]) -> Variant {
