@@ -23,15 +23,15 @@ impl Attackers {
     /// Comes back when as many are there as are to be.
     pub fn start(kind: &str, url: &str, folder: &Path) -> anyhow::Result<Self> {
         // Behind everybody else where processors are scarce: what they cost themselves is not the server's doing.
-        let mut child = Command::new("nice")
-            .args(["-n", "19"])
+        let mut child = Command::new("chrt")
+            .args(["--idle", "0"])
             .arg(std::env::current_exe()?)
             .args([attack::ROLE, kind, url])
             .arg(folder)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()
-            .context("start the attackers with nice")?;
+            .context("start the attackers with chrt")?;
         let stdin = child.stdin.take();
         let out = child.stdout.take().context("no output")?;
         let cycles = Arc::new(AtomicU64::new(0));

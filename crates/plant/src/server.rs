@@ -141,7 +141,8 @@ impl Server {
         updates: Updates,
     ) -> Result<Self, StartError> {
         // RSA is worth a second core where there is one; more would take them from the loops.
-        let (pool, threads) = Pool::start(HELPERS)?;
+        let all = std::thread::available_parallelism().map_or(1, |all| all.get());
+        let (pool, threads) = Pool::start(all.saturating_sub(cores).clamp(1, HELPERS))?;
         // From here on a failure stops what was started, by way of Drop.
         let mut server = Self {
             shared,
@@ -281,7 +282,7 @@ impl Drop for Server {
     }
 }
 
-/// Threads for what takes milliseconds.
+/// Threads at most for what takes milliseconds.
 const HELPERS: usize = 2;
 
 /// Binds this thread to a processor. One that there is not leaves it where it is.

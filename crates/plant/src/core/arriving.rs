@@ -29,29 +29,30 @@ impl Core {
         Ok(())
     }
 
-    pub(super) fn accept_all(&mut self) {
-        loop {
-            let Some(listener) = &self.listener else {
-                return;
-            };
-            match listener.accept() {
-                Ok((socket, _)) => self.welcome(socket),
-                Err(error) if error.kind() == ErrorKind::WouldBlock => return,
-                Err(error) if is_of_the_peer(error.kind()) => {}
-                // There are no descriptors, or no memory. The listener rings for new clients
-                // only, so those who wait already have to be asked for; until then the
-                // descriptor kept for this tells one of them.
-                Err(_) => {
-                    self.shared.counters.refused_connections.add(1);
-                    if self.reserve.take().is_some() {
-                        drop(listener.accept());
-                        self.reserve = reserve();
-                    }
-                    let at = self.now.mono + ACCEPT_AGAIN;
-                    return self.timers.add(at, Due::Accept);
+    /// Lets one in who is at the door. Whether there may be more.
+    pub(super) fn accept_one(&mut self) -> bool {
+        let Some(listener) = &self.listener else {
+            return false;
+        };
+        match listener.accept() {
+            Ok((socket, _)) => self.welcome(socket),
+            Err(error) if error.kind() == ErrorKind::WouldBlock => return false,
+            Err(error) if is_of_the_peer(error.kind()) => {}
+            // There are no descriptors, or no memory. The listener rings for new clients
+            // only, so those who wait already have to be asked for; until then the
+            // descriptor kept for this tells one of them.
+            Err(_) => {
+                self.shared.counters.refused_connections.add(1);
+                if self.reserve.take().is_some() {
+                    drop(listener.accept());
+                    self.reserve = reserve();
                 }
+                let at = self.now.mono + ACCEPT_AGAIN;
+                self.timers.add(at, Due::Accept);
+                return false;
             }
         }
+        true
     }
 
     /// Gives a new connection to the loop whose turn it is.

@@ -8,6 +8,7 @@ use wire::server::{Connection, RequestId};
 use wire::time::Instant;
 
 use super::astray::{Astray, Released};
+use super::strangers::Ready;
 use crate::fault::MessageFate;
 
 /// More than this waiting to be written, and a connection's requests are not looked at: who does
@@ -27,6 +28,10 @@ pub struct Link {
     pub paused: bool,
     /// The socket may have more to read.
     pub readable: bool,
+    /// A session was activated over it.
+    pub known: bool,
+    /// What happened on it that it was not looked at for, as it is a stranger's.
+    pub waiting: Option<Ready>,
     /// When it is looked at next.
     pub timer: Option<Instant>,
     /// Steps of its channel that helpers are at.
@@ -64,6 +69,8 @@ impl Link {
             endpoint_url: String::new(),
             paused: false,
             readable: false,
+            known: false,
+            waiting: None,
             timer: None,
             busy: 0,
             refused: false,

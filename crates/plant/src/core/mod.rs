@@ -11,6 +11,7 @@ mod publish;
 mod request;
 mod sessions;
 mod slots;
+mod strangers;
 mod timers;
 mod transfer;
 
@@ -42,6 +43,7 @@ use crate::subscription::Subscription;
 use alarm::Alarm;
 use link::{Got, HIGH_WATER, Link};
 use request::{Answer, answer_now};
+use strangers::{Ready, Strangers};
 use transfer::Transfer;
 
 /// Subscriptions by their numbers.
@@ -100,6 +102,7 @@ pub struct Core {
     dirty: Vec<SlotId>,
     /// Connections that have more to read than they were given time for.
     again: Vec<SlotId>,
+    strangers: Strangers,
     now: Now,
     /// Memory to read into, lent to the connection that has its turn.
     scratch: Vec<u8>,
@@ -141,6 +144,7 @@ impl Core {
             refusing: 0,
             dirty: Vec::new(),
             again: Vec::new(),
+            strangers: Strangers::default(),
             now,
             scratch: vec![0; READ],
             spare: Vec::new(),
@@ -174,23 +178,30 @@ impl Core {
             let start = self.now.mono;
             for event in &events {
                 match event.token() {
-                    LISTENER => self.accept_all(),
+                    LISTENER => self.strangers.knock(),
                     WAKER => self.read_mail(),
                     ALARM => self.alarm.rang(),
-                    token => self.ready(token, event.is_readable(), event.is_writable()),
+                    token => self.ready(
+                        link_of(token),
+                        Ready {
+                            readable: event.is_readable(),
+                            writable: event.is_writable(),
+                        },
+                    ),
                 }
             }
             for link in std::mem::take(&mut self.again) {
                 self.read(link);
             }
             self.run_timers();
+            self.receive_strangers();
             self.be_slower(start);
         }
     }
 
     /// How long to wait for something to happen.
     fn sleep(&mut self) -> Option<Duration> {
-        if self.shared.config.spin || !self.again.is_empty() {
+        if self.shared.config.spin || !self.again.is_empty() || self.strangers.wait() {
             return Some(Duration::ZERO);
         }
         let at = self.timers.wake()?;
@@ -198,19 +209,6 @@ impl Core {
             return None;
         }
         self.alarm.until(at, self.shared.clock.now().mono)
-    }
-
-    fn ready(&mut self, token: Token, readable: bool, writable: bool) {
-        let id = SlotId {
-            slot: token.0 as u32,
-            generation: (token.0 >> 32) as u32,
-        };
-        if writable {
-            self.flush(id);
-        }
-        if readable {
-            self.read(id);
-        }
     }
 
     /// Reads what there is, answers it and writes the answers.
@@ -258,7 +256,16 @@ impl Core {
                 }
             }
         }
-        self.again.push(id);
+        match self.links.get(id).is_some_and(|link| link.known) {
+            true => self.again.push(id),
+            false => self.ready(
+                id,
+                Ready {
+                    readable: true,
+                    writable: false,
+                },
+            ),
+        }
     }
 
     /// Takes the memory back that a connection was lent to read into.
@@ -611,7 +618,7 @@ impl Core {
                 Due::Fault => self.fault_due(),
                 Due::Listen => self.listen_again(),
                 Due::Session(id) => self.session_due(id),
-                Due::Accept => self.accept_all(),
+                Due::Accept => self.strangers.knock(),
                 Due::Subscription(id) => {
                     published += 1;
                     self.subscription_due(id, at);
@@ -635,4 +642,11 @@ impl Core {
 
 fn token(id: SlotId) -> Token {
     Token(id.slot as usize | (id.generation as usize) << 32)
+}
+
+fn link_of(token: Token) -> SlotId {
+    SlotId {
+        slot: token.0 as u32,
+        generation: (token.0 >> 32) as u32,
+    }
 }

@@ -47,6 +47,7 @@ impl Core {
         } = moved;
         link.timer = None;
         link.release = None;
+        link.waiting = None;
         if let Some(id) = self.keep(link) {
             self.request(id, request, &body);
             self.serve(id);

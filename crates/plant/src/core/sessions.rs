@@ -287,7 +287,8 @@ impl Core {
                         subscription.owner = Arc::clone(&held.owner);
                     }
                 }
-                if let Some(link) = self.links.get(asked.link) {
+                if let Some(link) = self.links.get_mut(asked.link) {
+                    link.known = true;
                     let mut record = held.record.activated();
                     if record.history.last() != Some(&shown) {
                         record.history.push(shown.clone());
