@@ -272,6 +272,7 @@ fn a_value_of_a_node_set_that_cannot_be_read_is_told_of_and_the_server_serves() 
     assert_eq!(code, 0, "{err}");
     let told = "set.xml line 3: the value of ns=1;i=1 is null: \"ns=1;i=9\", the TypeId of Odd, is neither";
     assert!(err.contains(told), "{err}");
+    assert!(err.contains("  nodes     1 of "), "{err}");
 }
 
 #[test]

@@ -268,3 +268,58 @@ fn asyncua_is_refused_what_exceeds_a_limit_with_the_code_for_it() {
 fn node_opcua_is_refused_what_exceeds_a_limit_with_the_code_for_it() {
     refused("node-opcua");
 }
+
+/// The models that a file has, and those that it needs.
+fn models(text: &str) -> (Vec<&str>, Vec<&str>) {
+    let of = |tag: &str| {
+        let tags = text.split('<').filter(|it| it.starts_with(tag));
+        let uri = |it: &str| it.find("ModelUri=\"").map(|at| at + "ModelUri=\"".len());
+        tags.filter_map(|it| it[uri(it)?..].split('"').next())
+            .collect()
+    };
+    (of("Model "), of("RequiredModel "))
+}
+
+#[test]
+fn companion_specifications_are_read_with_all_their_values() {
+    let Some(stack) = peers::testing::require("node-opcua") else {
+        return;
+    };
+    let folder = stack
+        .dir()
+        .join("node_modules/node-opcua-nodesets/nodesets");
+    let files = std::fs::read_dir(folder)
+        .unwrap()
+        .map(|it| it.unwrap().path());
+    let files = files.filter(|it| it.extension().is_some_and(|it| it == "xml"));
+    let mut waiting: Vec<_> = files
+        .map(|file| (std::fs::read_to_string(&file).unwrap(), file))
+        .collect();
+    let standard = "http://opcfoundation.org/UA/";
+    waiting.retain(|(text, _)| !models(text).0.is_empty() && !models(text).0.contains(&standard));
+    waiting.sort_by(|a, b| a.1.cmp(&b.1));
+    let all = waiting.len();
+    // A file goes behind those that it needs.
+    let mut known = vec![standard.to_owned()];
+    let mut order = Vec::new();
+    while !waiting.is_empty() {
+        let before = waiting.len();
+        waiting.retain(|(text, file)| {
+            let (own, needed) = models(text);
+            let waits = needed
+                .iter()
+                .any(|it| !known.iter().any(|known| known == it));
+            if !waits {
+                known.extend(own.into_iter().map(str::to_owned));
+                order.push(file.clone());
+            }
+            waits
+        });
+        assert!(waiting.len() < before, "{:?}", waiting[0].1);
+    }
+    let sets = plant::NodeSet::read(&order).unwrap();
+    let nodes: usize = sets.iter().map(|set| set.loaded().nodes).sum();
+    let left_out = sets.iter().flat_map(|set| &set.loaded().left_out);
+    assert_eq!(left_out.collect::<Vec<_>>(), Vec::<&plant::LeftOut>::new());
+    peers::testing::say(&format!("{all} specifications, {nodes} nodes"));
+}

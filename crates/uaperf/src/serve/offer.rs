@@ -4,7 +4,7 @@ use plant::{Config, Server};
 use wire::channel::Protection;
 use wire::policy::Policy;
 
-/// Endpoints, users and faults, before it is ready.
+/// Endpoints, users, files of nodes and faults, before it is ready.
 pub fn text(server: &Server, count: usize) -> String {
     let config = server.config();
     let more = match count {
@@ -29,6 +29,10 @@ pub fn text(server: &Server, count: usize) -> String {
         .as_str();
     }
     text += &format!("  users     {}\n", users(config));
+    for set in &config.nodesets {
+        let (nodes, file) = (set.loaded().nodes, set.file().display());
+        text += &format!("  nodes     {nodes} of {file}\n");
+    }
     for fault in &config.faults {
         text += &format!("  fault     {fault}\n");
     }
