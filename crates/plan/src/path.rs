@@ -9,7 +9,7 @@ use thiserror::Error;
 ///
 /// The text follows the relative paths of Part 4, A.2: `/` stands before each name, a namespace index
 /// and a colon may stand in front of it, and `&` takes the special meaning of the next character.
-/// Ours is the star, which is any name.
+/// Ours are the star, which is any name, and two of them, which are whatever is below.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct BrowsePath {
     /// Never empty.
@@ -28,6 +28,8 @@ pub enum PathStep {
     },
     /// `*`: whatever is there.
     Any,
+    /// `**`: whatever is below, however deep.
+    Below,
 }
 
 /// Why a text is no path.
@@ -40,7 +42,7 @@ pub struct PathError {
     reason: &'static str,
 }
 
-const ALONE: &str = "a star stands alone between slashes";
+const ALONE: &str = "* and ** stand alone between slashes";
 
 /// What Part 4, A.2 reserves, and our star.
 const RESERVED: &[char] = &['/', '.', '<', '>', ':', '#', '!', '&', '*'];
@@ -53,7 +55,8 @@ impl BrowsePath {
 
     /// Whether a star stands in it, so that it may lead to many nodes.
     pub fn has_wildcard(&self) -> bool {
-        self.steps.contains(&PathStep::Any)
+        let wild = |step: &PathStep| matches!(step, PathStep::Any | PathStep::Below);
+        self.steps.iter().any(wild)
     }
 }
 
@@ -73,7 +76,7 @@ impl FromStr for BrowsePath {
         loop {
             let mut namespace = None;
             let mut name = String::new();
-            let mut star = false;
+            let mut stars = 0;
             let mut escaped = false;
             let last = loop {
                 match letters.next() {
@@ -87,8 +90,8 @@ impl FromStr for BrowsePath {
                         );
                         escaped = true;
                     }
-                    Some('*') if star => return Err(wrong(ALONE)),
-                    Some('*') => star = true,
+                    Some('*') if stars == 2 => return Err(wrong(ALONE)),
+                    Some('*') => stars += 1,
                     Some(':') if namespace.is_none() && !escaped => {
                         let index = name.parse();
                         namespace =
@@ -99,11 +102,13 @@ impl FromStr for BrowsePath {
                     Some(letter) => name.push(letter),
                 }
             };
-            steps.push(match star {
-                true if name.is_empty() && namespace.is_none() => PathStep::Any,
-                true => return Err(wrong(ALONE)),
-                false if name.is_empty() => return Err(wrong("a name is missing")),
-                false => PathStep::Name { namespace, name },
+            let nameless = name.is_empty();
+            steps.push(match stars {
+                0 if nameless => return Err(wrong("a name is missing")),
+                0 => PathStep::Name { namespace, name },
+                1 if nameless && namespace.is_none() => PathStep::Any,
+                2 if nameless && namespace.is_none() => PathStep::Below,
+                _ => return Err(wrong(ALONE)),
             });
             if last {
                 break;
@@ -119,6 +124,7 @@ impl fmt::Display for BrowsePath {
             f.write_str("/")?;
             match step {
                 PathStep::Any => f.write_str("*")?,
+                PathStep::Below => f.write_str("**")?,
                 PathStep::Name { namespace, name } => {
                     if let Some(index) = namespace {
                         write!(f, "{index}:")?;
@@ -159,6 +165,9 @@ mod tests {
             ]
         );
         assert!(path.has_wildcard());
+        let all: BrowsePath = "/Objects/**".parse().unwrap();
+        assert_eq!(all.steps().last(), Some(&PathStep::Below));
+        assert!(all.has_wildcard());
     }
 
     #[test]
@@ -171,8 +180,10 @@ mod tests {
             ("/a/", "a name is missing"),
             ("/x:a", "namespace index"),
             ("/1:2:a", "typed &:"),
-            ("/a*", "stands alone"),
-            ("/*a", "stands alone"),
+            ("/a*", "stand alone"),
+            ("/*a", "stand alone"),
+            ("/**a", "stand alone"),
+            ("/***", "stand alone"),
             ("/a&", "nothing follows"),
         ] {
             let error = text.parse::<BrowsePath>().unwrap_err().to_string();

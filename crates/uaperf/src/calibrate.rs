@@ -73,6 +73,9 @@ fn file() -> anyhow::Result<PathBuf> {
     Ok(place::configuration()?.join("calibration.json"))
 }
 
+/// From this share on, a server that could do more would not show it.
+const NEAR: f64 = 0.8;
+
 /// How much of what this host can do a load was: to be said beside a result. Nothing if it was
 /// never calibrated, or as another build.
 pub fn headroom(values_per_s: f64, batch: u32, threads: u32) -> Option<String> {
@@ -84,12 +87,16 @@ pub fn headroom(values_per_s: f64, batch: u32, threads: u32) -> Option<String> {
     let most = calibration.values_per_s(batch)? * f64::from(threads.max(1));
     let share = values_per_s / most;
     Some(format!(
-        "{:.0} % of the {} values that {} asked of the built-in server when this host was calibrated",
+        "{:.0} % of the {} values that {} asked of the built-in server when this host was calibrated{}",
         share * 100.0,
         Rate::show(most),
         match threads {
             0 | 1 => "one thread".to_owned(),
             n => format!("{n} threads"),
+        },
+        match share >= NEAR {
+            true => ": the generator may be the limit, which more --threads would show",
+            false => "",
         }
     ))
 }

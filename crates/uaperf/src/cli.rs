@@ -125,6 +125,16 @@ impl Cli {
     }
 }
 
+impl Cli {
+    /// The arguments of a search, if that is what was typed.
+    pub fn into_search(self) -> Option<(saturate::Args, Global)> {
+        match self.command {
+            Command::Saturate(args) => Some((args, self.global)),
+            _ => None,
+        }
+    }
+}
+
 impl Global {
     /// The folder of certificates and trust lists: as typed, or the user's own.
     pub fn pki(&self) -> anyhow::Result<PathBuf> {

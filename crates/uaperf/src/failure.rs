@@ -16,6 +16,7 @@ pub struct Failure {
     what: String,
     hint: Option<String>,
     code: u8,
+    most: Option<u32>,
 }
 
 impl Failure {
@@ -25,6 +26,7 @@ impl Failure {
             what: what.into(),
             hint: None,
             code: FAILED,
+            most: None,
         }
     }
 
@@ -40,6 +42,17 @@ impl Failure {
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
         self
+    }
+
+    /// Something was too large, and this is the most.
+    pub fn at_most(mut self, most: u32) -> Self {
+        self.most = Some(most);
+        self
+    }
+
+    /// The most that would have been taken, of something that was too large.
+    pub const fn most(&self) -> Option<u32> {
+        self.most
     }
 }
 

@@ -1,7 +1,7 @@
 //! Results that were kept: files, folders of them, and what else is written of them.
 
 use std::io::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use record::run::ReadError;
 use record::{Run, Timestamp, sweep};
@@ -123,6 +123,20 @@ pub fn fresh(now: Timestamp, name: &str) -> PathBuf {
         .unwrap_or(first)
 }
 
+/// The way from one folder to another; both are there. A path from the root where they share nothing.
+pub fn way(from: &Path, to: &Path) -> std::io::Result<PathBuf> {
+    let (from, to) = (from.canonicalize()?, to.canonicalize()?);
+    let same = |(one, other): &(Component<'_>, Component<'_>)| one == other;
+    let shared = std::iter::zip(from.components(), to.components());
+    let shared = shared.take_while(same).count();
+    if shared == 0 {
+        return Ok(to);
+    }
+    let up = from.components().skip(shared);
+    let up = up.map(|_| Component::ParentDir);
+    Ok(up.chain(to.components().skip(shared)).collect())
+}
+
 /// What else can be written of results.
 #[derive(Debug, Default, clap::Args)]
 #[group(id = "written")]
@@ -198,4 +212,25 @@ pub fn write(file: &Path, text: &str) -> Result<(), Failure> {
         .map_or(Ok(()), std::fs::create_dir_all)
         .and_then(|()| std::fs::write(file, text))
         .map_err(|error| Failure::new(format!("cannot write {}: {error}", file.display())))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_way_between_two_folders_leads_from_one_to_the_other() {
+        let root = tempfile::tempdir().unwrap();
+        let at = |name: &str| root.path().join(name);
+        std::fs::create_dir_all(at("tests/reads")).unwrap();
+        std::fs::create_dir_all(at("results/one")).unwrap();
+        let found = way(&at("results/one"), &at("tests/reads")).unwrap();
+        assert_eq!(found, Path::new("../../tests/reads"));
+        assert_eq!(
+            way(&at("tests"), &at("tests/reads")).unwrap(),
+            Path::new("reads")
+        );
+        assert_eq!(way(&at("tests"), &at("tests")).unwrap(), Path::new(""));
+        assert!(way(&at("tests"), &at("nothing")).is_err());
+    }
 }

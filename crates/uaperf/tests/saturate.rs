@@ -6,7 +6,7 @@
 use std::path::Path;
 use std::process::Output;
 
-use support::{Server, command, json, text};
+use support::{Server, command, json, text, uaperf};
 
 mod support;
 
@@ -71,11 +71,10 @@ fn the_capacity_of_a_server_is_found_and_a_search_that_was_stopped_goes_on() {
         .unwrap()
         .truncate(trials.len() - 1);
     std::fs::write(&file, cut.to_string()).unwrap();
-    let again = saturate(
-        folder.path(),
-        &server.url,
-        &[&search[..], &["--resume", "whole"]].concat(),
-    );
+    // From anywhere, with what was typed then.
+    let elsewhere = folder.path().join("elsewhere");
+    std::fs::create_dir(&elsewhere).unwrap();
+    let again = uaperf(&elsewhere, &["saturate", "--resume", "../whole"]);
     let said = text(&again.stdout);
     let rows = |text: &str| {
         let answers = [" met", " missed", " not told"];
@@ -89,10 +88,9 @@ fn the_capacity_of_a_server_is_found_and_a_search_that_was_stopped_goes_on() {
     assert!(rows(&said) >= trials.len(), "{said}");
     assert!(said.contains("CAPACITY"), "{said}{}", text(&again.stderr));
 
-    let other = ["--slo", "p50<9ms", "--resume", "whole"];
-    let refused = saturate(folder.path(), &server.url, &other);
-    assert_eq!(refused.status.code(), Some(2));
-    assert!(text(&refused.stderr).contains("want the same command again"));
+    let other = ["saturate", "read", &server.url, "--resume", "whole"];
+    let refused = uaperf(folder.path(), &other);
+    assert_eq!(refused.status.code(), Some(2), "{}", text(&refused.stderr));
 }
 
 #[test]
@@ -135,4 +133,75 @@ fn what_cannot_be_searched_for_is_refused_before_anything_is_measured() {
         assert!(said.contains(reason), "{said}");
     }
     assert!(!folder.path().join("results").exists());
+
+    // A server that is not there leaves no search behind.
+    let lost = saturate(folder.path(), nowhere, &["--out", "lost"]);
+    assert_eq!(lost.status.code(), Some(1), "{}", text(&lost.stderr));
+    assert!(!folder.path().join("lost").exists());
+    let nothing = uaperf(folder.path(), &["saturate", "--resume", "lost"]);
+    assert_eq!(nothing.status.code(), Some(2), "{}", text(&nothing.stderr));
+}
+
+/// A plant that has limits.
+fn limited(folder: &Path, limits: &str) -> Server {
+    let file = folder.join("limited.toml");
+    let plant = format!(
+        "[limits]\n{limits}\n[[namespace]]\nuri = \"urn:limited\"\n[[namespace.signals]]\n"
+    );
+    std::fs::write(
+        &file,
+        plant + "type = \"Double\"\nids = \"i=1..\"\ncount = 10\n",
+    )
+    .unwrap();
+    let options = [file.to_str().unwrap(), "--security", "none"];
+    Server::start(&folder.join("server"), &options)
+}
+
+#[test]
+fn a_limit_of_the_server_ends_the_search_with_the_most_that_there_can_be() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = limited(folder.path(), "nodes_per_read = 12");
+    let batch = ["read", &server.url, "-n", "nsu=urn:limited;i=1..10"];
+    let search = ["--grow", "batch", "--slo", "p50<60s", "--rate", "20/s"];
+    let rest = [
+        "--duration",
+        "300ms",
+        "--csv",
+        "all.csv",
+        "--out",
+        "batch",
+        "--quiet",
+    ];
+    let words = [&["saturate"][..], &batch, &search, &rest].concat();
+    let found = uaperf(folder.path(), &words);
+    let said = text(&found.stdout);
+    assert!(
+        said.contains("CAPACITY    at least 12 a request: there cannot be more"),
+        "{said}{}",
+        text(&found.stderr)
+    );
+    assert!(said.contains("MaxNodesPerRead says 12"), "{said}");
+    let rows = std::fs::read_to_string(folder.path().join("all.csv")).unwrap();
+    let trials = json(&folder.path().join("batch/search.json"))["trials"].take();
+    let trials = trials.as_array().unwrap().len();
+    let rates = rows.lines().filter(|row| row.contains(",rate,"));
+    assert_eq!(rates.count(), trials, "{rows}");
+}
+
+#[test]
+fn a_load_that_the_server_refuses_a_part_of_has_missed_the_objective() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = limited(folder.path(), "sessions = 4");
+    let read = ["saturate", "read", &server.url, "-n", "nsu=urn:limited;i=1"];
+    let search = ["--grow", "sessions", "--slo", "p50<60s", "--rate", "20/s"];
+    let short = ["--duration", "300ms", "--trials", "8", "--quiet"];
+    let found = uaperf(folder.path(), &[&read[..], &search, &short].concat());
+    let said = text(&found.stdout);
+    let missed = said.lines().find(|line| line.contains("missed:"));
+    let missed = missed.unwrap_or_else(|| panic!("{said}{}", text(&found.stderr)));
+    assert!(missed.contains("refused or lost sessions"), "{said}");
+    assert!(
+        said.contains("the server refused or lost sessions"),
+        "{said}"
+    );
 }

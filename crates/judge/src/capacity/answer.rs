@@ -47,6 +47,19 @@ pub enum Why {
     Late,
     /// A person changed the load.
     ByHand,
+    /// Not all sessions were there to the end.
+    Sessions,
+    /// Not all items or subscriptions were there; what the server said.
+    Refused(String),
+    /// A condition ended the trial.
+    Aborted,
+}
+
+impl Why {
+    /// Whether it is something that the server did.
+    pub const fn is_of_server(&self) -> bool {
+        matches!(self, Self::Behind(_) | Self::Sessions | Self::Refused(_))
+    }
 }
 
 impl std::fmt::Display for Why {
@@ -58,6 +71,9 @@ impl std::fmt::Display for Why {
             Self::Failed => f.write_str("nothing was done"),
             Self::Late => f.write_str("though late"),
             Self::ByHand => f.write_str("changed by hand"),
+            Self::Sessions => f.write_str("refused or lost sessions"),
+            Self::Refused(what) => write!(f, "refused {what}"),
+            Self::Aborted => f.write_str("ended by --abort-on"),
         }
     }
 }
@@ -111,6 +127,18 @@ impl Judgement {
             _ => (Answer::Missed, missed),
         };
         Self { answer, why }
+    }
+
+    /// Whatever its figures say: a load that was not there as a whole has missed the objective.
+    #[must_use]
+    pub fn unless(self, lacking: Option<Why>) -> Self {
+        match (self.answer, lacking) {
+            (Answer::Met | Answer::Unsteady, Some(why)) => Self {
+                answer: Answer::Missed,
+                why: Some(why),
+            },
+            _ => self,
+        }
     }
 }
 

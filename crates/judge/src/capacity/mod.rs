@@ -181,6 +181,12 @@ impl Search {
         self.trials
     }
 
+    /// More than this cannot be offered.
+    pub fn limit(&mut self, most: f64) {
+        let most = self.bounds.most.map_or(most, |given| given.min(most));
+        self.bounds.most = Some(most);
+    }
+
     /// A load was tried.
     pub fn tell(&mut self, load: f64, answer: Answer) {
         self.trials += 1;
@@ -235,6 +241,11 @@ impl Search {
             (None, Some(_)) => self.found(End::Least),
             (Some(_), Some(_)) => self.close_in(),
         }
+    }
+
+    /// The end of a search that has no more to find: no load met the objective.
+    pub fn nothing(&self) -> Capacity {
+        self.ended(End::Least)
     }
 
     /// Nothing was decided of a load, nor of any above it: what the generator can do is beside the point
@@ -302,6 +313,10 @@ impl Search {
     }
 
     fn found(&self, end: End) -> Next {
+        Next::Found(self.ended(end))
+    }
+
+    fn ended(&self, end: End) -> Capacity {
         let told = self.points.iter().any(|point| point.misses() > 0)
             && self.points.iter().any(|point| point.met > 0)
             && matches!(end, End::Knee | End::Unclear);
@@ -324,14 +339,14 @@ impl Search {
             false => knee,
         });
         let high = at(1.0 - TAIL);
-        Next::Found(Capacity {
+        Capacity {
             knee,
             low,
             high,
             holds,
             fails,
             end,
-        })
+        }
     }
 
     /// A load that was tried already, if it is as good as this one: trials of the same load can be

@@ -1,5 +1,7 @@
 //! Nodes that are known by where they are.
 
+use std::collections::{HashSet, VecDeque};
+
 use plan::{BrowsePath, NodeError, NodeSpec, Nodes, PathStep};
 use wire::types::{
     BrowseDescription, BrowseDescriptionResultMask, BrowseDirection, BrowseRequest, NodeClassMask,
@@ -39,6 +41,10 @@ fn along(path: &BrowsePath, session: &mut Session) -> Result<Vec<NodeId>, WorkEr
     let mut at = vec![NodeId::from(ObjectId::RootFolder)];
     for step in path.steps() {
         let mut next = Vec::new();
+        if *step == PathStep::Below {
+            next = below(&at, session)?;
+            at.clear();
+        }
         for node in &at {
             for child in children(node, session)? {
                 if matches(step, &child) && !next.contains(&child.node_id.node_id) {
@@ -50,7 +56,7 @@ fn along(path: &BrowsePath, session: &mut Session) -> Result<Vec<NodeId>, WorkEr
             return Err(WorkError::NoSuchPath {
                 path: path.to_string(),
                 step: match step {
-                    PathStep::Any => "node below it".into(),
+                    PathStep::Any | PathStep::Below => "node below it".into(),
                     PathStep::Name { name, .. } => name.clone(),
                 },
             });
@@ -60,9 +66,36 @@ fn along(path: &BrowsePath, session: &mut Session) -> Result<Vec<NodeId>, WorkEr
     Ok(at)
 }
 
+/// Objects of sessions come and go (Part 5, 6.3.4): what is found there now is gone when it is asked for.
+const OF_SESSIONS: ObjectId = ObjectId::Server_ServerDiagnostics_SessionsDiagnosticsSummary;
+
+/// All that is below some nodes, each once, the nearest first; but for what comes and goes.
+fn below(nodes: &[NodeId], session: &mut Session) -> Result<Vec<NodeId>, WorkError> {
+    let mut seen: HashSet<NodeId> = nodes.iter().cloned().collect();
+    let mut all: VecDeque<NodeId> = nodes.iter().cloned().collect();
+    let mut found = Vec::new();
+    while let Some(node) = all.pop_front() {
+        if node == OF_SESSIONS {
+            continue;
+        }
+        let below = match children(&node, session) {
+            // Not everybody may browse everything.
+            Err(WorkError::Node { .. }) => continue,
+            below => below?,
+        };
+        for child in below.into_iter().map(|it| it.node_id.node_id) {
+            if seen.insert(child.clone()) {
+                all.push_back(child.clone());
+                found.push(child);
+            }
+        }
+    }
+    Ok(found)
+}
+
 fn matches(step: &PathStep, child: &ReferenceDescription) -> bool {
     match step {
-        PathStep::Any => true,
+        PathStep::Any | PathStep::Below => true,
         PathStep::Name { namespace, name } => {
             let browse = &child.browse_name;
             browse.name.as_ref() == name.as_str()

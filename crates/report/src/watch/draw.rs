@@ -128,7 +128,7 @@ pub fn draw(frame: &mut Frame<'_>, scene: &mut Scene, shown: &Shown<'_>) {
     message(frame, said, shown, inks);
     keyboard(frame, keys, scene, shown, inks);
     if shown.help {
-        help(frame, area, scene, inks);
+        help(frame, area, scene, shown, inks);
     }
 }
 
@@ -278,28 +278,28 @@ fn message(frame: &mut Frame<'_>, area: Rect, shown: &Shown<'_>, inks: Inks) {
     );
 }
 
-/// Keys and what they do, as far as they do something here.
+/// Whether a key does something here.
+fn works(key: &Key, scene: &Scene, shown: &Shown<'_>) -> bool {
+    match key.only {
+        Only::Always => true,
+        Only::Pausable => scene.about.pausable,
+        Only::Scalable => scene.about.scalable,
+        Only::Beside => shown.beside.is_some(),
+        Only::Several => shown
+            .plan
+            .is_some_and(|plan| plan.phase.1 > 1 || plan.point.is_some()),
+    }
+}
+
+/// Keys and what they do, in a word, as far as they do something here.
 fn keys(scene: &Scene, shown: &Shown<'_>) -> Vec<(&'static str, &'static str)> {
-    let mut keys = Vec::new();
-    if scene.about.changeable {
-        keys.push(match shown.paused {
-            false => ("p", "pause"),
-            true => ("p", "go on"),
-        });
-        keys.push(("+/-", "load"));
-    }
-    if shown.beside.is_some() {
-        keys.push(("tab", "next"));
-    }
-    let several = shown
-        .plan
-        .is_some_and(|plan| plan.phase.1 > 1 || plan.point.is_some());
-    if several {
-        keys.push(("n", "end phase"));
-    }
-    keys.push(("q", "end run"));
-    keys.push(("?", "help"));
-    keys
+    let here = KEYS.iter().filter(|key| works(key, scene, shown));
+    here.filter(|key| !key.brief.is_empty())
+        .map(|key| match key.only {
+            Only::Pausable if shown.paused => (key.name, "go on"),
+            _ => (key.name, key.brief),
+        })
+        .collect()
 }
 
 fn keyboard(frame: &mut Frame<'_>, area: Rect, scene: &Scene, shown: &Shown<'_>, inks: Inks) {
@@ -312,20 +312,73 @@ fn keyboard(frame: &mut Frame<'_>, area: Rect, scene: &Scene, shown: &Shown<'_>,
     frame.render_widget(Paragraph::new(Line::from(spans)), area);
 }
 
-const HELP: &[(&str, &str)] = &[
-    (
-        "p",
-        "pause: nothing is sent until p again; the end moves by as much",
-    ),
-    (
-        "+ -",
-        "offer a tenth of the plan more or less: rates, or requests in flight",
-    ),
-    ("n", "end this phase; what comes behind it follows"),
-    ("q", "end the run; what was measured is kept, and marked"),
-    ("Tab", "the next of several phases that run side by side"),
-    ("Ctrl-C", "as q; a second time quits without a result"),
-    ("?", "this page"),
+/// A key, and what it does.
+struct Key {
+    name: &'static str,
+    /// In the last line of the screen; nothing of what people know anyway.
+    brief: &'static str,
+    /// On the page of keys.
+    does: &'static str,
+    only: Only,
+}
+
+/// Where a key does something.
+#[derive(Clone, Copy)]
+enum Only {
+    Always,
+    /// Where what is sent can be held back.
+    Pausable,
+    /// Where more can be sent, or less.
+    Scalable,
+    /// Where phases run side by side.
+    Beside,
+    /// Where another phase or point follows.
+    Several,
+}
+
+const KEYS: &[Key] = &[
+    Key {
+        name: "p",
+        brief: "pause",
+        does: "pause: nothing is sent until p again; the end moves by as much",
+        only: Only::Pausable,
+    },
+    Key {
+        name: "+/-",
+        brief: "load",
+        does: "offer a tenth of the plan more or less: rates, or requests in flight",
+        only: Only::Scalable,
+    },
+    Key {
+        name: "tab",
+        brief: "next",
+        does: "the next of several phases that run side by side",
+        only: Only::Beside,
+    },
+    Key {
+        name: "n",
+        brief: "end phase",
+        does: "end this phase; what comes behind it follows",
+        only: Only::Several,
+    },
+    Key {
+        name: "q",
+        brief: "end run",
+        does: "end the run; what was measured is kept, and marked",
+        only: Only::Always,
+    },
+    Key {
+        name: "Ctrl-C",
+        brief: "",
+        does: "as q; a second time quits without a result",
+        only: Only::Always,
+    },
+    Key {
+        name: "?",
+        brief: "help",
+        does: "this page",
+        only: Only::Always,
+    },
 ];
 
 const MARKED: &str = "A run whose load was changed by hand says so in its result and in its verdict: its figures are \
@@ -333,26 +386,33 @@ const MARKED: &str = "A run whose load was changed by hand says so in its result
 
 const NO_REQUESTS: &str = "This load cannot be paused or added to: the server sends by itself, or clients act in rounds of steps.";
 
-fn help(frame: &mut Frame<'_>, area: Rect, scene: &Scene, inks: Inks) {
+const ONE_EACH: &str =
+    "There is nothing to add to this load: each session has one request at a time.";
+
+fn help(frame: &mut Frame<'_>, area: Rect, scene: &Scene, shown: &Shown<'_>, inks: Inks) {
     let width = area.width.min(78);
     let room = usize::from(width).saturating_sub(14);
     let mut lines = Vec::new();
-    for (key, does) in HELP {
-        for (n, part) in crate::page::wrapped(does, room).into_iter().enumerate() {
-            let key = if n == 0 { *key } else { "" };
+    for key in KEYS.iter().filter(|key| works(key, scene, shown)) {
+        for (n, part) in crate::page::wrapped(key.does, room).into_iter().enumerate() {
+            let name = if n == 0 { key.name } else { "" };
             lines.push(Line::from(vec![
-                Span::styled(format!(" {key:<8} "), inks.bold()),
+                Span::styled(format!(" {name:<8} "), inks.bold()),
                 Span::raw(part),
             ]));
         }
     }
     lines.push(Line::default());
-    let note = match scene.about.changeable {
-        true => MARKED,
-        false => NO_REQUESTS,
-    };
-    for part in crate::page::wrapped(note, usize::from(width).saturating_sub(4)) {
-        lines.push(Line::from(format!(" {part}")));
+    let about = &scene.about;
+    let notes = [
+        (about.pausable, MARKED),
+        (about.pausable && !about.scalable, ONE_EACH),
+        (!about.pausable, NO_REQUESTS),
+    ];
+    for (_, note) in notes.into_iter().filter(|(holds, _)| *holds) {
+        for part in crate::page::wrapped(note, usize::from(width).saturating_sub(4)) {
+            lines.push(Line::from(format!(" {part}")));
+        }
     }
     let height = (lines.len() as u16 + 2).min(area.height);
     let page = Rect {

@@ -35,8 +35,10 @@ pub struct About {
     pub notified: bool,
     /// Whether its sessions ask, or only listen.
     pub sends: bool,
-    /// Whether a person can pause what they ask, and have them ask more.
-    pub changeable: bool,
+    /// Whether a person can pause what they ask.
+    pub pausable: bool,
+    /// Whether a person can have them ask more, or less.
+    pub scalable: bool,
     /// The specification's name of a status code.
     pub status_name: fn(u32) -> String,
 }
@@ -50,6 +52,8 @@ impl About {
         works: Vec<String>,
         status_name: fn(u32) -> String,
     ) -> Self {
+        // What is done in rounds of steps is done to its end.
+        let pausable = phase.has_requests() && phase.work.steps().is_empty();
         let name = match &phase.name {
             Some(name) if name != command => format!("{name} ({command})"),
             _ => command.to_owned(),
@@ -67,11 +71,16 @@ impl About {
             requests: phase.requests,
             notified: phase.subscribe().is_some(),
             sends: phase.has_requests(),
-            // What is done in rounds of steps is done to its end.
-            changeable: phase.has_requests() && phase.work.steps().is_empty(),
+            pausable,
+            scalable: pausable && !one_each(phase),
             status_name,
         }
     }
+}
+
+/// Each session has one request at a time, whatever anybody wants.
+fn one_each(phase: &Phase) -> bool {
+    phase.together || phase.fresh_session && !phase.arrival.is_open()
 }
 
 /// What subscriptions brought.
@@ -143,9 +152,14 @@ impl Scene {
         }
     }
 
-    /// Whether a person can pause what its sessions ask, and have them ask more.
-    pub const fn is_changeable(&self) -> bool {
-        self.about.changeable
+    /// Whether a person can pause what its sessions ask.
+    pub const fn is_pausable(&self) -> bool {
+        self.about.pausable
+    }
+
+    /// Whether a person can have its sessions ask more, or less.
+    pub const fn is_scalable(&self) -> bool {
+        self.about.scalable
     }
 
     /// An interval that a core closed in one of its ledgers.

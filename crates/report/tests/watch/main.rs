@@ -224,15 +224,47 @@ fn a_pause_shows_no_figures_of_a_second_in_which_nothing_was_asked() {
 
 #[test]
 fn the_help_names_every_key() {
+    let plan = Plan {
+        point: Some((3, 12, "batch=100".to_owned())),
+        phase: (2, 3),
+        behind: None,
+    };
     let help = Shown {
         help: true,
+        plan: Some(&plan),
+        beside: Some((1, 2)),
         ..running(5)
     };
     golden("help", &mut busy(), &help);
     let text = screen(&mut busy(), &help, (80, 24));
-    for key in ["p  ", "+ -", "n  ", "q  ", "Tab", "Ctrl-C"] {
+    for key in ["p  ", "+/-", "n  ", "q  ", "tab", "Ctrl-C"] {
         assert!(text.contains(key), "{key}: {text}");
     }
+}
+
+#[test]
+fn the_help_leaves_out_keys_that_do_nothing_here() {
+    let help = Shown {
+        help: true,
+        ..running(5)
+    };
+    let with = |change: &dyn Fn(&mut About)| {
+        let mut about = reading(1, 1);
+        change(&mut about);
+        screen(&mut Scene::new(about), &help, (80, 24))
+    };
+    let alone = with(&|_| ());
+    assert!(!alone.contains("behind it follows"), "{alone}");
+    assert!(!alone.contains("side by side"), "{alone}");
+    // One request of each session at a time: it can wait, and there cannot be two.
+    let one_each = with(&|it| it.scalable = false);
+    assert!(one_each.contains("until p again"), "{one_each}");
+    assert!(!one_each.contains("+/-"), "{one_each}");
+    assert!(one_each.contains("nothing to add"), "{one_each}");
+    let rounds = with(&|it| (it.pausable, it.scalable) = (false, false));
+    assert!(!rounds.contains("until p again"), "{rounds}");
+    assert!(!rounds.contains("+/-"), "{rounds}");
+    assert!(rounds.contains("cannot be paused"), "{rounds}");
 }
 
 #[test]

@@ -10,7 +10,7 @@ use std::time::{Instant, SystemTime};
 use anyhow::Context;
 use judge::{Exit, OwnLimit};
 use load::engine::{self, Control, Options, Outcome, RunError, SessionError, Target};
-use load::work::Prepared;
+use load::work::{Prepared, WorkError};
 use observe::Process;
 use plan::unit::duration::nanos;
 use plan::{Phase, Plan, Seat, Targets, Warmup, Work};
@@ -281,7 +281,13 @@ fn unreachable(error: &SessionError, access: &load::access::Access) -> anyhow::E
 fn refused(error: SessionError, target: &Target) -> anyhow::Error {
     match error {
         SessionError::Access(error) => advice::on(&error, &target.access).into(),
-        SessionError::Work(error) if error.is_usage() => Failure::usage(error.to_string()).into(),
+        SessionError::Work(error) if error.is_usage() => {
+            let failure = Failure::usage(error.to_string());
+            match error {
+                WorkError::Limit { allowed, .. } => failure.at_most(allowed).into(),
+                _ => failure.into(),
+            }
+        }
         error => Failure::new(format!("{}: {error}", target.access.url)).into(),
     }
 }

@@ -42,6 +42,7 @@ use record::Run;
 use crate::access;
 use crate::cli::Global;
 use crate::failure::Failure;
+use crate::results;
 
 /// What all quick commands have in common.
 #[derive(Debug, clap::Args)]
@@ -82,6 +83,7 @@ pub struct Write {
 
 /// Browse references, with BrowseNext until all are there
 #[derive(Debug, clap::Args)]
+#[command(after_help = work::BROWSE_EXAMPLES)]
 pub struct Browse {
     #[command(flatten)]
     common: Common,
@@ -101,6 +103,7 @@ pub struct History {
 
 /// Translate browse paths to node ids
 #[derive(Debug, clap::Args)]
+#[command(after_help = work::TRANSLATE_EXAMPLES)]
 pub struct Translate {
     #[command(flatten)]
     common: Common,
@@ -120,6 +123,7 @@ pub struct Call {
 
 /// Compare reading registered nodes with reading plain ones
 #[derive(Debug, clap::Args)]
+#[command(after_help = work::REGISTER_EXAMPLES)]
 pub struct Register {
     #[command(flatten)]
     common: Common,
@@ -267,6 +271,29 @@ impl Asked {
         }
         let run = self.measure(&targets, &phase, &control, global)?;
         execute::keep(&run, &self.common)
+    }
+
+    /// Whether there can be of a search what was asked to be written; opens what is told while it runs.
+    pub fn check_search(&self) -> anyhow::Result<()> {
+        let output = &self.common.output;
+        let of_one = [("--samples", &output.samples), ("--hlog", &output.hlog)];
+        if let Some((option, _)) = of_one.into_iter().find(|(_, file)| file.is_some()) {
+            return Err(Failure::usage(format!(
+                "{option}: a search has many runs (want a command that has one)"
+            ))
+            .hint(format!(
+                "uaperf {} with {option}, at a load that is of interest",
+                self.service
+            ))
+            .into());
+        }
+        results::check(output.files.named())?;
+        Ok(output.feed.open()?)
+    }
+
+    /// What else is to be written of results.
+    pub fn files(&self) -> &results::Files {
+        &self.common.output.files
     }
 
     /// Where the result is to go, if that was said.

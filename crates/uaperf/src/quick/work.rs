@@ -27,6 +27,27 @@ Examples:
   uaperf call opc.tcp://plc1:4840 --object 'ns=2;i=4001' --method 'ns=2;i=4000' \\
     --arg hello --allow call";
 
+pub const BROWSE_EXAMPLES: &str = "\
+Examples:
+  uaperf browse opc.tcp://plc1:4840
+  uaperf browse opc.tcp://plc1:4840 -n 'browse:/Objects/**' --batch 20 --in-flight 2
+  uaperf browse opc.tcp://plc1:4840 -n i=85 --max-references 10 --rate 100/s --expect 'p99<20ms'
+
+One operation is a Browse with the BrowseNext that its continuation points lead to.";
+
+pub const TRANSLATE_EXAMPLES: &str = "\
+Examples:
+  uaperf translate opc.tcp://plc1:4840
+  uaperf translate opc.tcp://plc1:4840 --path /Objects/2:Line1/2:Speed --rate 100/s";
+
+pub const REGISTER_EXAMPLES: &str = "\
+Examples:
+  uaperf register opc.tcp://plc1:4840 -n 'ns=2;i=1..100' --batch 100
+  uaperf register opc.tcp://plc1:4840 -n 'ns=2;i=1..100' --alone --requests 1000 --samples times.csv
+
+Reads of plain and of registered nodes take turns in the same sessions. Registering is not in the times. \
+Writes to registered nodes: uaperf write --registered.";
+
 pub const HISTORY_EXAMPLES: &str = "\
 Examples:
   uaperf history opc.tcp://plc1:4840 -n 'ns=2;s=Line1.Speed' --last 10m

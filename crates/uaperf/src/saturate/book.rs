@@ -15,7 +15,7 @@ use crate::results;
 /// The file that the trials are listed in.
 const NAME: &str = "search.json";
 const FORMAT: &str = "uaperf search";
-const VERSION: u32 = 2;
+const VERSION: u32 = 3;
 
 /// What a search has found so far, and where it is kept.
 #[derive(Debug)]
@@ -29,6 +29,10 @@ struct Page {
     format: String,
     version: u32,
     started: Timestamp,
+    /// What was typed behind the name of the program.
+    command: Vec<String>,
+    /// Where it was typed, as seen from the folder.
+    from: PathBuf,
     grow: String,
     objective: Vec<String>,
     bounds: Bounds,
@@ -63,6 +67,13 @@ pub struct Trial {
     pub verdict: record::run::Verdict,
 }
 
+impl Trial {
+    /// Whether nothing was done in it.
+    pub fn failed(&self) -> bool {
+        self.why == Some(Why::Failed)
+    }
+}
+
 impl Book {
     /// An empty one in a new folder.
     pub fn new(
@@ -80,66 +91,99 @@ impl Book {
             let folder = folder.display();
             return Err(
                 Failure::usage(format!("--out {folder}: there is a search already"))
-                    .hint(format!("go on with it: --resume {folder}"))
+                    .hint(format!("go on with it: uaperf saturate --resume {folder}"))
                     .into(),
             );
         }
-        std::fs::create_dir_all(&folder).map_err(|error| {
-            Failure::usage(format!(
-                "cannot make the folder {}: {error}",
-                folder.display()
-            ))
-        })?;
-        let book = Self {
+        if folder.exists() && !folder.is_dir() {
+            let folder = folder.display();
+            return Err(
+                Failure::usage(format!("--out {folder}: that is a file (want a folder)")).into(),
+            );
+        }
+        let from = std::fs::create_dir_all(&folder)
+            .and_then(|()| results::way(&folder, &std::env::current_dir()?))
+            .map_err(|error| {
+                let folder = folder.display();
+                Failure::usage(format!("cannot make the folder {folder}: {error}"))
+            })?;
+        let words = std::env::args_os().skip(1);
+        Ok(Self {
             folder,
-            page: page(started, grow, objective, bounds),
-        };
-        book.write()?;
-        Ok(book)
+            page: Page {
+                format: FORMAT.to_owned(),
+                version: VERSION,
+                started,
+                command: words.map(|it| it.to_string_lossy().into_owned()).collect(),
+                from,
+                grow: grow.to_string(),
+                objective: objective.iter().map(ToString::to_string).collect(),
+                bounds: bounds.clone(),
+                trials: Vec::new(),
+                capacity: None,
+            },
+        })
     }
 
-    /// One that was begun by the same command.
-    pub fn read(
-        folder: &Path,
-        grow: Grow,
-        objective: &[Threshold],
-        bounds: &Bounds,
-    ) -> anyhow::Result<Self> {
-        let file = folder.join(NAME);
+    /// One that was begun before.
+    pub fn read(folder: &Path) -> anyhow::Result<Self> {
         let wrong = |what: String| Failure::usage(format!("--resume {}: {what}", folder.display()));
-        let text = std::fs::read(&file).map_err(|error| wrong(format!("{NAME}: {error}")))?;
-        let kept: Page = serde_json::from_slice(&text)
+        let text = std::fs::read(folder.join(NAME)).map_err(|error| {
+            wrong(format!("{NAME}: {error}")).hint("want a folder that uaperf saturate has made")
+        })?;
+        let kept: serde_json::Value = serde_json::from_slice(&text)
             .map_err(|error| wrong(format!("{NAME} is no search: {error}")))?;
-        if kept.version != VERSION {
-            let version = kept.version;
+        let version = &kept["version"];
+        if *version != VERSION {
             return Err(wrong(format!(
                 "{NAME} has version {version}, from another uaperf that searches otherwise (want {VERSION})"
             ))
             .into());
         }
-        let same = Page {
-            trials: kept.trials.clone(),
-            capacity: kept.capacity,
-            ..page(kept.started, grow, objective, bounds)
-        };
-        if same != kept {
-            return Err(wrong(format!(
-                "that search grows {} from {} for {}; want the same command again",
-                kept.grow,
-                kept.bounds.start,
-                kept.objective.join(", ")
-            ))
-            .into());
-        }
+        let page = serde_json::from_value(kept)
+            .map_err(|error| wrong(format!("{NAME} is no search: {error}")))?;
         Ok(Self {
             folder: folder.to_owned(),
-            page: kept,
+            page,
         })
+    }
+
+    /// What was typed behind the name of the program.
+    pub fn command(&self) -> &[String] {
+        &self.page.command
+    }
+
+    /// Where it was typed.
+    pub fn from(&self) -> PathBuf {
+        self.folder.join(&self.page.from)
+    }
+
+    /// Where it looks.
+    pub fn bounds(&self) -> &Bounds {
+        &self.page.bounds
+    }
+
+    /// Gives up only after so many trials.
+    pub fn allow(&mut self, trials: u32) {
+        self.page.bounds.trials = trials;
+    }
+
+    /// Leaves nothing behind, if there was no trial.
+    pub fn leave(&self) {
+        if self.page.trials.is_empty() {
+            // Whatever else lies there stays, and the folder with it.
+            let _ = std::fs::remove_dir(&self.folder);
+        }
     }
 
     /// Where it is kept.
     pub fn folder(&self) -> &Path {
         &self.folder
+    }
+
+    /// What goes on with it.
+    pub fn again(&self) -> String {
+        format!("uaperf saturate --resume {}", self.folder.display())
     }
 
     /// All trials, in the order they were made.
@@ -184,18 +228,5 @@ impl Book {
         place_file(&text, &self.folder.join(NAME))
             .map_err(|error| Failure::new(error.to_string()))?;
         Ok(())
-    }
-}
-
-fn page(started: Timestamp, grow: Grow, objective: &[Threshold], bounds: &Bounds) -> Page {
-    Page {
-        format: FORMAT.to_owned(),
-        version: VERSION,
-        started,
-        grow: grow.to_string(),
-        objective: objective.iter().map(ToString::to_string).collect(),
-        bounds: bounds.clone(),
-        trials: Vec::new(),
-        capacity: None,
     }
 }

@@ -1,71 +1,89 @@
 //! `uaperf saturate`: how much load a server takes within an objective, and what gives out first.
 
 mod book;
+mod examples;
 mod options;
 mod screen;
+mod trying;
 
 use std::io::Write as _;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::SystemTime;
 
+use clap::Parser as _;
 use judge::Exit;
-use judge::capacity::{End, Judgement, Next, Search};
+use judge::capacity::{Capacity, End, Next, Search};
 use load::engine::Control;
-use plan::{Grow, Phase, Targets, Work};
-use record::Run;
 
-use crate::cli::Global;
+use crate::cli::{Cli, Global};
 use crate::failure::Failure;
 use crate::quick::{self, Asked};
-use book::Book;
+use crate::results;
+use book::{Book, Trial};
+use trying::{Tried, Trying};
 
 /// Find how much load a server takes: grow it, then close in on the edge
 #[derive(Debug, clap::Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = examples::ALL, arg_required_else_help = true)]
 pub struct Args {
+    /// Go on with a search that was stopped, as it was begun: its folder
+    #[arg(long, value_name = "DIR")]
+    resume: Option<PathBuf>,
+    /// With --resume: give up after so many trials, instead of as many as were allowed before
+    #[arg(long, value_name = "N", requires = "resume", value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    trials: Option<u32>,
     #[command(subcommand)]
-    what: What,
+    what: Option<What>,
 }
 
-const EXAMPLES: &str = "\
-Each trial runs for --duration. The load doubles until the objective is missed. Then each trial is made \
-where all of them together leave most open, near the knee by lot, until that is as narrow as --precision.
-
-Examples:
-  uaperf saturate read opc.tcp://plc1:4840 -n 'ns=2;i=1..100' --slo 'p99<10ms'
-  uaperf saturate read opc.tcp://plc1:4840 -n i=2258 --grow sessions --slo 'p99<50ms,errors=0'
-  uaperf saturate subscribe opc.tcp://plc1:4840 -n 'ns=2;i=1..500' --grow items --slo loss=0
-  uaperf saturate connect opc.tcp://plc1:4840 --sessions 50 --allow storm --slo 'p99<100ms,errors=0'
-  uaperf saturate items opc.tcp://plc1:4840 -n 'ns=2;i=1..100' --items 1000 --slo 'p99<1s,errors=0'
-  uaperf saturate write opc.tcp://plc1:4840 -n 'ns=2;i=5' --values =1 --allow write --grow batch";
+const OUT: &str = "The folder of the trials [default: results/UTCTIME-saturate]";
 
 #[derive(Debug, clap::Subcommand)]
 enum What {
     /// By reading
+    #[command(after_help = examples::READ)]
     Read(Of<quick::Read>),
     /// By writing
+    #[command(after_help = examples::WRITE)]
     Write(Of<quick::Write>),
     /// By browsing
+    #[command(after_help = examples::BROWSE)]
     Browse(Of<quick::Browse>),
     /// By translating browse paths
+    #[command(after_help = examples::TRANSLATE)]
     Translate(Of<quick::Translate>),
     /// By calling a method
+    #[command(after_help = examples::CALL)]
     Call(Of<quick::Call>),
     /// By subscribing: --grow items, subscriptions or sessions
+    #[command(after_help = examples::SUBSCRIBE)]
     Subscribe(Box<Of<quick::Subscribe>>),
     /// By connecting: --grow rate or sessions
+    #[command(after_help = examples::CONNECT)]
     Connect(Of<quick::Connect>),
     /// By making and deleting monitored items: --grow rate, sessions, items, subscriptions or batch
+    #[command(after_help = examples::ITEMS)]
     Items(Of<quick::Items>),
     /// By adding and deleting nodes: --grow rate, sessions or batch
+    #[command(after_help = examples::NODES)]
     Nodes(Of<quick::Nodes>),
     /// By reading histories
+    #[command(after_help = examples::HISTORY)]
     History(Of<quick::History>),
     /// By simulated users: --grow sessions or rate
+    #[command(after_help = examples::SEQUENCE)]
     Sequence(Of<quick::Users>),
 }
 
+/// What a command measures, and the search for the most of it. Options that are about one run are none of a search.
 #[derive(Debug, clap::Args)]
+#[command(
+    mut_arg("out", |it| it.value_name("DIR").help(OUT)),
+    mut_arg("samples", |it| it.hide(true)),
+    mut_arg("hlog", |it| it.hide(true)),
+    mut_arg("plain", |it| it.hide(true))
+)]
 struct Of<T: clap::Args> {
     #[command(flatten)]
     load: T,
@@ -74,69 +92,86 @@ struct Of<T: clap::Args> {
 }
 
 impl<T: clap::Args + TryInto<Asked, Error = anyhow::Error>> Of<T> {
-    fn run(self, global: &Global) -> anyhow::Result<ExitCode> {
-        saturate(&self.load.try_into()?, &self.search, global)
+    fn ask(self) -> anyhow::Result<(Asked, options::Args)> {
+        Ok((self.load.try_into()?, self.search))
+    }
+}
+
+impl What {
+    fn ask(self) -> anyhow::Result<(Asked, options::Args)> {
+        match self {
+            Self::Read(of) => of.ask(),
+            Self::Write(of) => of.ask(),
+            Self::Browse(of) => of.ask(),
+            Self::Translate(of) => of.ask(),
+            Self::Call(of) => of.ask(),
+            Self::Subscribe(of) => of.ask(),
+            Self::Connect(of) => of.ask(),
+            Self::Items(of) => of.ask(),
+            Self::Nodes(of) => of.ask(),
+            Self::History(of) => of.ask(),
+            Self::Sequence(of) => of.ask(),
+        }
     }
 }
 
 /// Carries out `uaperf saturate`.
 pub fn run(args: Args, global: &Global) -> anyhow::Result<ExitCode> {
-    match args.what {
-        What::Read(of) => of.run(global),
-        What::Write(of) => of.run(global),
-        What::Browse(of) => of.run(global),
-        What::Translate(of) => of.run(global),
-        What::Call(of) => of.run(global),
-        What::Subscribe(of) => of.run(global),
-        What::Connect(of) => of.run(global),
-        What::Items(of) => of.run(global),
-        What::Nodes(of) => of.run(global),
-        What::History(of) => of.run(global),
-        What::Sequence(of) => of.run(global),
+    match (args.what, args.resume) {
+        (Some(what), None) => {
+            let (asked, search) = what.ask()?;
+            saturate(&asked, &search, None, global)
+        }
+        (None, Some(folder)) => resume(&folder, args.trials),
+        (Some(_), Some(folder)) => {
+            let folder = folder.display();
+            let what = format!("--resume {folder}: the command is the one that is kept there");
+            let hint = format!("uaperf saturate --resume {folder}");
+            Err(Failure::usage(what).hint(hint).into())
+        }
+        (None, None) => Err(
+            Failure::usage("want a command, such as read, or --resume DIR")
+                .hint("uaperf saturate --help")
+                .into(),
+        ),
     }
 }
 
-/// Whether something else than its answers says how much a server has to do: a rate, or the
-/// changes of what is subscribed to.
-fn paced(phase: &Phase) -> bool {
-    phase.arrival.is_open() || matches!(phase.work, Work::Subscribe(_))
-}
-
-/// What one trial is made of.
-struct Trying<'a> {
-    asked: &'a Asked,
-    targets: Targets,
-    phase: Phase,
-    grow: Grow,
-    control: Control,
-    global: &'a Global,
-}
-
-impl Trying<'_> {
-    fn phase(&self, load: f64, trial: u32) -> anyhow::Result<Phase> {
-        let targets = u32::try_from(self.targets.len()).unwrap_or(u32::MAX);
-        let grown = self.phase.grown(self.grow, load, targets);
-        let grown = grown.map_err(|error| {
-            let at = self.grow.show(load);
-            Failure::usage(format!(
-                "--{}: {} (want {}), at {at}",
-                error.field, error.value, error.want
-            ))
-        })?;
-        Ok(Phase {
-            // Another trial of the same load is not the same trial.
-            seed: self.phase.seed.wrapping_add(trial.into()),
-            ..grown
-        })
+/// Goes on where a search was stopped: the same command, in the folder where it was typed.
+fn resume(folder: &Path, trials: Option<u32>) -> anyhow::Result<ExitCode> {
+    let folder = std::path::absolute(folder)?;
+    let mut book = Book::read(&folder)?;
+    if let Some(trials) = trials {
+        book.allow(trials);
     }
-
-    fn run(&self, phase: &Phase) -> anyhow::Result<Run> {
-        self.asked
-            .measure(&self.targets, phase, &self.control, self.global)
+    // Files that it names are there. Where that folder is gone, they may be here.
+    let _ = std::env::set_current_dir(book.from());
+    let program = std::iter::once("uaperf");
+    let words = program.chain(book.command().iter().map(String::as_str));
+    let again = Cli::try_parse_from(words).map_err(|error| {
+        let why = crate::usage::in_one_line(&error);
+        Failure::usage(format!("--resume {}: {why}", folder.display()))
+    })?;
+    match again.into_search() {
+        Some((
+            Args {
+                what: Some(what), ..
+            },
+            global,
+        )) => {
+            let (asked, search) = what.ask()?;
+            saturate(&asked, &search, Some(book), &global)
+        }
+        _ => Err(Failure::usage(format!("--resume {}: no search", folder.display())).into()),
     }
 }
 
-fn saturate(asked: &Asked, search: &options::Args, global: &Global) -> anyhow::Result<ExitCode> {
+fn saturate(
+    asked: &Asked,
+    search: &options::Args,
+    begun: Option<Book>,
+    global: &Global,
+) -> anyhow::Result<ExitCode> {
     let targets = asked.targets()?;
     let phase = asked.phase(targets.len())?;
     let objective = search.objective(&phase);
@@ -146,59 +181,46 @@ fn saturate(asked: &Asked, search: &options::Args, global: &Global) -> anyhow::R
         targets,
         phase,
         grow: search.grow,
+        objective,
         control: Control::default(),
         global,
     };
     // What cannot grow is said before anything is measured.
-    trying.phase(bounds.start, 0)?;
+    trying.check(bounds.start, bounds.most)?;
+    asked.check_search()?;
     quick::interrupt::watch(&trying.control)?;
-    let mut book = match &search.resume {
-        Some(folder) => Book::read(folder, search.grow, &objective, &bounds)?,
+    let mut book = match begun {
+        Some(book) => book,
         None => Book::new(
             asked.destination(),
             SystemTime::now().into(),
             search.grow,
-            &objective,
+            &trying.objective,
             &bounds,
         )?,
     };
+    let found = look(&trying, &mut book);
+    book.leave();
     let mut out = std::io::stdout().lock();
-    out.write_all(screen::head(search.grow, &objective).as_bytes())?;
-    let mut searching = Search::new(bounds);
-    for trial in book.trials() {
-        searching.tell(trial.load, trial.answer);
-        out.write_all(screen::trial(search.grow, trial).as_bytes())?;
-    }
-    let capacity = loop {
-        let load = match searching.next() {
-            Next::Found(capacity) => break Some(capacity),
-            Next::Try(load) => load,
-        };
-        let phase = trying.phase(load, searching.trials() + 1)?;
-        let run = trying.run(&phase)?;
-        if trying.control.is_stopped() {
-            break None;
+    let Some(capacity) = found.transpose() else {
+        match book.trials() {
+            [] => writeln!(out, "\nstopped before the first trial was over")?,
+            _ => writeln!(out, "\nstopped; to go on: {}", book.again())?,
         }
-        let Some(measured) = run.phases.first() else {
-            break None;
-        };
-        let judged = Judgement::of(measured, &objective, paced(&phase));
-        let trial = book.add(load, judged, &run)?;
-        searching.tell(trial.load, trial.answer);
-        out.write_all(screen::trial(search.grow, trial).as_bytes())?;
-        out.flush()?;
-    };
-    let Some(capacity) = capacity else {
-        writeln!(
-            out,
-            "\nstopped; the same command goes on with --resume {}",
-            book.folder().display()
-        )?;
         return Ok(ExitCode::from(Exit::Nothing.code()));
     };
-    book.close(capacity)?;
-    out.write_all(screen::capacity(search.grow, &searching, capacity, book.trials()).as_bytes())?;
+    let capacity = capacity.inspect_err(|_| {
+        if !book.trials().is_empty() {
+            // What went wrong follows.
+            eprintln!("the search ended; to go on: {}", book.again());
+        }
+    })?;
     writeln!(out, "\ntrials      {}", book.folder().display())?;
+    out.flush()?;
+    let files = asked.files();
+    if files.named().iter().any(|(_, file)| file.is_some()) {
+        files.write(&results::read(&[book.folder().to_owned()])?)?;
+    }
     Ok(ExitCode::from(
         match capacity.end {
             End::Knee | End::Most => Exit::Good,
@@ -207,4 +229,56 @@ fn saturate(asked: &Asked, search: &options::Args, global: &Global) -> anyhow::R
         }
         .code(),
     ))
+}
+
+/// So many trials in which nothing was done, and none before them, are enough.
+const FAILED: usize = 2;
+
+/// Makes trials and tells of each, to the end; nothing if somebody stopped it.
+fn look(trying: &Trying<'_>, book: &mut Book) -> anyhow::Result<Option<Capacity>> {
+    let grow = trying.grow;
+    let mut out = std::io::stdout().lock();
+    out.write_all(screen::head(grow, &trying.objective).as_bytes())?;
+    let mut search = Search::new(book.bounds().clone());
+    for trial in book.trials() {
+        search.tell(trial.load, trial.answer);
+        out.write_all(screen::trial(grow, trial).as_bytes())?;
+    }
+    let mut too_much = None;
+    let capacity = loop {
+        out.flush()?;
+        // Less of what cannot be done at all cannot be done either.
+        if book.trials().len() >= FAILED && book.trials().iter().all(Trial::failed) {
+            break search.nothing();
+        }
+        let load = match search.next() {
+            Next::Found(capacity) => break capacity,
+            Next::Try(load) => load,
+        };
+        let done = search.points().iter().rev().map(|point| point.load);
+        let done = done.into_iter().find(|&done| done < load);
+        match trying.make(load, search.trials(), done)? {
+            Tried::Stopped => return Ok(None),
+            Tried::TooMuch(most, why) => {
+                search.limit(most);
+                too_much = Some(why);
+            }
+            Tried::Judged(run, judged) => {
+                let trial = book.add(load, judged, &run)?;
+                search.tell(trial.load, trial.answer);
+                out.write_all(screen::trial(grow, trial).as_bytes())?;
+            }
+        }
+    };
+    book.close(capacity)?;
+    let said = screen::Found {
+        grow,
+        search: &search,
+        capacity,
+        trials: book.trials(),
+        too_much: too_much.as_deref(),
+        clients: trying.clients(),
+    };
+    out.write_all(said.to_string().as_bytes())?;
+    Ok(Some(capacity))
 }

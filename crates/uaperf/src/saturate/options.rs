@@ -1,7 +1,5 @@
 //! The objective, and where to look for the load that meets it.
 
-use std::path::PathBuf;
-
 use judge::capacity::Bounds;
 use plan::unit::{Percent, Rate};
 use plan::{Arrival, Grow, Phase, Threshold, Work};
@@ -35,9 +33,6 @@ pub struct Args {
     /// Give up after so many trials
     #[arg(long, value_name = "N", default_value_t = 60, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     trials: u32,
-    /// Go on with a search that was stopped: its folder
-    #[arg(long, value_name = "DIR")]
-    pub resume: Option<PathBuf>,
 }
 
 /// Requests per second of all sessions, when nothing is said.

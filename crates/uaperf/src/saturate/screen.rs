@@ -1,8 +1,8 @@
 //! What a person sees of a search: a line for each trial, then the curve and its knee.
 
-use std::fmt::Write as _;
+use std::fmt;
 
-use judge::capacity::{Answer, Capacity, End, Search, Why};
+use judge::capacity::{Answer, Capacity, End, Search};
 use plan::unit::{Rate, duration};
 use plan::{Grow, Threshold};
 use record::run::Kind;
@@ -12,8 +12,16 @@ use super::book::Trial;
 /// What is looked for, and the head of the list of trials.
 pub fn head(grow: Grow, objective: &[Threshold]) -> String {
     let objective: Vec<String> = objective.iter().map(ToString::to_string).collect();
+    let what = match grow {
+        Grow::Rate => "the highest rate that meets",
+        Grow::Sessions => "the most sessions that meet",
+        Grow::InFlight => "the most requests in flight that meet",
+        Grow::Batch => "the largest batch that meets",
+        Grow::Subscriptions => "the most subscriptions that meet",
+        Grow::Items => "the most items that meet",
+    };
     format!(
-        "the most {grow} that meets {}\n\n{:>14}{:>11}{:>10}{:>10}{:>8}{:>9}  {:<18}{}\n",
+        "{what} {}\n\n{:>14}{:>11}{:>10}{:>10}{:>8}{:>9}  {:<18}{}\n",
         objective.join(", "),
         grow.name(),
         "per second",
@@ -76,128 +84,162 @@ fn bound(grow: Grow, at: f64) -> String {
     }
 }
 
-/// The end: what was found, what gave out first, the curve.
-pub fn capacity(grow: Grow, search: &Search, found: Capacity, trials: &[Trial]) -> String {
-    let mut out = String::new();
-    // Writing into a String does not fail.
-    let _ = write(&mut out, grow, search, found, trials);
-    out
+/// The end of a search.
+pub struct Found<'a> {
+    pub grow: Grow,
+    pub search: &'a Search,
+    pub capacity: Capacity,
+    pub trials: &'a [Trial],
+    /// Why there cannot be more load, if that ended it.
+    pub too_much: Option<&'a str>,
+    /// How many clients there are, where each does one thing at a time and their rate grows.
+    pub clients: Option<u64>,
 }
 
-fn write(
-    out: &mut String,
-    grow: Grow,
-    search: &Search,
-    found: Capacity,
-    trials: &[Trial],
-) -> std::fmt::Result {
-    let votes = |at: Option<f64>| {
-        let point = search.points().iter().find(|it| Some(it.load) == at);
+impl fmt::Display for Found<'_> {
+    /// What was found, what gave out first, the curve.
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(out)?;
+        self.capacity(out)?;
+        self.gave_out(out)?;
+        curve(out, self.grow, self.trials)
+    }
+}
+
+impl Found<'_> {
+    fn show(&self, at: Option<f64>) -> String {
+        at.map_or_else(na, |at| self.grow.show(at))
+    }
+
+    fn votes(&self, at: Option<f64>) -> String {
+        let mut points = self.search.points().iter();
+        let point = points.find(|it| Some(it.load) == at);
         point.map_or_else(String::new, |it| {
             let trials = it.met + it.missed + it.unsteady;
             format!("met in {} of {trials} trials", it.met)
         })
-    };
-    let show = |at: Option<f64>| at.map_or_else(na, |at| grow.show(at));
-    let open = || {
-        let (low, high) = (found.low, found.high);
-        let ends = [low, high].map(|at| at.map_or_else(na, |at| bound(grow, at)));
-        ends.join(" to ")
-    };
-    writeln!(out)?;
-    match found.end {
-        End::Knee => {
-            let trials = search.trials();
-            writeln!(
-                out,
-                "CAPACITY    {}; {} with a chance of 90 %, by {trials} trials",
-                show(found.knee),
-                open()
-            )?;
-            writeln!(
-                out,
-                "below       {}, {}",
-                show(found.holds),
-                votes(found.holds)
-            )?;
-            writeln!(
-                out,
-                "above       {}, {}",
-                show(found.fails),
-                votes(found.fails)
-            )?;
-        }
-        End::Most => writeln!(
-            out,
-            "CAPACITY    at least {}, where the search was to end (--to)",
-            show(found.holds)
-        )?,
-        End::Least => writeln!(
-            out,
-            "CAPACITY    none: {} misses the objective already",
-            show(found.fails)
-        )?,
-        End::Generator => writeln!(
-            out,
-            "CAPACITY    at least {}; above it the generator was the limit",
-            show(found.holds)
-        )?,
-        End::Unclear => writeln!(
-            out,
-            "CAPACITY    not as closely as asked for in {} trials: {} with a chance of 90 %; {} held last",
-            search.trials(),
-            open(),
-            show(found.holds)
-        )?,
     }
-    gave_out(out, grow, found, trials)?;
-    curve(out, grow, trials)
-}
 
-/// The lowest load above all that held whose trial says more than that the objective was missed.
-fn gave_out(out: &mut String, grow: Grow, found: Capacity, trials: &[Trial]) -> std::fmt::Result {
-    let above = |trial: &&Trial| found.holds.is_none_or(|holds| trial.load > holds);
-    let mut missed: Vec<&Trial> = trials
-        .iter()
-        .filter(above)
-        .filter(|it| it.answer != Answer::Met)
-        .collect();
-    missed.sort_by(|a, b| a.load.total_cmp(&b.load));
-    if missed.is_empty() {
-        return Ok(());
+    fn open(&self) -> String {
+        let (low, high) = (self.capacity.low, self.capacity.high);
+        let ends = [low, high].map(|at| at.map_or_else(na, |at| bound(self.grow, at)));
+        ends.join(" to ")
     }
-    let behind = missed.iter().find_map(|trial| {
-        let why = trial.why.as_ref();
-        let why = why.filter(|why| matches!(why, Why::Behind(_)))?;
-        Some((grow.show(trial.load), why))
-    });
-    if let Some((at, why)) = &behind {
-        writeln!(out, "gave out    at {at}: the server {why}")?;
-    }
-    let limited = missed.iter().find(|it| it.verdict.kind != Kind::Valid);
-    match limited {
-        Some(trial) => {
-            let at = grow.show(trial.load);
-            let head = if behind.is_some() { "" } else { "gave out" };
-            writeln!(out, "{head:<12}at {at}: {}", trial.verdict.kind)?;
-            for evidence in &trial.verdict.evidence {
-                writeln!(out, "            {evidence}")?;
+
+    fn capacity(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let found = self.capacity;
+        let (holds, fails) = (self.show(found.holds), self.show(found.fails));
+        match found.end {
+            End::Knee => {
+                let (knee, open, trials) =
+                    (self.show(found.knee), self.open(), self.search.trials());
+                writeln!(
+                    out,
+                    "CAPACITY    {knee}; {open} with a chance of 90 %, by {trials} trials"
+                )?;
+                writeln!(out, "below       {holds}, {}", self.votes(found.holds))?;
+                writeln!(out, "above       {fails}, {}", self.votes(found.fails))
+            }
+            End::Most if self.too_much.is_some() => {
+                writeln!(out, "CAPACITY    at least {holds}: there cannot be more")
+            }
+            End::Most => writeln!(
+                out,
+                "CAPACITY    at least {holds}, where the search was to end (--to)"
+            ),
+            End::Least if self.trials.iter().all(Trial::failed) => {
+                writeln!(out, "CAPACITY    none: nothing was done at {fails} already")
+            }
+            End::Least => writeln!(
+                out,
+                "CAPACITY    none: {fails} misses the objective already"
+            ),
+            End::Generator if found.holds.is_none() => writeln!(
+                out,
+                "CAPACITY    not known: the generator was the limit from the first load on"
+            ),
+            End::Generator => writeln!(
+                out,
+                "CAPACITY    at least {holds}; above it the generator was the limit"
+            ),
+            End::Unclear if found.fails.is_none() => {
+                let trials = self.search.trials();
+                writeln!(
+                    out,
+                    "CAPACITY    not reached in {trials} trials (--trials): {holds} held last"
+                )
+            }
+            End::Unclear => {
+                let (open, trials) = (self.open(), self.search.trials());
+                writeln!(
+                    out,
+                    "CAPACITY    not as closely as asked for in {trials} trials: {open} with a chance of 90 %; \
+                     {holds} held last"
+                )
             }
         }
-        None if behind.is_none() => writeln!(
-            out,
-            "gave out    the objective alone: server and generator kept up with all that was tried"
-        )?,
-        None => {}
     }
-    Ok(())
+
+    /// The lowest load above all that held whose trial says more than that the objective was missed.
+    fn gave_out(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(why) = self.too_much {
+            writeln!(out, "limit       {why}")?;
+        }
+        let holds = self.capacity.holds;
+        let above = |trial: &&Trial| holds.is_none_or(|holds| trial.load > holds);
+        let trials = self.trials.iter();
+        // What told nothing is beside the point, but where it is all that there is to tell.
+        let told = |trial: &&Trial| match self.capacity.end {
+            End::Generator => trial.answer != Answer::Met,
+            _ => trial.answer == Answer::Missed,
+        };
+        let mut missed: Vec<&Trial> = trials.filter(above).filter(told).collect();
+        missed.sort_by(|a, b| a.load.total_cmp(&b.load));
+        if missed.is_empty() {
+            return Ok(());
+        }
+        let did = missed.iter().find_map(|trial| {
+            let why = trial.why.as_ref().filter(|why| why.is_of_server())?;
+            Some((self.grow.show(trial.load), why))
+        });
+        if let Some((at, why)) = &did {
+            writeln!(out, "gave out    at {at}: the server {why}")?;
+        }
+        let limited = missed.iter().find(|it| it.verdict.kind != Kind::Valid);
+        match limited {
+            Some(trial) => {
+                let at = self.grow.show(trial.load);
+                let head = if did.is_some() { "" } else { "gave out" };
+                writeln!(out, "{head:<12}at {at}: {}", trial.verdict.kind)?;
+                for evidence in &trial.verdict.evidence {
+                    writeln!(out, "            {evidence}")?;
+                }
+            }
+            None if did.is_none() => writeln!(
+                out,
+                "gave out    the objective alone: server and generator kept up with all that was tried"
+            )?,
+            None => {}
+        }
+        match self.clients {
+            Some(1) => writeln!(
+                out,
+                "            one client does one round at a time: more --sessions may do more"
+            ),
+            Some(n) => writeln!(
+                out,
+                "            {n} clients do one round at a time each: more --sessions may do more"
+            ),
+            None => Ok(()),
+        }
+    }
 }
 
 /// The width of the longest bar.
 const BAR: usize = 40;
 
 /// The 99th percentile over the load, each the median of its trials.
-fn curve(out: &mut String, grow: Grow, trials: &[Trial]) -> std::fmt::Result {
+fn curve(out: &mut fmt::Formatter<'_>, grow: Grow, trials: &[Trial]) -> fmt::Result {
     let mut points: Vec<(f64, Vec<u64>)> = Vec::new();
     let mut sorted: Vec<&Trial> = trials.iter().collect();
     sorted.sort_by(|a, b| a.load.total_cmp(&b.load));

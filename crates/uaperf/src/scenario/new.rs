@@ -13,9 +13,10 @@ use crate::failure::Failure;
 
 /// Write a scenario to begin from, with comments
 #[derive(Debug, clap::Args)]
+#[command(after_help = kinds())]
 pub struct Args {
     /// What it is about [default: read]
-    #[arg(value_name = "KIND", value_parser = first, long_help = kinds())]
+    #[arg(value_name = "KIND", value_parser = first)]
     kind: Option<First>,
     /// The file; one that is there is left alone [default: standard output]
     #[arg(value_name = "FILE")]
@@ -42,14 +43,11 @@ fn first(text: &str) -> Result<First, String> {
 
 /// The kinds with a line each.
 fn kinds() -> String {
-    let mut text = "What it is about [default: read]\n".to_owned();
+    let mut text = "Kinds:".to_owned();
     for kind in Kind::value_variants() {
-        let about = kind.to_possible_value();
-        let about = about.as_ref().and_then(PossibleValue::get_help);
-        let about = about.map(ToString::to_string).unwrap_or_default();
-        text.push_str(&format!("\n{:<14}{about}", kind.name()));
+        text.push_str(&format!("\n  {:<14}{}", kind.name(), kind.about()));
     }
-    text
+    text + "\n\nExamples:\n  uaperf new hmi hmi.toml\n  uaperf run hmi.toml --target opc.tcp://plc1:4840"
 }
 
 /// What starters there are.
@@ -74,7 +72,7 @@ pub enum Kind {
     Mes,
     /// Fast subscriptions one way, writes the other way
     Gateway,
-    /// Browsing all there is and reading names and types of it
+    /// Browsing all there is and reading names and classes of it
     Commissioning,
     /// An alarm client in a flood of events, and stations that follow what matters
     Alarms,
@@ -106,6 +104,13 @@ impl Kind {
     fn name(self) -> String {
         let value = self.to_possible_value();
         value.map_or_else(String::new, |it| it.get_name().to_owned())
+    }
+
+    /// What it is about, in a line.
+    fn about(self) -> String {
+        let value = self.to_possible_value();
+        let about = value.as_ref().and_then(PossibleValue::get_help);
+        about.map(ToString::to_string).unwrap_or_default()
     }
 }
 
@@ -151,6 +156,16 @@ mod tests {
     fn every_starter_can_be_run_as_it_is() {
         for kind in Kind::value_variants() {
             super::super::parse(kind.text(), Path::new("starter.toml"), &Given::default()).unwrap();
+        }
+    }
+
+    #[test]
+    fn the_page_on_scenarios_has_a_line_for_each() {
+        let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/scenarios.md");
+        let page = std::fs::read_to_string(page).unwrap();
+        for kind in Kind::value_variants() {
+            let line = format!("| `{}` | {} |", kind.name(), kind.about());
+            assert!(page.contains(&line), "{line}");
         }
     }
 }

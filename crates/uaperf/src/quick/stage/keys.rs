@@ -89,10 +89,6 @@ impl Inner {
 
     /// Offers a step more or less; says what is offered now.
     pub fn offer(&self, more: bool) -> String {
-        if self.reach.one_each {
-            return "each session has one request at a time here: there is nothing to add"
-                .to_owned();
-        }
         let percent = self.control.level().percent;
         match self.reach.beside(percent, more) {
             Some(percent) => {
@@ -111,16 +107,12 @@ mod tests {
     const fn closed(in_flight: u64) -> Reach {
         Reach {
             in_flight: Some(in_flight),
-            one_each: false,
         }
     }
 
     #[test]
     fn a_step_is_a_tenth_of_a_rate_and_one_request_at_least() {
-        let open = Reach {
-            in_flight: None,
-            one_each: false,
-        };
+        let open = Reach { in_flight: None };
         assert_eq!(open.beside(100, true), Some(110));
         assert_eq!(open.beside(100, false), Some(90));
         assert_eq!(open.beside(10, false), None);

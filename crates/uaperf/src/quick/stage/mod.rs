@@ -54,8 +54,6 @@ struct Inner {
 struct Reach {
     /// Requests in flight all in all, in a closed loop.
     in_flight: Option<u64>,
-    /// Each session has one request at a time, whatever anybody wants.
-    one_each: bool,
 }
 
 fn lock<T>(it: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -102,7 +100,6 @@ impl Act {
                     Arrival::Closed { in_flight, .. } => Some(sessions * u64::from(*in_flight)),
                     Arrival::Open(_) => None,
                 },
-                one_each: phase.together || phase.fresh_session && !phase.arrival.is_open(),
             },
         });
         let mut acts = lock(&stage.acts);

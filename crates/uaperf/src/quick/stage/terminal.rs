@@ -131,7 +131,10 @@ fn pressed(key: Key, acts: &[Arc<Inner>], looks: &mut Looks) {
     let Some(act) = acts.get(looks.which % acts.len().max(1)) else {
         return;
     };
-    let changeable = lock(&act.scene).is_changeable();
+    let (pausable, scalable) = {
+        let scene = lock(&act.scene);
+        (scene.is_pausable(), scene.is_scalable())
+    };
     let said = match key {
         Key::Help => {
             looks.help = !looks.help;
@@ -150,8 +153,11 @@ fn pressed(key: Key, acts: &[Arc<Inner>], looks: &mut Looks) {
             crate::serving::clear();
             std::process::exit(Exit::Interrupted.code().into());
         }
-        Key::Pause | Key::More | Key::Less if !changeable => {
+        Key::Pause | Key::More | Key::Less if !pausable => {
             "this load cannot be paused or added to".to_owned()
+        }
+        Key::More | Key::Less if !scalable => {
+            "each session has one request at a time here: there is nothing to add".to_owned()
         }
         Key::Pause => act.pause().to_owned(),
         Key::More | Key::Less => act.offer(key == Key::More),
