@@ -529,3 +529,30 @@ fn a_condition_that_comes_true_ends_its_measurement_and_not_the_scenario() {
 fn text_of(output: &Output) -> String {
     format!("{}{}", text(&output.stdout), text(&output.stderr))
 }
+
+#[test]
+fn every_classic_shape_does_what_it_is_named_for() {
+    for kind in [
+        "hmi",
+        "historian",
+        "mes",
+        "gateway",
+        "commissioning",
+        "alarms",
+        "field",
+    ] {
+        let desk = Desk::with("");
+        let written = desk.uaperf(&["new", kind, "shape.toml"]);
+        assert!(written.status.success(), "{}", text(&written.stderr));
+        let words = ["run", "shape.toml", "-P", "duration=4s"];
+        let ran = desk.uaperf(&[&words[..], &["--out", "out", "--quiet"]].concat());
+        let said = format!("{kind}: {}{}", text(&ran.stdout), text(&ran.stderr));
+        assert_eq!(desk.states(), [State::Done], "{said}");
+        for phase in desk.runs().iter().flat_map(|run| &run.phases) {
+            assert_eq!(phase.total.errors, 0, "{}: {said}", phase.name);
+            let heard = phase.subscriptions.as_ref();
+            let came = heard.map(|it| it.values.values().sum::<u64>());
+            assert_ne!(came, Some(0), "{}: {said}", phase.name);
+        }
+    }
+}

@@ -139,7 +139,7 @@ pub fn run(args: Args, global: &Global) -> anyhow::Result<ExitCode> {
 
 /// Goes on where a search was stopped: the same command, in the folder where it was typed.
 fn resume(folder: &Path, trials: Option<u32>) -> anyhow::Result<ExitCode> {
-    let folder = std::path::absolute(folder)?;
+    let folder = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
     let mut book = Book::read(&folder)?;
     if let Some(trials) = trials {
         book.allow(trials);

@@ -45,7 +45,7 @@ fn first(text: &str) -> Result<First, String> {
 fn kinds() -> String {
     let mut text = "Kinds:".to_owned();
     for kind in Kind::value_variants() {
-        text.push_str(&format!("\n  {:<14}{}", kind.name(), kind.about()));
+        text.push_str(&format!("\n  {:<15}{}", kind.name(), kind.about()));
     }
     text + "\n\nExamples:\n  uaperf new hmi hmi.toml\n  uaperf run hmi.toml --target opc.tcp://plc1:4840"
 }
