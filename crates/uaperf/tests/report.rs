@@ -316,6 +316,46 @@ fn the_page_of_a_sweep_has_bands_and_the_published_points_of_the_same_experiment
 }
 
 #[test]
+fn points_without_numbers_stand_below_each_other_and_other_commands_are_no_points_of_them() {
+    let Some(browser) = Browser::find() else {
+        return;
+    };
+    let folder = tempfile::tempdir().unwrap();
+    for (i, security) in ["None", "Basic256Sha256:Sign"].into_iter().enumerate() {
+        for seed in 1..=3 {
+            let mut run = run(1, 100_000 * (i as u64 + 1), 1, seed);
+            run.command = "run".into();
+            run.request = json!({"scenario": "policies", "values": {"security": security}});
+            save(&run, &folder.path().join(format!("s/{i}-{seed}.json")));
+        }
+    }
+    let mut other = run(1, 100_000, 10, 9);
+    other.command = "browse".into();
+    save(&other, &folder.path().join("other.json"));
+    let output = uaperf(
+        folder.path(),
+        &["report", "s", "other.json", "-o", "p.html"],
+    );
+    assert!(output.status.success(), "{output:?}");
+    let found = browser.look(&folder.path().join("p.html"));
+    sound(&found);
+    let first = found["first"].as_str().unwrap();
+    assert!(
+        first.contains("7 runs, policies: 2 points of security; browse: 1 run"),
+        "{first}"
+    );
+    assert_eq!(
+        titles(&found)[..2],
+        [
+            "Response times by security",
+            "Response by percentile, over each other"
+        ]
+    );
+    // The single run is there in full.
+    assert!(titles(&found).contains(&"Latency by percentile"), "{found}");
+}
+
+#[test]
 fn the_page_of_a_comparison_shows_changes_against_the_margin() {
     let Some(browser) = Browser::find() else {
         return;

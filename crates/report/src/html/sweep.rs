@@ -347,6 +347,8 @@ fn columns(measure: Measure) -> Vec<(&'static str, Metric, Kind)> {
 /// A row for each point: means over its repetitions with their intervals.
 pub(super) fn table(points: &Points, phase: &str) -> Markup {
     let metrics = columns(looked_at(points, phase));
+    // One run has no interval.
+    let repeated = points.points.iter().any(|it| it.runs.len() > 1);
     let mut head: Vec<String> = points.axes.clone();
     if head.is_empty() {
         head.push("point".into());
@@ -354,7 +356,7 @@ pub(super) fn table(points: &Points, phase: &str) -> Markup {
     head.extend(["runs", "verdicts"].map(str::to_owned));
     for (name, ..) in &metrics {
         head.push((*name).to_owned());
-        if *name == "p99" {
+        if *name == "p99" && repeated {
             head.extend(["p99 low", "p99 high"].map(str::to_owned));
         }
     }
@@ -369,7 +371,7 @@ pub(super) fn table(points: &Points, phase: &str) -> Markup {
             let (mean, low, high) = interval(&values(point, phase, *metric));
             let cell = |it: f64| Cell::number(it.is_finite().then_some(it), *kind);
             row.push(cell(mean));
-            if *name == "p99" {
+            if *name == "p99" && repeated {
                 row.push(cell(low));
                 row.push(cell(high));
             }
@@ -377,7 +379,10 @@ pub(super) fn table(points: &Points, phase: &str) -> Markup {
         row
     };
     Table {
-        caption: "Points: geometric means of their runs, p99 with its 95 % interval".into(),
+        caption: match repeated {
+            true => "Points: geometric means of their runs, p99 with its 95 % interval".into(),
+            false => "Points".into(),
+        },
         head,
         rows: points.points.iter().map(row).collect(),
     }
