@@ -60,17 +60,20 @@ pub struct Setup {
 
 impl Setup {
     /// The ledger of one of the things that are asked.
+    #[inline]
     fn ledger(&self, work: usize) -> u32 {
         self.first + work as u32
     }
 
     /// Who asks what has this ledger.
+    #[inline]
     fn asker_of(&self, ledger: u32) -> Option<&Asker> {
         let work = ledger.wrapping_sub(self.first);
         self.askers.get(work as usize)
     }
 
     /// A request of those that may be sent was sent; in the warm-up any number may.
+    #[inline]
     fn spend(&mut self, planned: u64) {
         if planned >= self.warmup {
             self.requests -= 1;
@@ -187,6 +190,7 @@ impl Lane {
     }
 
     /// How many requests are on their way, without those of subscriptions.
+    #[inline]
     pub fn in_flight(&self) -> usize {
         let others = self.subscriber.as_ref().map_or(0, |it| it.in_flight());
         self.connection.in_flight().saturating_sub(others)
@@ -294,6 +298,7 @@ impl Lane {
         }
     }
 
+    #[inline]
     fn since_start(&self, at: Instant) -> u64 {
         at.nanos_since(self.setup.origin)
     }

@@ -24,6 +24,7 @@ pub struct Flight {
 }
 
 impl Flight {
+    #[inline]
     pub fn times(&self, completed: u64) -> Times {
         Times {
             planned: self.planned,
@@ -32,6 +33,7 @@ impl Flight {
         }
     }
 
+    #[inline]
     pub fn outcome(&self, completed: u64, status: StatusCode, bytes: u32) -> Outcome {
         Outcome {
             work: self.work,
@@ -53,6 +55,7 @@ pub struct Flights {
 
 impl Flights {
     /// A request was sent.
+    #[inline]
     pub fn keep(&mut self, id: RequestId, flight: Flight) {
         let slot = id.slot();
         if slot >= self.slots.len() {
@@ -71,11 +74,13 @@ impl Flights {
         self.places.insert(id.slot(), places);
     }
 
+    #[inline]
     pub fn get(&self, id: RequestId) -> Flight {
         self.slots.get(id.slot()).copied().unwrap_or_default()
     }
 
     /// The places of the operations of a request, if it has some of its own.
+    #[inline]
     pub fn take_places(&mut self, id: RequestId) -> Option<Vec<usize>> {
         // Most have none, and nothing is hashed for them.
         match self.places.is_empty() {
