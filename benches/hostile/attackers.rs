@@ -1,6 +1,7 @@
 //! A process full of those who mean no good, and what the plant looks like meanwhile.
 
 use std::io::{BufRead, BufReader};
+use std::ops::Range;
 use std::path::Path;
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::Arc;
@@ -10,28 +11,40 @@ use std::time::{Duration, Instant};
 use anyhow::Context;
 use observe::Process;
 
-use crate::attack;
+use crate::{attack, places};
 
 /// A process full of them.
 pub struct Attackers {
     child: Child,
     stdin: Option<ChildStdin>,
     cycles: Arc<AtomicU64>,
+    places: Range<usize>,
 }
 
 impl Attackers {
     /// Comes back when as many are there as are to be.
-    pub fn start(kind: &str, url: &str, folder: &Path) -> anyhow::Result<Self> {
-        // Behind everybody else where processors are scarce: what they cost themselves is not the server's doing.
-        let mut child = Command::new("chrt")
-            .args(["--idle", "0"])
+    pub fn start(
+        kind: &str,
+        url: &str,
+        folder: &Path,
+        places: Range<usize>,
+    ) -> anyhow::Result<Self> {
+        // What they cost themselves is not the server's doing.
+        let mut child = Command::new("taskset")
+            .args([
+                "--cpu-list",
+                &places::listed(&places),
+                "chrt",
+                "--idle",
+                "0",
+            ])
             .arg(std::env::current_exe()?)
             .args([attack::ROLE, kind, url])
             .arg(folder)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()
-            .context("start the attackers with chrt")?;
+            .context("start the attackers with taskset and chrt")?;
         let stdin = child.stdin.take();
         let out = child.stdout.take().context("no output")?;
         let cycles = Arc::new(AtomicU64::new(0));
@@ -52,6 +65,7 @@ impl Attackers {
             child,
             stdin,
             cycles,
+            places,
         };
         told.recv_timeout(Duration::from_secs(60))
             .context("the attackers did not come")?;
@@ -96,12 +110,15 @@ impl Watching {
     }
 }
 
-/// Looks at the plant ten times a second once as many attackers go as come; `so_far`: cycles of earlier turns.
+/// Looks at the plant ten times a second once as many attackers go as come, from where they are: thousands of
+/// descriptors take milliseconds to count. `so_far`: cycles of earlier turns.
 pub fn watch(attackers: &Attackers, plant: u32, so_far: u64, settled: Duration) -> Watching {
+    let places = attackers.places.clone();
     let cycles = Arc::clone(&attackers.cycles);
     let (stop, stopped) = std::sync::mpsc::channel();
     let thread = std::thread::spawn(move || {
         let mut looks = Vec::new();
+        places::keep_to(&places);
         let Ok(mut process) = Process::of(plant) else {
             return looks;
         };

@@ -40,6 +40,8 @@ pub struct Good {
     target: Arc<Target>,
     prepared: Arc<Prepared>,
     phase: Phase,
+    /// The processor it runs on.
+    place: usize,
 }
 
 /// What a stretch of it brought.
@@ -50,7 +52,7 @@ pub struct Stretch {
 }
 
 impl Good {
-    pub fn new(url: &str, folder: &Path, stretch: Duration) -> anyhow::Result<Self> {
+    pub fn new(url: &str, folder: &Path, stretch: Duration, place: usize) -> anyhow::Result<Self> {
         let plain = Security::Exactly(wire::channel::Protection::NONE);
         let access = access(url, plain, folder, Credentials::Anonymous)?;
         let target = Arc::new(Target::look(access).map_err(|failed| failed.1)?);
@@ -72,6 +74,7 @@ impl Good {
             target,
             prepared,
             phase,
+            place,
         })
     }
 
@@ -81,7 +84,10 @@ impl Good {
             &self.phase,
             &[Arc::clone(&self.target)],
             &[Arc::clone(&self.prepared)],
-            &Options::default(),
+            &Options {
+                pin: vec![self.place],
+                ..Options::default()
+            },
             &Control::default(),
             |_| {},
         )?;

@@ -4,11 +4,13 @@
 //!
 //! A good session reads 1,000 times a second, with and without each kind of attack in turns; what counts is
 //! the ratio of the 99th percentiles within a turn. Meanwhile memory and descriptors of the plant are
-//! looked at, and how often attackers have come and gone.
+//! looked at, and how often attackers have come and gone. Processors are shared out so that the plant's work for attackers
+//! counts, and not what they cost themselves.
 
 mod attack;
 mod attackers;
 mod good;
+mod places;
 mod serve;
 mod told;
 
@@ -98,6 +100,11 @@ fn run(options: &Options) -> anyhow::Result<()> {
         options.rounds,
         options.turn.as_secs()
     );
+    if !places::first(true) {
+        println!(
+            "not allowed to come first on its processor: what the good session itself waits for counts, too\n"
+        );
+    }
     let mut rows = Vec::new();
     let done = options.kinds.iter().try_for_each(|kind| {
         let start = Instant::now();
@@ -120,7 +127,9 @@ fn under(
 ) -> anyhow::Result<Told> {
     let trusted = folder.join("server");
     let plant = serve::start(&trusted.display().to_string(), options.threads)?;
-    let good = Good::new(plant.url(), &folder.join("good"), options.turn)?;
+    let place = places::good(options.threads);
+    let good = Good::new(plant.url(), &folder.join("good"), options.turn, place)?;
+    let elsewhere = places::attackers(options.threads);
     let mut process =
         Process::of(plant.pid()).map_err(|why| anyhow::anyhow!("{}", why.reason()))?;
     // Buffers of the plant and of this process have been there once.
@@ -131,7 +140,8 @@ fn under(
     for round in 0..options.rounds {
         // In turns, so that nothing that goes on all the while is taken for the attack's doing.
         let first = (round % 2 == 0).then(|| good.stretch()).transpose()?;
-        let attackers = Attackers::start(kind, plant.url(), &folder.join("bad"))?;
+        let attackers =
+            Attackers::start(kind, plant.url(), &folder.join("bad"), elsewhere.clone())?;
         let watched = watch(&attackers, plant.pid(), cycles, serve::FORGOTTEN);
         let with = good.stretch();
         let seen = watched.finish();

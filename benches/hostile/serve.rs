@@ -21,6 +21,7 @@ pub fn start(folder: &str, threads: usize) -> anyhow::Result<Plant> {
 
 /// Is a plant until standard input ends: it trusts nobody, and knows one user.
 pub fn serve(mut words: impl Iterator<Item = String>) -> anyhow::Result<()> {
+    crate::places::first(false);
     let folder = words.next().context("which folder?")?;
     let threads = words.next().context("how many threads?")?.parse()?;
     let mut config = Config {
@@ -30,6 +31,7 @@ pub fn serve(mut words: impl Iterator<Item = String>) -> anyhow::Result<()> {
             update: Some(Duration::from_millis(100)),
         }],
         threads,
+        pin: crate::places::loops(threads),
         ..Config::default()
     };
     const ROUNDS: NonZeroU32 = NonZeroU32::MIN.saturating_add(9_999);

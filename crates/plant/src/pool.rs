@@ -33,14 +33,20 @@ impl Inner {
 pub struct Pool(Arc<Inner>);
 
 impl Pool {
-    /// Starts the threads.
-    pub fn start(threads: usize) -> std::io::Result<(Self, Vec<JoinHandle<()>>)> {
+    /// Starts the threads; each begins with `begin`.
+    pub fn start(
+        threads: usize,
+        begin: impl Fn() + Clone + Send + 'static,
+    ) -> std::io::Result<(Self, Vec<JoinHandle<()>>)> {
         let pool = Self(Arc::default());
         let mut handles = Vec::new();
         for n in 0..threads.max(1) {
-            let inner = Arc::clone(&pool.0);
+            let (inner, begin) = (Arc::clone(&pool.0), begin.clone());
             let thread = std::thread::Builder::new().name(format!("plant-helper-{n}"));
-            handles.push(thread.spawn(move || work(&inner))?);
+            handles.push(thread.spawn(move || {
+                begin();
+                work(&inner);
+            })?);
         }
         Ok((pool, handles))
     }

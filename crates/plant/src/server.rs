@@ -142,7 +142,9 @@ impl Server {
     ) -> Result<Self, StartError> {
         // RSA is worth a second core where there is one; more would take them from the loops.
         let all = std::thread::available_parallelism().map_or(1, |all| all.get());
-        let (pool, threads) = Pool::start(all.saturating_sub(cores).clamp(1, HELPERS))?;
+        let helpers = all.saturating_sub(cores).clamp(1, HELPERS);
+        let pinned = shared.config.pin.clone();
+        let (pool, threads) = Pool::start(helpers, move || keep_off(&pinned))?;
         // From here on a failure stops what was started, by way of Drop.
         let mut server = Self {
             shared,
@@ -297,6 +299,25 @@ fn bind_to(cpu: usize) {
 
 #[cfg(not(target_os = "linux"))]
 fn bind_to(_: usize) {}
+
+/// Keeps this thread off the processors of the loops, where there are others.
+#[cfg(target_os = "linux")]
+fn keep_off(loops: &[usize]) {
+    let Ok(mut set) = rustix::thread::sched_getaffinity(None) else {
+        return;
+    };
+    for &cpu in loops {
+        if cpu < rustix::thread::CpuSet::MAX_CPU {
+            set.unset(cpu);
+        }
+    }
+    if !loops.is_empty() && set.count() > 0 {
+        let _ = rustix::thread::sched_setaffinity(None, &set);
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn keep_off(_: &[usize]) {}
 
 fn identity(own: &pki::Identity) -> Result<Identity, StartError> {
     Ok(Identity {

@@ -22,7 +22,10 @@ impl Page {
         }
     }
 
-    pub(crate) fn finish(self) -> String {
+    pub(crate) fn finish(mut self) -> String {
+        if self.text.ends_with("\n\n") {
+            self.text.pop();
+        }
         self.text
     }
 

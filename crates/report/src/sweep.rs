@@ -103,7 +103,11 @@ fn verdict(page: &mut Page, sweep: &Sweep, style: Style) {
         let groups: Vec<String> = groups
             .filter_map(|group| Some(format!("{} {}", group.len(), group.first()?)))
             .collect();
-        page.sentence(2, &format!("the worst of {all}: {}", groups.join(", ")));
+        let of = match groups.len() {
+            1 => format!("all {all}"),
+            _ => format!("the worst of {all}: {}", groups.join(", ")),
+        };
+        page.sentence(2, &of);
     }
     page.gap();
 }

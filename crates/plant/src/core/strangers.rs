@@ -1,12 +1,9 @@
-//! Connections on which nobody is logged in. They wait for those that have a session and are looked at a few
-//! at a time, so that a crowd that comes, goes or shouts holds up nobody who works.
+//! Connections on which nobody is logged in. They wait for those that have a session and are looked at one
+//! at a time, some ten microseconds each, so that a crowd that comes, goes or shouts holds up nobody who works.
 
 use std::collections::VecDeque;
 
 use super::{Core, SlotId};
-
-/// As many are looked at, and as many let in, before sessions have their turn again: some ten microseconds each.
-const AT_ONCE: usize = 4;
 
 /// What happened on a connection that was not looked at yet.
 #[derive(Debug, Clone, Copy, Default)]
@@ -65,18 +62,16 @@ impl Core {
         }
     }
 
-    /// Lets a few in, and looks at a few of those who wait.
+    /// Lets one in, and looks at one of those who wait.
     pub(super) fn receive_strangers(&mut self) {
-        for _ in 0..AT_ONCE {
-            self.strangers.knocking = self.strangers.knocking && self.accept_one();
-            let Some(id) = self.strangers.waiting.pop_front() else {
-                continue;
-            };
-            // One that is gone meanwhile has nothing to say any more.
-            let ready = self.links.get_mut(id).and_then(|link| link.waiting.take());
-            if let Some(ready) = ready {
-                self.look_at(id, ready);
-            }
+        self.strangers.knocking = self.strangers.knocking && self.accept_one();
+        let Some(id) = self.strangers.waiting.pop_front() else {
+            return;
+        };
+        // One that is gone meanwhile has nothing to say any more.
+        let ready = self.links.get_mut(id).and_then(|link| link.waiting.take());
+        if let Some(ready) = ready {
+            self.look_at(id, ready);
         }
     }
 }

@@ -1,0 +1,67 @@
+//! Who runs where: the plant's loops have the first processors, the good session one of its own where there
+//! are enough, and those who mean no good the rest, with the plant's helper threads.
+
+use std::ops::Range;
+
+/// Processors there are.
+fn all() -> usize {
+    std::thread::available_parallelism().map_or(1, |all| all.get())
+}
+
+/// Those of the plant's loops; none where they would take all.
+pub fn loops(threads: usize) -> Vec<usize> {
+    match threads < all() {
+        true => (0..threads).collect(),
+        false => Vec::new(),
+    }
+}
+
+/// That of the good session: with the first loop where there are too few.
+pub fn good(threads: usize) -> usize {
+    match threads + 1 < all() {
+        true => threads,
+        false => 0,
+    }
+}
+
+/// Those of the attackers, and of whoever looks on.
+pub fn attackers(threads: usize) -> Range<usize> {
+    let all = all();
+    let first = (good(threads) + 1).max(threads);
+    if first < all { first..all } else { 0..all }
+}
+
+/// As taskset takes them.
+pub fn listed(places: &Range<usize>) -> String {
+    let each: Vec<String> = places.clone().map(|place| place.to_string()).collect();
+    each.join(",")
+}
+
+/// Has a process come before all others on its processor, or as any other: the good session would be on a
+/// machine of its own, and what it waits for there is the server alone. False where that is not allowed.
+pub fn first(of_all: bool) -> bool {
+    let policy = if of_all {
+        ["--fifo", "1"]
+    } else {
+        ["--other", "0"]
+    };
+    let [policy, priority] = policy;
+    std::process::Command::new("chrt")
+        .args([policy, "--pid", priority, &std::process::id().to_string()])
+        .status()
+        .is_ok_and(|status| status.success())
+}
+
+/// Keeps this thread to them.
+#[cfg(target_os = "linux")]
+pub fn keep_to(places: &Range<usize>) {
+    let mut set = nix::sched::CpuSet::new();
+    for place in places.clone() {
+        let _ = set.set(place);
+    }
+    // Elsewhere it disturbs, and is no less right.
+    let _ = nix::sched::sched_setaffinity(nix::unistd::Pid::from_raw(0), &set);
+}
+
+#[cfg(not(target_os = "linux"))]
+pub fn keep_to(_: &Range<usize>) {}
