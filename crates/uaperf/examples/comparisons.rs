@@ -1,8 +1,7 @@
 //! What `uaperf compare` says of two plants, again and again: `comparisons [TIMES] [SLOWER] [RUNS] [DURATION]`.
 //! With SLOWER 0% both are the same (A/A). Each run has a server process of its own; the two sides take
 //! turns, and which is first changes each time. Server and generator are this program's build of `uaperf`, each
-//! held to a core of its own where there are two: what they cost depends on who shares a cache with them. As many
-//! requests are in flight that the server never waits for one: of all shapes that were tried, runs of this one differ least.
+//! held to a core of its own where there are two: what they cost depends on who shares a cache with them.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -73,7 +72,7 @@ fn measure(bench: &Bench, slower: Option<&str>, duration: &str, file: &Path) -> 
     bench
         .uaperf()
         .args(["read", &server.url, "--node", "nsu=urn:bench;i=1000..1099"])
-        .args(["--in-flight", "256", "--quiet"])
+        .args(["--batch", "100", "--in-flight", "16", "--quiet"])
         .args(["--duration", duration, "--warmup", "500ms"])
         .args(["--server-pid", &server.id().to_string()])
         .args(ours)
