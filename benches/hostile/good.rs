@@ -4,6 +4,8 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use anyhow::Context;
+use benches::Spread;
 use load::access::{Access, Credentials, Security, TrustRule};
 use load::engine::{self, Control, Options, Target};
 use load::work::Prepared;
@@ -47,9 +49,13 @@ pub struct Good {
 /// What a stretch of it brought.
 #[derive(Debug, Clone, Copy)]
 pub struct Stretch {
-    pub p99_ns: u64,
+    /// The 99th percentile of a second: the median of all seconds, since the host has bad ones whoever attacks.
+    pub p99_ns: f64,
     pub errors: u64,
 }
+
+/// What settles first.
+const WARMUP: Duration = Duration::from_millis(200);
 
 impl Good {
     pub fn new(url: &str, folder: &Path, stretch: Duration, place: usize) -> anyhow::Result<Self> {
@@ -61,9 +67,7 @@ impl Good {
         let phase = Phase {
             arrival: Arrival::Open(Pace::Constant { rate }),
             duration: Some(stretch),
-            warmup: Warmup::Given {
-                warmup: Duration::from_millis(200),
-            },
+            warmup: Warmup::Given { warmup: WARMUP },
             ..Phase::new(Work::Read(Read {
                 batch: 10,
                 ..Read::new(Nodes::from(node))
@@ -95,13 +99,22 @@ impl Good {
         let tally = total
             .first()
             .ok_or_else(|| anyhow::anyhow!("nothing was measured"))?;
-        let window = tally.window(200_000_000, u64::MAX);
+        let at = |second: u64| (WARMUP + Duration::from_secs(second)).as_nanos() as u64;
+        let p99s = (0..self.seconds()).filter_map(|second| {
+            let window = tally.window(at(second), at(second + 1));
+            window.histogram(Measure::Response).quantile(0.99)
+        });
+        let p99s = Spread::of(p99s.map(|p99| p99.max(1) as f64).collect());
+        let all = tally.window(at(0), u64::MAX);
         Ok(Stretch {
-            p99_ns: window
-                .histogram(Measure::Response)
-                .quantile(0.99)
-                .unwrap_or_default(),
-            errors: window.sum.statuses.bad() + outcome.losses.len() as u64,
+            p99_ns: p99s.context("too short")?.median,
+            errors: all.sum.statuses.bad() + outcome.losses.len() as u64,
         })
+    }
+
+    /// Whole ones behind what settles.
+    fn seconds(&self) -> u64 {
+        let stretch = self.phase.duration.unwrap_or_default();
+        stretch.saturating_sub(WARMUP).as_secs()
     }
 }

@@ -3,7 +3,7 @@
 //! `cargo bench -p benches --bench hostile -- [KIND…] [OPTIONS]`
 //!
 //! A good session reads 1,000 times a second, with and without each kind of attack in turns; what counts is
-//! the ratio of the 99th percentiles within a turn. Meanwhile memory and descriptors of the plant are
+//! the ratio of the 99th percentiles (of a second, the median of them) within a turn. Meanwhile memory and descriptors of the plant are
 //! looked at, and how often attackers have come and gone. Processors are shared out so that the plant's work for attackers
 //! counts, and not what they cost themselves.
 
@@ -100,7 +100,7 @@ fn run(options: &Options) -> anyhow::Result<()> {
         options.rounds,
         options.turn.as_secs()
     );
-    if !places::first(true) {
+    if !places::come_first() {
         println!(
             "not allowed to come first on its processor: what the good session itself waits for counts, too\n"
         );
@@ -156,9 +156,9 @@ fn under(
             Some(without) => without,
             None => good.stretch()?,
         };
-        ratios.push(with.p99_ns.max(1) as f64 / without.p99_ns.max(1) as f64);
-        calm.push(without.p99_ns as f64);
-        hit.push(with.p99_ns as f64);
+        ratios.push(with.p99_ns / without.p99_ns);
+        calm.push(without.p99_ns);
+        hit.push(with.p99_ns);
         errors += with.errors + without.errors;
     }
     let after = process.sample();

@@ -37,15 +37,19 @@ pub fn listed(places: &Range<usize>) -> String {
     each.join(",")
 }
 
-/// Has a process come before all others on its processor, or as any other: the good session would be on a
-/// machine of its own, and what it waits for there is the server alone. False where that is not allowed.
-pub fn first(of_all: bool) -> bool {
-    let policy = if of_all {
-        ["--fifo", "1"]
-    } else {
-        ["--other", "0"]
-    };
-    let [policy, priority] = policy;
+/// Has this process come before all others on its processor: the good session would be on a machine of its own,
+/// and what it waits for there is the server alone. False where that is not allowed.
+pub fn come_first() -> bool {
+    schedule(["--fifo", "1"])
+}
+
+/// Has this process be like any other again, whoever started it.
+pub fn come_as_any() {
+    // As any other it began, unless it was started by one that comes first.
+    schedule(["--other", "0"]);
+}
+
+fn schedule([policy, priority]: [&str; 2]) -> bool {
     std::process::Command::new("chrt")
         .args([policy, "--pid", priority, &std::process::id().to_string()])
         .status()

@@ -7,6 +7,8 @@ use anyhow::Context;
 use benches::child::{self, Plant};
 use plant::{Config, PasswordHash, Profile, TrustPolicy};
 
+use crate::places;
+
 /// The word that makes this program a plant.
 pub const ROLE: &str = "serve";
 
@@ -21,7 +23,7 @@ pub fn start(folder: &str, threads: usize) -> anyhow::Result<Plant> {
 
 /// Is a plant until standard input ends: it trusts nobody, and knows one user.
 pub fn serve(mut words: impl Iterator<Item = String>) -> anyhow::Result<()> {
-    crate::places::first(false);
+    places::come_as_any();
     let folder = words.next().context("which folder?")?;
     let threads = words.next().context("how many threads?")?.parse()?;
     let mut config = Config {
@@ -31,7 +33,7 @@ pub fn serve(mut words: impl Iterator<Item = String>) -> anyhow::Result<()> {
             update: Some(Duration::from_millis(100)),
         }],
         threads,
-        pin: crate::places::loops(threads),
+        pin: places::loops(threads),
         ..Config::default()
     };
     const ROUNDS: NonZeroU32 = NonZeroU32::MIN.saturating_add(9_999);

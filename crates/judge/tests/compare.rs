@@ -4,7 +4,8 @@
 
 use judge::compare::{
     Direction, Estimate, LEAST_MARGIN, Method, Metric, Outcome, bca, cliffs_delta,
-    compare_estimates, compare_phases, compare_runs, mann_whitney, permutation, runs_needed, welch,
+    compare_estimates, compare_pairs, compare_phases, compare_runs, mann_whitney, pairs_needed,
+    permutation, runs_needed, welch,
 };
 use plan::{Measure, Random, Stat};
 use record::run::{Phase, WarmUp};
@@ -146,6 +147,59 @@ fn five_percent_more_is_called_worse_nine_times_of_ten() {
         })
         .count();
     assert!(worse >= 180, "{worse} of 200");
+}
+
+/// Pairs of runs: minutes differ by so much, the two of a pair by less.
+fn pairs(random: &mut Normal, ratio: f64, minutes: f64, apart: f64) -> (Vec<f64>, Vec<f64>) {
+    let base = random.runs(5, 3e4, minutes);
+    let disturbed = |run: &f64| run * (apart * random.next()).exp();
+    let new = base.iter().map(disturbed).map(|run| run * ratio).collect();
+    (base, new)
+}
+
+#[test]
+fn pairs_are_told_apart_where_minutes_differ_by_more_than_what_is_looked_for() {
+    for minutes in [0.01, 0.1] {
+        let mut random = normal(19);
+        let mut called = |ratio: f64, margin: f64, it: fn(Outcome) -> bool| {
+            (0..200)
+                .filter(|_| {
+                    let (base, new) = pairs(&mut random, ratio, minutes, 0.01);
+                    it(compare_pairs(&base, &new, Direction::Lower, margin).outcome)
+                })
+                .count()
+        };
+        let different = called(1.0, 0.0, is_different);
+        assert!(different <= 16, "{different} of 200 at {minutes}");
+        let worse = called(1.05, LEAST_MARGIN, |it| it == Outcome::Worse);
+        assert!(worse >= 180, "{worse} of 200 at {minutes}");
+    }
+}
+
+#[test]
+fn a_pair_more_or_less_is_compared_as_the_textbook_has_it() {
+    let base = [1.0_f64, 2.0, 3.0, 4.0].map(f64::exp);
+    let new = [1.1_f64, 2.3, 3.2, 4.4].map(f64::exp);
+    let it = compare_pairs(&base, &new, Direction::Lower, 0.0);
+    // 0.1, 0.3, 0.2 and 0.4: 0.25 ± t(3; 0.975) · 0.0645, and t = 3.873.
+    let (low, high) = it.interval.unwrap();
+    assert!((low.ln() - (0.25 - 3.182 * 0.06455)).abs() < 1e-3, "{low}");
+    assert!(
+        (high.ln() - (0.25 + 3.182 * 0.06455)).abs() < 1e-3,
+        "{high}"
+    );
+    assert!((it.p.unwrap().value - 0.0305).abs() < 1e-3, "{it:?}");
+    assert_eq!((it.delta, it.mann_whitney), (Some(1.0), None));
+    assert_eq!((it.method, it.outcome), (Method::Pairs, Outcome::Worse));
+    // t · 0.1291 / √n < 0.25 from n = 4, and a margin of 0.2 takes more.
+    assert_eq!(pairs_needed(&base, &new, 0.0), Some(4));
+    assert_eq!(pairs_needed(&base, &new, 0.2_f64.exp_m1()), Some(29));
+    // Runs that are the same to the last digit.
+    let same = compare_pairs(&base, &base, Direction::Lower, 0.02);
+    assert_eq!((same.outcome, same.p.unwrap().value), (Outcome::Same, 1.0));
+    // Counts with zeros have no ratios.
+    let none = compare_pairs(&[0.0, 1.0], &[0.0, 2.0], Direction::Lower, 0.02);
+    assert_eq!((none.ratio, none.method), (None, Method::None));
 }
 
 #[test]
@@ -329,6 +383,50 @@ fn holms_correction_makes_each_of_several_metrics_harder() {
         rows.iter()
             .all(|row| row.comparison.outcome == Outcome::Worse)
     );
+}
+
+#[test]
+fn runs_that_went_at_the_same_time_are_compared_in_pairs_whatever_their_order() {
+    let at = |minute: u32, second: u32, level: f64| {
+        let started = format!("2026-03-01T09:{minute:02}:{second:02}.5Z");
+        Phase {
+            started: started.parse().unwrap(),
+            ..short(u64::from(minute), level, 0.001)
+        }
+    };
+    let levels = [2e5, 2.4e5, 1.9e5, 2.2e5, 2.6e5];
+    let side = |second: u32, ratio: f64| -> Vec<Phase> {
+        let each = levels.iter().zip(0..);
+        each.map(|(level, minute)| at(minute, second, level * ratio))
+            .collect()
+    };
+    let compared = |base: &[Phase], new: &[Phase]| {
+        let (base, mut new): (Vec<_>, Vec<_>) = (base.iter().collect(), new.iter().collect());
+        new.rotate_left(2);
+        let rows = compare_phases(&base, &new, &[], &[MEAN], LEAST_MARGIN);
+        rows.first().unwrap().comparison.clone()
+    };
+    let paired = compared(&side(0, 1.0), &side(0, 1.05));
+    assert_eq!(
+        (paired.method, paired.outcome),
+        (Method::Pairs, Outcome::Worse),
+        "{paired:?}"
+    );
+    // A second is all that they last: one that begins when the other ends is of another time.
+    let apart = compared(&side(0, 1.0), &side(1, 1.05));
+    assert_eq!(
+        (apart.method, apart.outcome),
+        (Method::Welch, apart.outcome)
+    );
+    assert!(!is_different(apart.outcome), "{apart:?}");
+    // One of them has none at its side.
+    let mut one_off = side(0, 1.05);
+    one_off[3] = at(30, 0, 2.2e5);
+    assert_eq!(compared(&side(0, 1.0), &one_off).method, Method::Welch);
+    // Two that went at the same time as one are no pair of it.
+    let mut twice = side(0, 1.05);
+    twice[3] = at(2, 0, 2.2e5);
+    assert_eq!(compared(&side(0, 1.0), &twice).method, Method::Welch);
 }
 
 #[test]

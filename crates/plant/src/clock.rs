@@ -42,6 +42,29 @@ impl Clock {
     }
 }
 
+/// Processor time of this process, all threads.
+pub fn process_cpu() -> Option<Duration> {
+    #[cfg(unix)]
+    return cpu(rustix::time::ClockId::ProcessCPUTime);
+    #[cfg(not(unix))]
+    return None;
+}
+
+/// Processor time of the calling thread.
+pub fn thread_cpu() -> Option<Duration> {
+    #[cfg(unix)]
+    return cpu(rustix::time::ClockId::ThreadCPUTime);
+    #[cfg(not(unix))]
+    return None;
+}
+
+#[cfg(unix)]
+fn cpu(clock: rustix::time::ClockId) -> Option<Duration> {
+    let time = rustix::time::clock_gettime(clock);
+    let seconds = u64::try_from(time.tv_sec).ok()?;
+    Some(Duration::new(seconds, u32::try_from(time.tv_nsec).ok()?))
+}
+
 fn ticks_of(time: Duration) -> i64 {
     i64::try_from(time.as_nanos() / 100).unwrap_or(i64::MAX)
 }

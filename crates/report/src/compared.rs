@@ -1,7 +1,7 @@
 //! A comparison of two sets of runs: on a screen, and for the page.
 
 use judge::compare::{
-    Comparison, Direction, Metric, Outcome, Row, compare_phases, doubts, is_closed, usual,
+    Comparison, Direction, Method, Metric, Outcome, Row, compare_phases, doubts, is_closed, usual,
 };
 use plan::Unit;
 use record::Run;
@@ -36,6 +36,21 @@ pub struct At {
     pub runs: (usize, usize),
     /// The metrics.
     pub rows: Vec<Row>,
+}
+
+impl At {
+    fn in_pairs(&self) -> bool {
+        let methods = self.rows.iter().map(|row| row.comparison.method);
+        methods.into_iter().any(|it| it == Method::Pairs)
+    }
+
+    /// Of how many runs it is.
+    pub(crate) fn of_runs(&self) -> String {
+        match self.in_pairs() {
+            true => format!("{} pairs of runs that went at the same time", self.runs.0),
+            false => format!("{} + {} runs", self.runs.0, self.runs.1),
+        }
+    }
 }
 
 /// A metric over the occasions on which it was measured.
@@ -372,7 +387,7 @@ pub fn screen(compared: &Compared, style: Style) -> String {
     }
     for at in &compared.points {
         page.gap();
-        let runs = format!("{} + {} runs", at.runs.0, at.runs.1);
+        let runs = at.of_runs();
         let label = match at.label.is_empty() {
             true => runs,
             false => format!("{}, {runs}", clean(&at.label)),
@@ -467,12 +482,14 @@ pub(crate) fn explained(compared: &Compared) -> String {
         true => format!("{:.1} to {:.1} %", low * 100.0, high * 100.0),
         false => format!("{:.1} %", high * 100.0),
     };
-    let means = match compared.is_single() {
-        true => "p: Welch's test on effective samples, corrected for the number of metrics (Holm).",
-        false => {
-            "p: exact permutation of runs, corrected for the number of metrics (Holm); delta: Cliff's, \
-             from −1 (all new runs below all of base) to +1."
-        }
+    let means = if compared.is_single() {
+        "p: Welch's test on effective samples, corrected for the number of metrics (Holm)."
+    } else if compared.points.iter().any(At::in_pairs) {
+        "p: Student's test of the pairs, corrected for the number of metrics (Holm); delta: from −1 (new is \
+         below base in all pairs) to +1."
+    } else {
+        "p: exact permutation of runs, corrected for the number of metrics (Holm); delta: Cliff's, \
+         from −1 (all new runs below all of base) to +1."
     };
     format!(
         "Better or worse needs an interval beyond ±{margin} and p below 0.05; the same one within. {means}"

@@ -1,16 +1,20 @@
-//! What `uaperf compare` says of two plants, again and again: `comparisons [TIMES] [SLOWER] [RUNS] [DURATION]`.
-//! With SLOWER 0% both are the same (A/A). Each run has a server process of its own; the two sides take
-//! turns, and which is first changes each time. Server and generator are this program's build of `uaperf`, each
-//! held to a core of its own where there are two: what they cost depends on who shares a cache with them.
+//! What `uaperf compare` says of two plants, again and again: `comparisons [TIMES] [SLOWER] [RUNS] [DURATION] [apart]`.
+//! With SLOWER 0% both are the same (A/A). Each run has a server process of its own. The two of a pair go at the
+//! same time, servers on one core and generators on the next where there are two: whatever else the host does
+//! disturbs both alike. `apart` has them take turns instead. Which is first changes each time. Server and
+//! generator are this program's build of `uaperf`.
 
 use std::collections::BTreeMap;
-use std::path::Path;
-use std::process::Stdio;
+use std::path::PathBuf;
+use std::process::{Child, Stdio};
 
 use record::Run;
-use support::{Bench, Fallible};
+use support::{Bench, Fallible, Server};
 
 mod support;
+
+/// Of each side: both together leave a core some air.
+const RATE: &str = "40000/s";
 
 fn main() -> Fallible<()> {
     let mut word = support::words();
@@ -18,6 +22,7 @@ fn main() -> Fallible<()> {
     let slower = word("5%");
     let runs: usize = word("5").parse()?;
     let duration = word("10s");
+    let apart = word("") == "apart";
     let bench = Bench::new("comparisons")?;
     let mut found = BTreeMap::new();
     for n in 0..times {
@@ -31,11 +36,16 @@ fn main() -> Fallible<()> {
         for run in 0..runs {
             // ABBA: what drifts with time hits both sides alike.
             let order = if run % 2 == 0 { [0, 1] } else { [1, 0] };
+            let mut begun = Vec::new();
             for side in order {
                 let fault = (side == 1 && slower != "0%").then_some(slower.as_str());
                 let file = sides[side].join(format!("{run}.json"));
-                measure(&bench, fault, &duration, &file)?;
+                begun.push(Measured::begin(&bench, fault, &duration, file)?);
+                if apart {
+                    begun.drain(..).try_for_each(Measured::finish)?;
+                }
             }
+            begun.into_iter().try_for_each(Measured::finish)?;
         }
         let compared = bench
             .uaperf()
@@ -59,27 +69,44 @@ fn main() -> Fallible<()> {
     bench.clear()
 }
 
-/// One run against a server of its own.
-fn measure(bench: &Bench, slower: Option<&str>, duration: &str, file: &Path) -> Fallible<()> {
-    let fault = slower.map(|slower| format!("service_time={slower},on=read"));
-    let faults = fault.iter().flat_map(|fault| ["--fault", fault.as_str()]);
-    let (ours, theirs) = match std::thread::available_parallelism()?.get() {
-        1 => ([].as_slice(), [].as_slice()),
-        _ => (["--pin", "1"].as_slice(), ["--pin", "0"].as_slice()),
-    };
-    let options: Vec<&str> = faults.chain(theirs.iter().copied()).collect();
-    let server = bench.serve(&options)?;
-    bench
-        .uaperf()
-        .args(["read", &server.url, "--node", "nsu=urn:bench;i=1000..1099"])
-        .args(["--batch", "100", "--in-flight", "16", "--quiet"])
-        .args(["--duration", duration, "--warmup", "500ms"])
-        .args(["--server-pid", &server.id().to_string()])
-        .args(ours)
-        .arg("--out")
-        .arg(file)
-        .stdout(Stdio::null())
-        .status()?;
-    Run::read(file)?;
-    Ok(())
+/// A run against a server of its own.
+struct Measured {
+    generator: Child,
+    file: PathBuf,
+    _server: Server,
+}
+
+impl Measured {
+    fn begin(bench: &Bench, slower: Option<&str>, duration: &str, file: PathBuf) -> Fallible<Self> {
+        let fault = slower.map(|slower| format!("service_time={slower},on=read"));
+        let faults = fault.iter().flat_map(|fault| ["--fault", fault.as_str()]);
+        let (ours, theirs) = match std::thread::available_parallelism()?.get() {
+            1 => ([].as_slice(), [].as_slice()),
+            _ => (["--pin", "1"].as_slice(), ["--pin", "0"].as_slice()),
+        };
+        let options: Vec<&str> = faults.chain(theirs.iter().copied()).collect();
+        let server = bench.serve(&options)?;
+        let generator = bench
+            .uaperf()
+            .args(["read", &server.url, "--node", "nsu=urn:bench;i=1000..1099"])
+            .args(["--batch", "100", "--rate", RATE, "--quiet"])
+            .args(["--duration", duration, "--warmup", "500ms"])
+            .args(["--server-pid", &server.id().to_string()])
+            .args(ours)
+            .arg("--out")
+            .arg(&file)
+            .stdout(Stdio::null())
+            .spawn()?;
+        Ok(Self {
+            generator,
+            file,
+            _server: server,
+        })
+    }
+
+    fn finish(mut self) -> Fallible<()> {
+        self.generator.wait()?;
+        Run::read(&self.file)?;
+        Ok(())
+    }
 }

@@ -10,12 +10,15 @@ use support::{Server, text};
 
 mod support;
 
-/// Commands of the page's code, those in its loop five times.
+/// Commands of the files for CI services, those in their loop five times.
 fn commands(page: &str) -> Vec<String> {
     let (mut commands, mut in_code) = (Vec::new(), false);
     for line in page.lines() {
         let line = line.trim_start();
-        in_code ^= line.starts_with("```");
+        in_code = match line.strip_prefix("```") {
+            Some(language) => language == "yaml",
+            None => in_code,
+        };
         let line = line.strip_prefix("- ").unwrap_or(line);
         if in_code && line.starts_with("uaperf ") {
             commands.push(line.to_owned());
@@ -40,11 +43,12 @@ fn every_uaperf_command_of_the_page_does_what_the_page_says() {
     let commands = commands(page);
     assert_eq!(commands.len(), 10 + 5, "{commands:#?}");
     let program = Path::new(env!("CARGO_BIN_EXE_uaperf"));
-    for command in commands {
+    let run = |command: &str, duration: &str| {
         let line = command
             .replace("opc.tcp://127.0.0.1:4840", &base.url)
             .replace("opc.tcp://127.0.0.1:4841", &new.url)
-            .replace("--duration 10s", "--duration 1s");
+            .replace("--rate 2000/s", "--rate 200/s")
+            .replace("--duration 10s", &format!("--duration {duration}"));
         // As the shell of a CI service would.
         let output = Command::new("/bin/sh")
             .args(["-c", &line])
@@ -60,7 +64,16 @@ fn every_uaperf_command_of_the_page_does_what_the_page_says() {
             "{line}: {output:?}"
         );
         assert!(!said.contains("error:"), "{line}: {said}");
+        text(&output.stdout)
+    };
+    for command in commands {
+        run(&command, "1s");
     }
+    let (_, script) = page.split_once("```sh\n").unwrap();
+    let (script, _) = script.split_once("```").unwrap();
+    // Both begin within less than half of it.
+    let compared = run(script, "4s");
+    assert!(compared.contains("5 pairs of runs"), "{compared}");
     for file in [
         "base/5.json",
         "new/1.json",

@@ -51,11 +51,16 @@ history = true
         "anonymous_may = [\"read\", \"write\", \"call\"]\nuser_certificates = \"users\"\n{}\n{more}",
         Profile::text("alarms").unwrap()
     );
-    let plant = Plant::parse(&text, "breadth", folder).unwrap();
     let request = pki::make::Request::application("urn:uaperf:plant").dns("localhost");
+    started(&text, folder, Some(identity(&request)))
+}
+
+/// A server of a plant file.
+fn started(text: &str, folder: &Path, identity: Option<pki::Identity>) -> Server {
+    let plant = Plant::parse(text, "test", folder).unwrap();
     Server::start(plant.config(Config {
         profiles: Vec::new(),
-        identity: Some(identity(&request)),
+        identity,
         ..Config::default()
     }))
     .unwrap()
@@ -249,12 +254,7 @@ fn refused(stack: &str) {
     let Some(command) = judge(stack, folder.path()) else {
         return;
     };
-    let plant = Plant::parse(NARROW, "narrow", folder.path()).unwrap();
-    let server = Server::start(plant.config(Config {
-        profiles: Vec::new(),
-        ..Config::default()
-    }))
-    .unwrap();
+    let server = started(NARROW, folder.path(), None);
     let told = judged(command, server.url(), &["limits"], folder.path());
     assert_eq!(told["limits"], refusals());
 }

@@ -5,13 +5,14 @@
 //! interval. A difference is believed when the interval has left the noise margin and an exact
 //! permutation of the runs (after Holm's correction for several metrics) agrees; sameness when the
 //! interval lies inside the margin. Everything else cannot be told, and how many runs it would take is
-//! said. Single long runs have their interval from the samples inside them, and say nothing about how
-//! much runs differ.
+//! said. Runs of both sides that went at the same time are compared in pairs. Single long runs have their
+//! interval from the samples inside them, and say nothing about how much runs differ.
 
 mod doubts;
 mod exact;
 mod interval;
 mod metric;
+mod pairs;
 mod power;
 mod within;
 
@@ -21,7 +22,8 @@ pub use doubts::{doubts, is_closed, unbelievable};
 pub use exact::{P, cliffs_delta, mann_whitney, permutation};
 pub use interval::{bca, t_half, welch};
 pub use metric::{Direction, Metric, MetricError, usual};
-pub use power::runs_needed;
+pub use pairs::compare_pairs;
+pub use power::{pairs_needed, runs_needed};
 pub use within::{Estimate, compare_estimates, estimate};
 
 /// An error probability below which a difference is believed.
@@ -69,6 +71,8 @@ pub enum Method {
     Welch,
     /// The bootstrap over runs, bias-corrected and accelerated.
     Bootstrap,
+    /// Student's t interval on the logarithms of the ratios of runs that went at the same time.
+    Pairs,
     /// Welch's t interval on effective samples inside single runs: the variation between runs is
     /// unknown.
     Within,
@@ -93,13 +97,13 @@ pub struct Comparison {
     pub interval: Option<(f64, f64)>,
     /// Where the interval comes from.
     pub method: Method,
-    /// How often chance alone makes such a difference: permutation of runs, or Welch's test within single ones.
+    /// How often chance alone makes such a difference: permutation of runs, Student's test of pairs, or Welch's within single ones.
     pub p: Option<P>,
     /// The same after Holm's correction for the metrics that were compared together.
     pub adjusted: Option<f64>,
     /// Mann and Whitney's test on the runs.
     pub mann_whitney: Option<P>,
-    /// How much more often a new run exceeds a base run than the other way round: −1 to 1.
+    /// How much more often a new run exceeds a base run (the one of its pair) than the other way round: −1 to 1.
     pub delta: Option<f64>,
     /// What counts as noise, in parts.
     pub margin: f64,
@@ -184,6 +188,7 @@ impl Comparison {
             (Some(_), Some(ratio)) => Outcome::CannotTell {
                 runs: match self.method {
                     Method::Within => None,
+                    Method::Pairs => pairs_needed(&self.base, &self.new, self.margin),
                     _ => runs_needed(&self.base, &self.new, ratio, self.margin, family),
                 },
             },
@@ -204,7 +209,8 @@ pub struct Row {
     pub comparison: Comparison,
 }
 
-/// Compares phases of the same name, one of each run. `same` holds phases of one and the same thing, measured
+/// Compares phases of the same name, one of each run; in pairs where each was measured at the same time as one of the
+/// other side. `same` holds phases of one and the same thing, measured
 /// apart: twice the variation that they show is noise too, when it is more than the least margin. Metrics that a
 /// run lacks are left out.
 pub fn compare_phases(
@@ -215,6 +221,8 @@ pub fn compare_phases(
     least_margin: f64,
 ) -> Vec<Row> {
     let single = base.len() == 1 || new.len() == 1;
+    let paired = pairs::pairs(base, new);
+    let new = paired.as_deref().unwrap_or(new);
     let rows = metrics.iter().filter_map(|&metric| {
         let of = |side: &[&Phase]| -> Option<Vec<f64>> {
             side.iter().map(|phase| metric.of(phase)).collect()
@@ -227,6 +235,7 @@ pub fn compare_phases(
                 (Some(x), Some(y)) => compare_estimates(x, y, better, margin),
                 _ => compare_runs(&of(base)?, &of(new)?, better, margin),
             },
+            _ if paired.is_some() => compare_pairs(&of(base)?, &of(new)?, better, margin),
             _ => bootstrapped(
                 compare_runs(&of(base)?, &of(new)?, better, margin),
                 metric.is_percentile(),

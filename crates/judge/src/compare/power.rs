@@ -2,7 +2,8 @@
 
 use super::exact::least;
 use super::interval::t_quantile;
-use super::{ALPHA, variance};
+use super::pairs::differences;
+use super::{ALPHA, mean, variance};
 
 /// More are not worth naming.
 const MOST: u32 = 1000;
@@ -26,10 +27,8 @@ pub fn runs_needed(
         return None;
     }
     let pooled = several.iter().sum::<f64>() / several.len() as f64;
-    let (found, margin) = (ratio.ln().abs(), margin.ln_1p());
-    // To leave it from outside, or to fit into it.
-    let room = (found - margin).abs();
-    let differs = found > margin;
+    let differs = ratio.ln().abs() > margin.ln_1p();
+    let room = room(ratio.ln(), margin);
     let reaches = |n: u32| {
         let runs = n as usize;
         let small = !differs || least(runs, runs) * family.max(1) as f64 <= ALPHA;
@@ -37,4 +36,20 @@ pub fn runs_needed(
         Some(small && half < room)
     };
     (2..=MOST).find(|&n| reaches(n) == Some(true))
+}
+
+/// The same for pairs of runs that go at the same time.
+pub fn pairs_needed(base: &[f64], new: &[f64], margin: f64) -> Option<u32> {
+    let differences = differences(base, new).filter(|it| it.len() > 1)?;
+    let (room, variance) = (room(mean(&differences), margin), variance(&differences));
+    let reaches = |n: u32| {
+        let half = t_quantile(f64::from(n) - 1.0)? * (variance / f64::from(n)).sqrt();
+        Some(half < room)
+    };
+    (2..=MOST).find(|&n| reaches(n) == Some(true))
+}
+
+/// How long an interval around this difference may be on either side to leave the margin from outside, or to fit into it.
+fn room(difference: f64, margin: f64) -> f64 {
+    (difference.abs() - margin.ln_1p()).abs()
 }

@@ -100,6 +100,8 @@ impl Core {
 
     /// Makes a connection one of this loop's.
     pub(super) fn keep(&mut self, mut link: Link) -> Option<SlotId> {
+        // Another loop may have been about to go on with it.
+        link.unwritten = false;
         let registry = self.poll.registry();
         let mut registered = false;
         let id = self.links.insert_with(|id| {

@@ -10,6 +10,7 @@ use wire::server::RequestId;
 use wire::template::walk::RequestHead;
 use wire::time::Instant;
 
+use super::strangers::Strangers;
 use super::{Core, Due, Mail, SlotId};
 use crate::fault::{Class, MessageFate, RequestFate, Tick};
 use crate::subscription::{Delivery, Message};
@@ -27,7 +28,7 @@ impl Core {
         };
         let faults = &self.shared.faults;
         if faults.want(Class::Turn) {
-            self.asked.add(head.type_id);
+            self.slower.asked.add(head.type_id);
         }
         if faults.want(Class::Request) {
             let fate = faults.request(head.type_id, self.now.mono);
@@ -112,20 +113,6 @@ impl Core {
                 Some(sleep) if !sleep.is_zero() => std::thread::sleep(sleep),
                 _ => std::hint::spin_loop(),
             }
-        }
-    }
-
-    /// Is busy longer with what was done since `start`, as faults ask.
-    pub(super) fn be_slower(&mut self, start: Instant) {
-        if self.asked.is_empty() {
-            return;
-        }
-        let now = self.shared.clock.now().mono;
-        let part = self.shared.faults.slower(&self.asked, now);
-        self.asked.clear();
-        let until = now + now.since(start).mul_f64(part);
-        while self.shared.clock.now().mono < until {
-            std::hint::spin_loop();
         }
     }
 
@@ -283,6 +270,8 @@ impl Core {
             self.forget_subscription(id);
         }
         self.again.clear();
+        self.unwritten.clear();
+        self.strangers = Strangers::default();
         if let Some(mut listener) = self.listener.take() {
             self.away = listener.local_addr().ok();
             // One that was never registered is closed all the same.

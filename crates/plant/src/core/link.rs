@@ -13,7 +13,10 @@ use crate::fault::MessageFate;
 
 /// More than this waiting to be written, and a connection's requests are not looked at: who does
 /// not read his answers gets no more of them.
-pub const HIGH_WATER: usize = 4 * 1024 * 1024;
+pub const HIGH_WATER: usize = 1024 * 1024;
+
+/// Bytes written to a connection before others have their turn: the kernel copies them in some 50 µs.
+pub const WRITE: usize = 256 * 1024;
 
 /// A read has at least so much room.
 const LEAST_READ: usize = 64 * 1024;
@@ -26,6 +29,8 @@ pub struct Link {
     pub endpoint_url: String,
     /// Its requests wait until its answers were taken.
     pub paused: bool,
+    /// It has its turn to write more although nothing happens on it.
+    pub unwritten: bool,
     /// The socket may have more to read.
     pub readable: bool,
     /// A session was activated over it.
@@ -60,6 +65,16 @@ pub enum Got {
     End,
 }
 
+/// What a socket took.
+pub enum Put {
+    /// All, or as much as it takes now: so many bytes.
+    Taken(usize),
+    /// Enough for a turn; it may take more.
+    More,
+    /// It takes no more for ever.
+    End,
+}
+
 impl Link {
     /// A connection that was just accepted.
     pub fn new(socket: TcpStream, connection: Connection) -> Self {
@@ -68,6 +83,7 @@ impl Link {
             connection,
             endpoint_url: String::new(),
             paused: false,
+            unwritten: false,
             readable: false,
             known: false,
             waiting: None,
@@ -150,19 +166,27 @@ impl Link {
         }
     }
 
-    /// Writes what waits, as far as the socket takes it. False if it takes no more for ever.
-    pub fn flush(&mut self) -> bool {
+    /// Writes what waits, as far as the socket takes it and not much more than `most` bytes.
+    pub fn flush(&mut self, most: usize) -> Put {
+        let mut bytes = 0;
         loop {
             let pending = self.connection.pending();
             if pending.is_empty() {
-                return true;
+                return Put::Taken(bytes);
             }
-            match self.socket.write(pending) {
-                Ok(0) => return false,
-                Ok(n) => self.connection.wrote(n),
+            if bytes >= most {
+                return Put::More;
+            }
+            let piece = pending.get(..most).unwrap_or(pending);
+            match self.socket.write(piece) {
+                Ok(0) => return Put::End,
+                Ok(n) => {
+                    self.connection.wrote(n);
+                    bytes += n;
+                }
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                Err(error) if error.kind() == ErrorKind::WouldBlock => return true,
-                Err(_) => return false,
+                Err(error) if error.kind() == ErrorKind::WouldBlock => return Put::Taken(bytes),
+                Err(_) => return Put::End,
             }
         }
     }

@@ -11,6 +11,7 @@ mod publish;
 mod request;
 mod sessions;
 mod slots;
+mod slower;
 mod strangers;
 mod timers;
 mod transfer;
@@ -34,15 +35,16 @@ use wire::server::{Event, Polled, RequestId};
 use wire::time::{Instant, Now};
 use wire::types::StatusCode;
 
-use crate::fault::{Class, Turn};
+use crate::fault::Class;
 use crate::pool::Pool;
 use crate::refused::Who;
 use crate::session::Session;
 use crate::shared::Shared;
 use crate::subscription::Subscription;
 use alarm::Alarm;
-use link::{Got, HIGH_WATER, Link};
+use link::{Got, HIGH_WATER, Link, Put, WRITE};
 use request::{Answer, answer_now};
+use slower::Slower;
 use strangers::{Ready, Strangers};
 use transfer::Transfer;
 
@@ -77,8 +79,7 @@ pub struct Core {
     listener: Option<TcpListener>,
     /// Where it listens again after a fault took the server away.
     away: Option<SocketAddr>,
-    /// What came in this turn, where a fault is about it.
-    asked: Turn,
+    slower: Slower,
     /// The faults that others were told of.
     faults_known: u32,
     /// All loops of the server, this one too.
@@ -102,6 +103,8 @@ pub struct Core {
     dirty: Vec<SlotId>,
     /// Connections that have more to read than they were given time for.
     again: Vec<SlotId>,
+    /// Connections that have more to write than they were given time for.
+    unwritten: Vec<SlotId>,
     strangers: Strangers,
     now: Now,
     /// Memory to read into, lent to the connection that has its turn.
@@ -127,7 +130,7 @@ impl Core {
             poll,
             listener: None,
             away: None,
-            asked: Turn::default(),
+            slower: Slower::default(),
             faults_known: 0,
             posts: Vec::new(),
             turn: 0,
@@ -144,6 +147,7 @@ impl Core {
             refusing: 0,
             dirty: Vec::new(),
             again: Vec::new(),
+            unwritten: Vec::new(),
             strangers: Strangers::default(),
             now,
             scratch: vec![0; READ],
@@ -193,15 +197,20 @@ impl Core {
             for link in std::mem::take(&mut self.again) {
                 self.read(link);
             }
-            self.run_timers();
+            for link in std::mem::take(&mut self.unwritten) {
+                self.write_on(link);
+            }
             self.receive_strangers();
+            // Last: what all of them left for others to be told goes now.
+            self.run_timers();
             self.be_slower(start);
         }
     }
 
     /// How long to wait for something to happen.
     fn sleep(&mut self) -> Option<Duration> {
-        if self.shared.config.spin || !self.again.is_empty() || self.strangers.wait() {
+        let more = !self.again.is_empty() || !self.unwritten.is_empty() || self.strangers.wait();
+        if self.shared.config.spin || more {
             return Some(Duration::ZERO);
         }
         let at = self.timers.wake()?;
@@ -256,16 +265,7 @@ impl Core {
                 }
             }
         }
-        match self.links.get(id).is_some_and(|link| link.known) {
-            true => self.again.push(id),
-            false => self.ready(
-                id,
-                Ready {
-                    readable: true,
-                    writable: false,
-                },
-            ),
-        }
+        self.look_again(id);
     }
 
     /// Takes the memory back that a connection was lent to read into.
@@ -293,6 +293,7 @@ impl Core {
         let mut body = std::mem::take(&mut self.body);
         let mut answers = 0;
         let mut unflushed = 0;
+        let mut room = WRITE;
         loop {
             let now = self.now;
             let Some(link) = self.links.get_mut(id) else {
@@ -305,7 +306,11 @@ impl Core {
             }
             if unflushed >= ANSWERS_IN_A_ROW || (unflushed > 0 && backlog > BYTES_IN_A_ROW) {
                 unflushed = 0;
-                self.flush_only(id);
+                room = room.saturating_sub(self.flush_only(id, WRITE));
+                if room == 0 {
+                    self.write_later(id);
+                    break;
+                }
                 continue;
             }
             link.connection.lend_outbox(&mut self.spare);
@@ -338,7 +343,7 @@ impl Core {
                             sent,
                         } => {
                             if slow {
-                                self.asked.add(type_id);
+                                self.slower.asked.add(type_id);
                             }
                             match sent {
                                 Ok(()) => Step::Answered,
@@ -469,7 +474,7 @@ impl Core {
                 refused.note(self.now, link.address(), &who, status);
             }
         }
-        self.flush_only(id);
+        self.flush_only(id, usize::MAX);
         self.drop_link(id);
     }
 
@@ -490,7 +495,7 @@ impl Core {
 
     /// Writes, and goes on with a connection that waited for it.
     fn flush(&mut self, id: SlotId) {
-        self.flush_only(id);
+        self.flush_only(id, WRITE);
         let Some(link) = self.links.get_mut(id) else {
             return;
         };
@@ -500,24 +505,52 @@ impl Core {
         {
             self.spare = memory;
         }
-        if link.paused && link.backlog() < HIGH_WATER / 2 {
+        if link.paused && !link.unwritten && link.backlog() < HIGH_WATER / 2 {
             link.paused = false;
             // What was received before is looked at first, in a turn of its own.
-            self.again.push(id);
+            self.look_again(id);
             self.serve(id);
         }
     }
 
-    fn flush_only(&mut self, id: SlotId) {
+    /// Writes at most so much, and says how much it was.
+    fn flush_only(&mut self, id: SlotId, most: usize) -> usize {
         let Some(link) = self.links.get_mut(id) else {
-            return;
+            return 0;
         };
         let astray = link.astray.is_some();
-        if !link.flush() {
-            link.connection.lost();
-            self.drop_link(id);
-        } else if astray {
+        let written = match link.flush(most) {
+            Put::Taken(bytes) => bytes,
+            Put::More => {
+                self.write_later(id);
+                most
+            }
+            Put::End => {
+                link.connection.lost();
+                self.drop_link(id);
+                return 0;
+            }
+        };
+        if astray {
             self.schedule_release(id);
+        }
+        written
+    }
+
+    /// Has a connection go on when others had their turn; until then nothing of it is answered.
+    fn write_later(&mut self, id: SlotId) {
+        if let Some(link) = self.links.get_mut(id)
+            && !std::mem::replace(&mut link.unwritten, true)
+        {
+            link.paused = true;
+            self.unwritten.push(id);
+        }
+    }
+
+    fn write_on(&mut self, id: SlotId) {
+        if let Some(link) = self.links.get_mut(id) {
+            link.unwritten = false;
+            self.flush(id);
         }
     }
 
@@ -577,7 +610,7 @@ impl Core {
                 let reason = "the server is shutting down";
                 link.connection.shut(StatusCode::BadShutdown, reason);
             }
-            self.flush_only(id);
+            self.flush_only(id, usize::MAX);
             self.drop_link(id);
         }
     }

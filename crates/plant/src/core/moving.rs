@@ -52,7 +52,7 @@ impl Core {
             self.request(id, request, &body);
             self.serve(id);
             // What came before it was registered here rings as well; reading nothing is cheap.
-            self.again.push(id);
+            self.look_again(id);
         }
     }
 

@@ -1,5 +1,5 @@
 //! Connections on which nobody is logged in. They wait for those that have a session and are looked at one
-//! at a time, some ten microseconds each, so that a crowd that comes, goes or shouts holds up nobody who works.
+//! at a time, so that a crowd that comes, goes or shouts holds up nobody who works.
 
 use std::collections::VecDeque;
 
@@ -53,6 +53,20 @@ impl Core {
         }
     }
 
+    /// There may be more to read than a connection was given time for.
+    pub(super) fn look_again(&mut self, id: SlotId) {
+        match self.links.get(id).is_some_and(|link| link.known) {
+            true => self.again.push(id),
+            false => self.ready(
+                id,
+                Ready {
+                    readable: true,
+                    writable: false,
+                },
+            ),
+        }
+    }
+
     fn look_at(&mut self, id: SlotId, ready: Ready) {
         if ready.writable {
             self.flush(id);
@@ -65,13 +79,12 @@ impl Core {
     /// Lets one in, and looks at one of those who wait.
     pub(super) fn receive_strangers(&mut self) {
         self.strangers.knocking = self.strangers.knocking && self.accept_one();
-        let Some(id) = self.strangers.waiting.pop_front() else {
-            return;
-        };
-        // One that is gone meanwhile has nothing to say any more.
-        let ready = self.links.get_mut(id).and_then(|link| link.waiting.take());
-        if let Some(ready) = ready {
-            self.look_at(id, ready);
+        while let Some(id) = self.strangers.waiting.pop_front() {
+            // One that is gone meanwhile has nothing to say any more, and takes nobody's turn.
+            let ready = self.links.get_mut(id).and_then(|link| link.waiting.take());
+            if let Some(ready) = ready {
+                return self.look_at(id, ready);
+            }
         }
     }
 }

@@ -35,7 +35,7 @@ pub enum Class {
     Turn = 32,
 }
 
-/// The requests of a loop's turn, of each type how many.
+/// Requests of a few turns of a loop, of each type how many.
 #[derive(Debug, Default)]
 pub struct Turn {
     of_type: Vec<(u32, u32)>,
@@ -55,7 +55,7 @@ impl Turn {
         self.of_type.is_empty()
     }
 
-    /// Another turn begins.
+    /// Forgets them.
     pub fn clear(&mut self) {
         self.of_type.clear();
     }
@@ -367,8 +367,8 @@ impl Faults {
         fate
     }
 
-    /// A turn is over: by which part of it the loop is to be busy longer. Asked once for all requests of
-    /// a turn: a question for each costs a tenth of what a small one takes, and a server slower by 5 % were one by 15 %.
+    /// These were answered: by which part the loop is to work longer than it did for them. Asked once for all of them: a
+    /// question for each costs a tenth of what a small one takes, and a server slower by 5 % were one by 15 %.
     pub fn slower(&self, turn: &Turn, now: Instant) -> f64 {
         let (mut parts, mut requests) = (0.0, 0);
         let mut inner = self.lock();
@@ -376,7 +376,8 @@ impl Faults {
             requests += count;
             for one in &mut inner.list {
                 if let Some(part) = one.slows().filter(|_| one.is_about(type_id)) {
-                    parts += part * f64::from(one.chance.events(count, now));
+                    let hits = (0..count).filter(|_| one.chance.event(now)).count();
+                    parts += part * hits as f64;
                 }
             }
         }
@@ -533,6 +534,28 @@ mod tests {
         assert_eq!(fate.bad, Some(StatusCode::BadOutOfService));
         let counts: Vec<_> = faults.counts().iter().map(|c| (c.events, c.hits)).collect();
         assert_eq!(counts, [(2, 2), (3, 3), (1, 1), (2, 1)]);
+    }
+
+    #[test]
+    fn what_makes_single_requests_slower_adds_up_over_a_turn() {
+        let faults = faults(&[
+            "service_time=50%,on=read,every=2",
+            "service_time=10%,on=request,times=3",
+            "service_time=200%,on=write",
+            "service_time=100%,on=request,after=1ms",
+            "delay=1ms,on=write",
+        ]);
+        let mut turn = Turn::default();
+        for type_id in [READ, READ, WRITE, READ, READ] {
+            turn.add(type_id);
+        }
+        let part = faults.slower(&turn, at(0));
+        // Of five requests, two reads by a half, the first three by a tenth, and the write three times as long.
+        assert!((part - (2.0 * 0.5 + 3.0 * 0.1 + 2.0) / 5.0).abs() < 1e-9);
+        let counts: Vec<_> = faults.counts().iter().map(|c| (c.events, c.hits)).collect();
+        assert_eq!(counts, [(4, 2), (3, 3), (1, 1), (0, 0), (0, 0)]);
+        assert_eq!(faults.request(READ, at(0)), RequestFate::default());
+        assert_eq!(faults.counts()[0].events, 4);
     }
 
     #[test]

@@ -135,20 +135,6 @@ impl Chance {
         hit
     }
 
-    /// So many events at once: how many of them are hit?
-    pub fn events(&mut self, events: u32, now: Instant) -> u32 {
-        let all = self.rule.pick == Pick::All && self.rule.period.is_none();
-        if !all || self.rule.times.is_some() {
-            return (0..events).filter(|_| self.event(now)).count() as u32;
-        }
-        if now < self.since || self.is_over(now) {
-            return 0;
-        }
-        self.seen += u64::from(events);
-        self.hits += u64::from(events);
-        events
-    }
-
     fn picks(&mut self) -> bool {
         match self.rule.pick {
             Pick::All => true,

@@ -6,6 +6,7 @@ use wire::types::{
     EnumField, NodeId, StructureDefinition, StructureField, StructureType, VariantScalarTypeId,
 };
 
+use super::is_true;
 use super::types::Form;
 use super::value::{NoValue, Scope, Wrong, inner, scalar, sides};
 use super::xml::Element;
@@ -116,7 +117,7 @@ impl<'a> Writing<'a> {
         }
         let given = |field: &StructureField| {
             let found = element?.child(field.name.as_ref());
-            found.filter(|it| !matches!(it.attribute("nil"), Some("true" | "1")))
+            found.filter(|it| !is_true(it, "nil"))
         };
         let kind = of.structure_type;
         if matches!(

@@ -388,6 +388,25 @@ fn a_type_that_contains_itself_ends() {
 }
 
 #[test]
+fn types_below_each_other_end() {
+    let one = |id: u32, above: u32| {
+        format!(
+            r#"<UADataType NodeId="ns=2;i={id}" BrowseName="2:T{id}"><References><Reference
+            ReferenceType="HasSubtype" IsForward="false">ns=2;i={above}</Reference></References></UADataType>"#
+        )
+    };
+    let text = with_value(&object("ns=2;i=24", "<Point/>"));
+    // Point is made from two types without definitions that are made from each other.
+    let text = text.replace(">i=22<", ">ns=2;i=60<");
+    let text = text.replace(
+        "</UANodeSet>",
+        &(one(60, 61) + &one(61, 60) + "</UANodeSet>"),
+    );
+    let (_, loaded) = served(&text);
+    assert_eq!(loaded.left_out, []);
+}
+
+#[test]
 fn a_matrix_has_dimensions() {
     let value_of = |dimensions: &str| {
         let matrix = format!(

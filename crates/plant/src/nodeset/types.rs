@@ -15,9 +15,6 @@ use super::xml::Element;
 use super::{id_of, is_true};
 use crate::space::{Builder, encode, structures};
 
-/// Types below types: more is a circle.
-const DEEPEST: usize = 100;
-
 /// Data types and their encodings.
 #[derive(Debug, Default)]
 pub struct Types {
@@ -167,8 +164,7 @@ impl Types {
 
     /// How values are encoded; none if that is not known.
     pub fn form(&self, of: &NodeId) -> Option<Form<'_>> {
-        let mut at = of;
-        for _ in 0..DEEPEST {
+        for at in structures::line(of, &self.above) {
             if let Some(fields) = self.enumerations.get(at).filter(|_| self.is_number(at)) {
                 return Some(Form::Enumeration(fields));
             }
@@ -202,24 +198,13 @@ impl Types {
             if let Some(built_in) = built_in(at) {
                 return Some(Form::BuiltIn(built_in));
             }
-            at = self.above.get(at)?;
         }
         None
     }
 
     /// Whether a type is below Enumeration: option sets have fields with values as well.
     fn is_number(&self, of: &NodeId) -> bool {
-        let mut at = of;
-        for _ in 0..DEEPEST {
-            if at == &DataTypeId::Enumeration {
-                return true;
-            }
-            match self.above.get(at) {
-                Some(above) => at = above,
-                None => return false,
-            }
-        }
-        false
+        structures::line(of, &self.above).any(|at| at == &DataTypeId::Enumeration)
     }
 }
 

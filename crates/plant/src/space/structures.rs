@@ -1,11 +1,20 @@
 //! Definitions of structures with what they have from those that they are made from.
 
 use std::collections::HashMap;
+use std::iter::successors;
 
 use wire::types::{DataTypeId, NodeId, StructureDefinition, StructureType};
 
-/// Structures made from structures made from structures: more is a circle.
+/// Types below types: more is a circle.
 const DEEPEST: usize = 100;
+
+/// A data type, and those that it is below.
+pub fn line<'a>(
+    of: &'a NodeId,
+    above: &'a HashMap<NodeId, NodeId>,
+) -> impl Iterator<Item = &'a NodeId> {
+    successors(Some(of), |at| above.get(*at)).take(DEEPEST)
+}
 
 /// Completes definitions that have only the fields that their data type adds: StructureDefinition names all,
 /// those of its base first (Part 3, 8.48). Whatever is known already is complete.
@@ -15,27 +24,25 @@ pub fn complete(
     known: &mut HashMap<NodeId, StructureDefinition>,
 ) {
     let completed = |id: &NodeId| {
-        let mut line = Vec::new();
-        let mut at = Some(id);
+        let mut adding = Vec::new();
         let mut fields = Vec::new();
         let mut kind = StructureType::Structure;
-        while let Some(id) = at.filter(|_| line.len() < DEEPEST) {
-            if let Some(done) = known.get(id) {
+        for at in line(id, above) {
+            if let Some(done) = known.get(at) {
                 fields.extend(done.fields.iter().flatten().cloned());
                 kind = done.structure_type;
                 break;
             }
-            line.extend(own.get(id));
-            at = above.get(id);
+            adding.extend(own.get(at));
         }
-        for definition in line.iter().rev() {
+        for definition in adding.iter().rev() {
             fields.extend(definition.fields.iter().flatten().cloned());
             if definition.structure_type != StructureType::Structure {
                 kind = definition.structure_type;
             }
         }
         StructureDefinition {
-            default_encoding_id: match line.first() {
+            default_encoding_id: match adding.first() {
                 Some(definition) => definition.default_encoding_id.clone(),
                 None => NodeId::null(),
             },
@@ -47,10 +54,7 @@ pub fn complete(
             fields: Some(fields),
         }
     };
-    let new: Vec<_> = own.keys().filter(|id| !known.contains_key(id)).collect();
-    let new: Vec<_> = new
-        .into_iter()
-        .map(|id| (id.clone(), completed(id)))
-        .collect();
+    let new = own.keys().filter(|id| !known.contains_key(id));
+    let new: Vec<_> = new.map(|id| (id.clone(), completed(id))).collect();
     known.extend(new);
 }

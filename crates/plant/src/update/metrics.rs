@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use wire::types::{DataTypeId, NodeId, ObjectId, StatusCode, UAString, Variant};
 
 use super::{Passes, UpdateLoop};
+use crate::clock::process_cpu;
 use crate::space::value::Scalar;
 use crate::space::{Builder, Shape, Source, Stamp, Variable, encode};
 use wire::template::walk::RawVariant;
@@ -78,7 +79,7 @@ impl Meter {
             };
             scalar.set(bits.unwrap_or_default(), stamp);
         };
-        let (time, at) = (processor_time(), Instant::now());
+        let (time, at) = (process_cpu(), Instant::now());
         if let (Some(time), Some((before, then))) = (time, self.before) {
             let passed = at.duration_since(then).as_secs_f64();
             let spent = time.saturating_sub(before).as_secs_f64();
@@ -167,19 +168,6 @@ fn nanos(count: &AtomicU64) -> Variant {
     millis(Duration::from_nanos(count.load(Ordering::Relaxed)))
 }
 
-/// Processor time of this process, all threads.
-#[cfg(unix)]
-fn processor_time() -> Option<Duration> {
-    let time = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
-    let seconds = u64::try_from(time.tv_sec).ok()?;
-    Some(Duration::new(seconds, u32::try_from(time.tv_nsec).ok()?))
-}
-
-#[cfg(not(unix))]
-fn processor_time() -> Option<Duration> {
-    None
-}
-
 /// Resident bytes of this process; only Linux tells.
 fn memory() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
@@ -197,9 +185,9 @@ mod tests {
     #[cfg(target_os = "linux")]
     #[test]
     fn processor_time_grows_with_work_and_memory_with_what_is_held() {
-        let before = processor_time().unwrap();
+        let before = process_cpu().unwrap();
         let until = before + Duration::from_millis(20);
-        while processor_time().unwrap() < until {
+        while process_cpu().unwrap() < until {
             std::hint::spin_loop();
         }
         let small = memory().unwrap();

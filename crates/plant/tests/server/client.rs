@@ -192,6 +192,13 @@ impl Client {
 
     /// Sends a request, not waiting for its answer.
     pub fn send(&mut self, request: impl Into<Request>) -> RequestId {
+        let id = self.put(request);
+        self.flush();
+        id
+    }
+
+    /// A request that goes together with the next one.
+    pub fn put(&mut self, request: impl Into<Request>) -> RequestId {
         let mut request = request.into();
         let token = self.token.clone();
         let deadline = self.clock.now().mono + PATIENCE;
@@ -203,7 +210,6 @@ impl Client {
             header.request_handle = number;
             request.encode(out).unwrap();
         });
-        self.flush();
         sent.unwrap()
     }
 

@@ -58,6 +58,34 @@ fn status(response: PublishResponse) -> StatusCode {
 }
 
 #[test]
+fn the_old_session_is_told_at_once_by_a_loop_that_has_nothing_else_to_do() {
+    let server = start(Config::default());
+    let mut old = Client::plain(server.url());
+    // Publishing would wake the loop: it is longer until then than anybody waits here.
+    let made = subscribe(&mut old, 10.0 * PATIENCE.as_secs_f64() * 1e3);
+    assert!(made.revised_publishing_interval > 2.0 * PATIENCE.as_secs_f64() * 1e3);
+    let waiting = old.send(publish(None));
+    old.read(&[bench(1000)]);
+    let mut new = Client::connect(server.url(), Protection::NONE, None, None).unwrap();
+    let mut session = new.create().unwrap();
+    let now = plant::Clock::start().now();
+    let activate = session.activate(&Credentials::Anonymous, None, now);
+    // Nobody is logged in on this connection yet when it is looked at for both.
+    new.put(activate.unwrap().run().unwrap());
+    new.token = session.authentication_token();
+    new.send(TransferSubscriptionsRequest {
+        request_header: header(),
+        subscription_ids: Some(vec![made.subscription_id]),
+        send_initial_values: false,
+    });
+    let told = old.answer(waiting).unwrap();
+    assert_eq!(
+        status(told.try_into().unwrap()),
+        StatusCode::GoodSubscriptionTransferred
+    );
+}
+
+#[test]
 fn a_subscription_goes_over_with_all_that_belongs_to_it_within_a_loop_and_between_two() {
     let own = identity("urn:test:server");
     for n in [1, 2] {

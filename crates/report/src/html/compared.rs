@@ -197,7 +197,7 @@ fn table(at: &At) -> Table {
         ]
     };
     Table {
-        caption: format!("Metrics of {} + {} runs", at.runs.0, at.runs.1),
+        caption: format!("Metrics of {}", at.of_runs()),
         head: head.map(str::to_owned).to_vec(),
         rows: at.rows.iter().map(row).collect(),
     }
