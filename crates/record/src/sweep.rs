@@ -164,10 +164,7 @@ impl Short {
             name: phase.name.clone(),
             verdict: phase.verdict.kind,
             of: of.to_owned(),
-            rate_per_s: match subscriptions {
-                Some(_) => phase.values_per_s(),
-                None => phase.total.rate_per_s,
-            },
+            rate_per_s: phase.rate_per_s(),
             p50_ns: times.quantile(0.5),
             p99_ns: times.quantile(0.99),
             errors: phase.total.errors,

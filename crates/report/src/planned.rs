@@ -7,6 +7,7 @@ use plan::scenario::{Order, Point, Scenario, Start, Step};
 use plan::unit::Rate;
 use plan::unit::duration::{show, typed};
 use plan::{Arrival, Pace, Work};
+use record::sweep::Sweep;
 
 use crate::page::{LABEL, Page, WIDTH, clean, counted, cut};
 use crate::style::Style;
@@ -22,8 +23,7 @@ const CELL: usize = 28;
 pub fn in_short(scenario: &Scenario) -> String {
     let points = counted(scenario.points.len() as u64, "point", "points");
     let all = scenario.points.len() as u64 * u64::from(scenario.repeat);
-    let (length, known) = length(scenario);
-    let load = in_words(length, known);
+    let load = in_words(length(scenario, &ahead(scenario, None)));
     let times = match scenario.repeat {
         1 => String::new(),
         n => format!(
@@ -34,7 +34,36 @@ pub fn in_short(scenario: &Scenario) -> String {
     format!("{}: {points}{times}; {load}", clean(&scenario.name),)
 }
 
-fn in_words(length: Duration, known: bool) -> String {
+/// A point that is to be measured.
+struct Ahead<'a> {
+    /// Its number, from 1 on.
+    number: usize,
+    point: &'a Point,
+    /// How often.
+    times: u32,
+}
+
+/// What is to be measured: all of a scenario, or what is left of one that was begun.
+fn ahead<'a>(scenario: &'a Scenario, begun: Option<&Sweep>) -> Vec<Ahead<'a>> {
+    let mut times = vec![scenario.repeat; scenario.points.len()];
+    if let Some(sweep) = begun {
+        times.fill(0);
+        for it in sweep.measurements.iter().filter(|it| it.is_left()) {
+            if let Some(times) = times.get_mut(it.point) {
+                *times += 1;
+            }
+        }
+    }
+    let all = scenario.points.iter().zip(times).enumerate();
+    let ahead = all.map(|(n, (point, times))| Ahead {
+        number: n + 1,
+        point,
+        times,
+    });
+    ahead.filter(|it| it.times > 0).collect()
+}
+
+fn in_words((length, known): (Duration, bool)) -> String {
     match (known, length.is_zero()) {
         (true, _) => format!("{} of load", show(length)),
         (false, true) => "as long as its requests take".to_owned(),
@@ -42,25 +71,22 @@ fn in_words(length: Duration, known: bool) -> String {
     }
 }
 
-/// The load of all measurements, with the pauses between them; whether that is all of it.
-fn length(scenario: &Scenario) -> (Duration, bool) {
-    let (mut sum, mut all) = (Duration::ZERO, true);
-    for point in &scenario.points {
-        let (length, known) = Scenario::length(point);
-        sum = sum.saturating_add(length);
+/// The load of these measurements, with the pauses between them; whether that is all of it.
+fn length(scenario: &Scenario, ahead: &[Ahead]) -> (Duration, bool) {
+    let (mut sum, mut turns, mut all) = (Duration::ZERO, 0u32, true);
+    for it in ahead {
+        let (length, known) = Scenario::length(it.point);
+        sum = sum.saturating_add(length.saturating_mul(it.times));
+        turns = turns.saturating_add(it.times);
         all &= known;
     }
-    let turns = u32::try_from(scenario.points.len()).unwrap_or(u32::MAX);
-    let turns = turns.saturating_mul(scenario.repeat);
     let pauses = scenario.pause.saturating_mul(turns.saturating_sub(1));
-    (
-        sum.saturating_mul(scenario.repeat).saturating_add(pauses),
-        all,
-    )
+    (sum.saturating_add(pauses), all)
 }
 
-/// The whole plan, for a person.
-pub fn plan(scenario: &Scenario, style: Style) -> String {
+/// The whole plan, for a person; of a scenario that was begun, what is left of it.
+pub fn plan(scenario: &Scenario, begun: Option<&Sweep>, style: Style) -> String {
+    let ahead = ahead(scenario, begun);
     let mut page = Page::new(style);
     page.row("scenario", &in_short(scenario));
     if let Some(about) = &scenario.about {
@@ -84,32 +110,36 @@ pub fn plan(scenario: &Scenario, style: Style) -> String {
     if scenario.points.len() as u64 * u64::from(scenario.repeat) > 1 {
         page.row("order", &order);
     }
-    if let Some(first) = scenario.points.first() {
-        servers(&mut page, first);
+    if let Some(sweep) = begun {
+        let rest = match ahead.as_slice() {
+            [] => "nothing is left",
+            _ => "what is left:",
+        };
+        page.row(
+            "so far",
+            &format!("{}; {rest}", crate::sweep::so_far(sweep)),
+        );
     }
+    let (Some(first), Some(last)) = (ahead.first(), ahead.last()) else {
+        return page.finish();
+    };
+    let (first, last) = (first.point, last.point);
+    servers(&mut page, first);
     page.gap();
-    table(&mut page, scenario);
-    if let Some(first) = scenario.points.first() {
+    table(&mut page, scenario, &ahead);
+    page.gap();
+    picture(&mut page, first, "Load over time, first point");
+    if drawn(last) != drawn(first) {
         page.gap();
-        picture(&mut page, first, "Load over time, first point");
-        if let Some(last) = scenario.points.last()
-            && drawn(last) != drawn(first)
-        {
-            page.gap();
-            picture(&mut page, last, "Load over time, last point");
-        }
+        picture(&mut page, last, "Load over time, last point");
     }
     page.gap();
-    let (length, known) = length(scenario);
-    let starts = match scenario
-        .points
-        .first()
-        .and_then(|point| point.start.as_ref())
-    {
+    let starts = match first.start {
         Some(_) => ", and what starting servers takes",
         None => "",
     };
-    page.row("takes", &format!("{}{starts}", in_words(length, known)));
+    let load = in_words(length(scenario, &ahead));
+    page.row("takes", &format!("{load}{starts}"));
     page.finish()
 }
 
@@ -141,18 +171,15 @@ fn started(start: &Start) -> String {
     format!("{kind} {}{}{restart}", start.name, options.trim_end())
 }
 
-fn table(page: &mut Page, scenario: &Scenario) {
+fn table(page: &mut Page, scenario: &Scenario, ahead: &[Ahead]) {
     let names = scenario.axes.iter().map(|axis| axis.name.as_str());
     let names: Vec<&str> = std::iter::once("point").chain(names).collect();
-    let rows: Vec<Vec<String>> = scenario
-        .points
+    let rows: Vec<Vec<String>> = ahead
         .iter()
         .take(ROWS)
-        .enumerate()
-        .map(|(n, point)| {
-            let number = (n + 1).to_string();
-            std::iter::once(number)
-                .chain(point.values.iter().map(|it| clean(it)))
+        .map(|it| {
+            std::iter::once(it.number.to_string())
+                .chain(it.point.values.iter().map(|it| clean(it)))
                 .collect()
         })
         .collect();
@@ -182,11 +209,15 @@ fn table(page: &mut Page, scenario: &Scenario) {
     };
     let head: Vec<String> = names.iter().map(|&name| name.to_owned()).collect();
     page.line(&line(&head, "what is done"));
-    for (row, point) in rows.iter().zip(&scenario.points) {
-        page.line(&line(row, &done(point)));
+    for (row, it) in rows.iter().zip(ahead) {
+        let times = match it.times == scenario.repeat {
+            true => String::new(),
+            false => format!("{} of {} times: ", it.times, scenario.repeat),
+        };
+        page.line(&line(row, &(times + &done(it.point))));
     }
-    if scenario.points.len() > ROWS {
-        page.line(&format!("… and {} more", scenario.points.len() - ROWS));
+    if ahead.len() > ROWS {
+        page.line(&format!("… and {} more", ahead.len() - ROWS));
     }
 }
 

@@ -186,24 +186,14 @@ pub(crate) fn details(page: &mut Page, phase: &Phase, told: &Subscriptions) {
 
 /// What came while it was measured.
 fn rate(phase: &Phase, told: &Subscriptions) -> String {
-    let seconds = phase.to_ns.saturating_sub(phase.from_ns) as f64 / 1e9;
-    if seconds <= 0.0 {
+    let (Some(values), Some(messages)) = (phase.values_per_s(), phase.messages_per_s()) else {
         return "n/a: nothing was measured".to_owned();
-    }
-    let of = |histograms: &[&str], count: &str| {
-        let each = histograms
-            .iter()
-            .map(|it| phase.total.histogram(it).count());
-        // Without timestamps there are no delays, but there are values.
-        let before = told.before.get(count).copied().unwrap_or(0);
-        let counted = each.max().filter(|n| *n > 0);
-        counted.unwrap_or_else(|| told.count(count).saturating_sub(before)) as f64 / seconds
     };
     format!(
         "{} {}s in {} messages",
-        Rate::show(of(&["delay", "server-delay"], "received")),
+        Rate::show(values),
         word(told),
-        Rate::show(of(&["publish-delay"], "notifications"))
+        Rate::show(messages)
     )
 }
 

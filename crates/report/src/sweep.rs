@@ -21,24 +21,6 @@ const FIGURES: usize = 3 * COLUMN + 8 + 20;
 pub fn sweep(sweep: &Sweep, style: Style) -> String {
     let mut page = Page::new(style);
     verdict(&mut page, sweep, style);
-    let state = |state: State| {
-        sweep
-            .measurements
-            .iter()
-            .filter(|it| it.state == state)
-            .count() as u64
-    };
-    let mut told = vec![format!("{} measured", state(State::Done))];
-    for (what, number) in [
-        ("failed", state(State::Failed)),
-        ("left out", state(State::LeftOut)),
-        ("interrupted", state(State::Interrupted)),
-        ("to be measured", state(State::Planned)),
-    ] {
-        if number > 0 {
-            told.push(format!("{number} {what}"));
-        }
-    }
     let all = counted(
         sweep.measurements.len() as u64,
         "measurement",
@@ -46,7 +28,7 @@ pub fn sweep(sweep: &Sweep, style: Style) -> String {
     );
     page.row(
         "scenario",
-        &format!("{}: {all}, {}", clean(&sweep.name), told.join(", ")),
+        &format!("{}: {all}, {}", clean(&sweep.name), so_far(sweep)),
     );
     page.gap();
     table(&mut page, sweep);
@@ -83,6 +65,29 @@ pub fn sweep(sweep: &Sweep, style: Style) -> String {
     }
     objective(&mut page, sweep);
     page.finish()
+}
+
+/// What became of how many measurements.
+pub(crate) fn so_far(sweep: &Sweep) -> String {
+    let state = |state: State| {
+        sweep
+            .measurements
+            .iter()
+            .filter(|it| it.state == state)
+            .count() as u64
+    };
+    let mut told = vec![format!("{} measured", state(State::Done))];
+    for (what, number) in [
+        ("failed", state(State::Failed)),
+        ("left out", state(State::LeftOut)),
+        ("interrupted", state(State::Interrupted)),
+        ("to be measured", state(State::Planned)),
+    ] {
+        if number > 0 {
+            told.push(format!("{number} {what}"));
+        }
+    }
+    told.join(", ")
 }
 
 /// The worst verdict of all measurements, and how many have which.

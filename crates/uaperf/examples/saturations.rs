@@ -4,8 +4,8 @@
 //! after the other, so that what there is to find is known: one over the service time. `saturations read NAME [TIMES]
 //! [DURATION] [OBJECTIVE]`: how many single Reads a second another stack's server answers within the
 //! objective. `saturations subscribe NAME [TIMES] [DURATION] [OBJECTIVE]`: how many items that change every 20 ms it
-//! tells. NAME is one of `uaperf peers list`, or `plant`. Each plant has a process of its own, a stack one for all its
-//! searches, on the first CPU; the generator is on the second. Server and generator are this program's build of `uaperf`.
+//! tells. NAME is one of `uaperf peers list`, or `plant`. Each search of `plant` has a process of its own, the
+//! searches of a NAME have one together, on the first CPU; the generator is on the second. Server and generator are this program's build of `uaperf`.
 
 use std::path::Path;
 use std::time::{Duration, Instant};

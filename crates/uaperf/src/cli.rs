@@ -123,9 +123,7 @@ impl Cli {
             Command::Demo(args) => demo::run(args, &self.global),
         }
     }
-}
 
-impl Cli {
     /// The arguments of a search, if that is what was typed.
     pub fn into_search(self) -> Option<(saturate::Args, Global)> {
         match self.command {

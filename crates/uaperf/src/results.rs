@@ -1,5 +1,6 @@
 //! Results that were kept: files, folders of them, and what else is written of them.
 
+use std::fs::File;
 use std::io::Write as _;
 use std::path::{Component, Path, PathBuf};
 
@@ -205,12 +206,17 @@ pub fn put(file: &Path, text: &str) -> Result<(), Failure> {
     write(file, text)
 }
 
+/// A new file, in a folder that is made if need be.
+pub fn create(file: &Path) -> std::io::Result<File> {
+    let folder = file.parent().filter(|it| !it.as_os_str().is_empty());
+    folder.map_or(Ok(()), std::fs::create_dir_all)?;
+    File::create(file)
+}
+
 /// Writes a file, and makes its folder.
 pub fn write(file: &Path, text: &str) -> Result<(), Failure> {
-    let folder = file.parent().filter(|it| !it.as_os_str().is_empty());
-    folder
-        .map_or(Ok(()), std::fs::create_dir_all)
-        .and_then(|()| std::fs::write(file, text))
+    create(file)
+        .and_then(|mut out| out.write_all(text.as_bytes()))
         .map_err(|error| Failure::new(format!("cannot write {}: {error}", file.display())))
 }
 

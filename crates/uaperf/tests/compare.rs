@@ -213,6 +213,12 @@ fn runs_that_cannot_be_believed_end_with_4() {
         screen.contains("5 of 5 runs of new are UNSTEADY"),
         "{screen}"
     );
+    save(folder.path(), "same/6.json", 1_000_000, 6, Kind::Unsteady);
+    let (screen, ..) = compare(folder.path(), &["base", "same"]);
+    assert!(
+        screen.contains("1 of 5 runs of new is UNSTEADY"),
+        "{screen}"
+    );
 }
 
 #[test]

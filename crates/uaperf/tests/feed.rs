@@ -126,7 +126,7 @@ fn a_live_file_has_a_line_each_second_and_a_log_is_read_by_others() {
         "--live-file",
         "told/live.jsonl",
         "--hlog",
-        "run.hlog",
+        "kept/run.hlog",
         "--report",
         "run.html",
         "--junit",
@@ -164,7 +164,7 @@ fn a_live_file_has_a_line_each_second_and_a_log_is_read_by_others() {
     assert!(file("run.html").starts_with("<!DOCTYPE html>"));
     assert!(file("run.xml").contains("name=\"errors=0\""));
     assert!(file("run.csv").starts_with("started,"));
-    let log = file("run.hlog");
+    let log = file("kept/run.hlog");
     assert!(
         log.contains("Tag=response,"),
         "{}",
@@ -183,7 +183,7 @@ while (it := reader.get_next_interval_histogram()) is not None:
         n += it.get_total_count()
 print(n)";
     let read = Command::new("python3")
-        .args(["-c", count, "run.hlog"])
+        .args(["-c", count, "kept/run.hlog"])
         .current_dir(folder.path())
         .output();
     if let Ok(read) = read

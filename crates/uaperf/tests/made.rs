@@ -38,7 +38,7 @@ impl Bench {
             "--out",
             "r.json",
             "--samples",
-            "calls.csv",
+            "kept/calls.csv",
         ];
         uaperf(self.folder.path(), &[&words[..], options].concat())
     }
@@ -85,7 +85,7 @@ fn a_round_of_items_creates_modifies_and_deletes_each_of_them_in_calls_of_the_si
     let counted = bench.plant.counted();
     assert_eq!(counted.cumulated_subscriptions, 10);
     assert_eq!((counted.subscriptions, counted.items), (0, 0));
-    let calls = std::fs::read_to_string(bench.folder.path().join("calls.csv")).unwrap();
+    let calls = std::fs::read_to_string(bench.folder.path().join("kept/calls.csv")).unwrap();
     let of = |name: &str| calls.lines().filter(|row| row.starts_with(name)).count();
     assert_eq!((of("create items,"), of("items,")), (20, 5));
 }

@@ -179,6 +179,11 @@ fn a_sweep_that_was_killed_and_resumed_has_the_same_points() {
         })
         .collect();
     assert!((2..5).contains(&kept.len()), "{}", kept.len());
+    let planned = desk.uaperf(&["run", "--resume", "out", "--dry-run"]);
+    let (n, left) = (kept.len(), 5 - kept.len());
+    let told = format!("so far      {n} measured, {left} to be measured; what is left:");
+    assert!(text(&planned.stdout).contains(&told), "{planned:?}");
+    assert_eq!(desk.index(), before);
     measured(&desk.uaperf(&["run", "--resume", "out"]));
     let after = desk.index();
     assert_eq!(desk.states(), [State::Done; 5]);

@@ -88,9 +88,10 @@ fn the_capacity_of_a_server_is_found_and_a_search_that_was_stopped_goes_on() {
     assert!(rows(&said) >= trials.len(), "{said}");
     assert!(said.contains("CAPACITY"), "{said}{}", text(&again.stderr));
 
-    let other = ["saturate", "read", &server.url, "--resume", "whole"];
+    let other = ["saturate", "--resume", "whole", "read", &server.url];
     let refused = uaperf(folder.path(), &other);
     assert_eq!(refused.status.code(), Some(2), "{}", text(&refused.stderr));
+    assert!(text(&refused.stderr).contains("the command is the one that is kept there"));
 }
 
 #[test]

@@ -53,14 +53,16 @@ pub fn doubts(base: &[&Run], new: &[&Run]) -> Vec<String> {
         for kind in [Kind::Failed, Kind::GeneratorLimited, Kind::Unsteady] {
             let n = runs.iter().filter(|run| run.verdict.kind == kind).count();
             if n > 0 {
-                doubts.push(format!("{n} of {} runs of {side} are {kind}", runs.len()));
+                let are = if n == 1 { "is" } else { "are" };
+                doubts.push(format!("{n} of {} runs of {side} {are} {kind}", runs.len()));
             }
         }
         let touched = runs.iter().filter(|run| run.marks.contains(&Mark::ByHand));
         let touched = touched.count();
         if touched > 0 {
+            let their = if touched == 1 { "its" } else { "their" };
             doubts.push(format!(
-                "{touched} of {} runs of {side} had their load changed by hand",
+                "{touched} of {} runs of {side} had {their} load changed by hand",
                 runs.len()
             ));
         }

@@ -280,13 +280,41 @@ impl Level {
 }
 
 impl Phase {
+    /// Requests per second; of subscriptions, values.
+    pub fn rate_per_s(&self) -> Option<f64> {
+        match self.subscriptions {
+            Some(_) => self.values_per_s(),
+            None => self.total.rate_per_s,
+        }
+    }
+
     /// Values per second: answered ones, or those that subscriptions brought.
     pub fn values_per_s(&self) -> Option<f64> {
-        if self.subscriptions.is_none() {
-            return self.total.values_per_s;
+        match &self.subscriptions {
+            Some(told) => self.came_per_s(told, &["delay", "server-delay"], "received"),
+            None => self.total.values_per_s,
         }
-        let seconds = self.to_ns.saturating_sub(self.from_ns) as f64 / 1e9;
-        (seconds > 0.0).then(|| self.total.histogram("delay").count() as f64 / seconds)
+    }
+
+    /// Notification messages per second, if there are subscriptions.
+    pub fn messages_per_s(&self) -> Option<f64> {
+        let told = self.subscriptions.as_ref()?;
+        self.came_per_s(told, &["publish-delay"], "notifications")
+    }
+
+    /// How much came a second: as often as these times were taken in the window. Without timestamps there are none;
+    /// then as it was counted, from the first moment of the phase on.
+    fn came_per_s(&self, told: &Subscriptions, times: &[&str], count: &str) -> Option<f64> {
+        let window = self.to_ns.saturating_sub(self.from_ns);
+        let taken = times.iter().map(|it| self.total.histogram(it).count());
+        let (came, ns) = match taken.max() {
+            Some(taken @ 1..) => (taken, window),
+            _ => {
+                let before = told.before.get(count).copied().unwrap_or(0);
+                (told.count(count).saturating_sub(before), self.end_ns)
+            }
+        };
+        (window > 0).then(|| came as f64 * 1e9 / ns as f64)
     }
 
     /// A phase from what all cores wrote down, its warm-up cut off. Verdict, resources and

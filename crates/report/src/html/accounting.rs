@@ -60,6 +60,7 @@ fn shares(told: &Subscriptions) -> Markup {
         .iter()
         .filter(|(name, _)| is_fate(name))
         .enumerate()
+        .filter(|(_, it)| *it.1 > 0)
     {
         let width = *count as f64 / all as f64 * 860.0;
         parts.push((i % 8, left, width, words(name), *count));
@@ -69,15 +70,13 @@ fn shares(told: &Subscriptions) -> Markup {
         figure.chart.bars {
             figcaption { h3 { "What became of the updates of counters" } }
             div.layers {
-                @for (colour, _, _, name, count) in &parts {
-                    @if *count > 0 {
-                        span class={ "legend c" (colour) } { span.key aria-hidden="true" {} (name) }
-                    }
+                @for (colour, _, _, name, _) in &parts {
+                    span class={ "legend c" (colour) } { span.key aria-hidden="true" {} (name) }
                 }
             }
             div.picture { svg viewBox="0 0 860 26" role="img"
                 aria-label="What became of the updates of counters, in shares; the table below has the figures" {
-                @for (colour, left, width, name, count) in parts.iter().filter(|it| it.4 > 0) {
+                @for (colour, left, width, name, count) in &parts {
                     g class={ "span c" (colour) } {
                         path.line d=(format!("M{left:.1} 13H{:.1}", left + width)) stroke-width="20" {
                             title { (name) ": " (Kind::Count.show(*count as f64)) }

@@ -199,12 +199,7 @@ fn counts(runs: &[Named], families: &[Family]) -> String {
 /// Runs of the same with something varied, or again and again: phase by phase.
 fn points(runs: &[&Named], id: &str) -> Markup {
     let points = Points::of(runs.iter().copied());
-    let mut phases: Vec<&str> = Vec::new();
-    for phase in runs.iter().flat_map(|it| &it.run.phases) {
-        if !phases.contains(&phase.name.as_str()) {
-            phases.push(&phase.name);
-        }
-    }
+    let phases = crate::several::phases(runs.iter().copied());
     html! {
         @for (i, phase) in phases.iter().enumerate() {
             section aria-label={ "Phase " (phase) } {

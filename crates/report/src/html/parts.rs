@@ -195,6 +195,9 @@ const DRAWN: usize = 24;
 /// Times below each other to a common scale, each from its median to its p99.
 pub(super) fn median_to_p99(title: &str, told: &str, all: &[Span]) -> Markup {
     let known = || all.iter().take(DRAWN).filter_map(|it| it.1);
+    if known().next().is_none() {
+        return html! {};
+    }
     let longest = known().map(|it| it.1).fold(1.0, f64::max);
     let shortest = known().map(|it| it.0).fold(longest, f64::min);
     let scale = super::scale::Scale::around(
@@ -234,5 +237,17 @@ pub(super) fn median_to_p99(title: &str, told: &str, all: &[Span]) -> Markup {
                 }
             } }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn where_no_time_is_known_there_is_no_picture_of_times() {
+        let drawn = |ends| median_to_p99("Times", "", &[("a".to_owned(), ends)]).into_string();
+        assert!(drawn(Some((1e6, 2e6))).contains("<svg"));
+        assert_eq!(drawn(None), "");
     }
 }

@@ -105,19 +105,16 @@ pub(super) fn curves(points: &Points, phase: &str, id: &str) -> Markup {
     let memory = family(&[(Metric::Figure(Measure::Rss, Stat::Mean), "server memory", 6)]);
     let x = |series: &[Series]| {
         let places: Vec<f64> = all(series).map(|it| it.0).collect();
-        let (low, high) = (
-            places.iter().copied().fold(f64::INFINITY, f64::min),
-            places.iter().copied().fold(0.0, f64::max),
-        );
         let kind = if name == "rate" {
             Kind::PerSecond
         } else {
             Kind::Count
         };
-        match low > 0.0 && high / low >= 10.0 {
-            true => Scale::around(Spread::Log, kind, places.into_iter()),
-            false => Scale::around(Spread::Linear, kind, places.into_iter()),
-        }
+        Scale::around(
+            spread(places.iter().copied(), 10.0),
+            kind,
+            places.into_iter(),
+        )
     };
     let chart = |what: &str, title: &str, y_of: &str, y: Scale, series: Vec<Series>| Chart {
         id: format!("{id}-{what}"),
@@ -141,7 +138,11 @@ pub(super) fn curves(points: &Points, phase: &str, id: &str) -> Markup {
         Scale::around_seen(spread, kind, values, bands.flat_map(|it| [it.0, it.1]))
     };
     let time = scale(Spread::Log, Kind::Nanos, &times);
-    let rate = scale(far_apart(&rates), Kind::PerSecond, &rates);
+    let rate = scale(
+        spread(all(&rates).map(|it| it.1), 100.0),
+        Kind::PerSecond,
+        &rates,
+    );
     let spent = scale(Spread::Linear, Kind::Nanos, &cpu);
     let between = scale(Spread::Log, Kind::Nanos, &cycles);
     let share = scale(Spread::Linear, Kind::Share, &busy);
@@ -171,14 +172,14 @@ pub(super) fn curves(points: &Points, phase: &str, id: &str) -> Markup {
     }
 }
 
-/// Where the largest value is a hundred times the least, small ones would lie flat on a linear axis.
-fn far_apart(series: &[Series]) -> Spread {
-    let known = || all(series).map(|it| it.1).filter(|it| it.is_finite());
-    let (low, high) = (
-        known().fold(f64::INFINITY, f64::min),
-        known().fold(0.0, f64::max),
-    );
-    match low > 0.0 && high / low >= 100.0 {
+/// Where the largest value is so many times the least, small ones would lie flat on a linear axis.
+fn spread(values: impl Iterator<Item = f64>, times: f64) -> Spread {
+    let (low, high) = values
+        .filter(|it| it.is_finite())
+        .fold((f64::INFINITY, 0.0), |(low, high), it| {
+            (it.min(low), it.max(high))
+        });
+    match low > 0.0 && high / low >= times {
         true => Spread::Log,
         false => Spread::Linear,
     }

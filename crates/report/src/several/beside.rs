@@ -4,9 +4,9 @@ use plan::Measure;
 use plan::unit::{Bytes, Rate, duration};
 use record::run::{Phase, Run};
 
-use super::{cpu, differences, looked_at, percentile, phase, phases, rate, ratio, short, started};
+use super::{cpu, differences, looked_at, percentile, phase, phases, ratio, short, started};
 use crate::page::{Page, WIDTH, clean, cut, cut_inside, grouped};
-use crate::points::{Named, Points};
+use crate::points::{Named, Point, Points};
 use crate::style::{Ink, Style};
 use crate::summary::{ink, product};
 
@@ -17,17 +17,19 @@ const COLUMN: usize = (WIDTH - LABEL) / MOST;
 /// Runs that differ in more settings than these are no points of one test.
 const AXES: usize = 6;
 
-/// How a figure becomes text; none where it was not measured.
-type Cell = fn(f64) -> String;
-
 /// What is compared: its name, where it is in a phase, how it is shown.
-type Row = (&'static str, fn(&Phase) -> Option<f64>, Cell);
+type Row = (&'static str, fn(&Phase) -> Option<f64>, fn(f64) -> String);
 
 /// What was done.
 const DONE: &[Row] = &[
     (
         "rate",
-        |phase| rate(phase).filter(|_| phase.subscriptions.is_none()),
+        |phase| {
+            phase
+                .total
+                .rate_per_s
+                .filter(|_| phase.subscriptions.is_none())
+        },
         Rate::show,
     ),
     ("values", Phase::values_per_s, Rate::show),
@@ -41,50 +43,20 @@ const DONE: &[Row] = &[
 
 /// The times that the phase is looked at for, below their mean.
 const TIMES: &[Row] = &[
-    (
-        "  deviation",
-        |phase| looked_at(phase).1.deviation(),
-        duration::show_nanos,
-    ),
-    (
-        "  p50",
-        |phase| percentile(phase, 0.5),
-        duration::show_nanos,
-    ),
-    (
-        "  p90",
-        |phase| percentile(phase, 0.9),
-        duration::show_nanos,
-    ),
-    (
-        "  p99",
-        |phase| percentile(phase, 0.99),
-        duration::show_nanos,
-    ),
-    (
-        "  p99.9",
-        |phase| percentile(phase, 0.999),
-        duration::show_nanos,
-    ),
-    (
-        "  max",
-        |phase| looked_at(phase).1.max().map(|max| max as f64),
-        duration::show_nanos,
-    ),
+    time("  deviation", |phase| looked_at(phase).1.deviation()),
+    time("  p50", |phase| percentile(phase, 0.5)),
+    time("  p90", |phase| percentile(phase, 0.9)),
+    time("  p99", |phase| percentile(phase, 0.99)),
+    time("  p99.9", |phase| percentile(phase, 0.999)),
+    time("  max", |phase| {
+        looked_at(phase).1.max().map(|max| max as f64)
+    }),
 ];
 
 /// What it was made of, and what it took.
 const TAKEN: &[Row] = &[
-    (
-        "service mean",
-        |phase| asked_for(phase, "service"),
-        duration::show_nanos,
-    ),
-    (
-        "lateness mean",
-        |phase| asked_for(phase, "lateness"),
-        duration::show_nanos,
-    ),
+    time("service mean", |phase| asked_for(phase, "service")),
+    time("lateness mean", |phase| asked_for(phase, "lateness")),
     (
         "request size",
         |phase| phase.total.requests.mean_bytes,
@@ -103,8 +75,8 @@ const TAKEN: &[Row] = &[
     ("server CPU", |phase| cpu(phase, Measure::Cpu), percent),
 ];
 
-fn mean(phase: &Phase) -> Option<f64> {
-    looked_at(phase).1.mean()
+const fn time(name: &'static str, of: fn(&Phase) -> Option<f64>) -> Row {
+    (name, of, duration::show_nanos)
 }
 
 /// A Publish request waits for news: how long tells nothing of the server.
@@ -155,18 +127,18 @@ fn varied(page: &mut Page, runs: &[Named]) {
     if points.axes.len() > AXES {
         return;
     }
+    let point = |run: &Named| {
+        let has = |point: &&Point| point.runs.iter().any(|it| std::ptr::eq(*it, run));
+        points.points.iter().find(has)
+    };
+    let of_runs: Vec<Option<&Point>> = runs.iter().map(point).collect();
     // Commands and security have rows of their own.
     let told = |name: &&String| !["command", "security"].contains(&name.as_str());
     for (axis, name) in points.axes.iter().enumerate().filter(|(_, it)| told(it)) {
-        let value = |run: &Named| {
-            let own =
-                |point: &&crate::points::Point| point.runs.iter().any(|it| std::ptr::eq(*it, run));
-            let point = points.points.iter().find(own);
-            point.and_then(|it| it.values.get(axis).cloned())
-        };
-        let values = runs
-            .iter()
-            .map(|it| cut_inside(&value(it).unwrap_or_default(), COLUMN - 1));
+        let values = of_runs.iter().map(|point| {
+            let value = point.and_then(|it| it.values.get(axis));
+            cut_inside(value.map_or("", String::as_str), COLUMN - 1)
+        });
         cells(page, &cut(&clean(name), LABEL - 1), values);
     }
 }
@@ -198,9 +170,10 @@ pub(super) fn screen(runs: &[Named], style: Style) -> String {
         None => String::new(),
     });
     varied(&mut page, runs);
-    for name in phases(runs) {
+    let phases = phases(runs);
+    for name in &phases {
         page.gap();
-        if phases(runs).len() > 1 {
+        if phases.len() > 1 {
             page.line(&style.ink(Ink::Bold, cut(&clean(name), WIDTH)));
         }
         let first = runs.iter().find_map(|it| phase(&it.run, name));
@@ -208,8 +181,8 @@ pub(super) fn screen(runs: &[Named], style: Style) -> String {
             "response" => "response mean",
             _ => "delay mean",
         };
-        let first: Row = (label, mean, duration::show_nanos);
-        for of in DONE.iter().chain([&first]).chain(TIMES).chain(TAKEN) {
+        let mean = time(label, |phase| looked_at(phase).1.mean());
+        for of in DONE.iter().chain([&mean]).chain(TIMES).chain(TAKEN) {
             row(&mut page, runs, name, *of);
         }
     }

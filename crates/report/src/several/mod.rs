@@ -25,12 +25,12 @@ pub fn show(runs: &[Named], style: Style) -> String {
 
 /// The times that a phase is looked at for: of requests, or of notifications until they came.
 fn looked_at(phase: &Phase) -> (&'static str, &Histogram) {
-    let names: &[&str] = match phase.subscriptions.is_some() {
-        true => &["delay", "server-delay"],
-        false => &["response"],
+    let name = match phase.subscriptions.is_some() {
+        false => "response",
+        // Some servers give no source timestamps.
+        true if phase.total.histogram("delay").is_empty() => "server-delay",
+        true => "delay",
     };
-    let found = |name: &&&'static str| !phase.total.histogram(name).is_empty();
-    let name = names.iter().find(found).copied().unwrap_or("response");
     (name, phase.total.histogram(name))
 }
 
@@ -40,15 +40,7 @@ fn percentile(phase: &Phase, quantile: f64) -> Option<f64> {
     table::percentile(histogram, quantile, size).value()
 }
 
-/// Requests per second; of subscriptions, values.
-fn rate(phase: &Phase) -> Option<f64> {
-    match phase.subscriptions.is_some() {
-        true => phase.values_per_s(),
-        false => phase.total.rate_per_s,
-    }
-}
-
-/// What went wrong: errors, or what subscriptions lost.
+/// What went wrong: errors, and what subscriptions lost.
 fn bad(phase: &Phase) -> u64 {
     match &phase.subscriptions {
         Some(told) => told.lost + phase.total.errors,
@@ -71,9 +63,9 @@ fn ratio(first: Option<f64>, this: Option<f64>) -> Option<String> {
 }
 
 /// Names of all phases, in the order of their first run.
-fn phases(runs: &[Named]) -> Vec<&str> {
+pub(crate) fn phases<'a>(runs: impl IntoIterator<Item = &'a Named>) -> Vec<&'a str> {
     let mut names: Vec<&str> = Vec::new();
-    for phase in runs.iter().flat_map(|it| &it.run.phases) {
+    for phase in runs.into_iter().flat_map(|it| &it.run.phases) {
         if !names.contains(&phase.name.as_str()) {
             names.push(&phase.name);
         }

@@ -4,7 +4,7 @@ use plan::Measure;
 use plan::unit::{Rate, duration};
 use record::run::Phase;
 
-use super::{bad, cpu, differences, none, percentile, phase, phases, rate, ratio, started};
+use super::{bad, cpu, differences, none, percentile, phase, phases, ratio, started};
 use crate::compared::spark;
 use crate::page::{Page, WIDTH, clean, cut, cut_inside, grouped};
 use crate::points::{Named, Points};
@@ -19,9 +19,10 @@ const LABEL: usize = 20;
 pub(super) fn screen(runs: &[Named], style: Style) -> String {
     let mut page = Page::new(style);
     let (head, rows) = labelled(runs);
-    for name in phases(runs) {
+    let phases = phases(runs);
+    for name in phases.iter().copied() {
         page.gap();
-        if phases(runs).len() > 1 {
+        if phases.len() > 1 {
             page.line(&style.ink(Ink::Bold, cut(&clean(name), WIDTH)));
         }
         let all: Vec<(&String, &Phase)> = rows
@@ -42,10 +43,10 @@ pub(super) fn screen(runs: &[Named], style: Style) -> String {
             "CPU"
         ));
         let first = all.first().map(|(_, it)| *it);
-        let first_rate = first.and_then(rate);
+        let first_rate = first.and_then(Phase::rate_per_s);
         let first_p99 = first.and_then(|it| percentile(it, 0.99));
         for (label, phase) in &all {
-            let (rate, p99) = (rate(phase), percentile(phase, 0.99));
+            let (rate, p99) = (phase.rate_per_s(), percentile(phase, 0.99));
             let verdict = format!("{:17}", phase.verdict.kind);
             let verdict = style.ink(ink(phase.verdict.kind), verdict);
             let mut line = format!("{:LABEL$} {verdict}", cut_inside(label, LABEL));
@@ -72,7 +73,7 @@ pub(super) fn screen(runs: &[Named], style: Style) -> String {
         };
         let what = if notified { "values" } else { "rate" };
         let courses = [
-            (what, drawn(rate, Rate::show)),
+            (what, drawn(Phase::rate_per_s, Rate::show)),
             ("p50", drawn(|it| percentile(it, 0.5), duration::show_nanos)),
             (
                 "p99",

@@ -229,6 +229,28 @@ fn runs_of_subscriptions_are_shown_by_their_delays_and_what_they_lost() {
 }
 
 #[test]
+fn values_without_timestamps_are_counted_and_publish_requests_are_no_delays_of_theirs() {
+    let mut run = notified::notified(notified::Trouble::Nothing);
+    let total = &mut run.phases[0].total;
+    let waited = quiet().phases[0].total.histogram("response").clone();
+    total.histograms.insert("response".into(), waited);
+    total.histograms.remove("delay");
+    let shown = |run: &Run| show(&named(vec![run.clone(), run.clone()]), Style::PLAIN);
+    let sampled = shown(&run);
+    assert!(sampled.contains("2000/s      ×1.00    2000/s"), "{sampled}");
+    assert!(sampled.contains("delay mean"), "{sampled}");
+    run.phases[0].total.histograms.remove("server-delay");
+    // They are counted through its warm-up, too.
+    run.phases[0].from_ns = 5 * SECOND;
+    let unknown = shown(&run);
+    assert!(unknown.contains("2000/s      ×1.00    2000/s"), "{unknown}");
+    assert!(
+        !unknown.contains("mean") && !unknown.contains("p50"),
+        "{unknown}"
+    );
+}
+
+#[test]
 fn points_of_a_scenario_are_shown_by_what_was_varied() {
     let mut runs = Vec::new();
     for sessions in 1..=3 {

@@ -1,6 +1,5 @@
 //! A phase carried out, its result kept and shown.
 
-use std::fs::File;
 use std::io::Write;
 use std::path::Path;
 use std::process::ExitCode;
@@ -26,6 +25,7 @@ use crate::advice;
 use crate::calibrate;
 use crate::cli::Global;
 use crate::failure::Failure;
+use crate::results;
 
 /// Carries the phase out. A scenario does this again and again, and keeps the runs itself.
 pub fn measure(
@@ -174,7 +174,7 @@ fn found(targets: &[Arc<Target>]) -> Option<Process> {
 
 /// Writes the histograms of each interval; a full disk is told, and does not take the result along.
 fn hlog(file: &Path, outcome: &Outcome, run: &mut Run) {
-    let written = File::create(file)
+    let written = results::create(file)
         .map_err(record::hlog::LogError::from)
         .and_then(|out| {
             let mut out = std::io::BufWriter::new(out);
@@ -192,7 +192,7 @@ fn samples(common: &Common) -> anyhow::Result<Option<Samples>> {
     let Some(file) = &common.output.samples else {
         return Ok(None);
     };
-    let samples = File::create(file).and_then(Samples::new);
+    let samples = results::create(file).and_then(Samples::new);
     Ok(Some(samples.map_err(|error| {
         Failure::usage(format!("--samples {}: {error}", file.display()))
     })?))

@@ -11,6 +11,7 @@ use load::engine::Progress;
 use report::running::{Running, prometheus};
 
 use crate::failure::Failure;
+use crate::results;
 
 /// What is told while it runs.
 #[derive(Debug, Default, clap::Args)]
@@ -52,9 +53,7 @@ impl Args {
         }
         let file = match &self.live_file {
             Some(path) => {
-                let folder = path.parent().filter(|it| !it.as_os_str().is_empty());
-                let made = folder.map_or(Ok(()), std::fs::create_dir_all);
-                let file = made.and_then(|()| File::create(path)).map_err(|error| {
+                let file = results::create(path).map_err(|error| {
                     Failure::usage(format!("--live-file {}: {error}", path.display()))
                 })?;
                 Some(Mutex::new(file))

@@ -255,9 +255,9 @@ fn look(trying: &Trying<'_>, book: &mut Book) -> anyhow::Result<Option<Capacity>
             Next::Found(capacity) => break capacity,
             Next::Try(load) => load,
         };
-        let done = search.points().iter().rev().map(|point| point.load);
-        let done = done.into_iter().find(|&done| done < load);
-        match trying.make(load, search.trials(), done)? {
+        let mut tried = search.points().iter().rev().map(|point| point.load);
+        let below = tried.find(|&below| below < load);
+        match trying.make(load, search.trials(), below)? {
             Tried::Stopped => return Ok(None),
             Tried::TooMuch(most, why) => {
                 search.limit(most);

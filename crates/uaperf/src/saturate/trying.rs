@@ -39,7 +39,7 @@ fn paced(phase: &Phase) -> bool {
 
 impl Trying<'_> {
     /// The phase under a load; each trial has a seed of its own.
-    pub fn phase(&self, load: f64, trial: u32) -> anyhow::Result<Phase> {
+    fn phase(&self, load: f64, trial: u32) -> anyhow::Result<Phase> {
         let targets = u32::try_from(self.targets.len()).unwrap_or(u32::MAX);
         let grown = self.phase.grown(self.grow, load, targets);
         let grown = grown.map_err(|error| {
@@ -84,9 +84,8 @@ impl Trying<'_> {
         low
     }
 
-    /// Tries a load, after `trial` others; `done` is one that was tried.
-    pub fn make(&self, load: f64, trial: u32, done: Option<f64>) -> anyhow::Result<Tried> {
-        let below = done.filter(|&done| done < load);
+    /// Tries a load, after `trial` others; less was tried `below` it.
+    pub fn make(&self, load: f64, trial: u32, below: Option<f64>) -> anyhow::Result<Tried> {
         let phase = match (self.phase(load, trial + 1), below) {
             (Ok(phase), _) => phase,
             (Err(error), Some(some)) if self.grow.is_whole() => {

@@ -121,7 +121,8 @@ pub fn run(args: Args, global: &Global) -> anyhow::Result<ExitCode> {
     if args.dry_run {
         let mut out = std::io::stdout().lock();
         let style = Style::detect(&out, |name| std::env::var_os(name));
-        let plan = report::planned::plan(&scenario, style);
+        let begun = resumed.as_ref().map(|(_, index)| index);
+        let plan = report::planned::plan(&scenario, begun, style);
         let plan = match named_none {
             true => plan.replacen(SOME_SERVER, "to be given with --target", 1),
             false => plan,
@@ -238,6 +239,15 @@ fn begun(args: &Args, scenario: &Scenario, source: Source) -> anyhow::Result<(Pa
         ))
         .into());
     }
+    let index = index(scenario, source, now);
+    index
+        .write(&folder)
+        .map_err(|error| Failure::new(error.to_string()))?;
+    Ok((folder, index))
+}
+
+/// An index of all that is to be measured.
+pub(super) fn index(scenario: &Scenario, source: Source, now: Timestamp) -> Sweep {
     let measurements = scenario.turns().into_iter().map(|turn| Measurement {
         point: turn.point,
         repetition: turn.repetition,
@@ -259,7 +269,7 @@ fn begun(args: &Args, scenario: &Scenario, source: Source) -> anyhow::Result<(Pa
         name: axis.name.clone(),
         values: axis.values.clone(),
     });
-    let index = Sweep {
+    Sweep {
         format: sweep::FORMAT.to_owned(),
         version: sweep::VERSION,
         name: scenario.name.clone(),
@@ -275,11 +285,7 @@ fn begun(args: &Args, scenario: &Scenario, source: Source) -> anyhow::Result<(Pa
         order: scenario.order.name().to_owned(),
         seed: scenario.seed,
         measurements: measurements.collect(),
-    };
-    index
-        .write(&folder)
-        .map_err(|error| Failure::new(error.to_string()))?;
-    Ok((folder, index))
+    }
 }
 
 /// A scenario while it is carried out.

@@ -1,9 +1,12 @@
 //! Scenarios, read with the words of the commands.
 
 use std::path::Path;
+use std::time::{Duration, SystemTime};
 
 use plan::scenario::{Given, Order, Scenario, Turn};
+use plan::unit::duration;
 use proptest::prelude::*;
+use record::sweep::{Source, State, Sweep};
 
 use super::vocabulary::Commands;
 
@@ -63,10 +66,7 @@ fn a_scenario_becomes_a_phase_for_each_point_of_its_sweep() {
     assert_eq!(scenario.turns().len(), 35);
     let phase = &scenario.points[3].groups[0].steps[0].phase;
     assert_eq!(phase.expect.len(), 2);
-    assert_eq!(
-        phase.measured_until(),
-        Some(std::time::Duration::from_secs(95))
-    );
+    assert_eq!(phase.measured_until(), Some(Duration::from_secs(95)));
 }
 
 #[test]
@@ -436,12 +436,66 @@ fn the_plan_of_a_scenario_fits_the_screen() {
         SAMPLE.to_owned(),
         format!("target = \"opc.tcp://h:1\"\n{long}"),
     ] {
-        let plan = report::planned::plan(&read(&text).unwrap(), style);
+        let plan = report::planned::plan(&read(&text).unwrap(), None, style);
         for line in plan.lines() {
             assert!(line.chars().count() <= report::WIDTH, "{line}");
         }
         assert!(plan.contains("Load over time, first point"), "{plan}");
     }
+}
+
+#[test]
+fn the_plan_of_a_scenario_that_was_begun_is_what_is_left_of_it() {
+    let text = SAMPLE.replace("repeat = 5", "repeat = 2").replace(
+        "[100, 500, 1000, 1500, 2000, 2500, 3000]",
+        "[100, 500, 1000]",
+    );
+    let scenario = read(&text).unwrap();
+    let source = Source {
+        file: "x.toml".into(),
+        text,
+        parameters: Vec::new(),
+        targets: Vec::new(),
+        repeat: None,
+    };
+    let mut index = super::run::index(&scenario, source, SystemTime::now().into());
+    let plan =
+        |index: Option<&Sweep>| report::planned::plan(&scenario, index, report::Style::PLAIN);
+    let rows = |plan: &str| -> Vec<String> {
+        let rows = plan
+            .lines()
+            .skip_while(|line| !line.contains("what is done"));
+        let rows = rows.skip(1).take_while(|line| !line.is_empty());
+        rows.map(|row| row.split("read").next().unwrap().trim().to_owned())
+            .collect()
+    };
+    assert_eq!(rows(&plan(None)), ["1    100", "2    500", "3   1000"]);
+    for it in &mut index.measurements {
+        it.state = match (it.point, it.repetition) {
+            (0, _) | (1, 1) => State::Done,
+            (1, _) => State::Interrupted,
+            (_, 1) => State::LeftOut,
+            _ => State::Failed,
+        };
+    }
+    let left = plan(Some(&index));
+    assert!(
+        left.contains("3 measured, 1 failed, 1 left out, 1 interrupted; what is left:"),
+        "{left}"
+    );
+    assert_eq!(
+        rows(&left),
+        ["2    500  1 of 2 times:", "3   1000  1 of 2 times:"]
+    );
+    let takes = left.lines().find(|line| line.starts_with("takes")).unwrap();
+    let load = duration::show(Duration::from_secs(2 * 95) + scenario.pause);
+    assert!(takes.contains(&load), "{takes}");
+    for it in &mut index.measurements {
+        it.state = State::Done;
+    }
+    let nothing = plan(Some(&index));
+    assert!(nothing.contains("6 measured; nothing is left"), "{nothing}");
+    assert!(!nothing.contains("Load over time"), "{nothing}");
 }
 
 /// Lines that scenarios are made of, and some that they are not.
