@@ -206,3 +206,33 @@ fn a_load_that_the_server_refuses_a_part_of_has_missed_the_objective() {
         "{said}"
     );
 }
+
+#[test]
+fn an_objective_without_errors_that_a_server_meets_by_turning_requests_away_is_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let options = ["--profile", "bench", "--security", "none"];
+    let fault = ["--fault", "bad=BadTooManyOperations,on=write,every=2"];
+    let place = folder.path().join("server");
+    let server = Server::start(&place, &[&options[..], &fault].concat());
+    let write = [
+        "saturate",
+        "write",
+        &server.url,
+        "-n",
+        "nsu=urn:bench;i=1000",
+    ];
+    let search = ["--grow", "sessions", "--to", "2", "--rate", "20/s"];
+    let rest = ["--allow", "write", "--duration", "1s", "--quiet"];
+    let said = |slo: &str| {
+        let words = [&write[..], &search, &rest, &["--slo", slo]].concat();
+        let found = uaperf(folder.path(), &words);
+        text(&found.stdout) + &text(&found.stderr)
+    };
+    // Every other one of two sessions' 40 requests.
+    let silent = said("p50<60s");
+    let told = "errors      20 at 2 sessions, which met the objective all the same";
+    assert!(silent.contains(told), "{silent}");
+    let allowed = said("p50<60s,errors<90%");
+    assert!(allowed.contains("at least 2 sessions"), "{allowed}");
+    assert!(!allowed.contains("errors      "), "{allowed}");
+}

@@ -273,6 +273,7 @@ fn look(trying: &Trying<'_>, book: &mut Book) -> anyhow::Result<Option<Capacity>
     book.close(capacity)?;
     let said = screen::Found {
         grow,
+        objective: &trying.objective,
         search: &search,
         capacity,
         trials: book.trials(),

@@ -4,7 +4,7 @@ use std::fmt;
 
 use judge::capacity::{Answer, Capacity, End, Search};
 use plan::unit::{Rate, duration};
-use plan::{Grow, Threshold};
+use plan::{Grow, Stat, Threshold};
 use record::run::Kind;
 
 use super::book::Trial;
@@ -87,6 +87,7 @@ fn bound(grow: Grow, at: f64) -> String {
 /// The end of a search.
 pub struct Found<'a> {
     pub grow: Grow,
+    pub objective: &'a [Threshold],
     pub search: &'a Search,
     pub capacity: Capacity,
     pub trials: &'a [Trial],
@@ -102,6 +103,7 @@ impl fmt::Display for Found<'_> {
         writeln!(out)?;
         self.capacity(out)?;
         self.gave_out(out)?;
+        self.failed(out)?;
         curve(out, self.grow, self.trials)
     }
 }
@@ -232,6 +234,26 @@ impl Found<'_> {
             ),
             None => Ok(()),
         }
+    }
+}
+
+impl Found<'_> {
+    /// Where most requests failed of all that met an objective without a word on errors. A server that turns
+    /// requests away at once takes any load within such an objective.
+    fn failed(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let of_errors = |it: &Threshold| matches!(it.stat, Stat::Errors | Stat::ErrorShare);
+        if self.objective.iter().any(of_errors) {
+            return Ok(());
+        }
+        let met = self.trials.iter().filter(|it| it.answer == Answer::Met);
+        let worst = met.max_by_key(|it| it.errors).filter(|it| it.errors > 0);
+        worst.map_or(Ok(()), |it| {
+            let (errors, at) = (it.errors, self.grow.show(it.load));
+            writeln!(
+                out,
+                "errors      {errors} at {at}, which met the objective all the same: add errors=0 to --slo if they matter"
+            )
+        })
     }
 }
 
