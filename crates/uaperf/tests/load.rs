@@ -108,6 +108,23 @@ fn a_fresh_session_for_a_server_that_is_slower_than_the_plan_is_not_the_generato
 }
 
 #[test]
+fn a_fresh_session_is_due_when_its_server_has_told_its_own_counters() {
+    let folder = tempfile::tempdir().unwrap();
+    let fault = "delay=600ms,on=create_session".parse().unwrap();
+    let plant = server(plant::Config {
+        faults: vec![fault],
+        ..plant::Config::default()
+    });
+    let words = ["read", plant.url(), "--security", "none", "--fresh-session"];
+    let load = ["--requests", "1", "--warmup", "0s"];
+    let (_, run) = run(folder.path(), &[&words[..], &load[..]].concat());
+    assert_eq!(total(&run)["completed"], 1, "{run}");
+    let late = total(&run)["histograms"]["lateness"]["max_ns"].as_f64();
+    assert!(late.unwrap() < 300e6, "{run}");
+    plant.stop();
+}
+
+#[test]
 fn of_several_targets_those_that_are_there_are_loaded_and_the_others_are_named() {
     let folder = tempfile::tempdir().unwrap();
     let (one, two) = (

@@ -36,9 +36,9 @@ const CEILINGS: &[(&str, u32, f64)] = &[
     ("send-read", 1, 60.0),
     ("send-publish", 1, 65.0),
     ("send-write", 1, 85.0),
-    // One Double, which shows what a response costs before its first value: 213.
+    // One Double, which shows what a response costs before its first value: 208.
     ("check-read-1", 1, 250.0),
-    // Each of 100 Doubles: 6.0, and 12.5 when each has a status on the wire. The bar is 15.
+    // Each of 100 Doubles: 6.0, and 13.4 when each has a status on the wire. The bar is 15.
     ("check-read-100", 100, 8.0),
     ("check-read-100-timestamps", 100, 8.0),
     ("check-read-100-statuses", 100, 15.0),
@@ -46,10 +46,10 @@ const CEILINGS: &[(&str, u32, f64)] = &[
     ("check-read-100-mixed", 100, 90.0),
     ("check-write-100", 100, 8.0),
     // Not only checked but handed out one by one: 59 a value, 57 a monitored item.
-    ("read-values-100", 100, 75.0),
-    ("notifications-100", 100, 75.0),
+    ("read-values-100", 100, 65.0),
+    ("notifications-100", 100, 62.0),
     // The same as numbers, each in the shape of the one before: 29.
-    ("changes-100", 100, 50.0),
-    // The server's side, 93 a node.
-    ("serve-read-100", 100, 115.0),
+    ("changes-100", 100, 32.0),
+    // The server's side, 70 a node.
+    ("serve-read-100", 100, 76.0),
 ];

@@ -34,13 +34,13 @@ pub fn run(
 ) -> Result<Outcome, RunError> {
     let settings = Settings::new(running.phase);
     let works = running.names().len();
-    let begin = Begin::after(PER_THREAD, seats.len(), &Clock::new());
-    let (tell, told) = channel();
     let asked = running
         .targets
         .iter()
         .filter(|_| running.options.diagnostics);
     let witnesses: Vec<_> = asked.map(|it| (Witness::beside(it), it)).collect();
+    let begin = Begin::after(PER_THREAD, seats.len(), &Clock::new());
+    let (tell, told) = channel();
     let reports = std::thread::scope(|scope| {
         let mut threads = Vec::new();
         for (number, &seat) in seats.iter().enumerate() {

@@ -5,7 +5,8 @@ use std::collections::{HashSet, VecDeque};
 use plan::{BrowsePath, NodeError, NodeSpec, Nodes, PathStep};
 use wire::types::{
     BrowseDescription, BrowseDescriptionResultMask, BrowseDirection, BrowseRequest, NodeClassMask,
-    NodeId, ObjectId, ReferenceDescription, ReferenceTypeId, RequestHeader, ViewDescription,
+    NodeId, ObjectId, QualifiedName, ReferenceDescription, ReferenceTypeId, RequestHeader,
+    ViewDescription,
 };
 
 use super::{WorkError, browse};
@@ -40,18 +41,17 @@ pub fn node(
 fn along(path: &BrowsePath, session: &mut Session) -> Result<Vec<NodeId>, WorkError> {
     let mut at = vec![NodeId::from(ObjectId::RootFolder)];
     for step in path.steps() {
-        let mut next = Vec::new();
-        if *step == PathStep::Below {
-            next = below(&at, session)?;
-            at.clear();
-        }
-        for node in &at {
-            for child in children(node, session)? {
-                if matches(step, &child) && !next.contains(&child.node_id.node_id) {
-                    next.push(child.node_id.node_id);
-                }
+        let next = match step {
+            PathStep::Below => below(&at, session)?,
+            PathStep::Any => right_below(&at, |_| true, session)?,
+            PathStep::Name { namespace, name } => {
+                let named = |it: &QualifiedName| {
+                    it.name.as_ref() == name.as_str()
+                        && namespace.is_none_or(|index| index == it.namespace_index)
+                };
+                right_below(&at, named, session)?
             }
-        }
+        };
         if next.is_empty() {
             return Err(WorkError::NoSuchPath {
                 path: path.to_string(),
@@ -64,6 +64,23 @@ fn along(path: &BrowsePath, session: &mut Session) -> Result<Vec<NodeId>, WorkEr
         at = next;
     }
     Ok(at)
+}
+
+/// The children of some nodes whose names are wanted, each once.
+fn right_below(
+    nodes: &[NodeId],
+    wanted: impl Fn(&QualifiedName) -> bool,
+    session: &mut Session,
+) -> Result<Vec<NodeId>, WorkError> {
+    let mut found = Vec::new();
+    for node in nodes {
+        for child in children(node, session)? {
+            if wanted(&child.browse_name) && !found.contains(&child.node_id.node_id) {
+                found.push(child.node_id.node_id);
+            }
+        }
+    }
+    Ok(found)
 }
 
 /// Objects of sessions come and go (Part 5, 6.3.4): what is found there now is gone when it is asked for.
@@ -91,17 +108,6 @@ fn below(nodes: &[NodeId], session: &mut Session) -> Result<Vec<NodeId>, WorkErr
         }
     }
     Ok(found)
-}
-
-fn matches(step: &PathStep, child: &ReferenceDescription) -> bool {
-    match step {
-        PathStep::Any | PathStep::Below => true,
-        PathStep::Name { namespace, name } => {
-            let browse = &child.browse_name;
-            browse.name.as_ref() == name.as_str()
-                && namespace.is_none_or(|index| index == browse.namespace_index)
-        }
-    }
 }
 
 /// All children of a node along hierarchical references.

@@ -111,7 +111,6 @@ impl World {
             (Arrival::Open(_), schedule) => Source::open(schedule.unwrap(), phase.catch_up),
         };
         let setup = Setup {
-            token: NodeId::null(),
             askers: askers(phase),
             source,
             requests: phase
@@ -124,9 +123,8 @@ impl World {
                 u64::from(seat.target) * u64::from(phase.sessions) + u64::from(seat.index),
                 u64::from(self.targets) * u64::from(phase.sessions),
             ),
-            origin: Instant::from_nanos(ORIGIN),
             end: Settings::new(phase).end_ns(),
-            first: 0,
+            ..idle()
         };
         Lane::new(connection, setup)
     }
@@ -235,6 +233,23 @@ pub fn joined(largest: u32, t: u64) -> (client::Connection, ends::Connection) {
         while client.poll_event(now).is_some() {}
     }
     (client, server)
+}
+
+/// What a session is told that has nothing to send.
+pub fn idle() -> Setup {
+    Setup {
+        token: NodeId::null(),
+        askers: Vec::new(),
+        source: Source::closed(1, Duration::ZERO),
+        requests: 0,
+        warmup: 0,
+        timeout: Duration::from_secs(10),
+        in_flight: 1,
+        place: (0, 1),
+        origin: now(0).mono,
+        end: 1000 * MS,
+        first: 0,
+    }
 }
 
 /// A request as the server knows it.

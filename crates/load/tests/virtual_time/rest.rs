@@ -1,9 +1,8 @@
 //! Results that go on behind an answer.
 
 use std::sync::Arc;
-use std::time::Duration;
 
-use load::engine::{Books, Lane, Setup, Source};
+use load::engine::{Books, Lane, Setup};
 use load::work::{Asker, Operations, Selection};
 use plan::{Browse, History, NodeSpec, Nodes, Work};
 use record::{Ledger, Measure};
@@ -14,7 +13,7 @@ use wire::types::{
     Variant,
 };
 
-use crate::bench::{Fate, MS, World, answer, asked, joined, now};
+use crate::bench::{Fate, MS, World, answer, asked, idle, joined, now};
 use crate::{SECOND, constant, is_about, quantile};
 
 #[test]
@@ -64,18 +63,11 @@ fn the_rest_of_a_history_is_asked_for_by_history_read_beside_subscriptions_too()
     );
     let (connection, mut server) = joined(0, 0);
     let setup = Setup {
-        token: NodeId::null(),
         askers: vec![asker.unwrap()],
-        source: Source::closed(1, Duration::ZERO),
         requests: u64::MAX,
-        warmup: 0,
-        timeout: Duration::from_secs(10),
-        in_flight: 1,
-        place: (0, 1),
-        origin: now(0).mono,
-        end: 1000 * MS,
         // The first ledger is that of the subscriptions.
         first: 1,
+        ..idle()
     };
     let mut lane = Lane::new(connection, setup);
     let mut ledgers = [Ledger::new(), Ledger::new()];

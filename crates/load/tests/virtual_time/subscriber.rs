@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use load::engine::{Books, Came, Lane, Orders, Setup, Source, SubscriberStep as Step};
+use load::engine::{Books, Came, Lane, Orders, SubscriberStep as Step};
 use load::work::{Requests, Terms};
 use plan::{Offsets, Reconnect, Seat, Subscribe};
 use record::receipt::Receipt;
@@ -18,7 +18,7 @@ use wire::types::{
 };
 use wire::{client, server};
 
-use crate::bench::{Asked, MS, answer, asked, joined, now};
+use crate::bench::{Asked, MS, answer, asked, idle, joined, now};
 
 /// The server's number of the first subscription.
 const FIRST: u32 = 11;
@@ -62,20 +62,7 @@ fn lane(connection: client::Connection, plan: &Subscribe) -> Lane {
         zero: now(0).mono,
         witness: load::engine::Witness::None,
     };
-    let setup = Setup {
-        token: NodeId::null(),
-        askers: Vec::new(),
-        source: Source::closed(1, Duration::ZERO),
-        requests: 0,
-        warmup: 0,
-        timeout: Duration::from_secs(10),
-        in_flight: 1,
-        place: (0, 1),
-        origin: now(0).mono,
-        end: 1000 * MS,
-        first: 0,
-    };
-    Lane::new(connection, setup).subscribing(load::engine::Subscriber::new(requests(plan), orders))
+    Lane::new(connection, idle()).subscribing(load::engine::Subscriber::new(requests(plan), orders))
 }
 
 impl Session {

@@ -369,8 +369,7 @@ impl Receipt {
                     // What it keeps is due when it reports again.
                     continue;
                 }
-                if let super::Watch::Changes(_) = group.terms.watch {
-                    let due = group.due(subscription.row.terms.publishing_ns, measured_ns);
+                if let Some(due) = group.due(subscription.row.terms.publishing_ns, measured_ns) {
                     // One may be under way, one may fall on either side of the beginning.
                     let due = due.saturating_sub(2);
                     account.by_rate.items += 1;

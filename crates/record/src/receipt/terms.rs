@@ -132,14 +132,21 @@ impl Group {
         }
     }
 
-    /// How many values an item is to bring in some time. What falls between two samples was promised to
-    /// nobody, nor what another value takes the place of in a queue of one.
-    pub(super) fn due(&self, publishing_ns: u64, time_ns: u64) -> u64 {
+    /// How many values an item is to bring in some time, where it is known how often what it watches changes.
+    /// What falls between two samples was promised to nobody, nor what another value takes the place of in a
+    /// queue of one.
+    pub(super) fn due(&self, publishing_ns: u64, time_ns: u64) -> Option<u64> {
+        let Watch::Changes(rate) = self.terms.watch else {
+            return None;
+        };
         let told_ns = match self.terms.queue_size {
             0 | 1 => publishing_ns,
             _ => 0,
         };
-        time_ns / self.pace_ns().max(told_ns).max(1)
+        let told = time_ns / self.terms.sampling_ns.max(told_ns).max(1);
+        // Counted, not by the time between two changes: that is no whole number of nanoseconds.
+        let changes = u128::from(rate) * u128::from(time_ns) / 1_000_000_000_000;
+        Some(u64::try_from(changes).map_or(told, |changes| changes.min(told)))
     }
 }
 

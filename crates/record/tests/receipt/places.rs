@@ -327,3 +327,18 @@ fn a_change_rate_promises_no_more_than_samples_and_a_queue_of_one_let_through() 
         );
     }
 }
+
+#[test]
+fn a_change_rate_is_counted_out_however_seldom_or_often_it_is() {
+    // In 1000 s: changes, and how many of them are due for certain.
+    for (rate, due) in [(0, 0), (3, 1), (7_000_000, 6_999_998)] {
+        let watched = ItemTerms {
+            watch: Watch::Changes(rate),
+            ..counting(0, 10)
+        };
+        let mut client = Client::new(&[watched]);
+        client.comes(1, &[(0, 0, 0)]);
+        client.now = 1_000_000 * MS - MS;
+        assert_eq!(client.account().by_rate.expected, due, "{rate}");
+    }
+}

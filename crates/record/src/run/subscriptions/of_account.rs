@@ -12,9 +12,6 @@ use crate::run::{Figure, Status};
 /// Subscriptions that are listed one by one; more are in the distributions.
 const LISTED: usize = 1000;
 
-/// Items that are listed as silent.
-const NAMED: usize = 20;
-
 /// Names for what an account only numbers.
 pub struct Names<'a> {
     /// The specification's names of status codes.
@@ -62,7 +59,7 @@ impl Subscriptions {
             overdue: account.overdue,
             silent: account.silent,
             silent_items: {
-                let silent = account.silent_first.iter().take(NAMED);
+                let silent = account.silent_first.iter();
                 silent
                     .map(|(seat, item)| Place::of(*seat, Some(*item), names))
                     .collect()

@@ -85,6 +85,14 @@ impl<'a> Cursor<'a> {
         self.rest = rest;
     }
 
+    /// Reads in one step what begins here, if `read` knows it; tells what and what follows it.
+    #[inline]
+    pub fn step<T>(&mut self, read: impl FnOnce(&'a [u8]) -> Option<(T, &'a [u8])>) -> Option<T> {
+        let (value, rest) = read(self.rest)?;
+        self.rest = rest;
+        Some(value)
+    }
+
     /// What was read since `earlier`, a copy of this cursor taken before.
     #[inline]
     pub fn since(&self, earlier: &Self) -> &'a [u8] {

@@ -136,11 +136,8 @@ impl RawDataValue<'_> {
 /// The DataValue at the cursor.
 #[inline]
 pub(super) fn data_value<'a>(c: &mut Cursor<'a>, depth: u8) -> Result<RawDataValue<'a>, WalkError> {
-    match one_of_fixed_size(c.rest()) {
-        Some((value, rest)) => {
-            c.skip_to(rest);
-            Ok(value)
-        }
+    match c.step(one_of_fixed_size) {
+        Some(value) => Ok(value),
         None => any(c, depth),
     }
 }

@@ -283,9 +283,8 @@ impl<'a> Iterator for DataChange<'a> {
     fn next(&mut self) -> Option<Self::Item> {
         self.left = self.left.checked_sub(1)?;
         if self.left > 0
-            && let Some((item, rest)) = item_of_fixed_size(self.cursor.rest())
+            && let Some(item) = self.cursor.step(item_of_fixed_size)
         {
-            self.cursor.skip_to(rest);
             return Some(Ok(item));
         }
         Some(self.any())

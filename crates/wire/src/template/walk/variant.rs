@@ -316,11 +316,8 @@ impl<'a> RawVariant<'a> {
 /// The Variant at the cursor.
 #[inline]
 pub(super) fn variant<'a>(c: &mut Cursor<'a>, depth: u8) -> Result<RawVariant<'a>, WalkError> {
-    match fixed_scalar(c.rest()) {
-        Some((value, rest)) => {
-            c.skip_to(rest);
-            Ok(value)
-        }
+    match c.step(fixed_scalar) {
+        Some(value) => Ok(value),
         None => varying(c, depth),
     }
 }
