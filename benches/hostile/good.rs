@@ -4,8 +4,6 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::Context;
-use benches::Spread;
 use load::access::{Access, Credentials, Security, TrustRule};
 use load::engine::{self, Control, Options, Target};
 use load::work::Prepared;
@@ -47,10 +45,10 @@ pub struct Good {
 }
 
 /// What a stretch of it brought.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug)]
 pub struct Stretch {
-    /// The 99th percentile of a second: the median of all seconds, since the host has bad ones whoever attacks.
-    pub p99_ns: f64,
+    /// The 99th percentile of each second, in nanoseconds.
+    pub p99s: Vec<f64>,
     pub errors: u64,
 }
 
@@ -104,10 +102,9 @@ impl Good {
             let window = tally.window(at(second), at(second + 1));
             window.histogram(Measure::Response).quantile(0.99)
         });
-        let p99s = Spread::of(p99s.map(|p99| p99.max(1) as f64).collect());
         let all = tally.window(at(0), u64::MAX);
         Ok(Stretch {
-            p99_ns: p99s.context("too short")?.median,
+            p99s: p99s.map(|p99| p99.max(1) as f64).collect(),
             errors: all.sum.statuses.bad() + outcome.losses.len() as u64,
         })
     }

@@ -8,41 +8,56 @@ use crate::attackers::Look;
 /// More than this, and the good session has been hurt.
 pub const MOST: f64 = 1.2;
 
-/// The geometric mean of ratios, and where it lies with 95 % confidence.
+/// The median of some seconds over that of others, and where it lies with 95 % confidence.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Ratio {
-    /// The mean.
-    pub mean: f64,
-    /// Lower end; nothing with a single ratio.
+    pub ratio: f64,
+    /// Nothing without any seconds.
     pub interval: Option<(f64, f64)>,
 }
 
-/// Two-sided 95 % quantiles of Student's t distribution for 1 to 10 degrees of freedom.
-const T: [f64; 10] = [
-    12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228,
-];
+pub fn median(values: &[f64]) -> f64 {
+    ranked(values).map_or(f64::NAN, |(_, median, _)| median)
+}
+
+/// The median, and the order statistics that it lies between with 95 % confidence, by the binomial distribution.
+fn ranked(values: &[f64]) -> Option<(f64, f64, f64)> {
+    let mut values = values.to_vec();
+    values.sort_by(f64::total_cmp);
+    let (n, last) = (values.len() as f64, values.len().checked_sub(1)?);
+    let at = |rank: f64| {
+        values
+            .get((rank.max(0.0).round() as usize).min(last))
+            .copied()
+    };
+    let (middle, off) = ((n - 1.0) / 2.0, 0.98 * n.sqrt());
+    Some((at(middle - off)?, at(middle)?, at(middle + off)?))
+}
 
 impl Ratio {
-    /// Of at least one. Logarithms are what is spread evenly: half and double are as far from one.
-    pub fn of(ratios: &[f64]) -> Self {
-        let n = ratios.len().max(1) as f64;
-        let mean = ratios.iter().map(|ratio| ratio.ln()).sum::<f64>() / n;
-        let off = ratios.iter().map(|ratio| (ratio.ln() - mean).powi(2));
-        let interval = (ratios.len() > 1).then(|| {
-            let t = T.get(ratios.len() - 2).copied().unwrap_or(2.228);
-            let error = t * (off.sum::<f64>() / (n - 1.0) / n).sqrt();
-            ((mean - error).exp(), (mean + error).exp())
-        });
+    /// Of seconds without and with.
+    pub fn of(calm: &[f64], hit: &[f64]) -> Self {
+        let (Some(calm), Some(hit)) = (ranked(calm), ranked(hit)) else {
+            return Self {
+                ratio: f64::NAN,
+                interval: None,
+            };
+        };
+        let ratio = hit.1 / calm.1;
+        // Errors of both, on the scale of logarithms.
+        let off = |hit: f64, calm: f64| hit.ln().hypot(calm.ln()).exp();
+        let below = off(hit.0 / hit.1, calm.2 / calm.1);
+        let above = off(hit.2 / hit.1, calm.0 / calm.1);
         Self {
-            mean: mean.exp(),
-            interval,
+            ratio,
+            interval: Some((ratio / below, ratio * above)),
         }
     }
 
     fn show(&self) -> String {
         match self.interval {
-            Some((low, high)) => format!("{:.2} ({low:.2} to {high:.2})", self.mean),
-            None => format!("{:.2}", self.mean),
+            Some((low, high)) => format!("{:.2} ({low:.2} to {high:.2})", self.ratio),
+            None => format!("{:.2}", self.ratio),
         }
     }
 
@@ -101,7 +116,7 @@ impl Held {
 pub struct Told {
     pub kind: &'static str,
     pub what: &'static str,
-    /// Medians of the 99th percentiles, in nanoseconds.
+    /// Medians of the 99th percentiles of a second, in nanoseconds.
     pub calm: f64,
     pub hit: f64,
     pub ratio: Ratio,

@@ -32,13 +32,18 @@ impl Core {
     /// of it.
     pub(super) fn be_slower(&mut self, start: Instant) {
         let (faults, slower) = (&self.shared.faults, &mut self.slower);
-        if !faults.want(Class::Turn) || slower.asked.is_empty() {
-            // What the loop does without being asked takes as long as ever.
+        if !faults.want(Class::Turn) {
             slower.behind = None;
             return;
         }
         let now = self.shared.clock.now().mono;
-        slower.took += now.since(start);
+        let took = now.since(start);
+        if slower.asked.is_empty() {
+            // What is done without being asked takes as long as ever.
+            slower.behind = slower.behind.map(|behind| behind + took);
+            return;
+        }
+        slower.took += took;
         if slower.part > 0.0 && slower.took.mul_f64(slower.part) < LEAST {
             return;
         }
