@@ -23,6 +23,8 @@ pub struct Slower {
     part: f64,
     /// The processor time that the thread had behind it then.
     behind: Option<Duration>,
+    /// It was made longer by so much more than it had to be.
+    over: Duration,
 }
 
 impl Core {
@@ -48,19 +50,36 @@ impl Core {
             return;
         }
         slower.part = faults.slower(&slower.asked, now);
+        slower.asked.clear();
         // One that never sleeps works all the time.
-        let behind = thread_cpu().filter(|_| !self.shared.config.spin);
-        let worked = match (slower.behind, behind) {
-            (Some(before), Some(behind)) => behind.saturating_sub(before),
+        let cpu = || thread_cpu().filter(|_| !self.shared.config.spin);
+        let clock = || self.shared.clock.now().mono;
+        // To find out is part of the delay, not of the work.
+        let begun = cpu().map(|cpu| cpu.saturating_sub(clock().since(now)));
+        let worked = match (slower.behind, begun) {
+            (Some(behind), Some(begun)) => begun.saturating_sub(behind),
             _ => slower.took,
         };
-        let more = worked.mul_f64(slower.part);
-        slower.behind = behind.map(|behind| behind + more);
         slower.took = Duration::ZERO;
-        slower.asked.clear();
-        let until = now + more;
-        while self.shared.clock.now().mono < until {
-            std::hint::spin_loop();
+        let more = worked.mul_f64(slower.part);
+        let owed = more.saturating_sub(slower.over);
+        slower.over = slower.over.saturating_sub(more);
+        let mut until = now + owed;
+        loop {
+            while clock() < until {
+                std::hint::spin_loop();
+            }
+            slower.behind = cpu();
+            let (Some(begun), Some(behind)) = (begun, slower.behind) else {
+                return;
+            };
+            let spent = behind.saturating_sub(begun);
+            if spent >= owed {
+                slower.over += spent - owed;
+                return;
+            }
+            // Others had the processor meanwhile.
+            until = clock() + (owed - spent);
         }
     }
 }
