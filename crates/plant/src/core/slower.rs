@@ -38,14 +38,11 @@ impl Core {
             slower.behind = None;
             return;
         }
-        let now = self.shared.clock.now().mono;
-        let took = now.since(start);
         if slower.asked.is_empty() {
-            // What is done without being asked takes as long as ever.
-            slower.behind = slower.behind.map(|behind| behind + took);
             return;
         }
-        slower.took += took;
+        let now = self.shared.clock.now().mono;
+        slower.took += now.since(start);
         if slower.part > 0.0 && slower.took.mul_f64(slower.part) < LEAST {
             return;
         }
@@ -54,8 +51,8 @@ impl Core {
         // One that never sleeps works all the time.
         let cpu = || thread_cpu().filter(|_| !self.shared.config.spin);
         let clock = || self.shared.clock.now().mono;
-        // To find out is part of the delay, not of the work.
-        let begun = cpu().map(|cpu| cpu.saturating_sub(clock().since(now)));
+        // To find out is part of the delay, not of the work; more than that is somebody else who has the processor.
+        let begun = cpu().map(|cpu| cpu.saturating_sub(clock().since(now).min(LEAST)));
         let worked = match (slower.behind, begun) {
             (Some(behind), Some(begun)) => begun.saturating_sub(behind),
             _ => slower.took,
