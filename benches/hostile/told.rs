@@ -11,9 +11,8 @@ pub const MOST: f64 = 1.2;
 /// The median of some seconds over that of others, and where it lies with 95 % confidence.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Ratio {
-    pub ratio: f64,
-    /// Nothing without any seconds.
-    pub interval: Option<(f64, f64)>,
+    ratio: f64,
+    interval: (f64, f64),
 }
 
 pub fn median(values: &[f64]) -> f64 {
@@ -37,12 +36,8 @@ fn ranked(values: &[f64]) -> Option<(f64, f64, f64)> {
 impl Ratio {
     /// Of seconds without and with.
     pub fn of(calm: &[f64], hit: &[f64]) -> Self {
-        let (Some(calm), Some(hit)) = (ranked(calm), ranked(hit)) else {
-            return Self {
-                ratio: f64::NAN,
-                interval: None,
-            };
-        };
+        let unknown = (f64::NAN, f64::NAN, f64::NAN);
+        let [calm, hit] = [calm, hit].map(|seconds| ranked(seconds).unwrap_or(unknown));
         let ratio = hit.1 / calm.1;
         // Errors of both, on the scale of logarithms.
         let off = |hit: f64, calm: f64| hit.ln().hypot(calm.ln()).exp();
@@ -50,23 +45,24 @@ impl Ratio {
         let above = off(hit.2 / hit.1, calm.0 / calm.1);
         Self {
             ratio,
-            interval: Some((ratio / below, ratio * above)),
+            interval: (ratio / below, ratio * above),
         }
     }
 
     fn show(&self) -> String {
-        match self.interval {
-            Some((low, high)) => format!("{:.2} ({low:.2} to {high:.2})", self.ratio),
-            None => format!("{:.2}", self.ratio),
-        }
+        let (low, high) = self.interval;
+        format!("{:.2} ({low:.2} to {high:.2})", self.ratio)
     }
 
     /// Whether it is at most [`MOST`], as far as that can be told.
     fn verdict(&self) -> &'static str {
-        match self.interval {
-            Some((_, high)) if high <= MOST => "yes",
-            Some((low, _)) if low > MOST => "NO",
-            _ => "cannot tell",
+        let (low, high) = self.interval;
+        if high <= MOST {
+            "yes"
+        } else if low > MOST {
+            "NO"
+        } else {
+            "cannot tell"
         }
     }
 }

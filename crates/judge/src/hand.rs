@@ -19,8 +19,10 @@ pub fn by_hand(mut verdict: Verdict, changes: &[ByHand]) -> Verdict {
         verdict.evidence.clear();
     }
     let mut told: Vec<String> = changes.iter().take(TOLD).map(|it| sentence(it)).collect();
-    if changes.len() > TOLD {
-        told.push(format!("and {} times more", changes.len() - TOLD));
+    match changes.len().saturating_sub(TOLD) {
+        0 => {}
+        1 => told.push("and once more".to_owned()),
+        more => told.push(format!("and {more} times more")),
     }
     let told = format!("the offered load was changed by hand: {}", told.join(", "));
     verdict.evidence.insert(0, told);

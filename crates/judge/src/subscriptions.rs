@@ -293,7 +293,7 @@ pub fn beside_ledgers(plants: &[(&Value, &Value)], told: &Subscriptions) -> Vec<
     let ours = |name: &str| told.count(name);
     let on_its_way = match messages("sent") + messages("republished") {
         sent if sent > ours("notifications").saturating_sub(ours("repeated_messages")) => {
-            "in messages that were on their way when a connection or the run ended"
+            "in messages that were on their way when a connection or the run ended, or went to other clients of the plant"
         }
         _ => "",
     };
