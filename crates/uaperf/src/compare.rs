@@ -45,7 +45,8 @@ pub struct Args {
 
 const EXAMPLES: &str = "\
 The unit is the run: five on each side, interleaved, tell a difference of a few percent; three on
-each side cannot reach p 0.05. Single runs are compared by the samples inside them.
+each side cannot reach p 0.05. Runs that went at the same time as one of the other side are compared
+in pairs: what a shared host does hits both. Single runs are compared by the samples inside them.
 
 Examples:
   uaperf compare before.json after.json

@@ -15,6 +15,11 @@ mod support;
 
 /// A run of so many seconds with a thousand requests each, whose times scatter around a level.
 fn run(seconds: u64, level: u64, batch: u64, seed: u64) -> Run {
+    run_of(seconds, level, batch, seed, 0)
+}
+
+/// The same with as many requests, doubled so often.
+fn run_of(seconds: u64, level: u64, batch: u64, seed: u64, doubled: u32) -> Run {
     let mut random = Random::new(seed);
     let mut ledger = Ledger::with_end(seconds * 1_000_000_000);
     for k in 0..seconds * 1000 {
@@ -44,7 +49,11 @@ fn run(seconds: u64, level: u64, batch: u64, seed: u64) -> Run {
             "BadNodeIdUnknown".to_owned()
         }
     };
-    let mut phase = Phase::new("read", started, &ledger.finish(), cut, 0, &name);
+    let mut tally = ledger.finish();
+    for _ in 0..doubled {
+        tally.merge(&tally.clone());
+    }
+    let mut phase = Phase::new("read", started, &tally, cut, 0, &name);
     phase.resources.push(UsageSeries {
         who: "server".into(),
         window: Usage {
@@ -392,7 +401,7 @@ fn the_page_of_a_comparison_shows_changes_against_the_margin() {
 #[test]
 fn large_reports_stay_small_and_open() {
     let folder = tempfile::tempdir().unwrap();
-    // Two hundred points, and one run of the longest series with a thousand targets.
+    // Two hundred points, a run of 10⁸ requests, and one of the longest series with a thousand targets.
     for batch in 1..=200 {
         save(
             &run(1, 100_000 + batch * 1000, batch, batch),
@@ -413,7 +422,14 @@ fn large_reports_stay_small_and_open() {
         });
     }
     save(&long, &folder.path().join("long.json"));
-    for (what, page) in [("s", "s.html"), ("long.json", "long.html")] {
+    let many = run_of(60, 100_000, 1, 2, 11);
+    assert!(many.phases[0].total.completed > 100_000_000);
+    save(&many, &folder.path().join("many.json"));
+    for (what, page) in [
+        ("s", "s.html"),
+        ("long.json", "long.html"),
+        ("many.json", "many.html"),
+    ] {
         let output = uaperf(folder.path(), &["report", what, "-o", page]);
         assert!(output.status.success(), "{output:?}");
         let size = std::fs::metadata(folder.path().join(page)).unwrap().len();
