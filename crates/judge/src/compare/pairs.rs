@@ -68,7 +68,7 @@ pub(super) fn differences(base: &[f64], new: &[f64]) -> Option<Vec<f64>> {
     (base.len() == new.len() && differences.iter().all(|it| it.is_finite())).then_some(differences)
 }
 
-/// Student's test of the differences. Their signs alone could not show anything with less than six pairs.
+/// Student's test of the differences. Their signs alone could not show anything with fewer than six pairs.
 fn p(differences: &[f64]) -> Option<P> {
     let degrees = differences.len() as f64 - 1.0;
     let error = (variance(differences) / differences.len() as f64).sqrt();

@@ -15,7 +15,7 @@ use crate::fault::MessageFate;
 /// not read his answers gets no more of them.
 pub const HIGH_WATER: usize = 1024 * 1024;
 
-/// Bytes written to a connection before others have their turn: the kernel copies them in some 50 µs.
+/// Bytes written to a connection before others have their turn.
 pub const WRITE: usize = 256 * 1024;
 
 /// A read has at least so much room.
@@ -166,7 +166,7 @@ impl Link {
         }
     }
 
-    /// Writes what waits, as far as the socket takes it and not much more than `most` bytes.
+    /// Writes what waits, as far as the socket takes it, and at most so many bytes.
     pub fn flush(&mut self, most: usize) -> Put {
         let mut bytes = 0;
         loop {
@@ -174,10 +174,11 @@ impl Link {
             if pending.is_empty() {
                 return Put::Taken(bytes);
             }
-            if bytes >= most {
+            let room = most - bytes;
+            if room == 0 {
                 return Put::More;
             }
-            let piece = pending.get(..most).unwrap_or(pending);
+            let piece = pending.get(..room).unwrap_or(pending);
             match self.socket.write(piece) {
                 Ok(0) => return Put::End,
                 Ok(n) => {

@@ -8,8 +8,7 @@ use super::Core;
 use crate::clock::thread_cpu;
 use crate::fault::{Class, Turn};
 
-/// It is busy longer by so much at a time, not by less: to ask which part, and for the clock of its processor, takes a
-/// tenth of that.
+/// It is busy longer by so much at a time, not by less: to ask which part, and for the clock of its processor, is work, too.
 const LEAST: Duration = Duration::from_micros(2);
 
 /// What is to take longer.
