@@ -8,6 +8,7 @@ use wire::channel::SendError;
 use wire::server::{Connection, RequestId};
 use wire::time::Instant;
 
+use super::long::handle_of;
 use crate::fault::{MessageFate, RequestFate};
 
 /// A response that is to be sent behind others is sent after this time even if there are none.
@@ -267,9 +268,6 @@ fn send(
     failed: &mut Vec<(RequestId, u32, SendError)>,
 ) {
     if let Err(error) = connection.respond(id, |out| out.extend_from_slice(body)) {
-        // Type and timestamp come before the handle.
-        let handle = body.get(12..16).and_then(|bytes| bytes.try_into().ok());
-        let handle = handle.map_or(0, u32::from_le_bytes);
-        failed.push((id, handle, error));
+        failed.push((id, handle_of(body), error));
     }
 }

@@ -5,11 +5,13 @@ use std::io::{ErrorKind, Read, Write};
 use mio::net::TcpStream;
 use wire::channel::SendError;
 use wire::server::{Connection, RequestId};
-use wire::time::Instant;
+use wire::time::{Instant, Now};
 
 use super::astray::{Astray, Released};
+use super::long::Long;
 use super::strangers::Ready;
 use crate::fault::MessageFate;
+use crate::shared::Shared;
 
 /// More than this waiting to be written, and a connection's requests are not looked at: who does
 /// not read his answers gets no more of them.
@@ -47,6 +49,8 @@ pub struct Link {
     pub noted: bool,
     /// It is to move to another loop with this request, once it is not busy.
     pub leaving: Option<(RequestId, Vec<u8>)>,
+    /// An answer that is made as it is taken.
+    pub long: Option<Box<Long>>,
     /// What faults have made of its requests and responses.
     pub astray: Option<Box<Astray>>,
     /// When what is held back is looked at next.
@@ -92,6 +96,7 @@ impl Link {
             refused: false,
             noted: false,
             leaving: None,
+            long: None,
             astray: None,
             release: None,
         }
@@ -110,23 +115,29 @@ impl Link {
         now: Instant,
         write: impl FnOnce(&mut Vec<u8>),
     ) -> Result<(), SendError> {
-        match &mut self.astray {
-            None => self.connection.respond(id, write),
-            Some(astray) => astray.respond(&mut self.connection, id, None, now, write),
-        }
+        self.respond_as(id, None, now, write)
     }
 
-    /// The same with a notification message of a subscription.
-    pub fn respond_message(
+    /// The same, perhaps with a notification message of a subscription and its fate.
+    #[inline]
+    pub fn respond_as(
         &mut self,
         id: RequestId,
-        of: u32,
-        fate: MessageFate,
+        message: Option<(u32, MessageFate)>,
         now: Instant,
         write: impl FnOnce(&mut Vec<u8>),
     ) -> Result<(), SendError> {
-        let astray = self.astray.get_or_insert_default();
-        astray.respond(&mut self.connection, id, Some((of, fate)), now, write)
+        if let Some(long) = &mut self.long {
+            long.keep(id, message, write);
+            return Ok(());
+        }
+        if message.is_some() {
+            self.astray.get_or_insert_default();
+        }
+        match &mut self.astray {
+            None => self.connection.respond(id, write),
+            Some(astray) => astray.respond(&mut self.connection, id, message, now, write),
+        }
     }
 
     /// What was held back until now.
@@ -140,7 +151,9 @@ impl Link {
 
     /// Bytes that wait to be written, those that are held back too.
     pub fn backlog(&self) -> usize {
-        self.connection.backlog() + self.astray.as_ref().map_or(0, |astray| astray.bytes())
+        self.connection.backlog()
+            + self.astray.as_ref().map_or(0, |astray| astray.bytes())
+            + self.long.as_ref().map_or(0, |long| long.bytes())
     }
 
     /// Reads once, into memory that the connection was lent.
@@ -166,14 +179,14 @@ impl Link {
         }
     }
 
-    /// Writes what waits, as far as the socket takes it, and at most so many bytes.
-    pub fn flush(&mut self, most: usize) -> Put {
+    /// Writes what waits and more of a long answer, as far as the socket takes it, and at most so many bytes.
+    pub fn flush(&mut self, most: usize, shared: &Shared, now: Now) -> Put {
         let mut bytes = 0;
         loop {
-            let pending = self.connection.pending();
-            if pending.is_empty() {
+            if self.connection.pending().is_empty() && !self.go_on(shared, now) {
                 return Put::Taken(bytes);
             }
+            let pending = self.connection.pending();
             let room = most - bytes;
             if room == 0 {
                 return Put::More;

@@ -5,6 +5,7 @@ mod arriving;
 mod astray;
 mod fault;
 mod link;
+mod long;
 mod mail;
 mod moving;
 mod publish;
@@ -43,6 +44,7 @@ use crate::shared::Shared;
 use crate::subscription::Subscription;
 use alarm::Alarm;
 use link::{Got, HIGH_WATER, Link, Put, WRITE};
+use long::Long;
 use request::{Answer, answer_now};
 use slower::Slower;
 use strangers::{Ready, Strangers};
@@ -285,6 +287,7 @@ impl Core {
             Nothing,
             Answered,
             NotSent(RequestId, u32, SendError),
+            Long(Box<Long>),
             Judge(wire::certificate::Certificate),
             Opened { renewed: bool },
             Request(RequestId),
@@ -350,6 +353,12 @@ impl Core {
                                 Err(error) => Step::NotSent(id, handle, error),
                             }
                         }
+                        Answer::Long { type_id, long } => {
+                            if slow {
+                                self.slower.asked.add(type_id);
+                            }
+                            Step::Long(long)
+                        }
                         Answer::Later => {
                             body.clear();
                             body.extend_from_slice(bytes);
@@ -386,6 +395,21 @@ impl Core {
                     answers += 1;
                     unflushed += 1;
                     self.not_sent(id, request, handle, &error);
+                }
+                Step::Long(long) => {
+                    answers += 1;
+                    unflushed = 0;
+                    // Nothing else is answered before its end.
+                    link.paused = true;
+                    link.long = Some(long);
+                    room = room.saturating_sub(self.flush_only(id, room));
+                    if room == 0 {
+                        self.write_later(id);
+                    }
+                    match self.links.get_mut(id) {
+                        Some(link) if room > 0 && link.long.is_none() => link.paused = false,
+                        _ => break,
+                    }
                 }
                 Step::Judge(certificate) => self.judge(id, certificate),
                 Step::Opened { renewed } => {
@@ -495,6 +519,9 @@ impl Core {
 
     /// Writes, and goes on with a connection that waited for it.
     fn flush(&mut self, id: SlotId) {
+        if self.links.get(id).is_some_and(|link| link.unwritten) {
+            return;
+        }
         self.flush_only(id, WRITE);
         let Some(link) = self.links.get_mut(id) else {
             return;
@@ -505,7 +532,8 @@ impl Core {
         {
             self.spare = memory;
         }
-        if link.paused && !link.unwritten && link.backlog() < HIGH_WATER / 2 {
+        let may_go_on = link.long.is_none() && !link.unwritten;
+        if link.paused && may_go_on && link.backlog() < HIGH_WATER / 2 {
             link.paused = false;
             // What was received before is looked at first, in a turn of its own.
             self.look_again(id);
@@ -519,7 +547,7 @@ impl Core {
             return 0;
         };
         let astray = link.astray.is_some();
-        let written = match link.flush(most) {
+        let written = match link.flush(most, &self.shared, self.now) {
             Put::Taken(bytes) => bytes,
             Put::More => {
                 self.write_later(id);

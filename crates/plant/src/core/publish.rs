@@ -220,10 +220,7 @@ impl Core {
             }
             write_null_array(out);
         };
-        let sent = match message {
-            None => link.respond(asked.id, now.mono, write),
-            Some((of, fate)) => link.respond_message(asked.id, of, fate, now.mono, write),
-        };
+        let sent = link.respond_as(asked.id, message, now.mono, write);
         if let Err(error) = &sent {
             self.not_sent(asked.link, asked.id, asked.handle, error);
         }

@@ -9,9 +9,11 @@ use wire::template::walk::{RequestHead, type_id};
 use wire::time::Now;
 use wire::types::{DateTime, RegisterServerResponse, RegisteredServer, StatusCode};
 
+use super::long::{Long, PIECE};
 use super::sessions::find_session;
 use super::{Core, SlotId, Slots};
 use crate::diagnostics::Service;
+use crate::service::read::Rest;
 use crate::service::{Desk, Refusal, discovery, read, write};
 use crate::session::Session;
 use crate::shared::Shared;
@@ -64,7 +66,7 @@ impl Core {
             return;
         };
         let sent = there.respond(id, now.mono, |out| {
-            answer_walked(shared, held, body, head, now, out);
+            answer_walked(shared, held, body, head, now, usize::MAX, out);
         });
         if let Err(error) = sent {
             self.not_sent(link, id, head.request_handle, &error);
@@ -221,7 +223,7 @@ impl Core {
     }
 }
 
-fn encode_fault(handle: u32, status: StatusCode, utc: i64, out: &mut Vec<u8>) {
+pub(super) fn encode_fault(handle: u32, status: StatusCode, utc: i64, out: &mut Vec<u8>) {
     // Nothing in a fault has no form on the wire.
     let _ = fault(handle, status, utc).encode(out);
 }
@@ -236,6 +238,13 @@ pub(super) enum Answer {
         handle: u32,
         /// Whether it went.
         sent: Result<(), SendError>,
+    },
+    /// It is answered bit by bit.
+    Long {
+        /// What was asked.
+        type_id: u32,
+        /// Where it stands.
+        long: Box<Long>,
     },
     /// It is not one of those that are answered so.
     Later,
@@ -266,24 +275,41 @@ pub(super) fn answer_now(
     if !session.protocol.is_active() || session.protocol.request(channel, now).is_err() {
         return Answer::Later;
     }
+    let (type_id, handle) = (head.type_id, head.request_handle);
+    let mut rest = None;
+    let begun = reply.begin(|out| {
+        rest = answer_walked(shared, session, body, &head, now, PIECE, out);
+        rest.is_some()
+    });
+    let sent = match (begun, rest) {
+        (Ok(Some(unfinished)), Some(rest)) => {
+            match rest.fits(shared, unfinished.written(), |bytes| reply.takes(bytes)) {
+                Ok(()) => {
+                    let long = Box::new(Long::new(unfinished, rest));
+                    return Answer::Long { type_id, long };
+                }
+                Err(error) => Err(error),
+            }
+        }
+        (begun, _) => begun.map(drop),
+    };
     Answer::Given {
-        type_id: head.type_id,
-        handle: head.request_handle,
-        sent: reply.respond(|out| {
-            answer_walked(shared, session, body, &head, now, out);
-        }),
+        type_id,
+        handle,
+        sent,
     }
 }
 
-/// Appends the response to a Read or Write, or a fault.
+/// Appends the response to a Read or Write, or a fault. A Read has a rest behind about `most` bytes.
 fn answer_walked(
     shared: &Shared,
     session: &Session,
     body: &[u8],
     head: &RequestHead<'_>,
     now: Now,
+    most: usize,
     out: &mut Vec<u8>,
-) {
+) -> Option<Box<Rest>> {
     let rights = session.rights;
     let service = match head.type_id {
         type_id::READ_REQUEST => Service::Read,
@@ -291,18 +317,18 @@ fn answer_walked(
     };
     session.record.asked(Some(service), now.utc);
     let start = out.len();
-    let mut outcome = walk(shared, rights, body, head, now, out);
+    let mut outcome = walk(shared, rights, body, head, now, most, out);
     if let Err(Refusal::Walk(_)) = outcome {
         out.truncate(start);
         outcome = canonical(body, &shared.decoding)
             .map_err(Refusal::Status)
             .and_then(|body| {
                 let head = &RequestHead::parse(&body)?;
-                walk(shared, rights, &body, head, now, out)
+                walk(shared, rights, &body, head, now, most, out)
             });
     }
     let status = match outcome {
-        Ok(()) => return,
+        Ok(rest) => return rest,
         Err(Refusal::Status(status)) => status,
         Err(Refusal::Walk(_)) => StatusCode::BadDecodingError,
     };
@@ -310,6 +336,7 @@ fn answer_walked(
     shared.counters.rejected_requests.add(1);
     out.truncate(start);
     encode_fault(head.request_handle, status, now.utc, out);
+    None
 }
 
 #[inline]
@@ -319,11 +346,12 @@ fn walk(
     body: &[u8],
     head: &RequestHead<'_>,
     now: Now,
+    most: usize,
     out: &mut Vec<u8>,
-) -> Result<(), Refusal> {
+) -> Result<Option<Box<Rest>>, Refusal> {
     match head.type_id {
-        type_id::READ_REQUEST => read::answer(shared, rights, head, body, now, out),
-        _ => write::answer(shared, rights, body, now, out),
+        type_id::READ_REQUEST => read::answer(shared, rights, head, body, now, most, out),
+        _ => write::answer(shared, rights, body, now, out).map(|()| None),
     }
 }
 

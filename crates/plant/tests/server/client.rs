@@ -57,6 +57,8 @@ pub struct Client {
     pub closed: Option<wire::channel::ChannelError>,
     /// Responses to requests that were answered already.
     pub late: usize,
+    /// All bytes that came, if somebody wants to see them.
+    pub came: Option<Vec<u8>>,
     /// How often the channel got a new token and new keys.
     pub renewals: usize,
     pub token: NodeId,
@@ -72,7 +74,23 @@ impl Client {
         own: Option<&pki::Identity>,
         server: Option<&pki::Identity>,
     ) -> Result<Self, wire::channel::ChannelError> {
-        let mut config = Config::new(url, Box::new(random));
+        Self::connect_as(
+            Config::new(url, Box::new(random)),
+            url,
+            protection,
+            own,
+            server,
+        )
+    }
+
+    /// The same with limits of its own.
+    pub fn connect_as(
+        mut config: Config,
+        url: &str,
+        protection: Protection,
+        own: Option<&pki::Identity>,
+        server: Option<&pki::Identity>,
+    ) -> Result<Self, wire::channel::ChannelError> {
         config.protection = protection;
         let own = own.map(for_wire);
         let server = server.map(|server| for_wire(server).certificate);
@@ -92,6 +110,7 @@ impl Client {
             answers: Vec::new(),
             closed: None,
             late: 0,
+            came: None,
             renewals: 0,
             token: NodeId::null(),
             url: url.to_owned(),
@@ -115,6 +134,15 @@ impl Client {
         client
     }
 
+    /// The same, one that takes no longer messages than this.
+    pub fn taking(url: &str, bytes: u32) -> Self {
+        let mut config = Config::new(url, Box::new(random));
+        config.limits.receive_message = bytes;
+        let mut client = Self::connect_as(config, url, Protection::NONE, None, None).unwrap();
+        client.log_in(&Credentials::Anonymous).unwrap();
+        client
+    }
+
     /// Writes, waits for something and takes note of it.
     pub fn step(&mut self, deadline: Instant) {
         let now = self.clock.now();
@@ -126,9 +154,15 @@ impl Client {
             let left = deadline.saturating_duration_since(Instant::now());
             assert!(!left.is_zero(), "the server is silent");
             self.socket.set_read_timeout(Some(left)).unwrap();
-            match self.socket.read(self.connection.space(65536)) {
+            let space = self.connection.space(65536);
+            match self.socket.read(space) {
                 Ok(0) => self.connection.lost("the socket ended"),
-                Ok(n) => self.connection.filled(n),
+                Ok(n) => {
+                    if let Some(came) = &mut self.came {
+                        came.extend_from_slice(&space[..n]);
+                    }
+                    self.connection.filled(n);
+                }
                 Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => return,
                 Err(_) => self.connection.lost("the socket broke"),
             }

@@ -5,11 +5,14 @@ use std::net::TcpStream;
 use std::time::Duration;
 
 use plant::{Config, Server};
-use wire::types::{AttributeId, NodeId, ReadRequest, TimestampsToReturn, Variant};
+use wire::types::{
+    AttributeId, DataValue, NodeId, PublishResponse, ReadRequest, ReadResponse, StatusCode,
+    TimestampsToReturn, Variant,
+};
 
 use crate::client::{Client, PATIENCE, read_value};
 use crate::start;
-use crate::subscribing::{header, item, subscribe_for, watch};
+use crate::subscribing::{header, item, publish, subscribe_for, watch};
 use crate::{BENCH, bench, until};
 
 fn is_served(good: &mut Client) {
@@ -90,6 +93,79 @@ fn who_asks_for_much_at_once_gets_all_of_it_while_others_have_their_turn() {
         assert!(answer.len() > 40 * 102_400, "{}", answer.len());
     }
     assert_eq!(server.counted().reads, 20 * 40 + 20);
+}
+
+/// Arrays of 102,400 bytes that count, so many of them.
+fn is_large(values: &[DataValue], count: usize) {
+    assert_eq!(values.len(), count);
+    for (at, value) in values.iter().enumerate() {
+        let Some(Variant::Array(array)) = &value.value else {
+            panic!("value {at} is no array");
+        };
+        let right = |(at, value): (usize, &Variant)| *value == Variant::Byte(at as u8);
+        assert_eq!(array.values.len(), 102_400, "value {at}");
+        assert!(array.values.iter().enumerate().all(right), "value {at}");
+    }
+}
+
+#[test]
+fn a_long_answer_is_whole_and_what_comes_meanwhile_waits_for_its_end() {
+    let server = start(Config::default());
+    let mut client = Client::plain(server.url());
+    let id = subscribe_for(&mut client, 10.0, 10_000).subscription_id;
+    watch(&mut client, id, vec![item(bench(3030), 1, 10.0)]);
+    client.came = Some(Vec::new());
+    let mut waiting = Vec::new();
+    let mut asked = Vec::new();
+    for _ in 0..5 {
+        waiting.push(client.put(publish(None)));
+        asked.push(client.send(large()));
+    }
+    // Meanwhile the socket is full, and the subscription has something to say.
+    std::thread::sleep(Duration::from_millis(300));
+    for id in asked {
+        let answer = client.answer(id).unwrap();
+        let response = ReadResponse::try_from(answer).unwrap();
+        is_large(&response.results.unwrap(), 40);
+    }
+    for id in waiting {
+        let answer = client.answer(id).unwrap();
+        assert!(PublishResponse::try_from(answer).is_ok());
+    }
+    let chunks = chunks(&client.came.take().unwrap());
+    assert!(chunks.len() > 300, "{}", chunks.len());
+    for pair in chunks.windows(2) {
+        let [(kind, of), (_, next)] = pair else {
+            unreachable!()
+        };
+        assert!(*kind == b'F' || of == next, "a message within another one");
+    }
+    is_served(&mut client);
+}
+
+/// Final or not, and of which request each chunk is.
+fn chunks(mut bytes: &[u8]) -> Vec<(u8, u32)> {
+    let number = |at: &[u8]| u32::from_le_bytes(at.try_into().unwrap());
+    let mut chunks = Vec::new();
+    while !bytes.is_empty() {
+        let (chunk, rest) = bytes.split_at(number(&bytes[4..8]) as usize);
+        chunks.push((chunk[3], number(&chunk[20..24])));
+        bytes = rest;
+    }
+    chunks
+}
+
+#[test]
+fn an_answer_longer_than_its_client_takes_is_refused_before_any_of_it_is_sent() {
+    let server = start(Config::default());
+    for (bytes, fits) in [(40 * 102_400, false), (40 * 102_411, true)] {
+        let mut client = Client::taking(server.url(), bytes);
+        match client.call(large()) {
+            Ok(response) => is_large(&response.results.unwrap(), 40),
+            Err(status) => assert_eq!((status, fits), (StatusCode::BadResponseTooLarge, false)),
+        }
+        is_served(&mut client);
+    }
 }
 
 #[test]

@@ -164,25 +164,6 @@ impl Stream {
         (bytes, outward)
     }
 
-    /// Sends a chunk that says a message will not come after all.
-    pub fn send_abort(&mut self, request_id: u32, error: &ErrorMessage) -> Result<(), SendError> {
-        let token = self.tokens.sending().ok_or(SendError::NotOpen)?;
-        let seal = Seal::new(token.sending.as_ref(), self.protection.mode);
-        let out = self.outbox.tail();
-        let start = Seal::begin(out);
-        error.write_body(out);
-        let head = ChunkHead {
-            message: MessageType::Message,
-            chunk: ChunkKind::Abort,
-            channel_id: self.channel_id,
-            token_id: token.id,
-            sequence: self.outgoing.take(),
-            request_id,
-        };
-        seal.finish(out, start, head);
-        Ok(())
-    }
-
     /// Opens a MSG or CLO chunk.
     pub fn receive(
         &mut self,
@@ -261,6 +242,25 @@ impl Stream {
     }
 }
 
+/// A message that is sent bit by bit, as its receiver takes it. No other may be sent before its end: receivers do not
+/// expect chunks of two messages among each other.
+#[derive(Debug)]
+pub struct Unfinished {
+    message: MessageType,
+    request_id: u32,
+    /// Bytes of the body that were sealed.
+    bytes: usize,
+    /// What follows them.
+    written: Vec<u8>,
+}
+
+impl Unfinished {
+    /// Bytes of the body that are written and not sealed.
+    pub fn written(&self) -> usize {
+        self.written.len()
+    }
+}
+
 /// The way out of a stream, apart from the way in: a message can be answered while it lies in the
 /// inbox.
 #[derive(Debug)]
@@ -284,53 +284,173 @@ impl Outward<'_> {
         request_id: u32,
         write: impl FnOnce(&mut Vec<u8>),
     ) -> Result<(), SendError> {
+        let whole = |out: &mut Vec<u8>| {
+            write(out);
+            false
+        };
+        self.begin(message, request_id, whole).map(drop)
+    }
+
+    /// The same for a message that may be too long to be written in one go: `write` says whether there is more of it.
+    /// Then nothing is sealed yet, and it goes on with [`go_on`](Self::go_on).
+    #[inline]
+    pub fn begin(
+        &mut self,
+        message: MessageType,
+        request_id: u32,
+        write: impl FnOnce(&mut Vec<u8>) -> bool,
+    ) -> Result<Option<Unfinished>, SendError> {
         let token = self.tokens.sending().ok_or(SendError::NotOpen)?;
         let seal = Seal::new(token.sending.as_ref(), self.protection.mode);
         let max_body = seal.max_body(self.limits).max(1);
         let out = self.outbox.tail();
         let start = Seal::begin(out);
-        write(out);
+        let more = write(out);
         let bytes = out.len() - start - BODY_AT;
+        if more {
+            let written = out.split_off(start + BODY_AT);
+            out.truncate(start);
+            return Ok(Some(Unfinished {
+                message,
+                request_id,
+                bytes: 0,
+                written,
+            }));
+        }
         let chunks = match bytes <= max_body {
             true => 1,
-            false => u32::try_from(bytes.div_ceil(max_body)).unwrap_or(u32::MAX),
+            false => chunks_of(bytes, max_body),
         };
-        if !self.limits.allows(bytes, chunks) {
+        if let Err(error) = allowed(self.limits, bytes, chunks) {
             out.truncate(start);
-            return Err(SendError::TooLarge {
-                bytes,
-                chunks,
-                max_bytes: self.limits.send_message,
-                max_chunks: self.limits.send_chunks,
-            });
+            return Err(error);
         }
-        let mut head = ChunkHead {
+        if chunks > 1 {
+            let body = out.split_off(start + BODY_AT);
+            out.truncate(start);
+            self.seal(message, request_id, &body, false)?;
+            return Ok(None);
+        }
+        let head = ChunkHead {
             message,
             chunk: ChunkKind::Final,
+            channel_id: self.channel_id,
+            token_id: token.id,
+            sequence: self.outgoing.take(),
+            request_id,
+        };
+        seal.finish(out, start, head);
+        Ok(None)
+    }
+
+    /// Whether the peer takes a message whose body has so many bytes.
+    pub fn takes(&mut self, bytes: usize) -> Result<(), SendError> {
+        let token = self.tokens.sending().ok_or(SendError::NotOpen)?;
+        let seal = Seal::new(token.sending.as_ref(), self.protection.mode);
+        let max_body = seal.max_body(self.limits).max(1);
+        allowed(self.limits, bytes, chunks_of(bytes, max_body))
+    }
+
+    /// Seals what there is of a message but for its last bytes, and all of it if `write`, which appends more, says that
+    /// this was the end. A message that becomes too large is aborted (Part 6, 7.1.2.3 and 6.7.3).
+    pub fn go_on(
+        &mut self,
+        unfinished: &mut Unfinished,
+        write: impl FnOnce(&mut Vec<u8>) -> bool,
+    ) -> Result<bool, SendError> {
+        let Unfinished {
+            message,
+            request_id,
+            ..
+        } = *unfinished;
+        let mut written = std::mem::take(&mut unfinished.written);
+        let more = write(&mut written);
+        let bytes = unfinished.bytes + written.len();
+        if let Err(error) = self.takes(bytes) {
+            self.abort(request_id, StatusCode::BadResponseTooLarge)?;
+            return Err(error);
+        }
+        let sealed = self.seal(message, request_id, &written, more)?;
+        unfinished.bytes += sealed;
+        unfinished.written = written.get(sealed..).unwrap_or_default().to_vec();
+        Ok(more)
+    }
+
+    /// Seals a body into chunks, and says how much of it: if there is more to come its last chunk waits for that.
+    fn seal(
+        &mut self,
+        message: MessageType,
+        request_id: u32,
+        body: &[u8],
+        more: bool,
+    ) -> Result<usize, SendError> {
+        let token = self.tokens.sending().ok_or(SendError::NotOpen)?;
+        let seal = Seal::new(token.sending.as_ref(), self.protection.mode);
+        let max_body = seal.max_body(self.limits).max(1);
+        let out = self.outbox.tail();
+        let mut head = ChunkHead {
+            message,
+            chunk: ChunkKind::Intermediate,
             channel_id: self.channel_id,
             token_id: token.id,
             sequence: 0,
             request_id,
         };
-        if chunks == 1 {
-            head.sequence = self.outgoing.take();
-            seal.finish(out, start, head);
-            return Ok(());
-        }
-        let body = out.split_off(start + BODY_AT);
-        out.truncate(start);
+        let mut sealed = 0;
         let mut parts = body.chunks(max_body).peekable();
         while let Some(part) = parts.next() {
+            if parts.peek().is_none() {
+                if more {
+                    break;
+                }
+                head.chunk = ChunkKind::Final;
+            }
             let start = Seal::begin(out);
             out.extend_from_slice(part);
             head.sequence = self.outgoing.take();
-            head.chunk = match parts.peek() {
-                Some(_) => ChunkKind::Intermediate,
-                None => ChunkKind::Final,
-            };
             seal.finish(out, start, head);
+            sealed += part.len();
         }
+        Ok(sealed)
+    }
+
+    /// Sends a chunk that says a message will not come after all.
+    pub fn abort(&mut self, request_id: u32, status: StatusCode) -> Result<(), SendError> {
+        let token = self.tokens.sending().ok_or(SendError::NotOpen)?;
+        let seal = Seal::new(token.sending.as_ref(), self.protection.mode);
+        let out = self.outbox.tail();
+        let start = Seal::begin(out);
+        let error = ErrorMessage {
+            status,
+            reason: String::new(),
+        };
+        error.write_body(out);
+        let head = ChunkHead {
+            message: MessageType::Message,
+            chunk: ChunkKind::Abort,
+            channel_id: self.channel_id,
+            token_id: token.id,
+            sequence: self.outgoing.take(),
+            request_id,
+        };
+        seal.finish(out, start, head);
         Ok(())
+    }
+}
+
+fn chunks_of(bytes: usize, max_body: usize) -> u32 {
+    u32::try_from(bytes.div_ceil(max_body)).unwrap_or(u32::MAX)
+}
+
+fn allowed(limits: &Limits, bytes: usize, chunks: u32) -> Result<(), SendError> {
+    match limits.allows(bytes, chunks) {
+        true => Ok(()),
+        false => Err(SendError::TooLarge {
+            bytes,
+            chunks,
+            max_bytes: limits.send_message,
+            max_chunks: limits.send_chunks,
+        }),
     }
 }
 

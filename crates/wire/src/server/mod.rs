@@ -8,6 +8,7 @@ mod config;
 mod event;
 mod opening;
 
+pub use crate::channel::stream::Unfinished;
 pub use config::Config;
 pub use event::Event;
 pub use opening::Done;
@@ -76,6 +77,21 @@ impl Reply<'_> {
     #[inline]
     pub fn respond(&mut self, write: impl FnOnce(&mut Vec<u8>)) -> Result<(), SendError> {
         self.outward.send(MessageType::Message, self.id.0, write)
+    }
+
+    /// Sends a response, or begins to: `write` says whether there is more of it. What it appended is kept then, and goes
+    /// with the rest; see [`Connection::go_on`].
+    #[inline]
+    pub fn begin(
+        &mut self,
+        write: impl FnOnce(&mut Vec<u8>) -> bool,
+    ) -> Result<Option<Unfinished>, SendError> {
+        self.outward.begin(MessageType::Message, self.id.0, write)
+    }
+
+    /// Whether the client takes a response of so many bytes.
+    pub fn takes(&mut self, bytes: usize) -> Result<(), SendError> {
+        self.outward.takes(bytes)
     }
 }
 
@@ -213,14 +229,25 @@ impl Connection {
         }
     }
 
+    /// Sends more of a response that was [begun](Reply::begin). `write` appends it, and says whether there is more to
+    /// come; so does the answer. Only the caller can see to it that nothing else is sent in between.
+    ///
+    /// A response that grows larger than the client takes is aborted; then there is an error, and no more to send.
+    pub fn go_on(
+        &mut self,
+        unfinished: &mut Unfinished,
+        write: impl FnOnce(&mut Vec<u8>) -> bool,
+    ) -> Result<bool, SendError> {
+        match self.state {
+            State::Channel => self.stream.split(None).1.go_on(unfinished, write),
+            _ => Err(SendError::NotOpen),
+        }
+    }
+
     /// Says with an abort chunk that there will be no response.
     pub fn abort(&mut self, id: RequestId, status: StatusCode) -> Result<(), SendError> {
-        let error = ErrorMessage {
-            status,
-            reason: String::new(),
-        };
         match self.state {
-            State::Channel => self.stream.send_abort(id.0, &error),
+            State::Channel => self.stream.split(None).1.abort(id.0, status),
             _ => Err(SendError::NotOpen),
         }
     }

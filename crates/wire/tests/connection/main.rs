@@ -9,10 +9,11 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use pair::{Heard, Pair, Seen, configs, identity};
-use wire::channel::{ChannelError, Protection, all_protections};
+use wire::channel::{ChannelError, Protection, SendError, all_protections};
 use wire::client::RequestId;
 use wire::frame::FrameError;
 use wire::policy::{Mode, Policy};
+use wire::server::Polled;
 use wire::service::{Limits, Request, Response, response_header};
 use wire::template::{Template, walk};
 use wire::types::{
@@ -206,6 +207,65 @@ fn an_aborted_response_fails_its_request_and_no_other() {
     let code = StatusCode::BadResponseTooLarge.bits();
     assert!(pair.seen.contains(&Seen::Aborted(first, code)));
     assert_eq!(pair.answer(second), Some(vec![2]));
+}
+
+/// Begins to answer a request, and goes on with 100 bytes at a time.
+fn answered_bit_by_bit(pair: &mut Pair, body: &[u8]) -> Result<(), SendError> {
+    let bytes = pair.client.pending().to_vec();
+    pair.client.wrote(bytes.len());
+    pair.server.receive(&bytes);
+    let mut bits = body.chunks(100);
+    let mut write = |out: &mut Vec<u8>| {
+        out.extend_from_slice(bits.next().unwrap_or_default());
+        bits.len() > 0
+    };
+    let Some(Polled::Request { mut reply, .. }) = pair.server.poll(pair.now) else {
+        panic!("no request");
+    };
+    if let Some(mut unfinished) = reply.begin(&mut write)? {
+        while pair.server.go_on(&mut unfinished, &mut write)? {
+            pair.run();
+        }
+    }
+    pair.run();
+    Ok(())
+}
+
+#[test]
+fn a_response_that_is_made_bit_by_bit_is_like_any_other() {
+    for protection in [Protection::NONE, SIGNED, SECRET] {
+        let (mut client, server) = configs(protection, 2048);
+        client.limits.receive_buffer = 8192;
+        let mut pair = Pair::with(client, server);
+        pair.run();
+        for len in [0, 1, 99, 100, 101, 8_000, 8_192, 30_001] {
+            let id = pair.request(b"long");
+            let body: Vec<u8> = (0..len).map(|n| (n % 251) as u8).collect();
+            answered_bit_by_bit(&mut pair, &body).unwrap();
+            assert!(pair.answer(id) == Some(body), "{protection} {len}");
+        }
+    }
+}
+
+#[test]
+fn a_response_that_grows_too_large_while_it_is_sent_is_aborted_and_the_connection_goes_on() {
+    let (mut client, server) = configs(SECRET, 2048);
+    client.limits.receive_buffer = 8192;
+    client.limits.receive_message = 20_000;
+    let mut pair = Pair::with(client, server);
+    pair.run();
+    let id = pair.request(b"long");
+    let sent = answered_bit_by_bit(&mut pair, &[7; 20_001]);
+    assert!(matches!(
+        sent,
+        Err(SendError::TooLarge { bytes: 20_001, .. })
+    ));
+    pair.run();
+    let code = StatusCode::BadResponseTooLarge.bits();
+    assert!(pair.seen.contains(&Seen::Aborted(id, code)));
+    let id = pair.request(b"next");
+    answered_bit_by_bit(&mut pair, &[8; 20_000]).unwrap();
+    assert_eq!(pair.answer(id), Some(vec![8; 20_000]));
 }
 
 #[test]

@@ -57,6 +57,19 @@ macro_rules! items {
             pub fn left(&self) -> usize {
                 self.0.left
             }
+
+            /// Where they are: to go on with `$items::again`.
+            pub fn rest(&self) -> &'a [u8] {
+                self.0.cursor.rest()
+            }
+
+            /// So many operations that were left of others, by their [`rest`](Self::rest).
+            pub fn again(rest: &'a [u8], left: usize) -> Self {
+                Self(Items {
+                    cursor: Cursor::new(rest),
+                    left,
+                })
+            }
         }
 
         impl<'a> Iterator for $items<'a> {
