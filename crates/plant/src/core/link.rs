@@ -199,7 +199,10 @@ impl Link {
                     bytes += n;
                 }
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                Err(error) if error.kind() == ErrorKind::WouldBlock => return Put::Taken(bytes),
+                Err(error) if error.kind() == ErrorKind::WouldBlock => {
+                    self.connection.shrink_outbox();
+                    return Put::Taken(bytes);
+                }
                 Err(_) => return Put::End,
             }
         }

@@ -58,6 +58,15 @@ impl Outbox {
         idle.then(|| std::mem::take(&mut self.bytes))
     }
 
+    /// Gives memory back that nothing waits in, if that is more than half of it.
+    pub fn shrink(&mut self) {
+        if self.gap.is_none() && self.bytes.capacity() / 2 > self.len() {
+            self.bytes.drain(..self.written);
+            self.written = 0;
+            self.bytes.shrink_to_fit();
+        }
+    }
+
     /// How many bytes wait, those behind a gap included.
     pub fn len(&self) -> usize {
         self.bytes.len() - self.written

@@ -186,6 +186,11 @@ impl Connection {
         self.stream.outbox.reclaim()
     }
 
+    /// Gives memory back that nothing to be sent is in: for a connection that is not expected to go on soon.
+    pub fn shrink_outbox(&mut self) {
+        self.stream.outbox.shrink();
+    }
+
     /// Expensive work to be run, on any thread, and handed back with
     /// [`complete`](Self::complete).
     pub fn poll_job(&mut self) -> Option<Job<Done>> {
