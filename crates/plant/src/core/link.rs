@@ -200,7 +200,9 @@ impl Link {
                 }
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 Err(error) if error.kind() == ErrorKind::WouldBlock => {
-                    self.connection.shrink_outbox();
+                    if self.long.is_some() {
+                        self.connection.shrink_outbox();
+                    }
                     return Put::Taken(bytes);
                 }
                 Err(_) => return Put::End,
