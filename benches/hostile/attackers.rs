@@ -3,7 +3,7 @@
 use std::io::{BufRead, BufReader};
 use std::ops::Range;
 use std::path::Path;
-use std::process::{Child, ChildStdin, Command, Stdio};
+use std::process::{Child, ChildStdin, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -30,15 +30,7 @@ impl Attackers {
         places: Range<usize>,
     ) -> anyhow::Result<Self> {
         // What they cost themselves is not the server's doing.
-        let mut child = Command::new("taskset")
-            .args([
-                "--cpu-list",
-                &places::listed(&places),
-                "chrt",
-                "--idle",
-                "0",
-            ])
-            .arg(std::env::current_exe()?)
+        let mut child = places::behind_all(&places)?
             .args([attack::ROLE, kind, url])
             .arg(folder)
             .stdin(Stdio::piped())

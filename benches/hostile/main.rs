@@ -5,10 +5,11 @@
 //! A good session reads 1,000 times a second, with and without each kind of attack in turns; what counts are the 99th
 //! percentiles of all seconds with it and without: the median of the ones over that of the others, since a shared host has bad
 //! seconds whoever attacks. Meanwhile memory and descriptors of the plant are looked at, and how often attackers have come
-//! and gone. Processors are shared out so that the plant's work for attackers counts, and not what they cost themselves.
+//! and gone. Processors are shared out, and kept awake, so that the plant's work for attackers counts, and not what they cost themselves.
 
 mod attack;
 mod attackers;
+mod awake;
 mod good;
 mod places;
 mod serve;
@@ -21,6 +22,7 @@ use anyhow::{Context, bail};
 use observe::Process;
 
 use crate::attackers::{Attackers, back, watch};
+use crate::awake::Awake;
 use crate::good::Good;
 use crate::told::{HEAD, Held, Ratio, Rise, Told, median};
 
@@ -44,6 +46,7 @@ fn main() -> anyhow::Result<()> {
     match words.peek().map(String::as_str) {
         Some(serve::ROLE) => serve::serve(words.skip(1)),
         Some(attack::ROLE) => attack::attack(words.skip(1)),
+        Some(awake::ROLE) => awake::stay(words.skip(1)),
         Some(attack::VICTIM) => attack::victim(words.skip(1)),
         _ => match options(words)? {
             Some(options) => run(&options),
@@ -103,6 +106,8 @@ fn run(options: &Options) -> anyhow::Result<()> {
             "not allowed to come first on its processor: what the good session itself waits for counts, too\n"
         );
     }
+    // Ends with this function.
+    let _awake = Awake::start(&places::measured(options.threads))?;
     let mut rows = Vec::new();
     let done = options.kinds.iter().try_for_each(|kind| {
         let start = Instant::now();

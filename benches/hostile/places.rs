@@ -2,6 +2,7 @@
 //! are enough, and those who mean no good the rest, with the plant's helper threads.
 
 use std::ops::Range;
+use std::process::Command;
 
 /// Processors there are.
 fn all() -> usize {
@@ -31,10 +32,21 @@ pub fn attackers(threads: usize) -> Range<usize> {
     if first < all { first..all } else { 0..all }
 }
 
-/// As taskset takes them.
-pub fn listed(places: &Range<usize>) -> String {
+/// Those of the loops and the good session.
+pub fn measured(threads: usize) -> Range<usize> {
+    match attackers(threads).start {
+        0 => 0..all(),
+        first => 0..first,
+    }
+}
+
+/// This program in a process that has only these processors, and only when nobody else wants them.
+pub fn behind_all(places: &Range<usize>) -> std::io::Result<Command> {
     let each: Vec<String> = places.clone().map(|place| place.to_string()).collect();
-    each.join(",")
+    let mut command = Command::new("taskset");
+    command.args(["--cpu-list", &each.join(","), "chrt", "--idle", "0"]);
+    command.arg(std::env::current_exe()?);
+    Ok(command)
 }
 
 /// Has this process come before all others on its processor: the good session would be on a machine of its own,
@@ -50,7 +62,7 @@ pub fn come_as_any() {
 }
 
 fn schedule([policy, priority]: [&str; 2]) -> bool {
-    std::process::Command::new("chrt")
+    Command::new("chrt")
         .args([policy, "--pid", priority, &std::process::id().to_string()])
         .status()
         .is_ok_and(|status| status.success())
