@@ -74,24 +74,21 @@ impl Long {
 }
 
 impl Link {
-    /// All that was made is sent: makes more. False if there is no more.
+    /// All that may be written is: makes more. False if there is no more to be written now.
     pub fn go_on(&mut self, shared: &Shared, now: Now) -> bool {
-        // What is sealed may wait for a chunk in front of it.
-        let Some(long) = self
-            .long
-            .as_mut()
-            .filter(|_| self.connection.backlog() == 0)
-        else {
-            return false;
-        };
-        if !long.go_on(&mut self.connection, shared, now)
-            && let Some(ended) = self.long.take()
+        // A piece may be less than a chunk, and what is sealed may wait for a chunk in front of it.
+        while self.connection.backlog() == 0
+            && let Some(long) = &mut self.long
         {
-            for behind in ended.behind {
-                self.follow(behind, now);
+            if !long.go_on(&mut self.connection, shared, now)
+                && let Some(ended) = self.long.take()
+            {
+                for behind in ended.behind {
+                    self.follow(behind, now);
+                }
             }
         }
-        self.connection.backlog() > 0
+        !self.connection.pending().is_empty()
     }
 
     fn follow(&mut self, behind: Behind, now: Now) {

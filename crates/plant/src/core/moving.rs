@@ -48,6 +48,7 @@ impl Core {
         link.timer = None;
         link.release = None;
         link.waiting = None;
+        link.unwritten = false;
         if let Some(id) = self.keep(link) {
             self.request(id, request, &body);
             self.serve(id);

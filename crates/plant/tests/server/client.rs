@@ -134,10 +134,10 @@ impl Client {
         client
     }
 
-    /// The same, one that takes no longer messages than this.
-    pub fn taking(url: &str, bytes: u32) -> Self {
+    /// The same with these limits.
+    pub fn taking(url: &str, limits: wire::frame::Limits) -> Self {
         let mut config = Config::new(url, Box::new(random));
-        config.limits.receive_message = bytes;
+        config.limits = limits;
         let mut client = Self::connect_as(config, url, Protection::NONE, None, None).unwrap();
         client.log_in(&Credentials::Anonymous).unwrap();
         client

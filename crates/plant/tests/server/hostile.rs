@@ -5,6 +5,7 @@ use std::net::TcpStream;
 use std::time::Duration;
 
 use plant::{Config, Server};
+use wire::frame::Limits;
 use wire::types::{
     AttributeId, DataValue, NodeId, PublishResponse, ReadRequest, ReadResponse, StatusCode,
     TimestampsToReturn, Variant,
@@ -156,10 +157,30 @@ fn chunks(mut bytes: &[u8]) -> Vec<(u8, u32)> {
 }
 
 #[test]
+fn a_long_answer_may_have_chunks_longer_than_what_is_made_at_once() {
+    let limits = Limits {
+        receive_buffer: 1 << 20,
+        send_buffer: 1 << 20,
+        ..Limits::default()
+    };
+    let mut config = Config::default();
+    config.limits.sizes = limits;
+    let server = start(config);
+    let mut client = Client::taking(server.url(), limits);
+    client.came = Some(Vec::new());
+    is_large(&client.call(large()).unwrap().results.unwrap(), 40);
+    assert_eq!(chunks(&client.came.take().unwrap()).len(), 4);
+}
+
+#[test]
 fn an_answer_longer_than_its_client_takes_is_refused_before_any_of_it_is_sent() {
     let server = start(Config::default());
-    for (bytes, fits) in [(40 * 102_400, false), (40 * 102_411, true)] {
-        let mut client = Client::taking(server.url(), bytes);
+    for (receive_message, fits) in [(40 * 102_400, false), (40 * 102_411, true)] {
+        let limits = Limits {
+            receive_message,
+            ..Limits::default()
+        };
+        let mut client = Client::taking(server.url(), limits);
         match client.call(large()) {
             Ok(response) => is_large(&response.results.unwrap(), 40),
             Err(status) => assert_eq!((status, fits), (StatusCode::BadResponseTooLarge, false)),
