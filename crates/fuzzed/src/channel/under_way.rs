@@ -148,7 +148,7 @@ impl Channel {
                 let id = script.u32();
                 let reason = String::from_utf8_lossy(script.bytes()).into_owned();
                 let error = ErrorMessage { status, reason };
-                self.client.send_abort(id, &error).unwrap();
+                self.client.split(None).1.abort(id, &error).unwrap();
                 self.sent.push(Sent::Abort(id, status));
             }
             3 => self.transmit(),

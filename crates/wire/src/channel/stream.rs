@@ -367,7 +367,11 @@ impl Outward<'_> {
         let more = write(&mut written);
         let bytes = unfinished.bytes + written.len();
         if let Err(error) = self.takes(bytes) {
-            self.abort(request_id, StatusCode::BadResponseTooLarge)?;
+            let told = ErrorMessage {
+                status: StatusCode::BadResponseTooLarge,
+                reason: String::new(),
+            };
+            self.abort(request_id, &told)?;
             return Err(error);
         }
         let sealed = self.seal(message, request_id, &written, more)?;
@@ -415,15 +419,11 @@ impl Outward<'_> {
     }
 
     /// Sends a chunk that says a message will not come after all.
-    pub fn abort(&mut self, request_id: u32, status: StatusCode) -> Result<(), SendError> {
+    pub fn abort(&mut self, request_id: u32, error: &ErrorMessage) -> Result<(), SendError> {
         let token = self.tokens.sending().ok_or(SendError::NotOpen)?;
         let seal = Seal::new(token.sending.as_ref(), self.protection.mode);
         let out = self.outbox.tail();
         let start = Seal::begin(out);
-        let error = ErrorMessage {
-            status,
-            reason: String::new(),
-        };
         error.write_body(out);
         let head = ChunkHead {
             message: MessageType::Message,

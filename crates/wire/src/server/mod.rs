@@ -251,8 +251,12 @@ impl Connection {
 
     /// Says with an abort chunk that there will be no response.
     pub fn abort(&mut self, id: RequestId, status: StatusCode) -> Result<(), SendError> {
+        let error = ErrorMessage {
+            status,
+            reason: String::new(),
+        };
         match self.state {
-            State::Channel => self.stream.split(None).1.abort(id.0, status),
+            State::Channel => self.stream.split(None).1.abort(id.0, &error),
             _ => Err(SendError::NotOpen),
         }
     }
