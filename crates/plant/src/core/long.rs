@@ -9,7 +9,7 @@ use wire::time::Now;
 use wire::types::StatusCode;
 
 use super::link::Link;
-use super::request::encode_fault;
+use super::request::{encode_fault, handle_of};
 use crate::fault::MessageFate;
 use crate::service::read::Rest;
 use crate::shared::Shared;
@@ -106,10 +106,4 @@ impl Link {
             });
         }
     }
-}
-
-/// The request's handle in an encoded response: type and timestamp come before it.
-pub fn handle_of(response: &[u8]) -> u32 {
-    let handle = response.get(12..16).and_then(|bytes| bytes.try_into().ok());
-    handle.map_or(0, u32::from_le_bytes)
 }

@@ -11,9 +11,9 @@ use wire::session::server::Activation;
 use wire::time::Instant;
 use wire::types::{CreateSessionResponse, StatusCode};
 
-use super::SlotId;
 use super::moving::Moved;
 use super::transfer::{Given, Wanted};
+use super::{Core, SlotId};
 
 /// What others tell a loop.
 pub enum Mail {
@@ -72,6 +72,54 @@ impl Post {
         if self.sender.send(mail).is_ok() {
             // A loop that cannot be woken has ended.
             let _ = self.waker.wake();
+        }
+    }
+}
+
+impl Core {
+    /// Does what others told it.
+    pub(super) fn read_mail(&mut self) {
+        while let Ok(mail) = self.mailbox.try_recv() {
+            let now = self.now;
+            match mail {
+                Mail::Socket(socket) => self.adopt(socket, false),
+                Mail::Channel(id, done) => {
+                    if let Some(link) = self.links.get_mut(id) {
+                        link.connection.complete(done, now);
+                        self.take_job(id);
+                        self.unbusy(id);
+                        self.serve(id);
+                    }
+                }
+                Mail::Judged(id, judged) => {
+                    if let Some(link) = self.links.get_mut(id) {
+                        link.noted = judged.is_err();
+                        link.connection.decide(judged, now);
+                        self.take_job(id);
+                        self.unbusy(id);
+                        self.serve(id);
+                    }
+                }
+                Mail::Created(asked, session, result) => {
+                    self.created(asked, session, result);
+                    self.flush(asked.link);
+                }
+                Mail::Proven(asked, session, result) => {
+                    self.proven(asked, session, result);
+                    self.flush(asked.link);
+                }
+                Mail::MakeRoom => {
+                    self.end_oldest_unused();
+                }
+                Mail::Moved(moved) => self.moved(*moved),
+                Mail::Wanted(wanted) => self.give(wanted),
+                Mail::Given(given) => self.given(given),
+                Mail::Stall(until) => self.stand_still(until),
+                Mail::Restart(away) => self.begin_anew(away),
+                Mail::Cut(fault) => self.cut_some(fault),
+                Mail::Faults => self.schedule_faults(),
+                Mail::Stop => self.stop(),
+            }
         }
     }
 }

@@ -228,6 +228,12 @@ pub(super) fn encode_fault(handle: u32, status: StatusCode, utc: i64, out: &mut 
     let _ = fault(handle, status, utc).encode(out);
 }
 
+/// The request's handle in an encoded response: type and timestamp come before it.
+pub(super) fn handle_of(response: &[u8]) -> u32 {
+    let handle = response.get(12..16).and_then(|bytes| bytes.try_into().ok());
+    handle.map_or(0, u32::from_le_bytes)
+}
+
 /// What became of a request that was looked at where it lies.
 pub(super) enum Answer {
     /// It is answered, unless the answer is too long.

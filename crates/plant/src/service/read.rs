@@ -30,15 +30,15 @@ pub fn answer(
     }
     let stamps = Timestamps::from_wire(request.timestamps_to_return)
         .ok_or(StatusCode::BadTimestampsToReturnInvalid)?;
-    let count_of = request.nodes.left();
-    count(count_of, shared.config.limits.nodes_per_read)?;
+    let asked = request.nodes.left();
+    count(asked, shared.config.limits.nodes_per_read)?;
     write_head(
         out,
         type_id::READ_RESPONSE,
         request.head.request_handle,
         now,
     );
-    write_len(out, count_of);
+    write_len(out, asked);
     let reading = Reading {
         stamps,
         rights,
@@ -50,7 +50,7 @@ pub fn answer(
         false => None,
         true => Some(Rest::of(nodes, reading)?),
     };
-    shared.counters.reads.add(count_of as u64);
+    shared.counters.reads.add(asked as u64);
     Ok(rest)
 }
 
@@ -107,7 +107,7 @@ impl Rest {
         &self,
         shared: &Shared,
         mut bytes: usize,
-        mut takes: impl FnMut(usize) -> Result<(), E>,
+        takes: impl Fn(usize) -> Result<(), E>,
     ) -> Result<(), E> {
         if takes(usize::MAX).is_ok() {
             return Ok(());

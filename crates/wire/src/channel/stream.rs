@@ -155,7 +155,7 @@ impl Stream {
         };
         let outward = Outward {
             outbox: &mut self.outbox,
-            tokens: &mut self.tokens,
+            tokens: &self.tokens,
             outgoing: &mut self.outgoing,
             limits: &self.limits,
             channel_id: self.channel_id,
@@ -266,14 +266,14 @@ impl Unfinished {
 #[derive(Debug)]
 pub struct Outward<'a> {
     outbox: &'a mut Outbox,
-    tokens: &'a mut Tokens,
+    tokens: &'a Tokens,
     outgoing: &'a mut Outgoing,
     limits: &'a Limits,
     channel_id: u32,
     protection: Protection,
 }
 
-impl Outward<'_> {
+impl<'a> Outward<'a> {
     /// Seals a message into the outbox, in as many chunks as it takes.
     ///
     /// The body is written where it will stand; only a message of several chunks is moved.
@@ -300,16 +300,22 @@ impl Outward<'_> {
         request_id: u32,
         write: impl FnOnce(&mut Vec<u8>) -> bool,
     ) -> Result<Option<Unfinished>, SendError> {
-        let token = self.tokens.sending().ok_or(SendError::NotOpen)?;
-        let seal = Seal::new(token.sending.as_ref(), self.protection.mode);
-        let max_body = seal.max_body(self.limits).max(1);
+        let sealing = self.sealing(message, request_id)?;
         let out = self.outbox.tail();
         let start = Seal::begin(out);
         let more = write(out);
         let bytes = out.len() - start - BODY_AT;
-        if more {
-            let written = out.split_off(start + BODY_AT);
+        if !more && let Err(error) = sealing.allows(self.limits, bytes) {
             out.truncate(start);
+            return Err(error);
+        }
+        if !more && bytes <= sealing.max_body {
+            sealing.finish(out, start, ChunkKind::Final, self.outgoing);
+            return Ok(None);
+        }
+        let written = out.split_off(start + BODY_AT);
+        out.truncate(start);
+        if more {
             return Ok(Some(Unfinished {
                 message,
                 request_id,
@@ -317,38 +323,14 @@ impl Outward<'_> {
                 written,
             }));
         }
-        let chunks = match bytes <= max_body {
-            true => 1,
-            false => chunks_of(bytes, max_body),
-        };
-        if let Err(error) = allowed(self.limits, bytes, chunks) {
-            out.truncate(start);
-            return Err(error);
-        }
-        if chunks > 1 {
-            let body = out.split_off(start + BODY_AT);
-            out.truncate(start);
-            self.seal(message, request_id, &body, false)?;
-            return Ok(None);
-        }
-        let head = ChunkHead {
-            message,
-            chunk: ChunkKind::Final,
-            channel_id: self.channel_id,
-            token_id: token.id,
-            sequence: self.outgoing.take(),
-            request_id,
-        };
-        seal.finish(out, start, head);
+        self.seal(&sealing, &written, false);
         Ok(None)
     }
 
     /// Whether the peer takes a message whose body has so many bytes.
-    pub fn takes(&mut self, bytes: usize) -> Result<(), SendError> {
-        let token = self.tokens.sending().ok_or(SendError::NotOpen)?;
-        let seal = Seal::new(token.sending.as_ref(), self.protection.mode);
-        let max_body = seal.max_body(self.limits).max(1);
-        allowed(self.limits, bytes, chunks_of(bytes, max_body))
+    pub fn takes(&self, bytes: usize) -> Result<(), SendError> {
+        let sealing = self.sealing(MessageType::Message, 0)?;
+        sealing.allows(self.limits, bytes)
     }
 
     /// Seals what there is of a message but for its last bytes, and all of it if `write`, which appends more, says that
@@ -358,99 +340,109 @@ impl Outward<'_> {
         unfinished: &mut Unfinished,
         write: impl FnOnce(&mut Vec<u8>) -> bool,
     ) -> Result<bool, SendError> {
-        let Unfinished {
-            message,
-            request_id,
-            ..
-        } = *unfinished;
+        let sealing = self.sealing(unfinished.message, unfinished.request_id)?;
         let mut written = std::mem::take(&mut unfinished.written);
         let more = write(&mut written);
-        let bytes = unfinished.bytes + written.len();
-        if let Err(error) = self.takes(bytes) {
+        if let Err(error) = sealing.allows(self.limits, unfinished.bytes + written.len()) {
             let told = ErrorMessage {
                 status: StatusCode::BadResponseTooLarge,
                 reason: String::new(),
             };
-            self.abort(request_id, &told)?;
+            self.abort(unfinished.request_id, &told)?;
             return Err(error);
         }
-        let sealed = self.seal(message, request_id, &written, more)?;
+        let sealed = self.seal(&sealing, &written, more);
         unfinished.bytes += sealed;
         unfinished.written = written.get(sealed..).unwrap_or_default().to_vec();
         Ok(more)
     }
 
-    /// Seals a body into chunks, and says how much of it: if there is more to come its last chunk waits for that.
-    fn seal(
-        &mut self,
-        message: MessageType,
-        request_id: u32,
-        body: &[u8],
-        more: bool,
-    ) -> Result<usize, SendError> {
-        let token = self.tokens.sending().ok_or(SendError::NotOpen)?;
-        let seal = Seal::new(token.sending.as_ref(), self.protection.mode);
-        let max_body = seal.max_body(self.limits).max(1);
-        let out = self.outbox.tail();
-        let mut head = ChunkHead {
-            message,
-            chunk: ChunkKind::Intermediate,
-            channel_id: self.channel_id,
-            token_id: token.id,
-            sequence: 0,
-            request_id,
-        };
-        let mut sealed = 0;
-        let mut parts = body.chunks(max_body).peekable();
-        while let Some(part) = parts.next() {
-            if parts.peek().is_none() {
-                if more {
-                    break;
-                }
-                head.chunk = ChunkKind::Final;
-            }
-            let start = Seal::begin(out);
-            out.extend_from_slice(part);
-            head.sequence = self.outgoing.take();
-            seal.finish(out, start, head);
-            sealed += part.len();
-        }
-        Ok(sealed)
-    }
-
     /// Sends a chunk that says a message will not come after all.
     pub fn abort(&mut self, request_id: u32, error: &ErrorMessage) -> Result<(), SendError> {
-        let token = self.tokens.sending().ok_or(SendError::NotOpen)?;
-        let seal = Seal::new(token.sending.as_ref(), self.protection.mode);
+        let sealing = self.sealing(MessageType::Message, request_id)?;
         let out = self.outbox.tail();
         let start = Seal::begin(out);
         error.write_body(out);
-        let head = ChunkHead {
-            message: MessageType::Message,
-            chunk: ChunkKind::Abort,
+        sealing.finish(out, start, ChunkKind::Abort, self.outgoing);
+        Ok(())
+    }
+
+    /// Seals a body into chunks, and says how much of it: if there is more to come its last chunk waits for that.
+    fn seal(&mut self, sealing: &Sealing<'_>, body: &[u8], more: bool) -> usize {
+        let out = self.outbox.tail();
+        let mut sealed = 0;
+        let mut parts = body.chunks(sealing.max_body).peekable();
+        while let Some(part) = parts.next() {
+            let chunk = match parts.peek() {
+                Some(_) => ChunkKind::Intermediate,
+                None if more => break,
+                None => ChunkKind::Final,
+            };
+            let start = Seal::begin(out);
+            out.extend_from_slice(part);
+            sealing.finish(out, start, chunk, self.outgoing);
+            sealed += part.len();
+        }
+        sealed
+    }
+
+    #[inline]
+    fn sealing(&self, message: MessageType, request_id: u32) -> Result<Sealing<'a>, SendError> {
+        let token = self.tokens.sending().ok_or(SendError::NotOpen)?;
+        let seal = Seal::new(token.sending.as_ref(), self.protection.mode);
+        Ok(Sealing {
+            max_body: seal.max_body(self.limits).max(1),
+            seal,
+            message,
             channel_id: self.channel_id,
             token_id: token.id,
-            sequence: self.outgoing.take(),
             request_id,
-        };
-        seal.finish(out, start, head);
-        Ok(())
+        })
     }
 }
 
-fn chunks_of(bytes: usize, max_body: usize) -> u32 {
-    u32::try_from(bytes.div_ceil(max_body)).unwrap_or(u32::MAX)
+/// How the chunks of a message are sealed.
+struct Sealing<'a> {
+    seal: Seal<'a>,
+    /// The longest body of one of them.
+    max_body: usize,
+    message: MessageType,
+    channel_id: u32,
+    token_id: u32,
+    request_id: u32,
 }
 
-fn allowed(limits: &Limits, bytes: usize, chunks: u32) -> Result<(), SendError> {
-    match limits.allows(bytes, chunks) {
-        true => Ok(()),
-        false => Err(SendError::TooLarge {
-            bytes,
-            chunks,
-            max_bytes: limits.send_message,
-            max_chunks: limits.send_chunks,
-        }),
+impl Sealing<'_> {
+    /// Whether the peer takes a body of so many bytes.
+    #[inline]
+    fn allows(&self, limits: &Limits, bytes: usize) -> Result<(), SendError> {
+        let chunks = match bytes <= self.max_body {
+            true => 1,
+            false => u32::try_from(bytes.div_ceil(self.max_body)).unwrap_or(u32::MAX),
+        };
+        match limits.allows(bytes, chunks) {
+            true => Ok(()),
+            false => Err(SendError::TooLarge {
+                bytes,
+                chunks,
+                max_bytes: limits.send_message,
+                max_chunks: limits.send_chunks,
+            }),
+        }
+    }
+
+    /// Completes the chunk that begins at `start`.
+    #[inline]
+    fn finish(&self, out: &mut Vec<u8>, start: usize, chunk: ChunkKind, order: &mut Outgoing) {
+        let head = ChunkHead {
+            message: self.message,
+            chunk,
+            channel_id: self.channel_id,
+            token_id: self.token_id,
+            sequence: order.take(),
+            request_id: self.request_id,
+        };
+        self.seal.finish(out, start, head);
     }
 }
 

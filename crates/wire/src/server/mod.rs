@@ -90,7 +90,7 @@ impl Reply<'_> {
     }
 
     /// Whether the client takes a response of so many bytes.
-    pub fn takes(&mut self, bytes: usize) -> Result<(), SendError> {
+    pub fn takes(&self, bytes: usize) -> Result<(), SendError> {
         self.outward.takes(bytes)
     }
 }

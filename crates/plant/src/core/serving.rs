@@ -1,0 +1,237 @@
+//! What connections have to say: read, looked at, and answered where it lies if it can be.
+
+use wire::channel::{ChannelError, SendError};
+use wire::server::{Event, Polled, RequestId};
+use wire::types::StatusCode;
+
+use super::link::{Got, HIGH_WATER, WRITE};
+use super::long::Long;
+use super::request::{Answer, answer_now};
+use super::{Core, KEEP, READ, SlotId};
+use crate::fault::Class;
+
+/// Reads of one connection before others have their turn.
+const READS_IN_A_ROW: usize = 8;
+/// Answers that are written together: to write a quarter of what clients often have in flight
+/// lets both sides work at the same time.
+const ANSWERS_IN_A_ROW: usize = 16;
+/// Or so many bytes of them.
+const BYTES_IN_A_ROW: usize = 64 * 1024;
+
+impl Core {
+    /// Reads what there is, answers it and writes the answers.
+    ///
+    /// The connection reads into the loop's own memory, so that it holds none while it is idle.
+    pub(super) fn read(&mut self, id: SlotId) {
+        let Some(link) = self.links.get_mut(id) else {
+            return;
+        };
+        link.readable = true;
+        if link.paused {
+            return;
+        }
+        let memory = std::mem::take(&mut self.scratch);
+        link.connection.lend_inbox(memory);
+        self.read_on(id);
+        // One that ended or moved meanwhile has taken care of itself.
+        if self.scratch.is_empty() {
+            self.take_back(id);
+        }
+    }
+
+    fn read_on(&mut self, id: SlotId) {
+        for _ in 0..READS_IN_A_ROW {
+            let Some(link) = self.links.get_mut(id) else {
+                return;
+            };
+            if link.paused {
+                return;
+            }
+            let got = link.read();
+            match got {
+                Got::Bytes => self.serve(id),
+                Got::Last | Got::Nothing => {
+                    link.readable = false;
+                    if let Got::Last = got {
+                        self.serve(id);
+                    }
+                    return;
+                }
+                Got::End => {
+                    link.connection.lost();
+                    self.serve(id);
+                    return;
+                }
+            }
+        }
+        self.look_again(id);
+    }
+
+    /// Takes the memory back that a connection was lent to read into.
+    pub(super) fn take_back(&mut self, id: SlotId) {
+        if let Some(link) = self.links.get_mut(id) {
+            self.scratch = link.connection.reclaim_inbox();
+        }
+        // A connection that is gone took it along, and a long chunk may have made it longer.
+        if self.scratch.len() != READ {
+            self.scratch = vec![0; READ];
+        }
+    }
+
+    /// Looks at all that a connection has to say.
+    pub(super) fn serve(&mut self, id: SlotId) {
+        enum Step {
+            Nothing,
+            Answered,
+            NotSent(RequestId, u32, SendError),
+            Long(Box<Long>),
+            Judge(wire::certificate::Certificate),
+            Opened { renewed: bool },
+            Request(RequestId),
+            Closed(ChannelError),
+        }
+        let mut body = std::mem::take(&mut self.body);
+        let mut answers = 0;
+        let mut unflushed = 0;
+        let mut room = WRITE;
+        loop {
+            let now = self.now;
+            let Some(link) = self.links.get_mut(id) else {
+                break;
+            };
+            let backlog = link.connection.backlog();
+            if link.backlog() > HIGH_WATER {
+                link.paused = true;
+                break;
+            }
+            if unflushed >= ANSWERS_IN_A_ROW || (unflushed > 0 && backlog > BYTES_IN_A_ROW) {
+                unflushed = 0;
+                room = room.saturating_sub(self.flush_only(id, WRITE));
+                if room == 0 {
+                    self.write_later(id);
+                    break;
+                }
+                continue;
+            }
+            link.connection.lend_outbox(&mut self.spare);
+            let channel = link.connection.channel_id();
+            let faults = &self.shared.faults;
+            let faulty = link.astray.is_some() || faults.want(Class::Request);
+            let slow = faults.want(Class::Turn);
+            let step = match link.connection.poll(now) {
+                None => {
+                    // Nobody is asked about a renewal: its job is there without an event.
+                    self.take_job(id);
+                    break;
+                }
+                Some(Polled::Request {
+                    id,
+                    body: bytes,
+                    mut reply,
+                }) => {
+                    let (shared, sessions) = (&self.shared, &mut self.sessions);
+                    let answer = match faulty {
+                        true => Answer::Later,
+                        false => answer_now(
+                            shared, sessions, self.index, channel, bytes, &mut reply, now,
+                        ),
+                    };
+                    match answer {
+                        Answer::Given {
+                            type_id,
+                            handle,
+                            sent,
+                        } => {
+                            if slow {
+                                self.slower.asked.add(type_id);
+                            }
+                            match sent {
+                                Ok(()) => Step::Answered,
+                                Err(error) => Step::NotSent(id, handle, error),
+                            }
+                        }
+                        Answer::Long { type_id, long } => {
+                            if slow {
+                                self.slower.asked.add(type_id);
+                            }
+                            Step::Long(long)
+                        }
+                        Answer::Later => {
+                            body.clear();
+                            body.extend_from_slice(bytes);
+                            Step::Request(id)
+                        }
+                    }
+                }
+                Some(Polled::Other(event)) => match event {
+                    Event::Hello { endpoint_url } => {
+                        link.endpoint_url = endpoint_url;
+                        if link.refused {
+                            // Part 6, 7.1.5: what there is to say to one too many.
+                            let reason = "the server has no more room for connections";
+                            let busy = StatusCode::BadTcpServerTooBusy;
+                            link.connection.shut(busy, reason);
+                        }
+                        Step::Nothing
+                    }
+                    Event::Certificate(certificate) => Step::Judge(certificate),
+                    Event::Opened { renewed, .. } => Step::Opened { renewed },
+                    Event::Closed(error) => Step::Closed(error),
+                    _ => Step::Nothing,
+                },
+            };
+            match step {
+                Step::Nothing => {}
+                Step::Answered => {
+                    answers += 1;
+                    unflushed += 1;
+                    // Answering gives a channel nothing to do.
+                    continue;
+                }
+                Step::NotSent(request, handle, error) => {
+                    answers += 1;
+                    unflushed += 1;
+                    self.not_sent(id, request, handle, &error);
+                }
+                Step::Long(long) => {
+                    answers += 1;
+                    unflushed = 0;
+                    // Nothing else is answered before its end.
+                    link.paused = true;
+                    link.long = Some(long);
+                    room = room.saturating_sub(self.flush_only(id, room));
+                    if room == 0 {
+                        self.write_later(id);
+                    }
+                    match self.links.get_mut(id) {
+                        Some(link) if room > 0 && link.long.is_none() => link.paused = false,
+                        _ => break,
+                    }
+                }
+                Step::Judge(certificate) => self.judge(id, certificate),
+                Step::Opened { renewed } => {
+                    if !renewed {
+                        self.shared.counters.channels.add(1);
+                    }
+                    self.schedule(id);
+                }
+                Step::Request(request) => {
+                    self.arrive(id, request, &body);
+                    answers += 1;
+                    unflushed += 1;
+                }
+                Step::Closed(error) => {
+                    self.closed(id, &error);
+                    break;
+                }
+            }
+            self.take_job(id);
+        }
+        if answers > 0 {
+            self.shared.counters.requests.add(answers);
+        }
+        body.shrink_to(KEEP);
+        self.body = body;
+        self.flush(id);
+    }
+}

@@ -1,0 +1,82 @@
+//! How answers go out: as much as a socket takes, and no more than its share while others wait.
+
+use super::link::{HIGH_WATER, Put, WRITE};
+use super::{Core, KEEP, SlotId};
+
+impl Core {
+    /// Writes, and goes on with a connection that waited for it.
+    pub(super) fn flush(&mut self, id: SlotId) {
+        if self.links.get(id).is_some_and(|link| link.unwritten) {
+            return;
+        }
+        self.flush_only(id, WRITE);
+        let Some(link) = self.links.get_mut(id) else {
+            return;
+        };
+        if let Some(memory) = link.connection.reclaim_outbox()
+            && memory.capacity() <= KEEP
+            && memory.capacity() > self.spare.capacity()
+        {
+            self.spare = memory;
+        }
+        let may_go_on = link.long.is_none() && !link.unwritten;
+        if link.paused && may_go_on && link.backlog() < HIGH_WATER / 2 {
+            link.paused = false;
+            // What was received before is looked at first, in a turn of its own.
+            self.look_again(id);
+            self.serve(id);
+        }
+    }
+
+    /// Writes at most so much, and says how much it was.
+    pub(super) fn flush_only(&mut self, id: SlotId, most: usize) -> usize {
+        let Some(link) = self.links.get_mut(id) else {
+            return 0;
+        };
+        let astray = link.astray.is_some();
+        let written = match link.flush(most, &self.shared, self.now) {
+            Put::Taken(bytes) => bytes,
+            Put::More => {
+                self.write_later(id);
+                most
+            }
+            Put::End => {
+                link.connection.lost();
+                self.drop_link(id);
+                return 0;
+            }
+        };
+        if astray {
+            self.schedule_release(id);
+        }
+        written
+    }
+
+    /// Has a connection go on when others had their turn; until then nothing of it is answered.
+    pub(super) fn write_later(&mut self, id: SlotId) {
+        if let Some(link) = self.links.get_mut(id)
+            && !std::mem::replace(&mut link.unwritten, true)
+        {
+            link.paused = true;
+            self.unwritten.push(id);
+        }
+    }
+
+    pub(super) fn write_on(&mut self, id: SlotId) {
+        if let Some(link) = self.links.get_mut(id) {
+            link.unwritten = false;
+            self.flush(id);
+        }
+    }
+
+    pub(super) fn flush_dirty(&mut self) {
+        let mut dirty = std::mem::take(&mut self.dirty);
+        dirty.sort_unstable();
+        dirty.dedup();
+        for link in dirty.drain(..) {
+            self.flush(link);
+        }
+        // Flushing gives nobody else anything to send: the memory can be used again.
+        self.dirty = dirty;
+    }
+}
