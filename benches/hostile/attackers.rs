@@ -30,13 +30,13 @@ impl Attackers {
         places: Range<usize>,
     ) -> anyhow::Result<Self> {
         // What they cost themselves is not the server's doing.
-        let mut child = places::behind_all(&places)?
+        let mut child = places::behind_others(&places)?
             .args([attack::ROLE, kind, url])
             .arg(folder)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()
-            .context("start the attackers with taskset and chrt")?;
+            .context("start the attackers with taskset, chrt and nice")?;
         let stdin = child.stdin.take();
         let out = child.stdout.take().context("no output")?;
         let cycles = Arc::new(AtomicU64::new(0));
@@ -102,9 +102,9 @@ impl Watching {
     }
 }
 
-/// Looks at the plant ten times a second once as many attackers go as come, from where they are: thousands of
-/// descriptors take milliseconds to count. `so_far`: cycles of earlier turns.
-pub fn watch(attackers: &Attackers, plant: u32, so_far: u64, settled: Duration) -> Watching {
+/// Looks at the plant ten times a second once it has settled, from where the attackers are: thousands of
+/// descriptors take milliseconds to count.
+pub fn watch(attackers: &Attackers, plant: u32, settled: Duration) -> Watching {
     let places = attackers.places.clone();
     let cycles = Arc::clone(&attackers.cycles);
     let (stop, stopped) = std::sync::mpsc::channel();
@@ -120,7 +120,7 @@ pub fn watch(attackers: &Attackers, plant: u32, so_far: u64, settled: Duration) 
         while stopped.recv_timeout(Duration::from_millis(100)).is_err() {
             let sample = process.sample();
             looks.push(Look {
-                cycles: so_far + cycles.load(Ordering::Relaxed),
+                cycles: cycles.load(Ordering::Relaxed),
                 rss: sample.rss_bytes.ok().map(|bytes| bytes as f64),
                 descriptors: sample.descriptors.ok().map(|open| open as f64),
             });

@@ -1,5 +1,6 @@
-//! Processors that do not sleep: a virtual machine that gives its processor back may get it again late, and who attacks
-//! keeps it awake. What counts is the plant's work, so it is kept awake without attackers, too.
+//! Processors that do not sleep: a virtual machine that gives its processor back may get it again late, one whose
+//! neighbour sleeps is faster, and who attacks keeps both awake. What counts is the plant's work, so they are kept awake
+//! without attackers, too.
 
 use std::io::Read;
 use std::ops::Range;

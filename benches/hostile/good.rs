@@ -12,6 +12,9 @@ use plan::unit::Rate;
 use plan::{Arrival, NodeSpec, Nodes, Pace, Phase, Read, Warmup, Work};
 use record::Measure;
 
+use crate::places;
+use crate::stolen::Stolen;
+
 /// Reads of the good session in a second.
 const RATE: u32 = 1_000;
 
@@ -40,14 +43,14 @@ pub struct Good {
     target: Arc<Target>,
     prepared: Arc<Prepared>,
     phase: Phase,
-    /// The processor it runs on.
-    place: usize,
+    /// Loops of the plant.
+    threads: usize,
 }
 
 /// What a stretch of it brought.
 #[derive(Debug)]
 pub struct Stretch {
-    /// The 99th percentile of each second, in nanoseconds.
+    /// The 99th percentile of each second that the host left alone, in nanoseconds.
     pub p99s: Vec<f64>,
     pub errors: u64,
 }
@@ -56,7 +59,7 @@ pub struct Stretch {
 const WARMUP: Duration = Duration::from_millis(200);
 
 impl Good {
-    pub fn new(url: &str, folder: &Path, stretch: Duration, place: usize) -> anyhow::Result<Self> {
+    pub fn new(url: &str, folder: &Path, threads: usize) -> anyhow::Result<Self> {
         let plain = Security::Exactly(wire::channel::Protection::NONE);
         let access = access(url, plain, folder, Credentials::Anonymous)?;
         let target = Arc::new(Target::look(access).map_err(|failed| failed.1)?);
@@ -64,7 +67,6 @@ impl Good {
         let rate = Rate::per_second(RATE).ok_or_else(|| anyhow::anyhow!("no such rate"))?;
         let phase = Phase {
             arrival: Arrival::Open(Pace::Constant { rate }),
-            duration: Some(stretch),
             warmup: Warmup::Given { warmup: WARMUP },
             ..Phase::new(Work::Read(Read {
                 batch: 10,
@@ -76,42 +78,52 @@ impl Good {
             target,
             prepared,
             phase,
-            place,
+            threads,
         })
     }
 
-    /// Reads for a while.
-    pub fn stretch(&self) -> anyhow::Result<Stretch> {
+    /// Reads for so many seconds.
+    pub fn stretch(&self, seconds: u64) -> anyhow::Result<Stretch> {
+        let phase = Phase {
+            duration: Some(WARMUP + Duration::from_secs(seconds)),
+            ..self.phase.clone()
+        };
+        let stolen = Stolen::watch(
+            places::measured(self.threads),
+            places::attackers(self.threads),
+        );
         let outcome = engine::run(
-            &self.phase,
+            &phase,
             &[Arc::clone(&self.target)],
             &[Arc::clone(&self.prepared)],
             &Options {
-                pin: vec![self.place],
+                pin: vec![places::good(self.threads)],
                 ..Options::default()
             },
             &Control::default(),
             |_| {},
         )?;
+        let taken = stolen.finish();
         let total = outcome.total();
         let tally = total
             .first()
             .ok_or_else(|| anyhow::anyhow!("nothing was measured"))?;
-        let at = |second: u64| (WARMUP + Duration::from_secs(second)).as_nanos() as u64;
-        let p99s = (0..self.seconds()).filter_map(|second| {
-            let window = tally.window(at(second), at(second + 1));
-            window.histogram(Measure::Response).quantile(0.99)
+        let at = |second: u64| WARMUP + Duration::from_secs(second);
+        let window = |second: u64| {
+            let [from, to] = [second, second + 1].map(|second| at(second).as_nanos() as u64);
+            tally.window(from, to)
+        };
+        let left_alone = |second: &u64| {
+            taken.nothing(outcome.began + at(*second), outcome.began + at(*second + 1))
+        };
+        let p99s = (0..seconds).filter(left_alone).filter_map(|second| {
+            let reads = window(second);
+            reads.histogram(Measure::Response).quantile(0.99)
         });
-        let all = tally.window(at(0), u64::MAX);
+        let all = tally.window(0, u64::MAX);
         Ok(Stretch {
             p99s: p99s.map(|p99| p99.max(1) as f64).collect(),
             errors: all.sum.statuses.bad() + outcome.losses.len() as u64,
         })
-    }
-
-    /// Whole ones behind what settles.
-    fn seconds(&self) -> u64 {
-        let stretch = self.phase.duration.unwrap_or_default();
-        stretch.saturating_sub(WARMUP).as_secs()
     }
 }

@@ -3,9 +3,10 @@
 //! `cargo bench -p benches --bench hostile -- [KIND…] [OPTIONS]`
 //!
 //! A good session reads 1,000 times a second, with and without each kind of attack in turns; what counts are the 99th
-//! percentiles of all seconds with it and without: the median of the ones over that of the others, since a shared host has bad
-//! seconds whoever attacks. Meanwhile memory and descriptors of the plant are looked at, and how often attackers have come
-//! and gone. Processors are shared out, and kept awake, so that the plant's work for attackers counts, and not what they cost themselves.
+//! percentiles of the seconds that the host left alone: the median of those with it over that of those without.
+//! Then the attackers stay for a while, and it is seen whether memory and descriptors of the plant rise with those who have come
+//! and gone. Processors are shared out, and kept awake, so that the plant's work for attackers counts, and not what they
+//! cost themselves.
 
 mod attack;
 mod attackers;
@@ -13,6 +14,7 @@ mod awake;
 mod good;
 mod places;
 mod serve;
+mod stolen;
 mod told;
 
 use std::path::Path;
@@ -28,16 +30,20 @@ use crate::told::{HEAD, Held, Ratio, Rise, Told, median};
 
 const USAGE: &str = "\
 cargo bench -p benches --bench hostile -- [silent] [half-open] [slow] [certificates] [passwords] [fuzzed] [killed]
-  --rounds N        turns with and without, of each kind [default: 5]; the first tells nothing of slopes
-  --seconds S       length of a turn [default: 15]; the slopes are those behind its tenth second
-  --quick           three rounds of 13 seconds
+  --quiet N         seconds that the host left alone, with and without each kind [default: 40]
+  --seconds S       length of a turn [default: 10]
+  --rounds N        turns with and without at most, if the host is busy [default: 20]
+  --soak S          how long the attackers stay then; slopes are those of the second half [default: 60]
+  --quick           --quiet 13 --soak 30
   --threads N       loops of the plant [default: 1]
-One kind takes three to five minutes, --quick two; all of them half an hour, or a quarter.";
+One kind takes three minutes where the host is quiet, one and a half with --quick.";
 
 struct Options {
     kinds: Vec<(&'static str, &'static str)>,
+    quiet: usize,
+    seconds: u64,
     rounds: usize,
-    turn: Duration,
+    soak: u64,
     threads: usize,
 }
 
@@ -61,8 +67,10 @@ fn main() -> anyhow::Result<()> {
 fn options(mut words: impl Iterator<Item = String>) -> anyhow::Result<Option<Options>> {
     let mut options = Options {
         kinds: Vec::new(),
-        rounds: 5,
-        turn: Duration::from_secs(15),
+        quiet: 40,
+        seconds: 10,
+        rounds: 20,
+        soak: 60,
         threads: 1,
     };
     while let Some(word) = words.next() {
@@ -77,9 +85,11 @@ fn options(mut words: impl Iterator<Item = String>) -> anyhow::Result<Option<Opt
             // Added by cargo.
             "--bench" => {}
             "--help" => return Ok(None),
+            "--quiet" => options.quiet = number()?,
+            "--seconds" => options.seconds = number()? as u64,
             "--rounds" => options.rounds = number()?,
-            "--seconds" => options.turn = Duration::from_secs(number()? as u64),
-            "--quick" => (options.rounds, options.turn) = (3, Duration::from_secs(13)),
+            "--soak" => options.soak = number()? as u64,
+            "--quick" => (options.quiet, options.soak) = (13, 30),
             "--threads" => options.threads = number()?,
             kind => match attack::KINDS.into_iter().find(|it| it.0 == kind) {
                 Some(kind) => options.kinds.push(kind),
@@ -97,9 +107,8 @@ fn run(options: &Options) -> anyhow::Result<()> {
     let folder = std::env::temp_dir().join(format!("uaperf-hostile-{}", std::process::id()));
     std::fs::create_dir_all(&folder)?;
     println!(
-        "{} turns of {} s each; p99 of 1,000 reads/s of 10 nodes\n",
-        options.rounds,
-        options.turn.as_secs()
+        "turns of {} s until the host has left {} s with and without alone; p99 of 1,000 reads/s of 10 nodes\n",
+        options.seconds, options.quiet
     );
     if !places::come_first() {
         println!(
@@ -107,7 +116,7 @@ fn run(options: &Options) -> anyhow::Result<()> {
         );
     }
     // Ends with this function.
-    let _awake = Awake::start(&places::measured(options.threads))?;
+    let _awake = Awake::start(&places::all())?;
     let mut rows = Vec::new();
     let done = options.kinds.iter().try_for_each(|kind| {
         let start = Instant::now();
@@ -131,45 +140,52 @@ fn under(
 ) -> anyhow::Result<Told> {
     let trusted = folder.join("server");
     let plant = serve::start(&trusted.display().to_string(), options.threads)?;
-    let place = places::good(options.threads);
-    let good = Good::new(plant.url(), &folder.join("good"), options.turn, place)?;
-    let elsewhere = places::attackers(options.threads);
+    let good = Good::new(plant.url(), &folder.join("good"), options.threads)?;
     let mut process =
         Process::of(plant.pid()).map_err(|why| anyhow::anyhow!("{}", why.reason()))?;
     // Buffers of the plant and of this process have been there once.
-    good.stretch()?;
+    good.stretch(options.seconds)?;
     let before = process.sample();
-    let (mut calm, mut hit, mut errors) = (Vec::new(), Vec::new(), 0);
-    let (mut looks, mut cycles) = (Vec::new(), 0);
+    let attack = || {
+        let places = places::attackers(options.threads);
+        Attackers::start(kind, plant.url(), &folder.join("bad"), places)
+    };
+    let (mut calm, mut hit, mut errors, mut cycles) = (Vec::new(), Vec::new(), 0, 0);
     for round in 0..options.rounds {
-        // In turns, so that nothing that goes on all the while is taken for the attack's doing.
-        let first = (round % 2 == 0).then(|| good.stretch()).transpose()?;
-        let attackers =
-            Attackers::start(kind, plant.url(), &folder.join("bad"), elsewhere.clone())?;
-        let watched = watch(&attackers, plant.pid(), cycles, serve::FORGOTTEN);
-        let with = good.stretch();
-        let seen = watched.finish();
-        // What the first of them need for as long as they are remembered is no leak.
-        if round > 0 {
-            looks.extend(seen);
+        if calm.len().min(hit.len()) >= options.quiet {
+            break;
         }
-        cycles += attackers.stop();
-        let with = with?;
-        back(&mut process, &before, Duration::from_secs(60));
-        let without = match first {
-            Some(without) => without,
-            None => good.stretch()?,
-        };
-        println!(
-            "  turn {}: {:.0} µs without, {:.0} µs with",
-            round + 1,
-            median(&without.p99s) / 1e3,
-            median(&with.p99s) / 1e3
-        );
-        errors += with.errors + without.errors;
-        calm.extend(without.p99s);
-        hit.extend(with.p99s);
+        // In turns, so that nothing that goes on all the while is taken for the attack's doing.
+        for attacked in [round % 2 == 1, round % 2 == 0] {
+            let attackers = attacked.then(attack).transpose()?;
+            let stretch = good.stretch(options.seconds)?;
+            println!(
+                "  turn {} {}: {:.0} µs, {} of {} s left alone",
+                round + 1,
+                if attacked { "with   " } else { "without" },
+                median(&stretch.p99s) / 1e3,
+                stretch.p99s.len(),
+                options.seconds
+            );
+            errors += stretch.errors;
+            match attackers {
+                None => calm.extend(stretch.p99s),
+                Some(attackers) => {
+                    hit.extend(stretch.p99s);
+                    cycles += attackers.stop();
+                    back(&mut process, &before, Duration::from_secs(60));
+                }
+            }
+        }
     }
+    let attackers = attack()?;
+    // What the first of them need for as long as they are remembered is no leak.
+    let settled = Duration::from_secs(options.soak) / 2;
+    let watched = watch(&attackers, plant.pid(), settled.max(serve::FORGOTTEN));
+    errors += good.stretch(options.soak)?.errors;
+    let looks = watched.finish();
+    cycles += attackers.stop();
+    back(&mut process, &before, Duration::from_secs(60));
     let after = process.sample();
     Ok(Told {
         kind,

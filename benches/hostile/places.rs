@@ -5,13 +5,13 @@ use std::ops::Range;
 use std::process::Command;
 
 /// Processors there are.
-fn all() -> usize {
-    std::thread::available_parallelism().map_or(1, |all| all.get())
+pub fn all() -> Range<usize> {
+    0..std::thread::available_parallelism().map_or(1, |all| all.get())
 }
 
 /// Those of the plant's loops; none where they would take all.
 pub fn loops(threads: usize) -> Vec<usize> {
-    match threads < all() {
+    match threads < all().end {
         true => (0..threads).collect(),
         false => Vec::new(),
     }
@@ -19,7 +19,7 @@ pub fn loops(threads: usize) -> Vec<usize> {
 
 /// That of the good session: with the first loop where there are too few.
 pub fn good(threads: usize) -> usize {
-    match threads + 1 < all() {
+    match threads + 1 < all().end {
         true => threads,
         false => 0,
     }
@@ -27,24 +27,35 @@ pub fn good(threads: usize) -> usize {
 
 /// Those of the attackers, and of whoever looks on.
 pub fn attackers(threads: usize) -> Range<usize> {
-    let all = all();
     let first = (good(threads) + 1).max(threads);
-    if first < all { first..all } else { 0..all }
+    match first < all().end {
+        true => first..all().end,
+        false => all(),
+    }
 }
 
 /// Those of the loops and the good session.
 pub fn measured(threads: usize) -> Range<usize> {
     match attackers(threads).start {
-        0 => 0..all(),
+        0 => all(),
         first => 0..first,
     }
 }
 
-/// This program in a process that has only these processors, and only when nobody else wants them.
+/// This program in a process that has only these processors, and whatever nobody else wants of them.
 pub fn behind_all(places: &Range<usize>) -> std::io::Result<Command> {
+    kept_to(places, &["chrt", "--idle", "0"])
+}
+
+/// The same, but before those who come behind all.
+pub fn behind_others(places: &Range<usize>) -> std::io::Result<Command> {
+    kept_to(places, &["chrt", "--other", "0", "nice", "-n", "19"])
+}
+
+fn kept_to(places: &Range<usize>, how: &[&str]) -> std::io::Result<Command> {
     let each: Vec<String> = places.clone().map(|place| place.to_string()).collect();
     let mut command = Command::new("taskset");
-    command.args(["--cpu-list", &each.join(","), "chrt", "--idle", "0"]);
+    command.args(["--cpu-list", &each.join(",")]).args(how);
     command.arg(std::env::current_exe()?);
     Ok(command)
 }

@@ -8,7 +8,7 @@ use wire::server::{Connection, RequestId};
 use wire::time::{Instant, Now};
 
 use super::astray::{Astray, Released};
-use super::long::Long;
+use super::long::{Long, PIECE};
 use super::strangers::Ready;
 use crate::fault::MessageFate;
 use crate::shared::Shared;
@@ -154,6 +154,14 @@ impl Link {
         self.connection.backlog()
             + self.astray.as_ref().map_or(0, |astray| astray.bytes())
             + self.long.as_ref().map_or(0, |long| long.bytes())
+    }
+
+    /// Bytes it writes before others have their turn: a long answer has to be made as well.
+    pub fn share(&self) -> usize {
+        match &self.long {
+            Some(_) => PIECE,
+            None => WRITE,
+        }
     }
 
     /// Reads once, into memory that the connection was lent.

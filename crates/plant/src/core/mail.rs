@@ -77,49 +77,56 @@ impl Post {
 }
 
 impl Core {
-    /// Does what others told it.
+    /// Does what others told it, but for what is of strangers.
     pub(super) fn read_mail(&mut self) {
         while let Ok(mail) = self.mailbox.try_recv() {
-            let now = self.now;
-            match mail {
-                Mail::Socket(socket) => self.adopt(socket, false),
-                Mail::Channel(id, done) => {
-                    if let Some(link) = self.links.get_mut(id) {
-                        link.connection.complete(done, now);
-                        self.take_job(id);
-                        self.unbusy(id);
-                        self.serve(id);
-                    }
-                }
-                Mail::Judged(id, judged) => {
-                    if let Some(link) = self.links.get_mut(id) {
-                        link.noted = judged.is_err();
-                        link.connection.decide(judged, now);
-                        self.take_job(id);
-                        self.unbusy(id);
-                        self.serve(id);
-                    }
-                }
-                Mail::Created(asked, session, result) => {
-                    self.created(asked, session, result);
-                    self.flush(asked.link);
-                }
-                Mail::Proven(asked, session, result) => {
-                    self.proven(asked, session, result);
-                    self.flush(asked.link);
-                }
-                Mail::MakeRoom => {
-                    self.end_oldest_unused();
-                }
-                Mail::Moved(moved) => self.moved(*moved),
-                Mail::Wanted(wanted) => self.give(wanted),
-                Mail::Given(given) => self.given(given),
-                Mail::Stall(until) => self.stand_still(until),
-                Mail::Restart(away) => self.begin_anew(away),
-                Mail::Cut(fault) => self.cut_some(fault),
-                Mail::Faults => self.schedule_faults(),
-                Mail::Stop => self.stop(),
+            if let Some(mail) = self.put_off(mail) {
+                self.open(mail);
             }
+        }
+    }
+
+    /// Does what a letter says.
+    pub(super) fn open(&mut self, mail: Mail) {
+        let now = self.now;
+        match mail {
+            Mail::Socket(socket) => self.adopt(socket, false),
+            Mail::Channel(id, done) => {
+                if let Some(link) = self.links.get_mut(id) {
+                    link.connection.complete(done, now);
+                    self.take_job(id);
+                    self.unbusy(id);
+                    self.serve(id);
+                }
+            }
+            Mail::Judged(id, judged) => {
+                if let Some(link) = self.links.get_mut(id) {
+                    link.noted = judged.is_err();
+                    link.connection.decide(judged, now);
+                    self.take_job(id);
+                    self.unbusy(id);
+                    self.serve(id);
+                }
+            }
+            Mail::Created(asked, session, result) => {
+                self.created(asked, session, result);
+                self.flush(asked.link);
+            }
+            Mail::Proven(asked, session, result) => {
+                self.proven(asked, session, result);
+                self.flush(asked.link);
+            }
+            Mail::MakeRoom => {
+                self.end_oldest_unused();
+            }
+            Mail::Moved(moved) => self.moved(*moved),
+            Mail::Wanted(wanted) => self.give(wanted),
+            Mail::Given(given) => self.given(given),
+            Mail::Stall(until) => self.stand_still(until),
+            Mail::Restart(away) => self.begin_anew(away),
+            Mail::Cut(fault) => self.cut_some(fault),
+            Mail::Faults => self.schedule_faults(),
+            Mail::Stop => self.stop(),
         }
     }
 }

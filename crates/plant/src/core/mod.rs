@@ -97,7 +97,7 @@ pub struct Core {
     /// Connections that have more to read than they were given time for.
     again: Vec<SlotId>,
     /// Connections that have more to write than they were given time for.
-    unwritten: Vec<SlotId>,
+    unwritten: VecDeque<SlotId>,
     strangers: Strangers,
     now: Now,
     /// Memory to read into, lent to the connection that has its turn.
@@ -140,7 +140,7 @@ impl Core {
             refusing: 0,
             dirty: Vec::new(),
             again: Vec::new(),
-            unwritten: Vec::new(),
+            unwritten: VecDeque::new(),
             strangers: Strangers::default(),
             now,
             scratch: vec![0; READ],
@@ -183,6 +183,7 @@ impl Core {
                         Ready {
                             readable: event.is_readable(),
                             writable: event.is_writable(),
+                            due: false,
                         },
                     ),
                 }
@@ -190,9 +191,7 @@ impl Core {
             for link in std::mem::take(&mut self.again) {
                 self.read(link);
             }
-            for link in std::mem::take(&mut self.unwritten) {
-                self.write_on(link);
-            }
+            self.write_on();
             self.receive_strangers();
             // Last: what all of them left for others to be told goes now.
             self.run_timers();
@@ -323,6 +322,16 @@ impl Core {
         }
     }
 
+    /// A connection's time is up, unless something has happened meanwhile.
+    fn time_out(&mut self, id: SlotId) {
+        if let Some(link) = self.links.get_mut(id) {
+            link.timer = None;
+            link.connection.handle_timeout(self.now);
+            self.serve(id);
+            self.schedule(id);
+        }
+    }
+
     /// Does what is due, but not so much of it that who asks something has to wait long: the rest
     /// has its turn after a look at the sockets.
     fn run_timers(&mut self) {
@@ -331,15 +340,13 @@ impl Core {
             && let Some((at, due)) = self.timers.pop(self.now.mono)
         {
             match due {
-                Due::Link(id) => {
-                    let now = self.now;
-                    if let Some(link) = self.links.get_mut(id) {
-                        link.timer = None;
-                        link.connection.handle_timeout(now);
-                        self.serve(id);
-                        self.schedule(id);
-                    }
-                }
+                Due::Link(id) => self.ready(
+                    id,
+                    Ready {
+                        due: true,
+                        ..Ready::default()
+                    },
+                ),
                 Due::Release(id) => self.release(id),
                 Due::Fault => self.fault_due(),
                 Due::Listen => self.listen_again(),

@@ -199,6 +199,7 @@ impl Core {
                     // Nothing else is answered before its end.
                     link.paused = true;
                     link.long = Some(long);
+                    room = room.min(link.share());
                     room = room.saturating_sub(self.flush_only(id, room));
                     if room == 0 {
                         self.write_later(id);

@@ -1,29 +1,35 @@
-//! Connections on which nobody is logged in. They wait for those that have a session and are looked at one
-//! at a time, so that a crowd that comes, goes or shouts holds up nobody who works.
+//! Connections on which nobody is logged in. What they want waits for those that have a session, and is done one
+//! step at a time, so that a crowd that comes, goes or shouts holds up nobody who works.
 
 use std::collections::VecDeque;
 
-use super::{Core, SlotId};
+use super::{Core, Mail, SlotId};
 
 /// What happened on a connection that was not looked at yet.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Ready {
     pub readable: bool,
     pub writable: bool,
+    /// Its time is up, or may be.
+    pub due: bool,
 }
 
 /// Those who wait.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub struct Strangers {
     waiting: VecDeque<SlotId>,
+    /// What others have to tell of them.
+    letters: VecDeque<Mail>,
     /// Somebody may be at the door.
     knocking: bool,
+    /// The last step was to let somebody in.
+    let_in: bool,
 }
 
 impl Strangers {
     /// Whether anybody waits.
     pub fn wait(&self) -> bool {
-        self.knocking || !self.waiting.is_empty()
+        self.knocking || !self.waiting.is_empty() || !self.letters.is_empty()
     }
 
     /// Somebody is at the door.
@@ -45,6 +51,7 @@ impl Core {
             Some(waiting) => {
                 waiting.readable |= ready.readable;
                 waiting.writable |= ready.writable;
+                waiting.due |= ready.due;
             }
             waiting => {
                 *waiting = Some(ready);
@@ -55,19 +62,43 @@ impl Core {
 
     /// There may be more to read than a connection was given time for.
     pub(super) fn look_again(&mut self, id: SlotId) {
-        match self.links.get(id).is_some_and(|link| link.known) {
+        match self.is_known(id) {
             true => self.again.push(id),
             false => self.ready(
                 id,
                 Ready {
                     readable: true,
-                    writable: false,
+                    ..Ready::default()
                 },
             ),
         }
     }
 
+    /// Mail that is of a stranger, if it is, waits like him.
+    pub(super) fn put_off(&mut self, mail: Mail) -> Option<Mail> {
+        let stranger = match &mail {
+            Mail::Socket(_) => true,
+            Mail::Channel(link, _) | Mail::Judged(link, _) => !self.is_known(*link),
+            Mail::Created(asked, ..) | Mail::Proven(asked, ..) => !self.is_known(asked.link),
+            _ => false,
+        };
+        match stranger {
+            true => {
+                self.strangers.letters.push_back(mail);
+                None
+            }
+            false => Some(mail),
+        }
+    }
+
+    fn is_known(&self, id: SlotId) -> bool {
+        self.links.get(id).is_some_and(|link| link.known)
+    }
+
     fn look_at(&mut self, id: SlotId, ready: Ready) {
+        if ready.due {
+            self.time_out(id);
+        }
         if ready.writable {
             self.flush(id);
         }
@@ -76,9 +107,17 @@ impl Core {
         }
     }
 
-    /// Lets one in, and looks at one of those who wait.
+    /// Takes one step: goes on with one of those that are there already, or lets another one in.
     pub(super) fn receive_strangers(&mut self) {
-        self.strangers.knocking = self.strangers.knocking && self.accept_one();
+        let busy = !self.strangers.letters.is_empty() || !self.strangers.waiting.is_empty();
+        self.strangers.let_in = self.strangers.knocking && !(busy && self.strangers.let_in);
+        if self.strangers.let_in {
+            self.strangers.knocking = self.accept_one();
+            return;
+        }
+        if let Some(mail) = self.strangers.letters.pop_front() {
+            return self.open(mail);
+        }
         while let Some(id) = self.strangers.waiting.pop_front() {
             // One that is gone meanwhile has nothing to say any more, and takes nobody's turn.
             let ready = self.links.get_mut(id).and_then(|link| link.waiting.take());

@@ -1,15 +1,16 @@
 //! How answers go out: as much as a socket takes, and no more than its share while others wait.
 
-use super::link::{HIGH_WATER, Put, WRITE};
+use super::link::{HIGH_WATER, Put};
 use super::{Core, KEEP, SlotId};
 
 impl Core {
     /// Writes, and goes on with a connection that waited for it.
     pub(super) fn flush(&mut self, id: SlotId) {
-        if self.links.get(id).is_some_and(|link| link.unwritten) {
-            return;
-        }
-        self.flush_only(id, WRITE);
+        let share = match self.links.get(id) {
+            Some(link) if !link.unwritten => link.share(),
+            _ => return,
+        };
+        self.flush_only(id, share);
         let Some(link) = self.links.get_mut(id) else {
             return;
         };
@@ -58,14 +59,19 @@ impl Core {
             && !std::mem::replace(&mut link.unwritten, true)
         {
             link.paused = true;
-            self.unwritten.push(id);
+            self.unwritten.push_back(id);
         }
     }
 
-    pub(super) fn write_on(&mut self, id: SlotId) {
-        if let Some(link) = self.links.get_mut(id) {
-            link.unwritten = false;
-            self.flush(id);
+    /// Goes on with one of those who have more to write than they were given time for.
+    pub(super) fn write_on(&mut self) {
+        while let Some(id) = self.unwritten.pop_front() {
+            // One that is gone or moved meanwhile takes nobody's turn.
+            if let Some(link) = self.links.get_mut(id)
+                && std::mem::take(&mut link.unwritten)
+            {
+                return self.flush(id);
+            }
         }
     }
 
