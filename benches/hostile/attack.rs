@@ -44,6 +44,11 @@ pub const KINDS: [(&str, &str); 7] = [
     ("killed", "clients with 100 monitored items, killed"),
 ];
 
+/// Whether what they leave is forgotten some time after their connections.
+pub fn leaves_sessions(kind: &str) -> bool {
+    matches!(kind, "passwords" | "killed")
+}
+
 const SILENT: usize = 9_000;
 const HALF_OPEN: usize = 2_000;
 const SLOW: usize = 50;

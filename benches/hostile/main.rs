@@ -2,8 +2,9 @@
 //!
 //! `cargo bench -p benches --bench hostile -- [KIND…] [OPTIONS]`
 //!
-//! A good session reads 1,000 times a second, with and without each kind of attack in turns; what counts are the 99th
-//! percentiles of the seconds that the host left alone: the median of those with it over that of those without.
+//! A good session reads 1,000 times a second, with each kind of attack in turns, without it, and with the same attack on
+//! another plant that shares the attackers' processors: what the machine makes of their work is no work of the plant. What
+//! counts are the 99th percentiles of the seconds that the host left alone: the median of those with the attack over that of the others.
 //! Then the attackers stay for a while, and it is seen whether memory and descriptors of the plant rise with those who have come
 //! and gone. Processors are shared out, and kept awake, so that the plant's work for attackers counts, and not what they
 //! cost themselves.
@@ -21,22 +22,23 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
+use benches::child::Plant;
 use observe::Process;
 
 use crate::attackers::{Attackers, back, watch};
 use crate::awake::Awake;
 use crate::good::Good;
-use crate::told::{HEAD, Held, Ratio, Rise, Told, median};
+use crate::told::{Attacked, HEAD, Held, Rise, Seen, Told, median};
 
 const USAGE: &str = "\
 cargo bench -p benches --bench hostile -- [silent] [half-open] [slow] [certificates] [passwords] [fuzzed] [killed]
   --quiet N         seconds that the host left alone, with and without each kind [default: 40]
-  --seconds S       length of a turn [default: 10]
-  --rounds N        turns with and without at most, if the host is busy [default: 20]
+  --seconds S       length of a turn [default: 5]
+  --rounds N        turns at most, if the host is busy [default: 30]
   --soak S          how long the attackers stay then; slopes are those of the second half [default: 60]
   --quick           --quiet 13 --soak 30
   --threads N       loops of the plant [default: 1]
-One kind takes three minutes where the host is quiet, one and a half with --quick.";
+One kind takes four minutes where the host is quiet, two with --quick.";
 
 struct Options {
     kinds: Vec<(&'static str, &'static str)>,
@@ -68,8 +70,8 @@ fn options(mut words: impl Iterator<Item = String>) -> anyhow::Result<Option<Opt
     let mut options = Options {
         kinds: Vec::new(),
         quiet: 40,
-        seconds: 10,
-        rounds: 20,
+        seconds: 5,
+        rounds: 30,
         soak: 60,
         threads: 1,
     };
@@ -140,45 +142,56 @@ fn under(
 ) -> anyhow::Result<Told> {
     let trusted = folder.join("server");
     let plant = serve::start(&trusted.display().to_string(), options.threads)?;
+    let another = folder.join("another");
+    let another = serve::start_elsewhere(&another.display().to_string(), options.threads)?;
     let good = Good::new(plant.url(), &folder.join("good"), options.threads)?;
     let mut process =
         Process::of(plant.pid()).map_err(|why| anyhow::anyhow!("{}", why.reason()))?;
     // Buffers of the plant and of this process have been there once.
     good.stretch(options.seconds)?;
     let before = process.sample();
-    let attack = || {
+    let attack = |plant: &Plant| {
         let places = places::attackers(options.threads);
         Attackers::start(kind, plant.url(), &folder.join("bad"), places)
     };
-    let (mut calm, mut hit, mut errors, mut cycles) = (Vec::new(), Vec::new(), 0, 0);
+    let (mut seen, mut errors, mut cycles) = (Seen::default(), 0, 0);
     for round in 0..options.rounds {
-        if calm.len().min(hit.len()) >= options.quiet {
+        if seen.fewest() >= options.quiet {
             break;
         }
         // In turns, so that nothing that goes on all the while is taken for the attack's doing.
-        for attacked in [round % 2 == 1, round % 2 == 0] {
-            let attackers = attacked.then(attack).transpose()?;
+        let mut turns = Attacked::ALL;
+        turns.rotate_left(round % Attacked::ALL.len());
+        for attacked in turns {
+            let attackers = match attacked {
+                Attacked::Nobody => None,
+                Attacked::Another => Some(attack(&another)?),
+                Attacked::Plant => Some(attack(&plant)?),
+            };
             let stretch = good.stretch(options.seconds)?;
             println!(
-                "  turn {} {}: {:.0} µs, {} of {} s left alone",
+                "  turn {}, attacked: {:<7}  {:4.0} µs, {} of {} s left alone",
                 round + 1,
-                if attacked { "with   " } else { "without" },
+                attacked.name(),
                 median(&stretch.p99s) / 1e3,
                 stretch.p99s.len(),
                 options.seconds
             );
             errors += stretch.errors;
-            match attackers {
-                None => calm.extend(stretch.p99s),
-                Some(attackers) => {
-                    hit.extend(stretch.p99s);
-                    cycles += attackers.stop();
+            seen.of(attacked).extend(stretch.p99s);
+            if let Some(attackers) = attackers {
+                let came = attackers.stop();
+                if let Attacked::Plant = attacked {
+                    cycles += came;
                     back(&mut process, &before, Duration::from_secs(60));
+                }
+                if attack::leaves_sessions(kind) {
+                    std::thread::sleep(serve::FORGOTTEN);
                 }
             }
         }
     }
-    let attackers = attack()?;
+    let attackers = attack(&plant)?;
     // What the first of them need for as long as they are remembered is no leak.
     let settled = Duration::from_secs(options.soak) / 2;
     let watched = watch(&attackers, plant.pid(), settled.max(serve::FORGOTTEN));
@@ -190,9 +203,7 @@ fn under(
     Ok(Told {
         kind,
         what,
-        calm: median(&calm),
-        hit: median(&hit),
-        ratio: Ratio::of(&calm, &hit),
+        seen,
         errors,
         cycles,
         memory: Rise::of(&looks, |look| look.rss),

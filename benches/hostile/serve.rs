@@ -16,16 +16,27 @@ pub const ROLE: &str = "serve";
 /// that does not open is forgotten after this time, too.
 pub const FORGOTTEN: Duration = Duration::from_secs(10);
 
-/// Starts one.
+/// The plant that is measured.
 pub fn start(folder: &str, threads: usize) -> anyhow::Result<Plant> {
-    Plant::start(&[ROLE, folder, &threads.to_string()])
+    Plant::start(&[ROLE, folder, &threads.to_string(), ""])
 }
+
+/// One like it, where the attackers are: who attacks it costs the good session only what the machine makes of it.
+pub fn start_elsewhere(folder: &str, threads: usize) -> anyhow::Result<Plant> {
+    Plant::start(&[ROLE, folder, &threads.to_string(), ELSEWHERE])
+}
+
+const ELSEWHERE: &str = "elsewhere";
 
 /// Is a plant until standard input ends: it trusts nobody, and knows one user.
 pub fn serve(mut words: impl Iterator<Item = String>) -> anyhow::Result<()> {
     places::come_as_any();
     let folder = words.next().context("which folder?")?;
     let threads = words.next().context("how many threads?")?.parse()?;
+    let elsewhere = words.next().is_some_and(|word| word == ELSEWHERE);
+    if elsewhere {
+        places::keep_to(&places::attackers(threads));
+    }
     let mut config = Config {
         identity: Some(child::identity("urn:uaperf:hostile:plant")?),
         trust: TrustPolicy::Store(pki::Store::new(folder)),
@@ -33,7 +44,10 @@ pub fn serve(mut words: impl Iterator<Item = String>) -> anyhow::Result<()> {
             update: Some(Duration::from_millis(100)),
         }],
         threads,
-        pin: places::loops(threads),
+        pin: match elsewhere {
+            true => Vec::new(),
+            false => places::loops(threads),
+        },
         ..Config::default()
     };
     const ROUNDS: NonZeroU32 = NonZeroU32::MIN.saturating_add(9_999);

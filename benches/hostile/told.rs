@@ -51,7 +51,10 @@ impl Ratio {
 
     fn show(&self) -> String {
         let (low, high) = self.interval;
-        format!("{:.2} ({low:.2} to {high:.2})", self.ratio)
+        match self.ratio.is_nan() {
+            true => "n/a".to_owned(),
+            false => format!("{:.2} ({low:.2} to {high:.2})", self.ratio),
+        }
     }
 
     /// Whether it is at most [`MOST`], as far as that can be told.
@@ -64,6 +67,48 @@ impl Ratio {
         } else {
             "cannot tell"
         }
+    }
+}
+
+/// Who is attacked while the good session reads.
+#[derive(Debug, Clone, Copy)]
+pub enum Attacked {
+    Nobody,
+    /// Another plant, with the attackers' processors.
+    Another,
+    /// The plant that it reads from.
+    Plant,
+}
+
+impl Attacked {
+    pub const ALL: [Self; 3] = [Self::Nobody, Self::Another, Self::Plant];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Nobody => "nobody",
+            Self::Another => "another",
+            Self::Plant => "plant",
+        }
+    }
+}
+
+/// 99th percentiles of seconds that the host left alone, in nanoseconds.
+#[derive(Debug, Default)]
+pub struct Seen([Vec<f64>; Attacked::ALL.len()]);
+
+impl Seen {
+    pub fn of(&mut self, attacked: Attacked) -> &mut Vec<f64> {
+        let Self([nobody, another, plant]) = self;
+        match attacked {
+            Attacked::Nobody => nobody,
+            Attacked::Another => another,
+            Attacked::Plant => plant,
+        }
+    }
+
+    /// Seconds of whatever was seen least.
+    pub fn fewest(&self) -> usize {
+        self.0.iter().map(Vec::len).min().unwrap_or(0)
     }
 }
 
@@ -112,10 +157,7 @@ impl Held {
 pub struct Told {
     pub kind: &'static str,
     pub what: &'static str,
-    /// Medians of the 99th percentiles of a second, in nanoseconds.
-    pub calm: f64,
-    pub hit: f64,
-    pub ratio: Ratio,
+    pub seen: Seen,
     /// Of the good session.
     pub errors: u64,
     pub cycles: u64,
@@ -152,16 +194,22 @@ impl Told {
         let Self {
             kind, what, cycles, ..
         } = self;
+        let Seen([nobody, another, plant]) = &self.seen;
+        let (all, own) = (Ratio::of(nobody, plant), Ratio::of(another, plant));
         format!(
             "{kind}: {what}\n  \
              p99           {:.0} µs without, {:.0} µs with, ratio {}, under {MOST:.2}: {}; {} errors of the good session\n  \
+             of which      {:.0} µs with the same elsewhere: the plant's part is {}, under {MOST:.2}: {}\n  \
              1,000 cycles  memory {}, descriptors {} ({cycles} cycles)\n  \
              afterwards    memory {} before, {} after; descriptors {} before, {} after\n",
-            self.calm / 1e3,
-            self.hit / 1e3,
-            self.ratio.show(),
-            self.ratio.verdict(),
+            median(nobody) / 1e3,
+            median(plant) / 1e3,
+            all.show(),
+            all.verdict(),
             self.errors,
+            median(another) / 1e3,
+            own.show(),
+            own.verdict(),
             self.memory.show(&bytes),
             self.descriptors.show(&|n| format!("{n:.2}")),
             self.before.memory(),
@@ -173,13 +221,18 @@ impl Told {
 
     /// A row of the table.
     pub fn row(&self) -> String {
+        let Seen([nobody, another, plant]) = &self.seen;
+        let (all, own) = (Ratio::of(nobody, plant), Ratio::of(another, plant));
         format!(
-            "| {} | {:.0} | {:.0} | {} | {} | {} | {} | {} | {} | {} to {} | {} to {} |",
+            "| {} | {:.0} | {:.0} | {:.0} | {} {} | {} {} | {} | {} | {} | {} | {} to {} | {} to {} |",
             self.kind,
-            self.calm / 1e3,
-            self.hit / 1e3,
-            self.ratio.show(),
-            self.ratio.verdict(),
+            median(nobody) / 1e3,
+            median(another) / 1e3,
+            median(plant) / 1e3,
+            all.show(),
+            all.verdict(),
+            own.show(),
+            own.verdict(),
             self.errors,
             self.cycles,
             self.memory.show(&bytes),
@@ -194,5 +247,5 @@ impl Told {
 
 /// Above the rows.
 pub const HEAD: &str = "\
-| attack | p99 without, µs | with, µs | ratio (95 %) | under 1.20 | errors | cycles | memory per 1,000 (95 %) | descriptors per 1,000 (95 %) | memory before to after | descriptors |
-|---|---|---|---|---|---|---|---|---|---|---|";
+| attack | p99 without, µs | elsewhere, µs | with, µs | with over without (95 %), under 1.20 | with over elsewhere (95 %), under 1.20 | errors | cycles | memory per 1,000 (95 %) | descriptors per 1,000 (95 %) | memory before to after | descriptors |
+|---|---|---|---|---|---|---|---|---|---|---|---|";
