@@ -122,7 +122,8 @@ impl Server {
             0 => std::thread::available_parallelism().map_or(1, |all| all.get() / 2),
             threads => threads,
         }
-        .clamp(1, 255);
+        // One number is the door's.
+        .clamp(1, 254);
         let shared = Arc::new(Shared::new(config, url, clock, own, space, identity));
         for fault in &shared.config.faults {
             let added = shared
@@ -163,7 +164,7 @@ impl Server {
             })?;
         }
         let mut loops = Vec::new();
-        for index in 0..cores {
+        for index in 0..=cores {
             let core = Core::new(index as u8, Arc::clone(&server.shared), server.pool.clone())?;
             server.posts.push(core.post());
             loops.push(core);
@@ -171,12 +172,20 @@ impl Server {
         for core in &mut loops {
             core.know(server.posts.clone());
         }
-        if let Some(first) = loops.first_mut() {
-            first.accept(listener)?;
+        if let Some(door) = loops.last_mut() {
+            door.accept(listener)?;
         }
         for (n, core) in loops.into_iter().enumerate() {
+            let pin = server.shared.config.pin.clone();
+            if n == cores {
+                let thread = std::thread::Builder::new().name("plant-door".to_owned());
+                server.threads.push(thread.spawn(move || {
+                    keep_off(&pin);
+                    core.run();
+                })?);
+                continue;
+            }
             let thread = std::thread::Builder::new().name(format!("plant-{n}"));
-            let pin = &server.shared.config.pin;
             let cpu = pin.get(n % pin.len().max(1)).copied();
             server.threads.push(thread.spawn(move || {
                 if let Some(cpu) = cpu {

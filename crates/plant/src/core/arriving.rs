@@ -1,5 +1,5 @@
-//! How connections come in: accepted for all loops by one, kept by the one whose turn it is, and told
-//! when there is no room.
+//! How connections come in: accepted at the door, led on to a loop when they want a session, and told when there
+//! is no room.
 
 use std::io::ErrorKind;
 use std::time::Duration;
@@ -7,9 +7,10 @@ use std::time::Duration;
 use mio::Interest;
 use mio::net::{TcpListener, TcpStream};
 use wire::server::{self, Connection};
+use wire::template::walk::{RequestHead, type_id};
 
 use super::link::Link;
-use super::{Core, Due, LISTENER, Mail, SlotId, token};
+use super::{Core, Due, LISTENER, Post, SlotId, token};
 use crate::fault::Class;
 use crate::shared::random;
 
@@ -19,7 +20,7 @@ const ACCEPT_AGAIN: Duration = Duration::from_millis(50);
 const REFUSING: usize = 64;
 
 impl Core {
-    /// Makes this the loop that accepts connections, for itself and the others.
+    /// Makes this the door: what accepts connections and keeps them until they want a session.
     pub fn accept(&mut self, mut listener: TcpListener) -> std::io::Result<()> {
         self.poll
             .registry()
@@ -55,7 +56,26 @@ impl Core {
         true
     }
 
-    /// Gives a new connection to the loop whose turn it is.
+    /// Whether it has no sessions, but leads to those who have.
+    pub(super) fn is_door(&self) -> bool {
+        self.listener.is_some() || self.away.is_some()
+    }
+
+    /// Where a request is to go that came to the door: to the session that it names, or to the loop whose turn it is
+    /// to get a new one.
+    pub(super) fn way_in(&mut self, head: &RequestHead<'_>) -> Option<Post> {
+        if !self.is_door() {
+            return None;
+        }
+        if head.type_id != type_id::CREATE_SESSION_REQUEST {
+            return self.home_of(head.authentication_token);
+        }
+        let loops = self.posts.len().saturating_sub(1).max(1);
+        self.turn = (self.turn + 1) % loops;
+        self.posts.get(self.turn).cloned()
+    }
+
+    /// Takes a new connection in, if there is room.
     fn welcome(&mut self, socket: TcpStream) {
         let limit = self.shared.config.limits.connections;
         let counters = &self.shared.counters;
@@ -74,16 +94,10 @@ impl Core {
             return;
         }
         counters.cumulated_connections.add(1);
-        self.turn = (self.turn + 1) % self.posts.len().max(1);
-        match self.posts.get(self.turn) {
-            Some(post) if self.turn != usize::from(self.index) => {
-                post.send(Mail::Socket(socket));
-            }
-            _ => self.adopt(socket, false),
-        }
+        self.adopt(socket, false);
     }
 
-    pub(super) fn adopt(&mut self, socket: TcpStream, refused: bool) {
+    fn adopt(&mut self, socket: TcpStream, refused: bool) {
         // Answers are written in groups already; a socket that cannot do without waiting works
         // all the same.
         let _ = socket.set_nodelay(true);

@@ -10,7 +10,6 @@ use wire::server::RequestId;
 use wire::template::walk::RequestHead;
 use wire::time::Instant;
 
-use super::strangers::Strangers;
 use super::{Core, Due, Mail, SlotId};
 use crate::fault::{Class, MessageFate, RequestFate, Tick};
 use crate::subscription::{Delivery, Message};
@@ -271,7 +270,7 @@ impl Core {
         }
         self.again.clear();
         self.unwritten.clear();
-        self.strangers = Strangers::default();
+        self.forget_strangers();
         if let Some(mut listener) = self.listener.take() {
             self.away = listener.local_addr().ok();
             // One that was never registered is closed all the same.

@@ -5,7 +5,6 @@ use std::sync::mpsc::Sender;
 use std::time::Duration;
 
 use mio::Waker;
-use mio::net::TcpStream;
 use wire::server::{self, RequestId};
 use wire::session::server::Activation;
 use wire::time::Instant;
@@ -17,8 +16,6 @@ use super::{Core, SlotId};
 
 /// What others tell a loop.
 pub enum Mail {
-    /// A new connection.
-    Socket(TcpStream),
     /// A step of a channel is done.
     Channel(SlotId, server::Done),
     /// A client's certificate was judged.
@@ -33,7 +30,7 @@ pub enum Mail {
     Proven(Asked, SlotId, Result<Box<Activation>, StatusCode>),
     /// There are too many sessions: the oldest that was never activated is to end.
     MakeRoom,
-    /// A connection whose session lives here, with the request that says so.
+    /// A connection whose session lives here or is to, with the request that says so.
     Moved(Box<Moved>),
     /// Another loop wants subscriptions that live here.
     Wanted(Wanted),
@@ -90,7 +87,6 @@ impl Core {
     pub(super) fn open(&mut self, mail: Mail) {
         let now = self.now;
         match mail {
-            Mail::Socket(socket) => self.adopt(socket, false),
             Mail::Channel(id, done) => {
                 if let Some(link) = self.links.get_mut(id) {
                     link.connection.complete(done, now);

@@ -1,4 +1,5 @@
-//! A loop that serves connections: one thread, its own sockets, sessions and timers.
+//! A loop that serves connections: one thread, its own sockets, sessions and timers. One more is the door: it lets
+//! clients in, and has those who have no session, so that they are in nobody's way.
 
 mod alarm;
 mod arriving;
@@ -155,7 +156,7 @@ impl Core {
         self.post.clone()
     }
 
-    /// Makes all loops known to this one.
+    /// Makes all loops known to this one; the last of them is the door.
     pub fn know(&mut self, posts: Vec<Post>) {
         self.posts = posts;
     }
@@ -202,7 +203,7 @@ impl Core {
     /// How long to wait for something to happen.
     fn sleep(&mut self) -> Option<Duration> {
         let more = !self.again.is_empty() || !self.unwritten.is_empty() || self.strangers.wait();
-        if self.shared.config.spin || more {
+        if more || (self.shared.config.spin && !self.is_door()) {
             return Some(Duration::ZERO);
         }
         let at = self.timers.wake()?;

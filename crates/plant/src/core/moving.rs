@@ -12,6 +12,13 @@ pub struct Moved {
     body: Vec<u8>,
 }
 
+impl Moved {
+    /// Whether a session was activated over it.
+    pub fn is_known(&self) -> bool {
+        self.link.known
+    }
+}
+
 impl Core {
     /// Gives a connection to the loop where its session lives. What was received and not looked
     /// at goes along; a step of its channel that is under way has to come back first.

@@ -36,6 +36,9 @@ impl Core {
         body: &[u8],
         head: &RequestHead<'_>,
     ) {
+        if let Some(home) = self.way_in(head) {
+            return self.move_link(link, &home, id, body);
+        }
         match head.type_id {
             type_id::READ_REQUEST | type_id::WRITE_REQUEST => {
                 match self.session_for(head.authentication_token, link) {
@@ -86,7 +89,12 @@ impl Core {
         let token = space::raw(&request.header().authentication_token);
         let session = self.session_by(token).ok();
         let service = Service::of(&request);
-        if let Request::Read(_) | Request::Write(_) | Request::Publish(_) = &request {
+        let elsewhere = matches!(&request, Request::CreateSession(_)) && self.is_door();
+        let walked = matches!(
+            &request,
+            Request::Read(_) | Request::Write(_) | Request::Publish(_)
+        );
+        if walked || elsewhere {
             // Its type was spelled out in another way than usual; now it is not.
             let mut body = Vec::new();
             return match request.encode(&mut body) {
@@ -102,7 +110,6 @@ impl Core {
         let answered = match &request {
             Request::CreateSession(request) => self.create_session(link, id, request),
             Request::ActivateSession(request) => {
-                let token = &request.request_header.authentication_token;
                 if let Some(home) = self.home_of(token) {
                     return self.move_link(link, &home, id, body);
                 }

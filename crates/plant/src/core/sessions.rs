@@ -13,8 +13,8 @@ use wire::template::walk::RawNodeId;
 use wire::time::Now;
 use wire::types::{
     ActivateSessionRequest, AnonymousIdentityToken, CloseSessionRequest, CreateSessionRequest,
-    CreateSessionResponse, ExtensionObject, IssuedIdentityToken, NodeId, StatusCode,
-    UserNameIdentityToken, X509IdentityToken,
+    CreateSessionResponse, ExtensionObject, IssuedIdentityToken, StatusCode, UserNameIdentityToken,
+    X509IdentityToken,
 };
 
 use super::link::Link;
@@ -64,8 +64,8 @@ impl Core {
     }
 
     /// The loop where a session lives, if it is not this one.
-    pub(super) fn home_of(&self, token: &NodeId) -> Option<Post> {
-        let key = SessionKey::read(space::raw(token))?;
+    pub(super) fn home_of(&self, token: RawNodeId<'_>) -> Option<Post> {
+        let key = SessionKey::read(token)?;
         let away = key.core != self.index;
         self.posts
             .get(usize::from(key.core))

@@ -14,12 +14,18 @@ pub struct Ready {
     pub due: bool,
 }
 
+/// A step that waits to be taken.
+enum Step {
+    /// Something happened on a connection.
+    Look(SlotId),
+    /// Others have to tell something of one.
+    Open(Mail),
+}
+
 /// Those who wait.
 #[derive(Default)]
 pub struct Strangers {
-    waiting: VecDeque<SlotId>,
-    /// What others have to tell of them.
-    letters: VecDeque<Mail>,
+    waiting: VecDeque<Step>,
     /// Somebody may be at the door.
     knocking: bool,
     /// The last step was to let somebody in.
@@ -29,7 +35,7 @@ pub struct Strangers {
 impl Strangers {
     /// Whether anybody waits.
     pub fn wait(&self) -> bool {
-        self.knocking || !self.waiting.is_empty() || !self.letters.is_empty()
+        self.knocking || !self.waiting.is_empty()
     }
 
     /// Somebody is at the door.
@@ -55,7 +61,7 @@ impl Core {
             }
             waiting => {
                 *waiting = Some(ready);
-                self.strangers.waiting.push_back(id);
+                self.strangers.waiting.push_back(Step::Look(id));
             }
         }
     }
@@ -77,14 +83,14 @@ impl Core {
     /// Mail that is of a stranger, if it is, waits like him.
     pub(super) fn put_off(&mut self, mail: Mail) -> Option<Mail> {
         let stranger = match &mail {
-            Mail::Socket(_) => true,
+            Mail::Moved(moved) => !moved.is_known(),
             Mail::Channel(link, _) | Mail::Judged(link, _) => !self.is_known(*link),
             Mail::Created(asked, ..) | Mail::Proven(asked, ..) => !self.is_known(asked.link),
             _ => false,
         };
         match stranger {
             true => {
-                self.strangers.letters.push_back(mail);
+                self.strangers.waiting.push_back(Step::Open(mail));
                 None
             }
             false => Some(mail),
@@ -109,20 +115,30 @@ impl Core {
 
     /// Takes one step: goes on with one of those that are there already, or lets another one in.
     pub(super) fn receive_strangers(&mut self) {
-        let busy = !self.strangers.letters.is_empty() || !self.strangers.waiting.is_empty();
+        let busy = !self.strangers.waiting.is_empty();
         self.strangers.let_in = self.strangers.knocking && !(busy && self.strangers.let_in);
         if self.strangers.let_in {
             self.strangers.knocking = self.accept_one();
             return;
         }
-        if let Some(mail) = self.strangers.letters.pop_front() {
-            return self.open(mail);
-        }
-        while let Some(id) = self.strangers.waiting.pop_front() {
+        while let Some(step) = self.strangers.waiting.pop_front() {
+            let id = match step {
+                Step::Open(mail) => return self.open(mail),
+                Step::Look(id) => id,
+            };
             // One that is gone meanwhile has nothing to say any more, and takes nobody's turn.
             let ready = self.links.get_mut(id).and_then(|link| link.waiting.take());
             if let Some(ready) = ready {
                 return self.look_at(id, ready);
+            }
+        }
+    }
+
+    /// Sends all of them away who wait, and those who were on their way to this loop.
+    pub(super) fn forget_strangers(&mut self) {
+        for step in std::mem::take(&mut self.strangers).waiting {
+            if let Step::Open(Mail::Moved(_)) = step {
+                self.shared.counters.connections.sub(1);
             }
         }
     }

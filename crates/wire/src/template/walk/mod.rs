@@ -46,6 +46,8 @@ pub use variant::{BuiltInType, RawVariant};
 pub mod type_id {
     /// ServiceFault
     pub const SERVICE_FAULT: u32 = 397;
+    /// CreateSessionRequest
+    pub const CREATE_SESSION_REQUEST: u32 = 461;
     /// ReadRequest
     pub const READ_REQUEST: u32 = 631;
     /// ReadResponse
