@@ -361,8 +361,8 @@ pub fn victim(mut words: impl Iterator<Item = String>) -> anyhow::Result<()> {
         items_to_create: Some(items.collect()),
         ..Default::default()
     })?;
-    std::io::stdout().lock().write_all(b"subscribed\n")?;
-    // Killed before, unless who started it has ended.
+    // Who started it may have ended; otherwise it is killed before this ends.
+    let _ = std::io::stdout().lock().write_all(b"subscribed\n");
     std::io::stdin().lock().read_to_end(&mut Vec::new())?;
     Ok(())
 }

@@ -58,9 +58,9 @@ const ALARM: Token = Token(usize::MAX - 2);
 
 /// What one read takes from a socket at most.
 const READ: usize = 256 * 1024;
-/// Subscriptions that publish before sockets are looked at again: with a thousand items each that
-/// is less than a millisecond.
-const PUBLISHINGS_IN_A_ROW: usize = 16;
+/// What is due is done for so long before sockets are looked at again: a few subscriptions of a hundred items, or one
+/// of thousands.
+const DUE_IN_A_ROW: Duration = Duration::from_micros(50);
 /// More memory than this is not kept for the next one who needs some.
 const KEEP: usize = 1024 * 1024;
 
@@ -336,10 +336,9 @@ impl Core {
     /// Does what is due, but not so much of it that who asks something has to wait long: the rest
     /// has its turn after a look at the sockets.
     fn run_timers(&mut self) {
-        let mut published = 0;
-        while published < PUBLISHINGS_IN_A_ROW
-            && let Some((at, due)) = self.timers.pop(self.now.mono)
-        {
+        let mut start = None;
+        while let Some((at, due)) = self.timers.pop(self.now.mono) {
+            let start = *start.get_or_insert_with(|| self.shared.clock.now().mono);
             match due {
                 Due::Link(id) => self.ready(
                     id,
@@ -353,10 +352,10 @@ impl Core {
                 Due::Listen => self.listen_again(),
                 Due::Session(id) => self.session_due(id),
                 Due::Accept => self.strangers.knock(),
-                Due::Subscription(id) => {
-                    published += 1;
-                    self.subscription_due(id, at);
-                }
+                Due::Subscription(id) => self.subscription_due(id, at),
+            }
+            if self.shared.clock.now().mono.since(start) >= DUE_IN_A_ROW {
+                break;
             }
         }
         self.flush_dirty();
