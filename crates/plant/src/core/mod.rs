@@ -333,9 +333,24 @@ impl Core {
         }
     }
 
+    /// Forgets when those would have had their turn who are gone.
+    fn tidy_timers(&mut self) {
+        let (links, sessions) = (&self.links, &self.sessions);
+        let subscriptions = &self.subscriptions;
+        self.timers.retain(|at, due| match due {
+            Due::Link(id) => links.get(id).is_some_and(|link| link.timer == Some(at)),
+            Due::Session(id) => sessions.get(id).is_some(),
+            Due::Subscription(id) => subscriptions.get(&id).is_some_and(|it| it.wake == at),
+            Due::Accept | Due::Release(_) | Due::Fault | Due::Listen => true,
+        });
+    }
+
     /// Does what is due, but not so much of it that who asks something has to wait long: the rest
     /// has its turn after a look at the sockets.
     fn run_timers(&mut self) {
+        if self.timers.are_many() {
+            self.tidy_timers();
+        }
         let mut start = None;
         while let Some((at, due)) = self.timers.pop(self.now.mono) {
             let start = *start.get_or_insert_with(|| self.shared.clock.now().mono);

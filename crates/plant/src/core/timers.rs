@@ -32,7 +32,12 @@ pub enum Due {
 pub struct Timers {
     releases: Heap,
     others: Heap,
+    /// How many of the others were there after the last look at whom they are for.
+    kept: usize,
 }
+
+/// Fewer are not worth a look.
+const FEW: usize = 1024;
 
 type Heap = BinaryHeap<Reverse<(Instant, Due)>>;
 
@@ -47,6 +52,19 @@ impl Timers {
             _ => &mut self.others,
         };
         heap.push(Reverse((at, due)));
+    }
+
+    /// Whether there are so many that some may be for those who are gone: channels live for an hour, and whoever opens
+    /// a thousand in a second leaves a thousand moments behind.
+    pub fn are_many(&self) -> bool {
+        self.others.len() >= FEW.max(2 * self.kept)
+    }
+
+    /// Forgets those that nobody waits for.
+    pub fn retain(&mut self, awaited: impl Fn(Instant, Due) -> bool) {
+        self.others.retain(|Reverse((at, due))| awaited(*at, *due));
+        self.kept = self.others.len();
+        self.others.shrink_to(FEW.max(2 * self.kept));
     }
 
     /// The next one.
@@ -84,5 +102,53 @@ impl Timers {
             Instant::from_nanos(early)
         });
         Some(release.map_or(next, |release| release.min(next)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn link(slot: u32) -> Due {
+        Due::Link(SlotId {
+            slot,
+            generation: 0,
+        })
+    }
+
+    #[test]
+    fn those_who_come_and_go_leave_no_more_than_are_there_twice_over() {
+        let mut timers = Timers::default();
+        let mut most = 0;
+        for n in 0..100_000_u32 {
+            let at = Instant::from_nanos(u64::from(n) + 3_600_000_000_000);
+            timers.add(at, link(n));
+            if timers.are_many() {
+                // Five hundred are still there.
+                timers.retain(|_, due| due > link(n.saturating_sub(500)));
+            }
+            most = most.max(timers.others.len());
+        }
+        assert!(most <= 1024, "{most}");
+        assert!(timers.others.capacity() <= 4096);
+        // What is left comes in its order still.
+        let later = Instant::from_nanos(u64::MAX);
+        let mut left = Vec::new();
+        while let Some((at, _)) = timers.pop(later) {
+            left.push(at);
+        }
+        assert!(left.len() >= 500 && left.is_sorted());
+    }
+
+    #[test]
+    fn all_are_kept_that_somebody_waits_for() {
+        let mut timers = Timers::default();
+        for n in 0..10_000 {
+            timers.add(Instant::from_nanos(1), link(n));
+            if timers.are_many() {
+                timers.retain(|_, _| true);
+            }
+        }
+        assert_eq!(timers.others.len(), 10_000);
     }
 }
