@@ -177,19 +177,15 @@ impl Server {
         }
         for (n, core) in loops.into_iter().enumerate() {
             let pin = server.shared.config.pin.clone();
-            if n == cores {
-                let thread = std::thread::Builder::new().name("plant-door".to_owned());
-                server.threads.push(thread.spawn(move || {
-                    keep_off(&pin);
-                    core.run();
-                })?);
-                continue;
-            }
-            let thread = std::thread::Builder::new().name(format!("plant-{n}"));
-            let cpu = pin.get(n % pin.len().max(1)).copied();
+            let (name, cpu) = match n == cores {
+                true => ("plant-door".to_owned(), None),
+                false => (format!("plant-{n}"), pin.get(n % pin.len().max(1)).copied()),
+            };
+            let thread = std::thread::Builder::new().name(name);
             server.threads.push(thread.spawn(move || {
-                if let Some(cpu) = cpu {
-                    bind_to(cpu);
+                match cpu {
+                    Some(cpu) => bind_to(cpu),
+                    None => keep_off(&pin),
                 }
                 core.run();
             })?);
