@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 use anyhow::Context;
 use observe::Process;
 
+use crate::looking::Looking;
 use crate::{attack, places};
 
 /// A process full of them.
@@ -87,47 +88,30 @@ pub struct Look {
     pub descriptors: Option<f64>,
 }
 
-/// A thread that looks.
-pub struct Watching {
-    stop: std::sync::mpsc::Sender<()>,
-    thread: std::thread::JoinHandle<Vec<Look>>,
-}
-
-impl Watching {
-    /// What it saw.
-    pub fn finish(self) -> Vec<Look> {
-        // Gone only if the thread has ended.
-        let _ = self.stop.send(());
-        self.thread.join().unwrap_or_default()
-    }
-}
-
 /// Looks at the plant ten times a second once it has settled, from where the attackers are: thousands of
 /// descriptors take milliseconds to count.
-pub fn watch(attackers: &Attackers, plant: u32, settled: Duration) -> Watching {
-    let places = attackers.places.clone();
+pub fn watch(
+    attackers: &Attackers,
+    plant: u32,
+    settled: Duration,
+) -> anyhow::Result<Looking<Look>> {
+    let mut process = process(plant)?;
     let cycles = Arc::clone(&attackers.cycles);
-    let (stop, stopped) = std::sync::mpsc::channel();
-    let thread = std::thread::spawn(move || {
-        let mut looks = Vec::new();
-        places::keep_to(&places);
-        let Ok(mut process) = Process::of(plant) else {
-            return looks;
-        };
-        if stopped.recv_timeout(settled).is_ok() {
-            return looks;
+    let between = Duration::from_millis(100);
+    let places = attackers.places.clone();
+    Ok(Looking::start(places, settled, between, move || {
+        let sample = process.sample();
+        Look {
+            cycles: cycles.load(Ordering::Relaxed),
+            rss: sample.rss_bytes.ok().map(|bytes| bytes as f64),
+            descriptors: sample.descriptors.ok().map(|open| open as f64),
         }
-        while stopped.recv_timeout(Duration::from_millis(100)).is_err() {
-            let sample = process.sample();
-            looks.push(Look {
-                cycles: cycles.load(Ordering::Relaxed),
-                rss: sample.rss_bytes.ok().map(|bytes| bytes as f64),
-                descriptors: sample.descriptors.ok().map(|open| open as f64),
-            });
-        }
-        looks
-    });
-    Watching { stop, thread }
+    }))
+}
+
+/// A process to look at.
+pub fn process(pid: u32) -> anyhow::Result<Process> {
+    Process::of(pid).map_err(|why| anyhow::anyhow!("{}", why.reason()))
 }
 
 /// Waits until the plant has closed what attackers left open.

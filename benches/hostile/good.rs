@@ -13,7 +13,7 @@ use plan::{Arrival, NodeSpec, Nodes, Pace, Phase, Read, Warmup, Work};
 use record::Measure;
 
 use crate::places;
-use crate::stolen::Stolen;
+use crate::stolen::{self, Taken};
 
 /// Reads of the good session in a second.
 const RATE: u32 = 1_000;
@@ -88,7 +88,7 @@ impl Good {
             duration: Some(WARMUP + Duration::from_secs(seconds)),
             ..self.phase.clone()
         };
-        let stolen = Stolen::watch(
+        let stolen = stolen::watch(
             places::measured(self.threads),
             places::attackers(self.threads),
         );
@@ -103,21 +103,17 @@ impl Good {
             &Control::default(),
             |_| {},
         )?;
-        let taken = stolen.finish();
+        let taken = Taken(stolen.finish());
         let total = outcome.total();
         let tally = total
             .first()
             .ok_or_else(|| anyhow::anyhow!("nothing was measured"))?;
-        let at = |second: u64| WARMUP + Duration::from_secs(second);
-        let window = |second: u64| {
-            let [from, to] = [second, second + 1].map(|second| at(second).as_nanos() as u64);
-            tally.window(from, to)
-        };
-        let left_alone = |second: &u64| {
-            taken.nothing(outcome.began + at(*second), outcome.began + at(*second + 1))
-        };
-        let p99s = (0..seconds).filter(left_alone).filter_map(|second| {
-            let reads = window(second);
+        let p99s = (0..seconds).filter_map(|second| {
+            let [from, to] = [second, second + 1].map(|at| WARMUP + Duration::from_secs(at));
+            if !taken.nothing(outcome.began + from, outcome.began + to) {
+                return None;
+            }
+            let reads = tally.window(from.as_nanos() as u64, to.as_nanos() as u64);
             reads.histogram(Measure::Response).quantile(0.99)
         });
         let all = tally.window(0, u64::MAX);

@@ -13,6 +13,7 @@ mod attack;
 mod attackers;
 mod awake;
 mod good;
+mod looking;
 mod places;
 mod serve;
 mod stolen;
@@ -23,9 +24,8 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
 use benches::child::Plant;
-use observe::Process;
 
-use crate::attackers::{Attackers, back, watch};
+use crate::attackers::{Attackers, back, process, watch};
 use crate::awake::Awake;
 use crate::good::Good;
 use crate::told::{Attacked, HEAD, Held, Rise, Seen, Told, median};
@@ -38,7 +38,7 @@ cargo bench -p benches --bench hostile -- [silent] [half-open] [slow] [certifica
   --soak S          how long the attackers stay then; slopes are those of the second half [default: 60]
   --quick           --quiet 13 --soak 30
   --threads N       loops of the plant [default: 1]
-One kind takes four minutes where the host is quiet, two with --quick.";
+One kind takes five or six minutes; --quick is shorter.";
 
 struct Options {
     kinds: Vec<(&'static str, &'static str)>,
@@ -145,8 +145,7 @@ fn under(
     let another = folder.join("another");
     let another = serve::start_elsewhere(&another.display().to_string(), options.threads)?;
     let good = Good::new(plant.url(), &folder.join("good"), options.threads)?;
-    let mut process =
-        Process::of(plant.pid()).map_err(|why| anyhow::anyhow!("{}", why.reason()))?;
+    let mut process = process(plant.pid())?;
     // Buffers of the plant and of this process have been there once.
     good.stretch(options.seconds)?;
     let before = process.sample();
@@ -194,7 +193,7 @@ fn under(
     let attackers = attack(&plant)?;
     // What the first of them need for as long as they are remembered is no leak.
     let settled = Duration::from_secs(options.soak) / 2;
-    let watched = watch(&attackers, plant.pid(), settled.max(serve::FORGOTTEN));
+    let watched = watch(&attackers, plant.pid(), settled.max(serve::FORGOTTEN))?;
     errors += good.stretch(options.soak)?.errors;
     let looks = watched.finish();
     cycles += attackers.stop();

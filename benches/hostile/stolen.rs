@@ -2,13 +2,11 @@
 //! a bad second whoever attacks; the kernel counts those times, and such seconds say nothing of the plant.
 
 use std::ops::Range;
-use std::sync::mpsc::{Sender, channel};
-use std::thread::JoinHandle;
 use std::time::{Duration, SystemTime};
 
 use observe::{Core, Host};
 
-use crate::places;
+use crate::looking::Looking;
 
 /// How often it is looked.
 const EACH: Duration = Duration::from_millis(50);
@@ -16,38 +14,13 @@ const EACH: Duration = Duration::from_millis(50);
 /// What had been taken from some processors by a moment, in nanoseconds.
 type Look = (SystemTime, u64);
 
-/// A thread that looks.
-pub struct Stolen {
-    stop: Sender<()>,
-    thread: JoinHandle<Vec<Look>>,
-}
-
-impl Stolen {
-    /// Looks at what is taken from some processors, and runs on others.
-    pub fn watch(measured: Range<usize>, elsewhere: Range<usize>) -> Self {
-        let (stop, stopped) = channel();
-        let thread = std::thread::spawn(move || {
-            places::keep_to(&elsewhere);
-            let mut looks = vec![look(&measured)];
-            while stopped.recv_timeout(EACH).is_err() {
-                looks.push(look(&measured));
-            }
-            looks.push(look(&measured));
-            looks
-        });
-        Self { stop, thread }
-    }
-
-    /// What was taken.
-    pub fn finish(self) -> Taken {
-        // Gone only if the thread has ended.
-        let _ = self.stop.send(());
-        Taken(self.thread.join().unwrap_or_default())
-    }
+/// Looks at what is taken from some processors, and runs on others.
+pub fn watch(measured: Range<usize>, elsewhere: Range<usize>) -> Looking<Look> {
+    Looking::start(elsewhere, Duration::ZERO, EACH, move || look(&measured))
 }
 
 /// What was taken from the processors, and when.
-pub struct Taken(Vec<Look>);
+pub struct Taken(pub Vec<Look>);
 
 impl Taken {
     /// Whether all of it was left alone from one moment to another, looks before and after them included.

@@ -106,6 +106,17 @@ impl Seen {
         }
     }
 
+    /// In microseconds.
+    fn medians(&self) -> [f64; Attacked::ALL.len()] {
+        self.0.each_ref().map(|seconds| median(seconds) / 1e3)
+    }
+
+    /// The plant attacked over nobody, and over another.
+    fn ratios(&self) -> [Ratio; 2] {
+        let Self([nobody, another, plant]) = self;
+        [nobody, another].map(|others| Ratio::of(others, plant))
+    }
+
     /// Seconds of whatever was seen least.
     pub fn fewest(&self) -> usize {
         self.0.iter().map(Vec::len).min().unwrap_or(0)
@@ -194,20 +205,20 @@ impl Told {
         let Self {
             kind, what, cycles, ..
         } = self;
-        let Seen([nobody, another, plant]) = &self.seen;
-        let (all, own) = (Ratio::of(nobody, plant), Ratio::of(another, plant));
+        let [nobody, another, plant] = self.seen.medians();
+        let [all, own] = self.seen.ratios();
         format!(
             "{kind}: {what}\n  \
              p99           {:.0} µs without, {:.0} µs with, ratio {}, under {MOST:.2}: {}; {} errors of the good session\n  \
              of which      {:.0} µs with the same elsewhere: the plant's part is {}, under {MOST:.2}: {}\n  \
              1,000 cycles  memory {}, descriptors {} ({cycles} cycles)\n  \
              afterwards    memory {} before, {} after; descriptors {} before, {} after\n",
-            median(nobody) / 1e3,
-            median(plant) / 1e3,
+            nobody,
+            plant,
             all.show(),
             all.verdict(),
             self.errors,
-            median(another) / 1e3,
+            another,
             own.show(),
             own.verdict(),
             self.memory.show(&bytes),
@@ -221,14 +232,14 @@ impl Told {
 
     /// A row of the table.
     pub fn row(&self) -> String {
-        let Seen([nobody, another, plant]) = &self.seen;
-        let (all, own) = (Ratio::of(nobody, plant), Ratio::of(another, plant));
+        let [nobody, another, plant] = self.seen.medians();
+        let [all, own] = self.seen.ratios();
         format!(
             "| {} | {:.0} | {:.0} | {:.0} | {} {} | {} {} | {} | {} | {} | {} | {} to {} | {} to {} |",
             self.kind,
-            median(nobody) / 1e3,
-            median(another) / 1e3,
-            median(plant) / 1e3,
+            nobody,
+            another,
+            plant,
             all.show(),
             all.verdict(),
             own.show(),

@@ -89,12 +89,12 @@ impl Core {
         let token = space::raw(&request.header().authentication_token);
         let session = self.session_by(token).ok();
         let service = Service::of(&request);
-        let elsewhere = matches!(&request, Request::CreateSession(_)) && self.is_door();
-        let walked = matches!(
-            &request,
-            Request::Read(_) | Request::Write(_) | Request::Publish(_)
-        );
-        if walked || elsewhere {
+        let known_by_type = match &request {
+            Request::Read(_) | Request::Write(_) | Request::Publish(_) => true,
+            Request::CreateSession(_) => self.is_door(),
+            _ => false,
+        };
+        if known_by_type {
             // Its type was spelled out in another way than usual; now it is not.
             let mut body = Vec::new();
             return match request.encode(&mut body) {

@@ -4,6 +4,7 @@
 
 mod client;
 mod diagnostics;
+mod door;
 mod ending;
 mod events;
 mod faults;
