@@ -163,6 +163,7 @@ impl Core {
         let mut body = Vec::new();
         let made =
             subscription.publish_with(&shared.space, now, kept, Some(&shared.faults), &mut body);
+        self.timers.follow(subscription);
         let fate = match made {
             Message::Notifications(_) => shared.faults.message(now.mono),
             _ => MessageFate::default(),

@@ -10,7 +10,7 @@ use wire::time::Instant;
 use wire::types::{CancelRequest, CancelResponse, RepublishRequest, StatusCode};
 
 use super::request::canonical;
-use super::{Asked, Core, Due, SlotId};
+use super::{Asked, Core, SlotId};
 use crate::diagnostics::Service;
 use crate::fault::MessageFate;
 use crate::service::{write_head, write_len, write_null_array};
@@ -181,6 +181,7 @@ impl Core {
             true => Delivery::Sent,
             false => Delivery::Unsent,
         });
+        self.timers.follow(&mut subscription);
         self.subscriptions.insert(id, subscription);
         let counters = &self.shared.counters;
         counters.messages.add(1);
@@ -272,8 +273,7 @@ impl Core {
             .overflows
             .add(subscription.take_dropped());
         let wants = subscription.wants();
-        subscription.wake = subscription.due();
-        self.timers.add(subscription.wake, Due::Subscription(id));
+        self.timers.follow(subscription);
         if let (true, Some(session)) = (wants, session) {
             if let Some(held) = self.sessions.get_mut(session)
                 && !held.waiting.contains(&id)
@@ -322,6 +322,8 @@ impl Core {
             .ok_or(StatusCode::BadSubscriptionIdInvalid)?;
         let record = Arc::clone(&subscription.record);
         record.republish_requests.bump();
+        subscription.touch(self.now);
+        self.timers.follow(subscription);
         let message = subscription
             .republish(request.retransmit_sequence_number)
             .ok_or(StatusCode::BadMessageNotAvailable)?;

@@ -7,6 +7,7 @@ use std::time::Duration;
 use wire::time::Instant;
 
 use super::slots::SlotId;
+use crate::subscription::Subscription;
 
 /// Whose time it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -52,6 +53,15 @@ impl Timers {
             _ => &mut self.others,
         };
         heap.push(Reverse((at, due)));
+    }
+
+    /// Has a subscription looked at when it has to be.
+    pub fn follow(&mut self, subscription: &mut Subscription) {
+        let due = subscription.due();
+        if subscription.wake != due {
+            subscription.wake = due;
+            self.add(due, Due::Subscription(subscription.id));
+        }
     }
 
     /// Whether there are so many that some may be for those who are gone: channels live for an hour, and whoever opens

@@ -4,11 +4,12 @@
 use std::sync::Arc;
 
 use wire::server::RequestId;
+use wire::time::Instant;
 use wire::types::{
     StatusCode, TransferResult, TransferSubscriptionsRequest, TransferSubscriptionsResponse,
 };
 
-use super::{Asked, Core, Due, Mail, SlotId};
+use super::{Asked, Core, Mail, SlotId};
 use crate::service::operations;
 use crate::session::Owner;
 use crate::space;
@@ -234,12 +235,13 @@ impl Core {
             // It ended while this was under way: what it has no use for, others may ask for.
             None => subscription.leave(),
         }
-        subscription.touch();
+        subscription.touch(self.now);
         if send_initial_values {
             subscription.resend();
         }
-        subscription.wake = subscription.due();
-        self.timers.add(subscription.wake, Due::Subscription(id));
+        // What rang for it elsewhere does not ring here.
+        subscription.wake = Instant::default();
+        self.timers.follow(&mut subscription);
         let available = subscription.available();
         self.subscriptions.insert(id, *subscription);
         TransferResult {

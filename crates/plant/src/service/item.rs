@@ -112,7 +112,7 @@ impl Desk<'_> {
         let (shared, now, rights) = (self.shared, self.now, self.session.rights);
         let subscription = self.subscription(request.subscription_id)?;
         let items = operations(request.items_to_create, limit)?;
-        subscription.touch();
+        subscription.touch(now);
         let results: Vec<_> = items
             .into_iter()
             .map(|what| {
@@ -164,7 +164,7 @@ impl Desk<'_> {
         let (shared, now) = (self.shared, self.now);
         let subscription = self.subscription(request.subscription_id)?;
         let items = operations(request.items_to_modify, limit)?;
-        subscription.touch();
+        subscription.touch(now);
         let results: Vec<_> = items
             .into_iter()
             .map(|what| {
@@ -214,7 +214,7 @@ impl Desk<'_> {
         let (shared, now) = (self.shared, self.now);
         let subscription = self.subscription(request.subscription_id)?;
         let items = operations(request.monitored_item_ids, limit)?;
-        subscription.touch();
+        subscription.touch(now);
         let mode = request.monitoring_mode;
         let results =
             items.into_iter().map(
@@ -236,12 +236,12 @@ impl Desk<'_> {
         &mut self,
         request: SetTriggeringRequest,
     ) -> Result<SetTriggeringResponse, StatusCode> {
-        let limit = self.shared.config.limits.items_per_call;
+        let (limit, now) = (self.shared.config.limits.items_per_call, self.now);
         let subscription = self.subscription(request.subscription_id)?;
         let add = request.links_to_add.unwrap_or_default();
         let remove = request.links_to_remove.unwrap_or_default();
         super::count(add.len() + remove.len(), limit)?;
-        subscription.touch();
+        subscription.touch(now);
         let there = |id: &u32| subscription.has(*id);
         if !there(&request.triggering_item_id) {
             return Err(StatusCode::BadMonitoredItemIdInvalid);
@@ -265,6 +265,7 @@ impl Desk<'_> {
             status(known)
         });
         let added: Vec<_> = added.collect();
+        self.schedule(request.subscription_id);
         Ok(SetTriggeringResponse {
             add_results: (!added.is_empty()).then_some(added),
             remove_results: (!removed.is_empty()).then_some(removed),
@@ -280,12 +281,13 @@ impl Desk<'_> {
         let (shared, now) = (self.shared, self.now);
         let subscription = self.subscription(request.subscription_id)?;
         let ids = operations(request.monitored_item_ids, limit)?;
-        subscription.touch();
+        subscription.touch(now);
         let before = subscription.len();
         let there = subscription.remove(&ids);
         let gone = before - subscription.len();
         shared.counters.items.sub(gone as u64);
         subscription.settle(now);
+        self.schedule(request.subscription_id);
         let results = there.into_iter().map(|there| match there {
             true => StatusCode::Good,
             false => StatusCode::BadMonitoredItemIdInvalid,

@@ -11,7 +11,6 @@ use wire::types::{
 
 use super::{Desk, operations};
 use crate::config::Limits;
-use crate::core::Due;
 use crate::subscription::{Subscription, Terms};
 
 /// The keep-alive count of a client that leaves it to the server.
@@ -63,11 +62,7 @@ impl Desk<'_> {
     /// Sees to it that a subscription is looked at when it has to be.
     pub(super) fn schedule(&mut self, id: u32) {
         if let Some(subscription) = self.subscriptions.get_mut(&id) {
-            let due = subscription.due();
-            if subscription.wake != due {
-                subscription.wake = due;
-                self.timers.add(due, Due::Subscription(id));
-            }
+            self.timers.follow(subscription);
         }
     }
 
@@ -139,9 +134,11 @@ impl Desk<'_> {
     ) -> Result<SetPublishingModeResponse, StatusCode> {
         let limit = self.shared.config.limits.subscriptions_per_session;
         let ids = operations(request.subscription_ids, limit)?;
+        let now = self.now;
         let results = ids.into_iter().map(|id| match self.subscription(id) {
             Ok(subscription) => {
-                subscription.set_publishing(request.publishing_enabled);
+                subscription.set_publishing(request.publishing_enabled, now);
+                self.schedule(id);
                 StatusCode::Good
             }
             Err(status) => status,

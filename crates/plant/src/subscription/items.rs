@@ -166,7 +166,7 @@ impl Subscription {
         space: &Space,
         now: Now,
     ) -> Result<(), StatusCode> {
-        self.touch();
+        self.touch(now);
         let refreshed = self
             .events
             .refresh(only, space, now, &mut self.account.tally);

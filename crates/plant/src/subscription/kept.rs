@@ -88,7 +88,6 @@ impl Kept {
 impl Subscription {
     /// A message that was sent and not acknowledged.
     pub fn republish(&mut self, sequence: u32) -> Option<&[u8]> {
-        self.touch();
         let found = self.kept.get(sequence);
         if let Some(took) = self.account.took() {
             took.republish(found.is_some());

@@ -53,7 +53,8 @@ impl Subscription {
         faults: Option<&Faults>,
         out: &mut Vec<u8>,
     ) -> Message {
-        self.touch();
+        self.touch(now);
+        self.catch_up(space, now);
         self.end_gap(now.mono);
         self.record.publish_requests.bump();
         let ready = self.ready();

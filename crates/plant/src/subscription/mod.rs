@@ -104,6 +104,8 @@ pub struct Subscription {
     dropped: u64,
     /// The shortest sampling interval of items that have to be asked, and when that is.
     poll: Option<(Duration, Instant)>,
+    /// After how many publishing intervals it is looked at next; 1 unless it is late.
+    rest: u32,
     /// When its timer rings; others that ring are left from before.
     pub wake: Instant,
     /// Since when it has something to send and no Publish request.
@@ -142,6 +144,7 @@ impl Subscription {
             load: None,
             dropped: 0,
             poll: None,
+            rest: 1,
             wake: Instant::default(),
             late_since: None,
             seen: now.mono,
@@ -203,11 +206,6 @@ impl Subscription {
         &self.account.tally
     }
 
-    /// Any call of its client that names it keeps it alive (Part 4, table 83).
-    pub fn touch(&mut self) {
-        self.lifetime = self.terms.lifetime;
-    }
-
     /// Values dropped because queues were full, since this was asked last.
     pub fn take_dropped(&mut self) -> u64 {
         let values = self.account.tally.values();
@@ -222,7 +220,7 @@ impl Subscription {
         }
         self.terms = terms;
         self.keep_alive = self.keep_alive.min(terms.keep_alive);
-        self.touch();
+        self.touch(now);
         self.record.modified.bump();
         self.tell_terms();
         self.tell();

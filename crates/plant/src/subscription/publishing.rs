@@ -1,10 +1,17 @@
 //! The state machine of publishing (Part 4, 5.14.1.2): when something is to be sent.
 
+use std::time::Duration;
+
 use plan::unit::duration;
 use wire::time::{Instant, Now};
 
 use super::{LEAST_INTERVAL, Subscription};
 use crate::space::Space;
+
+/// For how long a subscription is not looked at that nobody asks, if what its items see can be seen later as well.
+const REST: Duration = Duration::from_secs(5);
+/// More samples than these are not left for later: others wait while they are taken.
+const LEFT: u64 = 10_000;
 
 /// Where it is in the table of Part 4, 5.14.1.2.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,15 +41,58 @@ impl Subscription {
 
     /// When it is to be looked at next: for a publishing, or to ask items before.
     pub fn due(&self) -> Instant {
+        let next = self.next + self.interval().saturating_mul(self.rest - 1);
         match self.poll {
-            Some((_, at)) => self.next.min(at),
-            None => self.next,
+            Some((_, at)) => next.min(at),
+            None => next,
         }
     }
 
     /// Whether a publishing interval is over.
     pub fn is_due(&self, now: Now) -> bool {
         self.next <= now.mono
+    }
+
+    fn interval(&self) -> Duration {
+        self.terms.interval.max(LEAST_INTERVAL)
+    }
+
+    /// On to the next publishing; tells how many were due. One that was looked at too late does not catch up.
+    fn go_on(&mut self, now: Now) -> u32 {
+        let mut due = 0;
+        while self.next <= now.mono {
+            self.next = self.next + self.interval();
+            due += 1;
+        }
+        due.min(std::mem::replace(&mut self.rest, 1))
+    }
+
+    /// Any call of its client that names it keeps it alive (Part 4, table 83). One that rested is to be looked at
+    /// with the next publishing: timers are to be told.
+    pub fn touch(&mut self, now: Now) {
+        self.lifetime = self.terms.lifetime;
+        if self.rest > 1 {
+            self.go_on(now);
+        }
+    }
+
+    /// Whoever asks after a rest is told what there is.
+    pub(super) fn catch_up(&mut self, space: &Space, now: Now) {
+        if now.mono.since(self.seen) >= self.interval() {
+            self.seen = now.mono;
+            self.sample_some(space, now, true);
+        }
+    }
+
+    /// For how many intervals it need not be looked at, if there are so many samples in each.
+    fn may_rest(&self, samples: u64) -> u32 {
+        // Events and values that are asked for are not there any more when they are looked for later.
+        if self.state != State::Late || self.fastest.is_some() || !self.events.items().is_empty() {
+            return 1;
+        }
+        let intervals = REST.as_nanos() / self.interval().as_nanos();
+        let intervals = (intervals as u64).min(LEFT / samples.max(1));
+        self.lifetime.min(intervals as u32).max(1)
     }
 
     pub(super) fn ready(&self) -> bool {
@@ -52,15 +102,12 @@ impl Subscription {
     /// A publishing interval is over. `requests`: Publish requests of its session wait.
     pub fn tick(&mut self, space: &Space, now: Now, requests: bool) -> Tick {
         self.seen = now.mono;
-        // One that was looked at too late does not catch up.
-        while self.next <= now.mono {
-            self.next = self.next + self.terms.interval.max(LEAST_INTERVAL);
-        }
+        let passed = self.go_on(now);
         // Part 4, 5.14.1.3: the counter is set back by Publish requests; one that waits means
         // that the client is there.
         self.lifetime = match requests {
             true => self.terms.lifetime,
-            false => self.lifetime.saturating_sub(1),
+            false => self.lifetime.saturating_sub(passed),
         };
         if self.lifetime == 0 {
             if let Some(took) = self.account.took() {
@@ -68,7 +115,9 @@ impl Subscription {
             }
             return Tick::Expired;
         }
+        let before = self.account.tally.computed.samples;
         self.sample_some(space, now, true);
+        let samples = self.account.tally.computed.samples - before;
         self.wants = match self.state {
             // Row 12.
             State::Late => true,
@@ -93,6 +142,7 @@ impl Subscription {
             }
             self.state = State::Late;
         }
+        self.rest = self.may_rest(samples / u64::from(passed.max(1)));
         self.tell();
         Tick::Alive
     }
@@ -117,14 +167,14 @@ impl Subscription {
     }
 
     /// Row 19 of the table.
-    pub fn set_publishing(&mut self, enabled: bool) {
+    pub fn set_publishing(&mut self, enabled: bool, now: Now) {
         self.enabled = enabled;
         match enabled {
             true => self.record.enables.bump(),
             false => self.record.disables.bump(),
         }
         self.tell_terms();
-        self.touch();
+        self.touch(now);
         if self.state != State::Late {
             self.wants = false;
         }

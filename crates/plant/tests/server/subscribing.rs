@@ -137,6 +137,31 @@ fn a_counter_is_told_each_time_it_counts() {
 }
 
 #[test]
+fn a_client_that_was_silent_is_told_what_there_was_at_once_and_then_in_time() {
+    let server = start(Config::default());
+    let mut client = Client::plain(server.url());
+    let id = subscribe(&mut client, 50.0).subscription_id;
+    watch(&mut client, id, vec![item(bench(COUNTER), 7, 0.0)]);
+    std::thread::sleep(Duration::from_millis(700));
+    let asked = Instant::now();
+    let mut seen = Vec::new();
+    for told_by_then in [6, 7, 8] {
+        let response: PublishResponse = client.call(publish(None)).unwrap();
+        for (_, value) in values(&response.notification_message) {
+            let Variant::UInt32(value) = value else {
+                panic!()
+            };
+            seen.push(value);
+        }
+        assert!(seen.len() >= told_by_then, "{seen:?}");
+    }
+    // Nobody looks for seconds at what nobody asks for; now somebody does.
+    assert!(asked.elapsed() < Duration::from_secs(3));
+    let expected: Vec<u32> = (seen[0]..).take(seen.len()).collect();
+    assert_eq!(seen, expected);
+}
+
+#[test]
 fn a_thousand_written_values_are_told_as_they_were_written() {
     let server = start(Config::default());
     let mut client = Client::plain(server.url());

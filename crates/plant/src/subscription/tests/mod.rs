@@ -219,19 +219,27 @@ impl Bench {
     /// Lets publishing intervals go by, with all that is due in them.
     fn intervals(&mut self, n: usize) -> Tick {
         for _ in 0..n {
+            let mut end = self.subscription.next;
+            while end <= self.now.mono {
+                end = end + self.subscription.terms.interval;
+            }
             loop {
                 let due = self.subscription.due().max(self.now.mono);
-                self.step(due);
-                if self.subscription.is_due(self.now) {
+                if due > end {
                     break;
                 }
-                self.subscription.sample(&self.space, self.now);
+                self.step(due);
+                if !self.subscription.is_due(self.now) {
+                    self.subscription.sample(&self.space, self.now);
+                    continue;
+                }
+                let requests = self.requests > 0;
+                if self.subscription.tick(&self.space, self.now, requests) == Tick::Expired {
+                    return Tick::Expired;
+                }
+                self.answer();
             }
-            let requests = self.requests > 0;
-            if self.subscription.tick(&self.space, self.now, requests) == Tick::Expired {
-                return Tick::Expired;
-            }
-            self.answer();
+            self.step(end);
         }
         Tick::Alive
     }

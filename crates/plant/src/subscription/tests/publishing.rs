@@ -55,9 +55,29 @@ fn a_subscription_dies_when_nobody_publishes_for_its_lifetime() {
     assert_eq!(bench.intervals(8), Tick::Alive);
     bench.ask();
     assert_eq!(bench.intervals(8), Tick::Alive);
-    bench.subscription.touch();
+    bench.subscription.touch(bench.now);
     assert_eq!(bench.intervals(8), Tick::Alive);
     assert_eq!(bench.intervals(1), Tick::Expired);
+}
+
+#[test]
+fn one_that_rests_dies_in_time_and_whatever_names_it_keeps_it_alive() {
+    let cases = [(9, 4), (10, 3), (51, 50), (60, 54), (140, 115)];
+    let cases = cases
+        .into_iter()
+        .flat_map(|case| [(case, false), (case, true)]);
+    for ((lifetime, named_at), asks) in cases {
+        let mut bench = Bench::new(terms(lifetime, 3));
+        bench.report(FAST, 1);
+        assert_eq!(bench.intervals(named_at), Tick::Alive);
+        match asks {
+            true => bench.ask(),
+            false => bench.subscription.touch(bench.now),
+        }
+        assert_eq!(bench.sent.len(), usize::from(asks));
+        assert_eq!(bench.intervals(lifetime as usize - 1), Tick::Alive);
+        assert_eq!(bench.intervals(1), Tick::Expired);
+    }
 }
 
 #[test]
@@ -138,12 +158,12 @@ fn only_so_many_messages_are_kept_and_the_response_names_them() {
 fn a_disabled_subscription_lives_and_tells_nothing_but_that() {
     let mut bench = Bench::new(terms(30, 2));
     bench.report(FAST, 5);
-    bench.subscription.set_publishing(false);
+    bench.subscription.set_publishing(false, bench.now);
     bench.requests = 10;
     bench.intervals(5);
     assert!(bench.sent.iter().all(|sent| sent.values.is_empty()));
     assert_eq!(bench.sent.len(), 3);
-    bench.subscription.set_publishing(true);
+    bench.subscription.set_publishing(true, bench.now);
     bench.intervals(1);
     assert_eq!(bench.sent[3].values.len(), 5);
 }

@@ -163,6 +163,67 @@ fn a_sampling_item_reports_when_another_one_triggers_it() {
 }
 
 #[test]
+fn while_nobody_asks_what_can_be_seen_later_is_looked_at_every_five_seconds() {
+    for queue_size in [1000, 3] {
+        let mut bench = Bench::new(terms(1000, 1000));
+        bench.report(FAST, queue_size);
+        let looks = std::iter::repeat_with(|| {
+            bench.intervals(1);
+            bench.subscription.tally().computed.samples
+        });
+        let looks: Vec<_> = looks.take(110).collect();
+        // Late since the first interval.
+        assert_eq!(looks[..50], [11; 50]);
+        assert_eq!(looks[50..100], [511; 50]);
+        assert_eq!(looks[100..], [1011; 10]);
+        // Whoever asks then is told what he would have been told otherwise.
+        bench.ask();
+        let told = bench.sent[0].numbers();
+        let first = told.len() as f64 - 1.0;
+        let expected: Vec<f64> = (0..told.len()).map(|n| 1100.0 - first + n as f64).collect();
+        assert_eq!(told, expected);
+        assert_eq!(told.len(), queue_size as usize);
+        assert_eq!(bench.subscription.tally().computed.queued, 1101);
+        // And from then on in time.
+        bench.requests = 2;
+        bench.intervals(2);
+        assert_eq!(bench.sent[1].numbers().len(), 10.min(queue_size as usize));
+        assert_eq!(bench.sent.len(), 3);
+    }
+}
+
+#[test]
+fn more_than_others_can_wait_for_is_not_left_for_later() {
+    let mut bench = Bench::new(terms(1000, 1000));
+    for _ in 0..300 {
+        bench.report(FAST, 1);
+    }
+    let mut looks = Vec::new();
+    for _ in 0..20 {
+        bench.intervals(1);
+        looks.push(bench.subscription.tally().computed.samples);
+    }
+    looks.dedup();
+    // 3,000 in an interval, and the first values.
+    assert!(looks.len() > 5, "{looks:?}");
+    assert!(looks.windows(2).all(|pair| pair[1] - pair[0] <= 10_000));
+}
+
+#[test]
+fn what_cannot_be_seen_later_is_looked_at_in_time_even_if_nobody_asks() {
+    let mut bench = Bench::new(terms(100, 100));
+    bench.report(WRITTEN, 1000);
+    for n in 1..28 {
+        bench.intervals(1);
+        bench.write(WRITTEN, f64::from(n));
+    }
+    bench.intervals(1);
+    bench.ask();
+    let expected: Vec<_> = (0..28).map(f64::from).collect();
+    assert_eq!(bench.sent[0].numbers(), expected);
+}
+
+#[test]
 fn a_disabled_item_forgets_and_begins_anew() {
     let mut bench = Bench::new(terms(30, 100));
     let id = bench.report(FAST, 100);
@@ -238,6 +299,7 @@ proptest! {
         discard_oldest: bool,
         deadband in prop_oneof![Just(None), (0.5f64..5.0).prop_map(Some)],
         slow: bool,
+        asked_every in 1usize..20,
     ) {
         let number = if slow { SLOW } else { FAST };
         let mut bench = Bench::new(Terms {
@@ -267,8 +329,9 @@ proptest! {
         let (mut queue, mut last): (Vec<(f64, u32)>, Option<f64>) = (Vec::new(), None);
         let size = queue_size as usize;
         let mut at = start;
-        for tick in 1..=20u64 {
-            let end = start + tick * publishing * 1_000_000;
+        let mut requests = 0;
+        for tick in 1..=40 {
+            let end = start + tick as u64 * publishing * 1_000_000;
             while at <= end {
                 let value = signal.value(signal.updates(at));
                 let band = deadband.unwrap_or(0.0);
@@ -288,12 +351,20 @@ proptest! {
                 }
                 at += sampling * 1_000_000;
             }
-            expected.append(&mut queue);
+            requests += usize::from(tick % asked_every == 0);
+            if requests > 0 && !queue.is_empty() {
+                requests -= 1;
+                expected.append(&mut queue);
+            }
         }
 
         bench.add(number, MonitoringMode::Reporting, parameters);
-        bench.requests = 100;
-        bench.intervals(20);
+        for tick in 1..=40 {
+            bench.intervals(1);
+            if tick % asked_every == 0 {
+                bench.ask();
+            }
+        }
         let values = bench.sent.iter().flat_map(|sent| &sent.values);
         let seen: Vec<_> = values.map(|(_, value, status)| (*value, *status)).collect();
         prop_assert_eq!(seen, expected);
