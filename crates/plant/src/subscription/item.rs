@@ -204,7 +204,12 @@ impl Item {
     /// How often it must be asked; none if it can look back.
     pub fn polled(&self) -> Option<Duration> {
         let asks = matches!(self.watched, Watched::Held(_)) && !self.is_disabled();
-        asks.then(|| Duration::from_nanos(self.sampling))
+        asks.then(|| self.sampling())
+    }
+
+    /// The time between its samples.
+    pub fn sampling(&self) -> Duration {
+        Duration::from_nanos(self.sampling)
     }
 
     /// Items that report when this one sees something.

@@ -1,5 +1,7 @@
 //! The items of a subscription: how they come, are asked, change and go.
 
+use std::time::Duration;
+
 use wire::time::Now;
 use wire::types::{MonitoringMode, StatusCode};
 
@@ -22,6 +24,9 @@ impl Subscription {
             while *at <= now.mono {
                 *at = *at + *interval;
             }
+        }
+        if all {
+            self.looked = now.mono;
         }
         let mut triggered = self.events.catch_up(space, now, &mut self.account.tally);
         let mut pace = Pace::default();
@@ -63,6 +68,7 @@ impl Subscription {
         self.disabled += usize::from(item.is_disabled());
         let fastest = [self.fastest, item.polled()];
         self.fastest = fastest.into_iter().flatten().min();
+        self.quickest = self.quickest.min(item.sampling());
         self.items.push(item);
         self.last_item
     }
@@ -71,6 +77,8 @@ impl Subscription {
     pub fn settle(&mut self, now: Now) {
         if std::mem::take(&mut self.stale) {
             self.fastest = self.items.iter().filter_map(Item::polled).min();
+            let quickest = self.items.iter().map(Item::sampling).min();
+            self.quickest = quickest.unwrap_or(Duration::MAX);
             self.disabled = self.items.iter().filter(|item| item.is_disabled()).count();
             self.turn = 0;
         }

@@ -82,7 +82,9 @@ pub struct Subscription {
     disabled: usize,
     /// The shortest sampling interval of items that have to be asked.
     fastest: Option<Duration>,
-    /// The last two have to be counted again.
+    /// No other one samples in a shorter time.
+    quickest: Duration,
+    /// The last three have to be counted again.
     stale: bool,
     state: State,
     lifetime: u32,
@@ -112,6 +114,8 @@ pub struct Subscription {
     late_since: Option<Instant>,
     /// When it was looked at last.
     seen: Instant,
+    /// When all of its items were looked at last.
+    looked: Instant,
 }
 
 impl Subscription {
@@ -131,6 +135,7 @@ impl Subscription {
             ready: 0,
             disabled: 0,
             fastest: None,
+            quickest: Duration::MAX,
             stale: false,
             state: State::Normal,
             lifetime: terms.lifetime,
@@ -148,6 +153,7 @@ impl Subscription {
             wake: Instant::default(),
             late_since: None,
             seen: now.mono,
+            looked: now.mono,
         };
         subscription.tell_terms();
         subscription.tell();

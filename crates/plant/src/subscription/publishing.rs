@@ -8,10 +8,10 @@ use wire::time::{Instant, Now};
 use super::{LEAST_INTERVAL, Subscription};
 use crate::space::Space;
 
-/// For how long a subscription is not looked at that nobody asks, if what its items see can be seen later as well.
-const REST: Duration = Duration::from_secs(5);
+/// For how long items are not looked at while nobody asks for what they see, if that can be seen later as well.
+const REST: Duration = Duration::from_secs(10);
 /// More samples than these are not left for later: others wait while they are taken.
-const LEFT: u64 = 10_000;
+const LEFT: u32 = 10_000;
 
 /// Where it is in the table of Part 4, 5.14.1.2.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -78,20 +78,27 @@ impl Subscription {
 
     /// Whoever asks after a rest is told what there is.
     pub(super) fn catch_up(&mut self, space: &Space, now: Now) {
-        if now.mono.since(self.seen) >= self.interval() {
-            self.seen = now.mono;
+        if now.mono.since(self.looked) >= self.interval() {
             self.sample_some(space, now, true);
         }
     }
 
-    /// For how many intervals it need not be looked at, if there are so many samples in each.
-    fn may_rest(&self, samples: u64) -> u32 {
+    /// Until when items need not be looked at again.
+    fn leaves(&self) -> Instant {
         // Events and values that are asked for are not there any more when they are looked for later.
-        if self.state != State::Late || self.fastest.is_some() || !self.events.items().is_empty() {
+        if self.fastest.is_some() || !self.events.items().is_empty() {
+            return self.looked;
+        }
+        let samples = LEFT / (self.items.len() as u32).max(1);
+        self.looked + REST.min(self.quickest.saturating_mul(samples))
+    }
+
+    /// For how many intervals it need not be looked at.
+    fn may_rest(&self, now: Now) -> u32 {
+        if self.state != State::Late {
             return 1;
         }
-        let intervals = REST.as_nanos() / self.interval().as_nanos();
-        let intervals = (intervals as u64).min(LEFT / samples.max(1));
+        let intervals = self.leaves().since(now.mono).as_nanos() / self.interval().as_nanos();
         self.lifetime.min(intervals as u32).max(1)
     }
 
@@ -115,9 +122,10 @@ impl Subscription {
             }
             return Tick::Expired;
         }
-        let before = self.account.tally.computed.samples;
-        self.sample_some(space, now, true);
-        let samples = self.account.tally.computed.samples - before;
+        // If nobody asks, it is enough to know that there is something to be told.
+        if requests || !self.ready() || self.leaves() < self.next {
+            self.sample_some(space, now, true);
+        }
         self.wants = match self.state {
             // Row 12.
             State::Late => true,
@@ -142,7 +150,7 @@ impl Subscription {
             }
             self.state = State::Late;
         }
-        self.rest = self.may_rest(samples / u64::from(passed.max(1)));
+        self.rest = self.may_rest(now);
         self.tell();
         Tick::Alive
     }
