@@ -58,9 +58,8 @@ impl Core {
         link.unwritten = false;
         if let Some(id) = self.keep(link) {
             self.request(id, request, &body);
+            // What came before it was registered here rings as well.
             self.serve(id);
-            // What came before it was registered here rings as well; reading nothing is cheap.
-            self.look_again(id);
         }
     }
 

@@ -29,6 +29,8 @@ use crate::users::Rights;
 
 /// How long a session is there in any case that is not activated, when there are too many.
 const TO_ACTIVATE: Duration = Duration::from_secs(1);
+/// How long a session may be there after its timeout.
+const SLACK: Duration = Duration::from_millis(50);
 
 impl Core {
     /// The session that a request is for, if it may be served over this connection.
@@ -415,7 +417,8 @@ impl Core {
     fn watch(&mut self, id: SlotId) {
         let deadline = self.sessions.get(id).and_then(|s| s.protocol.deadline());
         if let Some(at) = deadline {
-            self.timers.add(at, Due::Session(id));
+            // A bit later: most of those that end were used for a moment only after they had come.
+            self.timers.add(at + SLACK, Due::Session(id));
         }
     }
 

@@ -94,12 +94,12 @@ impl Subscription {
     }
 
     /// For how many intervals it need not be looked at.
-    fn may_rest(&self, now: Now) -> u32 {
+    fn may_rest(&self) -> u32 {
         if self.state != State::Late {
             return 1;
         }
-        let intervals = self.leaves().since(now.mono).as_nanos() / self.interval().as_nanos();
-        self.lifetime.min(intervals as u32).max(1)
+        let more = self.leaves().since(self.next).as_nanos() / self.interval().as_nanos();
+        self.lifetime.min(1 + more as u32)
     }
 
     pub(super) fn ready(&self) -> bool {
@@ -150,7 +150,7 @@ impl Subscription {
             }
             self.state = State::Late;
         }
-        self.rest = self.may_rest(now);
+        self.rest = self.may_rest();
         self.tell();
         Tick::Alive
     }
