@@ -58,7 +58,7 @@ impl Core {
         link.unwritten = false;
         if let Some(id) = self.keep(link) {
             self.request(id, request, &body);
-            // What came before it was registered here rings as well.
+            // What it brought along; what it has still to read rings here.
             self.serve(id);
         }
     }

@@ -82,7 +82,7 @@ pub struct Subscription {
     disabled: usize,
     /// The shortest sampling interval of items that have to be asked.
     fastest: Option<Duration>,
-    /// No other one samples in a shorter time.
+    /// The shortest sampling interval of all items, or one that was shorter.
     quickest: Duration,
     /// The last three have to be counted again.
     stale: bool,
@@ -106,7 +106,7 @@ pub struct Subscription {
     dropped: u64,
     /// The shortest sampling interval of items that have to be asked, and when that is.
     poll: Option<(Duration, Instant)>,
-    /// After how many publishing intervals it is looked at next; 1 unless it is late.
+    /// After how many publishing intervals it is looked at next; more than 1 while it rests.
     rest: u32,
     /// When its timer rings; others that ring are left from before.
     pub wake: Instant,

@@ -57,7 +57,8 @@ impl Subscription {
         self.terms.interval.max(LEAST_INTERVAL)
     }
 
-    /// On to the next publishing; tells how many were due. One that was looked at too late does not catch up.
+    /// On to the next publishing; tells how many were to be passed over, and the one that is due. One that was looked
+    /// at too late does not catch up.
     fn go_on(&mut self, now: Now) -> u32 {
         let mut due = 0;
         while self.next <= now.mono {
@@ -93,7 +94,7 @@ impl Subscription {
         self.looked + REST.min(self.quickest.saturating_mul(samples))
     }
 
-    /// For how many intervals it need not be looked at.
+    /// After how many intervals it is to be looked at next: while nobody asks, as late as items allow.
     fn may_rest(&self) -> u32 {
         if self.state != State::Late {
             return 1;

@@ -211,7 +211,12 @@ fn more_than_others_can_wait_for_is_not_left_for_later() {
 #[test]
 fn what_cannot_be_seen_later_is_looked_at_in_time_even_if_nobody_asks() {
     let mut bench = Bench::new(terms(100, 100));
-    bench.report(WRITTEN, 1000);
+    // As often as it publishes: no other timer looks at it.
+    let parameters = Parameters {
+        sampling: INTERVAL,
+        ..bench.parameters(WRITTEN)
+    };
+    bench.add(WRITTEN, MonitoringMode::Reporting, parameters);
     for n in 1..28 {
         bench.intervals(1);
         bench.write(WRITTEN, f64::from(n));
