@@ -1,6 +1,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use plant::event::EventId;
 use plant::{Config, Plant, Profile, Server};
@@ -363,6 +364,24 @@ fn a_full_queue_says_so_with_an_event_of_its_own() {
     assert!(own.clone().all(|source| source < 50), "{own:?}");
     let tally = server.tally().event;
     assert!(tally.overflowed > 0 && tally.balances(), "{tally:?}");
+}
+
+#[test]
+fn what_happens_is_heard_in_time_even_if_nobody_asks() {
+    let server = served(PLANT);
+    let mut client = Client::plain(server.url());
+    let subscription = subscribe(&mut client, 50.0).subscription_id;
+    let asked = listen(area("Flood"), 10, vec![base("EventId")], Vec::new());
+    good(&watch(&mut client, subscription, vec![asked]));
+    let start = Instant::now();
+    let mut heard = vec![server.tally().event.queued];
+    // One that rests would hear once in ten seconds.
+    while heard.len() < 5 {
+        assert!(start.elapsed() < Duration::from_secs(5), "{heard:?}");
+        std::thread::sleep(Duration::from_millis(20));
+        heard.push(server.tally().event.queued);
+        heard.dedup();
+    }
 }
 
 fn call(
