@@ -18,6 +18,9 @@ use crate::shared::random;
 const ACCEPT_AGAIN: Duration = Duration::from_millis(50);
 /// Connections beyond the limit that are told so at the same time.
 const REFUSING: usize = 64;
+/// With so many bytes not yet sent a socket takes no more.
+#[cfg(target_os = "linux")]
+const UNSENT: u32 = 256 * 1024;
 
 impl Core {
     /// Makes this the door: what accepts connections and keeps them until they want a session.
@@ -101,6 +104,7 @@ impl Core {
         // Answers are written in groups already; a socket that cannot do without waiting works
         // all the same.
         let _ = socket.set_nodelay(true);
+        keep_little_unsent(&socket);
         let shared = &self.shared;
         let mut config = server::Config::new(shared.channel_id(), Box::new(random));
         config.limits = shared.config.limits.sizes;
@@ -135,6 +139,16 @@ impl Core {
             }
         }
     }
+}
+
+/// Has the kernel keep no megabytes for somebody who takes none. What is under way to one who does is not counted, so
+/// it is as fast as before.
+fn keep_little_unsent(socket: &TcpStream) {
+    #[cfg(target_os = "linux")]
+    let _ = socket2::SockRef::from(socket).set_tcp_notsent_lowat(UNSENT);
+    // Elsewhere it is as much as the system's send buffer.
+    #[cfg(not(target_os = "linux"))]
+    let _ = socket;
 }
 
 /// A descriptor that can be done without.

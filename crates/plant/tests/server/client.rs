@@ -127,6 +127,12 @@ impl Client {
         Ok(client)
     }
 
+    /// Its port on this machine.
+    #[cfg(target_os = "linux")]
+    pub fn port(&self) -> u16 {
+        self.socket.local_addr().unwrap().port()
+    }
+
     /// Without protection, and anonymous.
     pub fn plain(url: &str) -> Self {
         let mut client = Self::connect(url, Protection::NONE, None, None).unwrap();

@@ -80,6 +80,37 @@ fn who_asks_and_does_not_read_gets_no_more_and_slows_nobody() {
     is_served(&mut good);
 }
 
+/// Bytes that the kernel has for somebody at this port of this machine.
+#[cfg(target_os = "linux")]
+fn waiting_for(port: u16) -> u64 {
+    // proc(5): the other's address is the third word of a line, what is to be sent to it the fifth, both hexadecimal.
+    let table = std::fs::read_to_string("/proc/self/net/tcp").unwrap();
+    let theirs = format!(":{port:04X}");
+    let mut lines = table.lines().map(|line| line.split_whitespace());
+    let line = lines.find(|line| line.clone().nth(2).is_some_and(|to| to.ends_with(&theirs)));
+    let queues = line.and_then(|mut line| line.nth(4)).unwrap();
+    u64::from_str_radix(queues.split(':').next().unwrap(), 16).unwrap()
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn who_does_not_read_has_few_answers_made_for_the_kernel_to_keep() {
+    let server = start(Config::default());
+    let mut greedy = Client::plain(server.url());
+    let port = greedy.port();
+    greedy.send(large());
+    let mut waiting = 0;
+    until(&server, "no more of it is taken", |_| {
+        let before = std::mem::replace(&mut waiting, waiting_for(port));
+        waiting > 0 && waiting == before
+    });
+    // Of four megabytes; left alone, a kernel takes most of them.
+    assert!((100_000..600_000).contains(&waiting), "{waiting}");
+    is_served(&mut Client::plain(server.url()));
+    // It was not sent what it did not take, but is as soon as it does.
+    is_served(&mut greedy);
+}
+
 #[test]
 fn who_asks_for_much_at_once_gets_all_of_it_while_others_have_their_turn() {
     let server = start(Config::default());

@@ -44,7 +44,7 @@ fn start(config: Config) -> Server {
 }
 
 /// Waits for what is to become true.
-fn until(server: &Server, what: &str, done: impl Fn(&Server) -> bool) {
+fn until(server: &Server, what: &str, mut done: impl FnMut(&Server) -> bool) {
     let end = Instant::now() + PATIENCE;
     while !done(server) {
         assert!(Instant::now() < end, "{what}: {:?}", server.counted());
