@@ -84,7 +84,7 @@ fn who_asks_and_does_not_read_gets_no_more_and_slows_nobody() {
 #[cfg(target_os = "linux")]
 fn waiting_for(port: u16) -> u64 {
     // proc(5): the other's address is the third word of a line, what is to be sent to it the fifth, both hexadecimal.
-    let table = std::fs::read_to_string("/proc/self/net/tcp").unwrap();
+    let table = std::fs::read_to_string("/proc/net/tcp").unwrap();
     let theirs = format!(":{port:04X}");
     let mut lines = table.lines().map(|line| line.split_whitespace());
     let line = lines.find(|line| line.clone().nth(2).is_some_and(|to| to.ends_with(&theirs)));
@@ -102,10 +102,11 @@ fn who_does_not_read_has_few_answers_made_for_the_kernel_to_keep() {
     let mut waiting = 0;
     until(&server, "no more of it is taken", |_| {
         let before = std::mem::replace(&mut waiting, waiting_for(port));
-        waiting > 0 && waiting == before
+        // With less the plant was only not there for a moment.
+        waiting >= 100_000 && waiting == before
     });
     // Of four megabytes; left alone, a kernel takes most of them.
-    assert!((100_000..600_000).contains(&waiting), "{waiting}");
+    assert!(waiting < 600_000, "{waiting}");
     is_served(&mut Client::plain(server.url()));
     // It was not sent what it did not take, but is as soon as it does.
     is_served(&mut greedy);
