@@ -7,7 +7,7 @@ use record::run::{Kind, Run};
 pub enum Exit {
     /// Measured, believed, and every threshold met.
     Good = 0,
-    /// Nothing could be measured.
+    /// Nothing could be measured, or not all that was asked.
     Nothing = 1,
     /// Wrong usage.
     Usage = 2,
@@ -27,7 +27,7 @@ impl Exit {
             .iter()
             .all(|phase| phase.expectations.iter().all(|it| it.met));
         match run.verdict.kind {
-            Kind::Failed => Self::Nothing,
+            Kind::Failed | Kind::Incomplete => Self::Nothing,
             Kind::GeneratorLimited | Kind::Unsteady => Self::Verdict,
             Kind::Valid | Kind::ServerSaturated if met => Self::Good,
             Kind::Valid | Kind::ServerSaturated => Self::Threshold,

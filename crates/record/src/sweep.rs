@@ -203,7 +203,7 @@ fn aborted(run: &crate::Run) -> String {
 
 fn reason(verdict: &Verdict) -> Option<String> {
     let first = verdict.evidence.first();
-    first.filter(|_| verdict.kind == Kind::Failed).cloned()
+    first.filter(|_| matches!(verdict.kind, Kind::Failed | Kind::Incomplete)).cloned()
 }
 
 impl Sweep {

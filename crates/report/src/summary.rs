@@ -68,7 +68,7 @@ pub(crate) const fn ink(kind: Kind) -> Ink {
     match kind {
         Kind::Valid => Ink::Good,
         Kind::ServerSaturated | Kind::Unsteady => Ink::Warning,
-        Kind::GeneratorLimited | Kind::Failed => Ink::Bad,
+        Kind::GeneratorLimited | Kind::Incomplete | Kind::Failed => Ink::Bad,
     }
 }
 

@@ -15,6 +15,8 @@ pub enum Kind {
     Unsteady,
     /// The generator was the limit; the figures speak of it, not of the server.
     GeneratorLimited,
+    /// Something that was asked did not happen: a target, a session, an item, a phase, time.
+    Incomplete,
     /// Something broke.
     Failed,
 }
@@ -27,6 +29,7 @@ impl Kind {
             Self::ServerSaturated => "SERVER-SATURATED",
             Self::Unsteady => "UNSTEADY",
             Self::GeneratorLimited => "GENERATOR-LIMITED",
+            Self::Incomplete => "INCOMPLETE",
             Self::Failed => "FAILED",
         }
     }
