@@ -15,7 +15,7 @@ pub(crate) const fn ink(kind: Word) -> &'static str {
     match kind {
         Word::Valid => "good",
         Word::ServerSaturated | Word::Unsteady => "warning",
-        Word::GeneratorLimited | Word::Failed => "bad",
+        Word::GeneratorLimited | Word::Incomplete | Word::Failed => "bad",
     }
 }
 
