@@ -1,11 +1,13 @@
 //! Nodes that are known by where they are.
 
 use std::collections::{HashSet, VecDeque};
+use std::fmt;
 
 use plan::{BrowsePath, NodeError, NodeSpec, Nodes, PathStep};
 use wire::types::{
-    BrowseDescription, BrowseDescriptionResultMask, BrowseDirection, BrowseRequest, NodeClassMask,
-    NodeId, ObjectId, QualifiedName, ReferenceDescription, ReferenceTypeId, RequestHeader,
+    AttributeId, BrowseDescription, BrowseDescriptionResultMask, BrowseDirection, BrowseRequest,
+    DataValue, NodeClassMask, NodeId, ObjectId, QualifiedName, ReadRequest, ReadValueId,
+    ReferenceDescription, ReferenceTypeId, RequestHeader, StatusCode, TimestampsToReturn, Variant,
     ViewDescription,
 };
 
@@ -19,6 +21,171 @@ pub fn nodes(
     session: &mut Session,
 ) -> Result<Vec<NodeId>, WorkError> {
     nodes.resolve(namespaces, |path| along(path, session))
+}
+
+/// What a node has to have to be of use.
+#[derive(Debug, Clone, Copy)]
+pub struct Wanted {
+    /// The attribute that is asked for.
+    pub attribute: AttributeId,
+    /// Of Values, what AccessLevel has to allow (Part 3, 8.57).
+    pub access: u8,
+}
+
+impl Wanted {
+    /// A Value that can be read.
+    pub const VALUE: Self = Self::value(READ);
+    /// One that can be written, and was read before.
+    pub const WRITABLE: Self = Self::value(READ | WRITE);
+    /// One whose history can be read.
+    pub const HISTORY: Self = Self::value(HISTORY_READ);
+
+    const fn value(access: u8) -> Self {
+        Self {
+            attribute: AttributeId::Value,
+            access,
+        }
+    }
+}
+
+/// Bits of AccessLevel (Part 3, 8.57).
+const READ: u8 = 1;
+const WRITE: u8 = 2;
+const HISTORY_READ: u8 = 4;
+
+/// Nodes that a path with a wildcard led to, and that were left out.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LeftOut {
+    path: String,
+    found: usize,
+    left_out: usize,
+    what: String,
+}
+
+impl fmt::Display for LeftOut {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            path,
+            found,
+            left_out,
+            what,
+        } = self;
+        write!(
+            f,
+            "{left_out} of the {found} nodes of {path} were left out: they have no {what}"
+        )
+    }
+}
+
+/// All nodes of a list. What a path with a wildcard leads to is of many kinds: what has no such attribute there is
+/// left out and counted. A node that was named stays, so that its failure shows.
+pub fn with(
+    wanted: Wanted,
+    nodes: &Nodes,
+    namespaces: &[String],
+    session: &mut Session,
+    left_out: &mut Vec<LeftOut>,
+) -> Result<Vec<NodeId>, WorkError> {
+    nodes.resolve(namespaces, |path| {
+        let all = along(path, session)?;
+        if !path.has_wildcard() {
+            return Ok(all);
+        }
+        let found = all.len();
+        let kept = having(wanted, all, session)?;
+        if kept.len() < found {
+            let out = LeftOut {
+                path: format!("browse:{path}"),
+                found,
+                left_out: found - kept.len(),
+                what: wanted.to_string(),
+            };
+            if kept.is_empty() {
+                return Err(WorkError::NoneHas(out));
+            }
+            left_out.push(out);
+        }
+        Ok(kept)
+    })
+}
+
+impl fmt::Display for Wanted {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (self.attribute, self.access) {
+            (AttributeId::Value, READ) => f.write_str("Value that can be read"),
+            (AttributeId::Value, HISTORY_READ) => f.write_str("history that can be read"),
+            (AttributeId::Value, _) => f.write_str("Value that can be written"),
+            (attribute, _) => write!(f, "{attribute:?} that can be read"),
+        }
+    }
+}
+
+/// How many attributes are read at a time: within the limits of any server.
+const AT_A_TIME: usize = 100;
+
+/// Those of the nodes that have what is wanted.
+fn having(
+    wanted: Wanted,
+    nodes: Vec<NodeId>,
+    session: &mut Session,
+) -> Result<Vec<NodeId>, WorkError> {
+    // Values may be large; whether a variable has one that can be read says its AccessLevel.
+    let is_value = wanted.attribute == AttributeId::Value;
+    let asked = match is_value {
+        true => AttributeId::AccessLevel,
+        false => wanted.attribute,
+    };
+    let mut kept = Vec::new();
+    for nodes in nodes.chunks(AT_A_TIME) {
+        let levels = attributes(nodes, asked, session)?;
+        for (node, level) in nodes.iter().zip(levels) {
+            let has = match level.value {
+                Some(Variant::Byte(level)) if is_value => level & wanted.access == wanted.access,
+                // A VariableType has no AccessLevel and may have a Value; other vendors' servers may keep one
+                // to themselves.
+                _ if is_value && wanted.access == READ => {
+                    let node = std::slice::from_ref(node);
+                    let value = attributes(node, AttributeId::Value, session)?;
+                    value.first().is_none_or(is_there)
+                }
+                _ => is_there(&level),
+            };
+            if has {
+                kept.push(node.clone());
+            }
+        }
+    }
+    Ok(kept)
+}
+
+/// Part 4, table 178: whatever else is wrong shows when it is asked for.
+fn is_there(value: &DataValue) -> bool {
+    let has_not = [
+        StatusCode::BadAttributeIdInvalid,
+        StatusCode::BadNotReadable,
+    ];
+    let status = value.status.unwrap_or(StatusCode::Good).sub_code();
+    !has_not.iter().any(|it| it.sub_code() == status)
+}
+
+fn attributes(
+    nodes: &[NodeId],
+    attribute: AttributeId,
+    session: &mut Session,
+) -> Result<Vec<DataValue>, WorkError> {
+    let asked = |node: &NodeId| ReadValueId {
+        attribute_id: attribute as u32,
+        ..ReadValueId::from(node.clone())
+    };
+    let response = session.call(ReadRequest {
+        request_header: RequestHeader::default(),
+        max_age: 0.0,
+        timestamps_to_return: TimestampsToReturn::Neither,
+        nodes_to_read: Some(nodes.iter().map(asked).collect()),
+    })?;
+    let mut results = response.results.unwrap_or_default();
+    results.resize(nodes.len(), DataValue::default());
+    Ok(results)
 }
 
 /// The node that is meant.

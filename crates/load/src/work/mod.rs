@@ -26,6 +26,7 @@ mod write;
 pub use answer::{Answer, Point};
 pub use browse::next;
 pub use events::{Filter, Places};
+pub use find::LeftOut;
 pub use operations::{Asker, Operations, Selection};
 pub use prepare::Prepared;
 pub use subscribe::{Requests, Terms};
@@ -101,6 +102,9 @@ pub enum WorkError {
         /// The name that is not there.
         step: String,
     },
+    /// Of what a path with a wildcard leads to, nothing is of use.
+    #[error("{0}; name other nodes")]
+    NoneHas(LeftOut),
     /// One node is wanted.
     #[error("{spec} leads to {found} nodes (want one)")]
     NotOne {

@@ -3,10 +3,11 @@
 use std::sync::Arc;
 
 use plan::sequence::Sequences;
-use plan::{Phase, Spread, Work};
+use plan::{Nodes, Phase, Read, Spread, Work};
 use record::receipt::Watch;
-use wire::types::{ExtensionObject, NodeId, NumericRange};
+use wire::types::{AttributeId, ExtensionObject, NodeId, NumericRange};
 
+use super::find::{LeftOut, Wanted};
 use super::operations::Selection;
 use super::{
     Asker, Operations, Original, Requests, Service, Terms, WorkError, browse, call, events, find,
@@ -22,6 +23,8 @@ pub struct Prepared {
     nodes: Vec<NodeId>,
     operations: Arc<Operations>,
     originals: Vec<Original>,
+    /// Nodes that wildcards led to and that have not what is asked of them.
+    left_out: Vec<LeftOut>,
     /// Of values that are written at random.
     seed: u64,
     /// What HistoryRead is told beside the nodes.
@@ -74,12 +77,19 @@ impl Prepared {
         let namespaces = &about.namespaces;
         let mut originals = Vec::new();
         let mut nodes = Vec::new();
+        let mut left_out = Vec::new();
+        let mut having = |wanted, nodes: &Nodes, session: &mut Session| {
+            find::with(wanted, nodes, namespaces, session, &mut left_out)
+        };
         let mut details = ExtensionObject::null();
         let mut terms = None;
         let operations = match work {
-            Work::Read(read) => read::read(&find::nodes(&read.nodes, namespaces, session)?, read)?,
+            Work::Read(read) => {
+                let nodes = having(attribute(read), &read.nodes, session)?;
+                read::read(&nodes, read)?
+            }
             Work::Write(write) => {
-                let nodes = find::nodes(&write.nodes, namespaces, session)?;
+                let nodes = having(Wanted::WRITABLE, &write.nodes, session)?;
                 let range = write.index_range.clone().unwrap_or(NumericRange::None);
                 let (operations, before) =
                     write::write(&nodes, &write.values, seed, &range, session)?;
@@ -105,15 +115,22 @@ impl Prepared {
                 call::call(&object, &method, arguments)?
             }
             Work::Register(register) => {
-                nodes = find::nodes(&register.read.nodes, namespaces, session)?;
+                nodes = having(attribute(&register.read), &register.read.nodes, session)?;
                 read::read(&nodes, &register.read)?
             }
             Work::History(asked) => {
                 details = history::details(asked, session)?;
-                history::history(&find::nodes(&asked.nodes, namespaces, session)?)?
+                history::history(&having(Wanted::HISTORY, &asked.nodes, session)?)?
             }
             Work::Subscribe(subscribe) => {
-                nodes = find::nodes(&subscribe.nodes, namespaces, session)?;
+                let wanted = match subscribe.events {
+                    Some(_) => Wanted {
+                        attribute: AttributeId::EventNotifier,
+                        access: 0,
+                    },
+                    None => Wanted::VALUE,
+                };
+                nodes = having(wanted, &subscribe.nodes, session)?;
                 let limit = about.limit(ITEMS_PER_CALL).filter(|_| limits);
                 let limit = limit.map(|limit| limit as usize);
                 let filter = match &subscribe.events {
@@ -132,7 +149,7 @@ impl Prepared {
                 Operations::default()
             }
             Work::Items(items) => {
-                nodes = find::nodes(&items.nodes, namespaces, session)?;
+                nodes = having(Wanted::VALUE, &items.nodes, session)?;
                 Operations::default()
             }
             Work::Nodes(new) => {
@@ -150,6 +167,7 @@ impl Prepared {
             nodes,
             operations: Arc::new(operations),
             originals,
+            left_out,
             seed,
             details,
             registers: match registers as usize {
@@ -219,8 +237,7 @@ impl Prepared {
                 let originals = self.originals.get(part).unwrap_or_default();
                 let nodes: Vec<NodeId> = originals.iter().map(|it| it.node.clone()).collect();
                 let aliases = register::register(&nodes, self.registers, session)?;
-                let range = write.index_range.clone().unwrap_or(NumericRange::None);
-                let under = write::under(&aliases, originals, &write.values, self.seed, &range)?;
+                let under = write::under(&aliases, originals, &write.values, self.seed)?;
                 let all = Selection::new(0..under.len(), self.work.batch());
                 Asker::write(header, Arc::new(under), all)?
             }
@@ -294,6 +311,12 @@ impl Prepared {
         self.nodes.get(part.start + at)
     }
 
+    /// What wildcards led to and was left out, of all that is asked.
+    pub fn left_out(&self) -> impl Iterator<Item = &LeftOut> {
+        let beside = self.beside.iter().flat_map(|it| &it.left_out);
+        self.left_out.iter().chain(beside)
+    }
+
     /// What was in the nodes that were written to.
     pub fn originals(&self) -> &[Original] {
         &self.originals
@@ -302,6 +325,17 @@ impl Prepared {
     /// Puts it back, and tells how many nodes took it.
     pub fn restore(&self, session: &mut Session) -> Result<usize, WorkError> {
         write::restore(&self.originals, session)
+    }
+}
+
+/// What the nodes of a Read have to have.
+fn attribute(read: &Read) -> Wanted {
+    match read.attribute.0 {
+        AttributeId::Value => Wanted::VALUE,
+        attribute => Wanted {
+            attribute,
+            access: 0,
+        },
     }
 }
 

@@ -18,8 +18,10 @@ use crate::access::Session;
 pub struct Original {
     /// The node.
     pub node: NodeId,
-    /// Its value.
+    /// Its value, or the part of it that is written.
     pub value: Variant,
+    /// Which part that is.
+    pub range: NumericRange,
 }
 
 /// How many values are read at a time before the run: within the limits of any server.
@@ -34,8 +36,8 @@ pub fn write(
     index_range: &NumericRange,
     session: &mut Session,
 ) -> Result<(Operations, Vec<Original>), WorkError> {
-    let originals = originals(nodes, session)?;
-    let operations = under(nodes, &originals, values, seed, index_range)?;
+    let originals = originals(nodes, index_range, session)?;
+    let operations = under(nodes, &originals, values, seed)?;
     Ok((operations, originals))
 }
 
@@ -45,7 +47,6 @@ pub fn under(
     originals: &[Original],
     values: &Values,
     seed: u64,
-    index_range: &NumericRange,
 ) -> Result<Operations, WorkError> {
     let mut written = Vec::with_capacity(originals.len());
     for (name, original) in names.iter().zip(originals) {
@@ -53,7 +54,7 @@ pub fn under(
             Values::Fixed(text) => fixed(original, text)?,
             _ => original.value.clone(),
         };
-        written.push(write_value(name, value, index_range));
+        written.push(write_value(name, value, &original.range));
     }
     let kinds: Vec<_> = written.iter().map(number).collect();
     let mut operations = Operations::new(written)?;
@@ -79,14 +80,24 @@ fn write_value(node: &NodeId, value: Variant, index_range: &NumericRange) -> Wri
     }
 }
 
-fn originals(nodes: &[NodeId], session: &mut Session) -> Result<Vec<Original>, WorkError> {
+/// What the nodes hold. Of an array that is written in part only that part: what is written has to be as long as
+/// its range (Part 4, 5.11.4.4).
+fn originals(
+    nodes: &[NodeId],
+    range: &NumericRange,
+    session: &mut Session,
+) -> Result<Vec<Original>, WorkError> {
+    let asked = |node: &NodeId| ReadValueId {
+        index_range: range.clone(),
+        ..ReadValueId::from(node.clone())
+    };
     let mut originals = Vec::with_capacity(nodes.len());
     for nodes in nodes.chunks(AT_A_TIME) {
         let response = session.call(ReadRequest {
             request_header: RequestHeader::default(),
             max_age: 0.0,
             timestamps_to_return: TimestampsToReturn::Neither,
-            nodes_to_read: Some(nodes.iter().cloned().map(ReadValueId::from).collect()),
+            nodes_to_read: Some(nodes.iter().map(asked).collect()),
         })?;
         let mut results = response.results.unwrap_or_default().into_iter();
         for node in nodes {
@@ -96,6 +107,7 @@ fn originals(nodes: &[NodeId], session: &mut Session) -> Result<Vec<Original>, W
                 Some(value) if !matches!(value, Variant::Empty) => originals.push(Original {
                     node: node.clone(),
                     value,
+                    range: range.clone(),
                 }),
                 _ => {
                     return Err(WorkError::Node {
@@ -142,9 +154,9 @@ fn fixed(original: &Original, text: &str) -> Result<Variant, WorkError> {
 pub fn restore(originals: &[Original], session: &mut Session) -> Result<usize, WorkError> {
     let mut restored = 0;
     for originals in originals.chunks(AT_A_TIME) {
-        let values = originals.iter().map(|original| {
-            write_value(&original.node, original.value.clone(), &NumericRange::None)
-        });
+        let values = originals
+            .iter()
+            .map(|it| write_value(&it.node, it.value.clone(), &it.range));
         let response = session.call(WriteRequest {
             request_header: RequestHeader::default(),
             nodes_to_write: Some(values.collect()),

@@ -1,5 +1,6 @@
 //! HistoryRead and HistoryUpdate (Part 4, 5.11.3 and 5.11.5; Part 11, 6.5).
 
+use wire::template::walk::RawVariant;
 use wire::types::{
     ByteString, DataValue, DateTime, ExtensionObject, HistoryData, HistoryReadRequest,
     HistoryReadResponse, HistoryReadResult, HistoryReadValueId, HistoryUpdateRequest,
@@ -9,7 +10,7 @@ use wire::types::{
 
 use super::{Desk, operations};
 use crate::history::{History, Span};
-use crate::space::{NodeIndex, access, attribute};
+use crate::space::{NodeIndex, access, attribute, encode, range};
 
 /// Reads of a history that are not finished (Part 4, 7.9).
 #[derive(Debug, Default)]
@@ -248,9 +249,12 @@ fn shown(mut value: DataValue, range: &NumericRange, stamps: TimestampsToReturn)
         && let Some(whole) = &value.value
         && !whole.is_empty()
     {
-        match whole.range_of(range) {
-            Ok(part) => value.value = Some(part),
-            Err(_) => {
+        let whole = encode::variant(whole.clone());
+        let part = RawVariant::parse(&whole).ok();
+        let part = part.and_then(|whole| range::part(&whole, range).ok());
+        match part.and_then(|part| encode::decoded(&part)) {
+            Some(part) => value.value = Some(part),
+            None => {
                 value.value = None;
                 value.status = Some(StatusCode::BadIndexRangeNoData);
             }

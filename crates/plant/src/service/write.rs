@@ -11,7 +11,7 @@ use crate::history::{History, Past};
 use crate::shared::Shared;
 use crate::space::attribute::{self, id};
 use crate::space::server_object::ENABLED_FLAG;
-use crate::space::{NodeIndex, Source, Space, Stamp, Variable, access, encode};
+use crate::space::{NodeIndex, Source, Space, Stamp, Variable, access, range};
 use crate::users::Rights;
 
 /// Appends the response to a Write request.
@@ -95,7 +95,7 @@ fn write(space: &Space, rights: Rights, what: &WriteNode<'_>, now: Now) -> Resul
     let current = current(&variable.source)?;
     let current = RawVariant::parse(&current).map_err(|_| StatusCode::BadInternalError)?;
     if !what.index_range.is_empty() {
-        let whole = write_range(variable, &current, what, &value, stamp)?;
+        let whole = write_range(variable, what, &value, stamp)?;
         remember(space, at, variable, &whole, stamp, now);
         return Ok(());
     }
@@ -160,22 +160,25 @@ fn as_byte_array(value: &RawVariant<'_>, current: &RawVariant<'_>) -> Option<Vec
     Some(array)
 }
 
+/// Writes a part of an array or text, and tells the whole that came of it.
 fn write_range(
     variable: &Variable,
-    current: &RawVariant<'_>,
     what: &WriteNode<'_>,
     value: &RawVariant<'_>,
     stamp: Stamp,
 ) -> Result<Arc<[u8]>, StatusCode> {
-    let range = attribute::range(what.index_range)?;
+    let range = range::parse(what.index_range)?;
     let Source::Blob(blob) = &variable.source else {
         return Err(StatusCode::BadIndexRangeNoData);
     };
-    let decode =
-        |raw: &RawVariant<'_>| encode::decoded(raw.encoded()).ok_or(StatusCode::BadTypeMismatch);
-    let mut whole = decode(current)?;
-    whole.set_range_of(&range, &decode(value)?)?;
-    let whole: Arc<[u8]> = encode::variant(whole).into();
-    blob.set(Arc::clone(&whole), stamp);
-    Ok(whole)
+    // Two clients may write two parts at the same time: neither must undo the other's.
+    blob.change(stamp, |whole| {
+        let whole = RawVariant::parse(whole).map_err(|_| StatusCode::BadInternalError)?;
+        let bytes = as_byte_array(value, &whole);
+        let value = match &bytes {
+            Some(bytes) => RawVariant::parse(bytes).map_err(|_| StatusCode::BadInternalError)?,
+            None => *value,
+        };
+        range::replaced(&whole, &range, &value)
+    })
 }

@@ -2,11 +2,11 @@
 
 use wire::template::walk::{BuiltInType, ReadNode};
 use wire::time::Now;
-use wire::types::{DataTypeId, NodeId, NumericRange, StatusCode, VariableId, Variant};
+use wire::types::{DataTypeId, NodeId, StatusCode, VariableId, Variant};
 
 use super::node::{Body, Node, Variable, access};
 use super::value::Stamp;
-use super::{NodeRef, Space, encode};
+use super::{NodeRef, Space, encode, range};
 use crate::users::{OWNERS, Rights};
 
 /// Numbers of the attributes (Part 6, A.1).
@@ -227,7 +227,7 @@ fn read_any(
         now,
     } = reading;
     let node = find(space, what)?;
-    let range = range(what.index_range)?;
+    let range = range::parse(what.index_range)?;
     let start = out.len();
     out.push(0);
     let stamp = match (&node.body, what.attribute_id) {
@@ -236,7 +236,7 @@ fn read_any(
             known_encoding(space, variable, what.data_encoding)?;
             let stamp = variable.source.write(now, space.anchor(), out);
             if range.has_range() {
-                cut(out, start + 1, &range)?;
+                range::cut(out, start + 1, &range)?;
             }
             stamp
         }
@@ -278,12 +278,6 @@ pub(crate) fn readable(node: &Node, variable: &Variable, rights: Rights) -> Resu
     }
 }
 
-/// The text of a NumericRange in a request.
-pub fn range(text: &[u8]) -> Result<NumericRange, StatusCode> {
-    let text = str::from_utf8(text).map_err(|_| StatusCode::BadIndexRangeInvalid)?;
-    text.parse().map_err(|_| StatusCode::BadIndexRangeInvalid)
-}
-
 /// Part 4, 5.11.2.2: encodings are for structures; here they have the default one.
 fn known_encoding(
     space: &Space,
@@ -309,21 +303,6 @@ fn is_structure(space: &Space, data_type: &NodeId) -> bool {
         (Some(kind), Some(structure)) => space.is_subtype(kind, structure),
         _ => false,
     }
-}
-
-/// Replaces the Variant at `at` by the part of it that a range names.
-pub(crate) fn cut(out: &mut Vec<u8>, at: usize, range: &NumericRange) -> Result<(), StatusCode> {
-    let whole = out.get(at..).and_then(encode::decoded);
-    let part = whole
-        .ok_or(StatusCode::BadInternalError)?
-        .range_of(range)
-        .map_err(|_| StatusCode::BadIndexRangeNoData)?;
-    if matches!(part, Variant::Empty) {
-        return Err(StatusCode::BadIndexRangeNoData);
-    }
-    out.truncate(at);
-    encode::encode(&part, out);
-    Ok(())
 }
 
 /// Whether a node has an attribute.

@@ -2,9 +2,20 @@
 
 use std::sync::LazyLock;
 
-use wire::types::{BinaryDecodable, BinaryEncodable, ContextOwned, Variant};
+use wire::types::{
+    BinaryDecodable, BinaryEncodable, ContextOwned, DecodingOptions, NamespaceMap, Variant,
+};
 
-static CONTEXT: LazyLock<ContextOwned> = LazyLock::new(ContextOwned::default);
+/// Values of any length: what is decoded here was made by us or walked before.
+static CONTEXT: LazyLock<ContextOwned> = LazyLock::new(|| {
+    let options = DecodingOptions {
+        max_string_length: usize::MAX,
+        max_byte_string_length: usize::MAX,
+        max_array_length: usize::MAX,
+        ..DecodingOptions::default()
+    };
+    ContextOwned::new_default(NamespaceMap::new(), options)
+});
 
 /// Appends a value; nothing if it has no form on the wire.
 pub fn encode(value: &impl BinaryEncodable, out: &mut Vec<u8>) {

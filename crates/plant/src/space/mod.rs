@@ -7,6 +7,7 @@ pub mod encode;
 mod ids;
 pub mod node;
 pub mod plant_object;
+pub mod range;
 mod rhythm;
 pub mod server_object;
 mod sessions;

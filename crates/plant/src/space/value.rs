@@ -246,6 +246,20 @@ impl Blob {
         self.lock().clone()
     }
 
+    /// Replaces it by what is made of it, and tells what that is; nobody else writes meanwhile.
+    pub fn change<E>(
+        &self,
+        stamp: Stamp,
+        made: impl FnOnce(&[u8]) -> Result<Vec<u8>, E>,
+    ) -> Result<Arc<[u8]>, E> {
+        let mut held = self.lock();
+        let encoded: Arc<[u8]> = made(&held.0)?.into();
+        *held = (Arc::clone(&encoded), stamp);
+        drop(held);
+        self.1.fetch_add(1, Ordering::Relaxed);
+        Ok(encoded)
+    }
+
     /// Replaces it.
     pub fn set(&self, encoded: Arc<[u8]>, stamp: Stamp) {
         *self.lock() = (encoded, stamp);

@@ -9,7 +9,7 @@ use wire::types::{NumericRange, StatusCode};
 
 use super::queue::{Encoded, Entry, Queue, Seen};
 use crate::space::attribute::{self, id};
-use crate::space::{Body, NodeIndex, Space};
+use crate::space::{Body, NodeIndex, Space, range as part_of};
 use crate::users::Rights;
 
 /// What such an item keeps.
@@ -77,7 +77,7 @@ impl Question<'_> {
             Body::Variable(variable) if self.attribute == id::VALUE => {
                 let stamp = variable.source.write(now, space.anchor(), out);
                 if let Some(range) = self.range {
-                    attribute::cut(out, 0, range)?;
+                    part_of::cut(out, 0, range)?;
                 }
                 Ok((stamp.status.bits(), stamp.source))
             }

@@ -14,6 +14,7 @@ mod hostile;
 mod monitoring;
 mod nodes;
 mod plants;
+mod ranges;
 mod reading;
 mod rights;
 mod sessions;

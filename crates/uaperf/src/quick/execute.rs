@@ -120,6 +120,15 @@ pub fn measure(
         seen.as_ref(),
         own_limits,
     );
+    let mut left_out: Vec<String> = Vec::new();
+    for out in prepared.iter().flat_map(|it| it.left_out()) {
+        let out = out.to_string();
+        // Servers of one kind all say the same.
+        if !left_out.contains(&out) {
+            left_out.push(out);
+        }
+    }
+    run.notes.extend(left_out);
     if let Some((writer, wrote)) = writer.as_ref().zip(wrote) {
         writer.end(wrote, &looked, &mut run);
     }

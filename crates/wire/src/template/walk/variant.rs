@@ -231,6 +231,20 @@ impl<'a> RawVariant<'a> {
         raw.as_chunks().0.iter().map(|d| u32::from_le_bytes(*d))
     }
 
+    /// Where each element of an array begins in [`payload`](Self::payload), for types whose elements vary in size.
+    pub fn element_starts(&self) -> Vec<usize> {
+        let payload = self.payload();
+        let mut c = Cursor::new(payload);
+        let elements = 0..self.array_len().unwrap_or(0);
+        // All of it was walked before, so that no element ends early.
+        elements
+            .map_while(|_| {
+                let at = c.offset();
+                skip(&mut c, self.kind, 0).ok().map(|()| at)
+            })
+            .collect()
+    }
+
     fn scalar<const N: usize>(&self, kind: BuiltInType) -> Option<[u8; N]> {
         if self.kind != kind || self.len != SCALAR {
             return None;
