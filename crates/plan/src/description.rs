@@ -18,6 +18,8 @@ pub const HEADER: &str = "### TEST";
 pub struct Description {
     /// What is measured, in order.
     pub measures: Vec<Measure>,
+    /// The experiment of a study that it repeats, as its author says.
+    pub study: Option<String>,
 }
 
 /// What one `measure` runs: the settings that are in force there.
@@ -46,6 +48,10 @@ pub struct Measure {
 const KEYWORDS: &[(&str, &str)] = &[
     ("test", "a title"),
     ("name", "an identifier"),
+    (
+        "study",
+        "a published experiment such as gonzalez2015.grouped",
+    ),
     ("cycles", "a whole number from 1 to 1000000"),
     ("concurrency", "a whole number from 1 to 10000"),
     ("count", "a whole number from 1 to 1000000"),
@@ -78,6 +84,7 @@ impl Description {
     pub fn parse(text: &str, file: &str) -> Result<Self, Complaint> {
         let mut set: Option<Settings> = None;
         let mut measures = Vec::new();
+        let mut study = None;
         for (n, whole) in text.lines().enumerate() {
             let line = whole.trim();
             let complaint = |field: &str, what: String| Complaint {
@@ -123,6 +130,10 @@ impl Description {
                 measures.push(measure.ok_or_else(|| complaint(keyword, what.to_owned()))?);
                 continue;
             }
+            if keyword == "study" && !value.is_empty() {
+                study = Some(value.to_owned());
+                continue;
+            }
             set.take(keyword, value)
                 .ok_or_else(|| complaint(keyword, format!("{value:?} (want {want})")))?;
         }
@@ -135,7 +146,7 @@ impl Description {
                 what: "nothing is measured (want a line measure)".to_owned(),
             });
         }
-        Ok(Self { measures })
+        Ok(Self { measures, study })
     }
 
     /// As a scenario with these servers.
@@ -207,6 +218,7 @@ impl Description {
         Ok(Scenario {
             name: name.to_owned(),
             about: self.measures.first().map(|it| it.test.clone()),
+            study: self.study.clone(),
             parameters: Vec::<Parameter>::new(),
             axes,
             points,

@@ -203,7 +203,9 @@ fn aborted(run: &crate::Run) -> String {
 
 fn reason(verdict: &Verdict) -> Option<String> {
     let first = verdict.evidence.first();
-    first.filter(|_| matches!(verdict.kind, Kind::Failed | Kind::Incomplete)).cloned()
+    first
+        .filter(|_| matches!(verdict.kind, Kind::Failed | Kind::Incomplete))
+        .cloned()
 }
 
 impl Sweep {

@@ -1,16 +1,67 @@
 //! Wrong command lines: one line that names the option, what was given and what is allowed.
 
+use std::sync::OnceLock;
+
 use clap::error::ErrorKind;
-use clap::{CommandFactory, Error, Parser};
+use clap::{ArgAction, ArgMatches, Command, CommandFactory, Error, FromArgMatches};
+use serde_json::{Map, Value};
 
 use crate::cli::Cli;
 
 /// The arguments, or the end of the program: with help if that was asked for, else with one line about
 /// what is wrong and exit code 2.
 pub fn parse() -> Cli {
-    match Cli::try_parse_from(crate::perfclient::spelled(std::env::args_os())) {
+    let words = crate::perfclient::spelled(std::env::args_os());
+    let matches = Cli::command().try_get_matches_from(words);
+    let cli = matches.and_then(|matches| {
+        let options = options(&Cli::command(), &matches);
+        OPTIONS.get_or_init(|| options);
+        Cli::from_arg_matches(&matches)
+    });
+    match cli {
         Ok(cli) => cli,
         Err(error) => refuse(&error),
+    }
+}
+
+/// Every option of the command with its value, also where it is the default.
+static OPTIONS: OnceLock<Value> = OnceLock::new();
+
+/// What was asked of this program, for its results: the words as typed, without its own name, and every option
+/// with its value. No option carries a secret: passwords come from files, the environment or a prompt.
+pub fn asked() -> Map<String, Value> {
+    let words = std::env::args_os().skip(1);
+    let words: Vec<Value> = words.map(|it| it.to_string_lossy().into()).collect();
+    let mut asked = Map::new();
+    asked.insert("argv".into(), words.into());
+    let options = OPTIONS.get().cloned().unwrap_or_default();
+    asked.insert("options".into(), options);
+    asked
+}
+
+fn options(command: &Command, matches: &ArgMatches) -> Value {
+    let (mut command, mut matches) = (command, matches);
+    let mut options = Map::new();
+    loop {
+        for arg in command.get_arguments() {
+            let id = arg.get_id().as_str();
+            let Ok(Some(raw)) = matches.try_get_raw(id) else {
+                continue;
+            };
+            let mut values: Vec<Value> = raw.map(|it| it.to_string_lossy().into()).collect();
+            let value = match (arg.get_action(), values.len()) {
+                (ArgAction::SetTrue, _) => matches.get_flag(id).into(),
+                (ArgAction::Set, 1) => values.remove(0),
+                _ => Value::Array(values),
+            };
+            options.insert(arg.get_long().unwrap_or(id).to_owned(), value);
+        }
+        match matches.subcommand() {
+            Some((name, below)) if let Some(next) = command.find_subcommand(name) => {
+                (command, matches) = (next, below);
+            }
+            _ => return options.into(),
+        }
     }
 }
 
@@ -104,6 +155,30 @@ fn help(mut args: impl Iterator<Item = String>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use clap::Parser;
+
+    /// Results hold all options and their values.
+    #[test]
+    fn no_option_carries_a_secret() {
+        fn look(command: &Command, found: &mut Vec<String>) {
+            for arg in command.get_arguments() {
+                let name = arg.get_long().unwrap_or_default();
+                let speaks = ["password", "secret", "token", "key"]
+                    .iter()
+                    .any(|it| name.contains(it));
+                let takes = arg.get_action().takes_values();
+                let values = arg.get_value_names().unwrap_or_default();
+                let file = values.iter().any(|it| it.contains("FILE"));
+                if speaks && takes && !file {
+                    found.push(format!("{} --{name}", command.get_name()));
+                }
+            }
+            command.get_subcommands().for_each(|it| look(it, found));
+        }
+        let mut found = Vec::new();
+        look(&Cli::command(), &mut found);
+        assert!(found.is_empty(), "{found:?}");
+    }
 
     fn error(args: &[&str]) -> String {
         let args = ["uaperf"].into_iter().chain(args.iter().copied());

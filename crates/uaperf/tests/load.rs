@@ -17,6 +17,13 @@ fn server(config: plant::Config) -> plant::Server {
     plant::Server::start(config).unwrap()
 }
 
+fn bench() -> plant::Server {
+    server(plant::Config {
+        profiles: vec![plant::Profile::Bench { update: None }],
+        ..plant::Config::default()
+    })
+}
+
 /// A command and the result that it wrote.
 fn run(folder: &Path, words: &[&str]) -> (Output, Value) {
     let output = uaperf(folder, &[words, &["--quiet", "--out", "r.json"]].concat());
@@ -209,4 +216,102 @@ fn a_server_whose_only_thread_is_busy_is_at_its_limit_in_a_closed_loop_and_found
         "{}",
         run["verdict"]
     );
+}
+
+#[test]
+fn a_part_of_an_array_is_read_and_written_and_nothing_else_of_it_changes() {
+    let folder = tempfile::tempdir().unwrap();
+    let plant = bench();
+    for (node, range) in [(3010, "2:4"), (3012, "9000:9999"), (3014, "102399")] {
+        let node = format!("nsu=urn:bench;i={node}");
+        for (command, allowed) in [("read", None), ("write", Some("--allow=write"))] {
+            let mut words = vec![command, plant.url(), "--security", "none", "-n", &node];
+            words.extend(["--index-range", range, "--requests", "20", "--warmup", "0s"]);
+            words.extend(allowed);
+            let (output, run) = run(folder.path(), &words);
+            assert!(measured(&output), "{run}");
+            assert_eq!(total(&run)["completed"], 20);
+            assert_eq!(total(&run)["errors"], 0, "{run}");
+            assert!(total(&run)["value_statuses"].is_null(), "{}", total(&run));
+            // Not the whole array is sent: 20,000 bytes, or 102,400.
+            let sent = total(&run)["requests"]["max_bytes"].as_u64().unwrap();
+            assert!(sent < 2_000, "{command} {range}: {sent} bytes");
+        }
+    }
+}
+
+#[test]
+fn of_what_a_wildcard_leads_to_only_nodes_with_the_attribute_are_asked() {
+    let folder = tempfile::tempdir().unwrap();
+    let plant = bench();
+    let read = |node: &str, more: &[&str]| {
+        let words = ["read", plant.url(), "--security", "none", "-n", node];
+        let load = ["--requests", "50", "--warmup", "0s"];
+        run(folder.path(), &[&words[..], &load[..], more].concat())
+    };
+    // Variables (ServerStatus, ServiceLevel and others) beside objects (ServerCapabilities and others) and methods.
+    let (output, run) = read("browse:/Objects/Server/*", &[]);
+    assert!(measured(&output), "{run}");
+    assert!(total(&run)["value_statuses"].is_null(), "{}", total(&run));
+    let said = notes(&run);
+    assert!(
+        said.contains("nodes of browse:/Objects/Server/* were left out"),
+        "{said}"
+    );
+    assert!(
+        said.contains("they have no Value that can be read"),
+        "{said}"
+    );
+    // All have a BrowseName.
+    let (_, run) = read("browse:/Objects/Server/*", &["--attribute", "BrowseName"]);
+    assert!(!notes(&run).contains("left out"), "{}", notes(&run));
+    // What is named stays, and its failure shows.
+    let (_, run) = read("i=2253", &[]);
+    assert_eq!(
+        total(&run)["value_statuses"][0]["name"],
+        "BadAttributeIdInvalid"
+    );
+    let (_, run) = read("browse:/Objects/Server/ServerCapabilities", &[]);
+    assert_eq!(
+        total(&run)["value_statuses"][0]["name"],
+        "BadAttributeIdInvalid"
+    );
+}
+
+#[test]
+fn a_run_is_repeated_from_the_request_in_its_result() {
+    let folder = tempfile::tempdir().unwrap();
+    let plant = bench();
+    let words = [
+        "read",
+        plant.url(),
+        "--security",
+        "none",
+        "-n",
+        "nsu=urn:bench;i=1000..1009",
+    ];
+    let load = [
+        "--batch",
+        "5",
+        "--rate",
+        "100/s",
+        "--requests=30",
+        "--expect",
+        "errors=0",
+    ];
+    let (_, first) = run(folder.path(), &[&words[..], &load[..]].concat());
+    let options = &first["request"]["options"];
+    // Defaults as well as what was typed.
+    assert_eq!(options["batch"], "5", "{options}");
+    assert_eq!(options["sessions"], "1", "{options}");
+    assert_eq!(options["expect"], serde_json::json!(["errors=0"]));
+    assert_eq!(options["spin"], false);
+    let typed = first["request"]["argv"].as_array().unwrap();
+    let typed: Vec<&str> = typed.iter().map(|it| it.as_str().unwrap()).collect();
+    std::fs::remove_file(folder.path().join("r.json")).unwrap();
+    uaperf(folder.path(), &typed);
+    let again = json(&folder.path().join("r.json"));
+    assert_eq!(first["plan"], again["plan"]);
+    assert_eq!(first["request"], again["request"]);
+    assert_ne!(first["started"], again["started"]);
 }

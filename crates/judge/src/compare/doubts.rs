@@ -50,7 +50,12 @@ pub fn doubts(base: &[&Run], new: &[&Run]) -> Vec<String> {
     }
     rates(base, new, &mut doubts);
     for (side, runs) in [("base", base), ("new", new)] {
-        for kind in [Kind::Failed, Kind::Incomplete, Kind::GeneratorLimited, Kind::Unsteady] {
+        for kind in [
+            Kind::Failed,
+            Kind::Incomplete,
+            Kind::GeneratorLimited,
+            Kind::Unsteady,
+        ] {
             let n = runs.iter().filter(|run| run.verdict.kind == kind).count();
             if n > 0 {
                 let are = if n == 1 { "is" } else { "are" };

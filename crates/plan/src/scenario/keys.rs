@@ -21,6 +21,13 @@ const TOP: &[Row] = &[
     ),
     ("about", Shape::One, "TEXT", "What it is for", None),
     (
+        "study",
+        Shape::One,
+        "STUDY.EXPERIMENT",
+        "The published experiment that it repeats, such as tahvanainen2016.table_11: what the study printed stands beside the results",
+        None,
+    ),
+    (
         "target",
         Shape::Many,
         "URL",

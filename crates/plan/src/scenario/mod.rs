@@ -40,6 +40,8 @@ pub struct Scenario {
     pub name: String,
     /// What it is for.
     pub about: Option<String>,
+    /// The experiment of a study that it repeats, as its author says.
+    pub study: Option<String>,
     /// Its parameters in force.
     pub parameters: Vec<Parameter>,
     /// What is varied; nothing if there is but one point.

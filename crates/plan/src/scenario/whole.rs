@@ -66,7 +66,9 @@ impl Scenario {
             choice.resolve(&top, "")
         };
         // What holds for the whole of it is the same at all points.
-        for key in ["name", "about", "repeat", "order", "seed", "sweep", "pause"] {
+        for key in [
+            "name", "about", "study", "repeat", "order", "seed", "sweep", "pause",
+        ] {
             if let Some(entry) = one(key)
                 && entry.item.sweep(key)?.is_some()
             {
@@ -111,6 +113,7 @@ impl Scenario {
         Ok(Self {
             name: whole.name,
             about: whole.about,
+            study: whole.study,
             parameters,
             axes,
             points,
@@ -126,6 +129,7 @@ impl Scenario {
 struct Whole {
     name: String,
     about: Option<String>,
+    study: Option<String>,
     repeat: u32,
     order: Order,
     seed: u64,
@@ -170,6 +174,7 @@ impl Whole {
         Ok(Self {
             name: text("name")?.unwrap_or_else(|| stem(file)),
             about: text("about")?,
+            study: text("study")?,
             repeat,
             order: match get("order") {
                 Some(entry) => word(

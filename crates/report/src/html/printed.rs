@@ -9,7 +9,8 @@ use super::table::{Cell, Table};
 
 /// A ready scenario, and what its study printed of it.
 struct Ready {
-    scenario: &'static str,
+    /// What a scenario says in its key `study`.
+    experiment: &'static str,
     /// In `reference/`.
     folder: &'static str,
     study: &'static str,
@@ -26,7 +27,7 @@ const ASSESSMENT: &str = "Morato et al. 2021";
 macro_rules! ready {
     ($($folder:literal $study:ident { $($scenario:literal: $($file:literal)* $(| $($said:literal)*)?;)* })*) => {
         &[$($(Ready {
-            scenario: $scenario,
+            experiment: $scenario,
             folder: $folder,
             study: $study,
             experiments: &[
@@ -53,10 +54,10 @@ const READY: &[Ready] = ready! {
         "tahvanainen2016.table_24": "table_24";
     }
     "gonzalez2015" PLATFORM {
-        "data_volume": "fig_2a";
-        "grouped": "fig_2b";
-        "concurrent": "fig_2c";
-        "security": "fig_2d";
+        "gonzalez2015.data_volume": "fig_2a";
+        "gonzalez2015.grouped": "fig_2b";
+        "gonzalez2015.concurrent": "fig_2c";
+        "gonzalez2015.security": "fig_2d";
     }
     "burger2019" BOTTLENECKS {
         "burger2019.fig_06": | "fig_06" "fig_07" "fig_08" "fig_09";
@@ -105,13 +106,9 @@ pub(super) fn beside(run: &Run) -> Markup {
 }
 
 fn ready(run: &Run) -> Option<&'static Ready> {
-    let name = run.request.get("scenario").and_then(Value::as_str)?;
-    let cycles = || run.phases.iter().any(|it| !it.cycles_ns.is_empty());
-    READY
-        .iter()
-        .find(|it| it.scenario == name)
-        // The names of the documents are words that others use, too; their cycles are kept one by one.
-        .filter(|it| it.study != PLATFORM || cycles())
+    // Not the name: anybody may call a scenario as a study's experiment is called.
+    let study = run.request.get("study").and_then(Value::as_str)?;
+    READY.iter().find(|it| it.experiment == study)
 }
 
 /// A table as it was printed; columns without a cell are left out.
@@ -195,7 +192,7 @@ mod tests {
     fn of(scenario: &str) -> String {
         let started = "2026-03-01T09:30:00Z".parse().unwrap();
         let mut run = Run::new("run", started, Fingerprint::default());
-        run.request = json!({ "scenario": scenario });
+        run.request = json!({ "scenario": "mine", "study": scenario });
         beside(&run).into_string()
     }
 
@@ -216,8 +213,19 @@ mod tests {
     #[test]
     fn a_scenario_of_ones_own_has_nothing_beside_it() {
         assert_eq!(of("batch size"), "");
-        // A word that is also the name of a document.
-        assert_eq!(of("security"), "");
+        let mut run = Run::new(
+            "run",
+            "2026-03-01T09:30:00Z".parse().unwrap(),
+            Fingerprint::default(),
+        );
+        for named in [
+            "tahvanainen2016.table_11",
+            "morato2021.table_04",
+            "data_volume",
+        ] {
+            run.request = json!({ "scenario": named });
+            assert_eq!(beside(&run).into_string(), "", "{named}");
+        }
     }
 
     #[test]
@@ -226,7 +234,7 @@ mod tests {
             let mut experiments = ready.experiments.iter();
             let found =
                 experiments.any(|(file, text)| !text.is_empty() || said(ready, file).is_some());
-            assert!(found, "{}", ready.scenario);
+            assert!(found, "{}", ready.experiment);
         }
     }
 }

@@ -374,12 +374,12 @@ fn run(
     let mut run = Run::new(command, outcome.began.into(), machine());
     let targets = Targets::from_iter(looked.iter().map(|target| target.access.url.clone()));
     run.plan = serde_json::to_value(Plan::of(targets, phase.clone())).unwrap_or_default();
-    run.request = serde_json::json!({
-        "threads": common.load.threads(),
-        "pin": common.load.pin(),
-        "ignore_limits": common.load.ignores_limits(),
-        "identity_each": common.each.is_asked(),
-    });
+    let mut request = crate::usage::asked();
+    request.insert("threads".into(), common.load.threads().into());
+    request.insert("pin".into(), common.load.pin().into());
+    request.insert("ignore_limits".into(), common.load.ignores_limits().into());
+    request.insert("identity_each".into(), common.each.is_asked().into());
+    run.request = request.into();
     run.targets = looked.iter().map(|target| result::target(target)).collect();
     run.verdict = measured.verdict.clone();
     let (threads, batch) = (common.load.threads(), phase.work.batch());

@@ -488,6 +488,9 @@ impl Bench<'_> {
             .collect();
         if let Some(request) = run.request.as_object_mut() {
             request.insert("scenario".into(), self.scenario.name.as_str().into());
+            if let Some(study) = &self.scenario.study {
+                request.insert("study".into(), study.as_str().into());
+            }
             request.insert("point".into(), (turn.point + 1).into());
             request.insert("repetition".into(), turn.repetition.into());
             request.insert("values".into(), values.into());
