@@ -29,6 +29,6 @@ pub use confidence::{effective_samples, needed_for, quantile_interval};
 pub use exit::Exit;
 pub use hand::by_hand;
 pub use slope::Slope;
-pub use steady::{Course, Drift, Settling};
+pub use steady::{Allowed, Course, Drift, Outage, Settling};
 pub use threshold::{Measured, expectations};
 pub use verdict::{CoreUse, Evidence, Load, OwnLimit, ServerUse, Sessions, worst};

@@ -1,7 +1,7 @@
 //! Thresholds against a phase.
 
 use plan::{Figures, Measure, Stat, Threshold};
-use record::run::{Expectation, Phase, UsageSeries};
+use record::run::{Counts, Expectation, Phase, UsageSeries};
 
 /// The figures of a phase, for [`Threshold::check`].
 #[derive(Debug, Clone, Copy)]
@@ -59,11 +59,18 @@ impl Figures for Measured<'_> {
             (_, Stat::LossShare) => return self.0.subscriptions.as_ref()?.loss_share(),
             (Measure::Response | Measure::Service, Stat::Rate) => return sum.rate_per_s,
             (_, Stat::Values) => return self.0.values_per_s(),
+            // Of the whole phase: a failure is one whenever it happens.
             (Measure::Response | Measure::Service, Stat::Errors) => {
-                return Some(sum.errors as f64);
+                return Some(self.0.whole().errors as f64);
             }
             (Measure::Response | Measure::Service, Stat::ErrorShare) => {
-                return (sum.completed > 0).then(|| sum.errors as f64 / sum.completed as f64);
+                return share(self.0.whole(), |it| it.errors);
+            }
+            (Measure::Response | Measure::Service, Stat::Timeouts) => {
+                return Some(self.0.whole().timeouts as f64);
+            }
+            (Measure::Response | Measure::Service, Stat::TimeoutShare) => {
+                return share(self.0.whole(), |it| it.timeouts);
             }
             (Measure::Cpu, stat) => return self.cpu("server", stat),
             (Measure::GeneratorCpu, stat) => return self.cpu("generator", stat),
@@ -78,12 +85,18 @@ impl Figures for Measured<'_> {
         match stat {
             Stat::Percentile(_) => histogram.quantile(stat.quantile()?).map(|ns| ns as f64),
             Stat::Min => histogram.min().map(|ns| ns as f64),
-            Stat::Max => histogram.max().map(|ns| ns as f64),
+            // Also of a beginning that nobody asked to leave out.
+            Stat::Max => self.0.max_ns(measure.name()).map(|ns| ns as f64),
             Stat::Mean => histogram.mean(),
             Stat::Deviation => histogram.deviation(),
             _ => None,
         }
     }
+}
+
+/// The share of what was completed.
+fn share(counts: Counts, of: fn(&Counts) -> u64) -> Option<f64> {
+    (counts.completed > 0).then(|| of(&counts) as f64 / counts.completed as f64)
 }
 
 /// A figure of cycles that were kept one by one.

@@ -6,7 +6,7 @@
 mod bench;
 
 use bench::{Dice, MS, S};
-use judge::{Course, Settling, effective_samples, quantile_interval};
+use judge::{Allowed, Course, Settling, effective_samples, quantile_interval};
 use record::{Histogram, Lateness, Ledger, Measure, Tally, Times};
 
 /// A normal variate, from twelve even ones.
@@ -122,7 +122,13 @@ fn a_warm_up_is_found_where_it_ends() {
             },
             seed,
         );
-        let settling = Settling::of(&course);
+        // Longer than a start-up may be, unless somebody says so.
+        let given = Allowed {
+            warm_up_ns: Some(10 * S),
+            ..Allowed::default()
+        };
+        let settling = Settling::within(&course, given);
+        assert!(Settling::of(&course).cut_ns <= 4 * S);
         assert!(settling.longest.is_some());
         assert_eq!(settling.drifts, [], "{seed}");
         cuts.push(settling.cut_ns);

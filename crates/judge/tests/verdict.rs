@@ -58,7 +58,9 @@ fn a_stalled_server_is_never_blamed_on_the_generator() {
                 assert!(
                     matches!(verdict.kind, Kind::Valid | Kind::ServerSaturated)
                         // A stall of half the run, or one that lasts to its end, leaves no level to return to.
-                        || (verdict.kind == Kind::Unsteady && (length > 2 * S || start > 7 * S)),
+                        // Nor is one right after the beginning an excursion.
+                        || (verdict.kind == Kind::Unsteady
+                            && (length > 2 * S || start > 7 * S || start < S)),
                     "stall of {length} from {start}, {slots} slots, rate {rate:?}: {verdict:?}"
                 );
             }
@@ -261,6 +263,125 @@ fn a_step_is_unsteady() {
             assert!(found.abs_diff(at) <= S, "{found}, not {at}");
         }
     }
+}
+
+/// 500 requests a second for 20 s, given up after one; the server stands still for a while.
+fn outage(seed: u64, from: u64, to: u64) -> Bench {
+    let mut bench = Bench::new(seed);
+    bench.length = 20 * S;
+    bench.rate = Some(500.0);
+    bench.timeout = S;
+    bench.workers = 1000;
+    bench.stall = Some((from, to));
+    bench
+}
+
+#[test]
+fn an_outage_is_no_warm_up() {
+    for (seed, (from, to)) in [
+        (600 * MS, 6600 * MS),
+        (100 * MS, 1800 * MS),
+        (0, 3 * S),
+        (200 * MS, 5 * S),
+        (0, 12 * S),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let evidence = outage(seed as u64, from, to).evidence();
+        let verdict = evidence.verdict();
+        assert_eq!(evidence.settling.cut_ns, 0, "{from} to {to}: {verdict:?}");
+        assert_eq!(verdict.kind, Kind::Unsteady, "{from} to {to}: {verdict:?}");
+        let [outage, ..] = evidence.settling.outages[..] else {
+            panic!("{verdict:?}");
+        };
+        assert!(outage.is_silent && outage.failed > 0, "{outage:?}");
+        assert!(outage.from_ns.abs_diff(from) < 20 * MS, "{outage:?}");
+        assert!(outage.to_ns.abs_diff(to) < 20 * MS, "{outage:?}");
+        let told = &verdict.evidence[0];
+        assert!(told.starts_with("no operation succeeded from "), "{told}");
+    }
+    let told = outage(1, 600 * MS, 6600 * MS).verdict().evidence;
+    assert!(told[0].contains("(6.00 s), and 2"), "{told:?}");
+}
+
+#[test]
+fn a_server_that_hangs_does_not_lose_its_healthy_seconds() {
+    let evidence = outage(1, 8 * S, 40 * S).evidence();
+    let verdict = evidence.verdict();
+    assert_eq!(verdict.kind, Kind::Unsteady, "{verdict:?}");
+    assert_eq!(evidence.settling.cut_ns, 0);
+    assert!(evidence.errors < evidence.completed, "{evidence:?}");
+    let told = &verdict.evidence[0];
+    assert!(told.contains("to the end"), "{told}");
+}
+
+#[test]
+fn errors_are_no_warm_up() {
+    let slow_start = |at: u64, dice: &mut Dice| {
+        let base = if at < 2 * S { 4e6 } else { 1e6 };
+        100 * US + dice.exponential(base) as u64
+    };
+    let bench = |errors| {
+        let mut bench = outage(1, 0, 0);
+        bench.work = Box::new(slow_start);
+        bench.errors = errors;
+        bench
+    };
+    // Without errors it is left out.
+    let evidence = bench(None).evidence();
+    assert_eq!(evidence.verdict().kind, Kind::Valid);
+    assert!((S..=4 * S).contains(&evidence.settling.cut_ns));
+    // With some that come in the beginning only, it is not.
+    let evidence = bench(Some((0, S, 50))).evidence();
+    let verdict = evidence.verdict();
+    assert_eq!(evidence.settling.cut_ns, 0);
+    assert_eq!(verdict.kind, Kind::Unsteady, "{verdict:?}");
+    assert!(
+        verdict.evidence[0].contains("operations failed between"),
+        "{verdict:?}"
+    );
+    // Those that come all the time keep it in as well, and are nothing that is of the beginning.
+    let evidence = bench(Some((0, 20 * S, 50))).evidence();
+    let settling = &evidence.settling;
+    assert_eq!((settling.cut_ns, &settling.outages[..]), (0, &[][..]));
+    let notes = evidence.verdict().notes;
+    assert!(
+        notes.iter().any(|it| it.contains("nothing was left out")),
+        "{notes:?}"
+    );
+}
+
+#[test]
+fn the_objective_says_how_long_nothing_may_succeed_in_a_warm_up() {
+    // Slow for two seconds, and a stop of 300 ms in them.
+    let mut bench = outage(1, 500 * MS, 800 * MS);
+    bench.work = Box::new(|at, dice| {
+        let base = if at < 2 * S { 4e6 } else { 1e6 };
+        100 * US + dice.exponential(base) as u64
+    });
+    let evidence = bench.evidence();
+    assert!(evidence.settling.cut_ns >= S, "{:?}", evidence.settling);
+    bench.allowed.gap_ns = Some(100 * MS);
+    let evidence = bench.evidence();
+    assert_eq!(evidence.settling.cut_ns, 0);
+    assert_eq!(evidence.verdict().kind, Kind::Unsteady);
+}
+
+#[test]
+fn a_warm_up_takes_no_more_than_a_fifth_unless_it_may() {
+    let mut bench = outage(1, 0, 0);
+    bench.work = Box::new(|at, dice| {
+        let base = if at < 7 * S { 4e6 } else { 1e6 };
+        100 * US + dice.exponential(base) as u64
+    });
+    let evidence = bench.evidence();
+    assert_eq!(evidence.settling.cut_ns, 0);
+    assert_eq!(evidence.verdict().kind, Kind::Unsteady);
+    bench.allowed.warm_up_ns = Some(10 * S);
+    let evidence = bench.evidence();
+    assert!((6 * S..=8 * S).contains(&evidence.settling.cut_ns));
+    assert_eq!(evidence.verdict().kind, Kind::Valid);
 }
 
 #[test]

@@ -49,6 +49,14 @@ pub struct Phase {
     pub requests: Option<u64>,
     /// What is left out of the figures at the beginning.
     pub warmup: Warmup,
+    /// At most so much of it, where it is found; none: a fifth of the phase.
+    #[serde(
+        rename = "max_warmup_ns",
+        default,
+        skip_serializing_if = "Option::is_none",
+        with = "nanos::option"
+    )]
+    pub max_warmup: Option<Duration>,
     /// What is left out at the end: load goes on for so long.
     #[serde(rename = "cooldown_ns", with = "nanos")]
     pub cooldown: Duration,
@@ -119,6 +127,7 @@ impl Phase {
             duration: Some(Self::DURATION),
             requests: None,
             warmup: Warmup::Auto,
+            max_warmup: None,
             cooldown: Duration::ZERO,
             timeout: Duration::from_secs(10),
             catch_up: CatchUp::default(),

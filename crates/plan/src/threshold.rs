@@ -147,6 +147,10 @@ pub enum Stat {
     Errors,
     /// The share of these.
     ErrorShare,
+    /// Requests that ran into their timeout.
+    Timeouts,
+    /// The share of these.
+    TimeoutShare,
     /// What was sent and never came.
     Loss,
     /// The share of these.
@@ -175,8 +179,8 @@ impl Stat {
     pub const fn unit(self, measure: Measure) -> Unit {
         match self {
             Self::Rate | Self::Values => Unit::PerSecond,
-            Self::Errors | Self::Loss => Unit::Count,
-            Self::ErrorShare | Self::LossShare => Unit::Share,
+            Self::Errors | Self::Timeouts | Self::Loss => Unit::Count,
+            Self::ErrorShare | Self::TimeoutShare | Self::LossShare => Unit::Share,
             _ => measure.unit(),
         }
     }

@@ -85,8 +85,13 @@ fn write(ledger: &mut Ledger, operation: &Operation) {
 }
 
 fn tally(operations: &[Operation], end: Option<u64>, cores: usize) -> Tally {
+    cut_tally(operations, end, cores, &[])
+}
+
+fn cut_tally(operations: &[Operation], end: Option<u64>, cores: usize, cuts: &[u64]) -> Tally {
     let mut ledgers: Vec<Ledger> = (0..cores)
         .map(|_| end.map_or_else(Ledger::new, Ledger::with_end))
+        .map(|ledger| ledger.with_cuts(cuts))
         .collect();
     for (at, operation) in operations.iter().enumerate() {
         write(&mut ledgers[at % cores], operation);
@@ -113,6 +118,40 @@ proptest! {
             operations.sort_by_key(|operation| operation.planned);
         }
         prop_assert_eq!(tally(&operations, end, cores), tally(&operations, end, 1));
+    }
+
+    #[test]
+    fn windows_are_cut_exactly_where_they_were_asked(
+        operations in prop::collection::vec(operation(), 0..200),
+        end in prop::option::of(0..5 * 60_000 * MS),
+        cores in 2usize..5,
+        mut cuts in prop::array::uniform2(1..4 * 60_000 * MS),
+        near in any::<bool>(),
+    ) {
+        if near {
+            // Both of them in one bin.
+            cuts[1] = cuts[0] + cuts[1] % (50 * MS);
+        }
+        cuts.sort_unstable();
+        let all = cut_tally(&operations, end, 1, &cuts);
+        prop_assert_eq!(&cut_tally(&operations, end, cores, &cuts), &all);
+        let [from, to] = cuts;
+        let end = end.unwrap_or(u64::MAX);
+        let inside = operations.iter().filter(|it| it.fate > 1 && it.fate != 3);
+        let inside = inside
+            .map(|it| it.planned + it.lateness.iter().sum::<u64>() + it.service)
+            .filter(|&at| at >= from && at < to.min(end))
+            .count() as u64;
+        prop_assert_eq!(all.window(from, to).completed_in_time, inside);
+        // Nothing is lost between the parts, and nothing is in two of them.
+        let mut sum = all.window(0, from).sum;
+        sum.merge(&all.window(from, to).sum);
+        if to < all.phase_end() {
+            sum.merge(&all.window(to, u64::MAX).sum);
+        }
+        if from < all.phase_end() {
+            prop_assert_eq!(sum, all.whole().sum);
+        }
     }
 
     #[test]
@@ -163,6 +202,62 @@ fn a_warm_up_is_cut_at_the_edge_of_a_bin_and_leaves_no_trace() {
     assert_eq!(cut.sum, tail.finish().whole().sum);
     assert_eq!((cut.from_ns, cut.to_ns), (300 * MS, 1000 * MS));
     assert_eq!(cut.rate().unwrap(), 1000.0);
+}
+
+#[test]
+fn a_short_warm_up_of_a_long_phase_is_left_out_to_the_nanosecond() {
+    // Ten hours have bins of 102.4 s; the first five seconds are slow, and so are the last three.
+    let (second, hours) = (1000 * MS, 36_000);
+    let end = hours * second;
+    let mut ledger = Ledger::with_end(end).with_cuts(&[5 * second + 1, end - 3 * second]);
+    for at in 0..hours {
+        let slow = at < 5 || at >= hours - 3;
+        answered(&mut ledger, at * second, if slow { 900 * MS } else { MS });
+    }
+    let tally = ledger.finish();
+    assert!(tally.width_ns() > 60 * second);
+    let window = tally.window(5 * second + 1, end - 3 * second);
+    assert_eq!(
+        (window.from_ns, window.to_ns),
+        (5 * second + 1, end - 3 * second)
+    );
+    assert_eq!(window.sum.counters.completed, hours - 8);
+    assert_eq!(window.histogram(Measure::Response).max(), Some(MS));
+    assert_eq!(tally.window(0, 5 * second + 1).sum.counters.completed, 5);
+    // Where nobody knew of it before, all of the bin is in it.
+    assert_eq!(tally.window(6 * second, end).from_ns, 0);
+    assert!(tally.can_be_cut_at(5 * second + 1) && !tally.can_be_cut_at(6 * second));
+}
+
+#[test]
+fn gaps_are_told_however_long_bins_are() {
+    let second = 1000 * MS;
+    let mut ledger = Ledger::with_end(3600 * second);
+    let mut other = Ledger::with_end(3600 * second);
+    for at in 0..36_000 {
+        let at = at * 100 * MS;
+        // Nothing from 600 s to 603 s but errors; then the other core alone for a while.
+        let times = Times {
+            planned: at,
+            sent: at,
+            completed: at + MS,
+        };
+        match at / second {
+            600..603 => ledger.failed(times, BAD_NODE_ID_UNKNOWN, 1),
+            603..700 => other.done(times, 0, 1, 1),
+            _ => ledger.done(times, 0, 1, 1),
+        }
+    }
+    let mut tally = ledger.finish();
+    tally.merge(&other.finish());
+    assert!(tally.width_ns() > 6 * second);
+    let [(from, to)] = tally.gaps(second)[..] else {
+        panic!("{:?}", tally.gaps(second));
+    };
+    assert!(from.abs_diff(600 * second) < second / 5, "{from}");
+    assert!(to.abs_diff(603 * second) < second / 5, "{to}");
+    // A phase in which nothing succeeds is one gap.
+    assert_eq!(Ledger::with_end(second).finish().gaps(0), [(0, second)]);
 }
 
 #[test]

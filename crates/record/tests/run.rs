@@ -8,10 +8,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use record::run::{
-    Destination, Expectation, Figure, Fingerprint, Kind, Mark, Part, Phase, Product, ReadError,
-    Target, Usage, UsageSeries, Verdict, WarmUp, WriteError,
+    Destination, Expectation, Figure, Fingerprint, Kind, Mark, Outside, Part, Phase, Product,
+    ReadError, Target, Usage, UsageSeries, Verdict, WarmUp, WriteError,
 };
-use record::{Lateness, Ledger, Run, Times, Timestamp};
+use record::{Lateness, Ledger, Run, Tally, Times, Timestamp};
 
 const MS: u64 = 1_000_000;
 
@@ -27,8 +27,8 @@ fn name(code: u32) -> String {
     }
 }
 
-/// A run in which every field has something to say.
-fn full() -> Run {
+/// A second with a request a millisecond, ten of which timed out.
+fn tally() -> Tally {
     let mut ledger = Ledger::with_end(1000 * MS);
     for ms in 0..1000 {
         let sent = ms * MS + 1000;
@@ -55,8 +55,12 @@ fn full() -> Run {
     ledger.values_failed(500 * MS, 0x8034_0000, 3);
     ledger.skipped(500 * MS, 2);
     ledger.reconnected(500 * MS, 30 * MS);
-    let tally = ledger.finish();
+    ledger.finish()
+}
 
+/// A run in which every field has something to say.
+fn full() -> Run {
+    let tally = tally();
     let mut run = Run::new(
         "read",
         time("2026-03-01T09:30:00Z"),
@@ -307,4 +311,44 @@ fn the_worst_verdict_is_the_largest() {
 fn keep() {
     let kept = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/kept/run-1.json");
     full().write(&Destination::File(kept)).unwrap();
+}
+
+#[test]
+fn what_is_left_out_is_counted_beside_the_window() {
+    let warm_up = WarmUp {
+        found_ns: Some(200 * MS),
+        cut_ns: 200 * MS,
+        ..WarmUp::default()
+    };
+    let started = time("2026-03-01T09:30:00Z");
+    let phase = Phase::new("only", started, &tally(), warm_up, 300 * MS, &name);
+    let [before, behind] = &phase.left_out[..] else {
+        panic!("{:?}", phase.left_out);
+    };
+    assert_eq!(
+        (before.part, behind.part),
+        (Outside::WarmUp, Outside::CoolDown)
+    );
+    assert_eq!((before.from_ns, before.to_ns), (0, 200 * MS));
+    assert_eq!((behind.from_ns, behind.to_ns), (700 * MS, 1000 * MS));
+    assert_eq!((before.counts.errors, before.counts.timeouts), (2, 2));
+    assert_eq!(before.counts.completed, 200);
+    let whole = phase.whole();
+    assert_eq!(
+        (whole.completed, whole.errors, whole.timeouts),
+        (1000, 10, 10)
+    );
+    assert_eq!(phase.total.errors, 5);
+    // It was found, not asked for: its largest response is that of the phase as well.
+    assert_eq!(phase.max_ns("lateness"), Some(1000));
+    let mut slow = phase.clone();
+    slow.left_out[0]
+        .max_ns
+        .insert("response".to_owned(), 5000 * MS);
+    assert_eq!(slow.max_ns("response"), Some(5000 * MS));
+    slow.warm_up.given_ns = Some(200 * MS);
+    assert_eq!(
+        slow.max_ns("response"),
+        phase.total.histogram("response").max()
+    );
 }

@@ -6,7 +6,7 @@ use std::fmt::Write;
 use judge::Measured;
 use plan::{Figures, Measure, Stat, Unit};
 use record::Histogram;
-use record::run::{Footprint, Phase, Run, Subscriptions, Sum, Usage};
+use record::run::{Footprint, LeftOut, Phase, Run, Subscriptions, Sum, Usage};
 
 use crate::points::{Named, Points, families};
 
@@ -57,6 +57,9 @@ fn rows(out: &mut String, run: &Run) {
         let verdict = phase.verdict.kind.name();
         let _ = writeln!(out, "{total},verdict,{verdict},,");
         sum(out, &total, &phase.total);
+        for left in &phase.left_out {
+            left_out(out, &total, left);
+        }
         if let Some(told) = &phase.subscriptions {
             subscriptions(out, &total, told);
         }
@@ -71,6 +74,30 @@ fn rows(out: &mut String, run: &Run) {
                 .map_or("?", |target| target.url.as_str());
             sum(out, &row(url, &part.service), &part.sum);
         }
+    }
+}
+
+/// What lies outside of the window: `left-out.warm-up.errors`.
+fn left_out(out: &mut String, row: &str, left: &LeftOut) {
+    let of = format!("left-out.{}", left.part.name());
+    let length = left.to_ns.saturating_sub(left.from_ns);
+    put(out, row, &of, Some(length as f64), Unit::Nanos);
+    let counts = &left.counts;
+    for (metric, count) in [
+        ("planned", counts.planned),
+        ("completed", counts.completed),
+        ("errors", counts.errors),
+        ("timeouts", counts.timeouts),
+        ("skipped", counts.skipped),
+        ("unsent", counts.unsent),
+        ("unfinished", counts.unfinished),
+    ] {
+        let metric = format!("{of}.{metric}");
+        put(out, row, &metric, Some(count as f64), Unit::Count);
+    }
+    for (name, &max) in &left.max_ns {
+        let metric = format!("{of}.{name}.max");
+        put(out, row, &metric, Some(max as f64), Unit::Nanos);
     }
 }
 

@@ -6,8 +6,8 @@ use judge::Measured;
 use plan::unit::{Bytes, Rate, duration};
 use plan::{Figures, Measure, Plan, Stat, Threshold};
 use record::run::{
-    Expectation, Figure, Footprint, Kind, Mark, Messages, Phase, Rise, Run, Status, Target, Usage,
-    Verdict, WarmUp,
+    Expectation, Figure, Footprint, Kind, LeftOut, Mark, Messages, Phase, Rise, Run, Status,
+    Target, Usage, Verdict, WarmUp,
 };
 
 use crate::asked::asked;
@@ -121,6 +121,10 @@ pub(crate) fn product(target: &Target) -> Option<String> {
 
 fn measured(page: &mut Page, run: &Run, phase: &Phase) {
     page.row("measured", &window(phase));
+    for (n, part) in phase.left_out.iter().enumerate() {
+        let label = if n == 0 { "left out" } else { "" };
+        page.row(label, &left_out(part));
+    }
     page.gap();
     table::times(page, phase);
     if let Some(sentence) = table::omission(&phase.total) {
@@ -193,6 +197,38 @@ fn window(phase: &Phase) -> String {
     let after = phase.end_ns.saturating_sub(phase.to_ns);
     if after > 0 && phase.to_ns > phase.from_ns {
         text.push_str(&format!("; cool-down of {} left out", nanos(after)));
+    }
+    text
+}
+
+/// What lies outside of the measured window, so that nothing in it is hidden.
+pub(crate) fn left_out(left: &LeftOut) -> String {
+    let length = left.to_ns.saturating_sub(left.from_ns);
+    let mut text = format!("{} of {}", left.part.name(), nanos(length));
+    if length != left.asked_ns {
+        let asked = nanos(left.asked_ns);
+        text.push_str(&format!(" ({asked} asked for, cut at the edge of a bin)"));
+    }
+    let counts = &left.counts;
+    text.push_str(&format!(": {} completed", grouped(counts.completed)));
+    text.push_str(&match counts.errors {
+        0 => ", none with errors".to_owned(),
+        n => format!(", {} with errors", grouped(n)),
+    });
+    for (count, what) in [
+        (counts.timeouts, "timed out"),
+        (counts.skipped, "skipped to catch up"),
+        (counts.unsent, "due and never sent"),
+        (counts.unfinished, "without an answer"),
+    ] {
+        if count > 0 {
+            text.push_str(&format!(", {} {what}", grouped(count)));
+        }
+    }
+    for (name, what) in [("response", "largest response"), ("delay", "largest delay")] {
+        if let Some(&max) = left.max_ns.get(name) {
+            text.push_str(&format!(", {what} {}", nanos(max)));
+        }
     }
     text
 }

@@ -44,7 +44,10 @@ impl Place {
 
     /// `uaperf read`, its result in `r.json`.
     fn read(&self, url: &str, options: &[&str]) -> Command {
-        let mut command = command(self.folder.path(), &["read", url, "--timeout", "60s"]);
+        let mut command = command(self.folder.path(), &["read", url]);
+        if !options.contains(&"--timeout") {
+            command.args(["--timeout", "60s"]);
+        }
         command
             .args(options)
             .stdout(Stdio::piped())
@@ -242,6 +245,49 @@ fn a_server_that_stands_still_shows_in_response_times_and_not_in_service_times()
         let count = |name: &str| total(&run)[name].as_u64().unwrap_or(0);
         assert_eq!(count("completed") + count("unsent"), 500, "{said}");
         assert!(count("unsent") <= 5, "{said}");
+        (output, held_up)
+    });
+}
+
+#[test]
+fn an_outage_is_told_and_not_taken_for_a_warm_up() {
+    let (server, _pki) = server();
+    // A machine that stops the generator as well says so itself.
+    sooner_or_later(&["UNSTEADY"], |place| {
+        let options = ["--rate", "200/s", "--duration", "10s", "--timeout", "500ms"];
+        let expect = ["--expect", "errors=0,timeouts=0,max<100ms"];
+        let child = place
+            .read(&server.url, &[&options[..], &expect].concat())
+            .spawn()
+            .unwrap();
+        let pid = child.id();
+        let watch = std::thread::spawn(move || HeldUp::until_it_ends(child));
+        let begun = Instant::now();
+        while waited(pid) == 0.0 && begun.elapsed() < PATIENCE {
+            sleep(Duration::from_millis(10));
+        }
+        sleep(Duration::from_millis(300));
+        server.signal("STOP");
+        let stopped = Instant::now();
+        sleep(Duration::from_secs(3));
+        server.signal("CONT");
+        let stop = stopped.elapsed().as_secs_f64();
+        let (output, held_up) = watch.join().unwrap();
+        let run = place.result();
+        let said = text(&output);
+        if verdict(&run) == "GENERATOR-LIMITED" {
+            return (output, held_up);
+        }
+        let phase = &run["phases"][0];
+        assert_eq!(phase["warm_up"]["cut_ns"], 0, "{said}");
+        let told = phase["verdict"]["evidence"][0].as_str().unwrap();
+        assert!(told.starts_with("no operation succeeded from "), "{said}");
+        let timeouts = total(&run)["timeouts"].as_u64().unwrap() as f64;
+        assert!(timeouts > 0.6 * 200.0 * (stop - 0.5), "{said}");
+        for expectation in phase["expectations"].as_array().unwrap() {
+            assert_eq!(expectation["met"], false, "{said}");
+        }
+        assert_eq!(output.status.code(), Some(4), "{said}");
         (output, held_up)
     });
 }

@@ -20,6 +20,14 @@ pub struct Course {
     pub varies: bool,
     /// Operations completed in each bin.
     pub completed: Vec<f64>,
+    /// Of these, how many failed; may be empty.
+    pub failed: Vec<u64>,
+    /// When nothing succeeded for longer than the load itself explains, from and to.
+    pub gaps: Vec<(u64, u64)>,
+    /// The longest time without a success that the load explains: operations may be rare, or slow.
+    pub natural_gap_ns: u64,
+    /// How long the phase was.
+    pub length_ns: u64,
     /// Median response time of each bin; none without operations.
     pub response: Vec<Option<f64>>,
     /// Operations that were due and not yet completed, on average, in each bin; empty in a closed loop.
@@ -63,9 +71,14 @@ impl Course {
             let late = bin.histogram(Measure::Lateness).sum() as f64;
             late / bin_ns as f64
         };
+        let natural_gap_ns = natural_gap(tally, open);
         Self {
             bin_ns,
             varies,
+            failed: bins().map(|bin| bin.statuses.bad()).collect(),
+            gaps: tally.gaps(natural_gap_ns),
+            natural_gap_ns,
+            length_ns: tally.phase_end(),
             completed: bins().map(|bin| bin.counters.completed as f64).collect(),
             response: bins()
                 .map(|bin| bin.histogram(Measure::Response).quantile(0.5))
@@ -139,6 +152,28 @@ impl Course {
         );
         rows
     }
+}
+
+/// No host promises to run a process within less.
+const WAKES: u64 = 50_000_000;
+
+/// Without a success for longer than so many times the mean spacing of operations: of independent ones
+/// chance does that once in half a billion.
+const SPACINGS: f64 = 20.0;
+
+/// Without a success for longer than so many times what a quick operation takes.
+const SERVICES: u64 = 4;
+
+/// The longest time without a success that the load explains.
+fn natural_gap(tally: &Tally, open: bool) -> u64 {
+    let whole = tally.whole().sum;
+    let good = whole.counters.completed - whole.statuses.bad();
+    let operations = if open { whole.counters.planned() } else { good };
+    let spacing = tally.phase_end() as f64 / operations.max(1) as f64;
+    // A quarter is as quick: also where the rest was given up after a timeout.
+    let service = whole.histogram(Measure::Service).quantile(0.25);
+    let service = service.unwrap_or(0).saturating_mul(SERVICES);
+    WAKES.max((SPACINGS * spacing) as u64).max(service)
 }
 
 /// Takes out what was unlike the rest for a while, with like values before and after it: not a

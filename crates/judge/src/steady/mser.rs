@@ -8,14 +8,14 @@ const MIN_BATCHES: usize = 10;
 
 /// How much to leave out.
 pub(super) struct Cut {
-    /// How many values: at most half of them.
+    /// How many values: at most as many as are allowed.
     pub values: usize,
-    /// It would rather leave out more than half.
-    pub past_half: bool,
+    /// It would rather leave out more than that.
+    pub would_more: bool,
 }
 
-/// How much to leave out.
-pub(super) fn cut(values: &[f64]) -> Cut {
+/// How much to leave out, at most so many values.
+pub(super) fn cut(values: &[f64], most: usize) -> Cut {
     let batch = match values.len() / BATCH {
         batches if batches >= MIN_BATCHES => BATCH,
         _ => 1,
@@ -36,7 +36,7 @@ pub(super) fn cut(values: &[f64]) -> Cut {
         squares += mean * mean;
         let n = (means.len() - at) as f64;
         let score = (squares - sum * sum / n).max(0.0) / (n * n);
-        if at * 2 <= means.len() {
+        if at * batch <= most {
             // Of equals, the one that leaves out less.
             if score <= best.0 {
                 best = (score, at);
@@ -48,6 +48,6 @@ pub(super) fn cut(values: &[f64]) -> Cut {
     }
     Cut {
         values: best.1 * batch,
-        past_half: late < best.0,
+        would_more: late < best.0,
     }
 }

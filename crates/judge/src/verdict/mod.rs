@@ -48,10 +48,17 @@ impl Evidence {
                 notes: Vec::new(),
             }
         };
-        let kinds: [(Kind, Vec<Finding>); 4] = [
+        // A server that was away is not one that was asked for too much, and looks like it.
+        let mut outages = self.outages();
+        let saturated = server::findings(self);
+        if !outages.is_empty() {
+            outages.extend(self.drifts());
+        }
+        let kinds: [(Kind, Vec<Finding>); 5] = [
             (Kind::Failed, self.failures()),
             (Kind::GeneratorLimited, generator::findings(self)),
-            (Kind::ServerSaturated, server::findings(self)),
+            (Kind::Unsteady, outages),
+            (Kind::ServerSaturated, saturated),
             (Kind::Unsteady, self.drifts()),
         ];
         for (kind, findings) in kinds {
@@ -95,6 +102,34 @@ impl Evidence {
         findings
     }
 
+    fn outages(&self) -> Vec<Finding> {
+        let outages = self.settling.outages.iter();
+        outages
+            .map(|outage| {
+                let (from, to) = (time(outage.from_ns as f64), time(outage.to_ns as f64));
+                let length = time(outage.to_ns.saturating_sub(outage.from_ns) as f64);
+                let until = if outage.lasts { "the end" } else { &*to };
+                let failed = outage.failed;
+                let evidence = match (outage.is_silent, failed) {
+                    (true, 0) => {
+                        format!("no operation succeeded from {from} to {until} ({length})")
+                    }
+                    (true, _) => format!(
+                        "no operation succeeded from {from} to {until} ({length}), and {failed} failed"
+                    ),
+                    (false, _) => format!(
+                        "{failed} operations failed between {from} and {to}: a failure is no warm-up"
+                    ),
+                };
+                Finding {
+                    evidence,
+                    advice: "find out in the server's log what it did then; a start that fails is left out \
+                             with --warmup only",
+                }
+            })
+            .collect()
+    }
+
     fn drifts(&self) -> Vec<Finding> {
         let mut findings: Vec<Finding> = self
             .settling
@@ -126,7 +161,7 @@ impl Evidence {
                             "the rate is above what the server can do for long: lower it, or run longer to see"
                         }
                         _ => {
-                            "find out what changed at that time, run longer, or leave out more with --warmup"
+                            "find out what changed at that time, run longer, or leave out more with --warmup or --max-warmup"
                         }
                     },
                 }
@@ -219,6 +254,12 @@ impl Evidence {
                     time(excursion.to_ns as f64)
                 ));
             }
+        }
+        if self.settling.kept_for > 0 {
+            notes.push(format!(
+                "nothing was left out as warm-up: {} operations failed in it",
+                self.settling.kept_for
+            ));
         }
         if let Some(reason) = self.settling.not_judged {
             notes.push(format!("steadiness was not judged: {reason}"));

@@ -5,7 +5,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use judge::{CoreUse, Course, Evidence, Load, Settling};
+use judge::{Allowed, CoreUse, Course, Evidence, Load, Settling};
 use record::run::Verdict;
 use record::{Lateness, Ledger, Tally, Times};
 
@@ -66,6 +66,10 @@ pub struct Bench {
     pub timeout: u64,
     pub seed: u64,
     pub core: CoreUse,
+    /// What may be left out at the beginning.
+    pub allowed: Allowed,
+    /// Requests answered from the first to the second time are answered with an error, one of so many.
+    pub errors: Option<(u64, u64, u64)>,
 }
 
 impl Bench {
@@ -86,6 +90,8 @@ impl Bench {
                 idle_ns: 9 * S,
                 starved_ns: Some(S / 100),
             },
+            allowed: Allowed::default(),
+            errors: None,
         }
     }
 
@@ -167,12 +173,20 @@ impl Bench {
         for (at, entry) in entries {
             match entry {
                 Entry::Sent(lateness) => ledger.late(at, lateness, 1),
+                Entry::Done(times) if self.fails(times.completed) => {
+                    ledger.failed(times, 0x8002_0000, 1);
+                }
                 Entry::Done(times) => ledger.done(times, 0, 1, 1),
                 Entry::TimedOut(times) => ledger.timed_out(times, 1),
                 Entry::Unsent(planned) => ledger.unsent(planned, at, 1),
             }
         }
         ledger.finish()
+    }
+
+    fn fails(&self, at: u64) -> bool {
+        self.errors
+            .is_some_and(|(from, to, of)| at >= from && at < to && at / US % of == 0)
     }
 
     /// What can be said about it.
@@ -183,7 +197,7 @@ impl Bench {
             None => Load::Closed,
         };
         let course = Course::of(&tally, load.is_open(), false);
-        let settling = Settling::of(&course);
+        let settling = Settling::within(&course, self.allowed);
         let window = tally.window(settling.cut_ns, u64::MAX);
         let mut evidence = Evidence::of(&tally, &window, load, &|code| format!("{code:08X}"));
         evidence.settling = settling;

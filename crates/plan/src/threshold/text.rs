@@ -27,7 +27,7 @@ pub enum ThresholdError {
     /// Unknown figure.
     #[error(
         "{text:?}: {stat:?} is no figure (want p50, p90, p99, p99.9 or another percentile, min, mean, max, \
-         deviation, rate, values, errors, loss, cpu or rss)"
+         deviation, rate, values, errors, timeouts, loss, cpu or rss)"
     )]
     Stat {
         /// The whole.
@@ -132,6 +132,7 @@ fn stat(name: &str) -> Option<Stat> {
         "rate" => Stat::Rate,
         "values" => Stat::Values,
         "errors" => Stat::Errors,
+        "timeouts" => Stat::Timeouts,
         "loss" => Stat::Loss,
         name => {
             let (whole, part) = match name.strip_prefix('p')?.split_once('.') {
@@ -157,6 +158,7 @@ fn compared(measure: Measure, stat: Stat, text: &str) -> Result<(Stat, Value), U
     let share = || text.parse().map(Value::Percent);
     Ok(match (stat.unit(measure), stat) {
         (Unit::Count, Stat::Errors) if text.ends_with('%') => (Stat::ErrorShare, share()?),
+        (Unit::Count, Stat::Timeouts) if text.ends_with('%') => (Stat::TimeoutShare, share()?),
         (Unit::Count, Stat::Loss) if text.ends_with('%') => (Stat::LossShare, share()?),
         (Unit::Count, stat) => match text.parse() {
             Ok(count) if !text.starts_with('+') => (stat, Value::Count(count)),
@@ -229,6 +231,7 @@ impl fmt::Display for Stat {
             Self::Rate => "rate",
             Self::Values => "values",
             Self::Errors | Self::ErrorShare => "errors",
+            Self::Timeouts | Self::TimeoutShare => "timeouts",
             Self::Loss | Self::LossShare => "loss",
         })
     }
@@ -269,6 +272,8 @@ mod tests {
             "p99<5ms",
             "errors=0",
             "errors<1%",
+            "timeouts=0",
+            "timeouts<0.1%",
             "delay.p99<100ms",
             "loss=0",
             "rate>=9900/s",

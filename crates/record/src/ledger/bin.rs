@@ -84,10 +84,9 @@ impl Statuses {
 
     /// How many have a Bad code.
     pub fn bad(&self) -> u64 {
-        // Part 4, 7.39.1: severity 10, and 11, which is reserved and to be treated as Bad.
         self.others
             .iter()
-            .filter(|(code, _)| code & 0x8000_0000 != 0)
+            .filter(|(code, _)| super::is_bad(*code))
             .map(|(_, n)| n)
             .sum()
     }

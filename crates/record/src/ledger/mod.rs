@@ -2,6 +2,8 @@
 
 mod bin;
 mod counters;
+mod edge;
+mod moments;
 mod tally;
 mod tick;
 
@@ -24,6 +26,13 @@ const WAITING: usize = 64;
 /// `BadTimeout`, under which operations are counted that were given up.
 // Part 6, Annex A.2.
 pub const BAD_TIMEOUT: u32 = 0x800A_0000;
+
+/// Whether a status is Bad.
+// Part 4, 7.39.1: severity 10, and 11, which is reserved and to be treated as Bad.
+#[inline]
+pub(crate) const fn is_bad(status: u32) -> bool {
+    status & 0x8000_0000 != 0
+}
 
 /// The three times of an operation, in nanoseconds since the phase began.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -111,6 +120,8 @@ pub struct Ledger {
     // For entries that come after their tick was closed.
     straggler: Option<Box<Tick>>,
     end: u64,
+    // Times at which no tick goes on, rising.
+    cuts: Vec<u64>,
     // Of closed ticks.
     in_flight: i64,
     tally: Tally,
@@ -130,6 +141,7 @@ impl Ledger {
             open: Tick::new(),
             straggler: None,
             end: u64::MAX,
+            cuts: Vec::new(),
             in_flight: 0,
             tally: Tally::default(),
             waiting: VecDeque::new(),
@@ -142,6 +154,19 @@ impl Ledger {
         let mut ledger = Self::new();
         ledger.end_at(end_ns);
         ledger
+    }
+
+    /// The same, empty still, and its figures can be cut exactly at these times, however long the phase
+    /// is.
+    #[must_use]
+    pub fn with_cuts(mut self, cuts: &[u64]) -> Self {
+        let cuts = cuts.iter().copied().filter(|&at| at > 0 && at < self.end);
+        self.cuts = cuts.collect();
+        self.cuts.sort_unstable();
+        self.cuts.dedup();
+        self.tally = Tally::with_cuts(&self.cuts);
+        self.open.place(0, self.end, &self.cuts);
+        self
     }
 
     /// The phase ends: entries of that time or later are drained. They keep their place in the
@@ -166,6 +191,9 @@ impl Ledger {
         counters.completed_at += u128::from(times.completed) * u128::from(n);
         counters.values += u64::from(values) * n;
         tick.statuses.add(status, n);
+        if !is_bad(status) {
+            tick.moments.note(times.completed);
+        }
     }
 
     /// `n` operations completed with an error; as [`done`](Self::done) without values. They stay in
@@ -301,7 +329,7 @@ impl Ledger {
             if let Some((counters, _)) = tick.close_into(&mut self.tally) {
                 self.in_flight += counters.level();
             }
-            tick.place(at, self.end);
+            tick.place(at, self.end, &self.cuts);
         }
         tick
     }
@@ -309,7 +337,7 @@ impl Ledger {
     /// Closes the open tick and opens the one of a time.
     fn turn(&mut self, at: u64) {
         self.close_open();
-        self.open.place(at, self.end);
+        self.open.place(at, self.end, &self.cuts);
     }
 
     fn close_open(&mut self) {

@@ -2,6 +2,8 @@
 
 use crate::Histogram;
 
+use super::edge::Edges;
+use super::moments::{MOMENTS, Moments};
 use super::{Bin, Measure, TICK_NS};
 
 /// How many bins there can be; then each two become one, of twice the width.
@@ -12,6 +14,9 @@ pub const BINS: usize = 600;
 pub struct Tally {
     width: u64,
     bins: Vec<Bin>,
+    /// When something succeeded, of each bin.
+    moments: Vec<Moments>,
+    edges: Edges,
     /// What came after the phase's end.
     pub drained: Bin,
     /// When the phase ended; none if nobody said so.
@@ -23,6 +28,8 @@ impl Default for Tally {
         Self {
             width: TICK_NS,
             bins: Vec::new(),
+            moments: Vec::new(),
+            edges: Edges::default(),
             drained: Bin::default(),
             end_ns: None,
         }
@@ -40,21 +47,59 @@ impl Tally {
         &self.bins
     }
 
-    /// Adds what another core wrote down in the same phase.
+    /// An empty tally that can be cut exactly at some times, wherever bins end.
+    pub(super) fn with_cuts(cuts: &[u64]) -> Self {
+        Self {
+            edges: Edges::new(cuts),
+            ..Self::default()
+        }
+    }
+
+    /// Whether a window may begin or end at this time exactly; elsewhere it does at the edge of a bin.
+    pub fn can_be_cut_at(&self, at: u64) -> bool {
+        at.is_multiple_of(self.width) || self.edges.has(at) || at >= self.phase_end()
+    }
+
+    /// Adds what another core wrote down in the same phase. Only where both can be cut the sum can.
     pub fn merge(&mut self, other: &Self) {
         while self.width < other.width {
             self.fold();
         }
-        let scale = (self.width / other.width).max(1) as usize;
-        let needed = other.bins.len().div_ceil(scale);
-        if self.bins.len() < needed {
-            self.bins.resize_with(needed, Bin::default);
-        }
-        for (at, bin) in other.bins.iter().enumerate() {
-            self.bins[at / scale].merge(bin);
+        if other.width < self.width {
+            let mut other = other.clone();
+            while other.width < self.width {
+                other.fold();
+            }
+            self.add_alike(&other);
+        } else {
+            self.add_alike(other);
         }
         self.drained.merge(&other.drained);
         self.end_ns = self.end_ns.max(other.end_ns);
+    }
+
+    /// Adds bins of the same width.
+    fn add_alike(&mut self, other: &Self) {
+        if self.bins.is_empty() && self.edges.is_empty() {
+            self.edges = other.edges.blank();
+        }
+        if self.edges.is_like(&other.edges) {
+            self.edges.merge(&other.edges);
+        } else if !(other.bins.is_empty() && other.edges.is_empty()) {
+            self.edges = Edges::default();
+        }
+        if self.bins.len() < other.bins.len() {
+            self.bins.resize_with(other.bins.len(), Bin::default);
+        }
+        for (ours, theirs) in self.bins.iter_mut().zip(&other.bins) {
+            ours.merge(theirs);
+        }
+        if self.moments.len() < other.moments.len() {
+            self.moments.resize(other.moments.len(), Moments::default());
+        }
+        for (ours, theirs) in self.moments.iter_mut().zip(&other.moments) {
+            ours.merge(*theirs);
+        }
     }
 
     /// Bytes of memory that it holds beside itself.
@@ -64,18 +109,24 @@ impl Tally {
         bins + inside + self.drained.heap_bytes()
     }
 
-    pub(super) fn add(&mut self, start: u64, bin: Bin) {
+    /// Adds a tick, which crosses no time at which the tally can be cut.
+    pub(super) fn add(&mut self, start: u64, bin: &Bin, moments: Moments) {
         while start / self.width >= BINS as u64 {
             self.fold();
         }
         let at = (start / self.width) as usize;
         if self.bins.len() <= at {
             self.bins.resize_with(at + 1, Bin::default);
+            self.moments.resize(at + 1, Moments::default());
         }
-        self.bins[at].merge(&bin);
+        self.bins[at].merge(bin);
+        let part = start % self.width / TICK_NS;
+        self.moments[at].merge(moments.within(part, self.width / TICK_NS));
+        self.edges.add(start, self.width, bin);
     }
 
     fn fold(&mut self) {
+        self.edges.fold(&self.bins, self.width);
         let mut bins = std::mem::take(&mut self.bins).into_iter();
         while let Some(mut first) = bins.next() {
             if let Some(second) = bins.next() {
@@ -83,24 +134,39 @@ impl Tally {
             }
             self.bins.push(first);
         }
+        let two = |pair: &[Moments]| {
+            let mut both = Moments::default();
+            for (part, moments) in (0..).zip(pair) {
+                both.merge(moments.within(part, 2));
+            }
+            both
+        };
+        self.moments = self.moments.chunks(2).map(two).collect();
         self.width *= 2;
     }
 
-    /// The bins of a window added up: from the one that holds `from_ns` to the one that ends at or
-    /// after `to_ns`, both moved to the edges of bins. A window that reaches the phase's end has
-    /// what was drained in its histograms and errors, but not in its rates.
+    /// What happened in a window. It begins and ends exactly where it [can be cut](Self::can_be_cut_at);
+    /// elsewhere it takes all of the bin that holds its begin or end. A window that reaches the
+    /// phase's end has what was drained in its histograms and errors, but not in its rates.
     pub fn window(&self, from_ns: u64, to_ns: u64) -> Window {
-        let first = (from_ns / self.width) as usize;
-        let last = usize::try_from(to_ns.div_ceil(self.width))
-            .unwrap_or(usize::MAX)
-            .min(self.bins.len());
+        let end_ns = self.phase_end();
+        let from = match self.edges.has(from_ns) {
+            true => from_ns,
+            false => from_ns - from_ns % self.width,
+        };
+        let to = match self.edges.has(to_ns) {
+            true => to_ns,
+            false => to_ns.div_ceil(self.width).saturating_mul(self.width),
+        };
         let mut sum = Bin::default();
-        for bin in self.bins.get(first..last).unwrap_or_default() {
-            sum.merge(bin);
+        let first = usize::try_from(from / self.width).unwrap_or(usize::MAX);
+        let last = usize::try_from(to.div_ceil(self.width)).unwrap_or(usize::MAX);
+        let bins = self.bins.iter().enumerate().take(last).skip(first);
+        for (n, bin) in bins {
+            let begin = n as u64 * self.width;
+            let end = begin.saturating_add(self.width);
+            self.edges.part((begin, end), (from, to), bin, &mut sum);
         }
-        let end_ns = self
-            .end_ns
-            .unwrap_or((self.bins.len() as u64).saturating_mul(self.width));
         let completed_in_time = sum.counters.completed;
         let values_in_time = sum.counters.values;
         let reaches_end = to_ns >= end_ns;
@@ -108,12 +174,36 @@ impl Tally {
             sum.merge(&self.drained);
         }
         Window {
-            from_ns: first as u64 * self.width,
-            to_ns: (last as u64).saturating_mul(self.width).min(end_ns),
+            from_ns: from,
+            to_ns: to
+                .min((self.bins.len() as u64).saturating_mul(self.width))
+                .min(end_ns),
             sum,
             completed_in_time,
             values_in_time,
         }
+    }
+
+    /// When nothing succeeded for longer than so, up to the phase's end: from and to. Both are right to
+    /// the 128th part of a bin, and never too early and too late.
+    pub fn gaps(&self, longer_than_ns: u64) -> Vec<(u64, u64)> {
+        let moment = (self.width / MOMENTS).max(1);
+        let mut gaps = Vec::new();
+        let mut since = 0;
+        let mut gap = |from: u64, to: u64| {
+            if to.saturating_sub(from) > longer_than_ns {
+                gaps.push((from, to));
+            }
+        };
+        for (n, moments) in self.moments.iter().enumerate() {
+            for at in moments.iter() {
+                let at = n as u64 * self.width + at * moment;
+                gap(since, at);
+                since = at.saturating_add(moment);
+            }
+        }
+        gap(since, self.phase_end());
+        gaps
     }
 
     /// When the phase ended, or the end of its last bin if nobody said so.
@@ -150,12 +240,12 @@ impl Tally {
     }
 }
 
-/// Some bins of a phase, added up.
+/// A part of a phase, added up.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Window {
-    /// Where it begins: the edge of a bin.
+    /// Where it begins: as asked for, or the edge of a bin before.
     pub from_ns: u64,
-    /// Where it ends: the edge of a bin, or the phase's end.
+    /// Where it ends: as asked for, the edge of a bin behind, or the phase's end.
     pub to_ns: u64,
     /// Everything in it, and what was drained if it reaches the phase's end.
     pub sum: Bin,

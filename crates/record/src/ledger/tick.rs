@@ -4,6 +4,7 @@ use crate::Histogram;
 use crate::histogram::dense::Dense;
 
 use super::bin::{Bin, Statuses};
+use super::moments::Moments;
 use super::{Counters, Lateness, TICK_NS, Tally, Times};
 
 /// What there is a histogram of, in nanoseconds.
@@ -91,7 +92,7 @@ impl Measure {
     }
 }
 
-/// At most 100 ms of a phase, never across its end; or all that was drained after it.
+/// At most 100 ms of a phase, never across its end or a time at which it is cut; or all that was drained after it.
 #[derive(Debug)]
 pub(super) struct Tick {
     start: u64,
@@ -100,6 +101,7 @@ pub(super) struct Tick {
     pub(super) counters: Counters,
     pub(super) statuses: Statuses,
     pub(super) value_statuses: Statuses,
+    pub(super) moments: Moments,
     dense: [Dense; Measure::ALL.len()],
 }
 
@@ -112,19 +114,24 @@ impl Tick {
             counters: Counters::default(),
             statuses: Statuses::default(),
             value_statuses: Statuses::default(),
+            moments: Moments::default(),
             dense: std::array::from_fn(|_| Dense::new()),
         }
     }
 
-    /// Moves an empty tick to where a time belongs.
-    pub(super) fn place(&mut self, at: u64, end: u64) {
+    /// Moves an empty tick to where a time belongs. `cuts` are rising.
+    pub(super) fn place(&mut self, at: u64, end: u64, cuts: &[u64]) {
         self.drained = at >= end;
         if self.drained {
             self.start = end;
             self.width = u64::MAX - end;
         } else {
-            self.start = at - at % TICK_NS;
-            self.width = TICK_NS.min(end - self.start);
+            let begin = at - at % TICK_NS;
+            let next = cuts.partition_point(|&cut| cut <= at);
+            let last = next.checked_sub(1).and_then(|n| cuts.get(n));
+            self.start = last.map_or(begin, |&cut| begin.max(cut));
+            let until = begin.saturating_add(TICK_NS).min(end);
+            self.width = cuts.get(next).map_or(until, |&cut| until.min(cut)) - self.start;
         }
     }
 
@@ -180,6 +187,7 @@ impl Tick {
             value_statuses: std::mem::take(&mut self.value_statuses),
             histograms: std::array::from_fn(|at| self.dense[at].take()),
         };
+        let moments = std::mem::take(&mut self.moments);
         if bin == Bin::default() {
             return None;
         }
@@ -188,7 +196,7 @@ impl Tick {
         if self.drained {
             tally.drained.merge(&bin);
         } else {
-            tally.add(self.start, bin);
+            tally.add(self.start, &bin, moments);
         }
         Some(live)
     }

@@ -19,7 +19,9 @@ pub use figure::Figure;
 pub use file::{Destination, ReadError, WriteError, place_file};
 pub use footprint::{Footprint, Held, Rise};
 pub use machine::{Build, Fingerprint};
-pub use phase::{ByHand, Hand, Level, Messages, Part, Phase, Status, Sum, WarmUp};
+pub use phase::{
+    ByHand, Counts, Hand, LeftOut, Level, Messages, Outside, Part, Phase, Status, Sum, WarmUp,
+};
 pub use series::{Course, Series, Usage, UsageSeries};
 pub use subscriptions::{
     Beside, ByRate, ClockBound, EachSubscription, Ended, EventsHeard, Extremes, Fairness, First,

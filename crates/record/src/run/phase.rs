@@ -23,6 +23,9 @@ pub struct Phase {
     pub from_ns: u64,
     /// Where the window ends.
     pub to_ns: u64,
+    /// What lies outside of the window, before and behind it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub left_out: Vec<LeftOut>,
     /// All targets and services together.
     pub total: Sum,
     /// Each target and service alone, where there is more than one.
@@ -104,6 +107,95 @@ pub struct WarmUp {
     pub longest: Option<String>,
     /// What was left out.
     pub cut_ns: u64,
+}
+
+/// A part of a phase that is in none of its figures but these.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LeftOut {
+    /// Which part.
+    pub part: Outside,
+    /// From.
+    pub from_ns: u64,
+    /// To.
+    pub to_ns: u64,
+    /// How long it was to be; it is longer where the phase could only be cut at the edge of a bin.
+    pub asked_ns: u64,
+    /// What was done in it.
+    #[serde(flatten)]
+    pub counts: Counts,
+    /// The largest value of each histogram: `response`.
+    pub max_ns: BTreeMap<String, u64>,
+}
+
+/// A part of a phase outside of the measured window.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Outside {
+    /// Its beginning.
+    WarmUp,
+    /// Its end.
+    CoolDown,
+}
+
+impl Outside {
+    /// As in files.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::WarmUp => "warm-up",
+            Self::CoolDown => "cool-down",
+        }
+    }
+}
+
+/// What became of operations.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Counts {
+    /// That fell due: sent, left out, or never sent.
+    pub planned: u64,
+    /// That ended, well or badly, timeouts among them.
+    pub completed: u64,
+    /// That ended with a Bad status, timeouts among them.
+    pub errors: u64,
+    /// That were given up after the client's own timeout.
+    pub timeouts: u64,
+    /// That were left out to catch up.
+    pub skipped: u64,
+    /// That were due and never sent.
+    pub unsent: u64,
+    /// Without an answer when the generator stopped waiting.
+    pub unfinished: u64,
+}
+
+impl Counts {
+    fn of(window: &Window) -> Self {
+        let counters = &window.sum.counters;
+        Self {
+            planned: counters.planned(),
+            completed: counters.completed,
+            errors: window.sum.statuses.bad(),
+            timeouts: counters.timeouts,
+            skipped: counters.skipped,
+            unsent: counters.unsent,
+            unfinished: counters.unfinished,
+        }
+    }
+}
+
+impl LeftOut {
+    fn of(part: Outside, window: &Window, asked_ns: u64) -> Self {
+        let largest = |&measure: &Measure| {
+            let max = window.histogram(measure).max()?;
+            Some((measure.name().to_owned(), max))
+        };
+        Self {
+            part,
+            from_ns: window.from_ns,
+            to_ns: window.to_ns,
+            asked_ns,
+            counts: Counts::of(window),
+            max_ns: Measure::ALL.iter().filter_map(largest).collect(),
+        }
+    }
 }
 
 /// One target and service of a phase.
@@ -280,6 +372,48 @@ impl Level {
 }
 
 impl Phase {
+    /// What became of all operations, in the window and outside of it.
+    pub fn whole(&self) -> Counts {
+        let sum = &self.total;
+        let mut all = Counts {
+            planned: sum.planned,
+            completed: sum.completed,
+            errors: sum.errors,
+            timeouts: sum.timeouts,
+            skipped: sum.skipped,
+            unsent: sum.unsent,
+            unfinished: sum.unfinished,
+        };
+        for Counts {
+            planned,
+            completed,
+            errors,
+            timeouts,
+            skipped,
+            unsent,
+            unfinished,
+        } in self.left_out.iter().map(|part| part.counts)
+        {
+            all.planned += planned;
+            all.completed += completed;
+            all.errors += errors;
+            all.timeouts += timeouts;
+            all.skipped += skipped;
+            all.unsent += unsent;
+            all.unfinished += unfinished;
+        }
+        all
+    }
+
+    /// The largest value of a histogram. Of what was left out by command nothing is said; a beginning
+    /// that was found to be unsettled is in it.
+    pub fn max_ns(&self, name: &str) -> Option<u64> {
+        let found = |it: &&LeftOut| self.warm_up.given_ns.is_none() && it.part == Outside::WarmUp;
+        let outside = self.left_out.iter().filter(found);
+        let outside = outside.filter_map(|it| it.max_ns.get(name).copied());
+        outside.chain(self.total.histogram(name).max()).max()
+    }
+
     /// Requests per second; of subscriptions, values.
     pub fn rate_per_s(&self) -> Option<f64> {
         match self.subscriptions {
@@ -333,6 +467,15 @@ impl Phase {
             left_out => end_ns.saturating_sub(left_out),
         };
         let window = tally.window(warm_up.cut_ns, to);
+        let mut left_out = Vec::new();
+        if window.from_ns > 0 {
+            let before = tally.window(0, window.from_ns);
+            left_out.push(LeftOut::of(Outside::WarmUp, &before, warm_up.cut_ns));
+        }
+        if cool_down_ns > 0 {
+            let behind = tally.window(window.to_ns, u64::MAX);
+            left_out.push(LeftOut::of(Outside::CoolDown, &behind, cool_down_ns));
+        }
         Self {
             name: name.into(),
             started,
@@ -340,6 +483,7 @@ impl Phase {
             warm_up,
             from_ns: window.from_ns,
             to_ns: window.to_ns,
+            left_out,
             total: Sum::of(&window, status_name),
             parts: Vec::new(),
             series: Series::of(tally),

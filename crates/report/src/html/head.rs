@@ -8,7 +8,7 @@ use record::run::{Figure, Kind as Word, Phase, Run, Verdict};
 use super::unit::Kind;
 use crate::asked::asked;
 use crate::page::{counted, grouped};
-use crate::summary::{marked, product};
+use crate::summary::{left_out, marked, product};
 use crate::table::{self, percentile};
 
 pub(crate) const fn ink(kind: Word) -> &'static str {
@@ -81,6 +81,7 @@ pub(super) fn set_up(run: &Run) -> Markup {
                     br;
                     @if run.phases.len() > 1 { b { (phase.name) } " " }
                     (window(phase))
+                    @for part in &phase.left_out { br; "Left out: " (left_out(part)) }
                 }
             }
             dt { "Machine" }

@@ -2,10 +2,10 @@
 
 use std::time::Instant;
 
-use judge::{CoreUse, Course, Evidence, Load, ServerUse, Sessions, Settling};
+use judge::{Allowed, CoreUse, Course, Evidence, Load, ServerUse, Sessions, Settling};
 use load::engine::Outcome;
 use plan::unit::duration::nanos;
-use plan::{Arrival, Pace, Phase, Warmup};
+use plan::{Arrival, Measure, Op, Pace, Phase, Threshold, Unit, Value, Warmup};
 use record::Tally;
 use record::receipt::Account;
 
@@ -31,8 +31,25 @@ pub fn settling(phase: &Phase, tally: &Tally, seen: Option<&Seen>, began: Instan
         );
     }
     match phase.warmup {
-        Warmup::Auto => Settling::of(&course),
+        Warmup::Auto => Settling::within(&course, allowed(phase)),
         Warmup::Given { warmup } => Settling::after_given(&course, nanos(warmup)),
+    }
+}
+
+/// What may be left out without having been asked for: nothing that the objective does not forgive.
+fn allowed(phase: &Phase) -> Allowed {
+    let most = |it: &Threshold| match (it.measure, it.op, it.value) {
+        (Measure::Response | Measure::Service, Op::Less | Op::AtMost, Value::Duration(most))
+            if it.stat.unit(it.measure) == Unit::Nanos =>
+        {
+            Some(nanos(most))
+        }
+        _ => None,
+    };
+    Allowed {
+        warm_up_ns: phase.max_warmup.map(nanos),
+        // Of several the longest: half of the requests may well take longer than their median.
+        gap_ns: phase.expect.iter().filter_map(most).max(),
     }
 }
 

@@ -43,6 +43,9 @@ pub struct Args {
     /// Leave out so much at the beginning [default: what is found to be unsettled]
     #[arg(long, value_name = "DURATION", value_parser = duration::parse)]
     warmup: Option<Duration>,
+    /// Leave out at most so much of what is found to be unsettled [default: a fifth of the phase]
+    #[arg(long, value_name = "DURATION", conflicts_with = "warmup", value_parser = duration::parse)]
+    max_warmup: Option<Duration>,
     /// Leave out so much at the end
     #[arg(long, value_name = "DURATION", default_value = "0s", value_parser = duration::parse)]
     cooldown: Duration,
@@ -166,6 +169,7 @@ impl Args {
                 Some(warmup) => Warmup::Given { warmup },
                 None => Warmup::Auto,
             },
+            max_warmup: self.max_warmup,
             cooldown: self.cooldown,
             timeout,
             catch_up: self.catch_up,

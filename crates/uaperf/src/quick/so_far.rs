@@ -71,6 +71,9 @@ impl Figures for SoFar {
                 (!self.lost.is_empty()).then(|| self.lost.values().sum::<u64>() as f64)
             }
             (Measure::Response, Stat::Errors) => Some(self.closed.errors as f64),
+            (Measure::Response, Stat::Timeouts) => Some(counters.timeouts as f64),
+            (Measure::Response, Stat::TimeoutShare) => (counters.completed > 0)
+                .then(|| counters.timeouts as f64 / counters.completed as f64),
             (Measure::Response, Stat::ErrorShare) => (counters.completed > 0)
                 .then(|| self.closed.errors as f64 / counters.completed as f64),
             (Measure::Response, Stat::Rate) => Some(per_second(counters.completed)),

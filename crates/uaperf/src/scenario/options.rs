@@ -30,6 +30,7 @@ const VALUES: &[(&str, &str, &str)] = &[
     ("requests", "100", ""),
     ("duration", "'3s'", ""),
     ("warmup", "'1s'", ""),
+    ("max_warmup", "'1s'", ""),
     ("cooldown", "'1s'", ""),
     ("catch_up", "'skip'", "rate = '10/s'"),
     ("slots", "7", "rate = '10/s'"),
