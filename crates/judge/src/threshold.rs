@@ -1,5 +1,6 @@
 //! Thresholds against a phase.
 
+use crate::confidence::needed_for;
 use plan::{Figures, Measure, Stat, Threshold};
 use record::run::{Counts, Expectation, Phase, UsageSeries};
 
@@ -121,17 +122,34 @@ fn cycles(cycles_ns: &[u64], stat: Stat) -> Option<f64> {
     }
 }
 
+/// Why a percentile is not known, where something was measured: a sample that has no value beyond it
+/// says nothing of it.
+fn too_few(threshold: &Threshold, phase: &Phase) -> Option<String> {
+    let needed = needed_for(threshold.stat.quantile()?) as u64;
+    let came = match threshold.measure {
+        Measure::Cycle if !phase.cycles_ns.is_empty() => phase.cycles_ns.len() as u64,
+        measure => phase.total.histogram(measure.name()).count(),
+    };
+    (1..needed).contains(&came).then(|| {
+        let stat = threshold.stat;
+        format!("{stat} needs {needed} values or more, and there are {came}")
+    })
+}
+
 /// What became of a phase's thresholds, for its result.
 pub fn expectations(thresholds: &[Threshold], phase: &Phase) -> Vec<Expectation> {
     thresholds
         .iter()
         .map(|threshold| {
-            let outcome = threshold.check(&Measured(phase));
+            let few = too_few(threshold, phase);
+            let mut outcome = threshold.check(&Measured(phase));
+            outcome.figure = outcome.figure.filter(|_| few.is_none());
             Expectation {
                 expected: threshold.to_string(),
                 found: outcome.figure,
                 met: outcome.is_met(),
                 reason: outcome.figure.is_none().then(|| match threshold.stat {
+                    _ if let Some(few) = few => few,
                     Stat::Loss | Stat::LossShare => {
                         "loss was not measured: nothing was subscribed to".to_owned()
                     }

@@ -84,6 +84,65 @@ fn thresholds_are_held_against_what_was_measured() {
 }
 
 #[test]
+fn a_percentile_of_too_few_values_is_not_met_and_says_how_many_it_needs() {
+    for threshold in ["p99.9<1s", "service.p99.9>1ns"] {
+        let outcome = expectations(&[threshold.parse().unwrap()], &phase());
+        assert!(!outcome[0].met && outcome[0].found.is_none(), "{threshold}");
+        let reason = outcome[0].reason.as_deref().unwrap();
+        assert_eq!(
+            reason,
+            "p99.9 needs 3688 values or more, and there are 1000"
+        );
+    }
+    // Cycles are counted, not requests.
+    let mut phase = phase();
+    phase.cycles_ns = vec![MS; 100];
+    let outcome = expectations(&["cycle.p99<1s".parse().unwrap()], &phase);
+    assert!(!outcome[0].met, "{outcome:?}");
+}
+
+#[test]
+fn failures_are_those_of_the_whole_phase() {
+    let cut = |given_ns: Option<u64>| {
+        let warm_up = WarmUp {
+            given_ns,
+            found_ns: given_ns.is_none().then_some(950 * MS),
+            longest: None,
+            cut_ns: 950 * MS,
+        };
+        let time = "2026-03-01T09:30:00Z".parse().unwrap();
+        let name = |code: u32| format!("{code:08X}");
+        // What was slow and failed lies at the beginning.
+        let mut ledger = Ledger::with_end(1000 * MS).with_cuts(&[950 * MS]);
+        for at in 0..1000 {
+            let (planned, slow) = (at * MS, at < 100);
+            let times = Times {
+                planned,
+                sent: planned,
+                completed: planned + if slow { 50 * MS } else { MS / 2 },
+            };
+            match slow {
+                true => ledger.timed_out(times, 1),
+                false => ledger.done(times, 0, 1, 1),
+            }
+        }
+        Phase::new("p", time, &ledger.finish(), warm_up, 0, &name)
+    };
+    let met =
+        |threshold: &str, phase: &Phase| expectations(&[threshold.parse().unwrap()], phase)[0].met;
+    for phase in [cut(None), cut(Some(950 * MS))] {
+        assert_eq!(phase.total.errors, 0);
+        for threshold in ["errors=100", "errors>=10%", "timeouts=100", "timeouts>=10%"] {
+            assert!(met(threshold, &phase), "{threshold}");
+        }
+        assert!(!met("errors=0", &phase) && !met("timeouts=0", &phase));
+    }
+    // Who names a warm-up wants its times left out.
+    assert!(!met("max<2ms", &cut(None)));
+    assert!(met("max<2ms", &cut(Some(950 * MS))));
+}
+
+#[test]
 fn spinning_is_idle() {
     assert!(met("generator-cpu<31%") && met("generator-cpu>29%"));
 }

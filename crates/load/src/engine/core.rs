@@ -23,7 +23,7 @@ use super::gate::Gate;
 use super::host::{Host, Rung};
 use super::seat::{Coalescing, Seat, books};
 use super::settings::Settings;
-use super::spent::Spent;
+use super::spent::{Idle, Spent};
 use super::told::{Loss, Progress, Report};
 
 /// Timeouts are looked for, levels noted and orders taken this often.
@@ -57,7 +57,7 @@ pub struct Core<H: Host> {
     changes: usize,
     progress: Sender<Progress>,
     losses: Vec<Loss>,
-    idle_ns: u64,
+    idle: Idle,
     sent_bytes: u64,
     received_bytes: u64,
     writes: u64,
@@ -119,7 +119,9 @@ impl<H: Host> Core<H> {
             host: parts.host,
             number: parts.number,
             seats: parts.seats,
-            ledgers: (0..parts.ledgers).map(|_| Ledger::with_end(end)).collect(),
+            ledgers: (0..parts.ledgers)
+                .map(|_| Ledger::with_end(end).with_cuts(parts.settings.cuts()))
+                .collect(),
             sheet: parts.sheet,
             receipt,
             zero,
@@ -131,7 +133,7 @@ impl<H: Host> Core<H> {
             changes: 0,
             progress: parts.progress,
             losses: Vec::new(),
-            idle_ns: 0,
+            idle: Idle::default(),
             sent_bytes: 0,
             received_bytes: 0,
             writes: 0,
@@ -204,7 +206,7 @@ impl<H: Host> Core<H> {
             // A spinning core is idle while it finds nothing; what a sleeping one slept is counted
             // where it sleeps.
             if self.settings.spin && found == Found::Nothing {
-                self.idle_ns += t - before;
+                self.idle.add(before, t);
             }
         }
         Ok((t, spent))
@@ -354,7 +356,7 @@ impl<H: Host> Core<H> {
         let mut rung = std::mem::take(&mut self.rung);
         let mail = self.host.wait(until.map(at), at(t), &mut rung)?;
         if until.is_some_and(|until| until > t) {
-            self.idle_ns += self.t().saturating_sub(t);
+            self.idle.add(t, self.t());
         }
         for n in std::mem::take(&mut self.again) {
             self.read(n);

@@ -1,6 +1,15 @@
 //! Cycles: all sessions send at the same moment, and the next cycle begins when the last answer of this
 //! one is there. So a cycle takes as long as its slowest request.
 
+/// A cycle that is over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Took {
+    /// When its slowest request was answered, in nanoseconds since the phase began.
+    pub ended: u64,
+    /// How long it took until then.
+    pub ns: u64,
+}
+
 /// The cycle that goes on.
 #[derive(Debug, Default)]
 pub struct Cycle {
@@ -11,7 +20,7 @@ pub struct Cycle {
     /// So many seats, from the first one on, are done with it. Until the next one begins they stay so.
     pub resting: usize,
     /// How long each cycle took, in order.
-    took: Vec<u64>,
+    took: Vec<Took>,
 }
 
 /// More cycles than these are not kept one by one.
@@ -28,14 +37,17 @@ impl Cycle {
         if let Some(last) = self.last.take()
             && self.took.len() < MOST
         {
-            self.took.push(last.saturating_sub(self.began));
+            self.took.push(Took {
+                ended: last,
+                ns: last.saturating_sub(self.began),
+            });
         }
         self.began = at;
         self.resting = 0;
     }
 
     /// How long each took.
-    pub fn into_took(self) -> Vec<u64> {
+    pub fn into_took(self) -> Vec<Took> {
         self.took
     }
 }

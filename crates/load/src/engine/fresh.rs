@@ -104,7 +104,7 @@ fn work(
     let t = || clock.mono().nanos_since(client.origin);
     let mut end = End::planned(client.settings.end_ns());
     let mut ledgers: Vec<_> = (0..client.running.ledgers())
-        .map(|_| Ledger::with_end(end.at()))
+        .map(|_| Ledger::with_end(end.at()).with_cuts(client.settings.cuts()))
         .collect();
     let mut left = client.requests;
     let (mut slept, mut turn) = (0, 0);

@@ -9,6 +9,7 @@ use record::receipt::Account;
 use record::run::{Counted, Figure};
 
 use super::control::Change;
+use super::cycle::Took;
 use super::opening::SessionError;
 use super::rounds::Rounds;
 use super::run::{Begin, Running};
@@ -53,9 +54,8 @@ pub struct Outcome {
     pub losses: Vec<(Seat, Loss)>,
     /// What the cores cost.
     pub cores: Vec<CoreSpent>,
-    /// How long each cycle took, in nanoseconds, where all sessions send together: until the slowest
-    /// was answered.
-    pub cycles_ns: Vec<u64>,
+    /// How long each cycle took, where all sessions send together: until the slowest was answered.
+    pub cycles: Vec<Took>,
     /// What subscriptions brought, if there were some.
     pub account: Option<Account>,
     /// Subscriptions that were not created, by status.
@@ -117,7 +117,7 @@ pub(super) fn gather(
         failed: Vec::new(),
         losses: Vec::new(),
         cores: Vec::new(),
-        cycles_ns: Vec::new(),
+        cycles: Vec::new(),
         account: None,
         refused: BTreeMap::new(),
         unchanged: BTreeMap::new(),
@@ -132,7 +132,7 @@ pub(super) fn gather(
             (sum, account) => *sum = sum.take().or(account),
         }
         outcome.drained_ns = outcome.drained_ns.max(report.spent.ran_ns);
-        outcome.cycles_ns.extend(report.cycles);
+        outcome.cycles.extend(report.cycles);
         outcome.cores.push(report.spent);
         let lost = report.losses.into_iter();
         let lost = lost.filter_map(|loss| Some((*seats.get(loss.session)?, loss)));

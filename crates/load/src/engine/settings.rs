@@ -12,6 +12,8 @@ pub struct Settings {
     pub warmup_ns: u64,
     /// When sending ends.
     end_ns: Option<u64>,
+    /// Where the measured window begins and ends, as far as that is known before.
+    cuts: Vec<u64>,
     /// Poll without sleeping.
     pub spin: bool,
     /// Answers to wait for before a thread wakes up.
@@ -30,7 +32,10 @@ impl Settings {
     /// Those of a phase.
     pub fn new(phase: &Phase) -> Self {
         let warmup = phase.warmup.given();
+        let until = phase.measured_until();
+        let until = until.filter(|_| !phase.cooldown.is_zero());
         Self {
+            cuts: until.into_iter().chain([warmup]).map(nanos).collect(),
             warmup_ns: nanos(warmup),
             end_ns: phase
                 .measured_until()
@@ -45,6 +50,12 @@ impl Settings {
             stamps: true,
             settle: Duration::ZERO,
         }
+    }
+
+    /// Where the measured window begins and ends, as far as that is known before the phase begins: there
+    /// its figures can be cut exactly.
+    pub fn cuts(&self) -> &[u64] {
+        &self.cuts
     }
 
     /// When sending ends, in nanoseconds since the phase began; the far end of time when a number

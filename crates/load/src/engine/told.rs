@@ -3,8 +3,9 @@
 use record::receipt::{Account, Stretch};
 use record::{Closed, Ledger};
 
+use super::cycle::Took;
 use super::lane::Lane;
-use super::spent::Spent;
+use super::spent::{Idle, Spent};
 
 /// What a core tells while it runs.
 #[derive(Debug)]
@@ -43,7 +44,7 @@ pub struct Report<S> {
     /// What was written down.
     pub ledgers: Vec<Ledger>,
     /// How long each cycle took, where all sessions send together.
-    pub cycles: Vec<u64>,
+    pub cycles: Vec<Took>,
     /// What subscriptions brought.
     pub account: Option<Account>,
     /// When the phase ended, if that was not because there was nothing more to do.
@@ -63,6 +64,8 @@ pub struct CoreSpent {
     pub ran_ns: u64,
     /// Time of that in which there was nothing to do; a spinning core is idle then.
     pub idle_ns: u64,
+    /// The same in the course of time; of a thread that makes calls it is not known.
+    pub idle: Idle,
     /// CPU time of the thread, where the system tells.
     pub cpu_ns: Option<u64>,
     /// Time in which the thread could have run and had no CPU, where the system tells.

@@ -8,7 +8,7 @@ use std::time::{Instant, SystemTime};
 
 use anyhow::Context;
 use judge::{Exit, OwnLimit};
-use load::engine::{self, Control, Options, Outcome, RunError, SessionError, Target};
+use load::engine::{self, Control, Options, Outcome, RunError, SessionError, Target, Took};
 use load::work::{Prepared, WorkError};
 use observe::Process;
 use plan::unit::duration::nanos;
@@ -349,9 +349,11 @@ fn run(
     // To the end, what was drained belongs to it.
     let until = if cool_down == 0 { u64::MAX } else { to };
     let window = tally.window(from, until);
-    let spun = phase
-        .spin
-        .then(|| outcome.cores.iter().map(|core| core.idle_ns).sum());
+    let spun = |from: u64, to: u64| {
+        let each = outcome.cores.iter();
+        each.map(|core| core.idle.within(from, to)).sum::<u64>()
+    };
+    let spun: Option<&dyn Fn(u64, u64) -> u64> = if phase.spin { Some(&spun) } else { None };
     if let Some(seen) = seen {
         measured.resources = seen.series(began, from, to, spun);
     }
@@ -360,7 +362,10 @@ fn run(
         .as_ref()
         .map(|rounds| footprint::of(rounds, seen, began));
     measured.parts = result::parts(outcome, from, until);
-    measured.cycles_ns.clone_from(&outcome.cycles_ns);
+    // A cycle belongs to the window in which it ended, as a request does.
+    let inside = |it: &&Took| it.ended >= from && it.ended < until;
+    let cycles = outcome.cycles.iter().filter(inside);
+    measured.cycles_ns = cycles.map(|it| it.ns).collect();
     let mut evidence = evidence::evidence(phase, outcome, &tally, &window, settling, seen, began);
     evidence.remarks = remarks(phase, looked, outcome, &tally);
     evidence.remarks.extend(strangers(looked, outcome, &tally));

@@ -85,7 +85,7 @@ impl<H: Host> Core<H> {
                 closed,
                 heard: heard.map(Box::new),
                 ran_ns: t,
-                idle_ns: self.idle_ns,
+                idle_ns: self.idle.ns(),
             });
         }
     }
@@ -121,7 +121,8 @@ impl<H: Host> Core<H> {
             spent: CoreSpent {
                 sessions: seats,
                 ran_ns: t,
-                idle_ns: self.idle_ns,
+                idle_ns: self.idle.ns(),
+                idle: self.idle,
                 cpu_ns: spent.cpu_ns,
                 starved_ns: spent.starved_ns,
                 sent_bytes: self.sent_bytes,

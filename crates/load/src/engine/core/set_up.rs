@@ -7,6 +7,7 @@ use wire::time::Instant;
 
 use super::super::gate::{Gate, Set};
 use super::super::host::Host;
+use super::super::spent::Idle;
 use super::super::subscriber::Step;
 use super::{Core, TICK};
 
@@ -128,7 +129,7 @@ impl<H: Host> Core<H> {
         }
         self.begun = true;
         // What was slept before is no part of what it will have run.
-        self.idle_ns = 0;
+        self.idle = Idle::default();
         self.next_tick = TICK;
         self.due.clear();
         for seat in &mut self.seats {

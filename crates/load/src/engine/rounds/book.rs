@@ -145,7 +145,7 @@ impl Book {
         let sheets = names.iter().enumerate();
         Self {
             ledgers: (0..running.ledgers())
-                .map(|_| Ledger::with_end(end))
+                .map(|_| Ledger::with_end(end).with_cuts(settings.cuts()))
                 .collect(),
             sheets: sheets.filter_map(|(n, name)| sheet(n, name)).collect(),
             names,
