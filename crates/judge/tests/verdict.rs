@@ -60,7 +60,7 @@ fn a_stalled_server_is_never_blamed_on_the_generator() {
                         // A stall of half the run, or one that lasts to its end, leaves no level to return to.
                         // Nor is one right after the beginning an excursion.
                         || (verdict.kind == Kind::Unsteady
-                            && (length > 2 * S || start > 7 * S || start < S)),
+                            && (length > 2 * S || !(S..=7 * S).contains(&start))),
                     "stall of {length} from {start}, {slots} slots, rate {rate:?}: {verdict:?}"
                 );
             }

@@ -61,6 +61,10 @@ fn rows(out: &mut String, run: &Run) {
             left_out(out, &total, left);
         }
         if let Some(told) = &phase.subscriptions {
+            let values = phase.values_in_window().map(|n| n as f64);
+            put(out, &total, "window.values", values, Unit::Count);
+            let messages = phase.messages_in_window().map(|n| n as f64);
+            put(out, &total, "window.messages", messages, Unit::Count);
             subscriptions(out, &total, told);
         }
         resources(out, &total, phase);

@@ -162,7 +162,7 @@ fn nanos(ns: u64) -> String {
 pub(crate) fn details(page: &mut Page, phase: &Phase, told: &Subscriptions) {
     page.row("rate", &rate(phase, told));
     page.row("delay", &delay(phase, told));
-    page.row("came", &came(told));
+    page.row("came", &came(phase, told));
     if let Some(events) = &told.events {
         for (at, row) in heard(events).iter().enumerate() {
             page.row(if at == 0 { "events" } else { "" }, row);
@@ -222,11 +222,18 @@ fn delay(phase: &Phase, told: &Subscriptions) -> String {
     text
 }
 
-fn came(told: &Subscriptions) -> String {
+/// What came in the measured window, and how much did not.
+fn came(phase: &Phase, told: &Subscriptions) -> String {
+    let (all, messages) = (told.count("received"), told.count("notifications"));
+    let inside = phase.values_in_window().unwrap_or(all);
     let mut text = format!(
         "{} in {}, {}",
-        of(told, told.count("received")),
-        counted(told.count("notifications"), "message", "messages"),
+        of(told, inside),
+        counted(
+            phase.messages_in_window().unwrap_or(messages),
+            "message",
+            "messages"
+        ),
         counted(told.count("keep_alives"), "keep-alive", "keep-alives"),
     );
     if let Some(bytes) = told.bytes_per_value {
@@ -247,6 +254,10 @@ fn came(told: &Subscriptions) -> String {
         if told.count(name) > 0 {
             text.push_str(&format!(", {} {what}", grouped(told.count(name))));
         }
+    }
+    if all > inside {
+        let more = grouped(all - inside);
+        text.push_str(&format!("; {more} more outside of the measured window"));
     }
     if told.silent > 0 {
         text.push_str(&format!(

@@ -210,11 +210,15 @@ pub(crate) fn left_out(left: &LeftOut) -> String {
         text.push_str(&format!(" ({asked} asked for, cut at the edge of a bin)"));
     }
     let counts = &left.counts;
-    text.push_str(&format!(": {} completed", grouped(counts.completed)));
-    text.push_str(&match counts.errors {
-        0 => ", none with errors".to_owned(),
-        n => format!(", {} with errors", grouped(n)),
-    });
+    text.push(':');
+    // Where nothing but subscriptions was to bring something, there is nothing to be completed.
+    if counts.planned + counts.completed > 0 || left.max_ns.is_empty() {
+        text.push_str(&format!(" {} completed", grouped(counts.completed)));
+        text.push_str(&match counts.errors {
+            0 => ", none with errors,".to_owned(),
+            n => format!(", {} with errors,", grouped(n)),
+        });
+    }
     for (count, what) in [
         (counts.timeouts, "timed out"),
         (counts.skipped, "skipped to catch up"),
@@ -222,14 +226,15 @@ pub(crate) fn left_out(left: &LeftOut) -> String {
         (counts.unfinished, "without an answer"),
     ] {
         if count > 0 {
-            text.push_str(&format!(", {} {what}", grouped(count)));
+            text.push_str(&format!(" {} {what},", grouped(count)));
         }
     }
     for (name, what) in [("response", "largest response"), ("delay", "largest delay")] {
         if let Some(&max) = left.max_ns.get(name) {
-            text.push_str(&format!(", {what} {}", nanos(max)));
+            text.push_str(&format!(" {what} {},", nanos(max)));
         }
     }
+    text.truncate(text.trim_end_matches([',', ':']).len());
     text
 }
 

@@ -186,7 +186,7 @@ impl Bench {
 
     fn fails(&self, at: u64) -> bool {
         self.errors
-            .is_some_and(|(from, to, of)| at >= from && at < to && at / US % of == 0)
+            .is_some_and(|(from, to, of)| at >= from && at < to && (at / US).is_multiple_of(of))
     }
 
     /// What can be said about it.

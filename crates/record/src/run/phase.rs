@@ -436,14 +436,32 @@ impl Phase {
         self.came_per_s(told, &["publish-delay"], "notifications")
     }
 
+    /// Values that subscriptions brought in the window; none where they had no timestamps, or there are
+    /// no subscriptions.
+    pub fn values_in_window(&self) -> Option<u64> {
+        self.subscriptions.as_ref()?;
+        self.taken(&["delay", "server-delay"])
+    }
+
+    /// The messages that came in the window; as values.
+    pub fn messages_in_window(&self) -> Option<u64> {
+        self.subscriptions.as_ref()?;
+        self.taken(&["publish-delay"])
+    }
+
+    /// How often times were taken in the window.
+    fn taken(&self, times: &[&str]) -> Option<u64> {
+        let taken = times.iter().map(|it| self.total.histogram(it).count());
+        taken.max().filter(|&taken| taken > 0)
+    }
+
     /// How much came a second: as often as these times were taken in the window. Without timestamps there are none;
     /// then as it was counted, from the first moment of the phase on.
     fn came_per_s(&self, told: &Subscriptions, times: &[&str], count: &str) -> Option<f64> {
         let window = self.to_ns.saturating_sub(self.from_ns);
-        let taken = times.iter().map(|it| self.total.histogram(it).count());
-        let (came, ns) = match taken.max() {
-            Some(taken @ 1..) => (taken, window),
-            _ => {
+        let (came, ns) = match self.taken(times) {
+            Some(taken) => (taken, window),
+            None => {
                 let before = told.before.get(count).copied().unwrap_or(0);
                 (told.count(count).saturating_sub(before), self.end_ns)
             }

@@ -151,12 +151,15 @@ pub(super) fn figures(phase: &Phase) -> Markup {
     let each = judge::compare::Metric::CpuPerRequest.of(phase);
     let mut all: Vec<(String, &str, Option<String>)> = Vec::new();
     if let Some(told) = &phase.subscriptions {
-        let values = told.values.get("received").copied().unwrap_or(0);
+        let whole = told.values.get("received").copied().unwrap_or(0);
+        let values = phase.values_in_window().unwrap_or(whole);
+        let more = whole.saturating_sub(values);
+        let outside = (more > 0).then(|| format!("{} more outside", grouped(more)));
         let came = match told.events {
             Some(_) => "events came",
             None => "values came",
         };
-        all.push((grouped(values), came, None));
+        all.push((grouped(values), came, outside));
         let share = told
             .loss_share()
             .filter(|it| *it > 0.0)

@@ -55,6 +55,45 @@ fn stalled() -> Run {
 }
 
 #[test]
+fn what_is_left_out_is_on_the_screen_the_page_and_in_the_table() {
+    use record::run::{Counts, LeftOut, Outside};
+    let mut run = stalled();
+    run.phases[0].left_out.push(LeftOut {
+        part: Outside::WarmUp,
+        from_ns: 0,
+        to_ns: 2_000_000_000,
+        asked_ns: 1_500_000_000,
+        counts: Counts {
+            planned: 2000,
+            completed: 2000,
+            errors: 3,
+            timeouts: 2,
+            ..Counts::default()
+        },
+        max_ns: [("response".to_owned(), 3_000_000_000)].into(),
+    });
+    let words = [
+        "warm-up of 2 s (1.50 s asked for, cut at the edge of a bin):",
+        "2,000 completed, 3 with errors, 2 timed out, largest response 3 s",
+    ];
+    let one_line = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let screen = one_line(&summary(&run, Style::PLAIN));
+    let page = one_line(&report::html(&[Named::new("r", run.clone())]));
+    for word in words {
+        assert!(screen.contains(word), "{screen}");
+        assert!(page.contains(word), "{page}");
+    }
+    let table = report::csv::csv(&run);
+    for row in [
+        "left-out.warm-up,2000000000,ns",
+        "left-out.warm-up.errors,3,count",
+        "left-out.warm-up.response.max,3000000000,ns",
+    ] {
+        assert!(table.contains(row), "{row}");
+    }
+}
+
+#[test]
 fn a_stall_shows_in_the_response_and_the_screen_says_why() {
     let screen = summary(&stalled(), Style::PLAIN);
     assert!(screen.starts_with("SERVER-SATURATED\n"));

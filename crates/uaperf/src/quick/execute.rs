@@ -351,9 +351,10 @@ fn run(
     let window = tally.window(from, until);
     let spun = |from: u64, to: u64| {
         let each = outcome.cores.iter();
-        each.map(|core| core.idle.within(from, to)).sum::<u64>()
+        let idle: u64 = each.map(|core| core.idle.within(from, to)).sum();
+        idle as f64 / (to.saturating_sub(from) as f64 * outcome.cores.len() as f64).max(1.0)
     };
-    let spun: Option<&dyn Fn(u64, u64) -> u64> = if phase.spin { Some(&spun) } else { None };
+    let spun: Option<&dyn Fn(u64, u64) -> f64> = phase.spin.then_some(&spun);
     if let Some(seen) = seen {
         measured.resources = seen.series(began, from, to, spun);
     }

@@ -107,13 +107,13 @@ const NEAR: u64 = 50_000_000;
 
 impl Seen {
     /// For a result: sums over a window of a phase that began at `began`, and the course of it.
-    /// `spun` tells for how long the generator found nothing to do from one time to another.
+    /// `spun` tells for which share of its time the generator found nothing to do, between two times.
     pub fn series(
         &self,
         began: Instant,
         from_ns: u64,
         to_ns: u64,
-        spun: Option<&dyn Fn(u64, u64) -> u64>,
+        spun: Option<&dyn Fn(u64, u64) -> f64>,
     ) -> Vec<UsageSeries> {
         // The last look before the window and the last one in it: all of it is covered.
         let until = |t: u64| move |look: &&Look| since(look.at, began).is_none_or(|at| at <= t);
@@ -121,12 +121,11 @@ impl Seen {
         let first = first.or(self.looks.first());
         let last = self.looks.iter().rfind(until(to_ns.saturating_add(NEAR)));
         let window = first.zip(last);
-        let spun_ns = spun.zip(window).and_then(|(spun, (first, last))| {
-            // As long as the processor time beside it: of the looks, whose length is not quite the window's.
+        // Of the looks, as the processor time is: theirs is not quite the window's.
+        let spun = spun.zip(window).and_then(|(spun, (first, last))| {
             let from = since(first.at, began).unwrap_or(0);
             let to = since(last.at, began).filter(|&to| to > from)?;
-            let share = spun(from, to) as f64 / (to - from) as f64;
-            Some((share * to_ns.saturating_sub(from_ns) as f64) as u64)
+            Some(spun(from, to))
         });
         let mut all = Vec::new();
         for (n, (who, pid)) in self.who.iter().enumerate() {
@@ -139,8 +138,13 @@ impl Seen {
                 && let (Some(first), Some(last)) = (first.processes.get(n), last.processes.get(n))
             {
                 series.window = last.since(first).usage(&last.peak_rss_bytes);
-                if let (None, Some(ns)) = (pid, spun_ns) {
-                    series.window.spun_ns = Figure::Known(ns);
+                // Of the processor time only: a spinning loop that others keep from its processor is no more
+                // at work for that.
+                if let (None, Some(share), Figure::Known(cores)) =
+                    (pid, spun, &series.window.cpu_cores)
+                {
+                    let length = to_ns.saturating_sub(from_ns) as f64;
+                    series.window.spun_ns = Figure::Known((share * cores * length) as u64);
                 }
             }
             for (at_ns, earlier, later) in self.pairs(began) {
