@@ -157,12 +157,13 @@ impl Core {
         let Some(request) = request.and_then(|held| held.requests.pop_front()) else {
             return;
         };
+        let room = self.room(&request);
         let Some(subscription) = self.subscriptions.get_mut(&id) else {
             return;
         };
         let mut body = Vec::new();
-        let made =
-            subscription.publish_with(&shared.space, now, kept, Some(&shared.faults), &mut body);
+        let faults = Some(&shared.faults);
+        let made = subscription.publish_within(room, &shared.space, now, kept, faults, &mut body);
         self.timers.follow(subscription);
         let fate = match made {
             Message::Notifications(_) => shared.faults.message(now.mono),

@@ -37,6 +37,8 @@ pub struct Link {
     pub readable: bool,
     /// A session was activated over it.
     pub known: bool,
+    /// The longest response that its sessions take (Part 4, 5.6.2); 0 is any.
+    most: u32,
     /// What happened on it that it was not looked at for, as it is a stranger's.
     pub waiting: Option<Ready>,
     /// When it is looked at next.
@@ -90,6 +92,7 @@ impl Link {
             unwritten: false,
             readable: false,
             known: false,
+            most: 0,
             waiting: None,
             timer: None,
             busy: 0,
@@ -99,6 +102,22 @@ impl Link {
             long: None,
             astray: None,
             release: None,
+        }
+    }
+
+    /// A session takes responses of so many bytes only; 0 is any. Of several sessions on a connection the least holds:
+    /// who shares a connection is one client.
+    pub fn hold_to(&mut self, most: u32) {
+        if most != 0 && (self.most == 0 || most < self.most) {
+            self.most = most;
+            self.connection.limit_responses(most);
+        }
+    }
+
+    /// A session was closed over it.
+    pub fn let_go(&mut self) {
+        if std::mem::take(&mut self.most) != 0 {
+            self.connection.limit_responses(0);
         }
     }
 

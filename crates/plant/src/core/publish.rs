@@ -18,6 +18,10 @@ use crate::session::PublishRequest;
 use crate::space;
 use crate::subscription::{Delivery, Message, Tick, status_change};
 
+/// Bytes of a Publish response before subscriptionId and behind notificationMessage, but for the results of
+/// acknowledgements; a few more than there are.
+const AROUND: usize = 64;
+
 impl Core {
     /// Takes a Publish request.
     pub(super) fn publish(
@@ -174,8 +178,9 @@ impl Core {
         };
         let mut sent = Message::KeepAlive;
         let shared = Arc::clone(&self.shared);
+        let room = self.room(&request);
         let delivered = self.send(&request, |out| {
-            sent = subscription.publish(&shared.space, now, kept, out);
+            sent = subscription.publish_within(room, &shared.space, now, kept, None, out);
         });
         subscription.became(match delivered {
             true => Delivery::Sent,
@@ -187,6 +192,16 @@ impl Core {
         counters.messages.add(1);
         if let Message::Notifications(count) = sent {
             counters.notifications.add(count as u64);
+        }
+    }
+
+    /// Bytes from subscriptionId to notificationMessage that the client of a Publish request takes.
+    pub(super) fn room(&mut self, request: &PublishRequest) -> usize {
+        let link = self.links.get_mut(request.asked.link);
+        let most = link.map_or(usize::MAX, |link| link.connection.most());
+        match most {
+            usize::MAX => most,
+            most => most.saturating_sub(AROUND + 4 * request.results.len()),
         }
     }
 

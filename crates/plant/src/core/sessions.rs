@@ -291,6 +291,7 @@ impl Core {
                 }
                 if let Some(link) = self.links.get_mut(asked.link) {
                     link.known = true;
+                    link.hold_to(held.record.max_response);
                     let mut record = held.record.activated();
                     if record.history.last() != Some(&shown) {
                         record.history.push(shown.clone());
@@ -339,6 +340,9 @@ impl Core {
             .close(request, channel, self.now)
             .map_err(|refusal| refusal.status())?;
         self.end_session(session, request.delete_subscriptions);
+        if let Some(there) = self.links.get_mut(link) {
+            there.let_go();
+        }
         self.respond_with(link, id, response.into());
         Ok(())
     }

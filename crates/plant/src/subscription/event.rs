@@ -160,6 +160,14 @@ impl EventItem {
         }
     }
 
+    /// Bytes of what [`next`](Self::next) gives.
+    fn next_len(&self) -> usize {
+        let gap_first = self.parameters.discard_oldest || self.queue.is_empty();
+        let overflow = self.overflow.as_ref().filter(|_| gap_first);
+        let next = overflow.or_else(|| self.queue.front());
+        4 + next.map_or(0, |fields| fields.len())
+    }
+
     fn clear(&mut self, tally: &mut Tally) {
         let waiting = self.queue.len() + usize::from(self.overflow.is_some());
         tally.event.discarded += waiting as u64;
@@ -218,11 +226,17 @@ impl EventItems {
         self.0.iter().any(|item| item.ready() > 0)
     }
 
-    /// Appends EventFieldLists, at most so many; tells how many. `lose` says of each whether a
+    /// Bytes of the event that is reported next.
+    pub fn next_len(&self) -> Option<usize> {
+        let item = self.0.iter().find(|item| item.ready() > 0);
+        item.map(EventItem::next_len)
+    }
+
+    /// Appends EventFieldLists, at most so many and as far as they end before `end`; tells how many. `lose` says of each whether a
     /// fault takes it.
     pub fn report(
         &mut self,
-        most: usize,
+        (most, end): (usize, usize),
         mut lose: impl FnMut(NodeIndex) -> bool,
         load: &mut Load,
         tally: &mut Tally,
@@ -231,6 +245,10 @@ impl EventItems {
         let mut count = 0;
         for item in &mut self.0 {
             while count < most && item.ready() > 0 {
+                // One that is larger than any message is sent alone, and refused.
+                if count > 0 && out.len() + item.next_len() > end {
+                    return count;
+                }
                 let Some(fields) = item.next() else { break };
                 if lose(item.node) {
                     tally.event.lost += 1;

@@ -380,6 +380,27 @@ impl Item {
         }
     }
 
+    /// Bytes that its oldest value takes, or a few less.
+    pub fn next_len(&self) -> usize {
+        match &self.watched {
+            Watched::Computed(_) => NUMBER,
+            Watched::Held(held) => match held.queue.first().map(|entry| &entry.seen) {
+                Some(Seen::Encoded(encoded)) => NUMBER + encoded.0.len(),
+                _ => NUMBER,
+            },
+        }
+    }
+
+    /// Its oldest value cannot be sent to this client: a status takes its place (Part 4, table 177).
+    pub fn withhold(&mut self) {
+        if let Watched::Held(held) = &mut self.watched
+            && let Some(entry) = held.queue.first_mut()
+        {
+            entry.seen = Seen::Nothing;
+            entry.status = wire::types::StatusCode::BadEncodingLimitsExceeded.bits();
+        }
+    }
+
     /// Loses its oldest value, as a fault will have it.
     pub fn lose(&mut self, tally: &mut Tally) {
         let lost = match &mut self.watched {
@@ -488,6 +509,9 @@ fn nanos(time: Duration) -> u64 {
 }
 
 /// A value as a fault makes it.
+/// Bytes of a number with its handle, status and times, at most.
+const NUMBER: usize = 40;
+
 fn marked(mut entry: Entry, mark: Mark) -> Entry {
     if mark.overflow {
         entry.status |= OVERFLOW;

@@ -15,6 +15,9 @@ const DATA_CHANGE: u16 = 811;
 const EVENTS: u16 = 916;
 const STATUS_CHANGE: u16 = 820;
 
+/// Bytes before the first notification of a kind: type, length and count.
+const HEAD: usize = 16;
+
 /// What a message was.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Message {
@@ -38,13 +41,14 @@ pub enum Delivery {
 }
 
 impl Subscription {
-    /// Answers a Publish request: appends the response from subscriptionId to
-    /// notificationMessage.
+    /// The same to a client that takes anything.
+    #[cfg(test)]
     pub fn publish(&mut self, space: &Space, now: Now, kept: usize, out: &mut Vec<u8>) -> Message {
         self.publish_with(space, now, kept, None, out)
     }
 
     /// The same with faults in its values.
+    #[cfg(test)]
     pub fn publish_with(
         &mut self,
         space: &Space,
@@ -53,6 +57,22 @@ impl Subscription {
         faults: Option<&Faults>,
         out: &mut Vec<u8>,
     ) -> Message {
+        self.publish_within(usize::MAX, space, now, kept, faults, out)
+    }
+
+    /// Answers a Publish request: appends the response from subscriptionId to notificationMessage, perhaps with faults
+    /// in its values, in at most `room` bytes. What a client does not take at once comes in several messages
+    /// (Part 4, 5.14.1.1).
+    pub fn publish_within(
+        &mut self,
+        room: usize,
+        space: &Space,
+        now: Now,
+        kept: usize,
+        faults: Option<&Faults>,
+        out: &mut Vec<u8>,
+    ) -> Message {
+        let until = out.len().saturating_add(room);
         self.touch(now);
         self.catch_up(space, now);
         self.end_gap(now.mono);
@@ -62,7 +82,9 @@ impl Subscription {
         // Part 4, 5.14.5.2: what can be republished, this message among it.
         let sequences = self.kept.sequences();
         let available = sequences.len() + usize::from(ready);
-        let skip = available.saturating_sub(kept.max(1));
+        // They leave room for what is told.
+        let shown = kept.min(room / 16).max(1);
+        let skip = available.saturating_sub(shown);
         out.extend_from_slice(&((available - skip) as u32).to_le_bytes());
         for sequence in sequences.skip(skip) {
             out.extend_from_slice(&sequence.to_le_bytes());
@@ -89,7 +111,7 @@ impl Subscription {
             self.tell();
             return Message::KeepAlive;
         }
-        let load = self.notifications(space, now, faults, out);
+        let load = self.notifications(space, now, until, faults, out);
         let more = self.ready();
         if load.total() == 0 {
             self.wants = more;
@@ -146,6 +168,7 @@ impl Subscription {
         &mut self,
         space: &Space,
         now: Now,
+        until: usize,
         faults: Option<&Faults>,
         out: &mut Vec<u8>,
     ) -> Load {
@@ -154,19 +177,21 @@ impl Subscription {
         let parts_at = out.len();
         out.extend_from_slice(&[1 + u8::from(both), 0, 0, 0]);
         if self.ready > 0 {
-            self.changes(space, now, faults, &mut load, out);
+            self.changes(space, now, until, faults, &mut load, out);
         }
         let most = match self.terms.most {
             0 => usize::MAX,
             most => (most as usize).saturating_sub(load.total()),
         };
-        if both && most == 0 {
+        let next = self.events.next_len().unwrap_or(0);
+        let full = load.total() > 0 && out.len() + HEAD + next > until;
+        if both && (most == 0 || full || self.ready > 0) {
             // The message is full of values: events come with the next.
             if let Some(parts) = out.get_mut(parts_at) {
                 *parts = 1;
             }
         } else if self.events.ready() {
-            self.happenings(most, now, faults, &mut load, out);
+            self.happenings((most, until), now, faults, &mut load, out);
         }
         load
     }
@@ -174,7 +199,7 @@ impl Subscription {
     /// Appends an EventNotificationList.
     fn happenings(
         &mut self,
-        most: usize,
+        (most, until): (usize, usize),
         now: Now,
         faults: Option<&Faults>,
         load: &mut Load,
@@ -185,7 +210,7 @@ impl Subscription {
         out.extend_from_slice(&[0; 4]);
         let lose = |node| faults.is_some_and(|faults| faults.report(node, now.mono).lost);
         let tally = &mut self.account.tally;
-        let count = self.events.report(most, lose, load, tally, out);
+        let count = self.events.report((most, until), lose, load, tally, out);
         if let Some(place) = out.get_mut(count_at..count_at + 4) {
             place.copy_from_slice(&(count as u32).to_le_bytes());
         }
@@ -198,6 +223,7 @@ impl Subscription {
         &mut self,
         space: &Space,
         now: Now,
+        until: usize,
         faults: Option<&Faults>,
         load: &mut Load,
         out: &mut Vec<u8>,
@@ -212,7 +238,10 @@ impl Subscription {
         let mut count = 0;
         let mut pace = Pace::default();
         // Room for numbers with all their times.
-        out.reserve(self.ready.min(most).saturating_mul(40));
+        let room = until.saturating_sub(out.len());
+        out.reserve(self.ready.min(most).saturating_mul(40).min(room));
+        // Behind the values: that there are no diagnostics.
+        let until = until.saturating_sub(4);
         let items = self.items.len();
         let mut at = self.turn;
         for _ in 0..items {
@@ -227,6 +256,13 @@ impl Subscription {
             };
             let ready = item.ready();
             for _ in 0..ready.min(most - count) {
+                if until < usize::MAX - 4 && out.len() + item.next_len() > until {
+                    if count > 0 {
+                        break;
+                    }
+                    // Larger than any message that the client takes: that it was there is said, with its times.
+                    item.withhold();
+                }
                 let mark = faults.map(|faults| faults.report(item.node, now.mono));
                 let mark = mark.unwrap_or_default();
                 self.ready -= 1;

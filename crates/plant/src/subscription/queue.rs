@@ -153,6 +153,16 @@ impl<T: Waits> Queue<T> {
         false
     }
 
+    /// The oldest, that stays.
+    pub fn first(&self) -> Option<&T> {
+        self.first.as_ref()
+    }
+
+    /// The same, to be changed.
+    pub fn first_mut(&mut self) -> Option<&mut T> {
+        self.first.as_mut()
+    }
+
     /// The oldest.
     #[inline]
     pub fn pop(&mut self) -> Option<T> {

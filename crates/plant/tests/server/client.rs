@@ -343,6 +343,11 @@ impl Client {
 
     /// Creates a session.
     pub fn create(&mut self) -> Result<Session, StatusCode> {
+        self.create_taking(0)
+    }
+
+    /// The same with responses of at most so many bytes.
+    pub fn create_taking(&mut self, most: u32) -> Result<Session, StatusCode> {
         let uri = self.own.as_ref();
         let uri = uri.and_then(|own| own.certificate.application_uri());
         let application = ApplicationDescription {
@@ -352,6 +357,7 @@ impl Client {
         let mut session = Session::new(
             SessionConfig {
                 identity: self.own.clone(),
+                max_response_message_size: most,
                 ..SessionConfig::new(application, self.url.clone())
             },
             self.channel(),

@@ -18,6 +18,7 @@ mod ranges;
 mod reading;
 mod rights;
 mod sessions;
+mod small;
 mod subscribing;
 mod transferring;
 mod truth;

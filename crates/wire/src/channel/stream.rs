@@ -333,6 +333,18 @@ impl<'a> Outward<'a> {
         sealing.allows(self.limits, bytes)
     }
 
+    /// The longest body of a message that the peer takes.
+    pub fn most(&self) -> usize {
+        let Ok(sealing) = self.sealing(MessageType::Message, 0) else {
+            return usize::MAX;
+        };
+        let limit = |limit: u32, each: usize| match limit {
+            0 => usize::MAX,
+            limit => (limit as usize).saturating_mul(each),
+        };
+        limit(self.limits.send_message, 1).min(limit(self.limits.send_chunks, sealing.max_body))
+    }
+
     /// Seals what there is of a message but for its last bytes, and all of it if `write`, which appends more, says that
     /// this was the end. A message that becomes too large is aborted (Part 6, 7.1.2.3 and 6.7.3).
     pub fn go_on(

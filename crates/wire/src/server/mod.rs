@@ -108,6 +108,8 @@ pub struct Connection {
     open_deadline: Instant,
     next_token: u32,
     event: Option<Event<'static>>,
+    /// How long responses may be as agreed in the hello, where a session said that they are to be shorter.
+    agreed: Option<u32>,
 }
 
 impl Connection {
@@ -122,6 +124,7 @@ impl Connection {
             open_deadline: now.mono + config.timeout,
             next_token: 1,
             event: None,
+            agreed: None,
             config,
         };
         if let Some((server_uri, endpoint_url)) = &connection.config.reverse {
@@ -215,6 +218,21 @@ impl Connection {
     /// The sizes agreed on, once the client said hello.
     pub fn limits(&self) -> &Limits {
         &self.stream.limits
+    }
+
+    /// The longest body of a response that the client takes.
+    pub fn most(&mut self) -> usize {
+        self.stream.split(None).1.most()
+    }
+
+    /// Holds responses to a size beside what the client said in its hello; 0 is none (Part 4, 5.6.2:
+    /// maxResponseMessageSize).
+    pub fn limit_responses(&mut self, bytes: u32) {
+        let agreed = *self.agreed.get_or_insert(self.stream.limits.send_message);
+        self.stream.limits.send_message = match (agreed, bytes) {
+            (0, limit) | (limit, 0) => limit,
+            (one, other) => one.min(other),
+        };
     }
 
     /// The number of the channel.
