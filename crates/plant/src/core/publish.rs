@@ -22,6 +22,9 @@ use crate::subscription::{Delivery, Message, Tick, status_change};
 /// acknowledgements; a few more than there are.
 const AROUND: usize = 64;
 
+/// Acknowledgements in a Publish request: each is looked for among the messages that are kept.
+const MOST_ACKNOWLEDGED: usize = 10_000;
+
 impl Core {
     /// Takes a Publish request.
     pub(super) fn publish(
@@ -47,6 +50,10 @@ impl Core {
             held.record.asked(Some(Service::Publish), self.now.utc);
         }
         let results = request.acknowledgements;
+        if results.count() > MOST_ACKNOWLEDGED {
+            let status = StatusCode::BadTooManyOperations;
+            return self.fault(link, id, head.request_handle, status);
+        }
         let results = results
             .map(|(subscription, sequence)| self.acknowledge(session, subscription, sequence));
         let results = results.collect();

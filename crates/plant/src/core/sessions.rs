@@ -114,6 +114,7 @@ impl Core {
         id: RequestId,
         request: &CreateSessionRequest,
     ) -> Result<(), StatusCode> {
+        short(request)?;
         let channel = self.channel(link)?;
         let cheap = channel.peer.is_none();
         let counters = Arc::clone(&self.shared.counters);
@@ -525,6 +526,32 @@ fn name(shared: &Shared, user: &UserIdentity) -> (String, String, &'static str) 
             (format!("name {name}"), name.to_owned(), "IssuedToken")
         }
         UserIdentity::Anonymous => (String::new(), String::new(), "Anonymous"),
+    }
+}
+
+/// Bytes of a text that a session keeps, and how many addresses its client may have.
+const LONGEST_TEXT: usize = 4096;
+const MOST_ADDRESSES: usize = 32;
+
+/// What is kept of a session while it lives, before anybody knows whose it is, is held to a size.
+fn short(request: &CreateSessionRequest) -> Result<(), StatusCode> {
+    let client = &request.client_description;
+    let addresses = client.discovery_urls.iter().flatten();
+    let mut texts = addresses.clone().chain([
+        &request.session_name,
+        &request.server_uri,
+        &request.endpoint_url,
+        &client.application_uri,
+        &client.product_uri,
+        &client.application_name.locale,
+        &client.application_name.text,
+        &client.gateway_server_uri,
+        &client.discovery_profile_uri,
+    ]);
+    let long = texts.any(|text| text.as_ref().len() > LONGEST_TEXT);
+    match long || addresses.count() > MOST_ADDRESSES {
+        true => Err(StatusCode::BadEncodingLimitsExceeded),
+        false => Ok(()),
     }
 }
 

@@ -21,11 +21,27 @@ struct Sent {
 #[derive(Debug, Default)]
 pub struct Kept {
     messages: VecDeque<Sent>,
+    /// Of all messages.
+    bytes: usize,
     /// Memory of a message that is gone, for the next one.
     spare: Option<Vec<u8>>,
 }
 
+/// Bytes of messages that a subscription keeps beside the last: who neither reads nor acknowledges costs so much.
+const MOST: usize = 4 * 1024 * 1024;
+
 impl Kept {
+    /// Lets the oldest go while there are more than [`MOST`] bytes, and gives them to `forget`: before the numbers of
+    /// those that can be republished are told.
+    pub fn shed(&mut self, mut forget: impl FnMut(Load)) {
+        while self.bytes > MOST && self.messages.len() > 1 {
+            if let Some(oldest) = self.messages.pop_front() {
+                self.bytes -= oldest.bytes.len();
+                forget(oldest.load);
+            }
+        }
+    }
+
     /// Keeps a message that is made at `at`; of more than `limit` the oldest go, and are given to
     /// `forget`.
     pub fn keep(
@@ -39,6 +55,7 @@ impl Kept {
         let mut bytes = self.spare.take().unwrap_or_default();
         bytes.clear();
         bytes.extend_from_slice(message);
+        self.bytes += bytes.len();
         self.messages.push_back(Sent {
             sequence,
             bytes,
@@ -47,6 +64,7 @@ impl Kept {
         });
         while self.messages.len() > limit.max(1) {
             if let Some(oldest) = self.messages.pop_front() {
+                self.bytes -= oldest.bytes.len();
                 forget(oldest.load);
                 self.spare = Some(oldest.bytes);
             }
@@ -58,6 +76,7 @@ impl Kept {
         let mut messages = self.messages.iter();
         let at = messages.position(|sent| sent.sequence == sequence);
         let sent = at.and_then(|at| self.messages.remove(at))?;
+        self.bytes -= sent.bytes.len();
         self.spare = Some(sent.bytes);
         Some((sent.load, sent.at))
     }

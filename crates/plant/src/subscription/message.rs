@@ -78,6 +78,11 @@ impl Subscription {
         self.end_gap(now.mono);
         self.record.publish_requests.bump();
         let ready = self.ready();
+        let tally = &mut self.account.tally;
+        self.kept.shed(|load| {
+            tally.messages.forgotten += 1;
+            tally.load(load, |values| &mut values.forgotten);
+        });
         out.extend_from_slice(&self.id.to_le_bytes());
         // Part 4, 5.14.5.2: what can be republished, this message among it.
         let sequences = self.kept.sequences();

@@ -1,12 +1,14 @@
-//! Clients that take short messages only.
+//! Clients that take short messages only, and what is kept for clients is held to a size.
 
 use plant::Config;
 use wire::channel::Protection;
 use wire::frame::Limits;
 use wire::session::token::Credentials;
 use wire::types::{
-    BrowseDescription, BrowseRequest, CloseSessionRequest, DataChangeNotification, NodeId,
-    ObjectId, PublishResponse, RepublishRequest, StatusCode, Variant,
+    ApplicationDescription, AttributeId, BrowseDescription, BrowseRequest, CloseSessionRequest,
+    CreateSessionRequest, DataChangeNotification, NodeId, ObjectId, PublishRequest,
+    PublishResponse, RepublishRequest, StatusCode, SubscriptionAcknowledgement, Variant,
+    WriteRequest, WriteValue,
 };
 
 use crate::client::Client;
@@ -108,8 +110,7 @@ fn a_session_that_takes_short_responses_gets_no_longer_ones() {
     let many: Vec<NodeId> = vec![bench(3011); 1];
     let refused = |client: &mut Client, nodes: &[NodeId]| {
         let nodes = nodes.iter().cloned();
-        let read =
-            nodes.map(|it| crate::client::read_value(it, wire::types::AttributeId::Value, ""));
+        let read = nodes.map(|it| crate::client::read_value(it, AttributeId::Value, ""));
         let neither = wire::types::TimestampsToReturn::Neither;
         client.read_any(read.collect(), neither).err()
     };
@@ -138,4 +139,86 @@ fn a_session_that_takes_short_responses_gets_no_longer_ones() {
     client.call(close).unwrap();
     client.log_in(&Credentials::Anonymous).unwrap();
     assert_eq!(refused(&mut client, &many), None);
+}
+
+#[test]
+fn what_a_stranger_says_of_himself_is_held_to_a_size() {
+    let server = start(Config::default());
+    let mut client = Client::connect(server.url(), Protection::NONE, None, None).unwrap();
+    let ask = |name: usize, url: usize, addresses: usize| CreateSessionRequest {
+        session_name: "n".repeat(name).into(),
+        endpoint_url: "u".repeat(url).into(),
+        client_description: ApplicationDescription {
+            application_uri: "urn:test".into(),
+            discovery_urls: Some(vec!["opc.tcp://h".into(); addresses]),
+            ..ApplicationDescription::default()
+        },
+        ..CreateSessionRequest::default()
+    };
+    let too_long = Some(StatusCode::BadEncodingLimitsExceeded);
+    assert_eq!(client.call(ask(15_000_000, 10, 0)).err(), too_long);
+    assert_eq!(client.call(ask(10, 4097, 0)).err(), too_long);
+    assert_eq!(client.call(ask(10, 10, 33)).err(), too_long);
+    assert_eq!(client.call(ask(4096, 4096, 32)).err(), None);
+    assert_eq!(server.counted().sessions, 1);
+}
+
+#[test]
+fn acknowledgements_in_a_request_are_limited() {
+    let server = start(Config::default());
+    let mut client = Client::plain(server.url());
+    let id = subscribe(&mut client, 50.0).subscription_id;
+    let ask = |count| PublishRequest {
+        request_header: header(),
+        subscription_acknowledgements: Some(vec![
+            SubscriptionAcknowledgement {
+                subscription_id: id,
+                sequence_number: 7,
+            };
+            count
+        ]),
+    };
+    let refused = client.call(ask(10_001)).err();
+    assert_eq!(refused, Some(StatusCode::BadTooManyOperations));
+    let results = client.call(ask(10_000)).unwrap().results.unwrap();
+    assert_eq!(results, vec![StatusCode::BadSequenceNumberUnknown; 10_000]);
+}
+
+#[test]
+fn messages_that_are_not_acknowledged_are_kept_up_to_a_number_of_bytes() {
+    let server = start(Config::default());
+    let mut client = Client::plain(server.url());
+    let id = subscribe(&mut client, 10.0).subscription_id;
+    // 102,400 bytes in each message, a hundred of them.
+    watch(&mut client, id, vec![item(bench(3014), 1, 0.0)]);
+    let mut available = Vec::new();
+    for n in 0..100u8 {
+        let response: PublishResponse = client.call(publish(None)).unwrap();
+        available = response.available_sequence_numbers.unwrap();
+        let value = Variant::from(vec![n; 102_400]);
+        let write = WriteRequest {
+            nodes_to_write: Some(vec![WriteValue {
+                node_id: bench(3014),
+                attribute_id: AttributeId::Value as u32,
+                value: value.into(),
+                ..WriteValue::default()
+            }]),
+            ..WriteRequest::default()
+        };
+        let written = client.call(write).unwrap().results.unwrap();
+        assert_eq!(written, [StatusCode::Good]);
+    }
+    // 4 MiB of them, and the newest.
+    assert_eq!(available.len(), 41, "{available:?}");
+    assert_eq!(available.last(), Some(&100));
+    let again = |sequence| RepublishRequest {
+        request_header: header(),
+        subscription_id: id,
+        retransmit_sequence_number: sequence,
+    };
+    for sequence in available {
+        assert!(client.call(again(sequence)).is_ok(), "{sequence}");
+    }
+    let gone = client.call(again(1)).err();
+    assert_eq!(gone, Some(StatusCode::BadMessageNotAvailable));
 }
