@@ -1,0 +1,248 @@
+//! The commands, as each cell runs them.
+
+/// A command that measures, or judges what was measured.
+pub struct Row {
+    /// The command, and a word more where there are several of it.
+    pub name: &'static str,
+    /// What it is told beside the server.
+    pub words: &'static [&'static str],
+    /// The service that its load consists of, as faults call it.
+    pub service: &'static str,
+    /// How it goes about it.
+    pub way: Way,
+}
+
+/// How a command goes about it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Way {
+    /// Requests at planned times, over sessions that stay.
+    Requests,
+    /// Rounds of several steps.
+    Rounds,
+    /// Notifications that come by themselves.
+    Subscriptions,
+    /// As the thesis's client, which has options and output of its own.
+    Thesis,
+    /// A scenario of two points.
+    Scenario,
+    /// Trials with a growing load.
+    Search,
+    /// A single look.
+    Look,
+    /// Files of runs that are over.
+    Files,
+}
+
+impl Row {
+    pub fn command(&self) -> &'static str {
+        self.name.split(' ').next().unwrap_or(self.name)
+    }
+
+    /// Whether each of its operations begins with a connection or session of its own, so that no session is lost.
+    pub fn comes_anew(&self) -> bool {
+        matches!(self.name, "read fresh" | "connect")
+    }
+
+    /// Whether the result is one run file with one phase.
+    pub fn has_run(&self) -> bool {
+        use Way::{Requests, Rounds, Subscriptions, Thesis};
+        matches!(self.way, Requests | Rounds | Subscriptions | Thesis)
+    }
+
+    /// Whether the result has the condition `--expect` in it.
+    pub fn expects(&self) -> bool {
+        self.has_run() && self.way != Way::Thesis
+    }
+}
+
+const COUNTER: &str = "nsu=urn:lies;i=1";
+
+pub const ROWS: &[Row] = &[
+    Row {
+        name: "read",
+        words: &["-n", COUNTER, "--rate", "60/s"],
+        service: "read",
+        way: Way::Requests,
+    },
+    Row {
+        name: "read closed",
+        words: &["-n", COUNTER, "--in-flight", "1", "--think", "10ms"],
+        service: "read",
+        way: Way::Requests,
+    },
+    Row {
+        name: "read fresh",
+        words: &["-n", COUNTER, "--rate", "20/s", "--fresh-session"],
+        service: "read",
+        way: Way::Requests,
+    },
+    Row {
+        name: "write",
+        words: &[
+            "-n",
+            "nsu=urn:lies;i=100",
+            "--rate",
+            "60/s",
+            "--allow",
+            "write",
+        ],
+        service: "write",
+        way: Way::Requests,
+    },
+    Row {
+        name: "browse",
+        words: &["-n", "i=85", "--rate", "60/s"],
+        service: "browse",
+        way: Way::Requests,
+    },
+    Row {
+        name: "history",
+        words: &["-n", COUNTER, "--rate", "60/s", "--last", "1s"],
+        service: "history_read",
+        way: Way::Requests,
+    },
+    Row {
+        name: "translate",
+        words: &["--rate", "60/s"],
+        service: "translate_browse_paths_to_node_ids",
+        way: Way::Requests,
+    },
+    Row {
+        name: "call",
+        words: &[
+            "--object",
+            "nsu=urn:lies;i=4001",
+            "--method",
+            "nsu=urn:lies;i=4000",
+            "--arg",
+            "1.0",
+            "--allow",
+            "call",
+            "--rate",
+            "60/s",
+        ],
+        service: "call",
+        way: Way::Requests,
+    },
+    Row {
+        name: "register",
+        words: &["-n", COUNTER, "--rate", "60/s"],
+        service: "read",
+        way: Way::Requests,
+    },
+    Row {
+        name: "subscribe",
+        words: &[
+            "-n",
+            COUNTER,
+            "--publishing",
+            "50ms",
+            "--sampling",
+            "50ms",
+            "--queue",
+            "10",
+        ],
+        service: "publish",
+        way: Way::Subscriptions,
+    },
+    Row {
+        name: "connect",
+        words: &["--rate", "20/s", "--allow", "storm"],
+        service: "read",
+        way: Way::Rounds,
+    },
+    Row {
+        name: "items",
+        words: &["-n", COUNTER, "--rate", "20/s"],
+        service: "create_monitored_items",
+        way: Way::Rounds,
+    },
+    Row {
+        name: "nodes",
+        words: &["--count", "2", "--rate", "20/s", "--allow", "nodes"],
+        service: "add_nodes",
+        way: Way::Rounds,
+    },
+    Row {
+        name: "sequence",
+        words: &["--sequence", "user: read nsu=urn:lies;i=1 -> think 20ms"],
+        service: "read",
+        way: Way::Rounds,
+    },
+    Row {
+        name: "perfclient",
+        words: &["-n", COUNTER, "-rate", "60", "-requests", "180"],
+        service: "read",
+        way: Way::Thesis,
+    },
+    Row {
+        name: "run",
+        words: &[],
+        service: "read",
+        way: Way::Scenario,
+    },
+    Row {
+        name: "saturate",
+        words: &[
+            "--from",
+            "20/s",
+            "--to",
+            "40/s",
+            "--slo",
+            "p99<500ms,errors=0",
+        ],
+        service: "read",
+        way: Way::Search,
+    },
+    Row {
+        name: "probe",
+        words: &["--repeat", "3"],
+        service: "read",
+        way: Way::Look,
+    },
+    Row {
+        name: "discover",
+        words: &["--repeat", "3"],
+        service: "find_servers",
+        way: Way::Look,
+    },
+    Row {
+        name: "show",
+        words: &[],
+        service: "read",
+        way: Way::Files,
+    },
+    Row {
+        name: "report",
+        words: &[],
+        service: "read",
+        way: Way::Files,
+    },
+    Row {
+        name: "compare",
+        words: &[],
+        service: "read",
+        way: Way::Files,
+    },
+];
+
+/// Commands that neither measure a server nor judge a measurement, and why they have no row.
+pub const WITHOUT: &[(&str, &str)] = &[
+    (
+        "demo",
+        "runs commands that have rows, against a server of its own",
+    ),
+    (
+        "calibrate",
+        "measures this host, against no server of anybody",
+    ),
+    ("check", "reads a scenario and measures nothing"),
+    ("new", "writes a scenario and measures nothing"),
+    ("serve", "is the server"),
+    ("plant", "reads plant files"),
+    ("cert", "keeps certificates"),
+    ("peers", "keeps other stacks"),
+    ("man", "prints"),
+    ("completions", "prints"),
+    ("help", "prints"),
+];
