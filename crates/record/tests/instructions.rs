@@ -30,8 +30,8 @@ fn an_entry_costs_what_it_costs() {
 /// Path, and the most instructions that an entry may cost, closing its bin among them. Measured
 /// with rustc 1.95 on x86-64; some room is left for other compilers. Together they take 26 ns.
 const CEILINGS: &[(&str, f64)] = &[
-    // Two histograms, six counters: 89.
-    ("done", 105.0),
+    // Two histograms, six counters, and the moment of a success, which outages are found by: 112.
+    ("done", 130.0),
     // Four histograms: 86.
     ("late", 105.0),
 ];
