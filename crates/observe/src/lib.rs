@@ -5,6 +5,10 @@
 //! - [`Host`] is the machine: how busy its cores are, what was stolen from them, the network;
 //! - [`fingerprint()`] says on what a result was measured;
 //! - [`listener()`] tells which process a port belongs to;
+//! - [`Target`] finds a process by its id, name or port; [`Pulse`] looks at it every few milliseconds;
+//! - [`tasks`], [`footing`], [`cgroup`] and [`sockets`] say more of a process, for more time;
+//! - [`pressure`], [`links`], [`core_clocks`], [`zones`], [`domains`], [`sensors`] and [`batteries`] say more of
+//!   a machine, [`Meter`] what a power meter wrote down; a [`Tree`] says which machine;
 //! - [`limits`] are those of the operating system that a large load runs into.
 //!
 //! What goes into a result file has the form that `record` gives it.
@@ -25,18 +29,43 @@
 //! }
 //! ```
 
+mod cgroup;
 mod clock;
+mod energy;
 mod figure;
 mod files;
 mod fingerprint;
+mod footing;
+mod frequency;
 mod host;
 pub mod limits;
+mod link;
 mod listener;
+mod meter;
+mod pressure;
 mod process;
+mod pulse;
+mod socket;
+mod stat;
+mod target;
+mod tasks;
+mod tree;
 
+pub use cgroup::{Cgroup, Limit, Throttled, cgroup};
 pub use clock::thread_cpu;
+pub use energy::{Battery, Domain, Reading, Sensor, batteries, domains, sensors};
 pub use figure::{Figure, NotAvailable};
 pub use fingerprint::fingerprint;
+pub use footing::{Footing, footing};
+pub use frequency::{CoreClock, Zone, core_clocks, turbo, zones};
 pub use host::{Core, Host, Interface, Load, Memory, Times};
+pub use link::{Link, links};
 pub use listener::listener;
+pub use meter::{Columns, Meter, Power, Taken};
+pub use pressure::{Pressure, Resource, Stalled, pressure};
 pub use process::{Process, Sample, Spent, Thread};
+pub use pulse::{Beat, Pulse};
+pub use socket::{Socket, State, Tcp, sockets};
+pub use target::{NoTarget, Target, name_of};
+pub use tasks::{Task, descendants, tasks};
+pub use tree::Tree;

@@ -1,0 +1,94 @@
+//! Network interfaces: what went through them, what was lost, and how much they could carry.
+
+use crate::figure::{Figure, NotAvailable};
+use crate::tree::Tree;
+
+/// A network interface up to a moment.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Link {
+    /// Its name.
+    pub name: String,
+    /// Bits per second that it could carry each way.
+    pub speed_bits_per_s: Figure<u64>,
+    /// `full` or `half`.
+    pub duplex: Figure<String>,
+    /// The most bytes in a packet.
+    pub mtu_bytes: Figure<u64>,
+    /// Bytes that came in, with the headers of Ethernet, IP and TCP, without preamble and check sum.
+    pub received_bytes: Figure<u64>,
+    /// Bytes that went out, likewise.
+    pub sent_bytes: Figure<u64>,
+    /// Packets that came in.
+    pub received_packets: Figure<u64>,
+    /// Packets that went out.
+    pub sent_packets: Figure<u64>,
+    /// Packets that came in and found no room.
+    pub received_dropped: Figure<u64>,
+    /// Packets that were to go out and found no room.
+    pub sent_dropped: Figure<u64>,
+    /// Broken packets, both ways.
+    pub errors: Figure<u64>,
+}
+
+/// Preamble, start of frame, check sum and the gap between frames: what a frame takes on the wire beside the
+/// bytes that interfaces count.
+const ON_THE_WIRE: u64 = 8 + 4 + 12;
+
+impl Link {
+    /// The share of what the link can carry one way, between 0 and 1, for so many bytes and packets in so many
+    /// seconds. Frames take more on the wire than an interface counts; that is added.
+    pub fn share(&self, bytes: u64, packets: u64, seconds: f64) -> Figure<f64> {
+        let speed = self.speed_bits_per_s.clone()?;
+        if seconds <= 0.0 {
+            return Err(NotAvailable::because("no time has passed"));
+        }
+        let bits = (bytes + packets * ON_THE_WIRE) as f64 * 8.0;
+        Ok(bits / seconds / speed as f64)
+    }
+}
+
+/// The network interfaces of a machine, by name.
+pub fn links(tree: &Tree) -> Figure<Vec<Link>> {
+    const FOLDER: &str = "/sys/class/net";
+    let names = tree.names(FOLDER)?;
+    let link = |name: String| {
+        let of = |file: &str| format!("{FOLDER}/{name}/{file}");
+        let count = |file: &str| tree.number::<u64>(&of(&format!("statistics/{file}")));
+        Link {
+            speed_bits_per_s: speed(tree, &name, &of("speed")),
+            duplex: match tree.line(&of("duplex")) {
+                Ok(word) if word == "unknown" => Err(without_speed(&name)),
+                Err(_) => Err(without_speed(&name)),
+                known => known,
+            },
+            mtu_bytes: tree.number(&of("mtu")),
+            received_bytes: count("rx_bytes"),
+            sent_bytes: count("tx_bytes"),
+            received_packets: count("rx_packets"),
+            sent_packets: count("tx_packets"),
+            received_dropped: count("rx_dropped")
+                .map(|n| n + count("rx_missed_errors").unwrap_or(0)),
+            sent_dropped: count("tx_dropped"),
+            errors: count("rx_errors").and_then(|n| Ok(n + count("tx_errors")?)),
+            name,
+        }
+    };
+    Ok(names.into_iter().map(link).collect())
+}
+
+fn speed(tree: &Tree, name: &str, path: &str) -> Figure<u64> {
+    // In megabits. Virtual interfaces say -1, or that the question makes no sense.
+    match tree.number::<i64>(path) {
+        Ok(megabits @ 1..) => Ok(megabits.unsigned_abs() * 1_000_000),
+        _ if cfg!(target_os = "linux") => Err(without_speed(name)),
+        Ok(_) => Err(without_speed(name)),
+        Err(reason) => Err(reason),
+    }
+}
+
+fn without_speed(name: &str) -> NotAvailable {
+    NotAvailable::because(match name {
+        "lo" => "the loopback has no speed of its own".to_owned(),
+        name => format!("{name} has no speed (virtual, or no cable)"),
+    })
+}

@@ -1,0 +1,127 @@
+//! A process looked at often: what can be had for a few microseconds.
+
+use std::time::Instant;
+
+use crate::clock::process_cpu;
+use crate::figure::{Figure, NotAvailable};
+use crate::stat::Stat;
+
+/// A process that is looked at every few milliseconds. Its file stays open: opening it costs as much as
+/// reading it, and a process that is given the same id later is never taken for it.
+#[derive(Debug)]
+pub struct Pulse {
+    id: u32,
+    path: String,
+    file: imp::File,
+    page_bytes: u64,
+}
+
+/// What a process had spent up to a moment.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Beat {
+    /// When it was asked.
+    pub at: Instant,
+    /// CPU, user and system, of all threads, those that have ended too.
+    pub cpu_ns: Figure<u64>,
+    /// The part of it in user space, in ticks of 10 ms.
+    pub user_ns: Figure<u64>,
+    /// The part of it in the kernel, likewise.
+    pub system_ns: Figure<u64>,
+    /// Memory in RAM.
+    pub rss_bytes: Figure<u64>,
+    /// Threads.
+    pub threads: Figure<u64>,
+    /// Page faults that needed no disk.
+    pub minor_faults: Figure<u64>,
+    /// Page faults that did.
+    pub major_faults: Figure<u64>,
+}
+
+impl Pulse {
+    /// Of a process.
+    pub fn of(id: u32) -> Figure<Self> {
+        let path = format!("/proc/{id}/stat");
+        let pulse = Self {
+            id,
+            file: imp::open(&path, id)?,
+            path,
+            page_bytes: imp::page_bytes()?,
+        };
+        pulse.beat()?;
+        Ok(pulse)
+    }
+
+    /// The id of the process.
+    pub const fn id(&self) -> u32 {
+        self.id
+    }
+
+    /// What it has spent by now, or that it has ended.
+    pub fn beat(&self) -> Figure<Beat> {
+        let at = Instant::now();
+        let cpu = process_cpu(Some(self.id));
+        let text = imp::read(&self.file, self.id)?;
+        let stat = Stat::of(&text, &self.path)?;
+        Ok(Beat {
+            at,
+            cpu_ns: cpu.map(|it| u64::try_from(it.as_nanos()).unwrap_or(u64::MAX)),
+            user_ns: stat.ticks(14),
+            system_ns: stat.ticks(15),
+            rss_bytes: stat.field(24).map(|pages| pages * self.page_bytes),
+            threads: stat.field(20),
+            minor_faults: stat.field(10),
+            major_faults: stat.field(12),
+        })
+    }
+}
+
+fn ended(id: u32) -> NotAvailable {
+    NotAvailable::because(format!("process {id} has ended"))
+}
+
+#[cfg(target_os = "linux")]
+mod imp {
+    pub use std::fs::File;
+    use std::os::unix::fs::FileExt;
+
+    use nix::unistd::{SysconfVar, sysconf};
+
+    use super::{Figure, NotAvailable, ended};
+
+    pub fn open(path: &str, id: u32) -> Figure<File> {
+        File::open(path).map_err(|_| ended(id))
+    }
+
+    pub fn read(file: &File, id: u32) -> Figure<String> {
+        // The line has 52 numbers and a name: some 350 bytes.
+        let mut buffer = [0; 2048];
+        let read = file.read_at(&mut buffer, 0).map_err(|_| ended(id))?;
+        let bytes = buffer.get(..read).unwrap_or_default();
+        Ok(String::from_utf8_lossy(bytes).into_owned())
+    }
+
+    pub fn page_bytes() -> Figure<u64> {
+        let size = sysconf(SysconfVar::PAGE_SIZE).ok().flatten();
+        let size = size.and_then(|size| u64::try_from(size).ok());
+        size.ok_or_else(|| NotAvailable::because("the system does not say how large a page is"))
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+mod imp {
+    use super::{Figure, NotAvailable};
+
+    pub type File = ();
+
+    pub fn open(_path: &str, _id: u32) -> Figure<File> {
+        Err(NotAvailable::here())
+    }
+
+    pub fn read((): &File, _id: u32) -> Figure<String> {
+        Err(NotAvailable::here())
+    }
+
+    pub fn page_bytes() -> Figure<u64> {
+        Err(NotAvailable::here())
+    }
+}

@@ -1,0 +1,150 @@
+//! The threads of a process one by one, and the processes that it started.
+
+use std::collections::BTreeMap;
+
+use crate::figure::{Figure, NotAvailable};
+use crate::files;
+use crate::stat::Stat;
+use crate::tree::Tree;
+
+/// What a thread had spent up to a moment, in full.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Task {
+    /// Its id.
+    pub id: u32,
+    /// Its name, cut to 15 bytes by the kernel.
+    pub name: String,
+    /// CPU, in user space and in the kernel, in nanoseconds. That of a thread that runs is behind by a tick of
+    /// the scheduler at most.
+    pub cpu_ns: Figure<u64>,
+    /// The part of it in user space, in ticks of 10 ms.
+    pub user_ns: Figure<u64>,
+    /// The part of it in the kernel, likewise.
+    pub system_ns: Figure<u64>,
+    /// Time that it was ready to run and no core was free.
+    pub waited_ns: Figure<u64>,
+    /// Context switches because it waited for something.
+    pub voluntary_switches: Figure<u64>,
+    /// Context switches because another was to run.
+    pub involuntary_switches: Figure<u64>,
+    /// How often it went on on another core.
+    pub migrations: Figure<u64>,
+    /// Page faults that needed no disk.
+    pub minor_faults: Figure<u64>,
+    /// Page faults that did.
+    pub major_faults: Figure<u64>,
+    /// The core that it ran on last.
+    pub core: Figure<u64>,
+}
+
+/// The threads of a process that live, by their ids.
+pub fn tasks(tree: &Tree, id: u32) -> Figure<Vec<Task>> {
+    let folder = format!("/proc/{id}/task");
+    let names = tree.names(&folder);
+    let names = names.map_err(|reason| match cfg!(target_os = "linux") {
+        true => NotAvailable::because(format!("process {id} has ended, or may not be looked into")),
+        false => reason,
+    })?;
+    let mut ids: Vec<u32> = names.iter().filter_map(|name| name.parse().ok()).collect();
+    ids.sort_unstable();
+    // One without a name has ended meanwhile.
+    Ok(ids
+        .into_iter()
+        .filter_map(|id| task(tree, &folder, id))
+        .collect())
+}
+
+fn task(tree: &Tree, folder: &str, id: u32) -> Option<Task> {
+    let of = |file: &str| format!("{folder}/{id}/{file}");
+    let name = tree.line(&of("comm")).ok()?;
+    let path = of("stat");
+    let text = tree.text(&path);
+    let stat = text.as_deref().map_err(Clone::clone);
+    let stat = stat.and_then(|text| Stat::of(text, &path));
+    let field =
+        |get: &dyn Fn(&Stat<'_>) -> Figure<u64>| get(stat.as_ref().map_err(|it| it.clone())?);
+    let status = of("status");
+    let text = tree.text(&status);
+    let switches = |key: &str| files::keyed(text.as_ref().map_err(Clone::clone)?, key, &status);
+    let path = of("schedstat");
+    let times = tree.text(&path).and_then(|text| {
+        let mut words = text.split_whitespace();
+        Ok((
+            files::number(&mut words, &path)?,
+            files::number(&mut words, &path)?,
+        ))
+    });
+    let path = of("sched");
+    let sched = tree.text(&path);
+    Some(Task {
+        id,
+        name,
+        cpu_ns: times.as_ref().map(|it| it.0).map_err(Clone::clone),
+        waited_ns: times.map(|it| it.1),
+        user_ns: field(&|stat| stat.ticks(14)),
+        system_ns: field(&|stat| stat.ticks(15)),
+        voluntary_switches: switches("voluntary_ctxt_switches"),
+        involuntary_switches: switches("nonvoluntary_ctxt_switches"),
+        migrations: match sched {
+            Ok(sched) => migrations(&sched, &path),
+            Err(_) => Err(NotAvailable::because(
+                "the kernel was built without CONFIG_SCHED_DEBUG",
+            )),
+        },
+        minor_faults: field(&|stat| stat.field(10)),
+        major_faults: field(&|stat| stat.field(12)),
+        core: field(&|stat| stat.field(39)),
+    })
+}
+
+/// From lines of `se.nr_migrations    :   12`.
+fn migrations(text: &str, path: &str) -> Figure<u64> {
+    let line = text.lines().find_map(|line| {
+        let (name, value) = line.split_once(':')?;
+        (name.trim() == "se.nr_migrations").then_some(value)
+    });
+    match line {
+        Some(value) => files::number(&mut value.split_whitespace(), path),
+        None => Err(NotAvailable::because(format!(
+            "{path} counts no migrations"
+        ))),
+    }
+}
+
+/// The processes that a process started, and those that these started.
+pub fn descendants(tree: &Tree, id: u32) -> Figure<Vec<u32>> {
+    let mut parents: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
+    let names = tree.names("/proc")?;
+    for child in names.iter().filter_map(|name| name.parse::<u32>().ok()) {
+        let path = format!("/proc/{child}/stat");
+        // Any of them may end meanwhile.
+        let parent = tree
+            .text(&path)
+            .and_then(|text| Stat::of(&text, &path)?.field(4));
+        if let Ok(Ok(parent)) = parent.map(u32::try_from) {
+            parents.entry(parent).or_default().push(child);
+        }
+    }
+    let (mut found, mut next) = (Vec::new(), vec![id]);
+    while let Some(parent) = next.pop() {
+        // What a list holds twice would be followed twice: each child has one parent only.
+        let children = parents.remove(&parent).unwrap_or_default();
+        found.extend(&children);
+        next.extend(children);
+    }
+    found.sort_unstable();
+    Ok(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn migrations_are_those_of_the_scheduling_entity() {
+        let text =
+            "worker (7, #threads: 3)\n----\nse.nr_migrations    :    41\nnuma_pages_migrated : 9\n";
+        assert_eq!(migrations(text, "sched"), Ok(41));
+        assert!(migrations("nr_switches : 3\n", "sched").is_err());
+    }
+}
