@@ -12,7 +12,7 @@ const LAYERS: &[&[&str]] = &[
     &["uaperf"],
     &["fleet", "report", "model", "peers"],
     &["load", "plant", "observe", "judge"],
-    &["plan", "record", "pki", "wire"],
+    &["plan", "record", "pki", "pubsub", "wire"],
 ];
 
 /// Crates that only test or measure the others: they may use all, and nobody uses them.
@@ -22,6 +22,8 @@ const OUTSIDE: &[&str] = &["interop", "fuzzed", "benches"];
 const BETWEEN_NEIGHBOURS: &[(&str, &str)] = &[
     // A plan names endpoints, nodes and attributes as the wire does.
     ("plan", "wire"),
+    // The fields of a DataSet are values as the wire encodes them, behind the same guard.
+    ("pubsub", "wire"),
 ];
 
 /// One arrow: `from` uses `to`.

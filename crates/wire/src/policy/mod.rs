@@ -4,7 +4,8 @@
 //! below. What it does to bytes lives in two rooms:
 //!
 //! - [`symmetric`]: keys derived from the nonces of a token, which protect MSG and CLO chunks;
-//! - [`asymmetric`]: RSA keys, which protect OPN chunks, sign sessions and hide secrets.
+//! - [`asymmetric`]: RSA keys, which protect OPN chunks, sign sessions and hide secrets;
+//! - [`pubsub`]: keys that a group of publishers and subscribers shares (Part 14, 7.2.4.4.3).
 //!
 //! # Where the elliptic curve policies go
 //!
@@ -21,6 +22,7 @@
 //!   user tokens become `EccEncryptedSecret` (Part 4, 7.41.2.5).
 
 pub mod asymmetric;
+pub mod pubsub;
 pub mod symmetric;
 
 mod hmac;

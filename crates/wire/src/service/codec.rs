@@ -106,6 +106,16 @@ pub(super) fn encode<T: BinaryEncodable>(
     // Part 6, 5.2.2.9: a NodeId of four bytes; the ids of all messages fit
     let [low, high, ..] = kind.encoding_id().to_le_bytes();
     out.extend_from_slice(&[1, 0, low, high]);
+    encode_bare(kind, message, out).inspect_err(|_| out.truncate(start))
+}
+
+/// Appends the structure to `out` without its type id, or nothing if there is an error.
+pub(super) fn encode_bare<T: BinaryEncodable>(
+    kind: Kind,
+    message: &T,
+    out: &mut Vec<u8>,
+) -> Result<(), EncodeError> {
+    let start = out.len();
     let context = Context::new(&NAMESPACES, &NO_LOADERS, options());
     let refuse = |out: &mut Vec<u8>, what| {
         out.truncate(start);
@@ -114,8 +124,7 @@ pub(super) fn encode<T: BinaryEncodable>(
     if let Err(error) = message.encode(out, &context) {
         return refuse(out, error.to_string());
     }
-    if message.byte_len(&context) != out.len() - start - 4 && !correct_lengths(kind, out, start + 4)
-    {
+    if message.byte_len(&context) != out.len() - start && !correct_lengths(kind, out, start) {
         return refuse(out, "an ExtensionObject says a wrong length".into());
     }
     Ok(())

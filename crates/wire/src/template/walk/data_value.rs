@@ -59,7 +59,18 @@ pub(super) fn trailer_len(mask: u8) -> Option<usize> {
     TRAILERS.get(usize::from(mask)).map(|&n| usize::from(n))
 }
 
-impl RawDataValue<'_> {
+impl<'a> RawDataValue<'a> {
+    /// Reads the DataValue at the beginning of `bytes`; what follows it is the second half.
+    ///
+    /// # Errors
+    /// No DataValue begins there, with the offset where that showed.
+    #[inline]
+    pub fn read(bytes: &'a [u8]) -> Result<(Self, &'a [u8]), WalkError> {
+        let mut c = Cursor::new(bytes);
+        let value = data_value(&mut c, 0)?;
+        Ok((value, c.rest()))
+    }
+
     /// The status; Good when none is on the wire.
     #[inline]
     pub fn status(&self) -> StatusCode {
@@ -90,6 +101,11 @@ impl RawDataValue<'_> {
     /// Units of 10 ps to add to the server's timestamp.
     pub fn server_picoseconds(&self) -> Option<u16> {
         self.field(mask::SERVER_PICOSECONDS).map(u16::from_le_bytes)
+    }
+
+    /// Bytes of the status between the value and the source's timestamp.
+    pub fn status_len(&self) -> usize {
+        usize::from(self.mask & mask::STATUS != 0) * 4
     }
 
     #[inline]

@@ -189,6 +189,17 @@ impl<'a> RawVariant<'a> {
         Ok(value)
     }
 
+    /// Reads the Variant at the beginning of `bytes`; what follows it is the second half.
+    ///
+    /// # Errors
+    /// No Variant begins there, with the offset where that showed.
+    #[inline]
+    pub fn read(bytes: &'a [u8]) -> Result<(Self, &'a [u8]), WalkError> {
+        let mut c = Cursor::new(bytes);
+        let value = variant(&mut c, 0)?;
+        Ok((value, c.rest()))
+    }
+
     /// The type of the value, or of an array's elements.
     #[inline]
     pub fn kind(&self) -> BuiltInType {

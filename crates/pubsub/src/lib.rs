@@ -1,0 +1,36 @@
+//! PubSub of OPC UA (Part 14): NetworkMessages in UADP, read, written and secured.
+//!
+//! The crate is pure, as `wire` is: no sockets, no threads, no clock. Bytes and the time come in as
+//! arguments; bytes, values and counts come out.
+//!
+//! | module | what it knows |
+//! |---|---|
+//! | [`message`] | a NetworkMessage as a value, and its bytes |
+//! | [`header`] | what stands before the payload |
+//! | [`view`] | a NetworkMessage where it lies: visited, not built |
+//! | [`raw`] | fields without types of their own, which metadata describes |
+//! | [`chunk`] | messages larger than a datagram, in parts and together again |
+//! | [`layout`] | the header layouts of Annex A, by name |
+//! | [`template`] | a message encoded once, and the places of what changes in each cycle |
+//! | [`security`] | keys, signatures, encryption, replay, several tokens at a time |
+//! | [`sequence`] | loss, repetition and order, from sequence numbers |
+
+mod cursor;
+mod encode;
+mod error;
+
+pub mod chunk;
+pub mod header;
+pub mod layout;
+pub mod message;
+pub mod raw;
+pub mod security;
+pub mod sequence;
+pub mod template;
+pub mod view;
+
+pub use encode::{EncodeError, Offsets, SetOffsets};
+pub use error::{Cause, DecodeError};
+pub use header::{GroupHeader, Header, PublisherId, SecurityHeader, Tolerance};
+pub use message::{Changes, Content, DataSetMessage, Fields, NetworkMessage};
+pub use view::View;
