@@ -1,6 +1,6 @@
 //! What the program ends with: a contract.
 
-use record::run::{Kind, Run};
+use record::run::{Kind, Mark, Run};
 
 /// An exit code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -15,13 +15,16 @@ pub enum Exit {
     Threshold = 3,
     /// GENERATOR-LIMITED or UNSTEADY: a threshold would be held against the wrong figures.
     Verdict = 4,
-    /// Interrupted twice.
+    /// Interrupted: what was measured until then is kept.
     Interrupted = 130,
 }
 
 impl Exit {
     /// What a run ends with.
     pub fn of(run: &Run) -> Self {
+        if run.marks.contains(&Mark::Interrupted) {
+            return Self::Interrupted;
+        }
         let met = run
             .phases
             .iter()

@@ -2,6 +2,7 @@
 //!
 //! - [`Settling`] finds where a phase's warm-up ends and whether what follows stays as it is;
 //! - [`Evidence`] holds what a verdict rests on, and [`Evidence::verdict`] gives it;
+//! - [`lower`] makes it INCOMPLETE where something that was asked did not happen ([`Missing`]);
 //! - [`effective_samples`] and [`quantile_interval`] say how well a percentile is known;
 //! - [`capacity::Search`] finds how much load meets an objective;
 //! - [`compare`] holds runs against each other: better, worse, the same, or cannot tell;
@@ -31,4 +32,6 @@ pub use hand::by_hand;
 pub use slope::Slope;
 pub use steady::{Allowed, Course, Drift, Outage, Settling};
 pub use threshold::{Measured, expectations};
-pub use verdict::{CoreUse, Evidence, Load, OwnLimit, ServerUse, Sessions, worst};
+pub use verdict::{
+    CoreUse, EndedBy, Evidence, Load, Missing, OwnLimit, ServerUse, Sessions, lower, worst,
+};

@@ -3,6 +3,7 @@
 use record::run::{Beside, Kind, Outcome, Phase, Status, Subscriptions, Verdict};
 use serde_json::Value;
 
+use crate::verdict::Missing;
 use crate::verdict::status;
 use crate::verdict::words::{percent, time};
 
@@ -204,6 +205,22 @@ fn advice(told: &Subscriptions) -> Vec<&'static str> {
     rules.map(|(_, advice)| advice).collect()
 }
 
+/// Items and subscriptions that were asked for and are not there; the latter by status. Without any, that has
+/// failed.
+pub fn missing(told: &Subscriptions, refused: &[(String, u64)]) -> Vec<Missing> {
+    let subscriptions = refused.iter().filter(|_| told.subscriptions > 0);
+    let subscriptions = subscriptions.map(|(status, n)| Missing::Subscriptions {
+        refused: *n,
+        status: status.clone(),
+    });
+    let items = refused_items(told).filter(|_| told.items > 0);
+    let items = items.map(|status| Missing::Items {
+        refused: status.count,
+        status: status.name.clone(),
+    });
+    subscriptions.chain(items).collect()
+}
+
 /// What became of items that were not created.
 fn refused_items(told: &Subscriptions) -> impl Iterator<Item = &Status> {
     let items = told.ended.iter().filter(|it| it.what == "item");
@@ -212,13 +229,6 @@ fn refused_items(told: &Subscriptions) -> impl Iterator<Item = &Status> {
 
 fn notes(told: &Subscriptions) -> Vec<String> {
     let mut notes = Vec::new();
-    // Without any it is the verdict that says so.
-    for Status { name, count, .. } in refused_items(told).filter(|_| told.items > 0) {
-        notes.push(match count {
-            1 => format!("1 item was not created: {name}"),
-            n => format!("{n} items were not created: {name}"),
-        });
-    }
     if let Some(why) = &told.held {
         notes.push(format!("nothing was to be reported: {why}"));
     } else if told.silent > 0 {

@@ -110,12 +110,14 @@ fn items_that_the_server_did_not_create_are_told_of() {
         }],
         ..published_each(100, false)
     };
-    let some = judged(refused(15));
-    assert_eq!(some.kind, Kind::Valid);
+    let missing = judge::subscriptions::missing(&refused(15), &[]);
+    let some = judge::lower(judged(refused(15)), &missing);
+    assert_eq!(some.kind, Kind::Incomplete);
     assert_eq!(
-        some.notes,
+        some.evidence,
         ["25 items were not created: BadTooManyMonitoredItems"]
     );
+    assert!(judge::subscriptions::missing(&refused(0), &[]).is_empty());
     let none = judged(refused(0));
     assert_eq!(none.kind, Kind::Failed);
     assert_eq!(

@@ -454,7 +454,7 @@ fn the_worst_phase_speaks_for_the_run() {
 
 #[test]
 fn exit_codes_are_a_contract() {
-    use record::run::{Fingerprint, Phase, WarmUp};
+    use record::run::{Fingerprint, Mark, Phase, WarmUp};
     let time = "2026-03-01T09:30:00Z".parse().unwrap();
     let mut run = record::Run::new("read", time, Fingerprint::default());
     let tally = Bench::new(1).run();
@@ -479,6 +479,9 @@ fn exit_codes_are_a_contract() {
     assert_eq!(code(Kind::GeneratorLimited, false), 4);
     assert_eq!(code(Kind::Unsteady, true), 4);
     assert_eq!(code(Kind::Failed, true), 1);
+    assert_eq!(code(Kind::Incomplete, true), 1);
+    run.marks.push(Mark::Interrupted);
+    assert_eq!(Exit::of(&run).code(), 130);
     assert_eq!(Exit::Usage.code(), 2);
     assert_eq!(Exit::Interrupted.code(), 130);
 }

@@ -411,8 +411,9 @@ fn a_server_that_vanishes_leaves_what_was_measured_and_a_mark() {
         "{}",
         run["marks"]
     );
-    assert!(said.contains("lost after"), "{said}");
-    assert_ne!(output.status.code(), Some(0), "{said}");
+    assert!(said.contains("the session was lost"), "{said}");
+    assert_eq!(run["verdict"]["kind"], "FAILED", "{said}");
+    assert_eq!(output.status.code(), Some(1), "{said}");
 }
 
 #[test]
@@ -479,7 +480,11 @@ fn an_interrupt_ends_the_phase_and_keeps_the_marked_result() {
     let end = run["phases"][0]["end_ns"].as_u64().unwrap();
     assert!(end < 59_000_000_000, "{end}");
     assert!(total(&run)["completed"].as_u64().unwrap() > 0);
-    assert!(output.status.code().is_some_and(|code| code != 130));
+    assert_eq!(run["verdict"]["kind"], "INCOMPLETE", "{run}");
+    let first = run["verdict"]["evidence"][0].as_str().unwrap();
+    assert!(first.starts_with("interrupted after"), "{first}");
+    assert!(first.ends_with(" of 60 s"), "{first}");
+    assert_eq!(output.status.code(), Some(130));
 }
 
 #[test]

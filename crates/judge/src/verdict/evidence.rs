@@ -60,7 +60,9 @@ pub struct Evidence {
     pub server: Option<ServerUse>,
     /// Warm-up and drift.
     pub settling: Settling,
-    /// What else should be known: clock unknown, degraded, limits ignored, interrupted. Sentences.
+    /// Whether somebody ended it before its time.
+    pub interrupted: bool,
+    /// What else should be known: clock unknown, degraded, limits ignored. Sentences.
     pub remarks: Vec<String>,
 }
 

@@ -5,6 +5,7 @@
 
 mod evidence;
 mod generator;
+mod missing;
 mod server;
 pub(crate) mod status;
 pub(crate) mod words;
@@ -12,6 +13,7 @@ pub(crate) mod words;
 use record::run::{Kind, Verdict};
 
 pub use evidence::{CoreUse, Evidence, Load, OwnLimit, ServerUse, Sessions};
+pub use missing::{EndedBy, Missing, lower};
 
 use words::{percent, time};
 
@@ -72,7 +74,8 @@ impl Evidence {
     fn failures(&self) -> Vec<Finding> {
         let mut findings = Vec::new();
         let mut add = |evidence: String, advice| findings.push(Finding { evidence, advice });
-        if self.completed == 0 {
+        // Who was interrupted before the first answer has not failed.
+        if self.completed == 0 && !self.interrupted {
             add(
                 match self.unfinished {
                     0 => "no operation was completed".to_owned(),
@@ -80,7 +83,7 @@ impl Evidence {
                 },
                 "see with `uaperf probe` whether the server answers at all, or allow more time with --timeout",
             );
-        } else if self.errors >= self.completed {
+        } else if self.completed > 0 && self.errors >= self.completed {
             add(
                 format!(
                     "all {} operations failed{}",
@@ -233,18 +236,6 @@ impl Evidence {
                  nothing of them",
                 self.skipped
             ));
-        }
-        if self.sessions.lost > 0 || self.sessions.opened < self.sessions.wanted {
-            let Sessions {
-                wanted,
-                opened,
-                lost,
-            } = self.sessions;
-            notes.push(match (wanted, lost) {
-                (1, 0) => "the session was not opened".to_owned(),
-                (1, _) => "the session was lost".to_owned(),
-                _ => format!("of {wanted} sessions {opened} were opened and {lost} lost"),
-            });
         }
         for excursion in &self.settling.excursions {
             if excursion.of == "rate" {

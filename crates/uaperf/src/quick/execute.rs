@@ -7,12 +7,12 @@ use std::sync::Arc;
 use std::time::{Instant, SystemTime};
 
 use anyhow::Context;
-use judge::{Exit, OwnLimit};
+use judge::{EndedBy, Exit, Missing, OwnLimit};
 use load::engine::{self, Control, Options, Outcome, RunError, SessionError, Target, Took};
 use load::work::{Prepared, WorkError};
 use observe::Process;
 use plan::unit::duration::nanos;
-use plan::{Phase, Plan, Seat, Targets, Warmup, Work};
+use plan::{Phase, Plan, Targets, Warmup, Work};
 use record::Samples;
 use record::run::{Mark, Phase as Measured, Run, WarmUp};
 use report::{Named, Style};
@@ -20,7 +20,7 @@ use report::{Named, Style};
 use super::live::Watcher;
 use super::usage::{Seen, Watch};
 use super::writer::Writer;
-use super::{Common, evidence, footprint, result, told};
+use super::{Common, evidence, footprint, missing, result, told};
 use crate::advice;
 use crate::calibrate;
 use crate::cli::Global;
@@ -46,7 +46,7 @@ pub fn measure(
     let started = SystemTime::now();
     let Looked {
         targets: looked,
-        missing,
+        missing: not_there,
     } = look(targets, common, phase, control, global)?;
     let asked = server.is_some();
     let server = server.or_else(|| found(&looked));
@@ -111,6 +111,7 @@ pub fn measure(
     let outcome = outcome.map_err(&stopped)?;
     let after = told::witnesses(phase, &looked);
 
+    let by = missing::ended_by(phase, &outcome, control);
     let mut run = run(
         command,
         common,
@@ -118,7 +119,7 @@ pub fn measure(
         &looked,
         &outcome,
         seen.as_ref(),
-        own_limits,
+        (own_limits, by),
     );
     let mut left_out: Vec<String> = Vec::new();
     for out in prepared.iter().flat_map(|it| it.left_out()) {
@@ -145,14 +146,14 @@ pub fn measure(
         run.verdict = measured.verdict.clone();
     }
     touched(&outcome, &mut run);
-    if !missing.is_empty() {
+    if !not_there.is_empty() {
         run.marks.push(Mark::Degraded);
-        run.notes.extend(missing);
     }
+    lower(phase, &looked, &outcome, by, not_there, &mut run);
     run.started = started.into();
     if watcher.aborted.is_some() || outcome.stopped && control.is_aborted() {
         run.marks.push(Mark::Aborted);
-    } else if outcome.stopped {
+    } else if by == Some(EndedBy::Interrupt) {
         run.marks.push(Mark::Interrupted);
     }
     if let Some(file) = &common.output.hlog {
@@ -210,7 +211,7 @@ fn samples(common: &Common) -> anyhow::Result<Option<Samples>> {
 /// Servers that are there, and what is to be said of those that are not.
 struct Looked {
     targets: Vec<Arc<Target>>,
-    missing: Vec<String>,
+    missing: Vec<Missing>,
 }
 
 /// Looks at all targets. One that is not there ends a command that is for it alone; of several, the
@@ -241,7 +242,10 @@ fn look(
             Err(failed) => {
                 let (access, error) = *failed;
                 let failure = unreachable(&error, &access);
-                looked.missing.push(format!("left out: {failure}"));
+                looked.missing.push(Missing::Target {
+                    url: access.url.to_string(),
+                    why: failure.to_string(),
+                });
                 first.get_or_insert(failure);
             }
         }
@@ -321,7 +325,7 @@ fn run(
     looked: &[Arc<Target>],
     outcome: &Outcome,
     seen: Option<&Seen>,
-    own_limits: Vec<OwnLimit>,
+    (own_limits, by): (Vec<OwnLimit>, Option<EndedBy>),
 ) -> Run {
     let tally = result::whole(outcome);
     let began = began(outcome);
@@ -371,6 +375,7 @@ fn run(
     evidence.remarks = remarks(phase, looked, outcome, &tally);
     evidence.remarks.extend(strangers(looked, outcome, &tally));
     evidence.limits = own_limits;
+    evidence.interrupted = by.is_some();
     measured.verdict = evidence.verdict();
     let users = evidence
         .mean_in_flight
@@ -433,7 +438,27 @@ fn machine() -> record::run::Fingerprint {
     observe::fingerprint()
 }
 
-/// What else should be known: sessions that are missing, and why.
+/// Lowers the verdict where something that was asked did not happen: all else has been judged.
+fn lower(
+    phase: &Phase,
+    looked: &[Arc<Target>],
+    outcome: &Outcome,
+    by: Option<EndedBy>,
+    not_there: Vec<Missing>,
+    run: &mut Run,
+) {
+    if let Some(measured) = run.phases.last_mut() {
+        let tally = result::whole(outcome);
+        let heard = measured.subscriptions.as_ref();
+        let mut all = not_there;
+        all.extend(missing::of(phase, looked, outcome, &tally, by, heard));
+        let verdict = std::mem::take(&mut measured.verdict);
+        measured.verdict = judge::lower(verdict, &all);
+        run.verdict = measured.verdict.clone();
+    }
+}
+
+/// What else should be known of sessions and requests.
 fn remarks(
     phase: &Phase,
     looked: &[Arc<Target>],
@@ -442,8 +467,7 @@ fn remarks(
 ) -> Vec<String> {
     let mut remarks = Vec::new();
     if let Some(wanted) = phase.requests {
-        let sent = tally.window(nanos(phase.warmup.given()), u64::MAX);
-        let sent = sent.sum.counters.sent;
+        let sent = missing::sent(phase, tally);
         if sent < wanted {
             remarks.push(format!("{sent} of {wanted} requests were sent"));
         } else if !outcome.failed.is_empty() {
@@ -453,35 +477,21 @@ fn remarks(
             ));
         }
     }
-    if let Some(first) = outcome.failed.first() {
+    let back = outcome.losses.iter().filter(|(_, loss)| loss.back);
+    let back: Vec<_> = back.collect();
+    if let Some((seat, loss)) = back.first() {
+        let more = match back.len() {
+            1 => String::new(),
+            n => format!("; connections were lost {n} times and came back"),
+        };
         remarks.push(format!(
-            "{} was not opened: {}",
-            named(looked, first.seat),
-            first.error
-        ));
-    }
-    if let Some((seat, loss)) = outcome.losses.first() {
-        let back = if loss.back { ", and came back" } else { "" };
-        remarks.push(format!(
-            "{} was lost after {:.1} s{back}: {}",
-            named(looked, *seat),
+            "{} was lost after {:.1} s, and came back: {}{more}",
+            missing::named(looked, *seat),
             loss.at_ns as f64 / 1e9,
             loss.reason
         ));
     }
     remarks
-}
-
-/// A session; where each is a client of its own, with the name of its certificate.
-fn named(looked: &[Arc<Target>], seat: Seat) -> String {
-    let each = looked
-        .get(seat.target as usize)
-        .and_then(|target| target.access.each.as_ref());
-    let client = each.and_then(|each| each.clients().get(seat.index as usize));
-    match client {
-        Some(client) => format!("session {} ({})", seat.index, client.wanted.name),
-        None => format!("session {}", seat.index),
-    }
 }
 
 /// What to do where a server knows some of the clients and not all of them.

@@ -14,6 +14,7 @@ mod footprint;
 pub mod interrupt;
 mod live;
 mod made;
+mod missing;
 mod options;
 mod output;
 mod result;

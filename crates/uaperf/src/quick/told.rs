@@ -154,13 +154,6 @@ pub fn subscriptions(
             }
         }
     }
-    for (status, n) in &outcome.refused {
-        let (status, of) = (
-            result::status_name(*status),
-            "subscriptions were not created",
-        );
-        run.notes.push(format!("{n} {of}: {status}"));
-    }
     for ((what, status), n) in &outcome.unchanged {
         let status = result::status_name(*status);
         run.notes.push(format!(

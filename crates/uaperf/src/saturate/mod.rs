@@ -15,6 +15,7 @@ use clap::Parser as _;
 use judge::Exit;
 use judge::capacity::{Capacity, End, Next, Search};
 use load::engine::Control;
+use record::run::Kind;
 
 use crate::cli::{Cli, Global};
 use crate::failure::Failure;
@@ -207,7 +208,7 @@ fn saturate(
             [] => writeln!(out, "\nstopped before the first trial was over")?,
             _ => writeln!(out, "\nstopped; to go on: {}", book.again())?,
         }
-        return Ok(ExitCode::from(Exit::Nothing.code()));
+        return Ok(ExitCode::from(Exit::Interrupted.code()));
     };
     let capacity = capacity.inspect_err(|_| {
         if !book.trials().is_empty() {
@@ -221,8 +222,11 @@ fn saturate(
     if files.named().iter().any(|(_, file)| file.is_some()) {
         files.write(&results::read(&[book.folder().to_owned()])?)?;
     }
+    // Nothing was found out of a load that was not there as a whole in any trial.
+    let lacking = |it: &Trial| matches!(it.verdict.kind, Kind::Failed | Kind::Incomplete);
     Ok(ExitCode::from(
         match capacity.end {
+            _ if book.trials().iter().all(lacking) => Exit::Nothing,
             End::Knee | End::Most => Exit::Good,
             End::Least => Exit::Threshold,
             End::Generator | End::Unclear => Exit::Verdict,

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::{Duration, Instant, SystemTime};
 
-use judge::Exit;
+use judge::{Exit, Missing};
 use load::engine::Control;
 use plan::description;
 use plan::scenario::{Given, Group, Point, Scenario, Step, Turn};
@@ -426,10 +426,16 @@ impl Bench<'_> {
             false => file.with_extension(results::in_file_names(&step.name)),
         };
         let mut whole: Option<Run> = None;
+        let mut lacking = Lacking::default();
         let of = point.groups.len();
         for (n, group) in point.groups.iter().enumerate() {
-            if control.is_over() {
+            if control.is_aborted() {
                 break;
+            }
+            // What was measured before stays; what follows would not find what it builds on.
+            if control.is_over() || lacking.some() {
+                lacking.left(group, control.is_over());
+                continue;
             }
             let length = |group: &Group| group.length(point.servers());
             let behind = point.groups.iter().skip(n + 1).filter_map(length);
@@ -462,15 +468,26 @@ impl Bench<'_> {
                     ended.map(|it| it.unwrap_or_else(|_| gone())).collect()
                 }),
             };
-            for run in runs {
-                let run = run?;
-                match &mut whole {
-                    Some(whole) => add(whole, run),
-                    None => whole = Some(run),
+            for (step, run) in group.steps.iter().zip(runs) {
+                match (run, &mut whole) {
+                    (Ok(run), Some(whole)) => add(whole, run),
+                    (Ok(run), None) => whole = Some(run),
+                    (Err(error), _) => lacking.failed(step, error),
                 }
             }
         }
-        let mut run = whole.ok_or_else(|| Failure::new("interrupted"))?;
+        let mut run = match (whole, lacking.first) {
+            (Some(run), _) => run,
+            (None, Some(error)) => return Err(error),
+            (None, None) => return Err(Failure::new("interrupted").into()),
+        };
+        run.verdict = judge::lower(run.verdict, &lacking.missing);
+        if self.control.is_stopped()
+            && !lacking.missing.is_empty()
+            && !run.marks.contains(&Mark::Interrupted)
+        {
+            run.marks.push(Mark::Interrupted);
+        }
         "run".clone_into(&mut run.command);
         if let Some(peer) = reached.and_then(|it| it.peer) {
             for target in &mut run.targets {
@@ -539,6 +556,8 @@ impl Bench<'_> {
         point: &Point,
         measured: anyhow::Result<Run>,
     ) -> anyhow::Result<()> {
+        let phases = point.groups.iter().map(|group| group.steps.len());
+        let phases: usize = phases.sum();
         let run = match measured {
             Ok(run) => run,
             Err(_) if self.control.is_stopped() => {
@@ -571,6 +590,7 @@ impl Bench<'_> {
         let ended = run.phases.iter().any(|it| it.by_hand.iter().any(ended));
         let interrupted =
             self.control.is_stopped() || run.marks.contains(&Mark::Interrupted) && !ended;
+        let aborted = run.marks.contains(&Mark::Aborted);
         let (slo, stopped) = judged(point, &run);
         self.note(place, |it| {
             it.take(&run);
@@ -580,6 +600,8 @@ impl Bench<'_> {
             it.state = match run.verdict.kind {
                 _ if interrupted => State::Interrupted,
                 Kind::Failed => State::Failed,
+                // A phase that could not begin is to be measured again.
+                Kind::Incomplete if run.phases.len() < phases && !aborted => State::Failed,
                 _ => State::Done,
             };
         })
@@ -603,6 +625,7 @@ impl Bench<'_> {
             index,
             servers,
             rows,
+            control,
             ..
         } = self;
         drop(servers);
@@ -621,7 +644,43 @@ impl Bench<'_> {
         if measured && files.named().iter().any(|(_, file)| file.is_some()) {
             files.write(&results::read(std::slice::from_ref(&folder))?)?;
         }
-        Ok(ExitCode::from(exit(&index).code()))
+        let interrupted = control.is_stopped();
+        Ok(ExitCode::from(exit(&index, interrupted).code()))
+    }
+}
+
+/// Phases of a point that were not carried out.
+#[derive(Default)]
+struct Lacking {
+    missing: Vec<Missing>,
+    /// What the first of them failed of.
+    first: Option<anyhow::Error>,
+}
+
+impl Lacking {
+    fn some(&self) -> bool {
+        !self.missing.is_empty()
+    }
+
+    fn failed(&mut self, step: &Step, error: anyhow::Error) {
+        self.missing.push(Missing::Phase {
+            name: step.name.clone(),
+            why: format!("{error:#}"),
+        });
+        self.first.get_or_insert(error);
+    }
+
+    /// A group that was not begun.
+    fn left(&mut self, group: &Group, interrupted: bool) {
+        let why = match interrupted {
+            true => "interrupted before",
+            false => "what came before it was not done",
+        };
+        let phases = group.steps.iter().map(|step| Missing::Phase {
+            name: step.name.clone(),
+            why: why.to_owned(),
+        });
+        self.missing.extend(phases);
     }
 }
 
@@ -668,28 +727,23 @@ fn add(whole: &mut Run, run: Run) {
     whole.ended = whole.ended.max(run.ended);
 }
 
-/// How a scenario ends: nothing measured, then verdicts, then conditions, then single failures.
-fn exit(index: &Sweep) -> Exit {
-    let done = || {
-        index
-            .measurements
-            .iter()
-            .filter(|it| it.state == State::Done)
+/// How a scenario ends: interrupted, not measured as a whole, then verdicts, then conditions.
+fn exit(index: &Sweep, interrupted: bool) -> Exit {
+    let all = || index.measurements.iter();
+    let done = || all().filter(|it| it.state == State::Done);
+    let lacking = |it: &Measurement| {
+        it.state == State::Failed || matches!(it.verdict, Some(Kind::Failed | Kind::Incomplete))
     };
     let doubtful =
         |it: &Measurement| matches!(it.verdict, Some(Kind::GeneratorLimited | Kind::Unsteady));
-    if done().count() == 0 {
+    if interrupted && all().any(Measurement::is_left) {
+        Exit::Interrupted
+    } else if done().count() == 0 || all().any(lacking) {
         Exit::Nothing
     } else if done().any(doubtful) {
         Exit::Verdict
     } else if done().any(|it| it.expected == Some(false)) {
         Exit::Threshold
-    } else if index
-        .measurements
-        .iter()
-        .any(|it| it.state == State::Failed)
-    {
-        Exit::Nothing
     } else {
         Exit::Good
     }

@@ -193,7 +193,7 @@ impl Cause {
                 Expected::codes(&[3]).denies("BETTER")
             }
             (Self::Hangs | Self::AnswersErrors, "show") => Expected::codes(&[0]).says("failed"),
-            (Self::Crashes, "show") => Expected::codes(&[0]).says("INCOMPLETE"),
+            (Self::Crashes, "show") => Expected::codes(&[0]).says("the session was lost"),
             (Self::DiskFull, "report") => Expected::codes(&[1]).says("/dev/full"),
             (Self::NotWritable, "report") => Expected::codes(&[1, 2]).says("taken"),
             (Self::PipeClosed, "show" | "report") => Expected::codes(&[0]),

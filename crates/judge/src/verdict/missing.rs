@@ -1,0 +1,280 @@
+//! What was asked and did not happen: less than was planned is INCOMPLETE, however good the rest looks.
+
+use record::run::{Kind, Verdict};
+
+use super::words::time;
+
+/// Something that was asked and did not happen.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Missing {
+    /// The phase ended before its time.
+    Time {
+        /// Who ended it.
+        by: EndedBy,
+        /// When, since it began.
+        after_ns: u64,
+        /// How long it was to be, where that was said.
+        planned_ns: Option<u64>,
+    },
+    /// A server that was named, and is not loaded.
+    Target {
+        /// Its URL.
+        url: String,
+        /// What went wrong.
+        why: String,
+    },
+    /// Sessions that were not opened.
+    Sessions {
+        /// How many were asked for.
+        wanted: u64,
+        /// How many were opened.
+        opened: u64,
+        /// What became of the first that was not.
+        why: Option<String>,
+    },
+    /// Sessions that were lost on the way and did not come back.
+    Lost {
+        /// How many were opened.
+        opened: u64,
+        /// How many of them were lost.
+        lost: u64,
+        /// What became of the first.
+        why: Option<String>,
+    },
+    /// Requests that were to be sent.
+    Requests {
+        /// How many were asked for.
+        wanted: u64,
+        /// How many were sent.
+        sent: u64,
+    },
+    /// Subscriptions that were not created.
+    Subscriptions {
+        /// How many.
+        refused: u64,
+        /// By their status.
+        status: String,
+    },
+    /// Monitored items that were not created.
+    Items {
+        /// How many.
+        refused: u64,
+        /// By their status.
+        status: String,
+    },
+    /// A phase that was not carried out.
+    Phase {
+        /// Its name.
+        name: String,
+        /// Why not.
+        why: String,
+    },
+}
+
+/// Who ended a phase before its time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum EndedBy {
+    /// A signal, or the key that ends all phases.
+    Interrupt,
+    /// The key that ends one phase.
+    Hand,
+}
+
+impl Missing {
+    fn evidence(&self) -> String {
+        let because = |why: &Option<String>| match why {
+            Some(why) => format!(": {why}"),
+            None => String::new(),
+        };
+        match self {
+            Self::Time {
+                by,
+                after_ns,
+                planned_ns,
+            } => {
+                let ended = match by {
+                    EndedBy::Interrupt => "interrupted",
+                    EndedBy::Hand => "ended by hand",
+                };
+                let after = time(*after_ns as f64);
+                match planned_ns {
+                    Some(planned) => format!("{ended} after {after} of {}", time(*planned as f64)),
+                    None => format!("{ended} after {after}"),
+                }
+            }
+            Self::Target { url, why } => match why.contains(url.as_str()) {
+                true => format!("a server was not loaded: {why}"),
+                false => format!("{url} was not loaded: {why}"),
+            },
+            Self::Sessions {
+                wanted,
+                opened,
+                why,
+            } => {
+                let were = if *opened == 1 { "was" } else { "were" };
+                format!(
+                    "of {wanted} sessions {opened} {were} opened{}",
+                    because(why)
+                )
+            }
+            Self::Lost { opened, lost, why } => match opened {
+                1 => format!("the session was lost{}", because(why)),
+                _ => {
+                    let were = if *lost == 1 { "was" } else { "were" };
+                    format!("of {opened} sessions {lost} {were} lost{}", because(why))
+                }
+            },
+            Self::Requests { wanted, sent } => format!("{sent} of {wanted} requests were sent"),
+            Self::Subscriptions { refused, status } => match refused {
+                1 => format!("1 subscription was not created: {status}"),
+                n => format!("{n} subscriptions were not created: {status}"),
+            },
+            Self::Items { refused, status } => match refused {
+                1 => format!("1 item was not created: {status}"),
+                n => format!("{n} items were not created: {status}"),
+            },
+            Self::Phase { name, why } => format!("{name} was not measured: {why}"),
+        }
+    }
+
+    fn advice(&self) -> &'static str {
+        match self {
+            Self::Time { .. } => "let it run to its end",
+            Self::Target { .. } => {
+                "see with `uaperf probe` what is wrong there, or leave that server out"
+            }
+            Self::Sessions { .. } => "ask for fewer sessions, or let the server take more",
+            Self::Lost { .. } => {
+                "see in the server's log why it closed them; --reconnect goes on all the same"
+            }
+            // What took them is named by another line.
+            Self::Requests { .. } => "",
+            Self::Subscriptions { .. } => "the server grants no more: fewer with --subscriptions",
+            Self::Items { status, .. } => super::status::advice(status),
+            Self::Phase { .. } => "mend what it says, and run it again",
+        }
+    }
+}
+
+/// Lowers a verdict to INCOMPLETE where something is missing. What it was before stays as a note; FAILED stays
+/// FAILED, with what is missing beside its reasons.
+#[must_use]
+pub fn lower(verdict: Verdict, missing: &[Missing]) -> Verdict {
+    if missing.is_empty() {
+        return verdict;
+    }
+    let mut verdict = match verdict.kind {
+        Kind::Failed | Kind::Incomplete => verdict,
+        Kind::Valid => Verdict {
+            evidence: Vec::new(),
+            ..verdict
+        },
+        kind => {
+            let before = verdict.evidence.iter().map(|it| format!("{kind}: {it}"));
+            Verdict {
+                notes: before.chain(verdict.notes).collect(),
+                evidence: Vec::new(),
+                ..verdict
+            }
+        }
+    };
+    verdict.kind = verdict.kind.max(Kind::Incomplete);
+    for it in missing {
+        let evidence = it.evidence();
+        if !verdict.evidence.contains(&evidence) {
+            verdict.evidence.push(evidence);
+        }
+        let advice = it.advice();
+        if !advice.is_empty() && !verdict.advice.iter().any(|it| it == advice) {
+            verdict.advice.push(advice.to_owned());
+        }
+    }
+    verdict
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const S: u64 = 1_000_000_000;
+
+    fn interrupted() -> Missing {
+        Missing::Time {
+            by: EndedBy::Interrupt,
+            after_ns: 2 * S,
+            planned_ns: Some(10 * S),
+        }
+    }
+
+    fn of(kind: Kind) -> Verdict {
+        Verdict {
+            kind,
+            evidence: vec!["why".to_owned()],
+            ..Verdict::default()
+        }
+    }
+
+    #[test]
+    fn whatever_was_found_a_run_that_lacks_something_is_incomplete_and_says_what() {
+        for kind in [
+            Kind::Valid,
+            Kind::ServerSaturated,
+            Kind::Unsteady,
+            Kind::GeneratorLimited,
+        ] {
+            let lowered = lower(of(kind), &[interrupted()]);
+            assert_eq!(lowered.kind, Kind::Incomplete);
+            assert_eq!(lowered.evidence, ["interrupted after 2 s of 10 s"]);
+            // What it rested on before is not lost; that all is well is no news.
+            let notes: &[String] = match kind {
+                Kind::Valid => &[],
+                kind => &[format!("{kind}: why")],
+            };
+            assert_eq!(lowered.notes, notes);
+        }
+    }
+
+    #[test]
+    fn what_failed_has_failed_all_the_same() {
+        let lowered = lower(of(Kind::Failed), &[interrupted()]);
+        assert_eq!(lowered.kind, Kind::Failed);
+        assert_eq!(lowered.evidence, ["why", "interrupted after 2 s of 10 s"]);
+        assert_eq!(lower(of(Kind::Unsteady), &[]), of(Kind::Unsteady));
+    }
+
+    #[test]
+    fn each_thing_that_is_missing_is_told_with_how_many_there_were() {
+        let said = |missing| lower(Verdict::default(), &[missing]).evidence.concat();
+        let why = Some("session 1: BadTooManySessions".to_owned());
+        assert_eq!(
+            said(Missing::Sessions {
+                wanted: 4,
+                opened: 3,
+                why
+            }),
+            "of 4 sessions 3 were opened: session 1: BadTooManySessions"
+        );
+        assert_eq!(
+            said(Missing::Lost {
+                opened: 8,
+                lost: 1,
+                why: None
+            }),
+            "of 8 sessions 1 was lost"
+        );
+        assert_eq!(
+            said(Missing::Requests {
+                wanted: 100,
+                sent: 29
+            }),
+            "29 of 100 requests were sent"
+        );
+        assert_eq!(
+            said(Missing::Target {
+                url: "opc.tcp://b:1".to_owned(),
+                why: "connection refused".to_owned()
+            }),
+            "opc.tcp://b:1 was not loaded: connection refused"
+        );
+    }
+}
