@@ -7,8 +7,9 @@ use crate::arrival::{Arrival, Pace};
 use crate::error::PlanError;
 use crate::history::History;
 use crate::phase::Phase;
+use crate::request::{Browse, Call, Read, Register, Translate, Write};
 use crate::unit::Rate;
-use crate::work::{Browse, Call, Read, Register, Translate, Work, Write};
+use crate::work::Work;
 
 /// What grows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

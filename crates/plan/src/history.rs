@@ -5,8 +5,8 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::nodes::Nodes;
+use crate::request::Timestamps;
 use crate::text::{self, nanos};
-use crate::work::Timestamps;
 
 /// Reads of what variables were (Part 4, 5.11.3; Part 11, 6.5.3).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -23,8 +23,10 @@ mod nodes;
 mod path;
 mod phase;
 mod random;
+mod request;
 pub mod scenario;
 mod schedule;
+mod seat;
 pub mod sequence;
 mod share;
 mod spread;
@@ -47,8 +49,13 @@ pub use nodes::{Namespace, NodeError, NodeSpec, Nodes};
 pub use path::{BrowsePath, PathStep};
 pub use phase::{Phase, Plan, Warmup};
 pub use random::{Random, mixed};
+pub use request::{
+    Attribute, Browse, Call, Direction, Read, Register, Timestamps, Translate, Values, Write,
+    index_range,
+};
 pub use schedule::Schedule;
-pub use share::{Seat, Share};
+pub use seat::Seat;
+pub use share::Share;
 pub use spread::{Groups, Spread};
 pub use subscribe::{
     Churn, Churned, Deadband, Mode, Offsets, Reconnect, Sampling, Subscribe, Trigger,
@@ -57,7 +64,4 @@ pub use targets::{TargetSpec, Targets};
 pub use threshold::{
     Figures, Measure, Op, Outcome, Stat, Threshold, ThresholdError, Unit, Value, figure,
 };
-pub use work::{
-    Attribute, Browse, Call, Direction, Read, Register, Timestamps, Translate, Values, Work, Write,
-    index_range,
-};
+pub use work::Work;

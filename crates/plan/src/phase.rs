@@ -195,6 +195,13 @@ impl Phase {
         }
     }
 
+    /// What is asked besides `work`: by the sessions of subscriptions meanwhile, and by the steps of sequences.
+    pub fn asked_besides(&self) -> Vec<Work> {
+        let steps = self.sequences().into_iter().flat_map(Sequences::requests);
+        let steps = steps.map(|request| Work::from(request.clone()));
+        self.beside.iter().cloned().chain(steps).collect()
+    }
+
     /// What its users do, if that is what it does.
     pub fn sequences(&self) -> Option<&Sequences> {
         match &self.work {

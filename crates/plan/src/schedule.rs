@@ -5,7 +5,7 @@ use std::time::Duration;
 use crate::arrival::Pace;
 use crate::phase::{Phase, Warmup};
 use crate::random::Random;
-use crate::share::Seat;
+use crate::seat::Seat;
 use crate::unit::Rate;
 use crate::unit::duration::nanos;
 

@@ -10,9 +10,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::PlanError;
 use crate::nodes::{NodeSpec, Nodes};
+use crate::request::{Browse, Call, Read, Write, some};
 use crate::text::{self, nanos};
 use crate::unit::duration;
-use crate::work::{Browse, Call, Read, Work, Write};
 
 /// What users do: a mixture of sequences, of which each takes one after the other.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -62,7 +62,7 @@ pub enum Does {
         exponential: bool,
     },
     /// A request and its answer.
-    Ask(Box<Work>),
+    Ask(Box<Request>),
     /// Creates a subscription with an item for each node.
     Subscribe {
         /// The nodes.
@@ -72,6 +72,19 @@ pub enum Does {
     },
     /// Deletes it.
     Unsubscribe,
+}
+
+/// A request that a step sends.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Request {
+    /// Read attributes.
+    Read(Read),
+    /// Write values.
+    Write(Write),
+    /// Browse references.
+    Browse(Browse),
+    /// Call a method.
+    Call(Call),
 }
 
 /// Why a sequence is none.
@@ -98,10 +111,42 @@ impl Does {
             Self::Connect => Some("connect"),
             Self::Disconnect => Some("disconnect"),
             Self::Pause { .. } => None,
-            Self::Ask(work) => Some(work.name()),
+            Self::Ask(request) => Some(request.name()),
             Self::Subscribe { .. } => Some("subscribe"),
             Self::Unsubscribe => Some("unsubscribe"),
         }
+    }
+}
+
+impl Request {
+    /// The service's name in files.
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::Read(_) => "read",
+            Self::Write(_) => "write",
+            Self::Browse(_) => "browse",
+            Self::Call(_) => "call",
+        }
+    }
+
+    /// Nodes or calls in it.
+    pub const fn batch(&self) -> u32 {
+        match self {
+            Self::Read(Read { batch, .. })
+            | Self::Write(Write { batch, .. })
+            | Self::Browse(Browse { batch, .. })
+            | Self::Call(Call { batch, .. }) => *batch,
+        }
+    }
+
+    fn check(&self) -> Result<(), PlanError> {
+        let nodes = match self {
+            Self::Read(Read { nodes, .. })
+            | Self::Write(Write { nodes, .. })
+            | Self::Browse(Browse { nodes, .. }) => Some(nodes),
+            Self::Call(_) => None,
+        };
+        some(self.batch(), nodes)
     }
 }
 
@@ -149,7 +194,7 @@ impl Sequences {
             services.push(None);
             let timed = sequence.steps.iter().filter(|step| step.is_timed());
             services.extend(timed.map(|step| match &step.does {
-                Does::Ask(work) => Some(work.name()),
+                Does::Ask(request) => Some(request.name()),
                 Does::Connect => Some("create session"),
                 Does::Subscribe { .. } => Some("create subscriptions"),
                 Does::Unsubscribe => Some("delete subscriptions"),
@@ -160,10 +205,10 @@ impl Sequences {
     }
 
     /// What is asked, in the order of the steps of all sequences.
-    pub fn works(&self) -> impl Iterator<Item = &Work> {
+    pub fn requests(&self) -> impl Iterator<Item = &Request> {
         let steps = self.all.iter().flat_map(|sequence| &sequence.steps);
         steps.filter_map(|step| match &step.does {
-            Does::Ask(work) => Some(&**work),
+            Does::Ask(request) => Some(&**request),
             _ => None,
         })
     }
@@ -196,7 +241,7 @@ impl Sequences {
                 "a name of its own for each",
             ));
         }
-        self.works().try_for_each(Work::check)
+        self.requests().try_for_each(Request::check)
     }
 }
 
@@ -289,7 +334,7 @@ impl FromStr for Step {
             let nodes = Nodes::listed(&specs, none).map_err(|error| bad(&error.to_string()))?;
             Ok((nodes, batch))
         };
-        let ask = |work: Work| Does::Ask(Box::new(work));
+        let ask = |request: Request| Does::Ask(Box::new(request));
         let does = match (verb, rest.as_slice()) {
             ("connect", []) => Does::Connect,
             ("disconnect", []) => Does::Disconnect,
@@ -304,21 +349,21 @@ impl FromStr for Step {
             }
             ("read", words) => {
                 let (nodes, batch) = nodes(words)?;
-                ask(Work::Read(Read {
+                ask(Request::Read(Read {
                     batch,
                     ..Read::new(nodes)
                 }))
             }
             ("write", words) => {
                 let (nodes, batch) = nodes(words)?;
-                ask(Work::Write(Write {
+                ask(Request::Write(Write {
                     batch,
                     ..Write::new(nodes)
                 }))
             }
             ("browse", words) => {
                 let (nodes, batch) = nodes(words)?;
-                ask(Work::Browse(Browse {
+                ask(Request::Browse(Browse {
                     batch,
                     ..Browse::new(nodes)
                 }))
@@ -328,7 +373,7 @@ impl FromStr for Step {
                     word.parse()
                         .map_err(|error: crate::NodeError| bad(&error.to_string()))
                 };
-                ask(Work::Call(Call {
+                ask(Request::Call(Call {
                     object: node(object)?,
                     method: node(method)?,
                     arguments: arguments.iter().map(|&it| it.to_owned()).collect(),

@@ -3,16 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::phase::Plan;
-
-/// One session of one target. The same seat means the same schedule, the same nodes and the same random
-/// numbers, whoever takes it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-pub struct Seat {
-    /// Which of the plan's targets.
-    pub target: u32,
-    /// Which of the sessions with this target.
-    pub index: u32,
-}
+use crate::seat::Seat;
 
 /// The sessions of one thread, through all phases: a session stays where it is.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

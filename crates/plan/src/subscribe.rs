@@ -11,10 +11,10 @@ use crate::error::PlanError;
 use crate::events::Events;
 use crate::nodes::Nodes;
 use crate::random::mixed;
-use crate::share::Seat;
+use crate::request::Timestamps;
+use crate::seat::Seat;
 use crate::text::{self, nanos};
 use crate::unit::{Rate, duration};
-use crate::work::Timestamps;
 
 pub use terms::{Churn, Churned, Deadband, Mode, Offsets, Reconnect, Sampling, Trigger};
 

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use plan::sequence::Sequences;
 use plan::{Nodes, Phase, Read, Spread, Work};
 use record::receipt::Watch;
 use wire::types::{AttributeId, ExtensionObject, NodeId, NumericRange};
@@ -54,10 +53,9 @@ impl Prepared {
         session: &mut Session,
     ) -> Result<Self, WorkError> {
         let mut this = Self::new(&phase.work, phase.seed, limits, about, session)?;
-        let steps = phase.sequences().into_iter().flat_map(Sequences::works);
-        for work in phase.beside.iter().chain(steps) {
+        for work in phase.asked_besides() {
             this.beside
-                .push(Self::new(work, phase.seed, limits, about, session)?);
+                .push(Self::new(&work, phase.seed, limits, about, session)?);
         }
         Ok(this)
     }

@@ -36,7 +36,6 @@ pub use subscribe::Subscribe;
 use std::process::ExitCode;
 
 use load::engine::Control;
-use plan::sequence::Sequences;
 use plan::{Phase, PlanError, TargetSpec, Targets, Work};
 use record::Run;
 
@@ -251,12 +250,9 @@ impl Asked {
         phase.check().map_err(|PlanError { field, value, want }| {
             Failure::usage(format!("--{field} {value}: want {want}"))
         })?;
-        let steps = phase.sequences().into_iter().flat_map(Sequences::works);
-        for work in std::iter::once(&phase.work)
-            .chain(&phase.beside)
-            .chain(steps)
-        {
-            common.load.allows(work)?;
+        common.load.allows(&phase.work)?;
+        for work in phase.asked_besides() {
+            common.load.allows(&work)?;
         }
         Ok(phase)
     }
