@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use crate::security::Security;
-use crate::{place, process, stacks};
+use crate::{place, process};
 
 /// One vendor's implementation at one version, with our server and client on top of it.
 #[derive(Debug)]
@@ -113,16 +113,6 @@ pub enum State {
 }
 
 impl Stack {
-    /// All stacks, in the order in which they are listed.
-    pub fn all() -> &'static [&'static Stack] {
-        stacks::ALL
-    }
-
-    /// The stack with this name.
-    pub fn named(name: &str) -> Option<&'static Stack> {
-        Self::all().iter().copied().find(|s| s.name == name)
-    }
-
     /// The folder that it is installed in.
     pub fn dir(&self) -> PathBuf {
         place::home().join(format!("{}-{}", self.name, self.version))
@@ -190,48 +180,5 @@ impl Stack {
         word.replace("{dir}", &self.dir().to_string_lossy())
             .replace("{scripts}", scripts)
             .replace("{exe}", exe)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_stack_has_a_name_of_its_own_and_all_that_it_needs() {
-        let mut names: Vec<_> = Stack::all().iter().map(|stack| stack.name).collect();
-        names.sort_unstable();
-        names.dedup();
-        assert_eq!(names.len(), Stack::all().len());
-        for stack in Stack::all() {
-            assert!(
-                !stack.sources.is_empty() && !stack.steps.is_empty(),
-                "{}",
-                stack.name
-            );
-            assert!(
-                stack.offers.policies.contains(&crate::Policy::None),
-                "{}",
-                stack.name
-            );
-            let steps = stack.steps.iter().flat_map(|step| step.command);
-            for word in steps.chain(stack.server).chain(stack.client) {
-                let expanded = stack.expand(word);
-                assert!(!expanded.contains(['{', '}']), "{}: {expanded}", stack.name);
-            }
-        }
-    }
-
-    #[test]
-    fn another_source_is_another_fingerprint() {
-        let prints: Vec<_> = Stack::all()
-            .iter()
-            .map(|stack| stack.fingerprint())
-            .collect();
-        let mut distinct = prints.clone();
-        distinct.sort_unstable();
-        distinct.dedup();
-        assert_eq!(distinct.len(), prints.len());
-        assert_eq!(prints[0], Stack::all()[0].fingerprint());
     }
 }

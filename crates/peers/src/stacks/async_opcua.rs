@@ -1,6 +1,6 @@
 //! async-opcua: the Rust implementation, whose data types this project uses too.
 
-use super::{CARGO, sources};
+use super::common::{CARGO, sources};
 use crate::security::{Policy, Security, Token};
 use crate::stack::{Quirk, Stack, Step};
 

@@ -1,6 +1,6 @@
 //! opcua-asyncio: the asyncio implementation of the FreeOpcUa project.
 
-use super::{PYTHON, sources};
+use super::common::{MAKE_VENV, PIP_INSTALL, PY_COMPILE, PYTHON, sources};
 use crate::security::{Policy, Security, Token};
 use crate::stack::{Quirk, Stack};
 
@@ -23,7 +23,7 @@ pub(super) static STACK: Stack = Stack {
         "bench.py" from "python/bench.py",
         "identity.py" from "python/identity.py",
     ],
-    steps: &[super::MAKE_VENV, super::PIP_INSTALL, super::PY_COMPILE],
+    steps: &[MAKE_VENV, PIP_INSTALL, PY_COMPILE],
     server: &["{dir}/venv/{scripts}/python{exe}", "{dir}/server.py"],
     client: &["{dir}/venv/{scripts}/python{exe}", "{dir}/client.py"],
     offers: ALL,

@@ -1,7 +1,8 @@
 //! A second client as a load, for servers that are faster than a client which writes each request
 //! alone: encoding, decoding and security are open62541's, the socket is its own.
 
-use super::{open62541, sources};
+use super::common::sources;
+use super::open62541;
 use crate::security::{Security, Token};
 use crate::stack::{Stack, Step};
 

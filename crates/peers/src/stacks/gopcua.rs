@@ -1,6 +1,6 @@
 //! gopcua: the Go implementation; its server is young.
 
-use super::sources;
+use super::common::sources;
 use crate::security::{Policy, Security, Token};
 use crate::stack::{Quirk, Stack, Step, Tool};
 

@@ -1,6 +1,7 @@
 //! Eclipse Milo 0.6: the generation most installations have.
 
-use super::{milo, sources};
+use super::common::sources;
+use super::milo;
 use crate::stack::{Quirk, Stack};
 
 pub(super) static STACK: Stack = Stack {

@@ -1,6 +1,7 @@
 //! Eclipse Milo 1.1: the current generation.
 
-use super::{milo, sources};
+use super::common::sources;
+use super::milo;
 use crate::stack::{Quirk, Stack};
 
 pub(super) static STACK: Stack = Stack {

@@ -1,10 +1,11 @@
 //! The stacks: one file each, one line each in `ALL`.
 
-use crate::stack::{Stack, Step, Tool};
+use crate::stack::Stack;
 
 mod async_opcua;
 mod asyncua;
 mod bulk_load;
+mod common;
 mod gopcua;
 mod milo;
 mod milo06;
@@ -29,72 +30,57 @@ pub(crate) const ALL: &[&Stack] = &[
 /// Clients that are a load, for benches.
 pub(crate) const LOADERS: &[&Stack] = &[&open62541_load::STACK, &bulk_load::STACK];
 
-/// Embeds files of `stacks/`, named by the path they get in the stack's folder and the place
-/// they come from.
-macro_rules! sources {
-    ($($path:literal from $origin:literal),+ $(,)?) => {
-        &[$($crate::stack::Source {
-            path: $path,
-            text: include_str!(concat!("../../stacks/", $origin)),
-        }),+]
-    };
+impl Stack {
+    /// All stacks, in the order in which they are listed.
+    pub fn all() -> &'static [&'static Stack] {
+        ALL
+    }
+
+    /// The stack with this name.
+    pub fn named(name: &str) -> Option<&'static Stack> {
+        Self::all().iter().copied().find(|s| s.name == name)
+    }
 }
-use sources;
 
-/// What builds the stacks that come as crates; they share one target folder, `{dir}/../cargo`.
-pub(crate) const CARGO: Tool = Tool {
-    name: "cargo 1.95 or newer",
-    check: &["cargo", "--version"],
-    when_running: false,
-    cure: "see https://rustup.rs",
-};
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-/// Python with the module that makes environments.
-pub(crate) const PYTHON: Tool = Tool {
-    name: "python3 with venv",
-    check: &[
-        "python3",
-        "-c",
-        "import venv, ensurepip, sys; assert sys.version_info >= (3, 10); print(sys.version)",
-    ],
-    when_running: false,
-    cure: "sudo apt-get install python3-venv",
-};
+    #[test]
+    fn every_stack_has_a_name_of_its_own_and_all_that_it_needs() {
+        let mut names: Vec<_> = Stack::all().iter().map(|stack| stack.name).collect();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), Stack::all().len());
+        for stack in Stack::all() {
+            assert!(
+                !stack.sources.is_empty() && !stack.steps.is_empty(),
+                "{}",
+                stack.name
+            );
+            assert!(
+                stack.offers.policies.contains(&crate::Policy::None),
+                "{}",
+                stack.name
+            );
+            let steps = stack.steps.iter().flat_map(|step| step.command);
+            for word in steps.chain(stack.server).chain(stack.client) {
+                let expanded = stack.expand(word);
+                assert!(!expanded.contains(['{', '}']), "{}: {expanded}", stack.name);
+            }
+        }
+    }
 
-const MAKE_VENV: Step = Step {
-    what: "make a Python environment",
-    command: &["python3", "-m", "venv", "venv"],
-    env: &[],
-};
-
-const PIP_INSTALL: Step = Step {
-    what: "install the Python packages",
-    command: &[
-        "{dir}/venv/{scripts}/python{exe}",
-        "-m",
-        "pip",
-        "install",
-        "--no-input",
-        "--disable-pip-version-check",
-        "--prefer-binary",
-        "-r",
-        "requirements.txt",
-    ],
-    env: &[],
-};
-
-/// Compiled once here, so that the first server does not start slower than the others.
-const PY_COMPILE: Step = Step {
-    what: "compile the sources",
-    command: &[
-        "{dir}/venv/{scripts}/python{exe}",
-        "-m",
-        "compileall",
-        "-q",
-        "server.py",
-        "client.py",
-        "bench.py",
-        "identity.py",
-    ],
-    env: &[],
-};
+    #[test]
+    fn another_source_is_another_fingerprint() {
+        let prints: Vec<_> = Stack::all()
+            .iter()
+            .map(|stack| stack.fingerprint())
+            .collect();
+        let mut distinct = prints.clone();
+        distinct.sort_unstable();
+        distinct.dedup();
+        assert_eq!(distinct.len(), prints.len());
+        assert_eq!(prints[0], Stack::all()[0].fingerprint());
+    }
+}

@@ -1,6 +1,6 @@
 //! node-opcua: a full stack in TypeScript, for Node.
 
-use super::sources;
+use super::common::sources;
 use crate::security::{Policy, Security, Token};
 use crate::stack::{Quirk, Stack, Step, Tool};
 

@@ -1,6 +1,6 @@
 //! open62541: the C implementation, whose sources come in the crate `open62541-sys`.
 
-use super::{CARGO, sources};
+use super::common::{CARGO, sources};
 use crate::security::{Policy, Security, Token};
 use crate::stack::{Quirk, Stack, Step, Tool};
 

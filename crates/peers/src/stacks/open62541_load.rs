@@ -1,6 +1,7 @@
 //! The client of open62541 as a load.
 
-use super::{open62541, sources};
+use super::common::sources;
+use super::open62541;
 use crate::stack::{Stack, Step};
 
 pub(super) static STACK: Stack = Stack {

@@ -1,7 +1,7 @@
 //! python-opcua: the older, threaded implementation of the FreeOpcUa project, which the studies
 //! call "FreeOpcUa Python".
 
-use super::{MAKE_VENV, PIP_INSTALL, PY_COMPILE, PYTHON, sources};
+use super::common::{MAKE_VENV, PIP_INSTALL, PY_COMPILE, PYTHON, sources};
 use crate::security::{Policy, Security, Token};
 use crate::stack::{Quirk, Stack};
 
