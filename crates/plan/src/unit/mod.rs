@@ -1,12 +1,14 @@
-//! Quantities as people type and read them: durations, rates, sizes, percents.
+//! Quantities as people type and read them: durations, rates, sizes, rates of lines, percents.
 //!
 //! | quantity | typed | kept as | shown |
 //! |---|---|---|---|
 //! | duration | `250us`, `1.5s`, `5m` | [`std::time::Duration`] | `250 µs` |
 //! | rate | `100/s`, `5k/s`, `1/m` | [`Rate`], an exact fraction | `5k/s` |
 //! | size | `64KiB`, `10kB`, `512B` | [`Bytes`] | `64 KiB` |
+//! | rate of a line | `2Mbit/s` | [`BitRate`] | `2 Mbit/s` |
 //! | percent | `1%` | [`Percent`] | `1%` |
 
+mod bits;
 mod decimal;
 pub mod duration;
 mod percent;
@@ -15,6 +17,7 @@ mod size;
 
 use thiserror::Error;
 
+pub use bits::BitRate;
 pub use percent::Percent;
 pub use rate::Rate;
 pub use size::Bytes;

@@ -12,7 +12,7 @@ const LAYERS: &[&[&str]] = &[
     &["uaperf"],
     &["fleet", "report", "model", "peers"],
     &["load", "plant", "observe", "judge"],
-    &["plan", "record", "pki", "pubsub", "wire"],
+    &["plan", "record", "pki", "pubsub", "wire", "link"],
 ];
 
 /// Crates that only test or measure the others: they may use all, and nobody uses them.
@@ -24,6 +24,8 @@ const BETWEEN_NEIGHBOURS: &[(&str, &str)] = &[
     ("plan", "wire"),
     // The fields of a DataSet are values as the wire encodes them, behind the same guard.
     ("pubsub", "wire"),
+    // A link is typed in the quantities of a plan, and its chance is the same on every machine.
+    ("link", "plan"),
 ];
 
 /// One arrow: `from` uses `to`.
