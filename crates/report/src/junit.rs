@@ -4,13 +4,22 @@ use std::fmt::Write;
 
 use judge::Exit;
 use plan::Threshold;
-use record::run::{Expectation, Phase, Run};
+use record::run::{Expectation, Phase, Run, Verdict};
 
 use crate::points::Named;
 
+/// Something that was to be measured, and of which there is no result.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unmeasured {
+    /// What it was: a point of a scenario, a command.
+    pub name: String,
+    /// Why there is none.
+    pub why: String,
+}
+
 /// A suite for each phase of each run: a case for its verdict and one for each threshold. Names come
-/// with their runs.
-pub fn junit(runs: &[Named]) -> String {
+/// with their runs. What could not be measured is a suite with an error.
+pub fn junit(runs: &[Named], unmeasured: &[Unmeasured]) -> String {
     let mut suites = String::new();
     let (mut tests, mut failures, mut errors) = (0, 0, 0);
     for Named { name, run, varied } in runs {
@@ -26,10 +35,38 @@ pub fn junit(runs: &[Named]) -> String {
             suites.push_str(&suite.text);
         }
     }
+    let whole = runs.iter().filter(|it| is_worse_than_its_phases(&it.run));
+    let whole = whole.map(|it| Unmeasured {
+        name: crate::several::short(&it.name),
+        why: it.run.verdict.evidence.join("\n"),
+    });
+    for it in whole.chain(unmeasured.iter().cloned()) {
+        let (name, why) = (escaped(&it.name), escaped(&it.why));
+        tests += 1;
+        errors += 1;
+        let _ = write!(
+            suites,
+            "  <testsuite name=\"{name}\" tests=\"1\" failures=\"0\" errors=\"1\" time=\"0\">\n    \
+             <testcase classname=\"{name}\" name=\"verdict\" time=\"0\">\n      \
+             <error message=\"not all of it was measured\" type=\"INCOMPLETE\">{why}</error>\n    \
+             </testcase>\n  </testsuite>\n"
+        );
+    }
     format!(
         "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"uaperf\" tests=\"{tests}\" \
          failures=\"{failures}\" errors=\"{errors}\">\n{suites}</testsuites>\n"
     )
+}
+
+/// Whether a run is not to be believed for a reason that none of its phases has: one of them did not begin.
+fn is_worse_than_its_phases(run: &Run) -> bool {
+    let alone = |verdict: &Verdict| Run {
+        phases: Vec::new(),
+        verdict: verdict.clone(),
+        ..run.clone()
+    };
+    let is_good = |verdict: &Verdict| Exit::of(&alone(verdict)) == Exit::Good;
+    !is_good(&run.verdict) && run.phases.iter().all(|phase| is_good(&phase.verdict))
 }
 
 struct Suite {

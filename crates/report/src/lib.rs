@@ -34,7 +34,7 @@ pub mod watch;
 
 pub use compared::{Compared, compared};
 pub use html::{compared_html, html};
-pub use junit::junit;
+pub use junit::{Unmeasured, junit};
 pub use page::WIDTH;
 pub use points::Named;
 pub use several::show;

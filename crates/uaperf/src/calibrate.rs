@@ -15,6 +15,7 @@ use wire::channel::Protection;
 use wire::policy::Policy;
 
 use crate::cli::Global;
+use crate::screen::tell;
 use crate::serving::{self, Folder, Serving};
 use crate::{place, results, screen};
 
@@ -63,7 +64,7 @@ pub fn run(args: Args, _: &Global) -> anyhow::Result<ExitCode> {
     screen::print(&calibration, args.json, write_screen)?;
     results::write(&file, &(text + "\n"))?;
     if !args.json {
-        writeln!(std::io::stdout(), "\nkept in {}", file.display())?;
+        writeln!(screen::out(), "\nkept in {}", file.display())?;
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -107,7 +108,7 @@ const SHARES: u32 = 20;
 fn measure(budget: Duration, quiet: bool) -> anyhow::Result<Calibration> {
     let say = |what: &str| {
         if !quiet {
-            eprintln!("{what} …");
+            tell!("{what} …");
         }
     };
     let share = budget / SHARES;

@@ -11,7 +11,8 @@ use report::compared::{Options, screen};
 
 use crate::cli::Global;
 use crate::failure::Failure;
-use crate::{results, show};
+use crate::screen::Out;
+use crate::{results, written};
 
 /// Compare results: files, or folders with a file for each repetition
 #[derive(Debug, clap::Args)]
@@ -58,7 +59,8 @@ not steady or limited by the generator.";
 
 /// Carries out `uaperf compare`.
 pub fn run(args: Args, _global: &Global) -> anyhow::Result<ExitCode> {
-    results::check([("--report", &args.report)])?;
+    let inputs = [&[args.base.clone(), args.new.clone()], args.same.as_slice()].concat();
+    written::check([("--report", &args.report)], &inputs)?;
     if !(args.margin.fraction() >= 0.0 && args.margin.fraction() < 1.0) {
         return Err(
             Failure::usage(format!("--margin {}: want less than 100%", args.margin)).into(),
@@ -78,8 +80,15 @@ pub fn run(args: Args, _global: &Global) -> anyhow::Result<ExitCode> {
     let names = [&args.base, &args.new].map(|path| path.display().to_string());
     let [x, y] = &names;
     let compared = report::compared((x, &base), (y, &new), &same, &history, &options);
-    let mut out = std::io::stdout().lock();
-    out.write_all(screen(&compared, show::style(&out)).as_bytes())?;
+    if let Some(file) = &args.report {
+        written::put(
+            "--report",
+            file,
+            report::compared_html(&compared).as_bytes(),
+        );
+    }
+    let mut out = Out::beside_file(args.report.as_deref().is_some_and(written::is_output));
+    out.write_all(screen(&compared, out.style()).as_bytes())?;
     if let Some(folder) = args
         .history
         .as_ref()
@@ -91,8 +100,7 @@ pub fn run(args: Args, _global: &Global) -> anyhow::Result<ExitCode> {
             "history     {folder}: no earlier occasion of what is compared"
         )?;
     }
-    if let Some(file) = &args.report {
-        results::put(file, &report::compared_html(&compared))?;
+    if let Some(file) = args.report.as_ref().filter(|_| !written::is_any_lost()) {
         writeln!(out, "\nreport      {}", file.display())?;
     }
     if compared.points.iter().all(|at| at.rows.is_empty()) {

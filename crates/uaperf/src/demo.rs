@@ -26,7 +26,7 @@ pub fn run(_: Args, _: &Global) -> anyhow::Result<ExitCode> {
     serving::clear_on_interrupt()?;
     let folder = Folder::make("demo")?;
     let server = Serving::start(&["--profile", "demo", "--trust"], &folder.0.join("server"))?;
-    let mut out = std::io::stdout().lock();
+    let mut out = screen::out();
     writeln!(out, "A server of our own, in a process of its own.\n")?;
     out.flush()?;
     let pki = folder.0.join("client");

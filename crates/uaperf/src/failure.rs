@@ -2,8 +2,13 @@
 //! code that scripts rely on.
 
 use std::fmt;
-use std::io;
+use std::io::Write as _;
 use std::process::ExitCode;
+
+use judge::Exit;
+
+use crate::screen::{self, tell};
+use crate::written;
 
 /// Nothing could be measured, or the operation failed.
 const FAILED: u8 = 1;
@@ -66,16 +71,29 @@ impl std::error::Error for Failure {}
 
 /// Prints the error with its causes and its hint, and gives the exit code.
 pub fn report(error: &anyhow::Error) -> ExitCode {
-    // `uaperf … | head` is not a failure.
-    if let Some(io) = error.downcast_ref::<io::Error>()
-        && io.kind() == io::ErrorKind::BrokenPipe
-    {
-        return ExitCode::SUCCESS;
-    }
-    eprintln!("error: {error:#}");
+    tell!("error: {error:#}");
     let failure = error.downcast_ref::<Failure>();
     if let Some(hint) = failure.and_then(|failure| failure.hint.as_ref()) {
-        eprintln!("  try: {hint}");
+        tell!("  try: {hint}");
     }
     ExitCode::from(failure.map_or(FAILED, |failure| failure.code))
+}
+
+/// Reports the files that could not be written. Then the exit code is 1, unless it says already that something
+/// else went wrong than a measurement can.
+pub fn with_lost(code: ExitCode) -> ExitCode {
+    // What is still on its way to standard output may find the disk full as well.
+    let _ = screen::out().flush();
+    let lost = written::take_lost();
+    if lost.is_empty() {
+        return code;
+    }
+    for it in lost {
+        report(&it.into());
+    }
+    let stays = [USAGE, Exit::Interrupted.code()];
+    match stays.into_iter().any(|stays| code == ExitCode::from(stays)) {
+        true => code,
+        false => ExitCode::from(FAILED),
+    }
 }

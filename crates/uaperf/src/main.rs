@@ -25,6 +25,7 @@ mod serve;
 mod serving;
 mod show;
 mod usage;
+mod written;
 
 use std::process::ExitCode;
 
@@ -32,8 +33,9 @@ fn main() -> ExitCode {
     let done = usage::parse().run();
     // What went wrong because an interrupt took the server away is no failure.
     serving::wait_if_clearing();
-    match done {
+    let code = match done {
         Ok(code) => code,
         Err(error) => failure::report(&error),
-    }
+    };
+    failure::with_lost(code)
 }

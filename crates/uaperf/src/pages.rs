@@ -9,6 +9,7 @@ use clap_complete::Shell;
 
 use crate::cli::Cli;
 use crate::failure::Failure;
+use crate::screen;
 
 /// Write manual pages, one for each command
 #[derive(Debug, clap::Args)]
@@ -50,6 +51,6 @@ pub fn completions(args: Completions) -> anyhow::Result<ExitCode> {
     // Into memory first: the generator panics where a pipe is closed early.
     let mut text = Vec::new();
     clap_complete::generate(args.shell, &mut Cli::command(), "uaperf", &mut text);
-    std::io::Write::write_all(&mut std::io::stdout().lock(), &text)?;
+    std::io::Write::write_all(&mut screen::out(), &text)?;
     Ok(ExitCode::SUCCESS)
 }

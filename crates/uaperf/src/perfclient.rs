@@ -7,6 +7,7 @@
 
 use std::ffi::OsString;
 use std::io::Write;
+use std::path::Path;
 use std::process::ExitCode;
 
 use judge::Exit;
@@ -18,6 +19,8 @@ use record::run::{Destination, Subscriptions};
 use crate::cli::Global;
 use crate::failure::Failure;
 use crate::quick::{self, Asked};
+use crate::screen::{Out, tell};
+use crate::{results, written};
 
 /// Read or subscribe as the test client of the 2016 thesis did, with its options and its output
 #[derive(Debug, clap::Args)]
@@ -147,6 +150,10 @@ pub fn run(args: Args, global: &Global) -> anyhow::Result<ExitCode> {
     let phase = asked.phase(1)?;
     let control = Control::default();
     quick::interrupted(&control)?;
+    match &args.out {
+        Some(file) => written::check([("--out", &Some(file.into()))], &[])?,
+        None => written::check_folder(Path::new(results::FOLDER))?,
+    }
     let run = asked.measure(&targets, &phase, &control, global)?;
     args.tell(&run, &phase)
 }
@@ -245,29 +252,30 @@ impl Args {
             Some(account) => Published::of(measured, account).text(self.percentile),
             None => Reads::of(measured, phase).text(self.percentile),
         };
-        let mut out = std::io::stdout().lock();
-        out.write_all(text.as_bytes())?;
-        out.flush()?;
-        let destination = match &self.out {
-            Some(file) => Destination::File(file.into()),
-            None => Destination::Folder("results".into()),
-        };
-        let kept = run.write(&destination);
+        let destination = self.destination();
+        let kept = written::keep(run, &destination).file;
+        let takes_output =
+            matches!(&destination, Destination::File(file) if written::is_output(file));
+        Out::beside_file(takes_output).write_all(text.as_bytes())?;
         let evidence = run.verdict.evidence.first();
-        eprintln!(
+        tell!(
             "{}{}",
             run.verdict.kind,
             evidence.map_or_else(String::new, |it| format!(": {it}"))
         );
         for note in run.notes.iter().chain(&run.verdict.notes) {
-            eprintln!("  {note}");
+            tell!("  {note}");
         }
-        match kept {
-            Ok(file) => {
-                eprintln!("result      {}", file.display());
-                Ok(ExitCode::from(Exit::of(run).code()))
-            }
-            Err(error) => Err(Failure::new(error.to_string()).into()),
+        if let Some(file) = kept {
+            tell!("result      {}", file.display());
+        }
+        Ok(ExitCode::from(Exit::of(run).code()))
+    }
+
+    fn destination(&self) -> Destination {
+        match &self.out {
+            Some(file) => Destination::File(file.into()),
+            None => Destination::Folder(results::FOLDER.into()),
         }
     }
 }

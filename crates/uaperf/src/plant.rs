@@ -12,6 +12,7 @@ use plant::{PasswordHash, Plant, Profile};
 use zeroize::Zeroizing;
 
 use crate::failure::Failure;
+use crate::screen;
 
 /// Check plant files, show the profiles as files to begin from
 #[derive(Debug, clap::Args)]
@@ -38,7 +39,7 @@ enum Command {
 
 /// Carries out `uaperf plant`.
 pub fn run(args: Args) -> anyhow::Result<ExitCode> {
-    let mut out = std::io::stdout().lock();
+    let mut out = screen::out();
     match args.command {
         Command::Check { file } => {
             let plant = Plant::read(&file).map_err(unusable)?;

@@ -1,11 +1,12 @@
 //! `uaperf report`: results as one page to look at.
 
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 
 use crate::cli::Global;
 use crate::failure::Failure;
-use crate::results;
+use crate::{results, screen, written};
 
 /// Draw results: one page with charts and tables that opens offline
 #[derive(Debug, clap::Args)]
@@ -30,16 +31,17 @@ Examples:
 
 /// Carries out `uaperf report`.
 pub fn run(args: Args, _global: &Global) -> anyhow::Result<ExitCode> {
-    results::check([("--output", &Some(args.output.clone()))])?;
+    written::check([("--output", &Some(args.output.clone()))], &args.results)?;
     let runs = results::read(&args.results)?;
     let page = report::html(&runs);
-    results::put(&args.output, &page)?;
-    if args.output != Path::new("-") {
-        println!(
+    written::put("--output", &args.output, page.as_bytes());
+    if !written::is_output(&args.output) && !written::is_any_lost() {
+        writeln!(
+            screen::out(),
             "report      {} ({} KB)",
             args.output.display(),
             page.len().div_ceil(1000)
-        );
+        )?;
         if args.open {
             open(&args.output)?;
         }

@@ -1,14 +1,16 @@
 //! Results that were kept: files, folders of them, and what else is written of them.
 
-use std::fs::File;
-use std::io::Write as _;
 use std::path::{Component, Path, PathBuf};
 
 use record::run::ReadError;
 use record::{Run, Timestamp, sweep};
-use report::Named;
+use report::{Named, Unmeasured};
 
 use crate::failure::Failure;
+use crate::written;
+
+/// Where results are kept, unless `--out` names another place.
+pub const FOLDER: &str = "results";
 
 /// Reads results: files, and all that lie in folders, in the order of their names.
 pub fn read(paths: &[PathBuf]) -> Result<Vec<Named>, Failure> {
@@ -164,59 +166,42 @@ impl Files {
         ]
     }
 
-    /// Writes what was asked for.
-    pub fn write(&self, runs: &[Named]) -> Result<(), Failure> {
+    /// Whether any was asked for.
+    pub fn is_any(&self) -> bool {
+        self.named().iter().any(|(_, file)| file.is_some())
+    }
+
+    /// Whether one of them goes to standard output.
+    pub fn take_output(&self) -> bool {
+        let files = self.named().into_iter();
+        let mut files = files.filter_map(|(_, file)| file.as_deref());
+        files.any(written::is_output)
+    }
+
+    /// Writes what was asked for, of results and of what could not be measured.
+    pub fn write(&self, runs: &[Named], failed: &[Unmeasured]) {
         if let Some(file) = &self.report {
-            put(file, &report::html(runs))?;
+            written::put("--report", file, report::html(runs).as_bytes());
         }
         if let Some(file) = &self.csv {
-            put(file, &report::csv::of(runs))?;
+            written::put("--csv", file, report::csv::of(runs).as_bytes());
         }
         if let Some(file) = &self.junit {
-            put(file, &report::junit(runs))?;
-        }
-        Ok(())
-    }
-}
-
-/// Refuses a folder where a file is wanted, before anything is measured.
-pub fn check<'a>(
-    files: impl IntoIterator<Item = (&'static str, &'a Option<PathBuf>)>,
-) -> Result<(), Failure> {
-    for (option, file) in files {
-        let Some(file) = file else { continue };
-        if file.is_dir() {
-            return Err(Failure::usage(format!(
-                "{option} {}: that is a folder (want the name of a file)",
-                file.display()
-            )));
+            written::put("--junit", file, report::junit(runs, failed).as_bytes());
         }
     }
-    Ok(())
-}
 
-/// Writes a file; `-` is standard output.
-pub fn put(file: &Path, text: &str) -> Result<(), Failure> {
-    if file == Path::new("-") {
-        let mut out = std::io::stdout().lock();
-        // Whoever reads no further has seen enough.
-        let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
-        return Ok(());
+    /// Writes that nothing could be measured, where a program reads that: an older file would say something else.
+    pub fn write_failed(&self, failed: &[Unmeasured]) {
+        if let Some(file) = &self.junit {
+            written::put("--junit", file, report::junit(&[], failed).as_bytes());
+        }
     }
-    write(file, text)
-}
-
-/// A new file, in a folder that is made if need be.
-pub fn create(file: &Path) -> std::io::Result<File> {
-    let folder = file.parent().filter(|it| !it.as_os_str().is_empty());
-    folder.map_or(Ok(()), std::fs::create_dir_all)?;
-    File::create(file)
 }
 
 /// Writes a file, and makes its folder.
 pub fn write(file: &Path, text: &str) -> Result<(), Failure> {
-    create(file)
-        .and_then(|mut out| out.write_all(text.as_bytes()))
+    record::run::replace(file, text.as_bytes())
         .map_err(|error| Failure::new(format!("cannot write {}: {error}", file.display())))
 }
 

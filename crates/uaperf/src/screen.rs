@@ -1,12 +1,117 @@
-//! What a command prints: a screen for people, or JSON for machines.
+//! What a command prints: a screen for people, or JSON for machines. Nothing else in the program writes to
+//! standard output or standard error.
+//!
+//! Printing never fails. A reader who has gone (`| head -2`) ends the printing and nothing else: the work goes
+//! on, and the exit code is the one that the result has. Output that a full disk did not take is a file that was
+//! lost, and is reported as one.
 
 use std::fmt;
-use std::io::{self, Write as _};
+use std::io::{self, ErrorKind, IsTerminal, Write};
+use std::sync::atomic::{AtomicBool, Ordering};
 
+use report::Style;
 use serde::Serialize;
+
+use crate::failure::Failure;
+use crate::written;
+
+/// A line for people on standard error, whether or not anybody reads it.
+macro_rules! tell {
+    ($($what:tt)*) => {
+        $crate::screen::line(format_args!($($what)*))
+    };
+}
+pub(crate) use tell;
 
 /// Writes a screen of it into a text.
 pub type Draw<T> = fn(&mut String, &T) -> fmt::Result;
+
+/// Nobody takes what is written to standard output any more.
+static GONE: AtomicBool = AtomicBool::new(false);
+
+/// Where a command prints.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Out {
+    /// Standard output.
+    Output,
+    /// Standard error, where standard output is taken by a file that was asked for (`--csv -`).
+    Error,
+}
+
+/// Standard output.
+pub fn out() -> Out {
+    Out::Output
+}
+
+impl Out {
+    /// Standard error if a file goes to standard output, so that the two do not mix.
+    pub fn beside_file(takes_output: bool) -> Self {
+        match takes_output {
+            true => Self::Error,
+            false => Self::Output,
+        }
+    }
+
+    /// Whether people look at it.
+    pub fn is_terminal(self) -> bool {
+        match self {
+            Self::Output => io::stdout().is_terminal(),
+            Self::Error => io::stderr().is_terminal(),
+        }
+    }
+
+    /// Colours, if it is a terminal that wants them.
+    pub fn style(self) -> Style {
+        let variable = |name: &str| std::env::var_os(name);
+        match self {
+            Self::Output => Style::detect(&io::stdout(), variable),
+            Self::Error => Style::detect(&io::stderr(), variable),
+        }
+    }
+}
+
+impl Write for Out {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.write_all(bytes)?;
+        Ok(bytes.len())
+    }
+
+    fn write_all(&mut self, bytes: &[u8]) -> io::Result<()> {
+        match self {
+            Self::Error => {
+                let _ = io::stderr().lock().write_all(bytes);
+            }
+            Self::Output if GONE.load(Ordering::Relaxed) => {}
+            Self::Output => went(io::stdout().lock().write_all(bytes)),
+        }
+        Ok(())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        if *self == Self::Output && !GONE.load(Ordering::Relaxed) {
+            went(io::stdout().lock().flush());
+        }
+        Ok(())
+    }
+}
+
+/// Prints no more after an error, and reports one that is not a reader who has gone.
+fn went(printed: io::Result<()>) {
+    if let Err(error) = printed
+        && !GONE.swap(true, Ordering::Relaxed)
+        && error.kind() != ErrorKind::BrokenPipe
+    {
+        written::lost(Failure::new(format!(
+            "cannot write to standard output: {error}"
+        )));
+    }
+}
+
+/// What `tell!` does.
+pub fn line(what: fmt::Arguments<'_>) {
+    let mut err = io::stderr().lock();
+    let _ = err.write_fmt(what).and_then(|()| err.write_all(b"\n"));
+}
 
 /// A screen of text.
 pub fn text<T>(it: &T, draw: Draw<T>) -> String {
@@ -18,7 +123,7 @@ pub fn text<T>(it: &T, draw: Draw<T>) -> String {
 
 /// Prints a screen of it, or all of it as JSON.
 pub fn print<T: Serialize>(it: &T, as_json: bool, draw: Draw<T>) -> io::Result<()> {
-    let mut out = io::stdout().lock();
+    let mut out = out();
     match as_json {
         true => json(&mut out, it),
         false => out.write_all(text(it, draw).as_bytes()),
@@ -26,7 +131,8 @@ pub fn print<T: Serialize>(it: &T, as_json: bool, draw: Draw<T>) -> io::Result<(
 }
 
 /// Writes it as JSON, with a line's end.
-pub fn json(out: &mut impl io::Write, it: &impl Serialize) -> io::Result<()> {
-    serde_json::to_writer_pretty(&mut *out, it)?;
-    writeln!(out)
+pub fn json(out: &mut impl Write, it: &impl Serialize) -> io::Result<()> {
+    let mut text = serde_json::to_vec_pretty(it)?;
+    text.push(b'\n');
+    out.write_all(&text)
 }

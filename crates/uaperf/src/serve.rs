@@ -25,6 +25,7 @@ use crate::cli::Global;
 use crate::failure::Failure;
 use crate::place;
 use crate::plant::Choice;
+use crate::screen::{self, tell};
 use running::Running;
 
 /// Serve an address space that is made to be a load
@@ -148,9 +149,9 @@ pub fn run(args: Args, global: &Global) -> anyhow::Result<ExitCode> {
     };
     if let (false, Some(first)) = (running.quiet, servers.first()) {
         // For people; who started this as a program reads standard output.
-        eprint!("{}", offer::text(first, servers.len()));
+        tell!("{}", offer::text(first, servers.len()).trim_end());
     }
-    let mut out = std::io::stdout();
+    let mut out = screen::out();
     for server in &servers {
         writeln!(out, "READY {}", server.url())?;
     }
@@ -295,10 +296,10 @@ fn warn_of_values(set: &NodeSet) {
     let (file, left_out) = (set.file().display(), &set.loaded().left_out);
     for it in left_out.iter().take(TOLD) {
         let (line, node, why) = (it.line, &it.node, &it.why);
-        eprintln!("warning: {file} line {line}: the value of {node} is null: {why}");
+        tell!("warning: {file} line {line}: the value of {node} is null: {why}");
     }
     if let Some(more @ 1..) = left_out.len().checked_sub(TOLD) {
-        eprintln!("warning: {file}: {more} more values are null");
+        tell!("warning: {file}: {more} more values are null");
     }
 }
 
@@ -327,7 +328,7 @@ fn descriptors(limits: &mut Limits, servers: u16) {
         }
         Err(reason) => format!("cannot tell how many connections there is room for: {reason}"),
     };
-    eprintln!("warning: {told}");
+    tell!("warning: {told}");
 }
 
 /// Descriptors for the listener, the polls, certificates and so on.

@@ -1,13 +1,12 @@
 //! `uaperf show`: results that were kept in files, on the screen again.
 
-use std::io::{IsTerminal, Write as _};
+use std::io::Write as _;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use report::Style;
-
 use crate::cli::Global;
 use crate::results::{self, Files};
+use crate::{screen, written};
 
 /// Show results: one in full, a few side by side, many as a trend
 #[derive(Debug, clap::Args)]
@@ -32,20 +31,13 @@ Examples:
 
 /// Carries out `uaperf show`.
 pub fn run(args: Args, _global: &Global) -> anyhow::Result<ExitCode> {
-    results::check(args.also.named())?;
+    written::check(args.also.named(), &args.files)?;
     let runs = results::read(&args.files)?;
-    if args.also.named().iter().any(|(_, file)| file.is_some()) {
-        args.also.write(&runs)?;
+    if args.also.is_any() {
+        args.also.write(&runs, &[]);
         return Ok(ExitCode::SUCCESS);
     }
-    let out = std::io::stdout();
-    let style = style(&out);
-    out.lock()
-        .write_all(::report::show(&runs, style).as_bytes())?;
+    let mut out = screen::out();
+    out.write_all(::report::show(&runs, out.style()).as_bytes())?;
     Ok(ExitCode::SUCCESS)
-}
-
-/// Colours for a terminal that wants them.
-pub fn style(stream: &impl IsTerminal) -> Style {
-    Style::detect(stream, |name| std::env::var_os(name))
 }

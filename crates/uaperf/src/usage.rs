@@ -7,6 +7,7 @@ use clap::{ArgAction, ArgMatches, Command, CommandFactory, Error, FromArgMatches
 use serde_json::{Map, Value};
 
 use crate::cli::Cli;
+use crate::screen::tell;
 
 /// The arguments, or the end of the program: with help if that was asked for, else with one line about
 /// what is wrong and exit code 2.
@@ -82,8 +83,8 @@ fn refuse(error: &Error) -> ! {
                 .then(|| negative(&args))
                 .flatten();
             let line = negative.unwrap_or_else(|| one_line(&error.render().to_string()));
-            eprintln!("{line}");
-            eprintln!("  try: {}", help(std::env::args().skip(1)));
+            tell!("{line}");
+            tell!("  try: {}", help(std::env::args().skip(1)));
             std::process::exit(error.exit_code());
         }
     }

@@ -108,7 +108,9 @@ fn a_csv_of_several_results_has_one_head() {
     assert!(folder.path().join("all.csv").exists());
     let output = show(folder.path(), &["a.json", "--csv", "a.json/folder.csv"]);
     assert_eq!(output.status.code(), Some(1));
-    assert!(text(&output.stderr).starts_with("error: cannot write a.json/folder.csv: "));
+    assert!(
+        text(&output.stderr).starts_with("error: --csv a.json/folder.csv: cannot be written: ")
+    );
 }
 
 #[test]

@@ -1,11 +1,12 @@
 //! Reading and writing: all of a file or none of it.
 
-use std::fs::{self, File, OpenOptions};
-use std::io::{self, Write};
+use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
+use super::place::{make_folder, place};
 use super::{FORMAT, Run, VERSION};
 use crate::Timestamp;
 
@@ -22,7 +23,7 @@ pub enum Destination {
 #[derive(Debug, thiserror::Error)]
 pub enum WriteError {
     /// The folder cannot be made.
-    #[error("result not saved: cannot create folder {}: {source}; name a file with --out", folder.display())]
+    #[error("cannot write the result: cannot create the folder {}: {source}", folder.display())]
     Folder {
         /// Which.
         folder: PathBuf,
@@ -30,7 +31,7 @@ pub enum WriteError {
         source: io::Error,
     },
     /// The file cannot be written: disk full, not permitted.
-    #[error("result not saved: cannot write {}: {source}; name another file with --out", file.display())]
+    #[error("cannot write the result to {}: {source}", file.display())]
     File {
         /// Which.
         file: PathBuf,
@@ -38,7 +39,7 @@ pub enum WriteError {
         source: io::Error,
     },
     /// The run cannot be put into JSON.
-    #[error("result not saved: {0}")]
+    #[error("cannot write the result: {0}")]
     Json(serde_json::Error),
 }
 
@@ -170,12 +171,10 @@ impl Run {
 
 /// Writes a file whose name is given, as a whole or not at all, and makes its folder.
 pub fn place_file(text: &[u8], file: &Path) -> Result<PathBuf, WriteError> {
-    if let Some(folder) = file.parent().filter(|it| !it.as_os_str().is_empty()) {
-        fs::create_dir_all(folder).map_err(|source| WriteError::Folder {
-            folder: folder.to_owned(),
-            source,
-        })?;
-    }
+    make_folder(file).map_err(|source| WriteError::Folder {
+        folder: file.parent().unwrap_or(file).to_owned(),
+        source,
+    })?;
     place(text, file, true).map_err(|source| WriteError::File {
         file: file.to_owned(),
         source,
@@ -193,36 +192,4 @@ fn names(started: Timestamp, command: &str) -> impl Iterator<Item = String> {
     let more = stem.clone();
     std::iter::once(format!("{stem}.json"))
         .chain((2..1000).map(move |n| format!("{more}-{n}.json")))
-}
-
-/// Writes beside the wanted place first, then moves there. What is there and is no file (a pipe, a
-/// terminal, a device) is written to as it is: moving would put a file in its place.
-fn place(text: &[u8], wanted: &Path, over: bool) -> io::Result<()> {
-    if over && fs::metadata(wanted).is_ok_and(|it| !it.is_file() && !it.is_dir()) {
-        return OpenOptions::new().write(true).open(wanted)?.write_all(text);
-    }
-    let mut beside = wanted.as_os_str().to_owned();
-    beside.push(format!(".{}.part", std::process::id()));
-    let beside = PathBuf::from(beside);
-    let written = File::create(&beside).and_then(|mut file| {
-        file.write_all(text)?;
-        file.sync_all()
-    });
-    let placed = written.and_then(|()| {
-        if over {
-            return fs::rename(&beside, wanted);
-        }
-        // Takes the name if nobody has it, then fills it. Two runs that end in the same second
-        // cannot both succeed.
-        OpenOptions::new()
-            .write(true)
-            .create_new(true)
-            .open(wanted)?;
-        fs::rename(&beside, wanted)
-    });
-    if placed.is_err() {
-        // The error that matters is the one above.
-        let _ = fs::remove_file(&beside);
-    }
-    placed
 }

@@ -7,6 +7,7 @@ mod file;
 mod footprint;
 mod machine;
 mod phase;
+mod place;
 mod series;
 mod subscriptions;
 mod verdict;
@@ -22,6 +23,7 @@ pub use machine::{Build, Fingerprint};
 pub use phase::{
     ByHand, Counts, Hand, LeftOut, Level, Messages, Outside, Part, Phase, Status, Sum, WarmUp,
 };
+pub use place::{create, replace, target, try_out};
 pub use series::{Course, Series, Usage, UsageSeries};
 pub use subscriptions::{
     Beside, ByRate, ClockBound, EachSubscription, Ended, EventsHeard, Extremes, Fairness, First,

@@ -6,7 +6,7 @@ use pki::RevocationList;
 use pki::store::{BrokenFile, Listing};
 use serde_json::{Value, json};
 
-use crate::screen;
+use crate::screen::{self, tell};
 
 use super::{Bench, Found, view};
 
@@ -24,7 +24,7 @@ pub struct Args {
 
 pub fn run(args: Args, bench: &Bench) -> anyhow::Result<()> {
     let listing = bench.store.list()?;
-    let mut out = io::stdout().lock();
+    let mut out = screen::out();
     if args.json {
         screen::json(&mut out, &to_json(listing, bench))?;
     } else {
@@ -69,7 +69,7 @@ fn write_table(out: &mut impl Write, listing: Listing, bench: &Bench) -> io::Res
     }
     // Beside the point of the table, but the reason why something is not in it.
     for BrokenFile { path, problem } in &listing.broken {
-        eprintln!("warning: {}: {problem}", path.display());
+        tell!("warning: {}: {problem}", path.display());
     }
     Ok(())
 }

@@ -1,7 +1,7 @@
 //! `uaperf cert make`: a certificate of our own, one for somebody else, or an
 //! authority.
 
-use std::io::{self, Write};
+use std::io::Write;
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 
@@ -12,6 +12,7 @@ use pki::{Certificate, Identity, Key};
 use super::{Bench, Found, view};
 use crate::failure::Failure;
 use crate::place;
+use crate::screen;
 
 /// Make a certificate with its private key
 #[derive(Debug, clap::Args)]
@@ -97,7 +98,7 @@ pub fn run(args: Args, bench: &Bench) -> anyhow::Result<()> {
         Some(issuer) => issuer.authority.sign(&request, &key, bench.now)?,
         None => request.self_signed(&key, bench.now)?,
     };
-    let mut out = io::stdout().lock();
+    let mut out = screen::out();
     let identity = Identity::new(certificate.clone(), key);
     let (file, hint) = match &args.out {
         Some(file) => (

@@ -1,6 +1,6 @@
 //! `uaperf cert show`: all there is to know about a certificate.
 
-use std::io::{self, Write};
+use std::io::Write;
 
 use crate::screen;
 
@@ -24,7 +24,7 @@ pub struct Args {
 
 pub fn run(args: Args, bench: &Bench) -> anyhow::Result<()> {
     let found = bench.resolve(&args.certificate)?;
-    let mut out = io::stdout().lock();
+    let mut out = screen::out();
     if args.json {
         let all: Vec<_> = found
             .iter()

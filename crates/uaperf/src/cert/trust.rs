@@ -1,6 +1,6 @@
 //! `uaperf cert trust` and `uaperf cert reject`: whom this program talks to.
 
-use std::io::{self, Write};
+use std::io::Write;
 use std::path::Path;
 
 use pki::Certificate;
@@ -8,6 +8,7 @@ use pki::store::{Place, read_certificates, read_revocations};
 
 use super::Bench;
 use crate::failure::Failure;
+use crate::screen;
 
 /// Trust a certificate: one that was turned away, or one from a file
 #[derive(Debug, clap::Args)]
@@ -42,7 +43,7 @@ pub struct RejectArgs {
 }
 
 pub fn run_trust(args: TrustArgs, bench: &Bench) -> anyhow::Result<()> {
-    let mut out = io::stdout().lock();
+    let mut out = screen::out();
     for what in &args.certificates {
         let path = Path::new(what);
         if path.is_file() {
@@ -101,7 +102,7 @@ fn keep(
 
 pub fn run_reject(args: RejectArgs, bench: &Bench) -> anyhow::Result<()> {
     let found = bench.resolve(&args.certificate)?;
-    let mut out = io::stdout().lock();
+    let mut out = screen::out();
     for one in found {
         if one.place == Some(Place::Own) {
             return Err(Failure::new("this is our own certificate")

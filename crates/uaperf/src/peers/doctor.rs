@@ -1,5 +1,6 @@
 //! What is wrong with each peer, how that can be seen, and what cures it.
 
+use crate::screen;
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::process::ExitCode;
@@ -22,7 +23,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         true => Stack::all().to_vec(),
         false => super::chosen(&args.names)?,
     };
-    let mut out = io::stdout().lock();
+    let mut out = screen::out();
     writeln!(out, "peers are in {}", ::peers::home().display())?;
     let mut tools = Tools::default();
     let mut all_well = true;

@@ -3,6 +3,7 @@
 use std::process::ExitCode;
 
 use crate::failure::Failure;
+use crate::screen::tell;
 
 /// Download and build peers
 #[derive(Debug, clap::Args)]
@@ -17,8 +18,8 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     for stack in super::chosen(&args.names)? {
         let name = stack.name;
         // One that cannot be had does not keep the next from being installed.
-        if let Err(error) = stack.install(&mut |event| eprintln!("{name}: {event}")) {
-            eprintln!("{error}");
+        if let Err(error) = stack.install(&mut |event| tell!("{name}: {event}")) {
+            tell!("{error}");
             failed.push(name);
         }
     }

@@ -1,5 +1,6 @@
 //! What is here, and what it would take to have the rest.
 
+use crate::screen;
 use std::io::{self, Write};
 use std::process::ExitCode;
 
@@ -15,7 +16,7 @@ pub fn run(_args: Args) -> anyhow::Result<ExitCode> {
         .map(|(stack, state)| row(stack, &state))
         .collect();
     let head = ["peer", "version", "language", "state", "next"].map(str::to_owned);
-    let mut out = io::stdout().lock();
+    let mut out = screen::out();
     write_table(&mut out, &[&[head], rows.as_slice()].concat())?;
     #[cfg(target_os = "linux")]
     for running in ::peers::background::list() {

@@ -1,5 +1,6 @@
 //! Start a peer's server: until Ctrl-C, or in the background.
 
+use std::io::Write as _;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
@@ -7,6 +8,7 @@ use std::time::Duration;
 use ::peers::{Server, StartError, StartOptions, State};
 
 use crate::failure::Failure;
+use crate::screen::{self, tell};
 use plan::unit::duration;
 
 /// Start a server with the bench nodes
@@ -53,7 +55,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     if !matches!(stack.state(), State::Installed) {
         let name = stack.name;
         stack
-            .install(&mut |event| eprintln!("{name}: {event}"))
+            .install(&mut |event| tell!("{name}: {event}"))
             .map_err(|error| {
                 Failure::new(error.to_string()).hint(format!("uaperf peers doctor {name}"))
             })?;
@@ -64,8 +66,8 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         return in_the_background(stack, &options);
     }
     let mut server = Server::start(stack, &options).map_err(explained)?;
-    println!("{}", server.url());
-    eprintln!(
+    writeln!(screen::out(), "{}", server.url())?;
+    tell!(
         "{} {} is ready after {:.1} s; namespace urn:bench, user bench, password bench; log {}; Ctrl-C ends it",
         stack.name,
         stack.version,
@@ -87,8 +89,8 @@ fn in_the_background(
     options: &StartOptions,
 ) -> anyhow::Result<ExitCode> {
     let running = ::peers::background::start(stack, options).map_err(explained)?;
-    println!("{}", running.url);
-    eprintln!(
+    writeln!(screen::out(), "{}", running.url)?;
+    tell!(
         "{} {} runs as process {}; log {}; to end it: uaperf peers stop {}",
         stack.name,
         stack.version,

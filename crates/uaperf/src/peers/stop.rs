@@ -3,6 +3,7 @@
 use std::process::ExitCode;
 
 use crate::failure::Failure;
+use crate::screen::tell;
 
 /// End servers that were started with --background
 #[derive(Debug, clap::Args)]
@@ -21,7 +22,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
             let ::peers::background::Running {
                 stack, url, pid, ..
             } = running;
-            eprintln!("ended {stack} at {url} (process {pid})");
+            tell!("ended {stack} at {url} (process {pid})");
             stopped += 1;
         }
     }

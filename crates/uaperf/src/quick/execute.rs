@@ -15,7 +15,7 @@ use plan::unit::duration::nanos;
 use plan::{Phase, Plan, Targets, Warmup, Work};
 use record::Samples;
 use record::run::{Mark, Phase as Measured, Run, WarmUp};
-use report::{Named, Style};
+use report::Named;
 
 use super::live::Watcher;
 use super::usage::{Seen, Watch};
@@ -25,7 +25,8 @@ use crate::advice;
 use crate::calibrate;
 use crate::cli::Global;
 use crate::failure::Failure;
-use crate::results;
+use crate::screen::{Out, tell};
+use crate::written;
 
 /// Carries the phase out. A scenario does this again and again, and keeps the runs itself.
 pub fn measure(
@@ -84,7 +85,7 @@ pub fn measure(
     // Whatever stops it from now on, what nodes held is put back.
     let stopped = |error| {
         for note in writer.iter().flat_map(|it| it.restore(&looked)) {
-            eprintln!("warning: {note}");
+            tell!("warning: {note}");
         }
         not_run(error, &looked)
     };
@@ -161,6 +162,7 @@ pub fn measure(
     }
     if let Some(Err(error)) = samples.map(Samples::finish) {
         run.notes.push(error.to_string());
+        written::lost(Failure::new(error.to_string()));
     }
     restore(phase, &looked, &prepared, &mut run);
     run.ended = SystemTime::now().into();
@@ -182,18 +184,17 @@ fn found(targets: &[Arc<Target>]) -> Option<Process> {
     same.then(|| Process::of(first).ok()).flatten()
 }
 
-/// Writes the histograms of each interval; a full disk is told, and does not take the result along.
+/// Writes the histograms of each interval. A full disk does not take the result along, which says what is missing.
 fn hlog(file: &Path, outcome: &Outcome, run: &mut Run) {
-    let written = results::create(file)
-        .map_err(record::hlog::LogError::from)
-        .and_then(|out| {
-            let mut out = std::io::BufWriter::new(out);
-            record::hlog::write(&result::whole(outcome), outcome.began.into(), &mut out)?;
-            Ok(out.flush()?)
-        });
+    let mut text = Vec::new();
+    let made = record::hlog::write(&result::whole(outcome), outcome.began.into(), &mut text);
+    let written = made
+        .map_err(std::io::Error::other)
+        .and_then(|()| written::replace(file, &text));
     if let Err(error) = written {
-        run.notes
-            .push(format!("--hlog {}: {error}", file.display()));
+        let lost = written::cannot("--hlog", file, &error);
+        run.notes.push(lost.to_string());
+        written::lost(lost);
     }
 }
 
@@ -202,9 +203,9 @@ fn samples(common: &Common) -> anyhow::Result<Option<Samples>> {
     let Some(file) = &common.output.samples else {
         return Ok(None);
     };
-    let samples = results::create(file).and_then(Samples::new);
+    let samples = written::create(file).and_then(Samples::new);
     Ok(Some(samples.map_err(|error| {
-        Failure::usage(format!("--samples {}: {error}", file.display()))
+        written::cannot("--samples", file, &error)
     })?))
 }
 
@@ -521,24 +522,19 @@ fn restore(phase: &Phase, targets: &[Arc<Target>], prepared: &[Arc<Prepared>], r
     }
 }
 
-/// Keeps the result, prints it, and says how it went. What cannot be kept is printed all the same.
+/// Keeps the result, prints it, and says how it went. Files come first: nobody who stops reading the screen loses a
+/// result.
 pub fn keep(run: &Run, common: &Common) -> anyhow::Result<ExitCode> {
-    // First of all: nobody who stops reading the screen loses a result.
-    let saved = run.write(&common.output.destination());
+    let output = &common.output;
+    let saved = written::keep(run, &output.destination()).file;
     let name = saved
         .as_ref()
-        .map_or_else(|_| run.command.clone(), |it| it.display().to_string());
-    let files = common.output.files.write(&[Named::new(name, run.clone())]);
-    let mut out = std::io::stdout().lock();
-    let style = Style::detect(&out, |name| std::env::var_os(name));
-    out.write_all(report::summary(run, style).as_bytes())?;
-    if let Ok(file) = &saved {
+        .map_or_else(|| run.command.clone(), |it| it.display().to_string());
+    output.files.write(&[Named::new(name, run.clone())], &[]);
+    let mut out = Out::beside_file(output.takes_output());
+    out.write_all(report::summary(run, out.style()).as_bytes())?;
+    if let Some(file) = &saved {
         writeln!(out, "\nresult      {}", file.display())?;
     }
-    out.flush()?;
-    files?;
-    match saved {
-        Ok(_) => Ok(ExitCode::from(Exit::of(run).code())),
-        Err(error) => Err(Failure::new(error.to_string()).into()),
-    }
+    Ok(ExitCode::from(Exit::of(run).code()))
 }

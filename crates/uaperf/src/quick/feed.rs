@@ -1,6 +1,5 @@
 //! What other programs are told while phases run: a file that grows, and a page that Prometheus reads.
 
-use std::fs::File;
 use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::path::PathBuf;
@@ -11,14 +10,15 @@ use load::engine::Progress;
 use report::running::{Running, prometheus};
 
 use crate::failure::Failure;
-use crate::results;
+use crate::screen::tell;
+use crate::written;
 
 /// What is told while it runs.
 #[derive(Debug, Default, clap::Args)]
 #[group(id = "feed")]
 #[command(next_help_heading = "Output")]
 pub struct Args {
-    /// While it runs, append a line of JSON each second
+    /// While it runs, write a line of JSON each second; a file that is there is replaced
     #[arg(long, value_name = "FILE")]
     pub live_file: Option<PathBuf>,
     /// While it runs, answer Prometheus at this address, such as 127.0.0.1:9464
@@ -32,7 +32,39 @@ struct Feed {
     phases: Mutex<Vec<Running>>,
     /// Where a scenario stands.
     point: Mutex<Option<String>>,
-    file: Option<Mutex<File>>,
+    file: Option<Mutex<LiveFile>>,
+}
+
+/// The file that grows.
+struct LiveFile {
+    path: PathBuf,
+    file: Box<dyn Write + Send>,
+    /// Lines that it did not take.
+    lost: u64,
+}
+
+impl std::fmt::Debug for LiveFile {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("LiveFile")
+            .field("path", &self.path)
+            .finish_non_exhaustive()
+    }
+}
+
+impl LiveFile {
+    /// A full disk does not stop a measurement. What is lost is reported once, when the command ends.
+    fn write(&mut self, line: &str) {
+        let written = self
+            .file
+            .write_all(line.as_bytes())
+            .and_then(|()| self.file.flush());
+        if let Err(error) = written {
+            if self.lost == 0 {
+                written::lost(written::cannot("--live-file", &self.path, &error));
+            }
+            self.lost += 1;
+        }
+    }
 }
 
 /// One for the program: the phases of a scenario come and go, who listens stays.
@@ -53,10 +85,13 @@ impl Args {
         }
         let file = match &self.live_file {
             Some(path) => {
-                let file = results::create(path).map_err(|error| {
-                    Failure::usage(format!("--live-file {}: {error}", path.display()))
-                })?;
-                Some(Mutex::new(file))
+                let file = written::create(path)
+                    .map_err(|error| written::cannot("--live-file", path, &error))?;
+                Some(Mutex::new(LiveFile {
+                    path: path.clone(),
+                    file,
+                    lost: 0,
+                }))
             }
             None => None,
         };
@@ -70,7 +105,7 @@ impl Args {
                 |error: std::io::Error| Failure::usage(format!("--prometheus {address}: {error}"));
             let listener = TcpListener::bind(address).map_err(refused)?;
             let bound = listener.local_addr().map_err(refused)?;
-            eprintln!("prometheus  http://{bound}/metrics");
+            tell!("prometheus  http://{bound}/metrics");
             let told = Arc::clone(&feed);
             std::thread::Builder::new()
                 .name("prometheus".into())
@@ -205,7 +240,6 @@ impl Teller {
         let line = phase.line(SystemTime::now().into(), elapsed);
         drop(phases);
         let mut file = file.lock().unwrap_or_else(PoisonError::into_inner);
-        // A full disk does not stop a measurement.
-        let _ = writeln!(file, "{line}");
+        file.write(&format!("{line}\n"));
     }
 }

@@ -1,5 +1,6 @@
 //! Ctrl-C: the first one ends the phase and keeps what was measured, the second one quits.
 
+use crate::screen::tell;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use judge::Exit;
@@ -14,7 +15,7 @@ pub fn watch(control: &Control) -> anyhow::Result<()> {
         0 => {
             control.stop();
             super::stage::restore();
-            eprintln!("\nstopping; once more to quit without a result");
+            tell!("\nstopping; once more to quit without a result");
         }
         _ => {
             super::stage::restore();

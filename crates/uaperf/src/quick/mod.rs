@@ -38,11 +38,13 @@ use std::process::ExitCode;
 use load::engine::Control;
 use plan::{Phase, PlanError, TargetSpec, Targets, Work};
 use record::Run;
+use report::Unmeasured;
 
 use crate::access;
 use crate::cli::Global;
 use crate::failure::Failure;
 use crate::results;
+use crate::written;
 
 /// What all quick commands have in common.
 #[derive(Debug, clap::Args)]
@@ -266,8 +268,18 @@ impl Asked {
         if !self.common.output.quiet {
             stage::open(self.common.output.plain);
         }
-        let run = self.measure(&targets, &phase, &control, global)?;
+        let run = self.measure(&targets, &phase, &control, global);
+        let run = run.inspect_err(|error| self.fail(error))?;
         execute::keep(&run, &self.common)
+    }
+
+    /// Writes, where a program reads it, that nothing was measured.
+    pub fn fail(&self, error: &anyhow::Error) {
+        let failed = Unmeasured {
+            name: self.service.to_owned(),
+            why: format!("{error:#}"),
+        };
+        self.common.output.files.write_failed(&[failed]);
     }
 
     /// Whether there can be of a search what was asked to be written; opens what is told while it runs.
@@ -284,13 +296,19 @@ impl Asked {
             ))
             .into());
         }
-        results::check(output.files.named())?;
+        let live = [("--live-file", &output.feed.live_file)];
+        written::check(live.into_iter().chain(output.files.named()), &[])?;
         Ok(output.feed.open()?)
     }
 
     /// What else is to be written of results.
     pub fn files(&self) -> &results::Files {
         &self.common.output.files
+    }
+
+    /// Whether a file goes to standard output.
+    pub fn takes_output(&self) -> bool {
+        self.common.output.takes_output()
     }
 
     /// Where the result is to go, if that was said.

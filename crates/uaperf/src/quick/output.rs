@@ -1,10 +1,11 @@
 //! Where results go.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use record::run::Destination;
 
 use crate::results::{self, Files};
+use crate::written;
 
 /// Where results go.
 #[derive(Debug, clap::Args)]
@@ -44,16 +45,26 @@ impl Args {
             ("--hlog", &self.hlog),
             ("--live-file", &self.feed.live_file),
         ];
-        results::check(files.into_iter().chain(self.files.named()))?;
+        written::check(files.into_iter().chain(self.files.named()), &[])?;
+        if self.out.is_none() {
+            written::check_folder(Path::new(results::FOLDER))?;
+        }
         self.feed.open()?;
         Ok(())
+    }
+
+    /// Whether a file goes to standard output, where the summary would be.
+    pub fn takes_output(&self) -> bool {
+        let own = [&self.out, &self.samples, &self.hlog, &self.feed.live_file];
+        let mut own = own.into_iter().filter_map(|file| file.as_deref());
+        self.files.take_output() || own.any(written::is_output)
     }
 
     /// Where the result file goes.
     pub fn destination(&self) -> Destination {
         match &self.out {
             Some(file) => Destination::File(file.clone()),
-            None => Destination::Folder("results".into()),
+            None => Destination::Folder(results::FOLDER.into()),
         }
     }
 }

@@ -21,6 +21,7 @@ use crate::cli::{Cli, Global};
 use crate::failure::Failure;
 use crate::quick::{self, Asked};
 use crate::results;
+use crate::screen::{Out, tell};
 use book::{Book, Trial};
 use trying::{Tried, Trying};
 
@@ -200,9 +201,9 @@ fn saturate(
             &bounds,
         )?,
     };
-    let found = look(&trying, &mut book);
+    let mut out = Out::beside_file(asked.takes_output());
+    let found = look(&trying, &mut book, out);
     book.leave();
-    let mut out = std::io::stdout().lock();
     let Some(capacity) = found.transpose() else {
         match book.trials() {
             [] => writeln!(out, "\nstopped before the first trial was over")?,
@@ -210,18 +211,18 @@ fn saturate(
         }
         return Ok(ExitCode::from(Exit::Interrupted.code()));
     };
-    let capacity = capacity.inspect_err(|_| {
+    let capacity = capacity.inspect_err(|error| {
+        asked.fail(error);
         if !book.trials().is_empty() {
             // What went wrong follows.
-            eprintln!("the search ended; to go on: {}", book.again());
+            tell!("the search ended; to go on: {}", book.again());
         }
     })?;
-    writeln!(out, "\ntrials      {}", book.folder().display())?;
-    out.flush()?;
     let files = asked.files();
-    if files.named().iter().any(|(_, file)| file.is_some()) {
-        files.write(&results::read(&[book.folder().to_owned()])?)?;
+    if files.is_any() {
+        files.write(&results::read(&[book.folder().to_owned()])?, &[]);
     }
+    writeln!(out, "\ntrials      {}", book.folder().display())?;
     // Nothing was found out of a load that was not there as a whole in any trial.
     let lacking = |it: &Trial| matches!(it.verdict.kind, Kind::Failed | Kind::Incomplete);
     Ok(ExitCode::from(
@@ -239,9 +240,8 @@ fn saturate(
 const FAILED: usize = 2;
 
 /// Makes trials and tells of each, to the end; nothing if somebody stopped it.
-fn look(trying: &Trying<'_>, book: &mut Book) -> anyhow::Result<Option<Capacity>> {
+fn look(trying: &Trying<'_>, book: &mut Book, mut out: Out) -> anyhow::Result<Option<Capacity>> {
     let grow = trying.grow;
-    let mut out = std::io::stdout().lock();
     out.write_all(screen::head(grow, &trying.objective).as_bytes())?;
     let mut search = Search::new(book.bounds().clone());
     for trial in book.trials() {

@@ -11,6 +11,7 @@ use super::vocabulary::SOME_SERVER;
 use super::{parameter, parse, read};
 use crate::cli::Global;
 use crate::failure;
+use crate::screen;
 
 /// Say whether a scenario can be run; else which line and key is wrong
 #[derive(Debug, clap::Args)]
@@ -25,7 +26,7 @@ pub struct Args {
 
 /// Carries out `uaperf check`.
 pub fn run(args: Args, _: &Global) -> anyhow::Result<ExitCode> {
-    let mut out = std::io::stdout().lock();
+    let mut out = screen::out();
     let given = Given {
         parameters: args.parameters,
         targets: Vec::new(),

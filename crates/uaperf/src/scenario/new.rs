@@ -10,6 +10,7 @@ use clap::builder::PossibleValue;
 
 use crate::cli::Global;
 use crate::failure::Failure;
+use crate::screen::{self, tell};
 
 /// Write a scenario to begin from, with comments
 #[derive(Debug, clap::Args)]
@@ -129,7 +130,7 @@ pub fn run(args: Args, _: &Global) -> anyhow::Result<ExitCode> {
     };
     let text = kind.text();
     let Some(file) = file else {
-        std::io::stdout().lock().write_all(text.as_bytes())?;
+        screen::out().write_all(text.as_bytes())?;
         return Ok(ExitCode::SUCCESS);
     };
     let new = OpenOptions::new().write(true).create_new(true).open(&file);
@@ -141,7 +142,7 @@ pub fn run(args: Args, _: &Global) -> anyhow::Result<ExitCode> {
             )),
             _ => Failure::new(format!("cannot write {}: {error}", file.display())),
         })?;
-    eprintln!("{}: next, uaperf run --dry-run {0}", file.display());
+    tell!("{}: next, uaperf run --dry-run {0}", file.display());
     Ok(ExitCode::SUCCESS)
 }
 

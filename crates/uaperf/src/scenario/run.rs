@@ -13,7 +13,7 @@ use plan::unit::duration::show;
 use record::run::{ByHand, Hand, Kind, Mark};
 use record::sweep::{self, Measurement, Source, State, Sweep};
 use record::{Run, Timestamp};
-use report::Style;
+use report::Unmeasured;
 use report::watch::Plan;
 
 use super::rows::Rows;
@@ -24,6 +24,8 @@ use crate::cli::Global;
 use crate::failure::Failure;
 use crate::quick;
 use crate::results::{self, Files};
+use crate::screen::{self, Out};
+use crate::written;
 
 /// Carry out a scenario: a file per point, a table at the end
 #[derive(Debug, clap::Args)]
@@ -119,8 +121,8 @@ pub fn run(args: Args, global: &Global) -> anyhow::Result<ExitCode> {
         _ => parsed?,
     };
     if args.dry_run {
-        let mut out = std::io::stdout().lock();
-        let style = Style::detect(&out, |name| std::env::var_os(name));
+        let mut out = screen::out();
+        let style = out.style();
         let begun = resumed.as_ref().map(|(_, index)| index);
         let plan = report::planned::plan(&scenario, begun, style);
         let plan = match named_none {
@@ -132,7 +134,9 @@ pub fn run(args: Args, global: &Global) -> anyhow::Result<ExitCode> {
     }
     let control = Control::default();
     quick::interrupted(&control)?;
-    results::check(args.files.named())?;
+    let live = [("--live-file", &args.feed.live_file)];
+    let inputs: Vec<PathBuf> = args.file.iter().cloned().collect();
+    written::check(live.into_iter().chain(args.files.named()), &inputs)?;
     args.feed.open()?;
     let rows = document.map(|document| {
         Rows::of(
@@ -165,9 +169,12 @@ pub fn run(args: Args, global: &Global) -> anyhow::Result<ExitCode> {
         spent: Vec::new(),
         measured: None,
         behind: Duration::ZERO,
+        is_full: false,
     };
-    bench.carry_out()?;
-    bench.finish(&args.files)
+    let done = bench.carry_out();
+    let code = bench.finish(&args.files);
+    // What was done until then is shown, and stays.
+    done.map(|()| code)
 }
 
 /// A list of servers that was typed is looked for here, and not beside the scenario.
@@ -307,13 +314,15 @@ struct Bench<'a> {
     measured: Option<(usize, usize, String)>,
     /// How long all behind it take, about.
     behind: Duration,
+    /// A result could not be written.
+    is_full: bool,
 }
 
 impl Bench<'_> {
     fn carry_out(&mut self) -> anyhow::Result<()> {
         let mut first = true;
         for place in 0..self.index.measurements.len() {
-            if self.control.is_stopped() {
+            if self.control.is_stopped() || self.is_full {
                 break;
             }
             let Some(it) = self.index.measurements.get(place).filter(|it| it.is_left()) else {
@@ -574,8 +583,10 @@ impl Bench<'_> {
                 });
             }
         };
-        run.write(&self.index.destination(&self.folder, place))
-            .map_err(|error| Failure::new(error.to_string()))?;
+        let wanted = self.index.destination(&self.folder, place);
+        let lost = written::keep(&run, &wanted).lost;
+        // The next one would be lost as well.
+        self.is_full = lost.is_some();
         let file = self.index.file_of(place);
         if let Some(rows) = self.rows.as_ref().filter(|_| !self.control.is_stopped()) {
             let point = self
@@ -594,16 +605,18 @@ impl Bench<'_> {
         let (slo, stopped) = judged(point, &run);
         self.note(place, |it| {
             it.take(&run);
-            it.file = Some(file);
+            it.file = Some(file).filter(|_| lost.is_none());
             it.slo = slo;
             it.stopped = stopped.filter(|_| !interrupted);
             it.state = match run.verdict.kind {
+                _ if lost.is_some() => State::Failed,
                 _ if interrupted => State::Interrupted,
                 Kind::Failed => State::Failed,
                 // A phase that could not begin is to be measured again.
                 Kind::Incomplete if run.phases.len() < phases && !aborted => State::Failed,
                 _ => State::Done,
             };
+            it.why = lost;
         })
     }
 
@@ -618,8 +631,8 @@ impl Bench<'_> {
         Ok(())
     }
 
-    /// The table, where everything is, and how it went.
-    fn finish(self, files: &Files) -> anyhow::Result<ExitCode> {
+    /// The table, where everything is, and how it went. Files come first.
+    fn finish(self, files: &Files) -> ExitCode {
         let Self {
             folder,
             index,
@@ -629,23 +642,32 @@ impl Bench<'_> {
             ..
         } = self;
         drop(servers);
-        let mut out = std::io::stdout().lock();
-        let style = Style::detect(&out, |name| std::env::var_os(name));
-        out.write_all(report::sweep(&index, style).as_bytes())?;
-        writeln!(out, "\nresults     {}", folder.display())?;
+        if files.is_any() {
+            let failed = failures(&index);
+            match index.measurements.iter().any(|it| it.file.is_some()) {
+                true => match results::read(std::slice::from_ref(&folder)) {
+                    Ok(runs) => files.write(&runs, &failed),
+                    Err(error) => written::lost(error),
+                },
+                false => files.write_failed(&failed),
+            }
+        }
+        let mut out = Out::beside_file(files.take_output());
+        let mut text = report::sweep(&index, out.style());
+        text.push_str(&format!("\nresults     {}\n", folder.display()));
         if let Some(rows) = rows.filter(|rows| rows.file().exists()) {
-            writeln!(out, "rows        {}", rows.file().display())?;
+            text.push_str(&format!("rows        {}\n", rows.file().display()));
         }
         if index.measurements.iter().any(Measurement::is_left) {
-            writeln!(out, "go on with  uaperf run --resume {}", folder.display())?;
+            text.push_str(&format!(
+                "go on with  uaperf run --resume {}\n",
+                folder.display()
+            ));
         }
-        out.flush()?;
-        let measured = index.measurements.iter().any(|it| it.file.is_some());
-        if measured && files.named().iter().any(|(_, file)| file.is_some()) {
-            files.write(&results::read(std::slice::from_ref(&folder))?)?;
-        }
+        // Printing does not fail.
+        let _ = out.write_all(text.as_bytes());
         let interrupted = control.is_stopped();
-        Ok(ExitCode::from(exit(&index, interrupted).code()))
+        ExitCode::from(exit(&index, interrupted).code())
     }
 }
 
@@ -682,6 +704,17 @@ impl Lacking {
         });
         self.missing.extend(phases);
     }
+}
+
+/// Measurements of which there is no result, and why.
+fn failures(index: &Sweep) -> Vec<Unmeasured> {
+    let failed = index.measurements.iter();
+    let failed = failed.filter(|it| it.state == State::Failed && it.file.is_none());
+    let unmeasured = |it: &Measurement| Unmeasured {
+        name: report::named(index, it),
+        why: it.why.clone().unwrap_or_default(),
+    };
+    failed.map(unmeasured).collect()
 }
 
 /// What kept its objective, and what ends the sweep.

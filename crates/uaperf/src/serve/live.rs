@@ -11,6 +11,7 @@ use observe::{Figure, Process, Sample, Thread};
 use plant::{Counted, FaultCount, Refused, Tally, Watch};
 
 use super::taking::{self, Device};
+use crate::screen::tell;
 use between::{Between, up};
 
 /// Time between two looks.
@@ -154,7 +155,7 @@ impl Notes {
             None => Some(mpsc::SendError(Told::Note(note))),
         };
         if let Some(mpsc::SendError(Told::Note(note))) = unshown {
-            eprintln!("{note}");
+            tell!("{note}");
         }
     }
 }

@@ -14,6 +14,7 @@ use plant::{Server, Watch};
 use super::live::{self, Display};
 use super::registering::{self, Registering};
 use crate::failure::Failure;
+use crate::screen;
 
 /// How a server is run.
 pub struct Running {
@@ -119,7 +120,7 @@ fn cannot_write(path: &Path, error: &std::io::Error) -> Failure {
 /// Nobody may read it any more.
 fn totals(watches: &[Watch]) {
     let text = live::totals(watches);
-    let _ = std::io::stdout().lock().write_all(text.as_bytes());
+    let _ = screen::out().write_all(text.as_bytes());
 }
 
 /// From now on, Ctrl-C or SIGTERM; a second one does not wait. Or the end of a parent, which is the end

@@ -7,3 +7,4 @@ mod coverage;
 mod files;
 mod licences;
 mod links;
+mod printing;

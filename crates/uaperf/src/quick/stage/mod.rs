@@ -7,6 +7,7 @@
 mod keys;
 mod terminal;
 
+use crate::screen;
 use std::collections::VecDeque;
 use std::io::IsTerminal;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -64,7 +65,7 @@ fn lock<T>(it: &Mutex<T>) -> MutexGuard<'_, T> {
 pub fn open(plain: bool) {
     let dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
     let terminal = std::io::stdin().is_terminal()
-        && std::io::stdout().is_terminal()
+        && screen::out().is_terminal()
         && std::io::stderr().is_terminal();
     if terminal && !plain && !dumb {
         // A second command in the same process would go on with the first one's.
