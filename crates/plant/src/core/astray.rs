@@ -129,6 +129,16 @@ impl Astray {
         }
     }
 
+    /// Whether something is to become of a response.
+    pub fn expects(&self, id: RequestId) -> bool {
+        self.fates.iter().any(|(known, _)| *known == id)
+    }
+
+    /// A response was sent past all this.
+    pub fn passed(&mut self, connection: &mut Connection) {
+        self.pass(connection, Among::Responses);
+    }
+
     /// Keeps a request until it is its turn.
     pub fn keep(&mut self, id: RequestId, body: Vec<u8>, due: Instant) {
         self.hold(id, What::Request(body), due);

@@ -5,13 +5,13 @@ use std::io::{ErrorKind, Read, Write};
 use mio::net::TcpStream;
 use wire::channel::SendError;
 use wire::server::{Connection, RequestId};
-use wire::time::{Instant, Now};
+use wire::time::Instant;
 
 use super::astray::{Astray, Released};
-use super::long::{Long, PIECE};
+use super::long::{Hall, Long, PIECE};
 use super::strangers::Ready;
 use crate::fault::MessageFate;
-use crate::shared::Shared;
+use crate::service::steps::Work;
 
 /// More than this waiting to be written, and a connection's requests are not looked at: who does
 /// not read his answers gets no more of them.
@@ -207,11 +207,15 @@ impl Link {
     }
 
     /// Writes what waits and more of a long answer, as far as the socket takes it, and at most so many bytes.
-    pub fn flush(&mut self, most: usize, shared: &Shared, now: Now) -> Put {
+    pub fn flush(&mut self, most: usize, hall: &mut Hall<'_>) -> Put {
         let mut bytes = 0;
+        let mut work = Work::turn();
         loop {
-            if self.connection.pending().is_empty() && !self.go_on(shared, now) {
-                return Put::Taken(bytes);
+            if self.connection.pending().is_empty() && !self.go_on(hall, &mut work) {
+                return match self.long.is_some() && work.is_over() {
+                    true => Put::More,
+                    false => Put::Taken(bytes),
+                };
             }
             let pending = self.connection.pending();
             let room = most - bytes;

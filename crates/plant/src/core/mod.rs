@@ -106,6 +106,8 @@ pub struct Core {
     /// Memory to write into, lent to the connection that has its turn.
     spare: Vec<u8>,
     body: Vec<u8>,
+    /// Work that was done for the connection that has its turn.
+    worked: usize,
     stopping: bool,
 }
 
@@ -147,6 +149,7 @@ impl Core {
             scratch: vec![0; READ],
             spare: Vec::new(),
             body: Vec::new(),
+            worked: 0,
             stopping: false,
         })
     }

@@ -9,12 +9,12 @@ use wire::template::walk::{RequestHead, type_id};
 use wire::time::Now;
 use wire::types::{DateTime, RegisterServerResponse, RegisteredServer, StatusCode};
 
-use super::long::{Long, PIECE};
+use super::long::{Long, PIECE, Rest};
 use super::sessions::find_session;
 use super::{Core, SlotId, Slots};
 use crate::diagnostics::Service;
-use crate::service::read::Rest;
-use crate::service::{Desk, Refusal, discovery, read, write};
+use crate::service::steps::{Steps, Work};
+use crate::service::{Answer as Answered, Desk, Refusal, discovery, read, write};
 use crate::session::Session;
 use crate::shared::Shared;
 use crate::space;
@@ -68,11 +68,12 @@ impl Core {
         else {
             return;
         };
-        let sent = there.respond(id, now.mono, |out| {
-            answer_walked(shared, held, body, head, now, usize::MAX, out);
+        let handle = head.request_handle;
+        let sent = there.begin(id, handle, now, |out| {
+            answer_walked(shared, held, body, head, now, PIECE, out).map(Rest::Read)
         });
         if let Err(error) = sent {
-            self.not_sent(link, id, head.request_handle, &error);
+            self.not_sent(link, id, handle, &error);
         }
     }
 
@@ -120,7 +121,11 @@ impl Core {
             Request::TransferSubscriptions(request) => self.transfer(link, id, request),
             Request::Cancel(request) => self.cancel(link, id, request),
             _ => match self.answer(link, request) {
-                Ok(mut response) => {
+                Ok(Given::Steps(session, steps)) => {
+                    self.take_steps(link, id, handle, session, steps);
+                    Ok(())
+                }
+                Ok(Given::Whole(mut response)) => {
                     let header = response.header_mut();
                     header.request_handle = handle;
                     header.timestamp = DateTime::from(self.now.utc);
@@ -138,26 +143,11 @@ impl Core {
         }
     }
 
-    /// Services that are answered at once, from decoded request to response.
-    fn answer(&mut self, link: SlotId, request: Request) -> Result<Response, StatusCode> {
-        match &request {
-            Request::FindServers(request) => {
-                return Ok(discovery::find_servers(&self.shared, request, self.now.mono).into());
-            }
-            Request::GetEndpoints(request) => {
-                return Ok(discovery::get_endpoints(&self.shared, request).into());
-            }
-            Request::RegisterServer(request) => {
-                self.register_server(link, &request.server)?;
-                return Ok(RegisterServerResponse::default().into());
-            }
-            Request::RegisterServer2(request) => {
-                self.register_server(link, &request.server)?;
-                return Ok(discovery::registered(request).into());
-            }
-            // Part 4, 5.5.3: of discovery servers that listen to their network, and without a session as well.
-            Request::FindServersOnNetwork(_) => return Err(StatusCode::BadServiceUnsupported),
-            _ => {}
+    /// Services that are answered at once, from decoded request to response, or one operation after another for a
+    /// session.
+    fn answer(&mut self, link: SlotId, request: Request) -> Result<Given, StatusCode> {
+        if let Some(response) = self.discover(link, &request)? {
+            return Ok(Given::Whole(response));
         }
         let token = space::raw(&request.header().authentication_token);
         let number = self.session_for(token, link)?;
@@ -173,8 +163,84 @@ impl Core {
         };
         let answer = desk.answer(request);
         self.answer_publish(number);
+        Ok(match answer? {
+            Answered::Whole(response) => Given::Whole(response),
+            Answered::Steps(steps) => Given::Steps(number, steps),
+        })
+    }
+
+    /// Services that need no session.
+    fn discover(&self, link: SlotId, request: &Request) -> Result<Option<Response>, StatusCode> {
+        let response = match request {
+            Request::FindServers(request) => {
+                discovery::find_servers(&self.shared, request, self.now.mono).into()
+            }
+            Request::GetEndpoints(request) => {
+                discovery::get_endpoints(&self.shared, request).into()
+            }
+            Request::RegisterServer(request) => {
+                self.register_server(link, &request.server)?;
+                RegisterServerResponse::default().into()
+            }
+            Request::RegisterServer2(request) => {
+                self.register_server(link, &request.server)?;
+                discovery::registered(request).into()
+            }
+            // Part 4, 5.5.3: of discovery servers that listen to their network, and without a session as well.
+            Request::FindServersOnNetwork(_) => return Err(StatusCode::BadServiceUnsupported),
+            _ => return Ok(None),
+        };
+        Ok(Some(response))
+    }
+
+    /// Does the first of many operations, mostly all of them.
+    fn take_steps(
+        &mut self,
+        link: SlotId,
+        id: RequestId,
+        handle: u32,
+        session: SlotId,
+        steps: Steps,
+    ) {
+        let now = self.now;
+        let (Some(there), Some(held)) = (self.links.get_mut(link), self.sessions.get_mut(session))
+        else {
+            return;
+        };
+        let mut failed = None;
+        let mut work = Work::turn();
+        let mut steps = Box::new(steps);
+        let mut desk = Desk {
+            shared: &self.shared,
+            id: session,
+            session: held,
+            subscriptions: &mut self.subscriptions,
+            timers: &mut self.timers,
+            now,
+        };
+        let sent = there.begin(id, handle, now, |out| {
+            let start = out.len();
+            steps.begin(handle, &desk, out);
+            match steps.go_on(&mut desk, &mut work, PIECE, out) {
+                Ok(false) => None,
+                Ok(true) => Some(Rest::Steps(session, steps)),
+                Err(status) => {
+                    failed = Some(status);
+                    out.truncate(start);
+                    encode_fault(handle, status, now.utc, out);
+                    None
+                }
+            }
+        });
+        if failed.is_some() {
+            self.shared.counters.rejected_requests.add(1);
+        }
+        self.worked += work.spent();
+        self.answer_publish(session);
         self.faults_changed();
-        answer
+        if let Err(error) = sent {
+            self.not_sent(link, id, handle, &error);
+        }
     }
 
     fn register_server(&self, link: SlotId, server: &RegisteredServer) -> Result<(), StatusCode> {
@@ -241,6 +307,18 @@ pub(super) fn handle_of(response: &[u8]) -> u32 {
     handle.map_or(0, u32::from_le_bytes)
 }
 
+/// What a decoded request is answered with.
+#[allow(
+    clippy::large_enum_variant,
+    reason = "it is moved once or twice, a box is one more allocation"
+)]
+enum Given {
+    /// A response.
+    Whole(Response),
+    /// The results of operations for a session.
+    Steps(SlotId, Steps),
+}
+
 /// What became of a request that was looked at where it lies.
 pub(super) enum Answer {
     /// It is answered, unless the answer is too long.
@@ -298,7 +376,8 @@ pub(super) fn answer_now(
         (Ok(Some(unfinished)), Some(rest)) => {
             match rest.fits(shared, unfinished.written(), |bytes| reply.takes(bytes)) {
                 Ok(()) => {
-                    let long = Box::new(Long::new(unfinished, rest));
+                    let long = Long::new(reply.id(), handle, unfinished, Rest::Read(rest));
+                    let long = Box::new(long);
                     return Answer::Long { type_id, long };
                 }
                 Err(error) => Err(error),
@@ -322,7 +401,7 @@ fn answer_walked(
     now: Now,
     most: usize,
     out: &mut Vec<u8>,
-) -> Option<Box<Rest>> {
+) -> Option<Box<read::Rest>> {
     let rights = session.rights;
     let service = match head.type_id {
         type_id::READ_REQUEST => Service::Read,
@@ -361,7 +440,7 @@ fn walk(
     now: Now,
     most: usize,
     out: &mut Vec<u8>,
-) -> Result<Option<Box<Rest>>, Refusal> {
+) -> Result<Option<Box<read::Rest>>, Refusal> {
     match head.type_id {
         type_id::READ_REQUEST => read::answer(shared, rights, head, body, now, most, out),
         _ => write::answer(shared, rights, body, now, out).map(|()| None),

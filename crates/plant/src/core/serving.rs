@@ -9,6 +9,7 @@ use super::long::Long;
 use super::request::{Answer, answer_now};
 use super::{Core, KEEP, READ, SlotId};
 use crate::fault::Class;
+use crate::service::steps::PART;
 
 /// Reads of one connection before others have their turn.
 const READS_IN_A_ROW: usize = 8;
@@ -78,6 +79,26 @@ impl Core {
         }
     }
 
+    /// Goes on with a long answer that was just begun. Whether what comes next is looked at: nothing is before its end.
+    fn go_on(&mut self, id: SlotId, room: &mut usize) -> bool {
+        let Some(link) = self.links.get_mut(id) else {
+            return false;
+        };
+        link.paused = true;
+        *room = (*room).min(link.share());
+        *room -= self.flush_only(id, *room).min(*room);
+        if *room == 0 {
+            self.write_later(id);
+        }
+        match self.links.get_mut(id) {
+            Some(link) if *room > 0 && link.long.is_none() => {
+                link.paused = false;
+                true
+            }
+            _ => false,
+        }
+    }
+
     /// Looks at all that a connection has to say.
     pub(super) fn serve(&mut self, id: SlotId) {
         enum Step {
@@ -94,13 +115,14 @@ impl Core {
         let mut answers = 0;
         let mut unflushed = 0;
         let mut room = WRITE;
+        self.worked = 0;
         loop {
             let now = self.now;
             let Some(link) = self.links.get_mut(id) else {
                 break;
             };
             let backlog = link.connection.backlog();
-            if link.backlog() > HIGH_WATER {
+            if link.backlog() > HIGH_WATER || link.long.is_some() {
                 link.paused = true;
                 break;
             }
@@ -196,17 +218,9 @@ impl Core {
                 Step::Long(long) => {
                     answers += 1;
                     unflushed = 0;
-                    // Nothing else is answered before its end.
-                    link.paused = true;
                     link.long = Some(long);
-                    room = room.min(link.share());
-                    room = room.saturating_sub(self.flush_only(id, room));
-                    if room == 0 {
-                        self.write_later(id);
-                    }
-                    match self.links.get_mut(id) {
-                        Some(link) if room > 0 && link.long.is_none() => link.paused = false,
-                        _ => break,
+                    if !self.go_on(id, &mut room) {
+                        break;
                     }
                 }
                 Step::Judge(certificate) => self.judge(id, certificate),
@@ -220,6 +234,15 @@ impl Core {
                     self.arrive(id, request, &body);
                     answers += 1;
                     unflushed += 1;
+                    let long = self.links.get(id).is_some_and(|link| link.long.is_some());
+                    if long && !self.go_on(id, &mut room) {
+                        break;
+                    }
+                    if self.worked >= PART {
+                        // Many requests are as much as one with many operations.
+                        self.write_later(id);
+                        break;
+                    }
                 }
                 Step::Closed(error) => {
                     self.closed(id, &error);

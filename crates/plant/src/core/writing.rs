@@ -1,6 +1,7 @@
 //! How answers go out: as much as a socket takes, and no more than its share while others wait.
 
 use super::link::{HIGH_WATER, Put};
+use super::long::Hall;
 use super::{Core, KEEP, SlotId};
 
 impl Core {
@@ -35,14 +36,30 @@ impl Core {
             return 0;
         };
         let astray = link.astray.is_some();
-        let written = match link.flush(most, &self.shared, self.now) {
+        // What is done for a session may give it something to be told.
+        let session = link.long.as_ref().and_then(|long| long.session());
+        let mut hall = Hall {
+            shared: &self.shared,
+            sessions: &mut self.sessions,
+            subscriptions: &mut self.subscriptions,
+            timers: &mut self.timers,
+            now: self.now,
+        };
+        let put = link.flush(most, &mut hall);
+        if let Some(session) = session {
+            self.answer_publish(session);
+            self.faults_changed();
+        }
+        let written = match put {
             Put::Taken(bytes) => bytes,
             Put::More => {
                 self.write_later(id);
                 most
             }
             Put::End => {
-                link.connection.lost();
+                if let Some(link) = self.links.get_mut(id) {
+                    link.connection.lost();
+                }
                 self.drop_link(id);
                 return 0;
             }

@@ -1,11 +1,12 @@
 //! Call (Part 4, 5.12).
 
+use wire::service::shape::Kind;
 use wire::template::walk::{BuiltInType, RawVariant};
 use wire::types::{
-    CallMethodRequest, CallMethodResult, CallRequest, CallResponse, ReferenceTypeId, StatusCode,
-    Variant,
+    CallMethodRequest, CallMethodResult, CallRequest, ReferenceTypeId, StatusCode, Variant,
 };
 
+use super::steps::Steps;
 use super::{Desk, operations};
 use crate::space::{Body, Method, NodeIndex, Space, attribute, encode};
 use crate::users::Rights;
@@ -14,15 +15,14 @@ use crate::users::Rights;
 pub(super) type Outcome = Result<Vec<Variant>, (StatusCode, Vec<StatusCode>)>;
 
 impl Desk<'_> {
-    pub(super) fn call(&mut self, request: CallRequest) -> Result<CallResponse, StatusCode> {
+    pub(super) fn call(&mut self, request: CallRequest) -> Result<Steps, StatusCode> {
         let limit = self.shared.config.limits.methods_per_call;
         let methods = operations(request.methods_to_call, limit)?;
         self.shared.counters.calls.add(methods.len() as u64);
-        let results = methods.into_iter().map(|what| self.call_one(what));
-        Ok(CallResponse {
-            results: Some(results.collect()),
-            ..Default::default()
-        })
+        let (response, result) = (Kind::CallResponse, Kind::CallMethodResult);
+        Ok(Steps::whole(response, result, methods, |desk, what| {
+            desk.call_one(what)
+        }))
     }
 
     fn call_one(&mut self, what: CallMethodRequest) -> CallMethodResult {

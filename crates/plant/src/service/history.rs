@@ -1,15 +1,17 @@
 //! HistoryRead and HistoryUpdate (Part 4, 5.11.3 and 5.11.5; Part 11, 6.5).
 
+use wire::service::shape::Kind;
 use wire::template::walk::RawVariant;
 use wire::types::{
-    ByteString, DataValue, DateTime, ExtensionObject, HistoryData, HistoryReadRequest,
-    HistoryReadResponse, HistoryReadResult, HistoryReadValueId, HistoryUpdateRequest,
-    HistoryUpdateResponse, HistoryUpdateResult, NumericRange, ReadAtTimeDetails, ReadEventDetails,
-    ReadProcessedDetails, ReadRawModifiedDetails, StatusCode, TimestampsToReturn,
+    ByteString, DataValue, DateTime, HistoryReadRequest, HistoryReadResult, HistoryReadValueId,
+    HistoryUpdateRequest, HistoryUpdateResponse, HistoryUpdateResult, NumericRange,
+    ReadAtTimeDetails, ReadEventDetails, ReadProcessedDetails, ReadRawModifiedDetails, StatusCode,
+    TimestampsToReturn,
 };
 
-use super::{Desk, operations};
-use crate::history::{History, Span};
+use super::steps::{Steps, Work};
+use super::{Desk, operations, write_len};
+use crate::history::Span;
 use crate::space::{NodeIndex, access, attribute, encode, range};
 
 /// Reads of a history that are not finished (Part 4, 7.9).
@@ -45,34 +47,62 @@ impl HistoryPoints {
 }
 
 /// What is wanted of each node.
-enum Wanted<'a> {
-    Raw(&'a ReadRawModifiedDetails),
-    AtTime(&'a ReadAtTimeDetails),
+enum Wanted {
+    Raw(ReadRawModifiedDetails),
+    AtTime(ReadAtTimeDetails),
     /// Something that is not there, and why.
     Refused(StatusCode),
+}
+
+/// Values that are computed in one go.
+const VALUES_IN_A_ROW: usize = 256;
+
+/// Work of a value.
+const VALUE: usize = 4;
+
+/// A node whose history is read, and what was read of it.
+struct Reading {
+    node: HistoryReadValueId,
+    begun: Option<Begun>,
+}
+
+/// Where a read of a history stands.
+struct Begun {
+    at: NodeIndex,
+    left: Left,
+    count: usize,
+    /// Encoded values.
+    values: Vec<u8>,
+}
+
+/// What is still to be read.
+enum Left {
+    /// Of a span, so many values.
+    Span(Span, usize),
+    /// The values at the times from this one on.
+    Times(usize),
 }
 
 impl Desk<'_> {
     pub(super) fn history_read(
         &mut self,
         request: HistoryReadRequest,
-    ) -> Result<HistoryReadResponse, StatusCode> {
+    ) -> Result<Steps, StatusCode> {
         let limit = self.shared.config.limits.nodes_per_read;
         let stamps = request.timestamps_to_return;
         let nodes = operations(request.nodes_to_read, limit)?;
+        let (response, result) = (Kind::HistoryReadResponse, Kind::HistoryReadResult);
         if request.release_continuation_points {
             // Part 4, 5.11.3.2: nothing else is done then.
-            let results = nodes.iter().map(|node| HistoryReadResult {
-                status_code: match self.session.history.take(&node.continuation_point) {
-                    Some(_) => StatusCode::Good,
-                    None => StatusCode::BadContinuationPointInvalid,
-                },
-                ..Default::default()
-            });
-            return Ok(HistoryReadResponse {
-                results: Some(results.collect()),
-                ..Default::default()
-            });
+            return Ok(Steps::whole(response, result, nodes, |desk, node| {
+                HistoryReadResult {
+                    status_code: match desk.session.history.take(&node.continuation_point) {
+                        Some(_) => StatusCode::Good,
+                        None => StatusCode::BadContinuationPointInvalid,
+                    },
+                    ..Default::default()
+                }
+            }));
         }
         // Part 11, 6.5.3.2: values without any time are no history.
         if !matches!(
@@ -86,10 +116,10 @@ impl Desk<'_> {
             match raw.is_read_modified {
                 // Values are never modified here, and no list is kept of it.
                 true => Wanted::Refused(StatusCode::BadHistoryOperationUnsupported),
-                false => Wanted::Raw(raw),
+                false => Wanted::Raw(raw.clone()),
             }
         } else if let Some(at) = details.inner_as::<ReadAtTimeDetails>() {
-            Wanted::AtTime(at)
+            Wanted::AtTime(at.clone())
         } else if details.inner_is::<ReadProcessedDetails>() {
             Wanted::Refused(StatusCode::BadAggregateNotSupported)
         } else if details.inner_is::<ReadEventDetails>() {
@@ -97,25 +127,116 @@ impl Desk<'_> {
         } else {
             return Err(StatusCode::BadHistoryOperationInvalid);
         };
-        let results = nodes.iter().map(|node| {
-            let read = self.history_of(node, &wanted, stamps);
-            read.unwrap_or_else(|status_code| HistoryReadResult {
-                status_code,
-                ..Default::default()
-            })
-        });
-        Ok(HistoryReadResponse {
-            results: Some(results.collect()),
-            ..Default::default()
-        })
+        let nodes = nodes.into_iter();
+        let nodes = nodes.map(|node| Reading { node, begun: None });
+        let nodes = nodes.collect();
+        Ok(Steps::each(
+            response,
+            nodes,
+            move |desk, mut reading: Reading, work, out| {
+                let read = desk.history_of(&mut reading, &wanted, stamps, work);
+                let (status, point) = match read {
+                    Ok(None) => return Some(reading),
+                    Ok(Some(read)) => read,
+                    Err(status_code) => {
+                        let refused = HistoryReadResult {
+                            status_code,
+                            ..Default::default()
+                        };
+                        work.put(result, &refused, out);
+                        return None;
+                    }
+                };
+                // A HistoryReadResult (Part 4, 5.11.3.2) with its HistoryData as it is.
+                let (count, values) = match reading.begun {
+                    Some(begun) => (begun.count, begun.values),
+                    None => (0, Vec::new()),
+                };
+                work.put(Kind::StatusCode, &status, out);
+                work.put(Kind::ByteString, &point, out);
+                let [low, high, ..] = Kind::HistoryData.encoding_id().to_le_bytes();
+                out.extend_from_slice(&[1, 0, low, high, 1]);
+                write_len(out, 4 + values.len());
+                write_len(out, count);
+                out.extend_from_slice(&values);
+                None
+            },
+        ))
     }
 
+    /// Reads more of a history. When that was all, the status of it, and where to go on.
     fn history_of(
         &mut self,
-        node: &HistoryReadValueId,
-        wanted: &Wanted<'_>,
+        reading: &mut Reading,
+        wanted: &Wanted,
         stamps: TimestampsToReturn,
-    ) -> Result<HistoryReadResult, StatusCode> {
+        work: &mut Work,
+    ) -> Result<Option<(StatusCode, ByteString)>, StatusCode> {
+        let node = &reading.node;
+        let begun = match &mut reading.begun {
+            Some(begun) => begun,
+            begun => begun.insert(self.begin_history(node, wanted)?),
+        };
+        let space = &self.shared.space;
+        let history = space.history(begun.at);
+        let history = history.ok_or(StatusCode::BadHistoryOperationUnsupported)?;
+        let (now, anchor) = (self.now, space.anchor());
+        let mut rest = None;
+        let (values, more) = match (&mut begun.left, wanted) {
+            (Left::Span(span, most), _) => {
+                let some = VALUES_IN_A_ROW.min(*most);
+                let page = history.page(span, some, now.mono.as_nanos(), anchor);
+                *most = most.saturating_sub(page.values.len());
+                let more = page.rest.is_some() && *most > 0 && !page.values.is_empty();
+                match page.rest {
+                    Some(left) if more => *span = left,
+                    left => rest = left,
+                }
+                (page.values, more)
+            }
+            (Left::Times(next), Wanted::AtTime(asked)) => {
+                let times = asked.req_times.as_deref().unwrap_or_default();
+                let times = times.get(*next..).unwrap_or_default();
+                let some = times.len().min(VALUES_IN_A_ROW);
+                let at = |time: &DateTime| {
+                    history.at(time.ticks(), now.utc, now.mono.as_nanos(), anchor)
+                };
+                *next += some;
+                (
+                    times.iter().take(some).map(at).collect(),
+                    some < times.len(),
+                )
+            }
+            _ => (Vec::new(), false),
+        };
+        self.shared.counters.reads.add(values.len() as u64);
+        work.spend(values.len() * VALUE);
+        begun.count += values.len();
+        for value in values {
+            let value = shown(value, &node.index_range, stamps);
+            work.put(Kind::DataValue, &value, &mut begun.values);
+        }
+        if more {
+            return Ok(None);
+        }
+        let status = match begun.count {
+            0 => StatusCode::GoodNoData,
+            _ => StatusCode::Good,
+        };
+        let mut point = ByteString::null();
+        if let Some(rest) = rest {
+            let limit = self.shared.config.limits.continuation_points;
+            let kept = self.session.history.keep(begun.at, rest, limit);
+            point = kept.ok_or(StatusCode::BadNoContinuationPoints)?;
+        }
+        Ok(Some((status, point)))
+    }
+
+    fn begin_history(
+        &mut self,
+        node: &HistoryReadValueId,
+        wanted: &Wanted,
+    ) -> Result<Begun, StatusCode> {
         let (at, kept) = match self.session.history.take(&node.continuation_point) {
             Some((at, span)) => (at, Some(span)),
             None if !node.continuation_point.is_null_or_empty() => {
@@ -123,14 +244,17 @@ impl Desk<'_> {
             }
             None => (self.historical(node)?, None),
         };
-        let space = &self.shared.space;
-        let history = space.history(at);
-        let history = history.ok_or(StatusCode::BadHistoryOperationUnsupported)?;
-        let limits = &self.shared.config.limits;
-        let most = limits.history_values.max(1);
-        let (values, rest) = match wanted {
+        if self.shared.space.history(at).is_none() {
+            return Err(StatusCode::BadHistoryOperationUnsupported);
+        }
+        let most = self.shared.config.limits.history_values.max(1);
+        let left = match wanted {
             Wanted::Refused(status) => return Err(*status),
-            Wanted::AtTime(asked) => (self.at_times(history, asked)?, None),
+            Wanted::AtTime(asked) => match asked.req_times.as_ref().map_or(0, Vec::len) {
+                0 => return Err(StatusCode::BadInvalidTimestampArgument),
+                times if times > most => return Err(StatusCode::BadTooManyOperations),
+                _ => Left::Times(0),
+            },
             Wanted::Raw(asked) => {
                 let span = match kept {
                     Some(span) => span,
@@ -140,31 +264,15 @@ impl Desk<'_> {
                     0 => most,
                     asked => asked.min(most),
                 };
-                let page = history.page(&span, most, self.now.mono.as_nanos(), space.anchor());
-                (page.values, page.rest)
+                Left::Span(span, most)
             }
         };
-        self.shared.counters.reads.add(values.len() as u64);
-        let mut result = HistoryReadResult {
-            status_code: match values.is_empty() {
-                true => StatusCode::GoodNoData,
-                false => StatusCode::Good,
-            },
-            ..Default::default()
-        };
-        if let Some(rest) = rest {
-            let kept = self
-                .session
-                .history
-                .keep(at, rest, limits.continuation_points);
-            result.continuation_point = kept.ok_or(StatusCode::BadNoContinuationPoints)?;
-        }
-        let values = values.into_iter();
-        let values = values.map(|value| shown(value, &node.index_range, stamps));
-        result.history_data = ExtensionObject::from_message(HistoryData {
-            data_values: Some(values.collect()),
-        });
-        Ok(result)
+        Ok(Begun {
+            at,
+            left,
+            count: 0,
+            values: Vec::new(),
+        })
     }
 
     /// The variable that has a history which this user may read.
@@ -187,23 +295,6 @@ impl Desk<'_> {
             0 => Err(StatusCode::BadUserAccessDenied),
             _ => Ok(at),
         }
-    }
-
-    fn at_times(
-        &self,
-        history: &History,
-        asked: &ReadAtTimeDetails,
-    ) -> Result<Vec<DataValue>, StatusCode> {
-        let times = asked.req_times.as_deref().unwrap_or_default();
-        if times.is_empty() {
-            return Err(StatusCode::BadInvalidTimestampArgument);
-        }
-        if times.len() > self.shared.config.limits.history_values {
-            return Err(StatusCode::BadTooManyOperations);
-        }
-        let (now, anchor) = (self.now, self.shared.space.anchor());
-        let at = |time: &DateTime| history.at(time.ticks(), now.utc, now.mono.as_nanos(), anchor);
-        Ok(times.iter().map(at).collect())
     }
 
     /// Histories are not for clients to change: each of the details is refused.

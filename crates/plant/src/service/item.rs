@@ -2,21 +2,25 @@
 
 use std::time::Duration;
 
+use wire::service::shape::Kind;
 use wire::types::{
-    CreateMonitoredItemsRequest, CreateMonitoredItemsResponse, DataChangeFilter,
-    DeleteMonitoredItemsRequest, DeleteMonitoredItemsResponse, EventFilter,
-    ModifyMonitoredItemsRequest, ModifyMonitoredItemsResponse, MonitoredItemCreateRequest,
-    MonitoredItemCreateResult, MonitoredItemModifyResult, MonitoringParameters, NodeId,
-    SetMonitoringModeRequest, SetMonitoringModeResponse, SetTriggeringRequest,
-    SetTriggeringResponse, StatusCode, TimestampsToReturn, Variant,
+    CreateMonitoredItemsRequest, DataChangeFilter, DeleteMonitoredItemsRequest, EventFilter,
+    ModifyMonitoredItemsRequest, MonitoredItemCreateRequest, MonitoredItemCreateResult,
+    MonitoredItemModifyRequest, MonitoredItemModifyResult, MonitoringParameters, NodeId,
+    SetMonitoringModeRequest, SetTriggeringRequest, SetTriggeringResponse, StatusCode,
+    TimestampsToReturn, Variant,
 };
 
+use super::steps::{Steps, Work};
 use super::{Desk, event, operations};
 use crate::shared::Shared;
 use crate::space::attribute::{self, Timestamps, id};
 use crate::space::{Node, Source, Variable};
 use crate::subscription::{Filter, Item, Parameters, Watch};
 use crate::users::Rights;
+
+/// Items that are deleted in one go.
+const DELETED_TOGETHER: usize = 1_000;
 
 /// What an item gets, as the responses tell it.
 struct Revised {
@@ -106,51 +110,53 @@ impl Desk<'_> {
     pub(super) fn create_items(
         &mut self,
         request: CreateMonitoredItemsRequest,
-    ) -> Result<CreateMonitoredItemsResponse, StatusCode> {
+    ) -> Result<Steps, StatusCode> {
         let stamps = stamps(request.timestamps_to_return)?;
         let limit = self.shared.config.limits.items_per_call;
-        let (shared, now, rights) = (self.shared, self.now, self.session.rights);
-        let subscription = self.subscription(request.subscription_id)?;
+        let (id, now) = (request.subscription_id, self.now);
+        let subscription = self.subscription(id)?;
         let items = operations(request.items_to_create, limit)?;
         subscription.touch(now);
-        let results: Vec<_> = items
-            .into_iter()
-            .map(|what| {
-                let publishing = subscription.terms.interval;
-                if subscription.len() >= shared.config.limits.items_per_subscription {
-                    return refused(StatusCode::BadTooManyMonitoredItems);
-                }
-                if what.item_to_monitor.attribute_id == id::EVENT_NOTIFIER {
-                    return event::create(shared, subscription, &what, rights, now);
-                }
-                let (node, revised) = match prepare(shared, &what, stamps, rights, publishing) {
-                    Ok(prepared) => prepared,
-                    Err(status) => return refused(status),
-                };
-                let queue_size = revised.parameters.queue_size;
-                let sampling = revised.sampling;
-                let watch = Watch {
-                    node,
-                    attribute: what.item_to_monitor.attribute_id,
-                    range: what.item_to_monitor.index_range,
-                    mode: what.monitoring_mode,
-                };
-                let space = &shared.space;
-                let make = |id| Item::new(id, watch, &revised.parameters, space);
-                let id = subscription.add(make, space, now);
-                shared.counters.items.add(1);
-                MonitoredItemCreateResult {
-                    monitored_item_id: id,
-                    revised_sampling_interval: sampling,
-                    revised_queue_size: queue_size,
-                    ..Default::default()
-                }
-            })
-            .collect();
-        subscription.settle(now);
-        self.schedule(request.subscription_id);
-        Ok(CreateMonitoredItemsResponse {
-            results: Some(results),
+        let (response, result) = (
+            Kind::CreateMonitoredItemsResponse,
+            Kind::MonitoredItemCreateResult,
+        );
+        let steps = Steps::whole(response, result, items, move |desk, what| {
+            desk.create_item(id, what, stamps).unwrap_or_else(refused)
+        });
+        Ok(steps.of_items(id))
+    }
+
+    fn create_item(
+        &mut self,
+        subscription: u32,
+        what: MonitoredItemCreateRequest,
+        stamps: Timestamps,
+    ) -> Result<MonitoredItemCreateResult, StatusCode> {
+        let (shared, now, rights) = (self.shared, self.now, self.session.rights);
+        let subscription = self.subscription(subscription)?;
+        let publishing = subscription.terms.interval;
+        if subscription.len() >= shared.config.limits.items_per_subscription {
+            return Err(StatusCode::BadTooManyMonitoredItems);
+        }
+        if what.item_to_monitor.attribute_id == id::EVENT_NOTIFIER {
+            return Ok(event::create(shared, subscription, &what, rights, now));
+        }
+        let (node, revised) = prepare(shared, &what, stamps, rights, publishing)?;
+        let watch = Watch {
+            node,
+            attribute: what.item_to_monitor.attribute_id,
+            range: what.item_to_monitor.index_range,
+            mode: what.monitoring_mode,
+        };
+        let space = &shared.space;
+        let make = |id| Item::new(id, watch, &revised.parameters, space);
+        let id = subscription.add(make, space, now);
+        shared.counters.items.add(1);
+        Ok(MonitoredItemCreateResult {
+            monitored_item_id: id,
+            revised_sampling_interval: revised.sampling,
+            revised_queue_size: revised.parameters.queue_size,
             ..Default::default()
         })
     }
@@ -158,50 +164,50 @@ impl Desk<'_> {
     pub(super) fn modify_items(
         &mut self,
         request: ModifyMonitoredItemsRequest,
-    ) -> Result<ModifyMonitoredItemsResponse, StatusCode> {
+    ) -> Result<Steps, StatusCode> {
         let stamps = stamps(request.timestamps_to_return)?;
         let limit = self.shared.config.limits.items_per_call;
-        let (shared, now) = (self.shared, self.now);
-        let subscription = self.subscription(request.subscription_id)?;
+        let (id, now) = (request.subscription_id, self.now);
+        let subscription = self.subscription(id)?;
         let items = operations(request.items_to_modify, limit)?;
         subscription.touch(now);
-        let results: Vec<_> = items
-            .into_iter()
-            .map(|what| {
-                let failed = |status_code| MonitoredItemModifyResult {
-                    status_code,
-                    ..Default::default()
-                };
-                let publishing = subscription.terms.interval;
-                if subscription.events().get(what.monitored_item_id).is_some() {
-                    let (id, asked) = (what.monitored_item_id, &what.requested_parameters);
-                    return event::modify(shared, subscription, id, asked, now);
-                }
-                let Some(item) = subscription.item(what.monitored_item_id) else {
-                    return failed(StatusCode::BadMonitoredItemIdInvalid);
-                };
-                let node = item.valued(&shared.space);
-                let variable = node.as_deref().and_then(Node::variable);
-                let asked = &what.requested_parameters;
-                match revise(shared, variable, asked, stamps, publishing) {
-                    Ok(revised) => {
-                        let queue_size = revised.parameters.queue_size;
-                        let id = what.monitored_item_id;
-                        subscription.set_item(id, &revised.parameters, &shared.space, now);
-                        MonitoredItemModifyResult {
-                            revised_sampling_interval: revised.sampling,
-                            revised_queue_size: queue_size,
-                            ..Default::default()
-                        }
-                    }
-                    Err(status) => failed(status),
-                }
+        let (response, result) = (
+            Kind::ModifyMonitoredItemsResponse,
+            Kind::MonitoredItemModifyResult,
+        );
+        let steps = Steps::whole(response, result, items, move |desk, what| {
+            let modified = desk.modify_item(id, &what, stamps);
+            modified.unwrap_or_else(|status_code| MonitoredItemModifyResult {
+                status_code,
+                ..Default::default()
             })
-            .collect();
-        subscription.settle(now);
-        self.schedule(request.subscription_id);
-        Ok(ModifyMonitoredItemsResponse {
-            results: Some(results),
+        });
+        Ok(steps.of_items(id))
+    }
+
+    fn modify_item(
+        &mut self,
+        subscription: u32,
+        what: &MonitoredItemModifyRequest,
+        stamps: Timestamps,
+    ) -> Result<MonitoredItemModifyResult, StatusCode> {
+        let (shared, now) = (self.shared, self.now);
+        let subscription = self.subscription(subscription)?;
+        let publishing = subscription.terms.interval;
+        let (id, asked) = (what.monitored_item_id, &what.requested_parameters);
+        if subscription.events().get(id).is_some() {
+            return Ok(event::modify(shared, subscription, id, asked, now));
+        }
+        let item = subscription.item(id);
+        let item = item.ok_or(StatusCode::BadMonitoredItemIdInvalid)?;
+        let node = item.valued(&shared.space);
+        let variable = node.as_deref().and_then(Node::variable);
+        let revised = revise(shared, variable, asked, stamps, publishing)?;
+        let queue_size = revised.parameters.queue_size;
+        subscription.set_item(id, &revised.parameters, &shared.space, now);
+        Ok(MonitoredItemModifyResult {
+            revised_sampling_interval: revised.sampling,
+            revised_queue_size: queue_size,
             ..Default::default()
         })
     }
@@ -209,27 +215,24 @@ impl Desk<'_> {
     pub(super) fn set_monitoring_mode(
         &mut self,
         request: SetMonitoringModeRequest,
-    ) -> Result<SetMonitoringModeResponse, StatusCode> {
+    ) -> Result<Steps, StatusCode> {
         let limit = self.shared.config.limits.items_per_call;
-        let (shared, now) = (self.shared, self.now);
-        let subscription = self.subscription(request.subscription_id)?;
+        let (id, now, mode) = (request.subscription_id, self.now, request.monitoring_mode);
+        let subscription = self.subscription(id)?;
         let items = operations(request.monitored_item_ids, limit)?;
         subscription.touch(now);
-        let mode = request.monitoring_mode;
-        let results =
-            items.into_iter().map(
-                |id| match subscription.set_mode(id, mode, &shared.space, now) {
+        let response = Kind::SetMonitoringModeResponse;
+        let steps = Steps::whole(response, Kind::StatusCode, items, move |desk, item| {
+            let (space, now) = (&desk.shared.space, desk.now);
+            match desk.subscription(id) {
+                Err(status) => status,
+                Ok(subscription) => match subscription.set_mode(item, mode, space, now) {
                     true => StatusCode::Good,
                     false => StatusCode::BadMonitoredItemIdInvalid,
                 },
-            );
-        let results = results.collect();
-        subscription.settle(now);
-        self.schedule(request.subscription_id);
-        Ok(SetMonitoringModeResponse {
-            results: Some(results),
-            ..Default::default()
-        })
+            }
+        });
+        Ok(steps.of_items(id))
     }
 
     pub(super) fn set_triggering(
@@ -276,26 +279,45 @@ impl Desk<'_> {
     pub(super) fn delete_items(
         &mut self,
         request: DeleteMonitoredItemsRequest,
-    ) -> Result<DeleteMonitoredItemsResponse, StatusCode> {
+    ) -> Result<Steps, StatusCode> {
         let limit = self.shared.config.limits.items_per_call;
-        let (shared, now) = (self.shared, self.now);
-        let subscription = self.subscription(request.subscription_id)?;
+        let (id, now) = (request.subscription_id, self.now);
+        let subscription = self.subscription(id)?;
         let ids = operations(request.monitored_item_ids, limit)?;
         subscription.touch(now);
+        let results = ids.len();
+        // All items are looked at for each of these.
+        let some: Vec<Vec<u32>> = ids.chunks(DELETED_TOGETHER).map(<[u32]>::to_vec).collect();
+        let steps = Steps::each(
+            Kind::DeleteMonitoredItemsResponse,
+            some,
+            move |desk, ids: Vec<u32>, work, out| {
+                for status in desk.delete_some(id, &ids, work) {
+                    work.put(Kind::StatusCode, &status, out);
+                }
+                None
+            },
+        );
+        Ok(steps.with_results(results).of_items(id))
+    }
+
+    fn delete_some(&mut self, subscription: u32, ids: &[u32], work: &mut Work) -> Vec<StatusCode> {
+        let shared = self.shared;
+        let Ok(subscription) = self.subscription(subscription) else {
+            return vec![StatusCode::BadSubscriptionIdInvalid; ids.len()];
+        };
         let before = subscription.len();
-        let there = subscription.remove(&ids);
-        let gone = before - subscription.len();
-        shared.counters.items.sub(gone as u64);
-        subscription.settle(now);
-        self.schedule(request.subscription_id);
-        let results = there.into_iter().map(|there| match there {
+        work.spend(before / 4 + ids.len());
+        let there = subscription.remove(ids);
+        shared
+            .counters
+            .items
+            .sub((before - subscription.len()) as u64);
+        let status = |there| match there {
             true => StatusCode::Good,
             false => StatusCode::BadMonitoredItemIdInvalid,
-        });
-        Ok(DeleteMonitoredItemsResponse {
-            results: Some(results.collect()),
-            ..Default::default()
-        })
+        };
+        there.into_iter().map(status).collect()
     }
 
     /// The method GetMonitoredItems (Part 5, 9.1): server handles and client handles.

@@ -9,6 +9,7 @@ pub mod item;
 pub mod nodes;
 pub mod plant;
 pub mod read;
+pub mod steps;
 pub mod subscription;
 pub mod view;
 pub mod write;
@@ -21,6 +22,7 @@ use wire::types::StatusCode;
 use crate::core::{SlotId, Subscriptions, Timers};
 use crate::session::Session;
 use crate::shared::Shared;
+use steps::Steps;
 
 /// Why a request that is walked is not answered.
 #[derive(Debug, PartialEq, Eq)]
@@ -54,30 +56,34 @@ pub struct Desk<'a> {
 }
 
 impl Desk<'_> {
-    /// Answers a request of a service that needs a session. The dispatcher sees to the header.
-    pub fn answer(&mut self, request: Request) -> Result<Response, StatusCode> {
+    /// Answers a request of a service that needs a session, or begins to. The dispatcher sees to the header.
+    pub fn answer(&mut self, request: Request) -> Result<Answer, StatusCode> {
+        let steps = match request {
+            Request::Browse(request) => self.browse(request),
+            Request::BrowseNext(request) => self.browse_next(request),
+            Request::TranslateBrowsePathsToNodeIds(request) => self.translate(request),
+            Request::RegisterNodes(request) => self.register(request),
+            Request::AddNodes(request) => self.add_nodes(request),
+            Request::DeleteNodes(request) => self.delete_nodes(request),
+            Request::AddReferences(request) => self.add_references(request),
+            Request::DeleteReferences(request) => self.delete_references(request),
+            Request::HistoryRead(request) => self.history_read(request),
+            Request::Call(request) => self.call(request),
+            Request::CreateMonitoredItems(request) => self.create_items(request),
+            Request::ModifyMonitoredItems(request) => self.modify_items(request),
+            Request::SetMonitoringMode(request) => self.set_monitoring_mode(request),
+            Request::DeleteMonitoredItems(request) => self.delete_items(request),
+            request => return self.answer_whole(request).map(Answer::Whole),
+        };
+        steps.map(Answer::Steps)
+    }
+
+    /// Services without many operations, or with such that cost next to nothing.
+    fn answer_whole(&mut self, request: Request) -> Result<Response, StatusCode> {
         match request {
-            Request::Browse(request) => self.browse(request).map(Into::into),
-            Request::BrowseNext(request) => self.browse_next(request).map(Into::into),
-            Request::TranslateBrowsePathsToNodeIds(request) => {
-                self.translate(request).map(Into::into)
-            }
-            Request::RegisterNodes(request) => self.register(request).map(Into::into),
             Request::UnregisterNodes(request) => self.unregister(&request).map(Into::into),
-            Request::AddNodes(request) => self.add_nodes(request).map(Into::into),
-            Request::DeleteNodes(request) => self.delete_nodes(request).map(Into::into),
-            Request::AddReferences(request) => self.add_references(request).map(Into::into),
-            Request::DeleteReferences(request) => self.delete_references(request).map(Into::into),
-            Request::HistoryRead(request) => self.history_read(request).map(Into::into),
             Request::HistoryUpdate(request) => self.history_update(request).map(Into::into),
-            Request::Call(request) => self.call(request).map(Into::into),
-            Request::CreateMonitoredItems(request) => self.create_items(request).map(Into::into),
-            Request::ModifyMonitoredItems(request) => self.modify_items(request).map(Into::into),
-            Request::SetMonitoringMode(request) => {
-                self.set_monitoring_mode(request).map(Into::into)
-            }
             Request::SetTriggering(request) => self.set_triggering(request).map(Into::into),
-            Request::DeleteMonitoredItems(request) => self.delete_items(request).map(Into::into),
             Request::CreateSubscription(request) => {
                 self.create_subscription(&request).map(Into::into)
             }
@@ -93,6 +99,18 @@ impl Desk<'_> {
             _ => Err(StatusCode::BadServiceUnsupported),
         }
     }
+}
+
+/// How a service answers.
+#[allow(
+    clippy::large_enum_variant,
+    reason = "it is moved once or twice, a box is one more allocation"
+)]
+pub enum Answer {
+    /// With a response.
+    Whole(Response),
+    /// One operation after another.
+    Steps(Steps),
 }
 
 /// The operations of a request, if there are any and not too many (Part 4, 7.38.2).

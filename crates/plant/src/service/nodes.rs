@@ -1,15 +1,16 @@
 //! AddNodes, DeleteNodes, AddReferences and DeleteReferences (Part 4, 5.8), where a plant lets
 //! clients do so.
 
+use wire::service::shape::Kind;
 use wire::template::walk::RawVariant;
 use wire::types::{
-    AddNodeAttributes, AddNodesItem, AddNodesRequest, AddNodesResponse, AddNodesResult,
-    AddReferencesItem, AddReferencesRequest, AddReferencesResponse, DeleteNodesItem,
-    DeleteNodesRequest, DeleteNodesResponse, DeleteReferencesItem, DeleteReferencesRequest,
-    DeleteReferencesResponse, ExpandedNodeId, Identifier, NodeClass, NodeId, QualifiedName,
+    AddNodeAttributes, AddNodesItem, AddNodesRequest, AddNodesResult, AddReferencesItem,
+    AddReferencesRequest, DeleteNodesItem, DeleteNodesRequest, DeleteReferencesItem,
+    DeleteReferencesRequest, ExpandedNodeId, Identifier, NodeClass, NodeId, QualifiedName,
     ReferenceTypeId, StatusCode, VariableAttributes, Variant,
 };
 
+use super::steps::Steps;
 use super::{Desk, operations};
 use crate::space::value::{Blob, Scalar};
 use crate::space::{
@@ -42,33 +43,36 @@ impl Desk<'_> {
         }
     }
 
-    pub(super) fn add_nodes(
-        &mut self,
-        request: AddNodesRequest,
-    ) -> Result<AddNodesResponse, StatusCode> {
+    pub(super) fn add_nodes(&mut self, request: AddNodesRequest) -> Result<Steps, StatusCode> {
         let may = self.may_manage()?;
         let limit = self.shared.config.limits.nodes_per_write;
         let items = operations(request.nodes_to_add, limit)?;
-        let results = items.into_iter().map(|item| {
-            let added = match may {
-                true => self.add_node(item),
-                false => Err(StatusCode::BadUserAccessDenied),
-            };
-            match added {
-                Ok(added_node_id) => AddNodesResult {
-                    added_node_id,
-                    ..Default::default()
-                },
-                Err(status_code) => AddNodesResult {
-                    status_code,
-                    ..Default::default()
-                },
-            }
-        });
-        Ok(AddNodesResponse {
-            results: Some(results.collect()),
-            ..Default::default()
-        })
+        let (response, result) = (Kind::AddNodesResponse, Kind::AddNodesResult);
+        Ok(Steps::each(
+            response,
+            items,
+            move |desk, item, work, out| {
+                let space = &desk.shared.space;
+                // Names below the parent are compared.
+                work.spend(here(space, &item.parent_node_id).map_or(0, |at| space.fixed_links(at)));
+                let added = match may {
+                    true => desk.add_node(item),
+                    false => Err(StatusCode::BadUserAccessDenied),
+                };
+                let added = match added {
+                    Ok(added_node_id) => AddNodesResult {
+                        added_node_id,
+                        ..Default::default()
+                    },
+                    Err(status_code) => AddNodesResult {
+                        status_code,
+                        ..Default::default()
+                    },
+                };
+                work.put(result, &added, out);
+                None
+            },
+        ))
     }
 
     fn add_node(&mut self, item: AddNodesItem) -> Result<NodeId, StatusCode> {
@@ -171,65 +175,53 @@ impl Desk<'_> {
     pub(super) fn delete_nodes(
         &mut self,
         request: DeleteNodesRequest,
-    ) -> Result<DeleteNodesResponse, StatusCode> {
-        let may = self.may_manage()?;
-        let limit = self.shared.config.limits.nodes_per_write;
-        let items = operations(request.nodes_to_delete, limit)?;
-        let space = &self.shared.space;
-        let one = |item: &DeleteNodesItem| match space.find_id(&item.node_id) {
-            None => StatusCode::BadNodeIdUnknown,
-            Some(_) if !may => StatusCode::BadUserAccessDenied,
-            Some(at) => match space.added().remove(at) {
-                true => StatusCode::Good,
-                false => StatusCode::BadNoDeleteRights,
-            },
-        };
-        Ok(DeleteNodesResponse {
-            results: Some(items.iter().map(one).collect()),
-            ..Default::default()
-        })
+    ) -> Result<Steps, StatusCode> {
+        let list = request.nodes_to_delete;
+        self.manage(Kind::DeleteNodesResponse, list, delete_node)
     }
 
     pub(super) fn add_references(
         &mut self,
         request: AddReferencesRequest,
-    ) -> Result<AddReferencesResponse, StatusCode> {
-        let may = self.may_manage()?;
-        let limit = self.shared.config.limits.nodes_per_write;
-        let items = operations(request.references_to_add, limit)?;
-        let space = &self.shared.space;
-        let results = items.iter().map(|item| match may {
-            false => StatusCode::BadUserAccessDenied,
-            true => match add_reference(space, item) {
-                Ok(()) => StatusCode::Good,
-                Err(status) => status,
-            },
-        });
-        Ok(AddReferencesResponse {
-            results: Some(results.collect()),
-            ..Default::default()
-        })
+    ) -> Result<Steps, StatusCode> {
+        let list = request.references_to_add;
+        self.manage(Kind::AddReferencesResponse, list, add_reference)
     }
 
     pub(super) fn delete_references(
         &mut self,
         request: DeleteReferencesRequest,
-    ) -> Result<DeleteReferencesResponse, StatusCode> {
+    ) -> Result<Steps, StatusCode> {
+        let list = request.references_to_delete;
+        self.manage(Kind::DeleteReferencesResponse, list, delete_reference)
+    }
+
+    /// Operations whose results are statuses, for those who may change the address space.
+    fn manage<T: Send + 'static>(
+        &mut self,
+        response: Kind,
+        list: Option<Vec<T>>,
+        one: impl Fn(&Space, &T) -> Result<(), StatusCode> + Send + 'static,
+    ) -> Result<Steps, StatusCode> {
         let may = self.may_manage()?;
-        let limit = self.shared.config.limits.nodes_per_write;
-        let items = operations(request.references_to_delete, limit)?;
-        let space = &self.shared.space;
-        let results = items.iter().map(|item| match may {
-            false => StatusCode::BadUserAccessDenied,
-            true => match delete_reference(space, item) {
-                Ok(()) => StatusCode::Good,
-                Err(status) => status,
-            },
-        });
-        Ok(DeleteReferencesResponse {
-            results: Some(results.collect()),
-            ..Default::default()
-        })
+        let list = operations(list, self.shared.config.limits.nodes_per_write)?;
+        let result = Kind::StatusCode;
+        Ok(Steps::whole(response, result, list, move |desk, item| {
+            let done = match may {
+                false => Err(StatusCode::BadUserAccessDenied),
+                true => one(&desk.shared.space, &item),
+            };
+            done.err().unwrap_or(StatusCode::Good)
+        }))
+    }
+}
+
+fn delete_node(space: &Space, item: &DeleteNodesItem) -> Result<(), StatusCode> {
+    let at = space.find_id(&item.node_id);
+    let at = at.ok_or(StatusCode::BadNodeIdUnknown)?;
+    match space.added().remove(at) {
+        true => Ok(()),
+        false => Err(StatusCode::BadNoDeleteRights),
     }
 }
 

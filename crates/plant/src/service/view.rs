@@ -1,16 +1,18 @@
 //! Browse, BrowseNext, TranslateBrowsePathsToNodeIds, RegisterNodes, UnregisterNodes
 //! (Part 4, 5.9).
 
+use rustc_hash::FxHashSet;
+use wire::service::shape::Kind;
 use wire::types::{
-    BrowseDescription, BrowseDirection, BrowseNextRequest, BrowseNextResponse, BrowsePath,
-    BrowsePathResult, BrowsePathTarget, BrowseRequest, BrowseResponse, BrowseResult, ByteString,
-    ExpandedNodeId, LocalizedText, NodeClass, NodeId, QualifiedName, ReferenceDescription,
-    RegisterNodesRequest, RegisterNodesResponse, RelativePathElement, StatusCode,
-    TranslateBrowsePathsToNodeIdsRequest, TranslateBrowsePathsToNodeIdsResponse,
-    UnregisterNodesRequest, UnregisterNodesResponse,
+    BrowseDescription, BrowseDirection, BrowseNextRequest, BrowsePath, BrowsePathResult,
+    BrowsePathTarget, BrowseRequest, BrowseResult, ByteString, ExpandedNodeId, LocalizedText,
+    NodeClass, NodeId, QualifiedName, ReferenceDescription, RegisterNodesRequest,
+    RelativePathElement, StatusCode, TranslateBrowsePathsToNodeIdsRequest, UnregisterNodesRequest,
+    UnregisterNodesResponse,
 };
 
-use super::{Desk, operations};
+use super::steps::{Steps, Work};
+use super::{Desk, operations, write_len};
 use crate::space::{Body, Link, NodeIndex, Space};
 
 /// Bits of the BrowseResultMask (Part 4, 7.6).
@@ -62,8 +64,34 @@ impl ContinuationPoints {
     }
 }
 
+/// An operation of Browse or BrowseNext, and what was found so far.
+enum Looking {
+    /// Not begun.
+    Asked(Box<BrowseDescription>),
+    /// It goes on, or cannot.
+    At(Result<Box<Found>, StatusCode>),
+}
+
+/// References of one answer.
+struct Found {
+    browsing: Browsing,
+    count: usize,
+    /// Encoded: what is described does not go away.
+    references: Vec<u8>,
+}
+
+impl Looking {
+    fn again(browsing: Browsing) -> Self {
+        Self::At(Ok(Box::new(Found {
+            browsing,
+            count: 0,
+            references: Vec::new(),
+        })))
+    }
+}
+
 impl Desk<'_> {
-    pub(super) fn browse(&mut self, request: BrowseRequest) -> Result<BrowseResponse, StatusCode> {
+    pub(super) fn browse(&mut self, request: BrowseRequest) -> Result<Steps, StatusCode> {
         let limits = &self.shared.config.limits;
         let nodes = operations(request.nodes_to_browse, limits.nodes_per_browse)?;
         // There are no views: a null id is the whole address space.
@@ -74,104 +102,141 @@ impl Desk<'_> {
             0 => limits.references_per_node,
             asked => asked.min(limits.references_per_node),
         };
-        let results = nodes.iter().map(|what| {
-            let begun = begin(&self.shared.space, what, most);
-            self.go_on(begun)
-        });
-        Ok(BrowseResponse {
-            results: Some(results.collect()),
-            ..Default::default()
-        })
+        let asked = |what| Looking::Asked(Box::new(what));
+        let nodes = nodes.into_iter().map(asked).collect();
+        Ok(Steps::each(
+            Kind::BrowseResponse,
+            nodes,
+            move |desk, looking, work, out| {
+                let looking = match looking {
+                    Looking::Asked(what) => match begin(&desk.shared.space, &what, most) {
+                        Ok(browsing) => Looking::again(browsing),
+                        Err(status) => Looking::At(Err(status)),
+                    },
+                    begun => begun,
+                };
+                desk.look(looking, work, out)
+            },
+        ))
     }
 
-    pub(super) fn browse_next(
-        &mut self,
-        request: BrowseNextRequest,
-    ) -> Result<BrowseNextResponse, StatusCode> {
+    pub(super) fn browse_next(&mut self, request: BrowseNextRequest) -> Result<Steps, StatusCode> {
         let limit = self.shared.config.limits.nodes_per_browse;
         let points = operations(request.continuation_points, limit)?;
-        let results = points.iter().map(|point| {
+        let release = request.release_continuation_points;
+        // All are taken first: what this answer keeps is not for this request.
+        let kept = points.iter().map(|point| {
             let kept = self.session.points.take(point);
-            let kept = kept.ok_or(StatusCode::BadContinuationPointInvalid);
-            match (kept, request.release_continuation_points) {
-                // Released: an answer without references.
-                (Ok(_), true) => BrowseResult::default(),
-                (kept, _) => self.go_on(kept),
+            match kept {
+                Some(browsing) => Looking::again(browsing),
+                None => Looking::At(Err(StatusCode::BadContinuationPointInvalid)),
             }
         });
-        Ok(BrowseNextResponse {
-            results: Some(results.collect()),
-            ..Default::default()
-        })
+        let kept = kept.collect();
+        Ok(Steps::each(
+            Kind::BrowseNextResponse,
+            kept,
+            move |desk, looking, work, out| match (&looking, release) {
+                // Released: an answer without references.
+                (Looking::At(Ok(_)), true) => {
+                    work.put(Kind::BrowseResult, &BrowseResult::default(), out);
+                    None
+                }
+                _ => desk.look(looking, work, out),
+            },
+        ))
     }
 
-    fn go_on(&mut self, browsing: Result<Browsing, StatusCode>) -> BrowseResult {
-        let refused = |status_code| BrowseResult {
-            status_code,
-            ..Default::default()
+    /// Looks at more references of a node; when it is done with them, appends the result.
+    fn look(&mut self, looking: Looking, work: &mut Work, out: &mut Vec<u8>) -> Option<Looking> {
+        let refuse = |status_code, work: &mut Work, out: &mut Vec<u8>| {
+            let result = BrowseResult {
+                status_code,
+                ..Default::default()
+            };
+            work.put(Kind::BrowseResult, &result, out);
         };
-        let mut browsing = match browsing {
-            Ok(browsing) => browsing,
-            Err(status) => return refused(status),
+        let mut found = match looking {
+            Looking::At(Ok(found)) => found,
+            Looking::At(Err(status)) => {
+                refuse(status, work, out);
+                return None;
+            }
+            asked => return Some(asked),
         };
-        let (references, finished) = collect(&self.shared.space, &mut browsing);
-        let mut result = BrowseResult {
-            references: Some(references),
-            ..Default::default()
+        let finished = match collect(&self.shared.space, &mut found, work) {
+            Looked::Tired => return Some(Looking::At(Ok(found))),
+            Looked::Full => false,
+            Looked::Finished => true,
         };
+        let Found {
+            browsing,
+            count,
+            references,
+        } = *found;
+        let mut point = ByteString::null();
         if !finished {
             let limit = self.shared.config.limits.continuation_points;
             match self.session.points.keep(browsing, limit) {
-                Ok(point) => result.continuation_point = point,
-                Err(status) => return refused(status),
+                Ok(kept) => point = kept,
+                Err(status) => {
+                    refuse(status, work, out);
+                    return None;
+                }
             }
         }
-        result
+        // A BrowseResult (Part 4, 7.6) with the references as they are.
+        work.put(Kind::StatusCode, &StatusCode::Good, out);
+        work.put(Kind::ByteString, &point, out);
+        write_len(out, count);
+        out.extend_from_slice(&references);
+        None
     }
 
     pub(super) fn translate(
         &mut self,
         request: TranslateBrowsePathsToNodeIdsRequest,
-    ) -> Result<TranslateBrowsePathsToNodeIdsResponse, StatusCode> {
+    ) -> Result<Steps, StatusCode> {
         let limit = self.shared.config.limits.paths_per_translate;
         let paths = operations(request.browse_paths, limit)?;
-        let results = paths.iter().map(|path| {
-            let found = follow(&self.shared.space, path);
-            match found {
-                Ok(targets) => BrowsePathResult {
-                    targets: Some(targets),
-                    ..Default::default()
-                },
-                Err(status_code) => BrowsePathResult {
-                    status_code,
-                    ..Default::default()
-                },
-            }
-        });
-        Ok(TranslateBrowsePathsToNodeIdsResponse {
-            results: Some(results.collect()),
-            ..Default::default()
-        })
+        let paths = paths.into_iter().map(Following::new).collect();
+        Ok(Steps::each(
+            Kind::TranslateBrowsePathsToNodeIdsResponse,
+            paths,
+            |desk, mut path: Following, work, out| {
+                let space = &desk.shared.space;
+                let result = match path.follow(space, work) {
+                    Ok(None) => return Some(path),
+                    Ok(Some(targets)) => BrowsePathResult {
+                        targets: Some(targets),
+                        ..Default::default()
+                    },
+                    Err(status_code) => BrowsePathResult {
+                        status_code,
+                        ..Default::default()
+                    },
+                };
+                work.put(Kind::BrowsePathResult, &result, out);
+                None
+            },
+        ))
     }
 
     /// Every node has a numeric alias, so that what was registered is found by an array access.
     /// Part 4, 5.9.5.1 lets a server leave an id as it is, as is done for numbers and for nodes
     /// that are not there.
-    pub(super) fn register(
-        &mut self,
-        request: RegisterNodesRequest,
-    ) -> Result<RegisterNodesResponse, StatusCode> {
+    pub(super) fn register(&mut self, request: RegisterNodesRequest) -> Result<Steps, StatusCode> {
         let limit = self.shared.config.limits.nodes_per_register;
         let nodes = operations(request.nodes_to_register, limit)?;
-        let space = &self.shared.space;
-        let registered = nodes.into_iter().map(|id| match id.as_u32() {
-            Some(_) => id,
-            None => space.find_id(&id).map_or(id, |at| space.alias(at)),
+        let response = Kind::RegisterNodesResponse;
+        let steps = Steps::whole(response, Kind::NodeId, nodes, |desk, id: NodeId| {
+            let space = &desk.shared.space;
+            match id.as_u32() {
+                Some(_) => id,
+                None => space.find_id(&id).map_or(id, |at| space.alias(at)),
+            }
         });
-        Ok(RegisterNodesResponse {
-            registered_node_ids: Some(registered.collect()),
-            ..Default::default()
-        })
+        Ok(steps.without_diagnostics())
     }
 
     pub(super) fn unregister(
@@ -221,20 +286,49 @@ fn reference_type(space: &Space, id: &NodeId) -> Result<NodeIndex, StatusCode> {
     .ok_or(StatusCode::BadReferenceTypeIdInvalid)
 }
 
-/// The next references, and whether these were the last.
-fn collect(space: &Space, browsing: &mut Browsing) -> (Vec<ReferenceDescription>, bool) {
+/// How far a look at references came.
+enum Looked {
+    /// To the last.
+    Finished,
+    /// There are as many as are wanted at once.
+    Full,
+    /// Others are to have their turn.
+    Tired,
+}
+
+/// Work of a reference that is described.
+const DESCRIBED: usize = 4;
+
+/// The next references.
+fn collect(space: &Space, found: &mut Found, work: &mut Work) -> Looked {
+    let Found {
+        browsing,
+        count,
+        references,
+    } = found;
     let links = space.links(browsing.node);
-    let mut references = Vec::new();
+    if let std::borrow::Cow::Owned(links) = &links {
+        // They were copied.
+        work.spend(links.len() / 64);
+    }
     while let Some(link) = links.get(browsing.next) {
+        if work.is_over() {
+            return Looked::Tired;
+        }
+        work.spend(1);
         if wanted(space, browsing, link) {
-            if references.len() == browsing.most {
-                return (references, false);
+            if *count == browsing.most {
+                return Looked::Full;
             }
-            references.extend(describe(space, link, browsing.mask));
+            if let Some(reference) = describe(space, link, browsing.mask) {
+                work.spend(DESCRIBED);
+                work.put(Kind::ReferenceDescription, &reference, references);
+                *count += 1;
+            }
         }
         browsing.next += 1;
     }
-    (references, true)
+    Looked::Finished
 }
 
 fn wanted(space: &Space, browsing: &Browsing, link: &Link) -> bool {
@@ -294,61 +388,129 @@ fn describe(space: &Space, link: &Link, mask: u32) -> Option<ReferenceDescriptio
     Some(reference)
 }
 
-/// The nodes at the end of a path.
-fn follow(space: &Space, path: &BrowsePath) -> Result<Vec<BrowsePathTarget>, StatusCode> {
-    let start = space
-        .find_id(&path.starting_node)
-        .ok_or(StatusCode::BadNodeIdUnknown)?;
-    let elements = path.relative_path.elements.as_deref().unwrap_or_default();
-    let Some((last, before)) = elements.split_last() else {
-        return Err(StatusCode::BadNothingToDo);
-    };
-    // Part 4, 7.31: only the last element may go without a name.
-    if before.iter().any(|element| element.target_name.is_null()) {
-        return Err(StatusCode::BadBrowseNameInvalid);
-    }
-    let mut here = vec![start];
-    for element in before.iter().chain([last]) {
-        here = step(space, &here, element)?;
-    }
-    if here.is_empty() {
-        return Err(StatusCode::BadNoMatch);
-    }
-    let target = |at: NodeIndex| {
-        Some(BrowsePathTarget {
-            target_id: ExpandedNodeId::from(space.node(at)?.id.clone()),
-            // Nothing remains: no path leads to another server.
-            remaining_path_index: u32::MAX,
-        })
-    };
-    Ok(here.into_iter().filter_map(target).collect())
+/// A path that is followed, and how far.
+struct Following {
+    path: Box<BrowsePath>,
+    /// The element that is looked for.
+    element: usize,
+    /// Where one looks for it, and at which of them one is.
+    here: Vec<NodeIndex>,
+    at: usize,
+    /// References looked at of that one.
+    next: usize,
+    /// What was found of it, in order and as a set.
+    found: Vec<NodeIndex>,
+    seen: FxHashSet<NodeIndex>,
 }
 
-fn step(
-    space: &Space,
-    from: &[NodeIndex],
-    element: &RelativePathElement,
-) -> Result<Vec<NodeIndex>, StatusCode> {
-    let kind = match element.reference_type_id.is_null() {
-        true => None,
-        false => Some((
-            reference_type(space, &element.reference_type_id)
-                .map_err(|_| StatusCode::BadNoMatch)?,
-            element.include_subtypes,
-        )),
-    };
-    let mut found = Vec::new();
-    for at in from {
-        for link in space.links(*at).iter() {
-            let fits = link.forward != element.is_inverse
-                && is_of(space, link, kind)
-                && space.node(link.target).is_some_and(|node| {
-                    element.target_name.is_null() || node.is_called(&element.target_name)
-                });
-            if fits && !found.contains(&link.target) {
-                found.push(link.target);
-            }
+impl Following {
+    fn new(path: BrowsePath) -> Self {
+        Self {
+            path: Box::new(path),
+            element: 0,
+            here: Vec::new(),
+            at: 0,
+            next: 0,
+            found: Vec::new(),
+            seen: FxHashSet::default(),
         }
     }
-    Ok(found)
+
+    fn begin(&mut self, space: &Space) -> Result<(), StatusCode> {
+        let start = space
+            .find_id(&self.path.starting_node)
+            .ok_or(StatusCode::BadNodeIdUnknown)?;
+        let elements = self.path.relative_path.elements.as_deref();
+        let Some((_, before)) = elements.unwrap_or_default().split_last() else {
+            return Err(StatusCode::BadNothingToDo);
+        };
+        // Part 4, 7.31: only the last element may go without a name.
+        if before.iter().any(|element| element.target_name.is_null()) {
+            return Err(StatusCode::BadBrowseNameInvalid);
+        }
+        self.here = vec![start];
+        Ok(())
+    }
+
+    /// The nodes at the end of the path; none yet if others are to have their turn.
+    fn follow(
+        &mut self,
+        space: &Space,
+        work: &mut Work,
+    ) -> Result<Option<Vec<BrowsePathTarget>>, StatusCode> {
+        if self.here.is_empty() {
+            self.begin(space)?;
+        }
+        let path = std::mem::take(&mut self.path);
+        let elements = path.relative_path.elements.as_deref().unwrap_or_default();
+        let mut done = Ok(true);
+        while let Some(element) = elements.get(self.element) {
+            done = self.step(space, element, work);
+            if done != Ok(true) {
+                break;
+            }
+            self.here = std::mem::take(&mut self.found);
+            self.seen.clear();
+            self.at = 0;
+            self.element += 1;
+            if self.here.is_empty() {
+                return Err(StatusCode::BadNoMatch);
+            }
+        }
+        self.path = path;
+        if !done? {
+            return Ok(None);
+        }
+        let target = |at: &NodeIndex| {
+            Some(BrowsePathTarget {
+                target_id: ExpandedNodeId::from(space.node(*at)?.id.clone()),
+                // Nothing remains: no path leads to another server.
+                remaining_path_index: u32::MAX,
+            })
+        };
+        Ok(Some(self.here.iter().filter_map(target).collect()))
+    }
+
+    /// Looks for an element below all that match those before it. False if others are to have their turn.
+    fn step(
+        &mut self,
+        space: &Space,
+        element: &RelativePathElement,
+        work: &mut Work,
+    ) -> Result<bool, StatusCode> {
+        let kind = match element.reference_type_id.is_null() {
+            true => None,
+            false => Some((
+                reference_type(space, &element.reference_type_id)
+                    .map_err(|_| StatusCode::BadNoMatch)?,
+                element.include_subtypes,
+            )),
+        };
+        while let Some(from) = self.here.get(self.at) {
+            let links = space.links(*from);
+            if let std::borrow::Cow::Owned(links) = &links {
+                work.spend(links.len() / 64);
+            }
+            while let Some(link) = links.get(self.next) {
+                if work.is_over() {
+                    return Ok(false);
+                }
+                work.spend(1);
+                let fits = link.forward != element.is_inverse
+                    && is_of(space, link, kind)
+                    && space.node(link.target).is_some_and(|node| {
+                        element.target_name.is_null() || node.is_called(&element.target_name)
+                    });
+                if fits && self.seen.insert(link.target) {
+                    work.spend(DESCRIBED);
+                    self.found.push(link.target);
+                }
+                self.next += 1;
+            }
+            self.next = 0;
+            self.at += 1;
+            work.spend(1);
+        }
+        Ok(true)
+    }
 }

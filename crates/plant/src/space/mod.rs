@@ -255,6 +255,11 @@ impl Space {
         }
     }
 
+    /// How many references a node has that were not added by clients.
+    pub fn fixed_links(&self, at: NodeIndex) -> usize {
+        self.lasting_links(at).len()
+    }
+
     fn lasting_links(&self, at: NodeIndex) -> &[Link] {
         let bound = |i: usize| self.first_link.get(i).map_or(0, |n| *n as usize);
         let links = self.links.get(bound(at.get())..bound(at.get() + 1));

@@ -57,6 +57,8 @@ pub struct Client {
     pub closed: Option<wire::channel::ChannelError>,
     /// Responses to requests that were answered already.
     pub late: usize,
+    /// Requests whose response was given up on its way.
+    aborted: Vec<(RequestId, StatusCode)>,
     /// All bytes that came, if somebody wants to see them.
     pub came: Option<Vec<u8>>,
     /// How often the channel got a new token and new keys.
@@ -110,6 +112,7 @@ impl Client {
             answers: Vec::new(),
             closed: None,
             late: 0,
+            aborted: Vec::new(),
             came: None,
             renewals: 0,
             token: NodeId::null(),
@@ -203,6 +206,7 @@ impl Client {
                 Event::Response { id, body } => self.answers.push((id, body.to_vec())),
                 Event::Closed(error) => self.closed = Some(error),
                 Event::Late { .. } => self.late += 1,
+                Event::Aborted { id, error } => self.aborted.push((id, error.status)),
                 Event::Opened { renewed: true, .. } => self.renewals += 1,
                 _ => {}
             }
@@ -281,6 +285,32 @@ impl Client {
             }
             self.step(deadline);
         }
+    }
+
+    /// The status of a request that fails, with a fault or on the way of its response.
+    pub fn failed(&mut self, id: RequestId) -> StatusCode {
+        let deadline = Instant::now() + PATIENCE;
+        loop {
+            if let Some((_, status)) = self.aborted.iter().find(|(aborted, _)| *aborted == id) {
+                return *status;
+            }
+            if self.has(id) {
+                return self.answer(id).unwrap_err();
+            }
+            self.step(deadline);
+        }
+    }
+
+    /// Takes what has come already, and tells whether an answer has.
+    pub fn has_by_now(&mut self, id: RequestId) -> bool {
+        let moment = Duration::from_micros(100);
+        self.socket.set_read_timeout(Some(moment)).unwrap();
+        let space = self.connection.space(65536);
+        if let Ok(n) = self.socket.read(space) {
+            self.connection.filled(n);
+            self.look();
+        }
+        self.has(id)
     }
 
     /// Whether an answer has come.

@@ -13,6 +13,7 @@ mod history;
 mod hostile;
 mod monitoring;
 mod nodes;
+mod pieces;
 mod plants;
 mod ranges;
 mod reading;

@@ -259,6 +259,11 @@ impl Unfinished {
     pub fn written(&self) -> usize {
         self.written.len()
     }
+
+    /// Whether a part of it is on its way already: then all that can be said is that the rest will not come.
+    pub fn has_begun(&self) -> bool {
+        self.bytes > 0
+    }
 }
 
 /// The way out of a stream, apart from the way in: a message can be answered while it lies in the
@@ -346,7 +351,8 @@ impl<'a> Outward<'a> {
     }
 
     /// Seals what there is of a message but for its last bytes, and all of it if `write`, which appends more, says that
-    /// this was the end. A message that becomes too large is aborted (Part 6, 7.1.2.3 and 6.7.3).
+    /// this was the end. A message that becomes too large is aborted (Part 6, 7.1.2.3 and 6.7.3), or nothing is sent if
+    /// none of it is on its way yet.
     pub fn go_on(
         &mut self,
         unfinished: &mut Unfinished,
@@ -356,11 +362,13 @@ impl<'a> Outward<'a> {
         let mut written = std::mem::take(&mut unfinished.written);
         let more = write(&mut written);
         if let Err(error) = sealing.allows(self.limits, unfinished.bytes + written.len()) {
-            let told = ErrorMessage {
-                status: StatusCode::BadResponseTooLarge,
-                reason: String::new(),
-            };
-            self.abort(unfinished.request_id, &told)?;
+            if unfinished.has_begun() {
+                let told = ErrorMessage {
+                    status: StatusCode::BadResponseTooLarge,
+                    reason: String::new(),
+                };
+                self.abort(unfinished.request_id, &told)?;
+            }
             return Err(error);
         }
         let sealed = self.seal(&sealing, &written, more);

@@ -89,6 +89,11 @@ impl Reply<'_> {
         self.outward.begin(MessageType::Message, self.id.0, write)
     }
 
+    /// Of which request.
+    pub fn id(&self) -> RequestId {
+        self.id
+    }
+
     /// Whether the client takes a response of so many bytes.
     pub fn takes(&self, bytes: usize) -> Result<(), SendError> {
         self.outward.takes(bytes)
@@ -252,10 +257,26 @@ impl Connection {
         }
     }
 
+    /// Sends a response, or begins to, as [`Reply::begin`] does.
+    pub fn begin(
+        &mut self,
+        id: RequestId,
+        write: impl FnOnce(&mut Vec<u8>) -> bool,
+    ) -> Result<Option<Unfinished>, SendError> {
+        match self.state {
+            State::Channel => {
+                let mut outward = self.stream.split(None).1;
+                outward.begin(MessageType::Message, id.0, write)
+            }
+            _ => Err(SendError::NotOpen),
+        }
+    }
+
     /// Sends more of a response that was [begun](Reply::begin). `write` appends it, and says whether there is more to
     /// come; so does the answer. Only the caller can see to it that nothing else is sent in between.
     ///
-    /// A response that grows larger than the client takes is aborted; then there is an error, and no more to send.
+    /// A response that grows larger than the client takes is an error, and there is no more of it to send. It is aborted,
+    /// unless nothing of it [is on its way](Unfinished::has_begun): then it is for the caller to say so with another one.
     pub fn go_on(
         &mut self,
         unfinished: &mut Unfinished,

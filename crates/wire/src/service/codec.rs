@@ -109,8 +109,12 @@ pub(super) fn encode<T: BinaryEncodable>(
     encode_bare(kind, message, out).inspect_err(|_| out.truncate(start))
 }
 
-/// Appends the structure to `out` without its type id, or nothing if there is an error.
-pub(super) fn encode_bare<T: BinaryEncodable>(
+/// Appends the structure to `out` without its type id, or nothing if there is an error: for a response whose operations
+/// are answered one after another.
+///
+/// # Errors
+/// A value in it has no form on the wire.
+pub fn encode_bare<T: BinaryEncodable>(
     kind: Kind,
     message: &T,
     out: &mut Vec<u8>,

@@ -30,7 +30,7 @@ mod value;
 
 pub use answer::{CallError, Fault, fault, response_header};
 pub(crate) use codec::correct_lengths;
-pub use codec::{DecodeCause, DecodeError, EncodeError, type_id};
+pub use codec::{DecodeCause, DecodeError, EncodeError, encode_bare, type_id};
 pub use shape::{Kind, Limits};
 pub use value::{decode_data_value, decode_variant, encode_data_value, encode_variant};
 

@@ -1,0 +1,224 @@
+//! A request of many operations, answered one operation after another, a part at a time: others have their turn
+//! between the parts, and no more of an answer is there than its client takes.
+
+use wire::service::encode_bare;
+use wire::service::shape::Kind;
+use wire::types::{BinaryEncodable, StatusCode};
+
+use super::{Desk, write_head, write_len, write_null_array};
+
+/// Work of a part: some hundred microseconds. A unit is about a reference that is looked at.
+pub const PART: usize = 4_000;
+
+/// Work of each operation, whatever it does.
+const OPERATION: usize = 8;
+
+/// How much may still be done before others have their turn.
+#[derive(Debug)]
+pub struct Work {
+    left: usize,
+    failed: Option<StatusCode>,
+}
+
+impl Work {
+    /// Work of one turn.
+    pub fn turn() -> Self {
+        Self {
+            left: PART,
+            failed: None,
+        }
+    }
+
+    /// Takes a part of it.
+    pub fn spend(&mut self, units: usize) {
+        self.left = self.left.saturating_sub(units);
+    }
+
+    /// Whether others are to have their turn.
+    pub fn is_over(&self) -> bool {
+        self.left == 0
+    }
+
+    /// How much of it was done.
+    pub fn spent(&self) -> usize {
+        PART - self.left
+    }
+
+    /// Appends a result.
+    pub fn put<T: BinaryEncodable>(&mut self, kind: Kind, result: &T, out: &mut Vec<u8>) {
+        if encode_bare(kind, result, out).is_err() {
+            self.failed = Some(StatusCode::BadEncodingError);
+        }
+    }
+}
+
+type Next = dyn FnMut(&mut Desk<'_>, &mut Work, &mut Vec<u8>) -> bool + Send;
+
+/// What is left of a request of several operations.
+pub struct Steps {
+    response: Kind,
+    /// How many results there will be.
+    results: usize,
+    /// Whether the response ends with diagnostics, as most do.
+    diagnostics: bool,
+    /// Does an operation or a part of one and appends what came of it. False: there was none.
+    next: Box<Next>,
+    /// Items of this subscription are changed.
+    subscription: Option<u32>,
+    /// What was made and not given yet: an operation may give more than is wanted at once.
+    made: Vec<u8>,
+    given: usize,
+    ended: bool,
+}
+
+impl std::fmt::Debug for Steps {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Steps")
+            .field("response", &self.response)
+            .field("results", &self.results)
+            .field("ended", &self.ended)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Steps {
+    /// Does `one` for each operation, which appends its result. What it gives back is left of the operation: it goes on
+    /// with that next.
+    pub fn each<T: Send + 'static>(
+        response: Kind,
+        operations: Vec<T>,
+        mut one: impl FnMut(&mut Desk<'_>, T, &mut Work, &mut Vec<u8>) -> Option<T> + Send + 'static,
+    ) -> Self {
+        let results = operations.len();
+        let mut operations = operations.into_iter();
+        let mut begun = None;
+        let next = move |desk: &mut Desk<'_>, work: &mut Work, out: &mut Vec<u8>| {
+            let Some(operation) = begun.take().or_else(|| operations.next()) else {
+                return false;
+            };
+            work.spend(OPERATION);
+            begun = one(desk, operation, work, out);
+            true
+        };
+        Self {
+            response,
+            results,
+            diagnostics: true,
+            next: Box::new(next),
+            subscription: None,
+            made: Vec::new(),
+            given: 0,
+            ended: false,
+        }
+    }
+
+    /// The same for operations that are never too much for one go.
+    pub fn whole<T: Send + 'static, R: BinaryEncodable>(
+        response: Kind,
+        result: Kind,
+        operations: Vec<T>,
+        mut one: impl FnMut(&mut Desk<'_>, T) -> R + Send + 'static,
+    ) -> Self {
+        Self::each(response, operations, move |desk, operation, work, out| {
+            let done = one(desk, operation);
+            work.put(result, &done, out);
+            None
+        })
+    }
+
+    /// Each operation gives several results: there will be so many altogether.
+    pub fn with_results(self, results: usize) -> Self {
+        Self { results, ..self }
+    }
+
+    /// This response has no diagnostics.
+    pub fn without_diagnostics(self) -> Self {
+        Self {
+            diagnostics: false,
+            ..self
+        }
+    }
+
+    /// It changes items of this subscription.
+    pub fn of_items(self, subscription: u32) -> Self {
+        Self {
+            subscription: Some(subscription),
+            ..self
+        }
+    }
+
+    /// Appends what comes before the results.
+    pub fn begin(&self, handle: u32, desk: &Desk<'_>, out: &mut Vec<u8>) {
+        write_head(out, self.response.encoding_id(), handle, desk.now);
+        write_len(out, self.results);
+    }
+
+    /// Does more, until about `most` bytes are appended or the work is over. True if there is more to come.
+    pub fn go_on(
+        &mut self,
+        desk: &mut Desk<'_>,
+        work: &mut Work,
+        most: usize,
+        out: &mut Vec<u8>,
+    ) -> Result<bool, StatusCode> {
+        let more = self.parts(desk, work, most, out);
+        if let Some(id) = self.subscription {
+            let now = desk.now;
+            if let Ok(subscription) = desk.subscription(id) {
+                subscription.settle(now);
+                desk.schedule(id);
+            }
+        }
+        more
+    }
+
+    fn parts(
+        &mut self,
+        desk: &mut Desk<'_>,
+        work: &mut Work,
+        most: usize,
+        out: &mut Vec<u8>,
+    ) -> Result<bool, StatusCode> {
+        let enough = out.len().saturating_add(most);
+        while self.give(enough, out) {
+            if self.ended {
+                return Ok(false);
+            }
+            if work.is_over() || out.len() >= enough {
+                break;
+            }
+            let before = self.made.len();
+            if !(self.next)(desk, work, &mut self.made) {
+                self.ended = true;
+                if self.diagnostics {
+                    write_null_array(&mut self.made);
+                }
+            }
+            if let Some(status) = work.failed.take() {
+                return Err(status);
+            }
+            // Bytes are work as well.
+            work.spend((self.made.len() - before) / 64);
+        }
+        Ok(true)
+    }
+
+    /// Bytes that were made and not given yet.
+    pub fn bytes(&self) -> usize {
+        self.made.len() - self.given
+    }
+
+    /// Appends what was made, until there is enough. Whether that was all.
+    fn give(&mut self, enough: usize, out: &mut Vec<u8>) -> bool {
+        let made = self.made.get(self.given..).unwrap_or_default();
+        let room = enough.saturating_sub(out.len()).min(made.len());
+        out.extend_from_slice(made.get(..room).unwrap_or_default());
+        self.given += room;
+        let all = self.given == self.made.len();
+        if all {
+            self.made.clear();
+            self.given = 0;
+        }
+        all
+    }
+}

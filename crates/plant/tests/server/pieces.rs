@@ -1,0 +1,171 @@
+//! Requests of many operations are answered a part at a time.
+
+use plant::{Config, Server};
+use wire::types::{
+    BrowseDescription, BrowseDirection, BrowsePath, BrowseRequest, BrowseResponse,
+    CreateMonitoredItemsRequest, CreateMonitoredItemsResponse, DeleteMonitoredItemsRequest,
+    DeleteMonitoredItemsResponse, NodeId, ReferenceTypeId, RelativePath, RelativePathElement,
+    StatusCode, TimestampsToReturn, TranslateBrowsePathsToNodeIdsRequest,
+    TranslateBrowsePathsToNodeIdsResponse,
+};
+
+use crate::client::Client;
+use crate::subscribing::{header, item, subscribe_for};
+use crate::{bench, start};
+
+/// A browse of the folder of five hundred Doubles, so many times.
+fn browse(times: usize, classes: u32) -> BrowseRequest {
+    let what = BrowseDescription {
+        node_id: bench(1),
+        browse_direction: BrowseDirection::Forward,
+        reference_type_id: ReferenceTypeId::HierarchicalReferences.into(),
+        include_subtypes: true,
+        node_class_mask: classes,
+        result_mask: 63,
+    };
+    BrowseRequest {
+        request_header: header(),
+        view: Default::default(),
+        requested_max_references_per_node: 0,
+        nodes_to_browse: Some(vec![what; times]),
+    }
+}
+
+/// How often a client is answered before another one has its answer.
+fn answered_meanwhile(server: &Server, request: impl Into<wire::service::Request>) -> usize {
+    let mut good = Client::plain(server.url());
+    let mut greedy = Client::plain(server.url());
+    let asked = greedy.send(request);
+    let mut times = 0;
+    while !greedy.has_by_now(asked) && times < 100 {
+        good.read(&[bench(1007)]);
+        times += 1;
+    }
+    greedy.answer(asked).unwrap();
+    times
+}
+
+#[test]
+fn who_browses_much_in_one_request_holds_up_nobody() {
+    let server = start(Config::default());
+    // Nothing is of this class: there is nothing to send, but millions of references to look at.
+    let times = answered_meanwhile(&server, browse(5_000, 1 << 10));
+    assert!(times > 8, "{times}");
+}
+
+#[test]
+fn who_follows_many_paths_in_one_request_holds_up_nobody() {
+    let server = start(Config::default());
+    let any = RelativePathElement {
+        reference_type_id: NodeId::null(),
+        is_inverse: false,
+        include_subtypes: true,
+        target_name: wire::types::QualifiedName::new(0, "nothing is called so"),
+    };
+    let path = BrowsePath {
+        starting_node: bench(1),
+        relative_path: RelativePath {
+            elements: Some(vec![any]),
+        },
+    };
+    let times = answered_meanwhile(
+        &server,
+        TranslateBrowsePathsToNodeIdsRequest {
+            request_header: header(),
+            browse_paths: Some(vec![path; 10_000]),
+        },
+    );
+    assert!(times > 8, "{times}");
+}
+
+#[test]
+fn an_answer_in_pieces_is_what_it_would_be_in_one() {
+    let server = start(Config::default());
+    let mut client = Client::plain(server.url());
+    let one: BrowseResponse = client.call(browse(1, 0)).unwrap();
+    let one = one.results.unwrap().remove(0);
+    assert_eq!(one.references.as_ref().unwrap().len(), 500);
+    let many: BrowseResponse = client.call(browse(40, 0)).unwrap();
+    let many = many.results.unwrap();
+    assert_eq!(many.len(), 40);
+    assert!(many.iter().all(|result| *result == one));
+
+    let path = |name: Option<&str>| BrowsePath {
+        starting_node: bench(1),
+        relative_path: RelativePath {
+            elements: Some(vec![RelativePathElement {
+                reference_type_id: NodeId::null(),
+                is_inverse: false,
+                include_subtypes: true,
+                target_name: name.map_or_else(wire::types::QualifiedName::null, |name| {
+                    wire::types::QualifiedName::new(0, name)
+                }),
+            }]),
+        },
+    };
+    let paths = [vec![path(None); 50], vec![path(Some("no such")); 1]].concat();
+    let found: TranslateBrowsePathsToNodeIdsResponse = client
+        .call(TranslateBrowsePathsToNodeIdsRequest {
+            request_header: header(),
+            browse_paths: Some(paths),
+        })
+        .unwrap();
+    let mut found = found.results.unwrap();
+    assert_eq!(found.pop().unwrap().status_code, StatusCode::BadNoMatch);
+    let first = found[0].clone();
+    assert!(first.targets.as_ref().unwrap().len() >= 500);
+    assert!(found.len() == 50 && found.iter().all(|result| *result == first));
+}
+
+#[test]
+fn items_are_made_and_deleted_in_pieces() {
+    let server = start(Config::default());
+    let mut client = Client::plain(server.url());
+    let id = subscribe_for(&mut client, 1000.0, 10_000).subscription_id;
+    let items: Vec<_> = (0..5_000)
+        .map(|n| item(bench(1000 + n % 500), n, 1000.0))
+        .collect();
+    let made: CreateMonitoredItemsResponse = client
+        .call(CreateMonitoredItemsRequest {
+            request_header: header(),
+            subscription_id: id,
+            timestamps_to_return: TimestampsToReturn::Neither,
+            items_to_create: Some(items),
+        })
+        .unwrap();
+    let made = made.results.unwrap();
+    assert!(made.iter().all(|made| made.status_code.is_good()));
+    assert_eq!(server.counted().items, 5_000);
+    let ids: Vec<_> = made.iter().map(|made| made.monitored_item_id).collect();
+    let gone: DeleteMonitoredItemsResponse = client
+        .call(DeleteMonitoredItemsRequest {
+            request_header: header(),
+            subscription_id: id,
+            monitored_item_ids: Some([ids, vec![77_777]].concat()),
+        })
+        .unwrap();
+    let mut gone = gone.results.unwrap();
+    assert_eq!(gone.len(), 5_001);
+    assert_eq!(gone.pop(), Some(StatusCode::BadMonitoredItemIdInvalid));
+    assert!(gone.iter().all(|status| status.is_good()));
+    assert_eq!(server.counted().items, 0);
+}
+
+#[test]
+fn who_takes_less_than_the_answer_is_told_so_and_goes_on() {
+    let server = start(Config::default());
+    for most in [60_000, 200_000] {
+        let mut client = Client::taking(
+            server.url(),
+            wire::frame::Limits {
+                receive_message: most,
+                ..Default::default()
+            },
+        );
+        let answer = client.send(browse(40, 0));
+        let status = client.failed(answer);
+        assert_eq!(status, StatusCode::BadResponseTooLarge);
+        let one: BrowseResponse = client.call(browse(1, 1 << 10)).unwrap();
+        assert_eq!(one.results.unwrap().len(), 1);
+    }
+}
