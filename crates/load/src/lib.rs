@@ -6,6 +6,7 @@
 //! - [`diagnostics`] is what a server counts itself;
 //! - [`discover`] asks what a server knows of servers and endpoints;
 //! - [`probe`] looks at a server before anything is measured;
+//! - [`pubsub`] publishes and listens over UDP;
 //! - [`register`] makes a server of ours known to a discovery server.
 
 pub mod access;
@@ -14,6 +15,7 @@ pub mod diagnostics;
 pub mod discover;
 pub mod engine;
 pub mod probe;
+pub mod pubsub;
 pub mod register;
 pub mod transport;
 pub mod work;

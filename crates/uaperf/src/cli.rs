@@ -10,8 +10,8 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 
 use crate::{
-    calibrate, cert, compare, demo, discover, pages, peers, perfclient, place, plant, probe, quick,
-    report, saturate, scenario, serve, show,
+    calibrate, cert, compare, demo, discover, pages, peers, perfclient, place, plant, probe,
+    publishing, quick, report, saturate, scenario, serve, show,
 };
 
 /// The performance laboratory for OPC UA: measure, compare, explain, predict.
@@ -69,6 +69,8 @@ enum Command {
     Check(scenario::check::Args),
     New(scenario::new::Args),
     Serve(serve::Args),
+    Publish(publishing::publish::Args),
+    Listen(publishing::listen::Args),
     Plant(plant::Args),
     Show(show::Args),
     Report(report::Args),
@@ -99,6 +101,8 @@ impl Cli {
             Command::Probe(args) => probe::run(args, &self.global),
             Command::Discover(args) => discover::run(&args),
             Command::Plant(args) => plant::run(args),
+            Command::Publish(args) => publishing::publish::run(args),
+            Command::Listen(args) => publishing::listen::run(args),
             Command::Serve(args) => serve::run(args, &self.global),
             Command::Show(args) => show::run(args, &self.global),
             Command::Report(args) => report::run(args, &self.global),

@@ -15,6 +15,7 @@ mod perfclient;
 mod place;
 mod plant;
 mod probe;
+mod publishing;
 mod quick;
 mod report;
 mod results;

@@ -239,6 +239,14 @@ pub const WITHOUT: &[(&str, &str)] = &[
     ("check", "reads a scenario and measures nothing"),
     ("new", "writes a scenario and measures nothing"),
     ("serve", "is the server"),
+    (
+        "publish",
+        "sends datagrams that nobody answers; what it says of itself is in tests/pubsub.rs",
+    ),
+    (
+        "listen",
+        "hears a publisher, not a server; each fault of one is in tests/pubsub.rs",
+    ),
     ("plant", "reads plant files"),
     ("cert", "keeps certificates"),
     ("peers", "keeps other stacks"),

@@ -3,6 +3,7 @@
 
 use std::fmt;
 use std::str::FromStr;
+use std::sync::Arc;
 
 use aes::cipher::{InnerIvInit, KeyInit, StreamCipher};
 use aes::{Aes128Enc, Aes256Enc};
@@ -86,16 +87,19 @@ pub struct KeyLength {
     pub got: usize,
 }
 
-/// The keys of one token of a security group, prepared once.
+/// The keys of one token of a security group, prepared once. A copy is the same keys: several writer groups share
+/// them.
+#[derive(Clone)]
 pub struct GroupKeys {
-    mac: HmacSha256,
+    mac: Arc<HmacSha256>,
     aes: Aes,
     key_nonce: [u8; KEY_NONCE_LEN],
 }
 
+#[derive(Clone)]
 enum Aes {
-    Aes128(Box<Aes128Enc>),
-    Aes256(Box<Aes256Enc>),
+    Aes128(Arc<Aes128Enc>),
+    Aes256(Arc<Aes256Enc>),
 }
 
 impl GroupKeys {
@@ -117,17 +121,17 @@ impl GroupKeys {
         let (signing, rest) = key.split_at(SIGNING_KEY_LEN);
         let (encrypting, nonce) = rest.split_at(policy.encrypting_key_len());
         Ok(Self {
-            mac: HmacSha256::new(signing),
+            mac: Arc::new(HmacSha256::new(signing)),
             aes: match policy {
                 PubSubPolicy::Aes128Ctr => {
                     let key: [u8; 16] = encrypting.try_into().map_err(|_| wrong)?;
                     let key = Zeroizing::new(key);
-                    Aes::Aes128(Box::new(Aes128Enc::new((&*key).into())))
+                    Aes::Aes128(Arc::new(Aes128Enc::new((&*key).into())))
                 }
                 PubSubPolicy::Aes256Ctr => {
                     let key: [u8; 32] = encrypting.try_into().map_err(|_| wrong)?;
                     let key = Zeroizing::new(key);
-                    Aes::Aes256(Box::new(Aes256Enc::new((&*key).into())))
+                    Aes::Aes256(Arc::new(Aes256Enc::new((&*key).into())))
                 }
             },
             key_nonce: nonce.try_into().map_err(|_| wrong)?,

@@ -1,0 +1,251 @@
+//! `uaperf listen`: what publishers send, and what of it does not come.
+
+use std::fmt::Write as _;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use judge::Exit;
+use load::pubsub::{Address, Counted, Delay, Heard, Listen, Stream, Writer};
+use plan::unit::Bytes;
+use plan::unit::duration::show;
+use pubsub::Tolerance;
+use pubsub::security::{KeyRing, Mode};
+
+use super::{Common, Verdict};
+use crate::failure::Failure;
+
+/// Listen to PubSub publishers over UDP (UADP): who, what, how often, and what was lost
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Args {
+    /// Where datagrams come to: opc.udp://address[:port] of this host, or of a multicast group to join
+    #[arg(value_name = "URL")]
+    from: Address,
+    /// End after so many datagrams
+    #[arg(long, value_name = "N")]
+    datagrams: Option<u64>,
+    /// Refuse messages that are secured less
+    #[arg(long, default_value = "none", value_parser = ["none", "sign", "sign-and-encrypt"])]
+    security: String,
+    /// Room for datagrams that wait to be read
+    #[arg(long, value_name = "SIZE", default_value = "4MiB")]
+    receive_buffer: Bytes,
+    /// Take only what the specification has, not what other stacks are known to write
+    #[arg(long)]
+    strict: bool,
+    /// Take secured messages whose nonce stands still, as open62541 before 1.5.10 sends them
+    #[arg(long)]
+    allow_constant_nonce: bool,
+    #[command(flatten)]
+    common: Common,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  uaperf listen opc.udp://0.0.0.0:4840
+  uaperf listen opc.udp://224.0.2.14 --interface 192.168.1.10 --duration 1m
+  uaperf listen opc.udp://127.0.0.1:4840 --keys group.keys --security sign --expect loss=0";
+
+/// Carries out `uaperf listen`.
+pub fn run(args: Args) -> anyhow::Result<ExitCode> {
+    let mut tolerance = match args.strict {
+        true => Tolerance::NONE,
+        false => Tolerance::HARMLESS,
+    };
+    tolerance.constant_nonce = args.allow_constant_nonce;
+    let required = match args.security.as_str() {
+        "none" => None,
+        "sign" => Some(Mode::Sign),
+        _ => Some(Mode::SignAndEncrypt),
+    };
+    let mut keys = KeyRing::new(required, tolerance);
+    if let Some(file) = &args.common.keys {
+        for (token, key) in super::keys::read(file)? {
+            keys.insert(token, key);
+        }
+    }
+    let stop = super::interrupted()?;
+    let plan = Listen {
+        from: args.from,
+        interface: args.common.interface,
+        buffer: usize::try_from(args.receive_buffer.0).unwrap_or(usize::MAX),
+        duration: args.common.duration,
+        datagrams: args.datagrams,
+        keys,
+        tolerance,
+    };
+    let ready = || eprintln!("listening at {} …", args.from);
+    let heard = load::pubsub::listen(plan, &stop, ready).map_err(|error| {
+        Failure::new(error.to_string())
+            .hint("listen at an address of this host, or 0.0.0.0, or at a multicast group")
+    })?;
+    let verdict = verdict(&heard, args.datagrams);
+    super::conclude(&args.common, "uaperf-listen", verdict, heard, write_screen)
+}
+
+fn verdict(it: &Heard, wanted: Option<u64>) -> Verdict {
+    let (mut name, mut exit, mut evidence) = ("VALID", Exit::Good, Vec::new());
+    if let Some(drops) = it.socket_drops.filter(|drops| *drops > 0) {
+        (name, exit) = ("GENERATOR-LIMITED", Exit::Verdict);
+        evidence.push(format!(
+            "the kernel dropped {drops} datagrams that this listener did not read in time: \
+             try a larger --receive-buffer ({} bytes were given)",
+            it.buffer_bytes
+        ));
+    }
+    let short = wanted.filter(|wanted| it.datagrams < *wanted);
+    if it.datagrams == 0 {
+        (name, exit) = ("INCOMPLETE", Exit::Nothing);
+        evidence.push("nothing came".to_owned());
+    } else if it.unreadable() == it.datagrams {
+        (name, exit) = ("FAILED", Exit::Nothing);
+        evidence.push("no datagram could be read".to_owned());
+    } else if let Some(wanted) = short {
+        (name, exit) = ("INCOMPLETE", Exit::Nothing);
+        evidence.push(format!("{} datagrams of {wanted} came", it.datagrams));
+    } else if it.interrupted {
+        (name, exit) = ("INCOMPLETE", Exit::Nothing);
+        evidence.push("interrupted".to_owned());
+    }
+    Verdict {
+        name,
+        exit,
+        evidence,
+    }
+}
+
+fn write_screen(out: &mut String, it: &Heard) -> std::fmt::Result {
+    let seconds = it.elapsed_ns.max(1) as f64 / 1e9;
+    writeln!(
+        out,
+        "{}: {} datagrams, {} bytes in {}",
+        it.from,
+        it.datagrams,
+        it.bytes,
+        show(Duration::from_nanos(it.elapsed_ns))
+    )?;
+    match it.socket_drops {
+        Some(drops) => writeln!(out, "  dropped by this host's socket buffer: {drops}")?,
+        None => writeln!(
+            out,
+            "  dropped by this host's socket buffer: not told by this system"
+        )?,
+    }
+    if !it.kernel_stamps && it.datagrams > 0 {
+        writeln!(
+            out,
+            "  times of arrival are the program's, not the kernel's"
+        )?;
+    }
+    for unread in &it.unread {
+        writeln!(out, "  {} not read: {}", unread.datagrams, unread.reason)?;
+    }
+    if it.not_followed > 0 {
+        writeln!(
+            out,
+            "  {} of more publishers than are followed",
+            it.not_followed
+        )?;
+    }
+    for stream in &it.streams {
+        write_stream(out, stream, seconds)?;
+    }
+    Ok(())
+}
+
+fn write_stream(out: &mut String, it: &Stream, seconds: f64) -> std::fmt::Result {
+    let id = match (&it.publisher_id, &it.publisher_id_type) {
+        (Some(id), Some(kind)) => format!("{id} ({kind})"),
+        _ => "without an id".to_owned(),
+    };
+    write!(out, "\npublisher {id}")?;
+    if let Some(group) = it.writer_group_id {
+        write!(out, ", group {group}")?;
+    }
+    if let Some(source) = &it.source {
+        write!(out, ", from {source}")?;
+    }
+    writeln!(out, ", security {}", it.security)?;
+    // While it sent, if that is known; else while we listened.
+    let rate = match &it.arrival {
+        Some(arrival) if arrival.mean_ns > 0.0 => 1e9 / arrival.mean_ns,
+        _ => it.datagrams as f64 / seconds,
+    };
+    write!(
+        out,
+        "  {} datagrams, {rate:.1}/s, {} bytes",
+        it.datagrams, it.bytes
+    )?;
+    if it.chunks > 0 {
+        write!(out, ", {} of them parts of larger messages", it.chunks)?;
+    }
+    if it.discovery > 0 {
+        write!(out, ", {} of them discovery", it.discovery)?;
+    }
+    writeln!(out)?;
+    if let Some(counted) = &it.sequence {
+        writeln!(out, "  group:    {}", told(counted))?;
+    }
+    if let Some(arrival) = &it.arrival {
+        super::spread(out, "arrival", arrival)?;
+    }
+    if let Some(jitter) = &it.jitter {
+        super::spread(out, "jitter", jitter)?;
+    }
+    match &it.delay {
+        Delay::SameClock(delay) => super::spread(out, "delay", delay)?,
+        Delay::UnknownClock => writeln!(out, "  delay     unknown: the sender's clock is another")?,
+        Delay::NoTimestamp => writeln!(out, "  delay     unknown: messages say no time")?,
+    }
+    for writer in &it.writers {
+        write_writer(out, writer)?;
+    }
+    Ok(())
+}
+
+fn write_writer(out: &mut String, it: &Writer) -> std::fmt::Result {
+    let name = match it.writer_id {
+        Some(id) => format!("writer {id}"),
+        None => format!("writer without an id, place {}", it.place),
+    };
+    write!(out, "  {name}: {} messages", it.messages)?;
+    if it.fields > 0 {
+        let of = if it.fields_are_bytes {
+            "bytes"
+        } else {
+            "fields"
+        };
+        write!(out, " of {} {of}", it.fields)?;
+    }
+    if !it.encoding.is_empty() {
+        write!(out, ", {}", it.encoding)?;
+    }
+    let kinds = [
+        (it.delta_frames, "delta frames"),
+        (it.events, "events"),
+        (it.keep_alives, "keep-alives"),
+        (it.invalid, "not valid"),
+    ];
+    for (n, what) in kinds.into_iter().filter(|(n, _)| *n > 0) {
+        write!(out, ", {n} {what}")?;
+    }
+    match &it.sequence {
+        Some(counted) => writeln!(out, "; {}", told(counted)),
+        None => writeln!(out, "; no sequence numbers, so nothing is known of loss"),
+    }
+}
+
+fn told(it: &Counted) -> String {
+    let mut text = format!("lost {}", it.lost);
+    if it.gaps > 0 {
+        text += &format!(" in {} gaps, the longest of {}", it.gaps, it.longest_gap);
+    }
+    text += &format!(", repeated {}, late {}", it.duplicates, it.late);
+    if it.too_old > 0 {
+        text += &format!(", too late to tell {}", it.too_old);
+    }
+    if it.restarts > 0 {
+        text += &format!(", begun anew {}", it.restarts);
+    }
+    text
+}

@@ -1,0 +1,313 @@
+//! `uaperf publish` and `uaperf listen`, over unicast on the loopback: every message has its place.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+mod support;
+
+use std::io::{BufRead, BufReader};
+use std::net::UdpSocket;
+use std::path::Path;
+use std::process::{Child, Stdio};
+
+use pubsub::layout::Layout;
+use pubsub::template::Template;
+use pubsub::{Content, Fields, PublisherId};
+use serde_json::Value;
+use support::{Said, command};
+use wire::types::Variant;
+
+/// A listener that is ready.
+struct Listener {
+    child: Child,
+    url: String,
+}
+
+impl Listener {
+    fn start(folder: &Path, words: &[&str]) -> Self {
+        let free = UdpSocket::bind("127.0.0.1:0").unwrap();
+        let url = format!("opc.udp://{}", free.local_addr().unwrap());
+        drop(free);
+        let mut child = command(folder, &["listen", &url, "--json", "--duration", "20s"])
+            .args(words)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut line = String::new();
+        let told = child.stderr.take().unwrap();
+        BufReader::new(told).read_line(&mut line).unwrap();
+        assert!(line.starts_with("listening"), "{line}");
+        Self { child, url }
+    }
+
+    /// What it said, and its exit code.
+    fn end(self) -> (Value, i32) {
+        let output = self.child.wait_with_output().unwrap();
+        let told = serde_json::from_slice(&output.stdout).unwrap();
+        (told, output.status.code().unwrap())
+    }
+
+    fn socket(&self) -> UdpSocket {
+        let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
+        socket
+            .connect(self.url.strip_prefix("opc.udp://").unwrap())
+            .unwrap();
+        socket
+    }
+}
+
+fn publish(folder: &Path, words: &[&str]) -> Value {
+    let said = Said::by(command(folder, &["publish"]).args(words).arg("--json"));
+    // 4 where the machine is too busy to be on time, which is no fault of what was sent.
+    assert!([0, 4].contains(&said.code), "{}{}", said.out, said.err);
+    serde_json::from_str(&said.out).unwrap()
+}
+
+/// Keys of two tokens.
+fn keys(folder: &Path) -> String {
+    let file = folder.join("group.keys");
+    let key = |digit: &str| digit.repeat(136);
+    let text = format!(
+        "# a group\nPubSub-Aes256-CTR 1 {}\nPubSub-Aes256-CTR 2 {}\n",
+        key("1"),
+        key("2")
+    );
+    std::fs::write(&file, text).unwrap();
+    file.display().to_string()
+}
+
+#[test]
+fn what_is_published_is_heard_in_every_layout_and_encoding() {
+    let folder = tempfile::tempdir().unwrap();
+    for layout in ["dynamic", "periodic-fixed"] {
+        for (encoding, name) in [
+            ("variant", "Variant"),
+            ("raw", "RawData"),
+            ("value", "DataValue"),
+        ] {
+            // RawData without names and sizes is one DataSetMessage to a reader.
+            let writers = if layout == "dynamic" { 3 } else { 1 };
+            let listener =
+                Listener::start(folder.path(), &["--datagrams", "40", "--expect", "loss=0"]);
+            let words = [
+                "--layout",
+                layout,
+                "--encoding",
+                encoding,
+                "--signals",
+                "10",
+            ];
+            let more = [
+                "--groups",
+                "2",
+                "--interval",
+                "1ms",
+                "--cycles",
+                "20",
+                "--type",
+                "double",
+            ];
+            let writers_typed = writers.to_string();
+            let words = [
+                &words[..],
+                &more,
+                &[&listener.url, "--writers", &writers_typed],
+            ]
+            .concat();
+            let sent = &publish(folder.path(), &words)["result"];
+            assert_eq!(
+                (&sent["datagrams"], &sent["cycles"]),
+                (&40.into(), &20.into())
+            );
+            assert_eq!(sent["lateness"]["count"], 20);
+            let (told, code) = listener.end();
+            let context = format!("{layout} {encoding}: {told}");
+            assert_eq!(code, 0, "{context}");
+            assert_eq!(told["verdict"], "VALID", "{context}");
+            let heard = &told["result"];
+            assert_eq!(heard["bytes"], sent["bytes"], "{context}");
+            let values = if encoding == "raw" {
+                0.into()
+            } else {
+                sent["values"].clone()
+            };
+            assert_eq!(heard["values"], values, "{context}");
+            let streams = heard["streams"].as_array().unwrap();
+            // The dynamic layout does not name groups.
+            assert_eq!(
+                streams.len(),
+                if layout == "dynamic" { 1 } else { 2 },
+                "{context}"
+            );
+            let all = streams
+                .iter()
+                .flat_map(|it| it["writers"].as_array().unwrap());
+            for writer in all {
+                assert_eq!(writer["encoding"], name, "{context}");
+            }
+        }
+    }
+}
+
+/// Cycles as a publisher makes them.
+fn cycles(n: usize) -> Vec<Vec<u8>> {
+    let id = PublisherId::UInt16(7);
+    let fields = Fields::Variant(vec![Variant::Float(0.0); 5]);
+    let message = Layout::Dynamic.message(id, 1, 1, [(4, Content::Key(fields))]);
+    let mut template = Template::new(&message, &[], None).unwrap();
+    let mut out = Vec::new();
+    (0..n)
+        .map(|_| {
+            assert!(template.write(1, &mut out));
+            out.clone()
+        })
+        .collect()
+}
+
+#[test]
+fn drops_repeats_reordering_and_damage_are_told_exactly() {
+    let folder = tempfile::tempdir().unwrap();
+    let all = cycles(1000);
+    let mut sent = Vec::new();
+    let (mut dropped, mut repeated, mut late, mut damaged) = (0, 0, 0, 0);
+    let mut n = 0;
+    while n < all.len() {
+        match n % 50 {
+            10 => dropped += 1,
+            20 => {
+                sent.extend([all[n].clone(), all[n].clone()]);
+                repeated += 1;
+            }
+            30 => {
+                sent.extend([all[n + 1].clone(), all[n].clone()]);
+                late += 1;
+                n += 1;
+            }
+            40 => {
+                let mut cut = all[n].clone();
+                cut.truncate(cut.len() - 3);
+                sent.push(cut);
+                damaged += 1;
+            }
+            _ => sent.push(all[n].clone()),
+        }
+        n += 1;
+    }
+    let count = sent.len().to_string();
+    let listener = Listener::start(
+        folder.path(),
+        &["--datagrams", &count, "--expect", "loss=0"],
+    );
+    let socket = listener.socket();
+    for (n, datagram) in sent.iter().enumerate() {
+        socket.send(datagram).unwrap();
+        if n % 50 == 0 {
+            std::thread::sleep(std::time::Duration::from_millis(1));
+        }
+    }
+    let (told, code) = listener.end();
+    assert_eq!(code, 3, "loss was not to be: {told}");
+    let heard = &told["result"];
+    let writer = &heard["streams"][0]["writers"][0];
+    assert_eq!(writer["sequence"]["duplicates"], repeated, "{told}");
+    assert_eq!(writer["sequence"]["late"], late, "{told}");
+    // What was damaged behind the sequence number is no loss of a message, but of its values.
+    assert_eq!(writer["sequence"]["lost"], dropped, "{told}");
+    let unread: u64 = heard["unread"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|it| it["datagrams"].as_u64().unwrap())
+        .sum();
+    assert_eq!(unread, damaged, "{told}");
+    assert_eq!(told["expectations"][0]["met"], false);
+}
+
+#[test]
+fn secured_messages_are_heard_through_a_change_of_keys_and_not_without_them() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = keys(folder.path());
+    for security in ["sign", "sign-and-encrypt"] {
+        let words = ["--datagrams", "60", "--keys", &file, "--security", security];
+        let listener = Listener::start(folder.path(), &words);
+        let words = ["--keys", &file, "--security", security, "--interval", "2ms"];
+        let more = [
+            "--cycles",
+            "60",
+            "--roll-over",
+            "40ms",
+            "--layout",
+            "periodic-fixed",
+        ];
+        let sent = publish(
+            folder.path(),
+            &[&words[..], &more, &[&listener.url]].concat(),
+        );
+        assert_eq!(sent["result"]["roll_overs"], 1, "{sent}");
+        let (told, code) = listener.end();
+        assert_eq!(code, 0, "{told}");
+        let stream = &told["result"]["streams"][0];
+        assert_eq!(stream["security"], security, "{told}");
+        assert_eq!(stream["sequence"]["lost"], 0, "{told}");
+        assert_eq!(told["result"]["unread"], Value::Array(Vec::new()), "{told}");
+    }
+    let listener = Listener::start(folder.path(), &["--datagrams", "5"]);
+    let words = [
+        "--keys",
+        &file,
+        "--security",
+        "sign",
+        "--cycles",
+        "5",
+        "--interval",
+        "1ms",
+    ];
+    publish(folder.path(), &[&words[..], &[&listener.url]].concat());
+    let (told, code) = listener.end();
+    assert_eq!((code, &told["verdict"]), (1, &"FAILED".into()), "{told}");
+    let reason = told["result"]["unread"][0]["reason"].as_str().unwrap();
+    assert!(reason.contains("no key of SecurityTokenId 1"), "{reason}");
+}
+
+#[test]
+fn what_cannot_be_is_said_with_what_to_do() {
+    let folder = tempfile::tempdir().unwrap();
+    let wrong = folder.path().join("wrong.keys");
+    std::fs::write(&wrong, "PubSub-Aes256-CTR 1 aabb\n").unwrap();
+    let wrong = wrong.display().to_string();
+    let to = "opc.udp://127.0.0.1:9";
+    let cases: [(&[&str], i32, &str); 6] = [
+        (
+            &["publish", "opc.tcp://127.0.0.1"],
+            2,
+            "does not begin with opc.udp://",
+        ),
+        (&["publish", to, "--security", "sign"], 2, "--keys FILE"),
+        (
+            &["publish", to, "--keys", &wrong, "--security", "sign"],
+            2,
+            "a key of 2 bytes",
+        ),
+        (&["publish", to, "--interval", "0s"], 2, "--max"),
+        (&["publish", to, "--signals", "60000"], 1, "UDP takes 65507"),
+        (
+            &["listen", "opc.udp://203.0.113.1:4840"],
+            1,
+            "an address of this host",
+        ),
+    ];
+    for (words, code, what) in cases {
+        let said = Said::by(&mut command(folder.path(), words));
+        assert_eq!(said.code, code, "{words:?}: {}", said.err);
+        assert!(said.err.contains(what), "{words:?}: {}", said.err);
+        assert!(!said.err.contains("aabb"), "a key is not printed");
+    }
+    let nothing = ["listen", "opc.udp://127.0.0.1:0", "--duration", "100ms"];
+    let said = Said::by(&mut command(folder.path(), &nothing));
+    assert_eq!(said.code, 1);
+    assert!(
+        said.out.starts_with("INCOMPLETE: nothing came"),
+        "{}",
+        said.out
+    );
+}
