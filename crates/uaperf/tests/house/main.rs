@@ -7,4 +7,5 @@ mod coverage;
 mod files;
 mod licences;
 mod links;
+mod modules;
 mod printing;
