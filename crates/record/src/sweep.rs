@@ -133,7 +133,7 @@ pub struct Short {
     pub verdict: Kind,
     /// What `p50_ns` and `p99_ns` are of: `response`, or `delay` where values were subscribed to.
     pub of: String,
-    /// Completed operations per second; of a subscription, values.
+    /// Operations that succeeded, per second; of a subscription, values.
     pub rate_per_s: Option<f64>,
     /// The median.
     pub p50_ns: Option<u64>,

@@ -179,6 +179,13 @@ fn sum(out: &mut String, row: &str, sum: &Sum) {
     }
     put(out, row, "outage", Some(sum.outage_ns as f64), Unit::Nanos);
     put(out, row, "rate", sum.rate_per_s, Unit::PerSecond);
+    for (metric, rate) in [
+        ("attempted-rate", sum.attempted_per_s),
+        ("failed-rate", sum.failed_per_s),
+        ("timed-out-rate", sum.timed_out_per_s),
+    ] {
+        put(out, row, metric, rate, Unit::PerSecond);
+    }
     put(out, row, "values", sum.values_per_s, Unit::PerSecond);
     for status in &sum.statuses {
         let metric = quoted(&format!("status.{}", status.name));

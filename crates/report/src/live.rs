@@ -107,7 +107,7 @@ impl Live {
 
     /// What requests did.
     fn asked(&self, recent: &Closed, covered: u64, parts: &mut Vec<String>) {
-        parts.push(format!("{:>9}", rate(recent.counters.completed, covered)));
+        parts.push(format!("{:>9}", rate(recent.succeeded(), covered)));
         let response = &recent.response;
         parts.push(format!(
             "p50 {:>7}  p99 {:>7}  max {:>7}",
@@ -149,10 +149,7 @@ impl Live {
         ));
         if self.completed > 0 {
             // Requests that are sent beside.
-            parts.push(format!(
-                "{} requests",
-                rate(recent.counters.completed, covered)
-            ));
+            parts.push(format!("{} requests", rate(recent.succeeded(), covered)));
         }
         if self.errors > 0 {
             let errors = counted(self.errors, "error", "errors");

@@ -257,6 +257,19 @@ fn rate(phase: &Phase) -> String {
     if seconds > 0.0 && rate < 0.995 * planned {
         text.push_str(&format!(" of {} planned", Rate::show(planned)));
     }
+    // A failure is fast, or takes a place: neither is in the rate.
+    if let (Some(attempted), Some(failed)) = (sum.attempted_per_s, sum.failed_per_s)
+        && failed > 0.0
+    {
+        text.push_str(&format!(
+            ", {} attempted, {} failed",
+            Rate::show(attempted),
+            Rate::show(failed)
+        ));
+        if let Some(timed_out) = sum.timed_out_per_s.filter(|it| *it > 0.0) {
+            text.push_str(&format!(", {} timed out", Rate::show(timed_out)));
+        }
+    }
     if let Some(values) = sum
         .values_per_s
         .filter(|&values| values != rate && values > 0.0)

@@ -92,6 +92,11 @@ pub struct Closed {
 }
 
 impl Closed {
+    /// Operations that succeeded: a rate is of these.
+    pub fn succeeded(&self) -> u64 {
+        self.counters.completed.saturating_sub(self.errors)
+    }
+
     /// Adds what another core did in the same tick.
     pub fn merge(&mut self, other: &Self) {
         self.start_ns = self.start_ns.min(other.start_ns);

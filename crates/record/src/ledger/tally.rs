@@ -168,6 +168,8 @@ impl Tally {
             self.edges.part((begin, end), (from, to), bin, &mut sum);
         }
         let completed_in_time = sum.counters.completed;
+        let failed_in_time = sum.statuses.bad();
+        let timed_out_in_time = sum.counters.timeouts;
         let values_in_time = sum.counters.values;
         let reaches_end = to_ns >= end_ns;
         if reaches_end {
@@ -180,6 +182,8 @@ impl Tally {
                 .min(end_ns),
             sum,
             completed_in_time,
+            failed_in_time,
+            timed_out_in_time,
             values_in_time,
         }
     }
@@ -251,6 +255,10 @@ pub struct Window {
     pub sum: Bin,
     /// Operations that ended inside it, without the drained ones.
     pub completed_in_time: u64,
+    /// Of those, with a Bad status, timeouts among them.
+    pub failed_in_time: u64,
+    /// Of those, given up after the client's own timeout.
+    pub timed_out_in_time: u64,
     /// Values of those.
     pub values_in_time: u64,
 }
@@ -266,9 +274,14 @@ impl Window {
         self.to_ns.saturating_sub(self.from_ns) as f64 / 1e9
     }
 
-    /// Operations that ended, per second; none for an empty window.
+    /// Operations that succeeded inside it: a rate is of these.
+    pub fn succeeded_in_time(&self) -> u64 {
+        self.completed_in_time.saturating_sub(self.failed_in_time)
+    }
+
+    /// Operations that succeeded, per second; none for an empty window.
     pub fn rate(&self) -> Option<f64> {
         let width = self.to_ns.saturating_sub(self.from_ns);
-        (width > 0).then(|| self.completed_in_time as f64 * 1e9 / width as f64)
+        (width > 0).then(|| self.succeeded_in_time() as f64 * 1e9 / width as f64)
     }
 }

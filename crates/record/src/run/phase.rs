@@ -236,8 +236,17 @@ pub struct Sum {
     pub reconnects: u64,
     /// How long they were away, added up.
     pub outage_ns: u64,
-    /// Completed operations per second of the window.
+    /// Operations that succeeded, per second of the window.
     pub rate_per_s: Option<f64>,
+    /// Operations that were sent, per second of the window.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub attempted_per_s: Option<f64>,
+    /// Operations that ended with a Bad status, timeouts among them, per second of the window.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failed_per_s: Option<f64>,
+    /// Operations that were given up after the client's own timeout, per second of the window.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub timed_out_per_s: Option<f64>,
     /// Values per second of the window.
     pub values_per_s: Option<f64>,
     /// Operations by the status that they ended with.
@@ -325,7 +334,10 @@ impl Sum {
             values: counters.values,
             reconnects: counters.reconnects,
             outage_ns: counters.outage_ns,
-            rate_per_s: per_second(window.completed_in_time),
+            rate_per_s: per_second(window.succeeded_in_time()),
+            attempted_per_s: per_second(counters.sent),
+            failed_per_s: per_second(window.failed_in_time),
+            timed_out_per_s: per_second(window.timed_out_in_time),
             values_per_s: per_second(window.values_in_time),
             statuses: statuses(&window.sum.statuses),
             value_statuses: statuses(&window.sum.value_statuses),

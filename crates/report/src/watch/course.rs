@@ -10,6 +10,7 @@ const MOST: usize = 400;
 /// One interval.
 #[derive(Debug, Clone, Default)]
 struct Interval {
+    /// Operations that succeeded.
     completed: u64,
     values: u64,
     /// Response times, or delays of notified values.
@@ -67,7 +68,7 @@ impl Course {
             false => &closed.response,
         };
         let interval = self.of(closed.start_ns);
-        interval.completed += closed.counters.completed;
+        interval.completed += closed.succeeded();
         interval.times.merge(times);
         interval.quantiles = None;
     }

@@ -28,12 +28,7 @@ pub(super) fn lines(scene: &Scene, until: u64, inks: Inks, width: u16) -> Vec<Li
         lines.push(percentiles("response, now", &now.response));
         lines.push(percentiles("since start", &all.response));
     }
-    lines.push(counts(
-        scene,
-        (now.counters.completed, covered),
-        until,
-        inks,
-    ));
+    lines.push(counts(scene, (now.succeeded(), covered), until, inks));
     lines.extend(errors(scene, inks, usize::from(width)));
     lines
 }

@@ -64,7 +64,7 @@ fn row(window: &Window, scene: &Scene, until: u64) -> String {
         false => (&now.delay, &all.delay),
     };
     let count = match scene.about.sends {
-        true => now.counters.completed,
+        true => now.succeeded(),
         false => now.delay.count(),
     };
     let per_second = count as f64 * 1e9 / covered.max(1) as f64;

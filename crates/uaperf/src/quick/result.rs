@@ -99,6 +99,8 @@ pub fn parts(outcome: &Outcome, from_ns: u64, to_ns: u64) -> Vec<Part> {
             // What was done when all was over has no rate.
             if is_step && sum.drained == sum.completed {
                 (sum.rate_per_s, sum.values_per_s) = (None, None);
+                (sum.attempted_per_s, sum.failed_per_s) = (None, None);
+                sum.timed_out_per_s = None;
             }
             parts.push(Part {
                 target,

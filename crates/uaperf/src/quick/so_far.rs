@@ -4,10 +4,15 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use load::engine::Progress;
+use plan::unit::duration::nanos;
 use plan::{Figures, Measure, Stat, Threshold};
+use record::ledger::TICK_NS;
 use record::{Closed, Histogram};
 
 use crate::failure::Failure;
+
+/// Rates are those of so long.
+const WINDOW_NS: u64 = 1_000_000_000;
 
 /// What all cores told so far.
 #[derive(Debug, Default)]
@@ -15,6 +20,8 @@ pub struct SoFar {
     closed: Closed,
     /// By core: values of subscriptions that are missing.
     lost: BTreeMap<usize, u64>,
+    /// By the begin of an interval: operations that succeeded in it, and their values.
+    recent: BTreeMap<u64, (u64, u64)>,
     elapsed: Duration,
 }
 
@@ -23,6 +30,9 @@ impl SoFar {
     pub fn add(&mut self, progress: &Progress) {
         for (_, closed) in &progress.closed {
             self.closed.merge(closed);
+            let (good, values) = self.recent.entry(closed.start_ns).or_default();
+            *good += closed.succeeded();
+            *values += closed.counters.values;
         }
         if let Some(heard) = &progress.heard {
             let lost = heard.places.lost().max(heard.messages.lost());
@@ -33,7 +43,24 @@ impl SoFar {
     /// So much time has passed.
     pub fn at(&mut self, elapsed: Duration) -> &Self {
         self.elapsed = elapsed;
+        let begin = self.window().start;
+        self.recent = self.recent.split_off(&begin);
         self
+    }
+
+    /// The second that rates are of: the last whole one that all cores have told of. The clock begins when the first
+    /// interval is told, which is over then.
+    fn window(&self) -> std::ops::Range<u64> {
+        let until = nanos(self.elapsed) / TICK_NS * TICK_NS;
+        until.saturating_sub(WINDOW_NS)..until
+    }
+
+    /// In the last second.
+    fn lately(&self, of: fn(&(u64, u64)) -> u64) -> Option<f64> {
+        let window = self.window();
+        let seconds = (window.end - window.start) as f64 / 1e9;
+        let sum: u64 = self.recent.range(window).map(|(_, it)| of(it)).sum();
+        (seconds > 0.0).then(|| sum as f64 / seconds)
     }
 }
 
@@ -65,7 +92,6 @@ fn time(of: &Histogram, stat: Stat) -> Option<f64> {
 impl Figures for SoFar {
     fn figure(&self, measure: Measure, stat: Stat) -> Option<f64> {
         let counters = &self.closed.counters;
-        let per_second = |n: u64| n as f64 / self.elapsed.as_secs_f64();
         match (measure, stat) {
             (_, Stat::Loss) => {
                 (!self.lost.is_empty()).then(|| self.lost.values().sum::<u64>() as f64)
@@ -76,8 +102,8 @@ impl Figures for SoFar {
                 .then(|| counters.timeouts as f64 / counters.completed as f64),
             (Measure::Response, Stat::ErrorShare) => (counters.completed > 0)
                 .then(|| self.closed.errors as f64 / counters.completed as f64),
-            (Measure::Response, Stat::Rate) => Some(per_second(counters.completed)),
-            (Measure::Response, Stat::Values) => Some(per_second(counters.values)),
+            (Measure::Response, Stat::Rate) => self.lately(|it| it.0),
+            (Measure::Response, Stat::Values) => self.lately(|it| it.1),
             (Measure::Response, stat) => time(&self.closed.response, stat),
             (Measure::Delay, stat) => time(&self.closed.delay, stat),
             _ => None,
@@ -89,6 +115,43 @@ impl Figures for SoFar {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
+
+    fn told(start_ns: u64, completed: u64, errors: u64) -> Progress {
+        let mut closed = Closed {
+            start_ns,
+            errors,
+            ..Closed::default()
+        };
+        closed.counters.completed = completed;
+        closed.counters.values = completed - errors;
+        Progress {
+            core: 0,
+            closed: vec![(0, closed)],
+            heard: None,
+            ran_ns: 0,
+            idle_ns: 0,
+        }
+    }
+
+    #[test]
+    fn a_rate_is_of_successes_and_of_the_last_second() {
+        let mut so_far = SoFar::default();
+        // A thousand a second for ten seconds; then a server that answers nothing, whose requests time out.
+        for tick in 0..100 {
+            so_far.add(&told(tick * TICK_NS, 100, 0));
+        }
+        for tick in 100..120 {
+            so_far.add(&told(tick * TICK_NS, 42, 42));
+        }
+        let mut rate = |ms| {
+            let at = so_far.at(Duration::from_millis(ms));
+            at.figure(Measure::Response, Stat::Rate)
+        };
+        assert_eq!(rate(10_000), Some(1000.0));
+        assert_eq!(rate(10_550), Some(500.0));
+        assert_eq!(rate(12_000), Some(0.0));
+        assert_eq!(so_far.figure(Measure::Response, Stat::Errors), Some(840.0));
+    }
 
     #[test]
     fn a_condition_that_can_come_true_while_it_runs_is_taken_and_another_is_not() {
