@@ -3,12 +3,12 @@
 #![allow(clippy::unwrap_used)]
 
 use judge::compare::{
-    Direction, Estimate, LEAST_MARGIN, Method, Metric, Outcome, bca, cliffs_delta,
-    compare_estimates, compare_pairs, compare_phases, compare_runs, mann_whitney, pairs_needed,
-    permutation, runs_needed, welch,
+    Direction, Estimate, LEAST_MARGIN, Method, Metric, Outcome, Row, Rules, Sides, bca,
+    cliffs_delta, compare_estimates, compare_pairs, compare_phases, compare_runs, compare_shares,
+    mann_whitney, pairs_needed, permutation, runs_needed, welch,
 };
 use plan::{Measure, Random, Stat};
-use record::run::{Phase, WarmUp};
+use record::run::{Kind, Phase, WarmUp};
 use record::{Ledger, Times};
 
 /// Normally distributed numbers, by Box and Muller.
@@ -315,6 +315,26 @@ fn short(seed: u64, level: f64, spread: f64) -> Phase {
 const MEAN: Metric = Metric::Figure(Measure::Response, Stat::Mean);
 const MEDIAN: Metric = Metric::Figure(Measure::Response, Stat::P50);
 
+/// The rows of one point, but for success and completeness.
+fn figures(
+    base: &[&Phase],
+    new: &[&Phase],
+    same: &[&Phase],
+    metrics: &[Metric],
+    rules: &Rules,
+) -> Vec<Row> {
+    let sides = Sides {
+        base: base.to_vec(),
+        new: new.to_vec(),
+        same: same.to_vec(),
+        metrics: metrics.to_vec(),
+    };
+    let mut compared = compare_phases(&[sides], rules);
+    let rows = compared.remove(0).rows.into_iter();
+    rows.filter(|row| !judge::compare::FAILURES.contains(&row.metric))
+        .collect()
+}
+
 #[test]
 fn single_runs_of_the_same_are_rarely_called_different_although_their_times_wander() {
     // Independent intervals, then half a second and two seconds of memory.
@@ -337,7 +357,17 @@ fn single_runs_that_differ_are_told_apart_and_say_what_they_do_not_know() {
     let mut random = normal(1);
     let base = phase(&wandering(&mut random, 2e5, 0.5, 0.05));
     let new = phase(&wandering(&mut random, 2.4e5, 0.5, 0.05));
-    let rows = compare_phases(&[&base], &[&new], &[], &[MEAN, MEDIAN], LEAST_MARGIN);
+    let unasked = figures(&[&base], &[&new], &[], &[MEAN, MEDIAN], &Rules::default());
+    for row in &unasked {
+        let it = &row.comparison;
+        assert_eq!(it.outcome, Outcome::CannotTell { runs: None }, "{it:?}");
+        assert!(it.interval.is_some());
+    }
+    let asked = Rules {
+        single_run: true,
+        ..Rules::default()
+    };
+    let rows = figures(&[&base], &[&new], &[], &[MEAN, MEDIAN], &asked);
     assert_eq!(rows.len(), 2);
     for row in &rows {
         let it = &row.comparison;
@@ -368,7 +398,7 @@ fn holms_correction_makes_each_of_several_metrics_harder() {
     let (base, new) = (runs(2e5, 1), runs(2.4e5, 50));
     let (base, new): (Vec<&Phase>, Vec<&Phase>) = (base.iter().collect(), new.iter().collect());
     let p90 = Metric::Figure(Measure::Response, Stat::P90);
-    let rows = compare_phases(&base, &new, &[], &[MEAN, MEDIAN, p90], LEAST_MARGIN);
+    let rows = figures(&base, &new, &[], &[MEAN, MEDIAN, p90], &Rules::default());
     let adjusted: Vec<f64> = rows
         .iter()
         .filter_map(|row| row.comparison.adjusted)
@@ -403,7 +433,7 @@ fn runs_that_went_at_the_same_time_are_compared_in_pairs_whatever_their_order() 
     let compared = |base: &[Phase], new: &[Phase]| {
         let (base, mut new): (Vec<_>, Vec<_>) = (base.iter().collect(), new.iter().collect());
         new.rotate_left(2);
-        let rows = compare_phases(&base, &new, &[], &[MEAN], LEAST_MARGIN);
+        let rows = figures(&base, &new, &[], &[MEAN], &Rules::default());
         rows.first().unwrap().comparison.clone()
     };
     let paired = compared(&side(0, 1.0), &side(0, 1.05));
@@ -440,7 +470,7 @@ fn what_the_same_thing_varied_by_widens_the_margin() {
         phases.iter().collect()
     }
     let outcome = |same: &[&Phase]| {
-        let rows = compare_phases(&all(&base), &all(&new), same, &[MEAN], LEAST_MARGIN);
+        let rows = figures(&all(&base), &all(&new), same, &[MEAN], &Rules::default());
         rows.first().unwrap().comparison.outcome
     };
     assert_eq!(outcome(&[]), Outcome::Worse);
@@ -451,6 +481,8 @@ fn what_the_same_thing_varied_by_widens_the_margin() {
 fn metrics_are_named_as_in_thresholds() {
     for name in [
         "cpu-per-request",
+        "success",
+        "complete",
         "rate",
         "response.p99",
         "service.p99.9",
@@ -465,4 +497,111 @@ fn metrics_are_named_as_in_thresholds() {
         error.starts_with("\"p200x\" is no metric (want cpu-per-request, rate,"),
         "{error}"
     );
+}
+
+#[test]
+fn all_points_of_a_comparison_are_one_family() {
+    let runs = |level: f64, seed: u64| -> Vec<Phase> {
+        (0..5).map(|k| short(seed + k, level, 0.01)).collect()
+    };
+    let (base, new) = (runs(2e5, 1), runs(2.4e5, 50));
+    let sides = Sides {
+        base: base.iter().collect(),
+        new: new.iter().collect(),
+        same: Vec::new(),
+        metrics: vec![MEAN],
+    };
+    let worse = |points: usize| {
+        let compared = compare_phases(&vec![sides.clone(); points], &Rules::default());
+        let rows: Vec<&Row> = compared.iter().flat_map(|it| &it.rows).collect();
+        // Success and completeness are the same everywhere, and no further chance.
+        let means: Vec<_> = rows.iter().filter(|row| row.metric == MEAN).collect();
+        assert!(means.iter().all(|row| row.comparison.family == points));
+        let worse = means
+            .iter()
+            .filter(|row| row.comparison.outcome == Outcome::Worse);
+        worse.count()
+    };
+    // 2 of 252 in each: six times that is below 0.05, and seven times beyond.
+    assert_eq!((worse(1), worse(6), worse(7)), (1, 6, 0));
+}
+
+#[test]
+fn a_side_that_fails_more_is_worse_and_its_times_are_not_comparable() {
+    let mut failing: Vec<Phase> = (0..5).map(|k| short(k, 1e5, 0.01)).collect();
+    let base: Vec<Phase> = (10..15).map(|k| short(k, 2e5, 0.01)).collect();
+    for phase in &mut failing {
+        phase.total.errors = phase.total.completed / 2;
+    }
+    fn all(side: &[Phase]) -> Vec<&Phase> {
+        side.iter().collect()
+    }
+    let compared = |base: &[Phase], new: &[Phase]| {
+        let sides = Sides {
+            base: all(base),
+            new: all(new),
+            same: Vec::new(),
+            metrics: vec![MEAN],
+        };
+        let found = compare_phases(&[sides], &Rules::default()).remove(0);
+        let outcome = |metric| {
+            let row = found.rows.iter().find(|row| row.metric == metric);
+            row.unwrap().comparison.outcome
+        };
+        let worse: Vec<bool> = found.failures.iter().map(|it| it.worse).collect();
+        (outcome(Metric::Success), outcome(MEAN), worse)
+    };
+    // Failing is fast. Of one run each it holds as well.
+    for n in [1, 5] {
+        let found = compared(&base[..n], &failing[..n]);
+        assert_eq!(
+            found,
+            (Outcome::Worse, Outcome::NotComparable, vec![true]),
+            "{n}"
+        );
+    }
+    let found = compared(&failing, &base);
+    assert_eq!(found, (Outcome::Better, Outcome::NotComparable, vec![]));
+    let found = compared(&failing[..1], &base[..1]);
+    let told = (
+        Outcome::CannotTell { runs: None },
+        Outcome::NotComparable,
+        vec![],
+    );
+    assert_eq!(found, told);
+
+    // A run that broke, whichever side.
+    let mut broken = base.clone();
+    broken[2].verdict.kind = Kind::Incomplete;
+    let quick: Vec<Phase> = (20..25).map(|k| short(k, 1e5, 0.01)).collect();
+    let found = compared(&quick, &broken);
+    assert_eq!(found, (Outcome::Same, Outcome::NotComparable, vec![false]));
+    broken[2].verdict.kind = Kind::Failed;
+    assert_eq!(compared(&quick, &broken).2, [true]);
+    assert_eq!(compared(&broken, &quick).2, [false]);
+}
+
+#[test]
+fn shares_have_the_probabilities_of_fishers_test() {
+    let p = |x: (u64, u64), y: (u64, u64)| {
+        let it = compare_shares(&[x], &[y], 0.001, &Rules::default());
+        (it.p.unwrap().value, it.outcome)
+    };
+    // All of 5 against none of 5: 2 of 252.
+    let (value, outcome) = p((5, 5), (0, 5));
+    assert!((value - 2.0 / 252.0).abs() < 1e-9, "{value}");
+    assert_eq!(outcome, Outcome::Worse);
+    assert_eq!(p((180, 180), (180, 180)), (1.0, Outcome::Same));
+    // One of 180 is chance.
+    let (value, outcome) = p((180, 180), (179, 180));
+    assert_eq!((value, outcome), (1.0, Outcome::CannotTell { runs: None }));
+    // Where there are too many to count: z = 10.1 of 1,000,000 with 1 and 1.145 %.
+    let (value, _) = p((990_000, 1_000_000), (988_550, 1_000_000));
+    assert!(value < 1e-20 && value > 0.0, "{value}");
+    // Runs that all fail now and then are compared as runs.
+    let often = [(98, 100), (60, 100), (99, 100), (97, 100), (98, 100)];
+    let other = [(97, 100), (98, 100), (55, 100), (99, 100), (96, 100)];
+    let it = compare_shares(&often, &other, 0.001, &Rules::default());
+    assert_eq!(it.method, Method::Welch);
+    assert!(!is_different(it.outcome), "{it:?}");
 }

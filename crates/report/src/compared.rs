@@ -1,7 +1,8 @@
 //! A comparison of two sets of runs: on a screen, and for the page.
 
 use judge::compare::{
-    Comparison, Direction, Method, Metric, Outcome, Row, compare_phases, doubts, is_closed, usual,
+    Comparison, Direction, FAILURES, Failure, Method, Metric, Outcome, Row, Rules, Sides, broken,
+    compare_phases, doubts, is_closed, usual,
 };
 use plan::Unit;
 use record::Run;
@@ -23,6 +24,10 @@ pub struct Compared {
     pub points: Vec<At>,
     /// Points that one side has and the other has not.
     pub alone: Vec<String>,
+    /// What failed, or was not there, on either side.
+    pub failures: Vec<Failure>,
+    /// Whether one run each was allowed to be called better or worse.
+    pub single_run: bool,
     /// How metrics went before.
     pub history: Vec<Trend>,
 }
@@ -36,6 +41,8 @@ pub struct At {
     pub runs: (usize, usize),
     /// The metrics.
     pub rows: Vec<Row>,
+    /// What failed in it.
+    pub failures: Vec<Failure>,
 }
 
 impl At {
@@ -69,8 +76,16 @@ pub struct Trend {
 pub struct Options {
     /// The metrics; the usual ones if none are named.
     pub metrics: Vec<Metric>,
-    /// What counts as noise at least.
-    pub margin: f64,
+    /// What counts.
+    pub rules: Rules,
+}
+
+/// A point and phase that both sides have.
+struct Place<'a> {
+    label: String,
+    phase: &'a str,
+    sides: Sides<'a>,
+    values: &'a [String],
 }
 
 /// Compares: points with the same values of what was varied, phases of the same name. `same` holds runs of
@@ -93,9 +108,12 @@ pub fn compared(
             .collect(),
         points: Vec::new(),
         alone: Vec::new(),
+        failures: Vec::new(),
+        single_run: options.rules.single_run,
         history: Vec::new(),
     };
     let (left, right, third) = (Points::of(base.1), Points::of(new.1), Points::of(same));
+    let mut places = Vec::new();
     for point in &left.points {
         let label = point.label(&left.axes);
         let other = right
@@ -104,6 +122,17 @@ pub fn compared(
             .find(|it| it.label(&right.axes) == label);
         let Some(other) = other else {
             compared.alone.push(format!("{}: {label}", base.0));
+            compared.failures.push(Failure {
+                worse: false,
+                told: format!(
+                    "new has no {}",
+                    if label.is_empty() {
+                        "such point"
+                    } else {
+                        &label
+                    }
+                ),
+            });
             continue;
         };
         let alike = third
@@ -125,19 +154,19 @@ pub fn compared(
                 [] => usual(&[x.clone(), y.clone()].concat(), closed),
                 named => named.to_vec(),
             };
-            let rows = compare_phases(&x, &y, &z, &metrics, options.margin);
             let several = names(&point.runs).len() > 1;
             let words = [label.as_str(), if several { phase } else { "" }];
             let label = words.into_iter().filter(|it| !it.is_empty());
-            let label = label.collect::<Vec<_>>().join(", ");
-            for row in &rows {
-                let trend = trend(&label, phase, row, history, &left.axes, &point.values);
-                compared.history.extend(trend);
-            }
-            compared.points.push(At {
-                label,
-                runs: (x.len(), y.len()),
-                rows,
+            places.push(Place {
+                label: label.collect::<Vec<_>>().join(", "),
+                phase,
+                sides: Sides {
+                    base: x,
+                    new: y,
+                    same: z,
+                    metrics,
+                },
+                values: &point.values,
             });
         }
     }
@@ -146,6 +175,28 @@ pub fn compared(
         if !left.points.iter().any(|it| it.label(&left.axes) == label) {
             compared.alone.push(format!("{}: {label}", new.0));
         }
+    }
+    let sides: Vec<Sides<'_>> = places.iter().map(|it| it.sides.clone()).collect();
+    for (place, found) in places.iter().zip(compare_phases(&sides, &options.rules)) {
+        for row in &found.rows {
+            let (label, phase) = (&place.label, place.phase);
+            let trend = trend(label, phase, row, history, &left.axes, place.values);
+            compared.history.extend(trend);
+        }
+        compared.points.push(At {
+            label: place.label.clone(),
+            runs: (place.sides.base.len(), place.sides.new.len()),
+            rows: found.rows,
+            failures: found.failures,
+        });
+    }
+    // Of phases that did not come about there is nothing to compare.
+    if compared.points.iter().all(|at| at.failures.is_empty()) {
+        let kinds =
+            |side: &[Named]| -> Vec<_> { side.iter().map(|it| it.run.verdict.kind).collect() };
+        compared
+            .failures
+            .extend(broken(&kinds(base.1), &kinds(new.1)));
     }
     compared
 }
@@ -267,6 +318,13 @@ impl Compared {
         all.filter(|(_, row)| row.comparison.fails(limit)).collect()
     }
 
+    /// What failed, with the point where it did.
+    pub fn failures(&self) -> impl Iterator<Item = (&str, &Failure)> {
+        let whole = self.failures.iter().map(|it| ("", it));
+        let each = self.points.iter();
+        whole.chain(each.flat_map(|at| at.failures.iter().map(|it| (at.label.as_str(), it))))
+    }
+
     /// What is said first.
     pub fn headline(&self) -> (Outcome, String) {
         let all = || self.points.iter().flat_map(|at| &at.rows);
@@ -277,11 +335,13 @@ impl Compared {
         let better = count(|it| it == Outcome::Better);
         let same = count(|it| it == Outcome::Same);
         let open = count(|it| matches!(it, Outcome::CannotTell { .. }));
+        let unlike = count(|it| it == Outcome::NotComparable);
         let parts = [
             (worse, "worse"),
             (better, "better"),
             (same, "the same"),
             (open, "cannot be told"),
+            (unlike, "not comparable"),
         ];
         let parts: Vec<String> = parts
             .iter()
@@ -292,10 +352,16 @@ impl Compared {
             true => "nothing to compare".to_owned(),
             false => format!(
                 "{}: {}",
-                counted(worse + better + same + open, "metric", "metrics"),
+                counted(worse + better + same + open + unlike, "metric", "metrics"),
                 parts.join(", ")
             ),
         };
+        if self.failures().any(|(_, it)| it.worse) {
+            return (Outcome::Worse, text);
+        }
+        if self.failures().next().is_some() {
+            return (Outcome::NotComparable, text);
+        }
         let outcome = match (worse, better, same, open) {
             (1.., ..) => Outcome::Worse,
             (0, 1.., _, 0) => Outcome::Better,
@@ -306,22 +372,28 @@ impl Compared {
         (outcome, text)
     }
 
-    /// Whether intervals come from inside single runs.
-    pub fn is_single(&self) -> bool {
-        self.points
-            .iter()
-            .any(|at| at.runs.0 == 1 || at.runs.1 == 1)
+    /// What there is to say of single runs, if there are any.
+    pub fn single(&self) -> Option<&'static str> {
+        let each = || self.points.iter().map(|at| at.runs);
+        match self.single_run {
+            true if each().any(|it| it == (1, 1)) => Some(SINGLE_RUN),
+            false if each().any(|it| it == (1, 1)) => Some(ONE_RUN_EACH),
+            _ => each().any(|it| it.0 == 1 || it.1 == 1).then_some(ONE_RUN),
+        }
     }
 }
 
-/// What the page says of single runs.
-pub(crate) const SINGLE: &str = "single runs: their intervals come from the samples inside them, and how much \
-     one run differs from the next is unknown; repeat both, interleaved";
+const ONE_RUN_EACH: &str = "one run each: intervals come from the samples inside them, and how much one run differs \
+     from the next is unknown; so neither is called better. Repeat both, interleaved, or take --single-run";
+const SINGLE_RUN: &str = "one run each, called better or worse because --single-run was given: intervals come from the \
+     samples inside them, and how much one run differs from the next is unknown";
+const ONE_RUN: &str = "one run on one side: there is no interval; repeat both, interleaved";
 
 pub(crate) fn kind(metric: Metric) -> Kind {
-    match metric.unit() {
-        Unit::Share => Kind::Cores,
-        unit => Kind::from(unit),
+    match (metric, metric.unit()) {
+        (Metric::Success | Metric::Complete, _) => Kind::Share,
+        (_, Unit::Share) => Kind::Cores,
+        (_, unit) => Kind::from(unit),
     }
 }
 
@@ -335,13 +407,19 @@ pub(crate) fn remark(it: &Comparison) -> Option<String> {
     let Outcome::CannotTell { runs } = it.outcome else {
         return None;
     };
-    let least = it.p.filter(|p| p.exact && p.least > judge::compare::ALPHA);
+    // Holm's correction asks as much of the clearest of them.
+    let best = |p: judge::compare::P| (p.least * it.family as f64).min(1.0);
+    let least = it.p.filter(|p| p.exact && best(*p) > judge::compare::ALPHA);
     let few = least.map(|p| {
+        let among = match it.family {
+            0 | 1 => String::new(),
+            n => format!(" among {n} figures"),
+        };
         format!(
-            "{} + {} runs cannot reach p 0.05 (at best {:.2})",
+            "{} + {} runs cannot reach p 0.05{among} (at best {:.2})",
             it.base.len(),
             it.new.len(),
-            p.least
+            best(p)
         )
     });
     let needed = match (runs, it.interval.is_some()) {
@@ -358,7 +436,7 @@ pub(crate) fn remark(it: &Comparison) -> Option<String> {
 pub(crate) fn ink(outcome: Outcome) -> Ink {
     match outcome {
         Outcome::Better | Outcome::Same => Ink::Good,
-        Outcome::Worse => Ink::Bad,
+        Outcome::Worse | Outcome::NotComparable => Ink::Bad,
         Outcome::CannotTell { .. } => Ink::Warning,
     }
 }
@@ -376,8 +454,16 @@ pub fn screen(compared: &Compared, style: Style) -> String {
     page.gap();
     page.row("base", &compared.sides.0);
     page.row("new", &compared.sides.1);
-    if compared.is_single() {
-        page.inked_row("note", Ink::Warning, SINGLE);
+    for (label, failure) in compared.failures() {
+        let at = if label.is_empty() { "" } else { ": " };
+        page.inked_row(
+            "failure",
+            Ink::Bad,
+            &format!("{}{at}{}", clean(label), failure.told),
+        );
+    }
+    if let Some(single) = compared.single() {
+        page.inked_row("note", Ink::Warning, single);
     }
     for doubt in &compared.doubts {
         page.inked_row("note", Ink::Warning, doubt);
@@ -474,6 +560,7 @@ pub(crate) fn explained(compared: &Compared) -> String {
         .points
         .iter()
         .flat_map(|at| &at.rows)
+        .filter(|row| !FAILURES.contains(&row.metric))
         .map(|row| row.comparison.margin);
     let (low, high) = margins.fold((f64::INFINITY, 0.0_f64), |(low, high), it| {
         (low.min(it), high.max(it))
@@ -482,13 +569,13 @@ pub(crate) fn explained(compared: &Compared) -> String {
         true => format!("{:.1} to {:.1} %", low * 100.0, high * 100.0),
         false => format!("{:.1} %", high * 100.0),
     };
-    let means = if compared.is_single() {
-        "p: Welch's test on effective samples, corrected for the number of metrics (Holm)."
+    let means = if compared.single().is_some() {
+        "p: Welch's test on effective samples, corrected for all figures of this comparison (Holm)."
     } else if compared.points.iter().any(At::in_pairs) {
-        "p: Student's test of the pairs, corrected for the number of metrics (Holm); delta: from −1 (new is \
+        "p: Student's test of the pairs, corrected for all figures of this comparison (Holm); delta: from −1 (new is \
          below base in all pairs) to +1."
     } else {
-        "p: exact permutation of runs, corrected for the number of metrics (Holm); delta: Cliff's, \
+        "p: exact permutation of runs, corrected for all figures of this comparison (Holm); delta: Cliff's, \
          from −1 (all new runs below all of base) to +1."
     };
     format!(

@@ -5,9 +5,10 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use judge::Exit;
-use judge::compare::{LEAST_MARGIN, Metric, unbelievable};
+use judge::compare::{LEAST_MARGIN, Metric, Outcome, Row, Rules, unbelievable};
 use plan::unit::Percent;
-use report::compared::{Options, screen};
+use report::Compared;
+use report::compared::{At, Options, screen};
 
 use crate::cli::Global;
 use crate::failure::Failure;
@@ -27,6 +28,12 @@ pub struct Args {
     /// Exit code 3 when a metric is worse by more than this
     #[arg(long, value_name = "PERCENT")]
     max_regression: Option<Percent>,
+    /// Exit code 3 also when a metric is worse, when one cannot be told, or when one differs at all
+    #[arg(long, value_name = "WHAT", value_delimiter = ',')]
+    fail_on: Vec<FailOn>,
+    /// Call one run each better or worse by the samples inside them, though another run may differ by more
+    #[arg(long)]
+    single_run: bool,
     /// What to compare, such as p99, rate, service.p50, cpu-per-request [default: times, CPU for each request, the rate of closed loops]
     #[arg(long, value_name = "METRIC", value_delimiter = ',')]
     metric: Vec<Metric>,
@@ -44,18 +51,51 @@ pub struct Args {
     report: Option<PathBuf>,
 }
 
+/// What a comparison may not come to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum FailOn {
+    /// A metric is worse, by more than --margin
+    Worse,
+    /// A metric cannot be told
+    CannotTell,
+    /// A metric is better or worse
+    AnyDifference,
+}
+
+impl FailOn {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Worse => "worse",
+            Self::CannotTell => "cannot-tell",
+            Self::AnyDifference => "any-difference",
+        }
+    }
+
+    fn hits(self, outcome: Outcome) -> bool {
+        match self {
+            Self::Worse => outcome == Outcome::Worse,
+            Self::CannotTell => matches!(outcome, Outcome::CannotTell { .. }),
+            Self::AnyDifference => matches!(outcome, Outcome::Worse | Outcome::Better),
+        }
+    }
+}
+
 const EXAMPLES: &str = "\
 The unit is the run: five on each side, interleaved, tell a difference of a few percent; three on
 each side cannot reach p 0.05. Runs that went at the same time as one of the other side are compared
-in pairs: what a shared host does hits both. Single runs are compared by the samples inside them.
+in pairs: what a shared host does hits both. One run each has intervals, and cannot tell.
+Failures come first: success and completeness are compared in any case, and a side with a run that
+is FAILED or INCOMPLETE is worse, or the two are not comparable.
 
 Examples:
   uaperf compare before.json after.json
   uaperf compare results/main results/branch --max-regression 5%
+  uaperf compare results/main results/branch --max-regression 5% --fail-on cannot-tell
   uaperf compare results/main results/branch --history results --report compared.html
 
-Exit codes: 3 when a metric is worse by more than --max-regression, 4 when most runs of a side were
-not steady or limited by the generator.";
+Exit codes: 3 when new fails more than base or a side broke, and when a metric is worse by more than
+--max-regression or --fail-on says so; 4 when most runs of a side were not steady or limited by the
+generator.";
 
 /// Carries out `uaperf compare`.
 pub fn run(args: Args, _global: &Global) -> anyhow::Result<ExitCode> {
@@ -74,8 +114,11 @@ pub fn run(args: Args, _global: &Global) -> anyhow::Result<ExitCode> {
         None => Vec::new(),
     };
     let options = Options {
-        metrics: args.metric,
-        margin: args.margin.fraction(),
+        metrics: args.metric.clone(),
+        rules: Rules {
+            margin: args.margin.fraction(),
+            single_run: args.single_run,
+        },
     };
     let names = [&args.base, &args.new].map(|path| path.display().to_string());
     let [x, y] = &names;
@@ -103,6 +146,10 @@ pub fn run(args: Args, _global: &Global) -> anyhow::Result<ExitCode> {
     if let Some(file) = args.report.as_ref().filter(|_| !written::is_any_lost()) {
         writeln!(out, "\nreport      {}", file.display())?;
     }
+    // Failures come before the question whether figures can be believed.
+    if compared.failures().next().is_some() {
+        return Ok(ExitCode::from(Exit::Threshold.code()));
+    }
     if compared.points.iter().all(|at| at.rows.is_empty()) {
         let what = "nothing to compare: the two sides have no point, phase and metric in common";
         return Err(Failure::new(what).into());
@@ -114,28 +161,51 @@ pub fn run(args: Args, _global: &Global) -> anyhow::Result<ExitCode> {
     if bad(&base) || bad(&new) {
         return Ok(ExitCode::from(Exit::Verdict.code()));
     }
-    let Some(limit) = args.max_regression else {
-        return Ok(ExitCode::SUCCESS);
-    };
-    let failed = compared.failed(limit.fraction());
-    for (at, row) in &failed {
-        let by = row.comparison.regression();
-        let by = by.map_or_else(String::new, |by| format!(" by {:.1} %", by * 100.0));
-        let label = if at.label.is_empty() {
-            String::new()
-        } else {
-            format!(" ({})", at.label)
-        };
-        writeln!(
-            out,
-            "FAILED      {}{label} is worse{by}: --max-regression {limit}",
-            row.metric
-        )?;
+    let failed = args.failed(&compared);
+    for line in &failed {
+        writeln!(out, "FAILED      {line}")?;
     }
     Ok(match failed.is_empty() {
         true => ExitCode::SUCCESS,
         false => ExitCode::from(Exit::Threshold.code()),
     })
+}
+
+impl Args {
+    /// What was not to be, in a line each.
+    fn failed(&self, compared: &Compared) -> Vec<String> {
+        let at = |at: &At, row: &Row| match at.label.is_empty() {
+            true => row.metric.to_string(),
+            false => format!("{} ({})", row.metric, at.label),
+        };
+        let mut lines = Vec::new();
+        if let Some(limit) = self.max_regression {
+            for (point, row) in compared.failed(limit.fraction()) {
+                let by = row.comparison.regression();
+                let by = by.map_or_else(String::new, |by| format!(" by {:.1} %", by * 100.0));
+                lines.push(format!(
+                    "{} is worse{by}: --max-regression {limit}",
+                    at(point, row)
+                ));
+            }
+        }
+        let rows = || {
+            let each = compared.points.iter();
+            each.flat_map(|point| point.rows.iter().map(move |row| (point, row)))
+        };
+        for what in &self.fail_on {
+            let hit = rows().filter(|(_, row)| what.hits(row.comparison.outcome));
+            lines.extend(hit.map(|(point, row)| {
+                format!(
+                    "{}: {}: --fail-on {}",
+                    at(point, row),
+                    row.comparison.outcome.name(),
+                    what.name()
+                )
+            }));
+        }
+        lines
+    }
 }
 
 /// Occasions other than those that are compared.

@@ -75,7 +75,7 @@ fn a_regression_beyond_what_is_allowed_ends_with_3() {
     let (screen, _, code) = compare(folder.path(), &["base", "slow", "--max-regression", "5%"]);
     assert_eq!(code, Some(3), "{screen}");
     assert!(
-        screen.starts_with("WORSE  4 metrics: 4 worse\n"),
+        screen.starts_with("WORSE  6 metrics: 4 worse, 2 the same\n"),
         "{screen}"
     );
     let mean = screen
@@ -113,24 +113,103 @@ fn the_same_is_called_the_same() {
     let (screen, _, code) = compare(folder.path(), &args);
     assert_eq!(code, Some(0));
     assert!(
-        screen.starts_with("SAME  3 metrics: 3 the same\n"),
+        screen.starts_with("SAME  5 metrics: 5 the same\n"),
         "{screen}"
     );
 }
 
 #[test]
-fn single_runs_say_that_other_runs_are_unknown() {
+fn one_run_each_cannot_tell_unless_it_is_asked_for() {
     let folder = sides();
-    let (screen, _, code) = compare(
-        folder.path(),
-        &["base/1.json", "slow/1.json", "--metric", "mean"],
-    );
-    assert_eq!(code, Some(0));
+    let single = ["base/1.json", "slow/1.json", "--metric", "mean"];
+    let with = |more: &[&str]| compare(folder.path(), &[&single, more].concat());
+    let limit = ["--max-regression", "5%"];
+    let (screen, _, code) = with(&limit);
+    assert_eq!(code, Some(0), "{screen}");
+    assert!(screen.starts_with("CANNOT TELL"), "{screen}");
     let words = screen.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(
-        words.contains("how much one run differs from the next is unknown"),
+        words.contains("one run each: intervals come from the samples inside them"),
         "{words}"
     );
+    let (screen, _, code) = with(&["--fail-on", "cannot-tell"]);
+    assert_eq!(code, Some(3), "{screen}");
+    assert!(
+        screen.contains("FAILED      response.mean: cannot tell: --fail-on cannot-tell\n"),
+        "{screen}"
+    );
+    let (screen, _, code) = with(&[&limit[..], &["--single-run"]].concat());
+    assert_eq!(code, Some(3), "{screen}");
+    assert!(screen.starts_with("WORSE"), "{screen}");
+}
+
+#[test]
+fn what_a_comparison_may_not_come_to_is_named() {
+    let folder = sides();
+    let code = |args: &[&str]| compare(folder.path(), args).2;
+    for (new, what, ends) in [
+        ("slow", "worse", 3),
+        ("slow", "cannot-tell", 0),
+        ("slow", "any-difference", 3),
+        ("same", "worse,any-difference", 0),
+    ] {
+        let args = ["base", new, "--metric", "mean", "--fail-on", what];
+        assert_eq!(code(&args), Some(ends), "{new} {what}");
+    }
+    let better = ["slow", "base", "--metric", "mean", "--fail-on"];
+    assert_eq!(code(&[&better[..], &["worse"]].concat()), Some(0));
+    assert_eq!(code(&[&better[..], &["any-difference"]].concat()), Some(3));
+}
+
+#[test]
+fn a_side_that_broke_is_never_better() {
+    let folder = sides();
+    for seed in 1..=5 {
+        let at = |side: &str| format!("{side}/{seed}.json");
+        // Quick, and one of five did not do what was asked.
+        let kind = |bad| if seed == 3 { bad } else { Kind::Valid };
+        save(
+            folder.path(),
+            &at("failed"),
+            500_000,
+            seed,
+            kind(Kind::Failed),
+        );
+        save(
+            folder.path(),
+            &at("short"),
+            500_000,
+            seed,
+            kind(Kind::Incomplete),
+        );
+    }
+    for (base, new, word, told) in [
+        ("base", "failed", "WORSE", "1 of 5 runs of new is FAILED"),
+        (
+            "base",
+            "short",
+            "NOT COMPARABLE",
+            "1 of 5 runs of new is INCOMPLETE",
+        ),
+        (
+            "failed",
+            "base",
+            "NOT COMPARABLE",
+            "1 of 5 runs of base is FAILED",
+        ),
+    ] {
+        let (screen, _, code) = compare(folder.path(), &[base, new]);
+        assert_eq!(code, Some(3), "{screen}");
+        assert!(screen.starts_with(word), "{screen}");
+        assert!(
+            screen.contains(&format!("failure     {told}\n")),
+            "{screen}"
+        );
+        assert!(
+            !screen.contains("BETTER") && !screen.contains("  better\n"),
+            "{screen}"
+        );
+    }
 }
 
 #[test]

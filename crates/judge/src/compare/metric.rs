@@ -6,6 +6,7 @@ use std::str::FromStr;
 use plan::{Figures, Measure, Stat, ThresholdError, Unit};
 use record::run::Phase;
 
+use super::failures::counts;
 use crate::Measured;
 
 /// What is better.
@@ -22,6 +23,10 @@ pub enum Direction {
 pub enum Metric {
     /// CPU time of the server for each completed request: it stays meaningful on a machine that does other things.
     CpuPerRequest,
+    /// The share of completed operations that succeeded; of subscriptions, of values that came. Of the whole phase.
+    Success,
+    /// The share of what was planned that was completed. Of the whole phase.
+    Complete,
     /// A figure as thresholds name it.
     Figure(Measure, Stat),
 }
@@ -40,8 +45,11 @@ impl FromStr for Metric {
     type Err = MetricError;
 
     fn from_str(text: &str) -> Result<Self, MetricError> {
-        if text == CPU_PER_REQUEST {
-            return Ok(Self::CpuPerRequest);
+        match text {
+            CPU_PER_REQUEST => return Ok(Self::CpuPerRequest),
+            SUCCESS => return Ok(Self::Success),
+            COMPLETE => return Ok(Self::Complete),
+            _ => {}
         }
         let (measure, stat) = plan::figure(text).map_err(|error| MetricError {
             text: text.to_owned(),
@@ -52,11 +60,15 @@ impl FromStr for Metric {
 }
 
 const CPU_PER_REQUEST: &str = "cpu-per-request";
+const SUCCESS: &str = "success";
+const COMPLETE: &str = "complete";
 
 impl fmt::Display for Metric {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::CpuPerRequest => f.pad(CPU_PER_REQUEST),
+            Self::Success => f.pad(SUCCESS),
+            Self::Complete => f.pad(COMPLETE),
             Self::Figure(_, stat @ (Stat::Rate | Stat::Values | Stat::Errors | Stat::Loss)) => {
                 f.pad(&stat.to_string())
             }
@@ -69,7 +81,9 @@ impl Metric {
     /// What is better.
     pub fn better(self) -> Direction {
         match self {
-            Self::Figure(_, Stat::Rate | Stat::Values) => Direction::Higher,
+            Self::Success | Self::Complete | Self::Figure(_, Stat::Rate | Stat::Values) => {
+                Direction::Higher
+            }
             _ => Direction::Lower,
         }
     }
@@ -78,6 +92,7 @@ impl Metric {
     pub fn unit(self) -> Unit {
         match self {
             Self::CpuPerRequest => Unit::Nanos,
+            Self::Success | Self::Complete => Unit::Share,
             Self::Figure(measure, stat) => stat.unit(measure),
         }
     }
@@ -95,6 +110,10 @@ impl Metric {
                 let cpu = *server.window.cpu_ns.known()?;
                 let done = phase.total.completed.checked_sub(phase.total.drained)?;
                 (done > 0 && cpu > 0).then(|| cpu as f64 / done as f64)
+            }
+            Self::Success | Self::Complete => {
+                let (good, all) = counts(self, phase)?;
+                Some(good as f64 / all as f64)
             }
             Self::Figure(measure, stat) => Measured(phase).figure(measure, stat),
         }

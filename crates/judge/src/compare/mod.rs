@@ -3,13 +3,16 @@
 //! The unit of replication is the run. Of each metric every run gives one number; what is compared is
 //! the geometric mean of those numbers on either side. The headline is their ratio with its 95 %
 //! interval. A difference is believed when the interval has left the noise margin and an exact
-//! permutation of the runs (after Holm's correction for several metrics) agrees; sameness when the
+//! permutation of the runs (after Holm's correction for all figures of the comparison) agrees; sameness when the
 //! interval lies inside the margin. Everything else cannot be told, and how many runs it would take is
 //! said. Runs of both sides that went at the same time are compared in pairs. Single long runs have their
-//! interval from the samples inside them, and say nothing about how much runs differ.
+//! interval from the samples inside them, and say nothing about how much runs differ: they are called neither better
+//! nor worse unless somebody asks for it. Before all that, both sides have to have done what was asked.
 
 mod doubts;
 mod exact;
+mod failures;
+mod family;
 mod interval;
 mod metric;
 mod pairs;
@@ -20,6 +23,7 @@ use record::run::Phase;
 
 pub use doubts::{doubts, is_closed, unbelievable};
 pub use exact::{P, cliffs_delta, mann_whitney, permutation};
+pub use failures::{FAILURES, Failure, broken, compare_shares};
 pub use interval::{bca, t_half, welch};
 pub use metric::{Direction, Metric, MetricError, usual};
 pub use pairs::compare_pairs;
@@ -50,6 +54,8 @@ pub enum Outcome {
         /// Runs on each side.
         runs: Option<u32>,
     },
+    /// One side did more of what was asked than the other: the figure is of different work.
+    NotComparable,
 }
 
 impl Outcome {
@@ -60,6 +66,7 @@ impl Outcome {
             Self::Worse => "worse",
             Self::Same => "same",
             Self::CannotTell { .. } => "cannot tell",
+            Self::NotComparable => "not comparable",
         }
     }
 }
@@ -76,6 +83,8 @@ pub enum Method {
     /// Welch's t interval on effective samples inside single runs: the variation between runs is
     /// unknown.
     Within,
+    /// Operations instead of runs: Fisher's exact test on how many failed.
+    Operations,
     /// There is none: a value is zero.
     None,
 }
@@ -99,8 +108,12 @@ pub struct Comparison {
     pub method: Method,
     /// How often chance alone makes such a difference: permutation of runs, Student's test of pairs, or Welch's within single ones.
     pub p: Option<P>,
-    /// The same after Holm's correction for the metrics that were compared together.
+    /// The same after Holm's correction for all figures that were compared together.
     pub adjusted: Option<f64>,
+    /// How many figures those are that vary.
+    pub family: usize,
+    /// Whether it is one run each, so that it is neither better nor worse; failures can be worse all the same.
+    pub single: bool,
     /// Mann and Whitney's test on the runs.
     pub mann_whitney: Option<P>,
     /// How much more often a new run exceeds a base run (the one of its pair) than the other way round: −1 to 1.
@@ -161,6 +174,8 @@ pub fn compare_runs(base: &[f64], new: &[f64], better: Direction, margin: f64) -
         },
         p: several.then(|| permutation(&x, &y)),
         adjusted: None,
+        family: 1,
+        single: false,
         mann_whitney: several.then(|| mann_whitney(&x, &y)),
         delta: several.then(|| cliffs_delta(&x, &y)),
         margin,
@@ -172,8 +187,9 @@ pub fn compare_runs(base: &[f64], new: &[f64], better: Direction, margin: f64) -
 }
 
 impl Comparison {
-    /// Says what it comes to; `family` metrics are compared together.
+    /// Says what it comes to; `family` figures are compared together.
     fn decide(&mut self, family: usize) {
+        self.family = family;
         let p = self.adjusted.or(self.p.map(|p| p.value));
         let likely = p.is_some_and(|p| p <= ALPHA);
         let judged = |grows: bool| match (grows, self.better) {
@@ -181,7 +197,19 @@ impl Comparison {
             _ => Outcome::Worse,
         };
         let (above, below) = (1.0 + self.margin, 1.0 / (1.0 + self.margin));
+        let more = self.means.1 - self.means.0;
         self.outcome = match (self.interval, self.ratio) {
+            // What failed is known; there is nothing to estimate.
+            _ if self.method == Method::Operations => match more.abs() <= self.margin {
+                true => Outcome::Same,
+                false if likely && !(self.single && judged(more > 0.0) == Outcome::Better) => {
+                    judged(more > 0.0)
+                }
+                false => Outcome::CannotTell { runs: None },
+            },
+            // None of it in either.
+            _ if self.base.iter().chain(&self.new).all(|&v| v == 0.0) => Outcome::Same,
+            _ if self.single => Outcome::CannotTell { runs: None },
             (Some((low, high)), _) if low >= below && high <= above => Outcome::Same,
             (Some((low, _)), _) if low > above && likely => judged(true),
             (Some((_, high)), _) if high < below && likely => judged(false),
@@ -193,7 +221,6 @@ impl Comparison {
                 },
             },
             // Counts with zeros among them.
-            _ if self.base.iter().chain(&self.new).all(|&v| v == 0.0) => Outcome::Same,
             _ if likely => judged(self.means.1 > self.means.0),
             _ => Outcome::CannotTell { runs: None },
         };
@@ -209,27 +236,79 @@ pub struct Row {
     pub comparison: Comparison,
 }
 
-/// Compares phases of the same name, one of each run; in pairs where each was measured at the same time as one of the
-/// other side. `same` holds phases of one and the same thing, measured
-/// apart: twice the variation that they show is noise too, when it is more than the least margin. Metrics that a
-/// run lacks are left out.
-pub fn compare_phases(
-    base: &[&Phase],
-    new: &[&Phase],
-    same: &[&Phase],
-    metrics: &[Metric],
-    least_margin: f64,
-) -> Vec<Row> {
-    let single = base.len() == 1 || new.len() == 1;
+/// What counts when two sides are compared.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Rules {
+    /// Differences of less are noise.
+    pub margin: f64,
+    /// Whether one run each may be called better or worse, by the samples inside them.
+    pub single_run: bool,
+}
+
+impl Default for Rules {
+    fn default() -> Self {
+        Self {
+            margin: LEAST_MARGIN,
+            single_run: false,
+        }
+    }
+}
+
+/// A point and phase that both sides have: one phase of each run.
+#[derive(Debug, Clone, Default)]
+pub struct Sides<'a> {
+    /// What it was.
+    pub base: Vec<&'a Phase>,
+    /// What it is now.
+    pub new: Vec<&'a Phase>,
+    /// Phases of one and the same thing, measured apart: twice the variation that they show is noise too, when it
+    /// is more than the least margin.
+    pub same: Vec<&'a Phase>,
+    /// What is compared besides success and completeness.
+    pub metrics: Vec<Metric>,
+}
+
+/// What came of a point and phase.
+#[derive(Debug, Clone, Default)]
+pub struct Compared {
+    /// Success and completeness, then the metrics. Those that a run lacks are left out.
+    pub rows: Vec<Row>,
+    /// What failed.
+    pub failures: Vec<Failure>,
+}
+
+/// Compares points and phases, all of which are one comparison: each further figure makes it harder for the others.
+pub fn compare_phases(all: &[Sides<'_>], rules: &Rules) -> Vec<Compared> {
+    let rows = |sides: &Sides<'_>| {
+        let mut rows = failures::compare(&sides.base, &sides.new, rules);
+        rows.extend(figures(sides, rules));
+        rows
+    };
+    let mut rows: Vec<Vec<Row>> = all.iter().map(rows).collect();
+    family::correct(&mut rows.iter_mut().flatten().collect::<Vec<_>>());
+    let held = all.iter().zip(rows).map(|(sides, mut rows)| Compared {
+        failures: failures::hold(&mut rows, &sides.base, &sides.new),
+        rows,
+    });
+    held.collect()
+}
+
+/// Compares the metrics of phases; in pairs where each was measured at the same time as one of the other side.
+fn figures(sides: &Sides<'_>, rules: &Rules) -> Vec<Row> {
+    let (base, new) = (sides.base.as_slice(), sides.new.as_slice());
+    let single = base.len() == 1 && new.len() == 1;
     let paired = pairs::pairs(base, new);
     let new = paired.as_deref().unwrap_or(new);
-    let rows = metrics.iter().filter_map(|&metric| {
+    let metrics = sides.metrics.iter().filter(|it| !FAILURES.contains(it));
+    let rows = metrics.filter_map(|&metric| {
         let of = |side: &[&Phase]| -> Option<Vec<f64>> {
             side.iter().map(|phase| metric.of(phase)).collect()
         };
         let better = metric.better();
         let sizes = (base.len(), new.len());
-        let margin = least_margin.max(aa_margin(&of(same).unwrap_or_default(), sizes));
+        let margin = rules
+            .margin
+            .max(aa_margin(&of(&sides.same).unwrap_or_default(), sizes));
         let comparison = match (base, new) {
             ([x], [y]) => match (estimate(x, metric), estimate(y, metric)) {
                 (Some(x), Some(y)) => compare_estimates(x, y, better, margin),
@@ -241,16 +320,18 @@ pub fn compare_phases(
                 metric.is_percentile(),
             ),
         };
+        let comparison = Comparison {
+            single: single && !rules.single_run,
+            ..comparison
+        };
         Some(Row { metric, comparison })
     });
-    let mut rows: Vec<Row> = rows.collect();
-    holm(&mut rows);
-    let family = rows.len();
-    for row in &mut rows {
-        row.comparison.decide(family);
-    }
-    debug_assert!(!single || rows.iter().all(|row| row.comparison.delta.is_none()));
-    rows
+    rows.collect()
+}
+
+/// Corrects rows that were compared together, and says what each comes to.
+pub fn correct(rows: &mut [Row]) {
+    family::correct(&mut rows.iter_mut().collect::<Vec<_>>());
 }
 
 /// Twice the deviation that sides of these sizes would have, of runs that scatter as these do.
@@ -274,23 +355,6 @@ fn bootstrapped(mut comparison: Comparison, percentile: bool) -> Comparison {
         }
     }
     comparison
-}
-
-/// Holm's correction: the smallest p times their number, the next times one less, never falling.
-fn holm(rows: &mut [Row]) {
-    let mut order: Vec<(f64, usize)> = rows
-        .iter()
-        .enumerate()
-        .filter_map(|(i, row)| Some((row.comparison.p?.value, i)))
-        .collect();
-    order.sort_by(|a, b| a.0.total_cmp(&b.0));
-    let (all, mut least) = (order.len(), 0.0_f64);
-    for (rank, (p, i)) in order.into_iter().enumerate() {
-        least = least.max(p * (all - rank) as f64).min(1.0);
-        if let Some(row) = rows.get_mut(i) {
-            row.comparison.adjusted = Some(least);
-        }
-    }
 }
 
 fn mean(values: &[f64]) -> f64 {

@@ -232,6 +232,8 @@ pub fn compare_estimates(
             exact: false,
         }),
         adjusted: None,
+        family: 1,
+        single: false,
         mann_whitney: None,
         delta: None,
         margin,

@@ -7,14 +7,12 @@ use super::chart::{Chart, Drawn, Series};
 use super::scale::{Scale, Spread};
 use super::table::{Cell, Table};
 use super::unit::Kind;
-use crate::compared::{
-    At, Compared, SINGLE, Trend, explained, kind, percent, probability, remark, wanted,
-};
+use crate::compared::{At, Compared, Trend, explained, kind, percent, probability, remark, wanted};
 
 const fn ink(outcome: Outcome) -> &'static str {
     match outcome {
         Outcome::Better | Outcome::Same => "good",
-        Outcome::Worse => "bad",
+        Outcome::Worse | Outcome::NotComparable => "bad",
         Outcome::CannotTell { .. } => "warning",
     }
 }
@@ -27,7 +25,10 @@ pub(super) fn page(compared: &Compared) -> Markup {
                 p.word { (outcome.name().to_uppercase()) }
                 ul {
                     li { (headline) }
-                    @if compared.is_single() { li.note { b { "Note " } (SINGLE) } }
+                    @for (label, failure) in compared.failures() {
+                        li { @if !label.is_empty() { (label) ": " } (failure.told) }
+                    }
+                    @if let Some(single) = compared.single() { li.note { b { "Note " } (single) } }
                     @for doubt in &compared.doubts { li.note { b { "Note " } (doubt) } }
                     @for alone in &compared.alone { li.note { b { "Note " } "only on one side: " (alone) } }
                 }
