@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use judge::Exit;
-use judge::compare::{LEAST_MARGIN, Metric, Outcome, Row, Rules, unbelievable};
+use judge::compare::{FAILURES, LEAST_MARGIN, Metric, Outcome, Row, Rules, unbelievable};
 use plan::unit::Percent;
 use report::Compared;
 use report::compared::{At, Options, screen};
@@ -150,7 +150,9 @@ pub fn run(args: Args, _global: &Global) -> anyhow::Result<ExitCode> {
     if compared.failures().next().is_some() {
         return Ok(ExitCode::from(Exit::Threshold.code()));
     }
-    if compared.points.iter().all(|at| at.rows.is_empty()) {
+    // Success and completeness alone are no comparison, unless they were asked for.
+    let wanted = |row: &Row| !FAILURES.contains(&row.metric) || args.metric.contains(&row.metric);
+    if !compared.points.iter().any(|at| at.rows.iter().any(wanted)) {
         let what = "nothing to compare: the two sides have no point, phase and metric in common";
         return Err(Failure::new(what).into());
     }
