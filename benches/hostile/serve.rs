@@ -39,7 +39,7 @@ pub fn serve(mut words: impl Iterator<Item = String>) -> anyhow::Result<()> {
     }
     let mut config = Config {
         identity: Some(child::identity("urn:uaperf:hostile:plant")?),
-        trust: TrustPolicy::Store(pki::Store::new(folder)),
+        trust: TrustPolicy::from(pki::Store::new(folder)),
         profiles: vec![Profile::Bench {
             update: Some(Duration::from_millis(100)),
         }],

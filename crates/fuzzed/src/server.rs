@@ -306,7 +306,7 @@ impl Run {
             assert!(!self.closed, "{event:?} after the end");
             match event {
                 Event::Request { id, .. } => self.requests.push(id),
-                Event::Certificate(certificate) => {
+                Event::Certificate { certificate, .. } => {
                     assert!(self.secured);
                     let _ = format!("{certificate:?}");
                     asked = true;

@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use wire::channel::asymmetric::{OpenHead, Unsealed};
 use wire::frame::{HEADER_LEN, Header, Inbox, Limits, MessageType};
-use wire::policy::Policy;
 use wire::time::{Instant, Now};
 
 use crate::script::Script;
@@ -104,12 +103,10 @@ impl Stranger {
     pub fn open(&mut self, channel_id: u32, request_id: u32, body: Vec<u8>) -> Vec<u8> {
         Unsealed {
             channel_id,
-            policy: Policy::None,
             sequence: self.number(),
             request_id,
             body,
-            own: None,
-            peer: None,
+            parties: None,
         }
         .seal()
         .unwrap()

@@ -37,11 +37,8 @@ pub(crate) fn paths<'a>(
         missing: None,
         forged: None,
     };
-    for certificate in pool {
-        if certificate != leaf && !search.pool.contains(&certificate) {
-            search.pool.push(certificate);
-        }
-    }
+    let pool = pool.into_iter();
+    search.pool.extend(pool.filter(|other| *other != leaf));
     search.climb(&mut vec![leaf]);
     if !search.found.is_empty() {
         return Ok(search.found);
@@ -66,14 +63,15 @@ impl<'a> Search<'a> {
                 return;
             }
         }
-        let mut issuers: Vec<&'a Certificate> = self
-            .pool
-            .iter()
-            .copied()
-            .filter(|issuer| last.issuer().matches(issuer.subject()))
+        let named = self.pool.iter().copied();
+        let named = named.filter(|issuer| last.issuer().matches(issuer.subject()));
+        let mut issuers: Vec<&'a Certificate> = Vec::new();
+        for issuer in named {
             // A loop of authorities that sign each other leads nowhere.
-            .filter(|issuer| !path.contains(issuer))
-            .collect();
+            if !path.contains(&issuer) && !issuers.contains(&issuer) {
+                issuers.push(issuer);
+            }
+        }
         issuers.sort_by_key(|issuer| !last.points_to(issuer));
         let mut signed = false;
         for issuer in issuers {

@@ -37,6 +37,6 @@ pub use name::Name;
 pub use policy::KeyRule;
 pub use refusal::{Reason, Refusal};
 pub use signature::{Hash, Scheme, SignatureAlgorithm};
-pub use store::{Identity, Store, StoreError};
+pub use store::{Identity, Store, StoreError, WatchedTrust};
 pub use trust::{Accepted, Expected, Role, Trust};
 pub use usage::{ExtendedUsage, Usage};

@@ -1,6 +1,7 @@
 //! What a security policy asks of certificates (Part 7, the security policies).
 
 use crate::certificate::{Certificate, PublicKey};
+use crate::refusal::{Reason, Refusal};
 use crate::signature::Hash;
 
 /// Key lengths and hashes that a security policy accepts.
@@ -37,6 +38,20 @@ impl KeyRule {
             "Basic128Rsa15" | "Basic256" => Some(Self::DEPRECATED),
             "Basic256Sha256" | "Aes128_Sha256_RsaOaep" | "Aes256_Sha256_RsaPss" => Some(Self::RSA),
             _ => None,
+        }
+    }
+
+    /// Holds the certificate that a peer sent to the rule, whoever trusts it.
+    pub fn judge(&self, sent: &[u8]) -> Result<(), Refusal> {
+        let structure = |error: String| Refusal::new(Reason::Structure, "", error);
+        let sent =
+            Certificate::chain_from_der(sent).map_err(|error| structure(error.to_string()))?;
+        let leaf = sent
+            .first()
+            .ok_or_else(|| structure("no certificate".into()))?;
+        match self.objection(leaf, true) {
+            Some(detail) => Err(Refusal::new(Reason::Policy, leaf.subject(), detail)),
+            None => Ok(()),
         }
     }
 

@@ -1,6 +1,7 @@
 //! Which algorithm signed something, and whether a key did.
 
 use std::fmt;
+use std::sync::OnceLock;
 
 use aws_lc_rs::signature::{self, UnparsedPublicKey, VerificationAlgorithm};
 use x509_parser::asn1_rs::BitString;
@@ -64,13 +65,26 @@ impl fmt::Display for SignatureAlgorithm {
 }
 
 /// Bytes with the signature over them.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub(crate) struct Signed {
     /// `None`: an algorithm that is not known here; nothing verifies it.
     pub algorithm: Option<SignatureAlgorithm>,
     pub content: Vec<u8>,
     pub signature: Vec<u8>,
+    /// The key that it was found to be made with: those of a trust list are looked at for each peer.
+    verified: OnceLock<PublicKey>,
 }
+
+impl PartialEq for Signed {
+    /// What is known of it makes no difference.
+    fn eq(&self, other: &Self) -> bool {
+        self.algorithm == other.algorithm
+            && self.content == other.content
+            && self.signature == other.signature
+    }
+}
+
+impl Eq for Signed {}
 
 impl Signed {
     /// From the whole, the signed content inside it, and what stands behind that.
@@ -95,20 +109,29 @@ impl Signed {
             algorithm: identify(algorithm),
             content: content.to_vec(),
             signature: signature.data.to_vec(),
+            verified: OnceLock::new(),
         })
     }
 
     /// Whether the owner of `key` signed this.
     pub fn is_by(&self, key: &PublicKey) -> bool {
+        if self.verified.get() == Some(key) {
+            return true;
+        }
         let Some(algorithm) = self
             .algorithm
             .and_then(|algorithm| verifier(algorithm, key))
         else {
             return false;
         };
-        UnparsedPublicKey::new(algorithm, key.bytes())
+        let good = UnparsedPublicKey::new(algorithm, key.bytes())
             .verify(&self.content, &self.signature)
-            .is_ok()
+            .is_ok();
+        if good {
+            // With another key that verifies it as well the first one stays.
+            let _ = self.verified.set(key.clone());
+        }
+        good
     }
 }
 

@@ -15,3 +15,14 @@ pub fn legacy() -> Result<Identity, MakeError> {
         Key::from_der(key)?,
     ))
 }
+
+/// An application with an RSA key of 2048 bits and a certificate signed with SHA-1: nothing but its signature is wrong
+/// under Basic256Sha256. Its key is known to everybody.
+pub fn signed_with_sha1() -> Result<Identity, MakeError> {
+    let certificate = include_bytes!("../fixtures/sha1-2048.der");
+    let key = include_bytes!("../fixtures/sha1-2048.key.der");
+    Ok(Identity::new(
+        Certificate::from_der(certificate)?,
+        Key::from_der(key)?,
+    ))
+}

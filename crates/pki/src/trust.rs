@@ -94,8 +94,9 @@ impl Trust {
         expected: &Expected<'_>,
     ) -> Result<Accepted, Refusal> {
         understood(leaf)?;
+        // Ours before those that were sent along: their signatures are verified once.
         let known = self.trusted.iter().chain(&self.issuers);
-        let paths = chain::paths(leaf, above.iter().chain(known))?;
+        let paths = chain::paths(leaf, known.chain(above))?;
         // Several ways up: one that passes is enough, else the one that came
         // furthest has the most to say.
         let mut furthest: Option<Refusal> = None;

@@ -1,55 +1,153 @@
 //! Which certificates are trusted.
 
-use std::time::SystemTime;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant, SystemTime};
 
-use pki::{Certificate, Checks, Expected, KeyRule, Moment, Reason, Role, Store};
+use pki::{
+    Certificate, Checks, Expected, KeyRule, Moment, Reason, Refusal, Role, Store, WatchedTrust,
+};
+use wire::policy::Policy;
 use wire::types::StatusCode;
 
 /// Which certificates are trusted.
 #[derive(Debug, Clone, Default)]
 pub enum TrustPolicy {
-    /// All of them: for a bench on loopback.
+    /// All of them that the security policy allows: for a bench on loopback.
     #[default]
     All,
-    /// Those that a folder says. It is read anew each time, so that trusting somebody needs no
-    /// restart.
-    Store(Store),
+    /// Those that a folder says.
+    Listed(Arc<Listed>),
+}
+
+/// A folder of trust lists. All loops and helpers share what was read of it.
+#[derive(Debug)]
+pub struct Listed {
+    lists: WatchedTrust,
+    notes: Mutex<Allowance>,
+}
+
+impl From<Store> for TrustPolicy {
+    /// Trusting somebody needs no restart: the folder is read again when it changes.
+    fn from(store: Store) -> Self {
+        Self::Listed(Arc::new(Listed {
+            lists: WatchedTrust::new(store),
+            notes: Mutex::default(),
+        }))
+    }
 }
 
 impl TrustPolicy {
-    /// Judges a certificate as it was sent. Reads files, so it belongs on a helper thread.
+    /// Judges a certificate as it was sent, with the security policy that its key is used under; none for a user's
+    /// that comes without one. May read files, so with a folder it belongs on a helper thread.
     ///
     /// # Errors
     /// The status code that Part 4, 6.1.3 has for it, to be kept on this side.
-    pub fn judge(
+    pub fn judge(&self, sent: &[u8], role: Role, policy: Policy) -> Result<(), StatusCode> {
+        // Part 7, the security policies: CertificateSignatureAlgorithm and the lengths of keys.
+        let keys = KeyRule::of_policy(policy.uri());
+        let judged = match self {
+            Self::All => allowed(sent, keys),
+            Self::Listed(listed) => listed.judge(sent, role, keys)?,
+        };
+        judged.map_err(|refusal| StatusCode::from(refusal.status()))
+    }
+
+    /// How often the folder was read; it is when something in it changed.
+    pub fn readings(&self) -> u64 {
+        match self {
+            Self::All => 0,
+            Self::Listed(listed) => listed.lists.readings(),
+        }
+    }
+}
+
+fn allowed(sent: &[u8], keys: Option<KeyRule>) -> Result<(), Refusal> {
+    keys.map_or(Ok(()), |rule| rule.judge(sent))
+}
+
+impl Listed {
+    fn judge(
         &self,
         sent: &[u8],
         role: Role,
-        policy_uri: Option<&str>,
-    ) -> Result<(), StatusCode> {
-        let Self::Store(store) = self else {
-            return Ok(());
-        };
-        let (trust, _) = store.trust().map_err(|_| StatusCode::BadInternalError)?;
+        keys: Option<KeyRule>,
+    ) -> Result<Result<(), Refusal>, StatusCode> {
+        let now = Moment::from(SystemTime::now());
+        let trust = self.lists.current(now);
+        let trust = trust.map_err(|_| StatusCode::BadInternalError)?;
         let expected = Expected {
-            keys: policy_uri.and_then(KeyRule::of_policy),
+            keys,
             checks: Checks::ALL,
-            ..Expected::of(role, Moment::from(SystemTime::now()))
+            ..Expected::of(role, now)
         };
-        match trust.judge(sent, &expected) {
-            Ok(_) => Ok(()),
-            Err(refusal) => {
-                let stranger =
-                    matches!(refusal.reason, Reason::Untrusted | Reason::ChainIncomplete);
-                if stranger
-                    && let Ok(chain) = Certificate::chain_from_der(sent)
-                    && let Some(leaf) = chain.first()
-                {
-                    // Kept so that an administrator can trust it; refused all the same if not.
-                    let _ = store.reject(leaf);
-                }
-                Err(StatusCode::from(refusal.status()))
-            }
+        let judged = trust.judge(sent, &expected).map(drop);
+        if let Err(refusal) = &judged
+            && matches!(refusal.reason, Reason::Untrusted | Reason::ChainIncomplete)
+        {
+            self.note(sent);
         }
+        Ok(judged)
+    }
+
+    /// Keeps a certificate so that a person can trust it; it is refused all the same if it cannot be kept.
+    fn note(&self, sent: &[u8]) {
+        let notes = self.notes.lock();
+        let may = notes
+            .unwrap_or_else(PoisonError::into_inner)
+            .take(Instant::now());
+        if may
+            && let Ok(chain) = Certificate::chain_from_der(sent)
+            && let Some(leaf) = chain.first()
+        {
+            let _ = self.lists.store().note(leaf);
+        }
+    }
+}
+
+/// So many certificates are noted at once …
+const BURST: u32 = 20;
+/// … and another one after each time so long. A flood writes no more, and does not push out whoever came before it.
+const EVERY: Duration = Duration::from_secs(10);
+
+/// How many may be noted.
+#[derive(Debug, Default)]
+struct Allowance {
+    spent: u32,
+    refilled: Option<Instant>,
+}
+
+impl Allowance {
+    fn take(&mut self, now: Instant) -> bool {
+        let since = *self.refilled.get_or_insert(now);
+        let back = now.saturating_duration_since(since).as_nanos() / EVERY.as_nanos();
+        let back = u32::try_from(back).unwrap_or(u32::MAX);
+        if back > 0 {
+            self.spent = self.spent.saturating_sub(back);
+            self.refilled = Some(now);
+        }
+        let may = self.spent < BURST;
+        self.spent += u32::from(may);
+        may
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn chains_are_cut_at_one_length_by_those_who_read_and_those_who_judge() {
+        assert_eq!(wire::certificate::MAX_CHAIN, pki::MAX_SENT);
+    }
+
+    #[test]
+    fn a_flood_notes_a_few_and_whoever_comes_later_is_noted_again() {
+        let mut notes = Allowance::default();
+        let start = Instant::now();
+        assert_eq!((0..1000).filter(|_| notes.take(start)).count(), 20);
+        let later = start + EVERY;
+        assert!(notes.take(later) && !notes.take(later));
+        let much_later = later + EVERY * 1000;
+        assert_eq!((0..1000).filter(|_| notes.take(much_later)).count(), 20);
     }
 }

@@ -273,10 +273,10 @@ fn config(args: &Args, global: &Global) -> anyhow::Result<(Config, Known)> {
     }
     config.trust = match args.trust {
         true => TrustPolicy::All,
-        false => TrustPolicy::Store(store),
+        false => TrustPolicy::from(store),
     };
     if let Some(folder) = &args.user_pki {
-        config.users.certificates = Some(TrustPolicy::Store(Store::new(folder)));
+        config.users.certificates = Some(TrustPolicy::from(Store::new(folder)));
     }
     let nodesets = NodeSet::read(&args.nodeset);
     config.nodesets = nodesets.map_err(|error| Failure::usage(error.to_string()))?;

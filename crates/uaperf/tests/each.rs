@@ -40,7 +40,7 @@ impl Bench {
         let plant = plant::Server::start(plant::Config {
             protections: vec![SECURITY.parse::<Security>().map(exactly).unwrap()],
             identity: Some(own.unwrap()),
-            trust: TrustPolicy::Store(server),
+            trust: TrustPolicy::from(server),
             ..config
         });
         Self {

@@ -42,15 +42,15 @@ pub enum CertificateError {
         at: usize,
     },
     /// More bytes, or more certificates, than any sound chain has.
-    #[error("a chain of more than {MAX_LINKS} certificates")]
+    #[error("a chain of more than {MAX_CHAIN} certificates")]
     TooLong,
     /// The leaf's key cannot be used.
     #[error("the certificate holds {0}")]
     Key(#[from] KeyError),
 }
 
-/// Longer chains are refused before they cost anything.
-const MAX_LINKS: usize = 16;
+/// Longer chains are refused before they cost anything. Those who judge them (`pki::MAX_SENT`) have the same limit.
+pub const MAX_CHAIN: usize = 10;
 
 impl Certificate {
     /// Reads a certificate or chain. The leaf is parsed, of the others only the frame.
@@ -59,7 +59,7 @@ impl Certificate {
         let mut at = 0;
         while at < der.len() {
             let index = links.len();
-            if index == MAX_LINKS {
+            if index == MAX_CHAIN {
                 return Err(CertificateError::TooLong);
             }
             let len = sequence_len(&der[at..]).ok_or(CertificateError::Malformed { index, at })?;

@@ -3,7 +3,7 @@
 use std::sync::LazyLock;
 use std::time::Duration;
 
-use wire::channel::asymmetric::{OpenHead, Unsealed, open};
+use wire::channel::asymmetric::{OpenHead, Parties, Unsealed, open};
 use wire::channel::exchange::{OpenRequest, OpenResponse};
 use wire::frame::HEADER_LEN;
 use wire::policy::{Mode, Policy};
@@ -72,12 +72,10 @@ fn unsealed(policy: Policy) -> Unsealed {
     };
     Unsealed {
         channel_id: 0,
-        policy,
         sequence: 1,
         request_id: 1,
         body: request.encode(),
-        own: Some(identity()),
-        peer: Some(identity().certificate),
+        parties: Parties::of(policy, Some(&identity()), Some(&identity().certificate)).unwrap(),
     }
 }
 
@@ -118,11 +116,7 @@ fn changed(script: &mut Script<'_>) {
 fn by_a_peer(script: &mut Script<'_>) {
     let policies: Vec<Policy> = secured().collect();
     let policy = policies[script.below(policies.len())];
-    let good = unsealed(policy);
-    let empty = Unsealed {
-        own: Some(identity()),
-        ..good
-    };
+    let (own, peer) = (identity(), identity().certificate);
     let mut chunk = vec![0; HEADER_LEN + 4];
     for field in [
         policy.uri().as_bytes(),
@@ -134,9 +128,6 @@ fn by_a_peer(script: &mut Script<'_>) {
     }
     let secured_at = chunk.len();
     chunk.extend_from_slice(script.take(400));
-    let (Some(own), Some(peer)) = (&empty.own, &empty.peer) else {
-        return;
-    };
     let signature = own.key.sign(policy, &chunk).unwrap();
     chunk.extend_from_slice(&signature);
     let plain = chunk.split_off(secured_at);
@@ -144,7 +135,7 @@ fn by_a_peer(script: &mut Script<'_>) {
     chunk.extend_from_slice(&secret);
     let head = OpenHead::parse(&chunk).unwrap();
     assert_eq!(head.secured_at, secured_at);
-    if let Ok(opened) = open(&head, &chunk, Some(own), Some(peer)) {
+    if let Ok(opened) = open(&head, &chunk, Some(&own), Some(&peer)) {
         let signed = plain.len() - signature.len();
         assert!(8 + opened.body.len() < signed);
         assert_eq!(opened.body, plain[8..8 + opened.body.len()]);

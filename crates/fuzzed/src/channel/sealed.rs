@@ -1,6 +1,6 @@
 //! One chunk, by one who has the keys and by one who has not.
 
-use wire::channel::symmetric::{BODY_AT, ChunkHead, Seal, names};
+use wire::channel::symmetric::{BODY_AT, ChunkHead, Guard, Seal, names};
 use wire::channel::{Protection, all_protections};
 use wire::frame::{ChunkKind, Limits, MessageType};
 use wire::policy::{Keys, Mode, Policy};
@@ -15,7 +15,8 @@ pub fn run(script: &mut Script<'_>) {
     let protection = protections[script.below(protections.len())];
     let keys = (protection.policy != Policy::None)
         .then(|| Keys::derive(protection.policy, &[1; 32], &[2; 32]));
-    let seal = Seal::new(keys.as_ref(), protection.mode);
+    let guard = Guard::derive(protection, &[1; 32], &[2; 32]).unwrap();
+    let seal = guard.seal();
     match script.below(3) {
         0 => there_and_back(&seal, protection, script),
         1 => {

@@ -116,12 +116,13 @@ impl Channel {
         let nonces = ([1; 32], [id as u8; 32]);
         Token::derive(
             role,
-            self.protection.policy,
+            self.protection,
             (&nonces.0, &nonces.1),
             id,
             created,
             LIFETIME,
         )
+        .unwrap()
     }
 
     /// The server grants a token.

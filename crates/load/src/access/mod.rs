@@ -356,7 +356,7 @@ impl Access {
             (Ok(()), _) | (_, TrustRule::Everyone) => Ok(()),
             (Err(refusal), TrustRule::Listed) => Err(AccessError::Untrusted {
                 // Kept where `cert trust` finds it; a full disk must not hide the refusal.
-                file: self.store.reject(certificate).ok(),
+                file: self.store.note(certificate).ok().flatten(),
                 thumbprint: certificate.thumbprint_hex(),
                 refusal,
             }),

@@ -63,15 +63,27 @@ pub(super) fn is_called_pem(path: &Path) -> bool {
 }
 
 pub(super) fn write(path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
-    write_as(path, bytes, false)
+    write_as(path, bytes, Care::Synced)
 }
 
 /// The same, but nobody else can read it.
 pub(super) fn write_secret(path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
-    write_as(path, bytes, true)
+    write_as(path, bytes, Care::Secret)
 }
 
-fn write_as(path: &Path, bytes: &[u8], secret: bool) -> Result<(), StoreError> {
+/// The same, without waiting until it is on the disk.
+pub(super) fn write_unsynced(path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
+    write_as(path, bytes, Care::Unsynced)
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Care {
+    Synced,
+    Secret,
+    Unsynced,
+}
+
+fn write_as(path: &Path, bytes: &[u8], care: Care) -> Result<(), StoreError> {
     static COUNT: AtomicU32 = AtomicU32::new(0);
     if let Some(folder) = path.parent() {
         make_folder(folder, false)?;
@@ -82,9 +94,12 @@ fn write_as(path: &Path, bytes: &[u8], secret: bool) -> Result<(), StoreError> {
         COUNT.fetch_add(1, Ordering::Relaxed)
     );
     let temporary = path.with_file_name(unique);
-    let written = create(&temporary, secret).and_then(|mut file| {
+    let written = create(&temporary, care == Care::Secret).and_then(|mut file| {
         file.write_all(bytes)?;
-        file.sync_all()
+        match care {
+            Care::Unsynced => Ok(()),
+            Care::Synced | Care::Secret => file.sync_all(),
+        }
     });
     let renamed = written.and_then(|()| fs::rename(&temporary, path));
     renamed.map_err(|error| {
@@ -142,23 +157,34 @@ pub(super) fn move_to(path: &Path, folder: &Path) -> Result<(), StoreError> {
     }
 }
 
-/// Removes the oldest files until so many are left; never `except`.
-pub(super) fn keep_newest(folder: &Path, count: usize, except: &Path) -> Result<(), StoreError> {
-    let paths = in_folder(folder)?;
-    let surplus = paths.len().saturating_sub(count);
-    if surplus == 0 {
-        return Ok(());
-    }
-    let mut dated: Vec<(SystemTime, PathBuf)> = paths
+/// Removes the oldest files until so many are left, with so many bytes in all; never `except`.
+pub(super) fn keep_newest(
+    folder: &Path,
+    count: usize,
+    bytes: u64,
+    except: &Path,
+) -> Result<(), StoreError> {
+    let mut dated: Vec<(SystemTime, PathBuf, u64)> = in_folder(folder)?
         .into_iter()
         .filter(|path| path != except)
-        .filter_map(|path| Some((path.metadata().ok()?.modified().ok()?, path)))
+        .filter_map(|path| {
+            let there = path.metadata().ok()?;
+            Some((there.modified().ok()?, path, there.len()))
+        })
         .collect();
     dated.sort();
+    let mut room = bytes.saturating_sub(except.metadata().map_or(0, |there| there.len()));
+    let newest = dated.iter().rev().take(count.saturating_sub(1));
+    let kept = newest.take_while(|(_, _, length)| {
+        let fits = *length <= room;
+        room = room.saturating_sub(*length);
+        fits
+    });
+    let surplus = dated.len() - kept.count();
     dated
         .iter()
         .take(surplus)
-        .try_for_each(|old| remove(&old.1))
+        .try_for_each(|(_, path, _)| remove(path))
 }
 
 /// `common name [thumbprint].ending`, with a common name that is safe as a file's

@@ -16,12 +16,14 @@
 mod each;
 mod files;
 mod own;
+mod watched;
 
 use std::fmt;
 use std::path::{Path, PathBuf};
 
 pub use each::Wanted;
 pub use own::Identity;
+pub use watched::WatchedTrust;
 
 use crate::certificate::Certificate;
 use crate::crl::RevocationList;
@@ -29,6 +31,10 @@ use crate::trust::Trust;
 
 /// More certificates than this are not kept of those that were turned away.
 pub const MAX_REJECTED: usize = 100;
+/// Nor more bytes than this of all of them together.
+pub const MAX_REJECTED_BYTES: u64 = 1 << 20;
+/// One that is longer is not kept at all: it would push out many others.
+const MAX_NOTED_BYTES: usize = 64 << 10;
 
 /// What kept the folder from being read or written.
 #[derive(Debug, thiserror::Error)]
@@ -250,14 +256,38 @@ impl Store {
         self.put(Place::Issuers, certificate)
     }
 
-    /// Keeps a certificate that was turned away, and trusts it no longer when it
-    /// was trusted. Gives its file.
-    pub fn reject(&self, certificate: &Certificate) -> Result<PathBuf, StoreError> {
+    /// Notes that a certificate was seen and refused, so that a person can look at it and trust it. Nothing else
+    /// changes: whatever a peer sends, and whoever refuses it, no certificate leaves the trust list by this.
+    ///
+    /// The folder is bounded in files and bytes; the oldest go. One that is there already is not written again. Gives
+    /// its file, or nothing for a certificate that is too long to be kept.
+    pub fn note(&self, certificate: &Certificate) -> Result<Option<PathBuf>, StoreError> {
+        if certificate.der().len() > MAX_NOTED_BYTES {
+            return Ok(None);
+        }
+        let name = files::name(certificate.subject(), certificate.thumbprint(), "der");
+        let path = self.certificates(Place::Rejected).join(name);
+        if !path.exists() {
+            // Losing it to a power cut harms nobody: it is not worth waiting for the disk.
+            files::write_unsynced(&path, certificate.der())?;
+            self.bound_rejected(&path)?;
+        }
+        Ok(Some(path))
+    }
+
+    /// Trusts a certificate no longer, because a person said so: it leaves the trust list and the issuers, and is kept
+    /// among the rejected ones. Gives its file there.
+    pub fn distrust(&self, certificate: &Certificate) -> Result<PathBuf, StoreError> {
         let path = self.put(Place::Rejected, certificate)?;
         self.take_out(Place::Trusted, certificate)?;
         self.take_out(Place::Issuers, certificate)?;
-        files::keep_newest(&self.certificates(Place::Rejected), MAX_REJECTED, &path)?;
+        self.bound_rejected(&path)?;
         Ok(path)
+    }
+
+    fn bound_rejected(&self, except: &Path) -> Result<(), StoreError> {
+        let folder = self.certificates(Place::Rejected);
+        files::keep_newest(&folder, MAX_REJECTED, MAX_REJECTED_BYTES, except)
     }
 
     /// Keeps a revocation list; with the trusted ones when its authority is

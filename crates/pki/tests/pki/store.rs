@@ -1,11 +1,11 @@
 //! The folder on disk.
 
 use std::fs;
-use std::sync::{Barrier, Mutex};
+use std::sync::{Arc, Barrier, Mutex};
 
 use pki::make::{Authority, Request};
 use pki::store::{MAX_REJECTED, Place, Wanted, read_certificates};
-use pki::{Identity, Key, Store, StoreError};
+use pki::{Identity, Key, Store, StoreError, WatchedTrust};
 use tempfile::TempDir;
 
 use crate::plant::{NOW, Plant, expected, key, request, root};
@@ -154,8 +154,8 @@ fn trust_and_rejection_move_a_certificate_between_the_folders() {
         let places: Vec<_> = entries.iter().map(|entry| entry.place).collect();
         places
     };
-    let rejected = store.reject(&certificate).unwrap();
-    assert_eq!(rejected, store.reject(&certificate).unwrap());
+    let rejected = store.distrust(&certificate).unwrap();
+    assert_eq!(rejected, store.distrust(&certificate).unwrap());
     assert_eq!(places(), [Place::Rejected]);
     assert!(store.trust().unwrap().0.trusted.is_empty());
 
@@ -165,7 +165,7 @@ fn trust_and_rejection_move_a_certificate_between_the_folders() {
     let (trust, _) = store.trust().unwrap();
     trust.judge(certificate.der(), &expected()).unwrap();
 
-    store.reject(&certificate).unwrap();
+    store.distrust(&certificate).unwrap();
     assert_eq!(places(), [Place::Rejected]);
 }
 
@@ -178,9 +178,84 @@ fn the_rejected_do_not_pile_up() {
         fs::write(folder.join(format!("{index:03}.der")), "x").unwrap();
     }
     let certificate = request().self_signed(&key(0), NOW).unwrap();
-    let path = store.reject(&certificate).unwrap();
+    let path = store.note(&certificate).unwrap().unwrap();
     assert!(path.exists());
     assert_eq!(fs::read_dir(&folder).unwrap().count(), MAX_REJECTED);
+}
+
+#[test]
+fn the_rejected_are_bounded_in_bytes_too_and_the_oldest_go() {
+    let (_folder, store) = store();
+    let folder = store.certificates(Place::Rejected);
+    fs::create_dir_all(&folder).unwrap();
+    for index in 0..12 {
+        let path = folder.join(format!("{index:02}.der"));
+        fs::write(&path, vec![0; 100 << 10]).unwrap();
+        let at = std::time::UNIX_EPOCH + std::time::Duration::from_secs(index);
+        let file = fs::File::options().write(true).open(&path).unwrap();
+        file.set_modified(at).unwrap();
+    }
+    let certificate = request().self_signed(&key(0), NOW).unwrap();
+    store.note(&certificate).unwrap();
+    let mut left: Vec<_> = fs::read_dir(&folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .filter(|name| !name.starts_with("drives"))
+        .collect();
+    left.sort();
+    // Ten of 100 KiB and the new one are less than a mebibyte.
+    assert_eq!(left.len(), 10);
+    assert_eq!(left[0], "02.der");
+}
+
+#[test]
+fn what_is_noted_stays_trusted_and_is_written_once() {
+    let (_folder, store) = store();
+    let certificate = request().self_signed(&key(0), NOW).unwrap();
+    store.trust_certificate(&certificate).unwrap();
+    store.know_issuer(&certificate).unwrap();
+    let path = store.note(&certificate).unwrap().unwrap();
+    let (trust, _) = store.trust().unwrap();
+    assert_eq!(trust.trusted, std::slice::from_ref(&certificate));
+    assert_eq!(trust.issuers, std::slice::from_ref(&certificate));
+
+    fs::write(&path, "marked").unwrap();
+    store.note(&certificate).unwrap();
+    assert_eq!(fs::read(&path).unwrap(), b"marked");
+}
+
+#[test]
+fn trust_lists_are_read_when_they_change_and_shared() {
+    let (_folder, store) = store();
+    let lists = WatchedTrust::new(store.clone());
+    let one = request().self_signed(&key(0), NOW).unwrap();
+    let other = request().self_signed(&key(1), NOW).unwrap();
+    assert!(lists.current(NOW).unwrap().trusted.is_empty());
+
+    let path = store.trust_certificate(&one).unwrap();
+    let held = lists.current(NOW).unwrap();
+    assert_eq!(held.trusted, std::slice::from_ref(&one));
+    for seconds in 0..10 {
+        let later = NOW.plus(std::time::Duration::from_secs(seconds));
+        store.note(&other).unwrap();
+        assert!(Arc::ptr_eq(&held, &lists.current(later).unwrap()));
+    }
+    assert_eq!(lists.readings(), 2);
+
+    // Changed in place: a second later at the latest.
+    fs::write(&path, other.der()).unwrap();
+    let file = fs::File::options().write(true).open(&path).unwrap();
+    file.set_modified(std::time::UNIX_EPOCH).unwrap();
+    let later = NOW.plus(std::time::Duration::from_secs(60));
+    assert_eq!(
+        lists.current(later).unwrap().trusted,
+        std::slice::from_ref(&other)
+    );
+
+    // Taken out: at once.
+    store.distrust(&other).unwrap();
+    assert!(lists.current(later).unwrap().trusted.is_empty());
+    assert_eq!(lists.readings(), 4);
 }
 
 #[test]
@@ -229,7 +304,7 @@ fn pem_files_may_hold_several_certificates_and_talk_between() {
     assert_eq!(read_certificates(&path).unwrap().len(), 2);
 
     // Rejecting one of them keeps the other.
-    store.reject(plant.line.certificate()).unwrap();
+    store.distrust(plant.line.certificate()).unwrap();
     let (trust, broken) = store.trust().unwrap();
     assert_eq!(trust.trusted, [plant.root.certificate().clone()]);
     assert_eq!(broken, []);
@@ -247,7 +322,7 @@ fn a_name_from_a_stranger_stays_inside_the_folder() {
     ] {
         let request = Request::application("urn:x").common_name(name);
         let certificate = request.self_signed(&key(0), NOW).unwrap();
-        let path = store.reject(&certificate).unwrap();
+        let path = store.note(&certificate).unwrap().unwrap();
         assert_eq!(path.parent(), Some(&*store.certificates(Place::Rejected)));
         assert_eq!(read_certificates(&path).unwrap(), [certificate]);
     }
@@ -274,7 +349,7 @@ fn an_authority_needs_its_own_key() {
 fn a_certificate_is_found_by_the_beginning_of_its_thumbprint() {
     let (_folder, store) = store();
     let certificate = request().self_signed(&key(0), NOW).unwrap();
-    store.reject(&certificate).unwrap();
+    store.distrust(&certificate).unwrap();
     let all = certificate.thumbprint_hex();
     let lower = format!("{}:{}", &all[..2], &all[2..6]).to_lowercase();
     for good in [&all[..], &all[..4], &lower] {

@@ -35,6 +35,7 @@ use mio::net::TcpListener;
 use mio::{Events, Poll, Token, Waker};
 use rustc_hash::FxHashMap;
 use wire::channel::ChannelError;
+use wire::policy::Policy;
 use wire::time::{Instant, Now};
 use wire::types::StatusCode;
 
@@ -229,8 +230,15 @@ impl Core {
         }
     }
 
-    fn judge(&mut self, id: SlotId, certificate: wire::certificate::Certificate) {
-        if let crate::TrustPolicy::All = self.shared.config.trust {
+    /// Asks whether a client may open or renew a channel: for a renewal, too, it may not be trusted any more, be
+    /// revoked or have expired (Part 4, 6.1.3).
+    fn judge(&mut self, id: SlotId, certificate: wire::certificate::Certificate, policy: Policy) {
+        let trust = &self.shared.config.trust;
+        if let crate::TrustPolicy::All = trust
+            && trust
+                .judge(certificate.as_bytes(), pki::Role::Client, policy)
+                .is_ok()
+        {
             if let Some(link) = self.links.get_mut(id) {
                 link.connection.decide(Ok(()), self.now);
             }
@@ -244,8 +252,7 @@ impl Core {
         let address = link.address();
         self.pool.submit(move || {
             let trust = &shared.config.trust;
-            // The policy is not known here but by the channel, which has judged the key itself.
-            let judged = trust.judge(certificate.as_bytes(), pki::Role::Client, None);
+            let judged = trust.judge(certificate.as_bytes(), pki::Role::Client, policy);
             if let Err(status) = judged {
                 let who = Who::Certificate(Who::common_name(certificate.as_bytes()));
                 shared
@@ -258,9 +265,9 @@ impl Core {
 
     fn closed(&mut self, id: SlotId, error: &ChannelError) {
         let status = match error {
-            ChannelError::Security(_) | ChannelError::Nonce { .. } => {
-                Some(StatusCode::BadSecurityChecksFailed)
-            }
+            ChannelError::Security(_)
+            | ChannelError::Nonce { .. }
+            | ChannelError::NonceUsedTwice => Some(StatusCode::BadSecurityChecksFailed),
             ChannelError::Certificate(status) => Some(*status),
             _ => None,
         };

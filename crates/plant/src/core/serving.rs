@@ -1,6 +1,7 @@
 //! What connections have to say: read, looked at, and answered where it lies if it can be.
 
 use wire::channel::{ChannelError, SendError};
+use wire::policy::Policy;
 use wire::server::{Event, Polled, RequestId};
 use wire::types::StatusCode;
 
@@ -106,7 +107,7 @@ impl Core {
             Answered,
             NotSent(RequestId, u32, SendError),
             Long(Box<Long>),
-            Judge(wire::certificate::Certificate),
+            Judge(wire::certificate::Certificate, Policy),
             Opened { renewed: bool },
             Request(RequestId),
             Closed(ChannelError),
@@ -142,7 +143,7 @@ impl Core {
             let slow = faults.want(Class::Turn);
             let step = match link.connection.poll(now) {
                 None => {
-                    // Nobody is asked about a renewal: its job is there without an event.
+                    // What is decided at once has its job without an event.
                     self.take_job(id);
                     break;
                 }
@@ -196,7 +197,11 @@ impl Core {
                         }
                         Step::Nothing
                     }
-                    Event::Certificate(certificate) => Step::Judge(certificate),
+                    Event::Certificate {
+                        certificate,
+                        policy,
+                        ..
+                    } => Step::Judge(certificate, policy),
                     Event::Opened { renewed, .. } => Step::Opened { renewed },
                     Event::Closed(error) => Step::Closed(error),
                     _ => Step::Nothing,
@@ -223,7 +228,7 @@ impl Core {
                         break;
                     }
                 }
-                Step::Judge(certificate) => self.judge(id, certificate),
+                Step::Judge(certificate, policy) => self.judge(id, certificate, policy),
                 Step::Opened { renewed } => {
                     if !renewed {
                         self.shared.counters.channels.add(1);

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use wire::channel::Protection;
 use wire::job::Job;
+use wire::policy::Policy;
 use wire::server::RequestId;
 use wire::session::server::{Activation, Grant, Refusal};
 use wire::session::token::UserIdentity;
@@ -489,7 +490,7 @@ fn welcome(shared: &Shared, user: &UserIdentity) -> Result<(), StatusCode> {
         },
         UserIdentity::X509 { certificate } => match &users.certificates {
             Some(trust) => trust
-                .judge(certificate.as_bytes(), pki::Role::User, None)
+                .judge(certificate.as_bytes(), pki::Role::User, Policy::None)
                 .map_err(|_| StatusCode::BadIdentityTokenRejected),
             None => Err(StatusCode::BadIdentityTokenRejected),
         },

@@ -348,7 +348,7 @@ impl Plant {
                 .filter_map(|user| Some((user.name.clone(), user.token.clone()?)))
                 .collect(),
             certificates: match &self.user_certificates {
-                Some(folder) => Some(TrustPolicy::Store(pki::Store::new(folder))),
+                Some(folder) => Some(TrustPolicy::from(pki::Store::new(folder))),
                 None => config.users.certificates,
             },
             owners: users

@@ -198,6 +198,16 @@ impl Client {
         }
     }
 
+    /// Tries to renew the channel, and tells why it ended.
+    pub fn refused_renewal(&mut self) -> Option<wire::channel::ChannelError> {
+        let (before, deadline) = (self.renewals, Instant::now() + PATIENCE);
+        self.connection.renew(self.clock.now());
+        while self.renewals == before && self.closed.is_none() {
+            self.step(deadline);
+        }
+        self.closed.take()
+    }
+
     fn look(&mut self) -> bool {
         let mut seen = false;
         while let Some(event) = self.connection.poll_event(self.clock.now()) {

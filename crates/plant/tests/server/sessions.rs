@@ -12,7 +12,7 @@ use wire::types::{
 };
 
 use crate::client::{Client, PATIENCE, identity};
-use crate::{bench, start};
+use crate::{bench, start, until};
 
 fn user(name: &str, password: &str) -> Credentials {
     Credentials::UserName {
@@ -79,7 +79,7 @@ fn a_stranger_is_turned_away_until_an_administrator_trusts_him() {
     let stranger = identity("urn:test:client");
     let server = start(Config {
         identity: Some(own.clone()),
-        trust: TrustPolicy::Store(store.clone()),
+        trust: TrustPolicy::from(store.clone()),
         ..Config::default()
     });
     let protection = Protection {
@@ -100,6 +100,113 @@ fn a_stranger_is_turned_away_until_an_administrator_trusts_him() {
     client.log_in(&Credentials::Anonymous).unwrap();
 }
 
+const SECURED: Protection = Protection {
+    policy: Policy::Basic256Sha256,
+    mode: Mode::SignAndEncrypt,
+};
+
+fn security_checks_failed(refused: Option<ChannelError>) {
+    let Some(ChannelError::Peer(message)) = refused else {
+        panic!("{refused:?}");
+    };
+    assert_eq!(message.status, StatusCode::BadSecurityChecksFailed);
+}
+
+#[test]
+fn whoever_is_refused_takes_nothing_out_of_the_trust_list() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = pki::Store::new(folder.path());
+    let own = identity("urn:test:server");
+    let now = std::time::SystemTime::now().into();
+    let key = pki::Key::generate(2048).unwrap();
+    let root =
+        pki::make::Authority::root(pki::make::Request::authority("plant"), key, now).unwrap();
+    let key = pki::Key::generate(2048).unwrap();
+    let request = pki::make::Request::application("urn:test:client").days(30);
+    let client = pki::Identity::new(root.sign(&request, &key, now).unwrap(), key);
+    // Trusted itself, but the authority above it is not known: its chain is incomplete.
+    store.trust_certificate(&client.certificate).unwrap();
+    let server = start(Config {
+        identity: Some(own.clone()),
+        trust: TrustPolicy::from(store.clone()),
+        ..Config::default()
+    });
+    let connect = || Client::connect(server.url(), SECURED, Some(&client), Some(&own));
+    security_checks_failed(connect().err());
+    let trusted = store.trust().unwrap().0.trusted;
+    assert_eq!(trusted, std::slice::from_ref(&client.certificate));
+
+    // With its authority and a list of that it comes in, because it is still trusted.
+    store.know_issuer(root.certificate()).unwrap();
+    store
+        .add_revocations(&root.revoke(&[], now, 30).unwrap())
+        .unwrap();
+    connect().unwrap().log_in(&Credentials::Anonymous).unwrap();
+}
+
+#[test]
+fn a_certificate_signed_with_sha1_is_refused_where_the_policy_wants_better() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = pki::Store::new(folder.path());
+    let own = identity("urn:test:server");
+    let old = pki::testing::signed_with_sha1().unwrap();
+    store.trust_certificate(&old.certificate).unwrap();
+    for trust in [TrustPolicy::from(store), TrustPolicy::All] {
+        let server = start(Config {
+            identity: Some(own.clone()),
+            trust,
+            ..Config::default()
+        });
+        let refused = Client::connect(server.url(), SECURED, Some(&old), Some(&own));
+        security_checks_failed(refused.err());
+        until(&server, "a line of the log", |server| {
+            !server.watch().refused(0).0.is_empty()
+        });
+        let (told, _) = server.watch().refused(0);
+        assert_eq!(told[0].status, StatusCode::BadCertificatePolicyCheckFailed);
+    }
+}
+
+#[test]
+fn who_is_distrusted_or_revoked_meanwhile_gets_no_new_keys() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = pki::Store::new(folder.path());
+    let own = identity("urn:test:server");
+    let now = std::time::SystemTime::now().into();
+    let key = pki::Key::generate(2048).unwrap();
+    let root =
+        pki::make::Authority::root(pki::make::Request::authority("plant"), key, now).unwrap();
+    let key = pki::Key::generate(2048).unwrap();
+    let request = pki::make::Request::application("urn:test:revoked").days(30);
+    let revoked = pki::Identity::new(root.sign(&request, &key, now).unwrap(), key);
+    let distrusted = identity("urn:test:distrusted");
+    store.trust_certificate(root.certificate()).unwrap();
+    store.trust_certificate(&distrusted.certificate).unwrap();
+    store
+        .add_revocations(&root.revoke(&[], now, 30).unwrap())
+        .unwrap();
+    let trust = TrustPolicy::from(store.clone());
+    let server = start(Config {
+        identity: Some(own.clone()),
+        trust: trust.clone(),
+        ..Config::default()
+    });
+    let mut clients = [&revoked, &distrusted].map(|client| {
+        let mut client = Client::connect(server.url(), SECURED, Some(client), Some(&own)).unwrap();
+        client.log_in(&Credentials::Anonymous).unwrap();
+        client.renew();
+        assert_eq!(client.closed, None);
+        client
+    });
+    assert_eq!(trust.readings(), 1, "read once for four handshakes");
+    store.distrust(&distrusted.certificate).unwrap();
+    let list = root.revoke(&[&revoked.certificate], now, 30).unwrap();
+    store.add_revocations(&list).unwrap();
+    for client in &mut clients {
+        security_checks_failed(client.refused_renewal());
+    }
+}
+
 #[test]
 fn a_user_certificate_that_nobody_trusts_is_refused() {
     let folder = tempfile::tempdir().unwrap();
@@ -108,7 +215,7 @@ fn a_user_certificate_that_nobody_trusts_is_refused() {
     let server = start(Config {
         identity: Some(own.clone()),
         users: Users {
-            certificates: Some(TrustPolicy::Store(pki::Store::new(folder.path()))),
+            certificates: Some(TrustPolicy::from(pki::Store::new(folder.path()))),
             ..users()
         },
         ..Config::default()

@@ -109,7 +109,7 @@ pub fn run_reject(args: RejectArgs, bench: &Bench) -> anyhow::Result<()> {
                 .hint("uaperf cert make --force")
                 .into());
         }
-        let file = bench.store.reject(&one.certificate)?;
+        let file = bench.store.distrust(&one.certificate)?;
         let thumbprint = one.certificate.thumbprint_hex();
         writeln!(
             out,

@@ -154,23 +154,55 @@ fn split(plain: &[u8]) -> Result<Opened, ChannelError> {
     })
 }
 
+/// What it takes to protect an OPN chunk: a policy, whose signature it gets, and whom it is encrypted for.
+///
+/// There is none without all three, so that no chunk of a secured channel can leave without its signature.
+#[derive(Debug, Clone)]
+pub struct Parties {
+    policy: Policy,
+    own: Identity,
+    peer: Certificate,
+}
+
+impl Parties {
+    /// Those of a channel; none with policy None, and an error if one is missing that the policy asks for.
+    pub fn of(
+        policy: Policy,
+        own: Option<&Identity>,
+        peer: Option<&Certificate>,
+    ) -> Result<Option<Self>, ChannelError> {
+        if policy == Policy::None {
+            return Ok(None);
+        }
+        let missing = |what: &str| {
+            let what = format!("{policy} cannot be used without {what}");
+            ChannelError::Security(what.into())
+        };
+        Ok(Some(Self {
+            policy,
+            own: own
+                .ok_or_else(|| missing("a certificate and key of our own"))?
+                .clone(),
+            peer: peer
+                .ok_or_else(|| missing("the certificate of the peer"))?
+                .clone(),
+        }))
+    }
+}
+
 /// An OPN chunk before it is sealed.
 #[derive(Debug, Clone)]
 pub struct Unsealed {
     /// 0 when the channel is opened.
     pub channel_id: u32,
-    /// The policy.
-    pub policy: Policy,
     /// The place it was given in the stream.
     pub sequence: u32,
     /// The request it is, or answers.
     pub request_id: u32,
     /// The encoded request or response.
     pub body: Vec<u8>,
-    /// Whose signature it gets; none with policy None.
-    pub own: Option<Identity>,
-    /// Whom it is encrypted for.
-    pub peer: Option<Certificate>,
+    /// Who protects it, and for whom; none with policy None.
+    pub parties: Option<Parties>,
 }
 
 /// How a plain text is cut into RSA blocks, and what has to be padded for it.
@@ -183,15 +215,14 @@ struct Blocks {
 }
 
 impl Blocks {
-    fn of(chunk: &Unsealed) -> Option<Self> {
-        let (own, peer) = (chunk.own.as_ref()?, chunk.peer.as_ref()?);
-        let key = peer.public_key();
-        Some(Self {
-            plain_block: key.plain_block(chunk.policy).max(1),
+    fn of(parties: &Parties) -> Self {
+        let key = parties.peer.public_key();
+        Self {
+            plain_block: key.plain_block(parties.policy).max(1),
             cipher_block: key.cipher_block(),
             counters: if key.modulus_len() > 256 { 2 } else { 1 },
-            signature: own.key.modulus_len(),
-        })
+            signature: parties.own.key.modulus_len(),
+        }
     }
 
     /// Padding bytes without counters, and the length of the cipher text.
@@ -206,18 +237,23 @@ impl Blocks {
 }
 
 impl Unsealed {
+    fn policy(&self) -> Policy {
+        let parties = self.parties.as_ref();
+        parties.map_or(Policy::None, |parties| parties.policy)
+    }
+
     /// How long the sealed chunk will be, exactly.
     pub fn sealed_len(&self) -> usize {
-        let secured = match Blocks::of(self) {
-            Some(blocks) => blocks.lengths(self.body.len()).1,
-            None => SEQUENCE_HEADER + self.body.len(),
+        let (sender, receiver, secured) = match &self.parties {
+            Some(parties) => (
+                parties.own.certificate.as_bytes().len(),
+                THUMBPRINT_LEN,
+                Blocks::of(parties).lengths(self.body.len()).1,
+            ),
+            None => (0, 0, SEQUENCE_HEADER + self.body.len()),
         };
-        let sender = self
-            .own
-            .as_ref()
-            .map_or(0, |own| own.certificate.as_bytes().len());
-        let receiver = self.peer.as_ref().map_or(0, |_| THUMBPRINT_LEN);
-        HEADER_LEN + 4 + (4 + self.policy.uri().len()) + (4 + sender) + (4 + receiver) + secured
+        let policy = self.policy().uri().len();
+        HEADER_LEN + 4 + (4 + policy) + (4 + sender) + (4 + receiver) + secured
     }
 
     /// Signs and encrypts.
@@ -231,21 +267,23 @@ impl Unsealed {
         };
         out.extend_from_slice(&header.to_bytes());
         out.extend_from_slice(&self.channel_id.to_le_bytes());
-        write_bytes(Some(self.policy.uri().as_bytes()), &mut out);
+        let parties = self.parties.as_ref();
+        write_bytes(Some(self.policy().uri().as_bytes()), &mut out);
         write_bytes(
-            self.own.as_ref().map(|own| own.certificate.as_bytes()),
+            parties.map(|parties| parties.own.certificate.as_bytes()),
             &mut out,
         );
-        let thumbprint = self.peer.as_ref().map(Certificate::thumbprint);
+        let thumbprint = parties.map(|parties| parties.peer.thumbprint());
         write_bytes(thumbprint.as_ref().map(<[u8; 20]>::as_slice), &mut out);
         let secured_at = out.len();
         out.extend_from_slice(&self.sequence.to_le_bytes());
         out.extend_from_slice(&self.request_id.to_le_bytes());
         out.extend_from_slice(&self.body);
-        let (Some(blocks), Some(own), Some(peer)) = (Blocks::of(self), &self.own, &self.peer)
-        else {
+        let Some(parties) = parties else {
             return Ok(out);
         };
+        let Parties { policy, own, peer } = parties;
+        let blocks = Blocks::of(parties);
         let (padding, _) = blocks.lengths(self.body.len());
         let [low, high, ..] = padding.to_le_bytes();
         out.resize(out.len() + padding + 1, low);
@@ -254,12 +292,12 @@ impl Unsealed {
         }
         let signature = own
             .key
-            .sign(self.policy, &out)
+            .sign(*policy, &out)
             .map_err(|_| failed("signing with the own key failed"))?;
         out.extend_from_slice(&signature);
         let secret = peer
             .public_key()
-            .encrypt(self.policy, out.get(secured_at..).unwrap_or_default())
+            .encrypt(*policy, out.get(secured_at..).unwrap_or_default())
             .map_err(|_| failed("encrypting for the peer's key failed"))?;
         out.truncate(secured_at);
         out.extend_from_slice(&secret);

@@ -88,7 +88,7 @@ pub enum ChannelError {
     /// The mode is not offered with this policy.
     #[error("security mode {0} is not offered")]
     Mode(String),
-    /// The nonce has the wrong length or was used before.
+    /// The nonce is shorter than the policy asks for.
     #[error("a nonce of {got} bytes (want {want})")]
     Nonce {
         /// What the policy asks for.
@@ -96,6 +96,9 @@ pub enum ChannelError {
         /// What came.
         got: usize,
     },
+    /// A renewal with the nonce of the token before (Part 4, 5.6.2.2: none is used twice). Older ones are not kept.
+    #[error("the nonce of the token before was used again")]
+    NonceUsedTwice,
     /// The chunk names another channel.
     #[error("the chunk is for channel {got}, this is channel {want}")]
     ChannelId {
@@ -153,7 +156,7 @@ impl ChannelError {
             Self::Certificate(status) | Self::Refused(status) => *status,
             Self::Policy(_) => StatusCode::BadSecurityPolicyRejected,
             Self::Mode(_) => StatusCode::BadSecurityModeRejected,
-            Self::Nonce { .. } => StatusCode::BadNonceInvalid,
+            Self::Nonce { .. } | Self::NonceUsedTwice => StatusCode::BadNonceInvalid,
             Self::ChannelId { .. } => StatusCode::BadTcpSecureChannelUnknown,
             Self::Token(_) => StatusCode::BadSecureChannelTokenUnknown,
             Self::Sequence(_) => StatusCode::BadSequenceNumberInvalid,
@@ -169,9 +172,11 @@ impl ChannelError {
     /// secured chunks is one general code: Part 4, 6.1.3 and Part 6, 6.7.6.
     pub fn wire_status(&self) -> StatusCode {
         match self {
-            Self::Security(_) | Self::Certificate(_) | Self::Sequence(_) | Self::Nonce { .. } => {
-                StatusCode::BadSecurityChecksFailed
-            }
+            Self::Security(_)
+            | Self::Certificate(_)
+            | Self::Sequence(_)
+            | Self::Nonce { .. }
+            | Self::NonceUsedTwice => StatusCode::BadSecurityChecksFailed,
             other => other.status(),
         }
     }

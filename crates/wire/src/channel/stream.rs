@@ -159,7 +159,6 @@ impl Stream {
             outgoing: &mut self.outgoing,
             limits: &self.limits,
             channel_id: self.channel_id,
-            protection: self.protection,
         };
         (bytes, outward)
     }
@@ -183,7 +182,7 @@ impl Stream {
             .tokens
             .receiving(token_id, now)
             .ok_or(ChannelError::Token(token_id))?;
-        let seal = Seal::new(token.receiving.as_ref(), self.protection.mode);
+        let seal = token.receiving.seal();
         let (sequence, request_id, body) = seal.open(chunk)?;
         self.incoming.accept(sequence)?;
         self.tokens.used(token_id, self.role);
@@ -275,7 +274,6 @@ pub struct Outward<'a> {
     outgoing: &'a mut Outgoing,
     limits: &'a Limits,
     channel_id: u32,
-    protection: Protection,
 }
 
 impl<'a> Outward<'a> {
@@ -409,7 +407,7 @@ impl<'a> Outward<'a> {
     #[inline]
     fn sealing(&self, message: MessageType, request_id: u32) -> Result<Sealing<'a>, SendError> {
         let token = self.tokens.sending().ok_or(SendError::NotOpen)?;
-        let seal = Seal::new(token.sending.as_ref(), self.protection.mode);
+        let seal = token.sending.seal();
         Ok(Sealing {
             max_body: seal.max_body(self.limits).max(1),
             seal,

@@ -3,9 +3,9 @@
 
 use std::ops::Range;
 
-use super::ChannelError;
+use super::{ChannelError, Protection};
 use crate::frame::{ChunkKind, HEADER_LEN, Header, Limits, MessageType};
-use crate::policy::{Keys, Mode};
+use crate::policy::{Keys, Mode, Policy};
 
 /// Header, channel id, token id, sequence number, request id: in front of every body.
 pub const BODY_AT: usize = HEADER_LEN + 4 + 4 + SEQUENCE_HEADER;
@@ -30,6 +30,49 @@ pub struct ChunkHead {
     pub request_id: u32,
 }
 
+/// The keys of a direction together with what they are for: chunks go without protection where there are none to be
+/// had, and nowhere else.
+#[derive(Debug)]
+pub enum Guard {
+    /// Policy None.
+    Open,
+    /// Chunks are signed.
+    Signed(Keys),
+    /// Chunks are signed and encrypted.
+    Secret(Keys),
+}
+
+impl Guard {
+    /// Derives the keys that a protection asks for (Part 6, 6.7.5).
+    pub fn derive(
+        protection: Protection,
+        secret: &[u8],
+        seed: &[u8],
+    ) -> Result<Self, ChannelError> {
+        let keys = || Keys::derive(protection.policy, secret, seed);
+        match (protection.policy, protection.mode) {
+            (Policy::None, Mode::None) => Ok(Self::Open),
+            (Policy::None, _) | (_, Mode::None) => Err(ChannelError::Mode(format!(
+                "{} with policy {}",
+                protection.mode, protection.policy
+            ))),
+            (_, Mode::Sign) => Ok(Self::Signed(keys())),
+            (_, Mode::SignAndEncrypt) => Ok(Self::Secret(keys())),
+        }
+    }
+
+    /// What protects its chunks.
+    #[inline]
+    pub fn seal(&self) -> Seal<'_> {
+        let (keys, encrypts) = match self {
+            Self::Open => (None, false),
+            Self::Signed(keys) => (Some(keys), false),
+            Self::Secret(keys) => (Some(keys), true),
+        };
+        Seal { keys, encrypts }
+    }
+}
+
 /// How a direction of a channel protects chunks.
 #[derive(Debug, Clone, Copy)]
 pub struct Seal<'a> {
@@ -37,15 +80,7 @@ pub struct Seal<'a> {
     encrypts: bool,
 }
 
-impl<'a> Seal<'a> {
-    /// Mode None has no keys.
-    pub fn new(keys: Option<&'a Keys>, mode: Mode) -> Self {
-        Self {
-            keys: keys.filter(|_| mode != Mode::None),
-            encrypts: mode == Mode::SignAndEncrypt,
-        }
-    }
-
+impl Seal<'_> {
     fn signature_len(&self) -> usize {
         self.keys.map_or(0, Keys::signature_len)
     }

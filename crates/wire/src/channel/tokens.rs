@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use crate::policy::{Keys, Policy};
+use super::symmetric::Guard;
+use super::{ChannelError, Protection};
 use crate::time::Instant;
 
 /// One issue of keys.
@@ -12,12 +13,14 @@ pub struct Token {
     pub id: u32,
     /// When a client asks for the next one.
     renews: Instant,
+    /// When its lifetime is over: nothing is sent with it any more.
+    expires: Instant,
     /// When it is of no use any more.
     dies: Instant,
-    /// Protects what this side sends; nothing with policy None.
-    pub sending: Option<Keys>,
+    /// Protects what this side sends.
+    pub sending: Guard,
     /// Opens what this side receives.
-    pub receiving: Option<Keys>,
+    pub receiving: Guard,
 }
 
 /// Which side of the channel derives.
@@ -33,30 +36,29 @@ impl Token {
     /// Derives the keys of both directions from the two nonces (Part 6, 6.7.5, table 63).
     pub fn derive(
         role: Role,
-        policy: Policy,
+        protection: Protection,
         (client_nonce, server_nonce): (&[u8], &[u8]),
         id: u32,
         created: Instant,
         lifetime: Duration,
-    ) -> Self {
-        let keys =
-            |secret, seed| (policy != Policy::None).then(|| Keys::derive(policy, secret, seed));
-        let clients = keys(server_nonce, client_nonce);
-        let servers = keys(client_nonce, server_nonce);
+    ) -> Result<Self, ChannelError> {
+        let clients = Guard::derive(protection, server_nonce, client_nonce)?;
+        let servers = Guard::derive(protection, client_nonce, server_nonce)?;
         let (sending, receiving) = match role {
             Role::Client => (clients, servers),
             Role::Server => (servers, clients),
         };
-        Self {
+        Ok(Self {
             id,
             // Part 4, 5.6.2.1: a client asks for the next token when 75 % of the lifetime are over.
             renews: created + lifetime * 3 / 4,
+            expires: created + lifetime,
             // Part 4, 5.6.2.1: a receiver takes messages with an expired token for another 25 % of
             // its lifetime.
             dies: created + lifetime + lifetime / 4,
             sending,
             receiving,
-        }
+        })
     }
 
     /// When it is of no use any more: a quarter of its lifetime after the end of that.
@@ -75,16 +77,21 @@ impl Token {
 pub struct Tokens {
     /// Newest first.
     held: Vec<Token>,
+    /// The place of the one to send with; beyond the end if there is none.
     sending: usize,
 }
 
+/// No token is there to send with.
+const NOBODYS: usize = usize::MAX;
+
 impl Tokens {
     /// A client sends with a new token at once; a server keeps to the old one until it has seen
-    /// the new one used (Part 4, 5.6.2.1).
+    /// the new one used, or the old one has [expired](Self::expire) (Part 4, 5.6.2.1).
     pub fn add(&mut self, token: Token, role: Role) {
+        let old = self.sending().is_some();
         self.held.insert(0, token);
         self.sending = match role {
-            Role::Server if self.held.len() > 1 => 1,
+            Role::Server if old => 1,
             _ => 0,
         };
         self.held.truncate(2);
@@ -93,6 +100,20 @@ impl Tokens {
     /// The token to send with.
     pub fn sending(&self) -> Option<&Token> {
         self.held.get(self.sending)
+    }
+
+    /// When [`expire`](Self::expire) has something to do.
+    pub fn expires_at(&self) -> Option<Instant> {
+        self.sending().map(|token| token.expires)
+    }
+
+    /// Part 6, 6.7 and Part 4, 5.6.2.1: what is sent is secured with a token until it expires, and no longer. Then
+    /// it is the turn of the next one, if there is one.
+    pub fn expire(&mut self, now: Instant) {
+        if self.expires_at().is_some_and(|at| at <= now) {
+            let newest = self.held.first().filter(|newest| now < newest.expires);
+            self.sending = newest.map_or(NOBODYS, |_| 0);
+        }
     }
 
     /// The newest one, whose age decides about renewal.

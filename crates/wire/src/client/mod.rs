@@ -65,6 +65,10 @@ pub struct Connection {
     /// Until the hello is answered.
     hello_deadline: Instant,
     opened: Option<(Duration, bool)>,
+    /// The server's share of the newest keys.
+    server_nonce: Vec<u8>,
+    /// The number of the newest OPN request.
+    opened_as: u16,
 }
 
 impl Connection {
@@ -78,6 +82,8 @@ impl Connection {
             job: None,
             hello_deadline: now.mono + config.timeout,
             opened: None,
+            server_nonce: Vec::new(),
+            opened_as: 0,
             config,
         };
         connection.stream.protect(connection.config.protection);

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::Connection;
-use crate::channel::asymmetric::{self, OpenHead, Opened, Unsealed};
+use crate::channel::asymmetric::{self, OpenHead, Opened, Parties, Unsealed};
 use crate::channel::exchange::{OpenRequest, OpenResponse};
 use crate::channel::tokens::{Role, Token};
 use crate::channel::{ChannelError, Protection};
@@ -40,30 +40,29 @@ impl Connection {
     /// are signed.
     pub(super) fn open(&mut self, renew: bool, now: Now) {
         let policy = self.config.protection.policy;
+        let (own, peer) = (self.config.identity.as_ref(), self.config.server.as_ref());
+        let parties = match Parties::of(policy, own, peer) {
+            Ok(parties) => parties,
+            Err(error) => return self.end(error),
+        };
         let mut nonce = vec![0; policy.nonce_len()];
         (self.config.random)(&mut nonce);
-        let Some(id) = self.in_flight.insert(now.mono + self.config.timeout) else {
-            return;
-        };
-        // The exchange has its own deadline; the table is only asked for a number nobody has.
-        self.in_flight.remove(id);
+        // Numbers without a high half are nobody's in the table: a channel is renewed however many requests wait.
+        self.opened_as = self.opened_as.checked_add(1).unwrap_or(1);
         let request = OpenRequest {
-            handle: id.number(),
+            handle: u32::from(self.opened_as),
             sent: now.utc,
             renew,
             mode: self.config.protection.mode,
             nonce,
             lifetime: self.config.lifetime,
         };
-        let secured = policy != Policy::None;
         let mut unsealed = Unsealed {
             channel_id: self.stream.channel_id,
-            policy,
             sequence: 0,
             request_id: request.handle,
             body: request.encode(),
-            own: self.config.identity.clone().filter(|_| secured),
-            peer: self.config.server.clone().filter(|_| secured),
+            parties,
         };
         let gap = self.stream.reserve(|sequence| {
             unsealed.sequence = sequence;
@@ -130,6 +129,12 @@ impl Connection {
             let (want, got) = (policy.nonce_len(), response.nonce.len());
             return Err(ChannelError::Nonce { want, got });
         }
+        if policy != Policy::None {
+            if self.server_nonce == response.nonce {
+                return Err(ChannelError::NonceUsedTwice);
+            }
+            self.server_nonce.clone_from(&response.nonce);
+        }
         if exchange.renew && response.channel_id != self.stream.channel_id {
             return Err(ChannelError::ChannelId {
                 want: self.stream.channel_id,
@@ -139,12 +144,12 @@ impl Connection {
         self.stream.channel_id = response.channel_id;
         let token = Token::derive(
             Role::Client,
-            policy,
+            self.config.protection,
             (&exchange.nonce, &response.nonce),
             response.token_id,
             now.mono,
             response.lifetime,
-        );
+        )?;
         self.stream.tokens.add(token, Role::Client);
         self.opened = Some((response.lifetime, exchange.renew));
         Ok(())

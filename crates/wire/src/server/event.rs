@@ -6,6 +6,7 @@ use super::RequestId;
 use crate::certificate::Certificate;
 use crate::channel::{ChannelError, Protection};
 use crate::frame::ErrorMessage;
+use crate::policy::Policy;
 
 /// What happened.
 #[derive(Debug, PartialEq, Eq)]
@@ -16,9 +17,16 @@ pub enum Event<'a> {
         /// The endpoint it wants.
         endpoint_url: String,
     },
-    /// A client wants to open a secured channel. Nothing goes on until the caller has said with
+    /// A client wants to open a secured channel, or new keys for it. Nothing goes on until the caller has said with
     /// [`Connection::decide`](super::Connection::decide) whether it trusts the certificate.
-    Certificate(Certificate),
+    Certificate {
+        /// The client's.
+        certificate: Certificate,
+        /// The policy that it is to be judged with.
+        policy: Policy,
+        /// Whether the channel is open and to be renewed: who was trusted then may not be any more.
+        renews: bool,
+    },
     /// The channel is open, or has new keys.
     Opened {
         /// What the client chose.

@@ -110,6 +110,8 @@ pub struct Connection {
     job: Option<Job<Done>>,
     /// The client's certificate, once trusted.
     peer: Option<Certificate>,
+    /// Its share of the newest keys.
+    client_nonce: Vec<u8>,
     open_deadline: Instant,
     next_token: u32,
     event: Option<Event<'static>>,
@@ -126,6 +128,7 @@ impl Connection {
             exchange: None,
             job: None,
             peer: None,
+            client_nonce: Vec::new(),
             open_deadline: now.mono + config.timeout,
             next_token: 1,
             event: None,
@@ -338,14 +341,18 @@ impl Connection {
         match self.state {
             State::Ended(_) => None,
             _ => Some(match self.stream.tokens.newest() {
-                Some(token) => token.dies_at(),
+                Some(token) => {
+                    let expires = self.stream.tokens.expires_at();
+                    expires.map_or(token.dies_at(), |at| at.min(token.dies_at()))
+                }
                 None => self.open_deadline,
             }),
         }
     }
 
-    /// Ends what took too long.
+    /// Ends what took too long, and the use of keys that have expired.
     pub fn handle_timeout(&mut self, now: Now) {
+        self.stream.tokens.expire(now.mono);
         if self.poll_timeout().is_some_and(|at| now.mono >= at) {
             let error = match self.stream.tokens.newest() {
                 Some(token) => ChannelError::Token(token.id),

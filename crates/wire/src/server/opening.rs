@@ -7,7 +7,7 @@ use opcua_types::StatusCode;
 
 use super::{Connection, Event};
 use crate::certificate::Certificate;
-use crate::channel::asymmetric::{self, OpenHead, Opened, Unsealed, check_key};
+use crate::channel::asymmetric::{self, OpenHead, Opened, Parties, Unsealed, check_key};
 use crate::channel::exchange::{OpenRequest, OpenResponse};
 use crate::channel::tokens::{Role, Token};
 use crate::channel::{ChannelError, Protection};
@@ -125,6 +125,12 @@ impl Connection {
             let (want, got) = (policy.nonce_len(), request.nonce.len());
             return Err(ChannelError::Nonce { want, got });
         }
+        if policy != Policy::None {
+            if self.client_nonce == request.nonce {
+                return Err(ChannelError::NonceUsedTwice);
+            }
+            self.client_nonce.clone_from(&request.nonce);
+        }
         let mut nonce = vec![0; policy.nonce_len()];
         (self.config.random)(&mut nonce);
         let lifetime = self.revise(request.lifetime);
@@ -139,29 +145,26 @@ impl Connection {
             lifetime,
             nonce,
         };
-        let secured = policy != Policy::None;
         let mut unsealed = Unsealed {
             channel_id: self.config.channel_id,
-            policy,
             sequence: 0,
             request_id: opened.request_id,
             body: response.encode(),
-            own: self.config.identity.clone().filter(|_| secured),
-            peer: self.peer.clone().filter(|_| secured),
+            parties: Parties::of(policy, self.config.identity.as_ref(), self.peer.as_ref())?,
         };
+        let token = Token::derive(
+            Role::Server,
+            protection,
+            (&request.nonce, &response.nonce),
+            token_id,
+            now.mono,
+            lifetime,
+        )?;
         let gap = self.stream.reserve(|sequence| {
             unsealed.sequence = sequence;
             unsealed.sealed_len()
         });
         self.exchange = Some(Exchange::Sealing(gap));
-        let token = Token::derive(
-            Role::Server,
-            policy,
-            (&request.nonce, &response.nonce),
-            token_id,
-            now.mono,
-            lifetime,
-        );
         self.stream.tokens.add(token, Role::Server);
         self.event = Some(Event::Opened {
             protection,
@@ -226,15 +229,15 @@ impl Connection {
         let peer = Certificate::from_der(sender)
             .map_err(|_| ChannelError::Certificate(StatusCode::BadCertificateInvalid))?;
         check_key(head.policy, &peer)?;
-        if renews {
-            if self.peer.as_ref().map(Certificate::leaf) != Some(peer.leaf()) {
-                let what = "a renewal with another certificate";
-                return Err(ChannelError::Security(what.into()));
-            }
-            self.open(head, chunk, now);
-            return Ok(None);
+        if renews && self.peer.as_ref() != Some(&peer) {
+            let what = "a renewal with another certificate";
+            return Err(ChannelError::Security(what.into()));
         }
-        let asked = Event::Certificate(peer.clone());
+        let asked = Event::Certificate {
+            certificate: peer.clone(),
+            policy: head.policy,
+            renews,
+        };
         self.exchange = Some(Exchange::Trust { head, chunk, peer });
         Ok(Some(asked))
     }

@@ -581,3 +581,115 @@ fn what_does_not_speak_opc_ua_is_told_apart() {
     let http = ChannelError::Frame(FrameError::UnknownType(*b"HTT"));
     assert_eq!(pair.seen.last(), Some(&Seen::Closed(http)));
 }
+
+#[test]
+fn nothing_is_sent_with_a_token_that_has_expired() {
+    let life = Duration::from_secs(3600);
+    let mut pair = Pair::open(SECRET, 2048);
+    pair.echo = false;
+    pair.request(b"early");
+    pair.run();
+    let Some(Heard::Request(early, _)) = pair.heard.last().cloned() else {
+        panic!("{:?}", pair.heard)
+    };
+    let mut late = pair.now;
+    late.mono = late.mono + life + Duration::from_secs(1);
+    // The client has not renewed: there is nothing to send with, but the channel waits for a renewal.
+    pair.server.handle_timeout(late);
+    let sent = pair.server.respond(early, |out| out.push(1));
+    assert_eq!(sent, Err(SendError::NotOpen));
+    assert!(!pair.server.is_closed());
+    // A quarter of the lifetime later it does not wait any more.
+    let mut later = pair.now;
+    later.mono = later.mono + life * 5 / 4 + Duration::from_secs(1);
+    pair.server.handle_timeout(later);
+    assert!(pair.server.is_closed());
+}
+
+#[test]
+fn a_server_sends_with_the_new_token_when_the_old_one_expires_unused() {
+    let mut pair = Pair::open(SECRET, 2048);
+    let tokens = Rc::new(RefCell::new(Vec::new()));
+    let noted = Rc::clone(&tokens);
+    pair.to_client = Box::new(move |bytes| {
+        if bytes.starts_with(b"MSG") {
+            noted.borrow_mut().push(bytes[12]);
+        }
+    });
+    pair.echo = false;
+    let ids: Vec<_> = (0..2)
+        .map(|n| {
+            pair.request(&[n]);
+            pair.run();
+            let Some(Heard::Request(id, _)) = pair.heard.last().cloned() else {
+                panic!("{:?}", pair.heard)
+            };
+            id
+        })
+        .collect();
+    // Renewed at three quarters; the client has nothing to say meanwhile.
+    pair.now.mono = pair.now.mono + HOUR * 8 / 10;
+    pair.client.renew(pair.now);
+    pair.run();
+    pair.server.respond(ids[0], |out| out.push(1)).unwrap();
+    pair.run();
+    pair.now.mono = pair.now.mono + HOUR * 3 / 10;
+    pair.server.handle_timeout(pair.now);
+    pair.server.respond(ids[1], |out| out.push(1)).unwrap();
+    pair.run();
+    assert_eq!(*tokens.borrow(), [1, 2]);
+}
+
+#[test]
+fn a_secured_channel_without_an_identity_sends_no_opn() {
+    type Take = fn(&mut wire::client::Config);
+    let takes: [Take; 2] = [|it| it.identity = None, |it| it.server = None];
+    for take in takes {
+        let (mut client, server) = configs(SECRET, 2048);
+        take(&mut client);
+        let mut pair = Pair::with(client, server);
+        pair.to_server = Box::new(|bytes| assert!(!bytes.starts_with(b"OPN")));
+        pair.run();
+        let end = pair.seen.last();
+        let Some(Seen::Closed(ChannelError::Security(why))) = end else {
+            panic!("{end:?}");
+        };
+        assert!(why.contains("cannot be used without"), "{why}");
+    }
+}
+
+#[test]
+fn a_nonce_is_not_taken_twice_in_a_row() {
+    for of_client in [true, false] {
+        let (mut client, mut server) = configs(SECRET, 2048);
+        let random = match of_client {
+            true => &mut client.random,
+            false => &mut server.random,
+        };
+        *random = Box::new(|bytes| bytes.fill(7));
+        let mut pair = Pair::with(client, server);
+        pair.run();
+        assert!(pair.client.is_open());
+        pair.client.renew(pair.now);
+        pair.run();
+        let closed = ChannelError::NonceUsedTwice;
+        match of_client {
+            true => assert_eq!(pair.heard.last(), Some(&Heard::Closed(closed))),
+            false => assert_eq!(pair.seen.last(), Some(&Seen::Closed(closed))),
+        }
+    }
+}
+
+#[test]
+fn a_channel_is_renewed_while_all_places_for_requests_are_taken() {
+    let mut pair = Pair::open(Protection::NONE, 2048);
+    pair.echo = false;
+    for _ in 0..wire::client::MAX_IN_FLIGHT {
+        pair.request(b"");
+    }
+    let late = pair.client.poll_timeout();
+    pair.client.renew(pair.now);
+    pair.run();
+    assert!(pair.seen.contains(&Seen::Opened { renewed: true }));
+    assert!(pair.client.poll_timeout() >= late, "nothing is due at once");
+}

@@ -237,7 +237,7 @@ impl Pair {
             use server::Event;
             self.heard.push(match event {
                 Event::Hello { endpoint_url } => Heard::Hello(endpoint_url),
-                Event::Certificate(_) => {
+                Event::Certificate { .. } => {
                     decide = true;
                     Heard::Certificate
                 }
