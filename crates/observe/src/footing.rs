@@ -4,14 +4,29 @@ use crate::figure::{Figure, NotAvailable};
 use crate::files;
 use crate::tree::Tree;
 
+/// Whose the memory of a process is. Looking takes time that grows with it, during which it cannot map any.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Shares {
+    /// Memory in RAM, what it shares with others divided among them.
+    pub proportional_bytes: u64,
+    /// Memory in RAM that no other process has.
+    pub private_bytes: u64,
+}
+
+/// Of a process.
+pub fn shares(tree: &Tree, id: u32) -> Figure<Shares> {
+    let path = format!("/proc/{id}/smaps_rollup");
+    let text = tree.text(&path)?;
+    let of = |key: &str| kibibytes(&text, key, &path);
+    Ok(Shares {
+        proportional_bytes: of("Pss")?,
+        private_bytes: of("Private_Clean")? + of("Private_Dirty")?,
+    })
+}
+
 /// What a process holds and has moved up to a moment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Footing {
-    /// Memory in RAM, what it shares with others divided among them. Looking takes time that grows with its
-    /// memory, during which it cannot map any.
-    pub pss_bytes: Figure<u64>,
-    /// Memory in RAM that no other process has.
-    pub private_bytes: Figure<u64>,
     /// Memory that was written to the swap.
     pub swap_bytes: Figure<u64>,
     /// Bytes that came from disks for it.
@@ -28,15 +43,10 @@ pub struct Footing {
 pub fn footing(tree: &Tree, id: u32) -> Figure<Footing> {
     let status = format!("/proc/{id}/status");
     let text = tree.text(&status)?;
-    let rollup = format!("/proc/{id}/smaps_rollup");
-    let maps = tree.text(&rollup);
-    let maps = |key: &str| kibibytes(maps.as_ref().map_err(Clone::clone)?, key, &rollup);
     let io = format!("/proc/{id}/io");
     let moved = tree.text(&io);
     let moved = |key: &str| files::keyed(moved.as_ref().map_err(Clone::clone)?, key, &io);
     Ok(Footing {
-        pss_bytes: maps("Pss"),
-        private_bytes: maps("Private_Clean").and_then(|it| Ok(it + maps("Private_Dirty")?)),
         swap_bytes: kibibytes(&text, "VmSwap", &status)
             .map_err(|_| NotAvailable::because("the kernel was built without swap")),
         disk_read_bytes: moved("read_bytes"),

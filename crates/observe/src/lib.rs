@@ -6,7 +6,7 @@
 //! - [`fingerprint()`] says on what a result was measured;
 //! - [`listener()`] tells which process a port belongs to;
 //! - [`Target`] finds a process by its id, name or port; [`Pulse`] looks at it every few milliseconds;
-//! - [`tasks`], [`footing`], [`cgroup`] and [`sockets`] say more of a process, for more time;
+//! - [`tasks`], [`footing`], [`shares()`], [`cgroup`] and [`sockets`] say more of a process, for more time;
 //! - [`pressure`], [`links`], [`core_clocks`], [`zones`], [`domains`], [`sensors`] and [`batteries`] say more of
 //!   a machine, [`Meter`] what a power meter wrote down; a [`Tree`] says which machine;
 //! - [`limits`] are those of the operating system that a large load runs into.
@@ -56,7 +56,7 @@ pub use clock::thread_cpu;
 pub use energy::{Battery, Domain, Reading, Sensor, batteries, domains, sensors};
 pub use figure::{Figure, NotAvailable};
 pub use fingerprint::fingerprint;
-pub use footing::{Footing, footing};
+pub use footing::{Footing, Shares, footing, shares};
 pub use frequency::{CoreClock, Zone, core_clocks, turbo, zones};
 pub use host::{Core, Host, Interface, Load, Memory, Times};
 pub use link::{Link, links};

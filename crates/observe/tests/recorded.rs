@@ -6,7 +6,7 @@ use std::fs;
 
 use observe::{
     Limit, Reading, Resource, Throttled, Tree, batteries, cgroup, core_clocks, descendants,
-    domains, footing, links, pressure, sensors, tasks, turbo, zones,
+    domains, footing, links, pressure, sensors, shares, tasks, turbo, zones,
 };
 
 /// A recording unpacked: its files stand in one text, each behind a line `== /path`.
@@ -216,8 +216,9 @@ fn children_of_children_are_found_and_ended_ones_are_not() {
 #[test]
 fn memory_is_shared_out_and_bytes_thrown_away_before_they_were_written_do_not_count() {
     let found = footing(&board().tree, 12).unwrap();
-    assert_eq!(found.pss_bytes, Ok(6100 << 10));
-    assert_eq!(found.private_bytes, Ok(5000 << 10));
+    let memory = shares(&board().tree, 12).unwrap();
+    assert_eq!(memory.proportional_bytes, 6100 << 10);
+    assert_eq!(memory.private_bytes, 5000 << 10);
     assert_eq!(found.swap_bytes, Ok(2 << 20));
     assert_eq!(
         (found.disk_read_bytes, found.disk_written_bytes),

@@ -9,7 +9,8 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use observe::{
-    Process, Pulse, State, Target, Tree, descendants, footing, links, sockets, tasks, thread_cpu,
+    Process, Pulse, State, Target, Tree, descendants, footing, links, shares, sockets, tasks,
+    thread_cpu,
 };
 
 /// A shell that ends with its test.
@@ -133,15 +134,25 @@ fn a_child_of_a_child_belongs_to_a_process() {
 }
 
 #[test]
-fn bytes_written_to_a_disk_and_private_memory_are_seen() {
+fn private_memory_and_calls_that_write_are_seen() {
     let id = std::process::id();
-    let before = footing(&Tree::here(), id).unwrap();
+    let look = || {
+        (
+            shares(&Tree::here(), id).unwrap(),
+            footing(&Tree::here(), id).unwrap(),
+        )
+    };
+    let before = look();
     let memory = vec![1_u8; 32 << 20];
-    let after = footing(&Tree::here(), id).unwrap();
-    let grown = after.private_bytes.unwrap() - before.private_bytes.unwrap();
+    let mut null = std::fs::File::create("/dev/null").unwrap();
+    for _ in 0..100 {
+        null.write_all(&[0]).unwrap();
+    }
+    let after = look();
+    let grown = after.0.private_bytes - before.0.private_bytes;
     assert!(grown >= 30 << 20, "{grown}");
-    assert!(after.pss_bytes.unwrap() >= 32 << 20);
-    assert!(after.write_calls.unwrap() >= before.write_calls.unwrap());
+    assert!(after.0.proportional_bytes >= 32 << 20);
+    assert!(after.1.write_calls.unwrap() - before.1.write_calls.unwrap() >= 100);
     assert_eq!(memory.len(), 32 << 20);
 }
 

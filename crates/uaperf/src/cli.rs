@@ -11,7 +11,7 @@ use clap::{Parser, Subcommand};
 
 use crate::{
     calibrate, cert, compare, demo, discover, pages, peers, perfclient, place, plant, probe,
-    publishing, quick, report, saturate, scenario, serve, show,
+    publishing, quick, report, saturate, scenario, serve, show, watch,
 };
 
 /// The performance laboratory for OPC UA: measure, compare, explain, predict.
@@ -64,6 +64,7 @@ enum Command {
     Sequence(quick::Users),
     Perfclient(perfclient::Args),
     Calibrate(calibrate::Args),
+    Watch(watch::Args),
     Saturate(saturate::Args),
     Run(scenario::run::Args),
     Check(scenario::check::Args),
@@ -94,6 +95,7 @@ impl Cli {
     pub fn run(self) -> anyhow::Result<ExitCode> {
         match self.command {
             Command::Calibrate(args) => calibrate::run(args, &self.global),
+            Command::Watch(args) => watch::run(args, &self.global),
             Command::Saturate(args) => saturate::run(args, &self.global),
             Command::Cert(args) => cert::run(args, &self.global),
             Command::Perfclient(args) => perfclient::run(args, &self.global),

@@ -26,6 +26,7 @@ mod serve;
 mod serving;
 mod show;
 mod usage;
+mod watch;
 mod written;
 
 use std::process::ExitCode;

@@ -236,6 +236,10 @@ pub const WITHOUT: &[(&str, &str)] = &[
         "calibrate",
         "measures this host, against no server of anybody",
     ),
+    (
+        "watch",
+        "looks at processes, and never asks a server for anything",
+    ),
     ("check", "reads a scenario and measures nothing"),
     ("new", "writes a scenario and measures nothing"),
     ("serve", "is the server"),

@@ -1,0 +1,208 @@
+//! A process looked at closely: its threads, sockets, switches, disks and control group.
+
+use std::collections::BTreeMap;
+
+use observe::{
+    Beat, Cgroup, Footing, Limit, NotAvailable, Process, Sample, Shares, Socket, State, Task, Tree,
+    cgroup, footing, shares, sockets, tasks,
+};
+use record::run::Figure;
+
+use super::line::{Closely, Group, Sockets, Thread};
+use super::watched::{between, cores, less};
+
+/// What was seen at the last close look.
+#[derive(Debug)]
+pub struct Close {
+    process: Process,
+    pub seen: Seen,
+    looks: u32,
+}
+
+/// Looking at the shares of memory holds the process up: it is done at each so many close looks.
+const SHARES_EVERY: u32 = 10;
+
+/// What was seen.
+#[derive(Debug)]
+pub struct Seen {
+    beat: Beat,
+    pub sample: Sample,
+    pub tasks: observe::Figure<Vec<Task>>,
+    pub footing: observe::Figure<Footing>,
+    shares: observe::Figure<Shares>,
+    sockets: observe::Figure<Vec<Socket>>,
+    cgroup: observe::Figure<Cgroup>,
+}
+
+impl Seen {
+    fn now(process: &mut Process, beat: &Beat, shared: Option<observe::Figure<Shares>>) -> Self {
+        let (here, id) = (Tree::here(), process.id());
+        Self {
+            beat: beat.clone(),
+            sample: process.sample(),
+            tasks: tasks(&here, id),
+            footing: footing(&here, id),
+            shares: shared.unwrap_or_else(|| shares(&here, id)),
+            sockets: sockets(&here, id),
+            cgroup: cgroup(&here, id),
+        }
+    }
+}
+
+impl Close {
+    /// Of a process, from this moment on.
+    pub fn of(id: u32, beat: &Beat) -> observe::Figure<Self> {
+        let mut process = Process::of(id)?;
+        Ok(Self {
+            seen: Seen::now(&mut process, beat, None),
+            process,
+            looks: 0,
+        })
+    }
+
+    /// What it spent since the last close look.
+    pub fn look(&mut self, beat: &Beat) -> Closely {
+        self.looks += 1;
+        let shared = match self.looks % SHARES_EVERY {
+            0 => None,
+            _ => Some(self.seen.shares.clone()),
+        };
+        let now = Seen::now(&mut self.process, beat, shared);
+        let line = since(&now, &self.seen);
+        self.seen = now;
+        line
+    }
+}
+
+fn since(now: &Seen, then: &Seen) -> Closely {
+    let interval = between(then.beat.at, now.beat.at);
+    let share = |of: fn(&Beat) -> &observe::Figure<u64>| {
+        cores(less(of(&now.beat), of(&then.beat)), interval)
+    };
+    let spent = now.sample.since(&then.sample);
+    let held = |of: fn(&Footing) -> &observe::Figure<u64>| -> observe::Figure<u64> {
+        of(now.footing.as_ref().map_err(Clone::clone)?).clone()
+    };
+    let moved = |of: fn(&Footing) -> &observe::Figure<u64>| -> observe::Figure<u64> {
+        let then = of(then.footing.as_ref().map_err(Clone::clone)?);
+        less(of(now.footing.as_ref().map_err(Clone::clone)?), then)
+    };
+    Closely {
+        interval_ns: interval,
+        cpu_cores: share(|it| &it.cpu_ns),
+        user_cores: share(|it| &it.user_ns),
+        system_cores: share(|it| &it.system_ns),
+        waited_ns: spent.waited_ns.into(),
+        voluntary_switches: spent.voluntary_switches.into(),
+        involuntary_switches: spent.involuntary_switches.into(),
+        peak_rss_bytes: now.sample.peak_rss_bytes.clone().into(),
+        proportional_bytes: now.shares.as_ref().map(|it| it.proportional_bytes).into(),
+        swap_bytes: held(|it| &it.swap_bytes).into(),
+        descriptors: now.sample.descriptors.clone().into(),
+        disk_read_bytes: moved(|it| &it.disk_read_bytes).into(),
+        disk_written_bytes: moved(|it| &it.disk_written_bytes).into(),
+        sockets: both(&now.sockets, &then.sockets, |now, then| talked(now, then)).into(),
+        cgroup: both(&now.cgroup, &then.cgroup, group).into(),
+        by_thread: both(&now.tasks, &then.tasks, |now, then| threads(now, then)).into(),
+    }
+}
+
+fn both<T, R>(
+    now: &observe::Figure<T>,
+    then: &observe::Figure<T>,
+    of: impl Fn(&T, &T) -> R,
+) -> observe::Figure<R> {
+    match (now, then) {
+        (Ok(now), Ok(then)) => Ok(of(now, then)),
+        (Err(why), _) | (_, Err(why)) => Err(why.clone()),
+    }
+}
+
+/// The threads that live, since then; a new one since it began. The busiest come first.
+fn threads(now: &[Task], then: &[Task]) -> Vec<Thread> {
+    let before: BTreeMap<u32, &Task> = then.iter().map(|it| (it.id, it)).collect();
+    let mut all: Vec<Thread> = now
+        .iter()
+        .map(|task| {
+            // One that counts less than before was given the id later.
+            let was = before
+                .get(&task.id)
+                .filter(|it| it.cpu_ns.as_ref().ok() <= task.cpu_ns.as_ref().ok());
+            let spent = |of: fn(&Task) -> &observe::Figure<u64>| match was {
+                Some(was) => less(of(task), of(was)).into(),
+                None => of(task).clone().into(),
+            };
+            Thread {
+                id: task.id,
+                name: task.name.clone(),
+                cpu_ns: spent(|it| &it.cpu_ns),
+                user_ns: spent(|it| &it.user_ns),
+                system_ns: spent(|it| &it.system_ns),
+                waited_ns: spent(|it| &it.waited_ns),
+                voluntary_switches: spent(|it| &it.voluntary_switches),
+                involuntary_switches: spent(|it| &it.involuntary_switches),
+                migrations: spent(|it| &it.migrations),
+                core: task.core.clone().into(),
+            }
+        })
+        .collect();
+    all.sort_by_key(|it| std::cmp::Reverse(it.cpu_ns.known().copied()));
+    all
+}
+
+fn talked(now: &[Socket], then: &[Socket]) -> Sockets {
+    let before: BTreeMap<u64, &Socket> = then.iter().map(|it| (it.inode, it)).collect();
+    let open = || now.iter().filter(|it| it.state == State::Established);
+    let counted = |of: fn(&observe::Tcp) -> u64| -> observe::Figure<u64> {
+        open().try_fold(0, |sum, socket| {
+            let tcp = socket.tcp.as_ref().map_err(Clone::clone)?;
+            let was = before
+                .get(&socket.inode)
+                .and_then(|it| it.tcp.as_ref().ok());
+            Ok(sum + of(tcp).saturating_sub(was.map_or(0, of)))
+        })
+    };
+    let mut rtts: Vec<u64> = open()
+        .filter_map(|it| Some(u64::from(it.tcp.as_ref().ok()?.rtt_us) * 1000))
+        .collect();
+    rtts.sort_unstable();
+    Sockets {
+        connections: open().count() as u64,
+        to_accept: now
+            .iter()
+            .filter(|it| it.state == State::Listening)
+            .map(|it| it.receive_queue)
+            .sum(),
+        to_read_bytes: open().map(|it| it.receive_queue).sum(),
+        to_send_bytes: open().map(|it| it.send_queue).sum(),
+        received_bytes: counted(|it| it.received_bytes).into(),
+        sent_bytes: counted(|it| it.sent_bytes).into(),
+        retransmissions: counted(|it| it.retransmissions.into()).into(),
+        median_rtt_ns: match rtts.get(rtts.len() / 2) {
+            Some(rtt) => Figure::Known(*rtt),
+            None => Figure::missing("no connection is open, or TCP says nothing of it"),
+        },
+    }
+}
+
+fn group(now: &Cgroup, then: &Cgroup) -> Group {
+    fn limit<T: Copy>(it: &observe::Figure<Limit<T>>) -> Figure<Option<T>> {
+        Figure::from(it.as_ref().map(|limit| match limit {
+            Limit::None => None,
+            Limit::At(at) => Some(*at),
+        }))
+    }
+    let throttled = |of: fn(&observe::Throttled) -> u64| -> Result<u64, NotAvailable> {
+        let was = then.throttled.as_ref().map_err(Clone::clone)?;
+        let is = now.throttled.as_ref().map_err(Clone::clone)?;
+        Ok(of(is).saturating_sub(of(was)))
+    };
+    Group {
+        path: now.path.clone(),
+        cpu_limit_cores: limit(&now.cpu_cores),
+        memory_limit_bytes: limit(&now.memory_limit_bytes),
+        memory_bytes: now.memory_bytes.clone().into(),
+        throttled_periods: throttled(|it| it.held_back).into(),
+        throttled_ns: throttled(|it| it.held_back_ns).into(),
+    }
+}

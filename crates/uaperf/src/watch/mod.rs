@@ -1,0 +1,207 @@
+//! `uaperf watch`: what a server spends, while it is looked at.
+
+mod close;
+mod cost;
+mod host;
+mod line;
+mod metrics;
+mod scraped;
+mod screen;
+mod target;
+mod watched;
+
+use std::io::{IsTerminal, Write};
+use std::net::SocketAddr;
+use std::process::ExitCode;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::time::{Duration, Instant, SystemTime};
+
+use judge::Exit;
+use plan::unit::duration;
+
+use self::cost::Cost;
+use self::host::Machine;
+use self::line::{End, Line};
+use self::scraped::Scraped;
+use self::screen::Screen;
+use self::watched::Watched;
+use crate::cli::Global;
+use crate::failure::Failure;
+
+/// Watch what a process of this machine spends: threads, CPU, memory, switches, disks, sockets
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Args {
+    /// A process by its id, its name or the port that it listens on (:4840), or a stack that `uaperf peers` started
+    #[arg(value_name = "TARGET", required = true)]
+    targets: Vec<String>,
+    /// Time between two looks
+    #[arg(long, value_name = "DURATION", default_value = "1s", value_parser = interval)]
+    interval: Duration,
+    /// How long to watch [default: until it ends, or Ctrl-C]
+    #[arg(long, value_name = "DURATION", value_parser = length)]
+    duration: Option<Duration>,
+    /// Watch the processes that it started, too
+    #[arg(long)]
+    children: bool,
+    /// A line of JSON for each look instead of a screen for people
+    #[arg(long)]
+    json: bool,
+    /// Let Prometheus read figures here under /metrics; an address, or a port of the loopback such as :9464
+    #[arg(long, value_name = "ADDRESS", value_parser = address)]
+    prometheus: Option<SocketAddr>,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  uaperf watch :4840
+  uaperf watch 4711 --interval 10ms --duration 30s --json > server.jsonl
+  uaperf watch open62541 milo --prometheus :9464";
+
+fn interval(text: &str) -> Result<Duration, String> {
+    let every = duration::parse(text).map_err(|error| error.to_string())?;
+    match (Duration::from_millis(10)..=Duration::from_secs(3600)).contains(&every) {
+        true => Ok(every),
+        false => Err("want 10ms to 1h".to_owned()),
+    }
+}
+
+fn length(text: &str) -> Result<Duration, String> {
+    match duration::parse(text) {
+        Ok(Duration::ZERO) => Err("want more than 0".to_owned()),
+        Ok(length) => Ok(length),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+fn address(text: &str) -> Result<SocketAddr, String> {
+    let whole = match text.starts_with(':') {
+        true => format!("127.0.0.1{text}"),
+        false => text.to_owned(),
+    };
+    whole
+        .parse()
+        .map_err(|_| format!("{text:?} is no address (want :9464, 0.0.0.0:9464 or [::]:9464)"))
+}
+
+/// What takes more time than looking at the process as a whole is looked at this often.
+const CLOSELY: Duration = Duration::from_secs(1);
+
+/// Carries out `uaperf watch`.
+pub fn run(args: Args, _: &Global) -> anyhow::Result<ExitCode> {
+    let mut all = Vec::new();
+    for typed in &args.targets {
+        let found = target::find(typed, args.children)?;
+        all.extend(
+            found
+                .into_iter()
+                .filter(|it: &Watched| !it.is_among(&all))
+                .collect::<Vec<_>>(),
+        );
+    }
+    let scraped = args.prometheus.map(Scraped::open).transpose()?;
+    if let Some(scraped) = &scraped {
+        eprintln!("figures for Prometheus: http://{}/metrics", scraped.at);
+    }
+    let (tell, told) = channel();
+    ctrlc::set_handler(move || {
+        // Gone only if the program ends already.
+        let _ = tell.send(());
+    })?;
+    let mut out: Box<dyn Output> = match args.json {
+        true => Box::new(line::Lines::new(std::io::stdout())),
+        false => Box::new(Screen::new(std::io::stdout().is_terminal())),
+    };
+    let end = watch(&args, &mut all, scraped.as_ref(), &told, out.as_mut())?;
+    out.end(&end)?;
+    Ok(ExitCode::from(match (end.interrupted, args.duration) {
+        // Without a duration there is no other way to end it.
+        (true, Some(_)) => Exit::Interrupted.code(),
+        _ if end.is_short(args.duration) => {
+            return Err(Failure::new(format!(
+                "what was watched ended after {}, before --duration {} was over",
+                duration::show(Duration::from_nanos(end.watched_ns)),
+                duration::typed(args.duration.unwrap_or_default())
+            ))
+            .into());
+        }
+        _ => 0,
+    }))
+}
+
+/// Where looks go.
+trait Output {
+    /// One or more lines of the same moment.
+    fn take(&mut self, lines: Vec<Line>) -> std::io::Result<()>;
+    /// After the last one.
+    fn end(&mut self, end: &End) -> std::io::Result<()>;
+}
+
+impl<W: Write> Output for line::Lines<W> {
+    fn take(&mut self, lines: Vec<Line>) -> std::io::Result<()> {
+        lines.iter().try_for_each(|line| self.write(line))
+    }
+
+    fn end(&mut self, end: &End) -> std::io::Result<()> {
+        self.write(&Line::End(end.clone()))
+    }
+}
+
+fn watch(
+    args: &Args,
+    all: &mut [Watched],
+    scraped: Option<&Scraped>,
+    told: &Receiver<()>,
+    out: &mut dyn Output,
+) -> anyhow::Result<End> {
+    let mut cost = Cost::begin();
+    let mut machine = Machine::here();
+    if let Some(scraped) = scraped {
+        scraped.show(metrics::text(all));
+    }
+    let began = Instant::now();
+    let last = args.duration.map(|length| began + length);
+    let mut closely = began + CLOSELY.max(args.interval);
+    let mut next = began;
+    let mut missed = 0;
+    let interrupted = loop {
+        next += args.interval;
+        // A look that would come late is left out, so that those that come stay where they belong.
+        let now = Instant::now();
+        while next + args.interval <= now {
+            next += args.interval;
+            missed += 1;
+        }
+        let until = last.map_or(next, |last| next.min(last));
+        match told.recv_timeout(until.saturating_duration_since(now)) {
+            Err(RecvTimeoutError::Timeout) => {}
+            _ => break true,
+        }
+        let over = last.is_some_and(|last| Instant::now() >= last);
+        let close = over || Instant::now() >= closely;
+        while closely <= Instant::now() {
+            closely += CLOSELY.max(args.interval);
+        }
+        let at = SystemTime::now().into();
+        let mut lines: Vec<Line> = all.iter_mut().flat_map(|it| it.look(at, close)).collect();
+        if close {
+            lines.push(machine.look(at));
+            if let Some(scraped) = scraped {
+                scraped.show(metrics::text(all));
+            }
+        }
+        cost.looked();
+        out.take(lines)?;
+        if over || all.iter().all(Watched::has_ended) {
+            break false;
+        }
+    };
+    Ok(End {
+        at: SystemTime::now().into(),
+        interrupted,
+        watched_ns: duration::nanos(began.elapsed()),
+        missed,
+        cost: cost.end(),
+        processes: all.iter().map(Watched::sum).collect(),
+    })
+}

@@ -1,0 +1,127 @@
+//! A process that is watched: looked at often, and closely now and then.
+
+use std::time::Instant;
+
+use observe::{Beat, NotAvailable, Pulse};
+use plan::unit::duration::nanos;
+use record::Timestamp;
+use record::run::Figure;
+
+use super::close::Close;
+use super::line::{Ended, Line, Process, Sum};
+
+/// A process that is watched.
+#[derive(Debug)]
+pub struct Watched {
+    pub name: String,
+    pub pid: u32,
+    pulse: Pulse,
+    first: Beat,
+    pub last: Beat,
+    largest_rss: Option<u64>,
+    pub close: Close,
+    ended: Option<NotAvailable>,
+}
+
+/// The later figure less the earlier one.
+pub fn less(later: &observe::Figure<u64>, earlier: &observe::Figure<u64>) -> observe::Figure<u64> {
+    Ok(later.clone()?.saturating_sub(earlier.clone()?))
+}
+
+/// Nanoseconds of CPU in so much time, as cores.
+pub fn cores(ns: observe::Figure<u64>, over_ns: u64) -> Figure<f64> {
+    Figure::from(ns.map(|ns| ns as f64 / (over_ns as f64).max(1.0)))
+}
+
+/// Between two moments.
+pub fn between(earlier: Instant, later: Instant) -> u64 {
+    nanos(later.saturating_duration_since(earlier))
+}
+
+impl Watched {
+    /// A process, from now on.
+    pub fn of(name: String, pid: u32) -> observe::Figure<Self> {
+        let pulse = Pulse::of(pid)?;
+        let first = pulse.beat()?;
+        Ok(Self {
+            close: Close::of(pid, &first)?,
+            name,
+            pid,
+            pulse,
+            largest_rss: first.rss_bytes.clone().ok(),
+            last: first.clone(),
+            first,
+            ended: None,
+        })
+    }
+
+    /// Whether somebody watches it already.
+    pub fn is_among(&self, all: &[Self]) -> bool {
+        all.iter().any(|it| it.pid == self.pid)
+    }
+
+    /// Whether it has ended, and that was told.
+    pub const fn has_ended(&self) -> bool {
+        self.ended.is_some()
+    }
+
+    /// What it spent since the last look. Nothing once it has ended.
+    pub fn look(&mut self, at: Timestamp, closely: bool) -> Option<Line> {
+        if self.has_ended() {
+            return None;
+        }
+        let beat = match self.pulse.beat() {
+            Ok(beat) => beat,
+            Err(why) => {
+                let reason = why.reason().to_owned();
+                self.ended = Some(why);
+                return Some(Line::Ended(Ended {
+                    at,
+                    process: self.name.clone(),
+                    pid: self.pid,
+                    reason,
+                }));
+            }
+        };
+        let interval = between(self.last.at, beat.at);
+        let cpu = less(&beat.cpu_ns, &self.last.cpu_ns);
+        self.largest_rss = self.largest_rss.max(beat.rss_bytes.clone().ok());
+        let line = Process {
+            at,
+            process: self.name.clone(),
+            pid: self.pid,
+            interval_ns: interval,
+            cpu_cores: cores(cpu.clone(), interval),
+            cpu_ns: cpu.into(),
+            user_ns: less(&beat.user_ns, &self.last.user_ns).into(),
+            system_ns: less(&beat.system_ns, &self.last.system_ns).into(),
+            rss_bytes: beat.rss_bytes.clone().into(),
+            threads: beat.threads.clone().into(),
+            minor_faults: less(&beat.minor_faults, &self.last.minor_faults).into(),
+            major_faults: less(&beat.major_faults, &self.last.major_faults).into(),
+            closely: closely.then(|| self.close.look(&beat)),
+        };
+        self.last = beat;
+        Some(Line::Process(Box::new(line)))
+    }
+
+    /// From the first look to the last.
+    pub fn sum(&self) -> Sum {
+        let long = between(self.first.at, self.last.at);
+        let cpu = less(&self.last.cpu_ns, &self.first.cpu_ns);
+        let largest = self
+            .largest_rss
+            .ok_or_else(|| NotAvailable::because("it was never seen"));
+        Sum {
+            process: self.name.clone(),
+            pid: self.pid,
+            watched_ns: long,
+            cpu_cores: cores(cpu.clone(), long),
+            cpu_ns: cpu.into(),
+            user_ns: less(&self.last.user_ns, &self.first.user_ns).into(),
+            system_ns: less(&self.last.system_ns, &self.first.system_ns).into(),
+            largest_rss_bytes: largest.into(),
+            ended: self.has_ended(),
+        }
+    }
+}
