@@ -9,6 +9,7 @@
 //! - [`tasks`], [`footing`], [`shares()`], [`cgroup`] and [`sockets`] say more of a process, for more time;
 //! - [`pressure`], [`links`], [`core_clocks`], [`zones`], [`domains`], [`sensors`] and [`batteries`] say more of
 //!   a machine, [`Meter`] what a power meter wrote down; a [`Tree`] says which machine;
+//! - [`bench()`] says what disturbs measuring on a machine;
 //! - [`limits`] are those of the operating system that a large load runs into.
 //!
 //! What goes into a result file has the form that `record` gives it.
@@ -29,6 +30,7 @@
 //! }
 //! ```
 
+mod bench;
 mod cgroup;
 mod clock;
 mod energy;
@@ -51,6 +53,7 @@ mod target;
 mod tasks;
 mod tree;
 
+pub use bench::{Finding, Idle, Standing, bench};
 pub use cgroup::{Cgroup, Limit, Throttled, cgroup};
 pub use clock::thread_cpu;
 pub use energy::{Battery, Domain, Reading, Sensor, batteries, domains, sensors};

@@ -3,10 +3,12 @@
 #![allow(clippy::unwrap_used)]
 
 use std::fs;
+use std::time::Duration;
 
 use observe::{
-    Limit, Reading, Resource, Throttled, Tree, batteries, cgroup, core_clocks, descendants,
-    domains, footing, links, pressure, sensors, shares, tasks, turbo, zones,
+    Idle, Limit, Reading, Resource, Standing, Throttled, Times, Tree, batteries, bench, cgroup,
+    core_clocks, descendants, domains, footing, links, pressure, sensors, shares, tasks, turbo,
+    zones,
 };
 
 /// A recording unpacked: its files stand in one text, each behind a line `== /path`.
@@ -225,6 +227,53 @@ fn memory_is_shared_out_and_bytes_thrown_away_before_they_were_written_do_not_co
         (Ok(8192), Ok(16_384))
     );
     assert_eq!((found.read_calls, found.write_calls), (Ok(400), Ok(500)));
+}
+
+/// What is good, what disturbs, and what a machine does not say.
+#[test]
+fn a_bench_is_told_what_disturbs_with_the_command_that_mends_it() {
+    let machine = laptop();
+    let idle = Idle {
+        spent: Ok(Times::default()),
+        stepped_ns: 0,
+        length: Duration::from_secs(1),
+    };
+    let all = bench(&machine.tree, &idle);
+    let of = |subject: &str| all.iter().find(|it| it.subject == subject).unwrap();
+    let mend = |subject: &str| of(subject).mend.as_deref().unwrap_or_default();
+    assert_eq!(of("governor").standing, Standing::Disturbs);
+    assert!(mend("governor").contains("-g performance"));
+    assert!(mend("turbo").ends_with("intel_pstate/no_turbo"));
+    assert_eq!(
+        of("heat").found,
+        "a core was slowed down 42 times since the machine started"
+    );
+    assert_eq!(of("isolated cores").found, "cores 1");
+    assert_eq!(of("isolated cores").standing, Standing::Good);
+    assert_eq!(
+        (of("swap").found.as_str(), mend("swap")),
+        ("on, 12 MiB in use", "sudo swapoff -a")
+    );
+    assert_eq!(
+        mend("socket buffers"),
+        "sudo sysctl -w net.core.rmem_max=4194304"
+    );
+    assert_eq!(
+        mend("conntrack"),
+        "sudo sysctl -w net.netfilter.nf_conntrack_max=262144"
+    );
+    assert_eq!(of("clock source").standing, Standing::Disturbs);
+    // Nothing of a stretch without a tick, and nothing that no file says.
+    assert_eq!(
+        (of("steal").standing, of("timer slack").standing),
+        (Standing::Unknown, Standing::Unknown)
+    );
+    // A board without a cpufreq driver says so.
+    let board = board();
+    let all = bench(&board.tree, &idle);
+    let governor = all.iter().find(|it| it.subject == "governor").unwrap();
+    assert_eq!(governor.standing, Standing::Unknown);
+    assert_eq!(all.len(), 12);
 }
 
 #[test]

@@ -10,7 +10,7 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 
 use crate::{
-    calibrate, cert, compare, demo, discover, pages, peers, perfclient, place, plant, probe,
+    bench, calibrate, cert, compare, demo, discover, pages, peers, perfclient, place, plant, probe,
     publishing, quick, report, saturate, scenario, serve, show, watch,
 };
 
@@ -65,6 +65,7 @@ enum Command {
     Perfclient(perfclient::Args),
     Calibrate(calibrate::Args),
     Watch(watch::Args),
+    Bench(bench::Args),
     Saturate(saturate::Args),
     Run(scenario::run::Args),
     Check(scenario::check::Args),
@@ -95,6 +96,7 @@ impl Cli {
     pub fn run(self) -> anyhow::Result<ExitCode> {
         match self.command {
             Command::Calibrate(args) => calibrate::run(args, &self.global),
+            Command::Bench(args) => bench::run(args, &self.global),
             Command::Watch(args) => watch::run(args, &self.global),
             Command::Saturate(args) => saturate::run(args, &self.global),
             Command::Cert(args) => cert::run(args, &self.global),

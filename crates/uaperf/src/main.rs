@@ -2,6 +2,7 @@
 
 mod access;
 mod advice;
+mod bench;
 mod calibrate;
 mod cert;
 mod cli;

@@ -240,6 +240,7 @@ pub const WITHOUT: &[(&str, &str)] = &[
         "watch",
         "looks at processes, and never asks a server for anything",
     ),
+    ("bench", "looks at this machine, and measures no server"),
     ("check", "reads a scenario and measures nothing"),
     ("new", "writes a scenario and measures nothing"),
     ("serve", "is the server"),
