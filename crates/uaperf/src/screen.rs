@@ -29,6 +29,11 @@ pub type Draw<T> = fn(&mut String, &T) -> fmt::Result;
 /// Nobody takes what is written to standard output any more.
 static GONE: AtomicBool = AtomicBool::new(false);
 
+/// Whether whoever read standard output has gone.
+pub fn is_gone() -> bool {
+    GONE.load(Ordering::Relaxed)
+}
+
 /// Where a command prints.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Out {
@@ -81,14 +86,14 @@ impl Write for Out {
             Self::Error => {
                 let _ = io::stderr().lock().write_all(bytes);
             }
-            Self::Output if GONE.load(Ordering::Relaxed) => {}
+            Self::Output if is_gone() => {}
             Self::Output => went(io::stdout().lock().write_all(bytes)),
         }
         Ok(())
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        if *self == Self::Output && !GONE.load(Ordering::Relaxed) {
+        if *self == Self::Output && !is_gone() {
             went(io::stdout().lock().flush());
         }
         Ok(())

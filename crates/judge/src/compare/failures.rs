@@ -7,6 +7,7 @@ use record::run::{Kind, Phase};
 use statrs::distribution::{ContinuousCDF, Normal};
 use statrs::function::factorial::ln_binomial;
 
+use super::metric::counts;
 use super::{Comparison, Direction, Method, Metric, Outcome, P, Row, Rules};
 
 /// The figures that are compared in any case, before all others.
@@ -20,22 +21,6 @@ const COMPLETE_MARGIN: f64 = 0.01;
 
 /// More failures than these are tested with the normal distribution instead of one by one.
 const COUNTED: u64 = 1_000;
-
-/// Operations that did what was asked, and all of them: of success the completed ones and, of subscriptions, values;
-/// of completeness the planned ones. None if there were none.
-pub(super) fn counts(metric: Metric, phase: &Phase) -> Option<(u64, u64)> {
-    let whole = phase.whole();
-    let (good, all) = match (metric, &phase.subscriptions) {
-        (Metric::Success, Some(told)) => (told.delivered(), told.delivered() + told.lost),
-        (Metric::Success, None) => (
-            whole.completed.saturating_sub(whole.errors),
-            whole.completed,
-        ),
-        (Metric::Complete, _) => (whole.completed.min(whole.planned), whole.planned),
-        _ => return None,
-    };
-    (all > 0).then_some((good, all))
-}
 
 /// Compares success and completeness, as far as both sides have them.
 pub(super) fn compare(base: &[&Phase], new: &[&Phase], rules: &Rules) -> Vec<Row> {

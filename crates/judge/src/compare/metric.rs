@@ -6,7 +6,6 @@ use std::str::FromStr;
 use plan::{Figures, Measure, Stat, ThresholdError, Unit};
 use record::run::Phase;
 
-use super::failures::counts;
 use crate::Measured;
 
 /// What is better.
@@ -137,4 +136,20 @@ pub fn usual(phases: &[&Phase], closed: bool) -> Vec<Metric> {
         .chain(loss);
     all.filter(|metric| !phases.is_empty() && phases.iter().all(|phase| metric.of(phase).is_some()))
         .collect()
+}
+
+/// Operations that did what was asked, and all of them: of success the completed ones and, of subscriptions, values;
+/// of completeness the planned ones. None if there were none.
+pub(super) fn counts(metric: Metric, phase: &Phase) -> Option<(u64, u64)> {
+    let whole = phase.whole();
+    let (good, all) = match (metric, &phase.subscriptions) {
+        (Metric::Success, Some(told)) => (told.delivered(), told.delivered() + told.lost),
+        (Metric::Success, None) => (
+            whole.completed.saturating_sub(whole.errors),
+            whole.completed,
+        ),
+        (Metric::Complete, _) => (whole.completed.min(whole.planned), whole.planned),
+        _ => return None,
+    };
+    (all > 0).then_some((good, all))
 }

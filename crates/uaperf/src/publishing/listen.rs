@@ -13,6 +13,7 @@ use pubsub::security::{KeyRing, Mode};
 
 use super::{Common, Verdict};
 use crate::failure::Failure;
+use crate::screen::tell;
 
 /// Listen to PubSub publishers over UDP (UADP): who, what, how often, and what was lost
 #[derive(Debug, clap::Args)]
@@ -74,7 +75,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         keys,
         tolerance,
     };
-    let ready = || eprintln!("listening at {} …", args.from);
+    let ready = || tell!("listening at {} …", args.from);
     let heard = load::pubsub::listen(plan, &stop, ready).map_err(|error| {
         Failure::new(error.to_string())
             .hint("listen at an address of this host, or 0.0.0.0, or at a multicast group")

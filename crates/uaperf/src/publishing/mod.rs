@@ -101,7 +101,7 @@ fn conclude<T: Serialize + Figures>(
     if let Some(file) = &common.out {
         results::write(file, &(serde_json::to_string_pretty(&judged)? + "\n"))?;
     }
-    let mut out = std::io::stdout().lock();
+    let mut out = screen::out();
     if common.json {
         screen::json(&mut out, &judged)?;
     } else {

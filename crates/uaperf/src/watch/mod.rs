@@ -10,7 +10,7 @@ mod screen;
 mod target;
 mod watched;
 
-use std::io::{IsTerminal, Write};
+use std::io::Write;
 use std::net::SocketAddr;
 use std::process::ExitCode;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
@@ -27,6 +27,7 @@ use self::screen::Screen;
 use self::watched::Watched;
 use crate::cli::Global;
 use crate::failure::Failure;
+use crate::screen::{is_gone, out, tell};
 
 /// Watch what a process of this machine spends: threads, CPU, memory, switches, disks, sockets
 #[derive(Debug, clap::Args)]
@@ -101,19 +102,19 @@ pub fn run(args: Args, _: &Global) -> anyhow::Result<ExitCode> {
     }
     let scraped = args.prometheus.map(Scraped::open).transpose()?;
     if let Some(scraped) = &scraped {
-        eprintln!("figures for Prometheus: http://{}/metrics", scraped.at);
+        tell!("figures for Prometheus: http://{}/metrics", scraped.at);
     }
     let (tell, told) = channel();
     ctrlc::set_handler(move || {
         // Gone only if the program ends already.
         let _ = tell.send(());
     })?;
-    let mut out: Box<dyn Output> = match args.json {
-        true => Box::new(line::Lines::new(std::io::stdout())),
-        false => Box::new(Screen::new(std::io::stdout().is_terminal())),
+    let mut output: Box<dyn Output> = match args.json {
+        true => Box::new(line::Lines::new(out())),
+        false => Box::new(Screen::new(out().is_terminal())),
     };
-    let end = watch(&args, &mut all, scraped.as_ref(), &told, out.as_mut())?;
-    out.end(&end)?;
+    let end = watch(&args, &mut all, scraped.as_ref(), &told, output.as_mut())?;
+    output.end(&end)?;
     Ok(ExitCode::from(match (end.interrupted, args.duration) {
         // Without a duration there is no other way to end it.
         (true, Some(_)) => Exit::Interrupted.code(),
@@ -192,7 +193,9 @@ fn watch(
         }
         cost.looked();
         out.take(lines)?;
-        if over || all.iter().all(Watched::has_ended) {
+        // Without a duration nothing else would end it.
+        let unread = is_gone() && args.duration.is_none() && scraped.is_none();
+        if over || unread || all.iter().all(Watched::has_ended) {
             break false;
         }
     };

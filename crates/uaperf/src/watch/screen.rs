@@ -36,7 +36,7 @@ impl Screen {
 impl Output for Screen {
     fn take(&mut self, lines: Vec<Line>) -> io::Result<()> {
         let mut seen = false;
-        let mut out = io::stdout().lock();
+        let mut out = crate::screen::out();
         for line in lines {
             match line {
                 Line::Process(it) if it.closely.is_some() => {
@@ -76,7 +76,7 @@ impl Output for Screen {
         let mut text = String::new();
         // Writing into a String does not fail.
         let _ = summary(&mut text, end);
-        io::stdout().lock().write_all(text.as_bytes())
+        crate::screen::out().write_all(text.as_bytes())
     }
 }
 

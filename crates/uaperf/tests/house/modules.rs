@@ -1,7 +1,7 @@
 //! Modules of a crate use each other in one direction: no ring of files.
 //!
 //! Read are `use` declarations and paths that begin with `crate`, `self` or `super`. A name that a module only hands
-//! on (`pub use`) counts as used from where it is defined. Unit tests (`#[cfg(test)]` at the end of a file) are left out.
+//! on (`pub use`) counts as used from where it is defined. A module may use the ones that it is inside of. Unit tests (`#[cfg(test)]` at the end of a file) are left out.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -71,7 +71,9 @@ impl Crate {
     fn arrows(&self) -> BTreeMap<Names, BTreeSet<Names>> {
         let arrows = self.modules.iter().map(|(path, module)| {
             let homes = module.named.iter().filter_map(|name| self.home(name));
-            (path.clone(), homes.filter(|home| home != path).collect())
+            // What a module takes from one around it is a part of that one.
+            let others = homes.filter(|home| !path.starts_with(home));
+            (path.clone(), others.collect())
         });
         arrows.collect()
     }
@@ -297,22 +299,18 @@ fn crates() -> Vec<String> {
 
 #[test]
 fn modules_use_each_other_in_one_direction() {
+    let mut wrong = Vec::new();
     for name in crates() {
-        let arrows = Crate::read(&name).arrows();
-        let ring = ring(&arrows);
-        match NOT_YET.contains(&name.as_str()) {
-            true => assert!(
-                ring.is_some(),
-                "{name} has no ring any more: take it out of NOT_YET in {}",
-                file!()
-            ),
-            false => assert!(
-                ring.is_none(),
-                "modules of {name} use each other in a ring: {}",
-                shown(&ring.unwrap_or_default())
-            ),
+        let ring = ring(&Crate::read(&name).arrows());
+        match (ring, NOT_YET.contains(&name.as_str())) {
+            (Some(ring), false) => wrong.push(format!("{name} has a ring: {}", shown(&ring))),
+            (None, true) => wrong.push(format!(
+                "{name} has no ring any more: take it out of NOT_YET"
+            )),
+            _ => {}
         }
     }
+    assert!(wrong.is_empty(), "in {}:\n{}", file!(), wrong.join("\n"));
 }
 
 #[test]
