@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use judge::Exit;
 use plan::Threshold;
-use record::run::{Expectation, Phase, Run, Verdict};
+use record::run::{Expectation, Phase, Run};
 
 use crate::points::Named;
 
@@ -58,15 +58,14 @@ pub fn junit(runs: &[Named], unmeasured: &[Unmeasured]) -> String {
     )
 }
 
-/// Whether a run is not to be believed for a reason that none of its phases has: one of them did not begin.
+/// Whether a run is worse than each of its phases: one of them did not begin.
 fn is_worse_than_its_phases(run: &Run) -> bool {
-    let alone = |verdict: &Verdict| Run {
+    let alone = Run {
         phases: Vec::new(),
-        verdict: verdict.clone(),
         ..run.clone()
     };
-    let is_good = |verdict: &Verdict| Exit::of(&alone(verdict)) == Exit::Good;
-    !is_good(&run.verdict) && run.phases.iter().all(|phase| is_good(&phase.verdict))
+    let mut phases = run.phases.iter();
+    Exit::of(&alone) != Exit::Good && phases.all(|phase| phase.verdict.kind < run.verdict.kind)
 }
 
 struct Suite {

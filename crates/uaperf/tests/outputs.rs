@@ -275,10 +275,10 @@ fn a_phase_that_cannot_begin_leaves_those_before_it() {
 #[test]
 fn test_cases_say_what_could_not_be_measured() {
     let bench = Bench::new();
+    // A busy machine may give points that were measured an error of their own.
     let count = |file: &str| {
         let text = std::fs::read_to_string(bench.at(file)).unwrap();
-        let head = text.lines().nth(1).unwrap().to_owned();
-        (head.contains("errors=\"1\""), head.contains("errors=\"2\""))
+        text.matches("not all of it was measured").count()
     };
     // The second of two points, and then both.
     bench.scenario(&format!(
@@ -287,16 +287,16 @@ fn test_cases_say_what_could_not_be_measured() {
     ));
     let said = bench.run(&["--quiet", "--junit", "one.xml"]);
     assert_ne!(said.code, 0, "{}", said.err);
-    assert_eq!(count("one.xml"), (true, false));
+    assert_eq!(count("one.xml"), 1);
     let both =
         "security = { sweep = [\"Basic256Sha256:Sign\", \"Basic256Sha256:SignAndEncrypt\"] }";
     bench.scenario(&format!("[[phase]]\n{READ}{both}\n"));
     std::fs::remove_dir_all(bench.at("r")).unwrap();
     let said = bench.run(&["--quiet", "--junit", "both.xml"]);
     assert_eq!(said.code, 1, "{}", said.err);
-    assert_eq!(count("both.xml"), (false, true));
+    assert_eq!(count("both.xml"), 2);
     // And of a command whose server is not there.
     let mut command = read(bench.folder.path(), "opc.tcp://127.0.0.1:1");
     assert_eq!(Said::by(command.args(["--junit", "none.xml"])).code, 1);
-    assert_eq!(count("none.xml"), (true, false));
+    assert_eq!(count("none.xml"), 1);
 }
