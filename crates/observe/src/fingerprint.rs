@@ -5,6 +5,7 @@ use record::run::{Build, Figure as Recorded, Fingerprint};
 
 use crate::figure::{Figure, NotAvailable};
 use crate::files;
+use crate::processors::listed;
 
 /// Takes the fingerprint of this machine and program, now: the machine, its settings and the
 /// build, as far as they change what is measured.
@@ -21,7 +22,9 @@ pub fn fingerprint() -> Fingerprint {
                 .map(|cores| cores.get() as u64)
                 .map_err(|error| NotAvailable::because(error.to_string())),
         ),
-        cores_online: Recorded::from(files::line(&cpus("online")).and_then(|list| listed(&list))),
+        cores_online: Recorded::from(
+            files::line(&cpus("online")).and_then(|list| Ok(listed(&list)?.len() as u64)),
+        ),
         ram_bytes: Recorded::from(
             files::text("/proc/meminfo")
                 .and_then(|text| files::keyed(&text, "MemTotal", "/proc/meminfo"))
@@ -83,19 +86,6 @@ fn model(cpuinfo: &str) -> Figure<String> {
         .or_else(|| named("Model"))
         .or_else(|| named("Hardware"))
         .ok_or_else(|| NotAvailable::because("/proc/cpuinfo names no model"))
-}
-
-/// How many CPUs a list such as `0-3,8` names.
-fn listed(list: &str) -> Figure<u64> {
-    let mut count = 0;
-    for part in list.split(',') {
-        let (first, last) = part.split_once('-').unwrap_or((part, part));
-        match (first.trim().parse::<u64>(), last.trim().parse::<u64>()) {
-            (Ok(first), Ok(last)) if first <= last => count += last - first + 1,
-            _ => return Err(NotAvailable::because(format!("no list of CPUs: {list:?}"))),
-        }
-    }
-    Ok(count)
 }
 
 fn governor() -> Figure<String> {
@@ -198,14 +188,6 @@ mod tests {
     #![allow(clippy::unwrap_used)]
 
     use super::*;
-
-    #[test]
-    fn a_list_of_cpus_is_counted() {
-        assert_eq!(listed("0-3,8"), Ok(5));
-        assert_eq!(listed("0"), Ok(1));
-        assert!(listed("3-0").is_err());
-        assert!(listed("").is_err());
-    }
 
     #[test]
     fn a_board_without_a_model_name_is_named_after_the_board() {

@@ -13,6 +13,7 @@ mod failure;
 mod pages;
 mod peers;
 mod perfclient;
+mod pinning;
 mod place;
 mod plant;
 mod probe;

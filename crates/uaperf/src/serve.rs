@@ -23,9 +23,9 @@ use wire::url::Url;
 
 use crate::cli::Global;
 use crate::failure::Failure;
-use crate::place;
 use crate::plant::Choice;
 use crate::screen::{self, tell};
+use crate::{pinning, place};
 use running::Running;
 
 /// Serve an address space that is made to be a load
@@ -238,6 +238,9 @@ fn register_every(text: &str) -> Result<Duration, String> {
 }
 
 fn config(args: &Args, global: &Global) -> anyhow::Result<(Config, Known)> {
+    if let Some(Processors(pins)) = &args.pin {
+        pinning::check(pins)?;
+    }
     let plant = args.plant.plant()?;
     let known = Known::of(&plant, args);
     let store = Store::new(global.pki()?);

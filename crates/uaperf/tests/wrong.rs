@@ -60,6 +60,16 @@ const LINES: &[(&[&str], &[&str], &str)] = &[
         "want a whole number",
     ),
     (
+        &["read", URL, "--pin", "5000"],
+        &["--pin 5000"],
+        "want processors that this process may use: ",
+    ),
+    (
+        &["serve", "--pin", "1023"],
+        &["--pin 1023"],
+        "want processors that this process may use: ",
+    ),
+    (
         &["read", URL, "--in-flight", "4", "--rate", "10/s"],
         &["--in-flight"],
         "cannot be used with '--rate",

@@ -105,9 +105,9 @@ pub fn run(
         let pin = number.checked_rem(options.pin.len());
         let pin = pin.and_then(|at| options.pin.get(at).copied());
         let thread = std::thread::Builder::new().name(format!("load-{number}"));
-        threads.push(thread.spawn(move || {
-            pin_to(pin);
-            Core::new(parts)?.run()
+        threads.push(thread.spawn(move || -> Result<_, RunError> {
+            pin.map_or(Ok(()), pin_to)?;
+            Ok(Core::new(parts)?.run()?)
         })?);
     }
     drop(tell);
@@ -250,15 +250,27 @@ fn conclude(
 }
 
 #[cfg(target_os = "linux")]
-fn pin_to(cpu: Option<usize>) {
+fn pin_to(cpu: usize) -> Result<(), RunError> {
+    use rustix::io::Errno;
     use rustix::thread::{CpuSet, sched_setaffinity};
-    if let Some(cpu) = cpu {
-        let mut set = CpuSet::new();
-        set.set(cpu);
-        // A CPU that is not there, or not ours: the thread runs elsewhere, as without pinning.
-        let _ = sched_setaffinity(None, &set);
-    }
+    let mut set = CpuSet::new();
+    let pinned = match cpu < CpuSet::MAX_CPU {
+        true => {
+            set.set(cpu);
+            sched_setaffinity(None, &set)
+        }
+        false => Err(Errno::INVAL),
+    };
+    pinned.map_err(|error| RunError::Pin {
+        cpu,
+        error: error.into(),
+    })
 }
 
 #[cfg(not(target_os = "linux"))]
-fn pin_to(_: Option<usize>) {}
+fn pin_to(cpu: usize) -> Result<(), RunError> {
+    Err(RunError::Pin {
+        cpu,
+        error: std::io::ErrorKind::Unsupported.into(),
+    })
+}

@@ -62,6 +62,14 @@ pub enum RunError {
     /// The system has no more threads or descriptors.
     #[error("cannot start a thread or a poll: {0}")]
     System(#[from] std::io::Error),
+    /// A thread cannot be kept on the processor that was asked for.
+    #[error("cannot keep a thread on processor {cpu}: {error}")]
+    Pin {
+        /// Which.
+        cpu: usize,
+        /// What the operating system said.
+        error: std::io::Error,
+    },
     /// A thread ended before its time.
     #[error("a thread of the generator ended before its time")]
     Thread,

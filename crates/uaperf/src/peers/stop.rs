@@ -3,6 +3,7 @@
 use std::process::ExitCode;
 
 use crate::failure::Failure;
+#[cfg(target_os = "linux")]
 use crate::screen::tell;
 
 /// End servers that were started with --background

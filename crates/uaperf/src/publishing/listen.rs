@@ -19,7 +19,7 @@ use crate::screen::tell;
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// Where datagrams come to: opc.udp://address[:port] of this host, or of a multicast group to join
+    /// Where datagrams come to: opc.udp://ADDRESS:PORT of this host, or of a multicast group to join
     #[arg(value_name = "URL")]
     from: Address,
     /// End after so many datagrams

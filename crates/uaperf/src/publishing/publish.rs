@@ -20,7 +20,7 @@ use crate::failure::Failure;
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// Where to: opc.udp://host[:port], port 4840 if not said otherwise
+    /// Where to: opc.udp://HOST:PORT; without a port, 4840
     #[arg(value_name = "URL")]
     to: Address,
     /// Fields of each DataSetMessage; each value is the number of its cycle

@@ -25,6 +25,7 @@ use crate::advice;
 use crate::calibrate;
 use crate::cli::Global;
 use crate::failure::Failure;
+use crate::pinning;
 use crate::screen::{Out, tell};
 use crate::written;
 
@@ -37,6 +38,7 @@ pub fn measure(
     control: &Control,
     global: &Global,
 ) -> anyhow::Result<Run> {
+    pinning::check(common.load.pin())?;
     let server = match common.output.server_pid {
         Some(pid) => Some(
             Process::of(pid)
