@@ -220,6 +220,22 @@ fn what_is_no_result_is_told_from_one_that_is_newer() {
 }
 
 #[test]
+fn what_has_come_since_is_said_to_be_newer_or_noted() {
+    let mut value = serde_json::to_value(full()).unwrap();
+    value["marks"] = serde_json::json!(["interrupted", "rained-on"]);
+    let run = read(value.to_string().as_bytes()).unwrap();
+    assert_eq!(run.marks, [Mark::Interrupted]);
+    assert!(run.notes.last().unwrap().contains("\"rained-on\""));
+
+    value["phases"][0]["verdict"]["kind"] = "SOGGY".into();
+    let error = read(value.to_string().as_bytes()).unwrap_err();
+    assert!(
+        error.to_string().contains("newer uaperf") && error.to_string().contains("\"SOGGY\""),
+        "{error}"
+    );
+}
+
+#[test]
 fn a_histogram_that_was_tampered_with_is_refused() {
     let mut value: serde_json::Value = serde_json::from_slice(&full().to_json().unwrap()).unwrap();
     value["phases"][0]["total"]["histograms"]["lag"]["count"] = serde_json::json!(801);
@@ -270,7 +286,10 @@ fn a_folder_that_cannot_be_made_is_named() {
     let error = full().write(&destination).unwrap_err();
     assert!(matches!(error, WriteError::Folder { .. }), "{error}");
     let text = error.to_string();
-    assert!(text.contains("results") && text.contains("--out"), "{text}");
+    assert!(
+        text.contains("cannot create the folder") && text.contains("results"),
+        "{text}"
+    );
 }
 
 #[test]

@@ -45,7 +45,7 @@ fn a_line_tells_rate_percentiles_flight_errors_and_time_left() {
     }
     assert_eq!(
         lines[0],
-        "   1 s     2000/s  p50  200 µs  p99  200 µs  max  200 µs     0 in flight  2 errors  9 s left"
+        "   1 s     1999/s  p50  200 µs  p99  200 µs  max  200 µs     0 in flight  2 errors  9 s left"
     );
     // The last interval, in which a request of each core stayed without an answer.
     assert!(lines[1].contains(" 2 in flight"), "{}", lines[1]);

@@ -109,9 +109,9 @@ impl Closed {
         self.in_flight += other.in_flight;
     }
 
-    /// Completed operations per second.
+    /// Operations that succeeded, per second.
     pub fn rate(&self) -> f64 {
-        self.counters.completed as f64 * 1e9 / self.width_ns.max(1) as f64
+        self.succeeded() as f64 * 1e9 / self.width_ns.max(1) as f64
     }
 }
 

@@ -4,10 +4,11 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use serde::Deserialize;
 use serde_json::Value;
 
 use super::place::{make_folder, place};
-use super::{FORMAT, Run, VERSION};
+use super::{FORMAT, Kind, Mark, Run, VERSION};
 use crate::Timestamp;
 
 /// Where a result goes.
@@ -76,6 +77,39 @@ pub enum ReadError {
         /// The version that it says.
         found: u64,
     },
+    /// A later uaperf wrote it, with a verdict that has come since.
+    #[error("{}: written by a newer uaperf (this one knows no verdict {verdict:?}): update uaperf", file.display())]
+    NewerVerdict {
+        /// Which.
+        file: PathBuf,
+        /// The verdict.
+        verdict: String,
+    },
+}
+
+/// A verdict of the run or a phase that has come after this version.
+fn unknown_verdict(run: &Value) -> Option<String> {
+    let phases = run["phases"].as_array().into_iter().flatten();
+    std::iter::once(run)
+        .chain(phases)
+        .map(|it| &it["verdict"]["kind"])
+        .find(|kind| kind.is_string() && Kind::deserialize(*kind).is_err())
+        .and_then(|kind| kind.as_str().map(str::to_owned))
+}
+
+/// Takes out the marks that have come after this version.
+fn take_unknown_marks(run: &mut Value) -> Vec<String> {
+    let mut unknown = Vec::new();
+    if let Some(marks) = run.get_mut("marks").and_then(Value::as_array_mut) {
+        marks.retain(|mark| match mark.as_str() {
+            Some(text) if Mark::deserialize(mark).is_err() => {
+                unknown.push(text.to_owned());
+                false
+            }
+            _ => true,
+        });
+    }
+    unknown
 }
 
 impl Run {
@@ -92,7 +126,7 @@ impl Run {
             file: file.to_owned(),
             source,
         };
-        let value: Value = serde_json::from_slice(text).map_err(json)?;
+        let mut value: Value = serde_json::from_slice(text).map_err(json)?;
         if value["format"] != FORMAT {
             return Err(ReadError::NotARun(file.to_owned()));
         }
@@ -107,8 +141,24 @@ impl Run {
             }
             _ => return Err(ReadError::NotARun(file.to_owned())),
         }
-        // Not from the value: from the text, errors name line and column.
-        serde_json::from_slice(text).map_err(json)
+        if let Some(verdict) = unknown_verdict(&value) {
+            return Err(ReadError::NewerVerdict {
+                file: file.to_owned(),
+                verdict,
+            });
+        }
+        let marks = take_unknown_marks(&mut value);
+        if marks.is_empty() {
+            // Not from the value: from the text, errors name line and column.
+            return serde_json::from_slice(text).map_err(json);
+        }
+        let mut run: Self = serde_json::from_value(value).map_err(json)?;
+        for mark in marks {
+            run.notes.push(format!(
+                "a newer uaperf marked it {mark:?}, which this one does not know"
+            ));
+        }
+        Ok(run)
     }
 
     /// Reads a result file.
