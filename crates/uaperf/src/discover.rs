@@ -42,6 +42,18 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         told.hint("is a server running there, and is it the right port?")
     })?;
     screen::print(&found, args.json, write_screen)?;
+    // Every server has these two (Part 4, 5.5.2 and 5.5.4).
+    let refused = [
+        ("FindServers", &found.servers.refused),
+        ("GetEndpoints", &found.endpoints.refused),
+    ];
+    for (service, refused) in refused {
+        if let Some(status) = refused {
+            return Err(
+                Failure::new(format!("{}: {service} was refused: {status}", args.url)).into(),
+            );
+        }
+    }
     Ok(ExitCode::SUCCESS)
 }
 
