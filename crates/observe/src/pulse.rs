@@ -75,6 +75,7 @@ impl Pulse {
     }
 }
 
+#[cfg(target_os = "linux")]
 fn ended(id: u32) -> NotAvailable {
     NotAvailable::because(format!("process {id} has ended"))
 }

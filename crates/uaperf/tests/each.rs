@@ -242,13 +242,17 @@ fn a_client_that_the_server_does_not_trust_is_missed_and_it_is_said_what_to_do()
         .iter()
         .for_each(|&n| bench.trust(&bench.certificate(n)));
     for (more, missed) in [
-        (None, "session 1 (client-0002) was not opened"),
+        (None, "of 3 sessions 2 were opened: session 1 (client-0002)"),
         (Some("--fresh-session"), ""),
     ] {
         let words: Vec<_> = load.into_iter().chain(more).collect();
         bench.run(&words);
         let run = bench.result();
-        let notes = format!("{} {}", run["notes"], run["verdict"]["notes"]);
+        let verdict = &run["verdict"];
+        let notes = format!(
+            "{} {} {}",
+            run["notes"], verdict["notes"], verdict["evidence"]
+        );
         assert!(notes.contains("each of the 3 has a certificate"), "{notes}");
         assert!(notes.contains(missed), "{notes}");
         if more.is_some() {

@@ -546,8 +546,11 @@ fn a_full_disk_loses_its_file_and_nothing_else() {
     // Rows that cannot even be begun are told before anything is sent.
     let (_place, output) = run(&["--samples", "full"]);
     let said = text(&output);
-    assert!(said.contains("--samples full: No space left"), "{said}");
-    assert_eq!(output.status.code(), Some(2));
+    assert!(
+        said.contains("--samples full: cannot be written: No space left"),
+        "{said}"
+    );
+    assert_eq!(output.status.code(), Some(1));
 }
 
 #[test]

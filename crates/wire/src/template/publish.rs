@@ -39,6 +39,7 @@ impl PublishTemplate {
 
     /// Copies the request to the start of `out` with this handle, time (100 ns since 1601) and
     /// these acknowledgements, and tells its length.
+    #[inline]
     pub fn write(
         &self,
         out: &mut [u8],
