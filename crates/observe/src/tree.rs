@@ -1,4 +1,4 @@
-//! Where `/proc` and `/sys` are read: of this machine, or of a recording of another one.
+//! Where `/proc` and `/sys` are read: of this machine, or a folder in their place.
 
 use std::path::Path;
 
@@ -7,7 +7,7 @@ use crate::files;
 
 /// The root of the files by which Linux describes itself.
 ///
-/// A recording is a folder that holds a part of `/proc` and `/sys` of some machine. So what is read from
+/// Such a folder holds a part of `/proc` and `/sys` of some machine. So what is read from
 /// hardware that is not here can be tested.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Tree {
@@ -28,7 +28,7 @@ impl Tree {
         }
     }
 
-    /// A recording in this folder.
+    /// What lies in this folder.
     pub fn at(folder: &Path) -> Self {
         Self {
             root: folder.display().to_string(),

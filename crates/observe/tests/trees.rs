@@ -1,4 +1,4 @@
-//! What hardware and kernels that are not here would say, read from recordings of their files.
+//! What hardware and kernels that are not here would say, read from files laid out as the kernel's documentation says.
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used)]
 
@@ -11,13 +11,13 @@ use observe::{
     zones,
 };
 
-/// A recording unpacked: its files stand in one text, each behind a line `== /path`.
-struct Recorded {
+/// A tree unpacked: its files stand in one text, each behind a line `== /path`.
+struct Unpacked {
     _folder: tempfile::TempDir,
     tree: Tree,
 }
 
-fn recorded(text: &str) -> Recorded {
+fn unpacked(text: &str) -> Unpacked {
     let folder = tempfile::tempdir().unwrap();
     for file in text.split("\n== /").skip(1) {
         let (path, content) = file.split_once('\n').unwrap();
@@ -25,18 +25,18 @@ fn recorded(text: &str) -> Recorded {
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(path, format!("{}\n", content.trim_end())).unwrap();
     }
-    Recorded {
+    Unpacked {
         tree: Tree::at(folder.path()),
         _folder: folder,
     }
 }
 
-fn laptop() -> Recorded {
-    recorded(include_str!("trees/laptop.txt"))
+fn laptop() -> Unpacked {
+    unpacked(include_str!("trees/laptop.txt"))
 }
 
-fn board() -> Recorded {
-    recorded(include_str!("trees/board.txt"))
+fn board() -> Unpacked {
+    unpacked(include_str!("trees/board.txt"))
 }
 
 #[test]
