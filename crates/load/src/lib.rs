@@ -7,6 +7,7 @@
 //! - [`discover`] asks what a server knows of servers and endpoints;
 //! - [`probe`] looks at a server before anything is measured;
 //! - [`pubsub`] publishes and listens over UDP;
+//! - [`relay`] is a slow or bad link between two sockets;
 //! - [`register`] makes a server of ours known to a discovery server.
 
 pub mod access;
@@ -17,5 +18,6 @@ pub mod engine;
 pub mod probe;
 pub mod pubsub;
 pub mod register;
+pub mod relay;
 pub mod transport;
 pub mod work;

@@ -98,6 +98,9 @@ fn targets(page: &mut Page, targets: &[Target]) {
         if let Some(endpoint) = &target.endpoint_url {
             page.row("", &format!("which calls itself {endpoint}"));
         }
+        if let Some(link) = &target.link {
+            page.row("", &format!("over an emulated link: {link}"));
+        }
     }
     if targets.len() > TARGETS_SHOWN {
         page.row("", &format!("and {} more", targets.len() - TARGETS_SHOWN));

@@ -1,12 +1,15 @@
 //! The options by which a server is reached: security, trust, user. The same for every
 //! subcommand that talks to one.
 
+use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context;
+use link::Spec;
 use load::access::{Access, Credentials, Each, Security, TrustRule};
+use load::relay::{Background, Settings};
 use pki::Store;
 use wire::url::Url;
 use zeroize::Zeroizing;
@@ -59,6 +62,9 @@ pub struct Args {
     /// Log in with the token in this file that an authorization service issued, such as a JWT
     #[arg(long, value_name = "FILE", group = "secret", conflicts_with_all = ["user_cert", "user"])]
     user_token: Option<PathBuf>,
+    /// Put a link between here and the server: a preset such as 4g or satellite, or 2Mbit/s,delay=20ms,loss=1%
+    #[arg(long, value_name = "PRESET|SPEC")]
+    link: Option<Spec>,
     /// How long each step and each call may take
     #[arg(long, value_name = "DURATION", default_value = "10s", value_parser = duration::parse)]
     timeout: Duration,
@@ -112,9 +118,23 @@ impl Args {
             checks,
             user,
             plain_password: self.plain_password,
+            link: self.link(&url)?,
             timeout: self.timeout,
             ..Access::new(url, store, place::own_request())
         })
+    }
+
+    /// A link of its own to this server, at work from now on.
+    fn link(&self, url: &Url) -> anyhow::Result<Option<Arc<Background>>> {
+        let Some(spec) = self.link else {
+            return Ok(None);
+        };
+        let failed = |why: String| Failure::new(format!("--link: {why}"));
+        let listen = (Ipv4Addr::LOCALHOST, 0).into();
+        let settings =
+            Settings::to(url, listen, spec).map_err(|error| failed(error.to_string()))?;
+        let link = Background::start(settings).map_err(|error| failed(error.to_string()))?;
+        Ok(Some(Arc::new(link)))
     }
 
     fn user(&self) -> anyhow::Result<Credentials> {

@@ -10,8 +10,8 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 
 use crate::{
-    bench, calibrate, cert, compare, demo, discover, pages, peers, perfclient, place, plant, probe,
-    publishing, quick, report, saturate, scenario, serve, show, watch,
+    bench, calibrate, cert, compare, demo, discover, link, pages, peers, perfclient, place, plant,
+    probe, publishing, quick, report, saturate, scenario, serve, show, watch,
 };
 
 /// The performance laboratory for OPC UA: measure, compare, explain, predict.
@@ -73,6 +73,7 @@ enum Command {
     Serve(serve::Args),
     Publish(publishing::publish::Args),
     Listen(publishing::listen::Args),
+    Link(link::Args),
     Plant(plant::Args),
     Show(show::Args),
     Report(report::Args),
@@ -104,6 +105,7 @@ impl Cli {
             Command::Peers(args) => peers::run(args, &self.global),
             Command::Probe(args) => probe::run(args, &self.global),
             Command::Discover(args) => discover::run(&args),
+            Command::Link(args) => link::run(args),
             Command::Plant(args) => plant::run(args),
             Command::Publish(args) => publishing::publish::run(args),
             Command::Listen(args) => publishing::listen::run(args),

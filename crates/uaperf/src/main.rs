@@ -10,6 +10,7 @@ mod compare;
 mod demo;
 mod discover;
 mod failure;
+mod link;
 mod pages;
 mod peers;
 mod perfclient;

@@ -112,6 +112,13 @@ fn went(printed: io::Result<()>) {
     }
 }
 
+/// A line on standard error that takes the place of the one before, where a terminal is.
+pub fn status(what: &str) {
+    if io::stderr().is_terminal() {
+        let _ = write!(io::stderr().lock(), "\r\x1b[K{what}");
+    }
+}
+
 /// What `tell!` does.
 pub fn line(what: fmt::Arguments<'_>) {
     let mut err = io::stderr().lock();

@@ -45,6 +45,10 @@ pub fn doubts(base: &[&Run], new: &[&Run]) -> Vec<String> {
     differ("security", &|run| {
         Some(run.targets.first()?.security.clone())
     });
+    differ("link", &|run| {
+        let link = run.targets.first()?.link.clone();
+        Some(link.unwrap_or_else(|| "none".to_owned()))
+    });
     if plans(base) != plans(new) {
         doubts.push("they were asked for different loads".to_owned());
     }

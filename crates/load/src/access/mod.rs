@@ -15,7 +15,7 @@ pub use endpoint::{Endpoint, NotOffered, Security, UnknownSecurity, choose};
 pub use session::{Absent, Session};
 pub use wire::session::token::Credentials;
 
-use std::net::{IpAddr, Ipv4Addr};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -30,6 +30,7 @@ use wire::url::Url;
 
 use each::Own;
 
+use crate::relay::Background;
 use crate::transport::{CallError, Link, LinkError, Options, Step, Steps};
 
 /// Whether the server's certificate has to be a trusted one.
@@ -66,6 +67,8 @@ pub struct Access {
     /// From how many addresses of 127.0.0.0/8 clients connect, in turn; zero: from whichever the system
     /// takes.
     pub sources: u32,
+    /// A link that lies between us and the server, and is kept for as long as this.
+    pub link: Option<Arc<Background>>,
     /// How long each step and call may take.
     pub timeout: Duration,
 }
@@ -203,6 +206,7 @@ impl Access {
             each: None,
             plain_password: false,
             sources: 0,
+            link: None,
             timeout: Duration::from_secs(10),
         }
     }
@@ -224,6 +228,7 @@ impl Access {
     pub fn discover(&self) -> Result<Opening, AccessError> {
         let options = Options {
             timeout: self.timeout,
+            through: self.through(),
             ..Options::default()
         };
         let mut link = Link::open(&self.url, &options, &mut Steps::new())?;
@@ -419,8 +424,14 @@ impl Access {
             server: opening.endpoint().certificate(),
             timeout: self.timeout,
             source: source(client, self.sources),
+            through: self.through(),
             ..Options::default()
         }
+    }
+
+    /// Where the link begins, if there is one.
+    fn through(&self) -> Option<SocketAddr> {
+        self.link.as_ref().map(|link| link.address())
     }
 
     /// The user that a client logs in.

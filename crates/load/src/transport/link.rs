@@ -35,6 +35,8 @@ pub struct Options {
     pub lifetime: Duration,
     /// The own address to connect from; none: the system's choice.
     pub source: Option<IpAddr>,
+    /// The address to connect to instead of those of the URL: of a relay that leads there.
+    pub through: Option<SocketAddr>,
 }
 
 impl Default for Options {
@@ -48,6 +50,7 @@ impl Default for Options {
             timeout: Duration::from_secs(10),
             lifetime: Duration::from_secs(3600),
             source: None,
+            through: None,
         }
     }
 }
@@ -105,7 +108,10 @@ impl Link {
     /// steps before a failing one too.
     pub fn open(url: &Url, options: &Options, steps: &mut Steps) -> Result<Self, LinkError> {
         let start = Instant::now();
-        let addresses = look_up(url)?;
+        let addresses = match options.through {
+            Some(relay) => vec![relay],
+            None => look_up(url)?,
+        };
         steps.push((Step::Lookup, start.elapsed()));
         let start = Instant::now();
         let (socket, address) = connect(&addresses, options.source, options.timeout)?;

@@ -13,6 +13,7 @@ mod step;
 mod timer;
 
 pub use clock::{Clock, random};
+pub(crate) use dial::look_up;
 pub use error::{CallError, LinkError};
 pub use link::{Link, Options, Shell};
 pub use socket::{Got, Socket};

@@ -111,6 +111,9 @@ pub struct Target {
     /// Who logged in: `anonymous`, a user's name, a certificate's subject.
     #[serde(default)]
     pub user: String,
+    /// What was put between us and it: rate, delay, jitter, loss of an emulated link.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub link: Option<String>,
     /// What it declares, by the specification's names (`MaxNodesPerRead`); 0 means no limit.
     #[serde(default)]
     pub limits: std::collections::BTreeMap<String, u64>,

@@ -60,6 +60,7 @@ pub(super) fn set_up(run: &Run) -> Markup {
                     span.mono { (target.url) }
                     @if let Some(product) = product(target) { br; (product) }
                     br; (target.security) ", " (target.user)
+                    @if let Some(link) = &target.link { br; "over an emulated link: " (link) }
                 }
             }
             @if run.targets.len() > TARGETS {

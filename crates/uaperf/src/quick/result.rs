@@ -25,6 +25,7 @@ pub fn target(target: &Target) -> record::run::Target {
         product: product(&target.about),
         security: endpoint.name(),
         user: users(&target.access),
+        link: access.link.as_ref().map(|link| link.spec().to_string()),
         limits: limits(&target.about),
     }
 }

@@ -64,6 +64,7 @@ const VALUES: &[(&str, &str, &str)] = &[
     ("user_key", "'me.pem'", "user_cert = 'me.der'"),
     ("user_token", "'me.jwt'", ""),
     ("timeout", "'3s'", ""),
+    ("link", "'4g'", ""),
     ("identity_each", "true", ""),
     ("samples", "true", ""),
     ("hlog", "true", ""),

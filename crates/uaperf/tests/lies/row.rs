@@ -252,6 +252,10 @@ pub const WITHOUT: &[(&str, &str)] = &[
         "listen",
         "hears a publisher, not a server; each fault of one is in tests/pubsub.rs",
     ),
+    (
+        "link",
+        "carries the load of others and measures nothing; what goes wrong with it is in tests/link.rs",
+    ),
     ("plant", "reads plant files"),
     ("cert", "keeps certificates"),
     ("peers", "keeps other stacks"),
