@@ -60,7 +60,7 @@ pub use spread::{Groups, Spread};
 pub use subscribe::{
     Churn, Churned, Deadband, Mode, Offsets, Reconnect, Sampling, Subscribe, Trigger,
 };
-pub use targets::{TargetSpec, Targets};
+pub use targets::{TargetSpec, Targets, typed};
 pub use threshold::{
     Figures, Measure, Op, Outcome, Stat, Threshold, ThresholdError, Unit, Value, figure,
 };

@@ -1,5 +1,6 @@
 //! What is loaded: endpoints as typed, one or many.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::io;
 use std::str::FromStr;
@@ -43,6 +44,18 @@ pub enum TargetError {
     File,
 }
 
+/// A server as a person types it: a host alone is one over `opc.tcp`, at the registered port.
+pub fn typed(text: &str) -> Result<Url, UrlError> {
+    with_scheme(text).parse()
+}
+
+fn with_scheme(text: &str) -> Cow<'_, str> {
+    match text.contains("://") || text.is_empty() {
+        true => text.into(),
+        false => format!("opc.tcp://{text}").into(),
+    }
+}
+
 impl FromStr for TargetSpec {
     type Err = TargetError;
 
@@ -53,6 +66,7 @@ impl FromStr for TargetSpec {
                 file => Ok(Self::File(file.to_owned())),
             };
         }
+        let text = &*with_scheme(text);
         let Some((before, last, after)) = ports(text) else {
             return Ok(Self::One(text.parse()?));
         };
@@ -251,7 +265,8 @@ mod tests {
             "opc.tcp://h:1-70000",
             "opc.tcp://h:0-5",
             "opc.tcp://h:1-",
-            "h:4840",
+            "http://h:4840",
+            "h:5-4",
             "@",
         ] {
             let error = wrong.parse::<TargetSpec>().unwrap_err().to_string();
@@ -260,6 +275,22 @@ mod tests {
                 "{error}"
             );
         }
+    }
+
+    #[test]
+    fn a_host_alone_is_a_server_at_the_registered_port() {
+        assert_eq!(
+            resolve(&["plc1", "plc2:4841/x", "plc3:1-2", "[::1]"]).unwrap(),
+            [
+                "opc.tcp://plc1:4840",
+                "opc.tcp://plc2:4841/x",
+                "opc.tcp://plc3:1",
+                "opc.tcp://plc3:2",
+                "opc.tcp://[::1]:4840"
+            ]
+        );
+        assert_eq!(typed("plc1"), "opc.tcp://plc1:4840".parse());
+        assert!(typed("").is_err() && typed("http://plc1").is_err());
     }
 
     #[test]

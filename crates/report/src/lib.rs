@@ -12,6 +12,7 @@
 
 mod asked;
 pub mod compared;
+mod comparison;
 pub mod csv;
 pub mod cycles;
 mod diagnostics;
@@ -33,6 +34,7 @@ mod table;
 pub mod watch;
 
 pub use compared::{Compared, compared};
+pub use comparison::Comparison;
 pub use html::{compared_html, html};
 pub use junit::{Unmeasured, junit};
 pub use page::WIDTH;

@@ -7,6 +7,7 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use clap::builder::{OsStringValueParser, TypedValueParser as _};
 use clap::{Parser, Subcommand};
 
 use crate::{
@@ -40,7 +41,9 @@ pub struct Global {
         value_name = "DIR",
         global = true,
         env = "UAPERF_PKI",
-        hide_env_values = true
+        hide_env_values = true,
+        // An empty variable is one that is not set.
+        value_parser = OsStringValueParser::new().map(PathBuf::from)
     )]
     pki: Option<PathBuf>,
 }
@@ -146,7 +149,7 @@ impl Cli {
 impl Global {
     /// The folder of certificates and trust lists: as typed, or the user's own.
     pub fn pki(&self) -> anyhow::Result<PathBuf> {
-        match &self.pki {
+        match self.pki.as_ref().filter(|it| !it.as_os_str().is_empty()) {
             Some(folder) => Ok(folder.clone()),
             None => Ok(place::configuration()?.join("pki")),
         }

@@ -8,11 +8,11 @@ use judge::Exit;
 use judge::compare::{FAILURES, LEAST_MARGIN, Metric, Outcome, Row, Rules, unbelievable};
 use plan::unit::Percent;
 use report::Compared;
-use report::compared::{At, Options, screen};
+use report::compared::{At, Options};
 
 use crate::cli::Global;
 use crate::failure::Failure;
-use crate::screen::Out;
+use crate::screen::{self, Out};
 use crate::{results, written};
 
 /// Compare results: files, or folders with a file for each repetition
@@ -49,6 +49,9 @@ pub struct Args {
     /// Also write a page with charts
     #[arg(long, value_name = "FILE")]
     report: Option<PathBuf>,
+    /// JSON for machines instead of a screen for people
+    #[arg(long)]
+    json: bool,
 }
 
 /// What a comparison may not come to.
@@ -92,6 +95,7 @@ Examples:
   uaperf compare results/main results/branch --max-regression 5%
   uaperf compare results/main results/branch --max-regression 5% --fail-on cannot-tell
   uaperf compare results/main results/branch --history results --report compared.html
+  uaperf compare before.json after.json --json
 
 Exit codes: 3 when new fails more than base or a side broke, and when a metric is worse by more than
 --max-regression or --fail-on says so; 4 when most runs of a side were not steady or limited by the
@@ -130,50 +134,74 @@ pub fn run(args: Args, _global: &Global) -> anyhow::Result<ExitCode> {
             report::compared_html(&compared).as_bytes(),
         );
     }
+    let failed = args.failed(&compared);
+    let exit = args.exit(&compared, &failed, &[&base, &new]);
     let mut out = Out::beside_file(args.report.as_deref().is_some_and(written::is_output));
-    out.write_all(screen(&compared, out.style()).as_bytes())?;
-    if let Some(folder) = args
-        .history
-        .as_ref()
-        .filter(|_| compared.history.is_empty())
-    {
-        let folder = folder.display();
-        writeln!(
-            out,
-            "history     {folder}: no earlier occasion of what is compared"
-        )?;
+    if args.json {
+        let code = exit.map_or(Exit::Nothing.code(), Exit::code);
+        screen::json(&mut out, &report::Comparison::new(&compared, &failed, code))?;
+    } else {
+        out.write_all(report::compared::screen(&compared, out.style()).as_bytes())?;
+        args.write_rest(&mut out, &compared)?;
     }
-    if let Some(file) = args.report.as_ref().filter(|_| !written::is_any_lost()) {
-        writeln!(out, "\nreport      {}", file.display())?;
-    }
-    // Failures come before the question whether figures can be believed.
-    if compared.failures().next().is_some() {
-        return Ok(ExitCode::from(Exit::Threshold.code()));
-    }
-    // Success and completeness alone are no comparison, unless they were asked for.
-    let wanted = |row: &Row| !FAILURES.contains(&row.metric) || args.metric.contains(&row.metric);
-    if !compared.points.iter().any(|at| at.rows.iter().any(wanted)) {
+    let Some(exit) = exit else {
         let what = "nothing to compare: the two sides have no point, phase and metric in common";
         return Err(Failure::new(what).into());
-    }
-    let bad = |side: &[report::Named]| {
-        let runs: Vec<_> = side.iter().map(|it| &it.run).collect();
-        unbelievable(&runs)
     };
-    if bad(&base) || bad(&new) {
-        return Ok(ExitCode::from(Exit::Verdict.code()));
+    // Where something broke, or nothing can be believed, the rest is not the reason.
+    if exit == Exit::Threshold && compared.failures().next().is_none() && !args.json {
+        for line in &failed {
+            writeln!(out, "FAILED      {line}")?;
+        }
     }
-    let failed = args.failed(&compared);
-    for line in &failed {
-        writeln!(out, "FAILED      {line}")?;
-    }
-    Ok(match failed.is_empty() {
-        true => ExitCode::SUCCESS,
-        false => ExitCode::from(Exit::Threshold.code()),
-    })
+    Ok(ExitCode::from(exit.code()))
 }
 
 impl Args {
+    /// What it ends with; none if nothing was to be compared.
+    fn exit(
+        &self,
+        compared: &Compared,
+        failed: &[String],
+        sides: &[&[report::Named]],
+    ) -> Option<Exit> {
+        // Failures come before the question whether figures can be believed.
+        if compared.failures().next().is_some() {
+            return Some(Exit::Threshold);
+        }
+        // Success and completeness alone are no comparison, unless they were asked for.
+        let wanted =
+            |row: &Row| !FAILURES.contains(&row.metric) || self.metric.contains(&row.metric);
+        if !compared.points.iter().any(|at| at.rows.iter().any(wanted)) {
+            return None;
+        }
+        let bad = |side: &&[report::Named]| {
+            let runs: Vec<_> = side.iter().map(|it| &it.run).collect();
+            unbelievable(&runs)
+        };
+        Some(match (sides.iter().any(bad), failed.is_empty()) {
+            (true, _) => Exit::Verdict,
+            (false, true) => Exit::Good,
+            (false, false) => Exit::Threshold,
+        })
+    }
+
+    /// What stands below the screen.
+    fn write_rest(&self, out: &mut Out, compared: &Compared) -> anyhow::Result<()> {
+        let history = self.history.as_ref();
+        if let Some(folder) = history.filter(|_| compared.history.is_empty()) {
+            let folder = folder.display();
+            writeln!(
+                out,
+                "history     {folder}: no earlier occasion of what is compared"
+            )?;
+        }
+        if let Some(file) = self.report.as_ref().filter(|_| !written::is_any_lost()) {
+            writeln!(out, "\nreport      {}", file.display())?;
+        }
+        Ok(())
+    }
+
     /// What was not to be, in a line each.
     fn failed(&self, compared: &Compared) -> Vec<String> {
         let at = |at: &At, row: &Row| match at.label.is_empty() {

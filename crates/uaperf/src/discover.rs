@@ -16,6 +16,7 @@ use crate::screen;
 #[command(after_help = EXAMPLES)]
 pub struct Args {
     /// Whom to ask, such as opc.tcp://plc1:4840
+    #[arg(value_parser = plan::typed)]
     url: Url,
     /// How often to ask each, for the spread of the times
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=10_000))]

@@ -23,7 +23,7 @@ use crate::screen::{self, tell};
 #[command(after_help = EXAMPLES)]
 pub struct Args {
     /// The server, such as opc.tcp://plc1:4840
-    #[arg(long, value_name = "URL", required_unless_present = "list")]
+    #[arg(long, value_name = "URL", required_unless_present = "list", value_parser = plan::typed)]
     to: Option<Url>,
     /// Where clients come to; anything but the loopback opens the relay to the network; port 0 takes a free one
     #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:4841")]

@@ -20,6 +20,7 @@ use plan::unit::duration::show;
 #[command(after_help = EXAMPLES)]
 pub struct Args {
     /// Where the server is, such as opc.tcp://plc1:4840
+    #[arg(value_parser = plan::typed)]
     url: Url,
     /// How often to connect, for the spread of the times
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=10_000))]

@@ -42,7 +42,7 @@ pub struct Args {
     port: Option<u16>,
     /// Address to listen on; anything but the loopback opens the server to the network [default:
     /// the plant's, or 127.0.0.1]
-    #[arg(long)]
+    #[arg(long, value_parser = address)]
     listen: Option<IpAddr>,
     /// Host name to give in endpoint URLs instead of the address
     #[arg(long, value_name = "NAME")]
@@ -187,6 +187,18 @@ fn start(config: Config, count: u16) -> anyhow::Result<Vec<Server>> {
         })
     };
     Ok((0..count).map(start).collect::<Result<_, _>>()?)
+}
+
+/// An address to listen on; who types a port with it is told where that goes.
+fn address(text: &str) -> Result<IpAddr, String> {
+    text.parse().map_err(|_| match text.parse::<SocketAddr>() {
+        Ok(both) => format!(
+            "want an address alone: --listen {} --port {}",
+            both.ip(),
+            both.port()
+        ),
+        Err(_) => "want an address such as 127.0.0.1, 0.0.0.0 or ::1".to_owned(),
+    })
 }
 
 /// Where a server is to be known, and as what.

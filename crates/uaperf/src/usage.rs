@@ -72,8 +72,25 @@ pub fn in_one_line(error: &Error) -> String {
     line.strip_prefix("error: ").unwrap_or(&line).to_owned()
 }
 
+/// What most people do with it, for who types its name alone.
+const FIRST_MINUTE: &str = "\
+The performance laboratory for OPC UA: measure, compare, explain, predict
+
+  uaperf demo                                        see it at work, on a server of its own
+  uaperf probe plc1:4840                             look at a server: endpoints, limits, times of connecting
+  uaperf read plc1:4840 -n 'ns=2;s=Speed' --rate 100/s --expect 'p99<20ms'
+                                                     load it, and hold it to an objective
+  uaperf subscribe plc1:4840 -n 'browse:/Objects/*'  subscribe, and account for every notification
+  uaperf compare before.json after.json              say whether it became better or worse
+
+All commands: uaperf --help";
+
 fn refuse(error: &Error) -> ! {
     match error.kind() {
+        ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand if std::env::args_os().len() < 2 => {
+            tell!("{FIRST_MINUTE}");
+            std::process::exit(error.exit_code());
+        }
         ErrorKind::DisplayHelp
         | ErrorKind::DisplayVersion
         | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => error.exit(),

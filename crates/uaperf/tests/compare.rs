@@ -347,3 +347,34 @@ fn what_cannot_be_compared_is_told() {
         assert!(said.starts_with(error), "{said}");
     }
 }
+
+#[test]
+fn a_comparison_for_machines_has_what_the_screen_has() {
+    let folder = sides();
+    let limits = ["--max-regression", "5%"];
+    let (screen, _, code) = compare(folder.path(), &[&["base", "slow"][..], &limits].concat());
+    assert_eq!(code, Some(3), "{screen}");
+    let (json, _, code) = compare(
+        folder.path(),
+        &[&["base", "slow", "--json"][..], &limits].concat(),
+    );
+    assert_eq!(code, Some(3), "{json}");
+    let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(json["format"], "uaperf-comparison");
+    assert_eq!(json["exit_code"], 3);
+    let failed = json["failed"].as_array().unwrap();
+    assert!(!failed.is_empty());
+    for line in failed {
+        assert!(screen.contains(line.as_str().unwrap()), "{line}: {screen}");
+    }
+    let metrics = json["points"][0]["metrics"].as_array().unwrap();
+    let p50 = metrics
+        .iter()
+        .find(|it| it["metric"] == "response.p50")
+        .unwrap();
+    assert_eq!(p50["outcome"], "worse");
+    assert_eq!(p50["better_is"], "lower");
+    assert_eq!(p50["base"]["runs"].as_array().unwrap().len(), 5);
+    let (ratio, interval) = (p50["ratio"].as_f64().unwrap(), &p50["interval"]);
+    assert!(interval[0].as_f64().unwrap() <= ratio && ratio <= interval[1].as_f64().unwrap());
+}

@@ -17,6 +17,17 @@ const LINES: &[(&[&str], &[&str], &str)] = &[
         &["http://plc1"],
         "want opc.tcp://host:port/path",
     ),
+    (&["read", "plc1:port"], &["\"port\""], "want 1 to 65535"),
+    (
+        &["serve", "--listen", "127.0.0.1:4841"],
+        &["--listen", "127.0.0.1:4841"],
+        "--listen 127.0.0.1 --port 4841",
+    ),
+    (
+        &["serve", "--listen", "here"],
+        &["--listen"],
+        "want an address such as",
+    ),
     (&["read", "opc.tcp://plc1:0"], &["\"0\""], "want 1 to 65535"),
     (
         &["read", "opc.tcp://plc1:4850-4840"],
@@ -282,4 +293,48 @@ fn each_gets_one_line_that_names_option_value_and_what_is_allowed() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
     let left: Vec<_> = std::fs::read_dir(folder.path()).unwrap().collect();
     assert!(left.is_empty(), "nothing is written: {left:?}");
+}
+
+#[test]
+fn the_name_alone_shows_what_most_people_do() {
+    let folder = tempfile::tempdir().unwrap();
+    let said = uaperf(folder.path(), &[]);
+    assert_eq!(said.status.code(), Some(2));
+    let shown = text(&said.stderr);
+    for word in [
+        "demo",
+        "probe",
+        "read",
+        "subscribe",
+        "compare",
+        "uaperf --help",
+    ] {
+        assert!(shown.contains(word), "{word}: {shown}");
+    }
+    assert!(shown.lines().count() < 15, "{shown}");
+}
+
+#[test]
+fn a_host_alone_is_a_server_at_the_registered_port() {
+    let folder = tempfile::tempdir().unwrap();
+    for (command, host) in [
+        ("read", "127.0.0.1:1"),
+        ("probe", "127.0.0.1:1"),
+        ("discover", "[::1]:1"),
+    ] {
+        let said = uaperf(folder.path(), &[command, host]);
+        assert_eq!(said.status.code(), Some(1), "{command}");
+        let error = text(&said.stderr);
+        assert!(error.contains(&format!("opc.tcp://{host}")), "{error}");
+    }
+}
+
+#[test]
+fn an_empty_variable_is_one_that_is_not_set() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut list = support::command(folder.path(), &["cert", "list"]);
+    list.env("UAPERF_PKI", "").env("HOME", folder.path());
+    list.env("XDG_CONFIG_HOME", folder.path().join("config"));
+    let said = support::Said::by(&mut list);
+    assert_eq!(said.code, 0, "{}{}", said.out, said.err);
 }
