@@ -1,8 +1,9 @@
 //! A session as the server keeps it: the protocol's part of it and what the services need.
 
 use std::collections::VecDeque;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
+use rustc_hash::FxHashMap;
 use wire::session::server::Session as Protocol;
 use wire::template::walk::RawNodeId;
 use wire::time::Instant;
@@ -17,8 +18,8 @@ use crate::users::Rights;
 /// Bytes of a token that nobody can guess.
 pub const SECRET_LEN: usize = 16;
 
-/// What a session's requests carry: the core that serves it, its place there, and a secret.
-#[derive(Clone, Copy, PartialEq, Eq)]
+/// What a session's requests carry: the core that made it, its place there, and a secret.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct SessionKey {
     pub core: u8,
     pub slot: u32,
@@ -46,6 +47,34 @@ impl SessionKey {
             slot: u32::from_le_bytes([a, b, c, 0]),
             secret: *secret.as_array()?,
         })
+    }
+}
+
+/// In which loops those sessions live that moved from the one that made them.
+#[derive(Debug, Default)]
+pub struct Homes {
+    moved: Mutex<FxHashMap<SessionKey, u8>>,
+}
+
+impl Homes {
+    /// The loop where a session lives, if it still does.
+    pub fn of(&self, key: &SessionKey) -> u8 {
+        let moved = self.moved.lock().unwrap_or_else(PoisonError::into_inner);
+        moved.get(key).copied().unwrap_or(key.core)
+    }
+
+    /// A session lives in this loop from now on.
+    pub fn moved(&self, key: SessionKey, core: u8) {
+        let mut moved = self.moved.lock().unwrap_or_else(PoisonError::into_inner);
+        match key.core == core {
+            true => moved.remove(&key),
+            false => moved.insert(key, core),
+        };
+    }
+
+    /// A session lives nowhere any more.
+    pub fn forget(&self, key: SessionKey) {
+        self.moved(key, key.core);
     }
 }
 

@@ -15,6 +15,7 @@ use crate::directory::Directory;
 use crate::fault::Faults;
 use crate::ledger::Ledger;
 use crate::refused::Book;
+use crate::session::Homes;
 use crate::space::Space;
 use crate::status::Status;
 
@@ -37,6 +38,8 @@ pub struct Shared {
     pub register: Arc<Register>,
     /// The servers that registered here.
     pub directory: Directory,
+    /// Where sessions live that moved.
+    pub homes: Homes,
     pub faults: Faults,
     /// Who was not let in.
     pub refused: Book,
@@ -77,6 +80,7 @@ impl Shared {
             ledger: Arc::default(),
             register: own.register,
             directory: Directory::default(),
+            homes: Homes::default(),
             faults: Faults::default(),
             refused: Book::default(),
             status: own.status,

@@ -7,6 +7,7 @@ use wire::channel::SendError;
 use wire::server::{Connection, RequestId};
 use wire::time::Instant;
 
+use super::SlotId;
 use super::astray::{Astray, Released};
 use super::long::{Hall, Long, PIECE};
 use super::strangers::Ready;
@@ -37,8 +38,8 @@ pub struct Link {
     pub readable: bool,
     /// A session was activated over it.
     pub known: bool,
-    /// The longest response that its sessions take (Part 4, 5.6.2); 0 is any.
-    most: u32,
+    /// The longest responses that its sessions take (Part 4, 5.7.2), of those that do not take any.
+    limits: Vec<(SlotId, u32)>,
     /// What happened on it that it was not looked at for, as it is a stranger's.
     pub waiting: Option<Ready>,
     /// When it is looked at next.
@@ -92,7 +93,7 @@ impl Link {
             unwritten: false,
             readable: false,
             known: false,
-            most: 0,
+            limits: Vec::new(),
             waiting: None,
             timer: None,
             busy: 0,
@@ -107,18 +108,25 @@ impl Link {
 
     /// A session takes responses of so many bytes only; 0 is any. Of several sessions on a connection the least holds:
     /// who shares a connection is one client.
-    pub fn hold_to(&mut self, most: u32) {
-        if most != 0 && (self.most == 0 || most < self.most) {
-            self.most = most;
-            self.connection.limit_responses(most);
+    pub fn hold_to(&mut self, session: SlotId, most: u32) {
+        if most != 0 && !self.limits.contains(&(session, most)) {
+            self.limits.push((session, most));
+            self.limit();
         }
     }
 
-    /// A session was closed over it.
-    pub fn let_go(&mut self) {
-        if std::mem::take(&mut self.most) != 0 {
-            self.connection.limit_responses(0);
+    /// A session ended or went to another connection: what the others take holds still.
+    pub fn let_go(&mut self, session: SlotId) {
+        let before = self.limits.len();
+        self.limits.retain(|(other, _)| *other != session);
+        if self.limits.len() != before {
+            self.limit();
         }
+    }
+
+    fn limit(&mut self) {
+        let least = self.limits.iter().map(|(_, most)| *most).min();
+        self.connection.limit_responses(least.unwrap_or(0));
     }
 
     /// Where its client is, if it still is.

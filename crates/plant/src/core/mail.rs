@@ -10,8 +10,9 @@ use wire::session::server::Activation;
 use wire::time::Instant;
 use wire::types::{CreateSessionResponse, StatusCode};
 
-use super::moving::Moved;
+use super::moving::Led;
 use super::transfer::{Given, Wanted};
+use super::visiting::{Caller, Moved, Wish};
 use super::{Core, SlotId};
 
 /// What others tell a loop.
@@ -27,11 +28,17 @@ pub enum Mail {
         Result<Box<CreateSessionResponse>, StatusCode>,
     ),
     /// The user of an ActivateSession request is known, or not.
-    Proven(Asked, SlotId, Result<Box<Activation>, StatusCode>),
+    Proven(Caller, SlotId, Result<Box<Activation>, StatusCode>),
+    /// A session that lives here is to be activated over a connection of another loop.
+    Activate(Box<Wish>),
+    /// A session was activated over a connection of this loop, and moves to it.
+    Moved(Box<Moved>),
+    /// A session of another loop was not.
+    NotActivated(Asked, StatusCode),
     /// There are too many sessions: the oldest that was never activated is to end.
     MakeRoom,
     /// A connection whose session lives here or is to, with the request that says so.
-    Moved(Box<Moved>),
+    Led(Box<Led>),
     /// Another loop wants subscriptions that live here.
     Wanted(Wanted),
     /// What another loop was asked for.
@@ -108,14 +115,22 @@ impl Core {
                 self.created(asked, session, result);
                 self.flush(asked.link);
             }
-            Mail::Proven(asked, session, result) => {
-                self.proven(asked, session, result);
+            Mail::Proven(caller, session, result) => {
+                self.proven(caller, session, result);
+                if caller.core == self.index {
+                    self.flush(caller.asked.link);
+                }
+            }
+            Mail::Activate(wish) => self.grant(*wish),
+            Mail::Moved(moved) => self.arrived(*moved),
+            Mail::NotActivated(asked, status) => {
+                self.fault(asked.link, asked.id, asked.handle, status);
                 self.flush(asked.link);
             }
             Mail::MakeRoom => {
                 self.end_oldest_unused();
             }
-            Mail::Moved(moved) => self.moved(*moved),
+            Mail::Led(led) => self.led(*led),
             Mail::Wanted(wanted) => self.give(wanted),
             Mail::Given(given) => self.given(given),
             Mail::Stall(until) => self.stand_still(until),

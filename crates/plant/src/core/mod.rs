@@ -18,6 +18,7 @@ mod slower;
 mod strangers;
 mod timers;
 mod transfer;
+mod visiting;
 mod writing;
 
 pub use mail::{Asked, Mail, Post};
@@ -41,7 +42,6 @@ use wire::types::StatusCode;
 
 use crate::pool::Pool;
 use crate::refused::Who;
-use crate::session::Session;
 use crate::shared::Shared;
 use crate::subscription::Subscription;
 use alarm::Alarm;
@@ -49,6 +49,7 @@ use link::Link;
 use slower::Slower;
 use strangers::{Ready, Strangers};
 use transfer::Transfer;
+use visiting::{Departure, Sessions};
 
 /// Subscriptions by their numbers.
 pub type Subscriptions = FxHashMap<u32, Subscription>;
@@ -83,10 +84,11 @@ pub struct Core {
     post: Post,
     mailbox: Receiver<Mail>,
     links: Slots<Link>,
-    sessions: Slots<Session>,
+    sessions: Sessions,
     /// Sessions in the order of their coming; some are gone or activated meanwhile.
     unused: VecDeque<(Instant, SlotId)>,
     transfers: Slots<Transfer>,
+    departures: Vec<Departure>,
     subscriptions: Subscriptions,
     timers: Timers,
     alarm: Alarm,
@@ -134,9 +136,10 @@ impl Core {
             post: Post { sender, waker },
             mailbox,
             links: Slots::default(),
-            sessions: Slots::default(),
+            sessions: Sessions::new(index),
             unused: VecDeque::new(),
             transfers: Slots::default(),
+            departures: Vec::new(),
             subscriptions: Subscriptions::default(),
             timers: Timers::default(),
             alarm,

@@ -1,31 +1,27 @@
-//! Connections on their way to the loop where their session lives.
+//! Connections on their way from the door to the loop where their session lives or is to. No session is bound to
+//! them yet: one that has come to a loop stays there, and sessions come to it.
 
 use wire::server::RequestId;
 
 use super::link::Link;
 use super::{Core, Mail, Post, SlotId};
 
-/// A connection on its way to another loop.
-pub struct Moved {
+/// A connection on its way to a loop.
+pub struct Led {
     link: Link,
     id: RequestId,
     body: Vec<u8>,
 }
 
-impl Moved {
-    /// Whether a session was activated over it.
-    pub fn is_known(&self) -> bool {
-        self.link.known
-    }
-}
-
 impl Core {
     /// Gives a connection to the loop where its session lives. What was received and not looked
     /// at goes along; a step of its channel that is under way has to come back first.
-    pub(super) fn move_link(&mut self, id: SlotId, home: &Post, request: RequestId, body: &[u8]) {
+    pub(super) fn lead(&mut self, id: SlotId, home: &Post, request: RequestId, body: &[u8]) {
         let busy = |link: &Link| link.busy > 0;
         if self.links.get(id).is_some_and(busy) {
             if let Some(link) = self.links.get_mut(id) {
+                // What it asks next is looked at where it goes.
+                link.paused = true;
                 link.leaving = Some((request, body.to_vec()));
             }
             return;
@@ -37,7 +33,7 @@ impl Core {
         if let Some(mut link) = self.links.remove(id) {
             // A socket that is not registered here is none that rings here.
             let _ = self.poll.registry().deregister(&mut link.socket);
-            home.send(Mail::Moved(Box::new(Moved {
+            home.send(Mail::Led(Box::new(Led {
                 link,
                 id: request,
                 body: body.to_vec(),
@@ -45,13 +41,14 @@ impl Core {
         }
     }
 
-    /// Takes a connection from another loop.
-    pub(super) fn moved(&mut self, moved: Moved) {
-        let Moved {
+    /// Takes a connection from the door.
+    pub(super) fn led(&mut self, led: Led) {
+        let Led {
             mut link,
             id: request,
             body,
-        } = moved;
+        } = led;
+        link.paused = false;
         link.timer = None;
         link.release = None;
         link.waiting = None;

@@ -95,7 +95,7 @@ impl Core {
         }
     }
 
-    fn refuse(&mut self, session: SlotId, request: &PublishRequest, status: StatusCode) {
+    pub(super) fn refuse(&mut self, session: SlotId, request: &PublishRequest, status: StatusCode) {
         if let Some(held) = self.sessions.get(session) {
             held.record.failed(Some(Service::Publish), status);
         }
@@ -110,7 +110,7 @@ impl Core {
         self.count_waiting(session);
     }
 
-    fn count_waiting(&self, session: SlotId) {
+    pub(super) fn count_waiting(&self, session: SlotId) {
         if let Some(held) = self.sessions.get(session) {
             held.record.publishing.set(held.requests.len() as u32);
         }

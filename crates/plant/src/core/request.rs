@@ -10,8 +10,8 @@ use wire::time::Now;
 use wire::types::{DateTime, RegisterServerResponse, RegisteredServer, StatusCode};
 
 use super::long::{Long, PIECE, Rest};
-use super::sessions::find_session;
-use super::{Core, SlotId, Slots};
+use super::visiting::Sessions;
+use super::{Core, SlotId};
 use crate::diagnostics::Service;
 use crate::service::steps::{Steps, Work};
 use crate::service::{Answer as Answered, Desk, Refusal, discovery, read, write};
@@ -37,7 +37,7 @@ impl Core {
         head: &RequestHead<'_>,
     ) {
         if let Some(home) = self.way_in(head) {
-            return self.move_link(link, &home, id, body);
+            return self.lead(link, &home, id, body);
         }
         match head.type_id {
             type_id::READ_REQUEST | type_id::WRITE_REQUEST => {
@@ -88,7 +88,7 @@ impl Core {
         };
         let handle = request.header().request_handle;
         let token = space::raw(&request.header().authentication_token);
-        let session = self.session_by(token).ok();
+        let session = self.sessions.find(token).ok();
         let service = Service::of(&request);
         let known_by_type = match &request {
             Request::Read(_) | Request::Write(_) | Request::Publish(_) => true,
@@ -110,12 +110,10 @@ impl Core {
         }
         let answered = match &request {
             Request::CreateSession(request) => self.create_session(link, id, request),
-            Request::ActivateSession(request) => {
-                if let Some(home) = self.home_of(token) {
-                    return self.move_link(link, &home, id, body);
-                }
-                self.activate_session(link, id, request)
-            }
+            Request::ActivateSession(request) => match self.home_of(token) {
+                Some(home) if self.is_door() => return self.lead(link, &home, id, body),
+                home => self.activate_session(link, id, request, home),
+            },
             Request::CloseSession(request) => self.close_session(link, id, request),
             Request::Republish(request) => self.republish(link, id, request),
             Request::TransferSubscriptions(request) => self.transfer(link, id, request),
@@ -346,8 +344,7 @@ pub(super) enum Answer {
 #[inline]
 pub(super) fn answer_now(
     shared: &Shared,
-    sessions: &mut Slots<Session>,
-    core: u8,
+    sessions: &mut Sessions,
     channel: u32,
     body: &[u8],
     reply: &mut Reply<'_>,
@@ -359,7 +356,7 @@ pub(super) fn answer_now(
     if !matches!(head.type_id, type_id::READ_REQUEST | type_id::WRITE_REQUEST) {
         return Answer::Later;
     }
-    let session = find_session(sessions, head.authentication_token, core);
+    let session = sessions.find(head.authentication_token);
     let Some(session) = session.ok().and_then(|id| sessions.get_mut(id)) else {
         return Answer::Later;
     };

@@ -123,7 +123,7 @@ impl Core {
                 break;
             };
             let backlog = link.connection.backlog();
-            if link.backlog() > HIGH_WATER || link.long.is_some() {
+            if link.backlog() > HIGH_WATER || link.long.is_some() || link.leaving.is_some() {
                 link.paused = true;
                 break;
             }
@@ -155,9 +155,7 @@ impl Core {
                     let (shared, sessions) = (&self.shared, &mut self.sessions);
                     let answer = match faulty {
                         true => Answer::Later,
-                        false => answer_now(
-                            shared, sessions, self.index, channel, bytes, &mut reply, now,
-                        ),
+                        false => answer_now(shared, sessions, channel, bytes, &mut reply, now),
                     };
                     match answer {
                         Answer::Given {

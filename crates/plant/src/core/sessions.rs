@@ -20,7 +20,8 @@ use wire::types::{
 
 use super::link::Link;
 use super::timers::Due;
-use super::{Asked, Core, Mail, Post, SlotId, Slots};
+use super::visiting::{Caller, Welcome, Wish};
+use super::{Asked, Core, Mail, Post, SlotId};
 use crate::diagnostics::SessionRecord;
 use crate::refused::Who;
 use crate::session::{Owner, SECRET_LEN, Session, SessionKey};
@@ -41,7 +42,7 @@ impl Core {
         token: RawNodeId<'_>,
         link: SlotId,
     ) -> Result<SlotId, StatusCode> {
-        let id = self.session_by(token)?;
+        let id = self.sessions.find(token)?;
         let channel = self
             .links
             .get(link)
@@ -62,18 +63,11 @@ impl Core {
         }
     }
 
-    pub(super) fn session_by(&self, token: RawNodeId<'_>) -> Result<SlotId, StatusCode> {
-        find_session(&self.sessions, token, self.index)
-    }
-
     /// The loop where a session lives, if it is not this one.
     pub(super) fn home_of(&self, token: RawNodeId<'_>) -> Option<Post> {
-        let key = SessionKey::read(token)?;
-        let away = key.core != self.index;
-        self.posts
-            .get(usize::from(key.core))
-            .filter(|_| away)
-            .cloned()
+        let home = self.shared.homes.of(&SessionKey::read(token)?);
+        let away = home != self.index;
+        self.posts.get(usize::from(home)).filter(|_| away).cloned()
     }
 
     /// The channel of a connection as sessions see it.
@@ -212,19 +206,56 @@ impl Core {
         }
     }
 
+    /// Takes an ActivateSession request; `home` is where the session lives, if that is another loop.
     pub(super) fn activate_session(
         &mut self,
         link: SlotId,
         id: RequestId,
         request: &ActivateSessionRequest,
+        home: Option<Post>,
     ) -> Result<(), StatusCode> {
         let token = space::raw(&request.request_header.authentication_token);
-        let session = self.session_by(token)?;
+        let session = self.sessions.find(token);
+        if let (Err(status), None) = (&session, &home) {
+            return Err(*status);
+        }
         let channel = self.channel(link)?;
+        let caller = Caller {
+            core: self.index,
+            asked: Asked {
+                link,
+                id,
+                handle: request.request_header.request_handle,
+            },
+            address: self.links.get(link).and_then(Link::address),
+            known: self.is_known(link),
+        };
+        match (session, home) {
+            (Ok(session), _) => self.activate(session, caller, channel, request),
+            (Err(_), Some(home)) => {
+                home.send(Mail::Activate(Box::new(Wish {
+                    caller,
+                    channel,
+                    request: request.clone(),
+                })));
+                Ok(())
+            }
+            (Err(status), None) => Err(status),
+        }
+    }
+
+    /// Has it proven who wants in.
+    pub(super) fn activate(
+        &mut self,
+        session: SlotId,
+        caller: Caller,
+        channel: Channel,
+        request: &ActivateSessionRequest,
+    ) -> Result<(), StatusCode> {
         let token = &request.user_identity_token;
         let anonymous = token.is_null() || token.inner_is::<AnonymousIdentityToken>();
         let cheap = channel.peer.is_none() && anonymous;
-        let who = who(token);
+        let (who, address) = (who(token), caller.address);
         let held = self.sessions.get_mut(session);
         let held = held.ok_or(StatusCode::BadSessionIdInvalid)?;
         let job = match held.protocol.activate(request, channel, self.now) {
@@ -233,15 +264,9 @@ impl Core {
                 self.shared.counters.rejected_sessions.add(1);
                 self.shared.counters.security_rejected_sessions.add(1);
                 let status = refusal.status();
-                self.note(link, &who, status);
+                self.shared.refused.note(self.now, address, &who, status);
                 return Err(status);
             }
-        };
-        let address = self.links.get(link).and_then(Link::address);
-        let asked = Asked {
-            link,
-            id,
-            handle: request.request_header.request_handle,
         };
         let shared = Arc::clone(&self.shared);
         let job = job.map(move |result| {
@@ -261,66 +286,95 @@ impl Core {
         self.run_job(
             cheap,
             job,
-            move |result| Mail::Proven(asked, session, result),
-            move |core, result| core.proven(asked, session, result),
+            move |result| Mail::Proven(caller, session, result),
+            move |core, result| core.proven(caller, session, result),
         );
         Ok(())
     }
 
+    /// It is proven who wants in, or not.
     pub(super) fn proven(
         &mut self,
-        asked: Asked,
+        caller: Caller,
         session: SlotId,
         result: Result<Box<Activation>, StatusCode>,
     ) {
-        let held = self.sessions.get_mut(session);
-        let activated = held
-            .ok_or(StatusCode::BadSessionIdInvalid)
-            .and_then(|held| {
-                let activation = *result?;
-                let (user, shown, mechanism) = name(&self.shared, activation.user());
-                let rights = rights(&self.shared, activation.user());
-                let activated = held.protocol.activated(activation, nonce(), self.now);
-                let activated = activated.map_err(|refusal| refusal.status())?;
-                held.owner = Arc::new(Owner {
-                    user,
-                    application_uri: held.record.client.application_uri.as_ref().to_owned(),
-                });
-                for id in &held.subscriptions {
-                    if let Some(subscription) = self.subscriptions.get_mut(id) {
-                        subscription.owner = Arc::clone(&held.owner);
-                    }
-                }
-                if let Some(link) = self.links.get_mut(asked.link) {
-                    link.known = true;
-                    link.hold_to(held.record.max_response);
-                    let mut record = held.record.activated();
-                    if record.history.last() != Some(&shown) {
-                        record.history.push(shown.clone());
-                    }
-                    record.user = shown;
-                    record.mechanism = mechanism;
-                    record.locales = held.protocol.locales().to_vec();
-                    record.protection = link.connection.protection();
-                    let peer = link.connection.peer();
-                    record.certificate = peer.map_or(Vec::new(), |peer| peer.leaf().to_vec());
-                }
-                held.rights = rights;
-                if held.link != asked.link {
-                    // Whoever waited on the old channel is gone with it.
-                    held.requests.clear();
-                    held.link = asked.link;
-                }
-                Ok(activated)
-            });
-        match activated {
-            Ok(response) => self.respond_with(asked.link, asked.id, response.into()),
+        match result.and_then(|activation| self.let_in(session, *activation)) {
+            Ok(welcome) if caller.core == self.index => self.seat(session, caller.asked, welcome),
+            Ok(welcome) => self.depart(session, caller, welcome),
             Err(status) => {
                 self.shared.counters.rejected_sessions.add(1);
                 self.shared.counters.security_rejected_sessions.add(1);
-                self.fault(asked.link, asked.id, asked.handle, status);
+                self.turn_down(caller, status);
             }
         }
+    }
+
+    /// A session is a user's from now on, and bound to the channel of the activation.
+    fn let_in(&mut self, session: SlotId, activation: Activation) -> Result<Welcome, StatusCode> {
+        let held = self.sessions.get_mut(session);
+        let held = held.ok_or(StatusCode::BadSessionIdInvalid)?;
+        let (user, shown, mechanism) = name(&self.shared, activation.user());
+        let rights = rights(&self.shared, activation.user());
+        let activated = held.protocol.activated(activation, nonce(), self.now);
+        let response = activated.map_err(|refusal| refusal.status())?;
+        held.owner = Arc::new(Owner {
+            user,
+            application_uri: held.record.client.application_uri.as_ref().to_owned(),
+        });
+        held.rights = rights;
+        for id in &held.subscriptions {
+            if let Some(subscription) = self.subscriptions.get_mut(id) {
+                subscription.owner = Arc::clone(&held.owner);
+            }
+        }
+        Ok(Welcome {
+            response,
+            user: shown,
+            mechanism,
+        })
+    }
+
+    /// A session that was activated is served over this connection.
+    pub(super) fn seat(&mut self, session: SlotId, asked: Asked, welcome: Welcome) {
+        let held = self.sessions.get(session);
+        if held.is_some_and(|held| held.link != asked.link) {
+            self.unseat(session);
+        }
+        if let Some(held) = self.sessions.get_mut(session) {
+            held.link = asked.link;
+            if let Some(link) = self.links.get_mut(asked.link) {
+                link.known = true;
+                link.hold_to(session, held.record.max_response);
+                let shown = welcome.user;
+                let mut record = held.record.activated();
+                if record.history.last() != Some(&shown) {
+                    record.history.push(shown.clone());
+                }
+                record.user = shown;
+                record.mechanism = welcome.mechanism;
+                record.locales = held.protocol.locales().to_vec();
+                record.protection = link.connection.protection();
+                let peer = link.connection.peer();
+                record.certificate = peer.map_or(Vec::new(), |peer| peer.leaf().to_vec());
+            }
+        }
+        self.respond_with(asked.link, asked.id, welcome.response.into());
+    }
+
+    /// A session leaves its connection. Whoever waits there is told so: others may be on it that stay.
+    pub(super) fn unseat(&mut self, session: SlotId) {
+        let Some(held) = self.sessions.get_mut(session) else {
+            return;
+        };
+        let waiting = std::mem::take(&mut held.requests);
+        if let Some(link) = self.links.get_mut(held.link) {
+            link.let_go(session);
+            for request in waiting {
+                self.refuse(session, &request, StatusCode::BadSecureChannelIdInvalid);
+            }
+        }
+        self.count_waiting(session);
     }
 
     pub(super) fn close_session(
@@ -330,7 +384,7 @@ impl Core {
         request: &CloseSessionRequest,
     ) -> Result<(), StatusCode> {
         let token = space::raw(&request.request_header.authentication_token);
-        let session = self.session_by(token)?;
+        let session = self.sessions.find(token)?;
         let channel = self
             .links
             .get(link)
@@ -342,18 +396,21 @@ impl Core {
             .close(request, channel, self.now)
             .map_err(|refusal| refusal.status())?;
         self.end_session(session, request.delete_subscriptions);
-        if let Some(there) = self.links.get_mut(link) {
-            there.let_go();
-        }
         self.respond_with(link, id, response.into());
         Ok(())
     }
 
     /// Forgets a session, and its subscriptions or not.
     pub(super) fn end_session(&mut self, id: SlotId, delete_subscriptions: bool) {
-        let Some(session) = self.sessions.remove(id) else {
+        let Some(session) = self.sessions.part_with(id) else {
             return;
         };
+        if session.key.core != self.index {
+            self.shared.homes.forget(session.key);
+        }
+        if let Some(link) = self.links.get_mut(session.link) {
+            link.let_go(id);
+        }
         self.shared.counters.sessions.sub(1);
         self.shared.register.drop_session(session.record.number);
         for request in session.requests {
@@ -420,7 +477,7 @@ impl Core {
     }
 
     /// Sees to it that a session dies when nobody uses it.
-    fn watch(&mut self, id: SlotId) {
+    pub(super) fn watch(&mut self, id: SlotId) {
         let deadline = self.sessions.get(id).and_then(|s| s.protocol.deadline());
         if let Some(at) = deadline {
             // A bit later: most of those that end were used for a moment only after they had come.
@@ -443,22 +500,6 @@ impl Core {
             false => self.watch(id),
         }
     }
-}
-
-/// The session that a request names, if it lives in this loop.
-#[inline]
-pub(super) fn find_session(
-    sessions: &Slots<Session>,
-    token: RawNodeId<'_>,
-    core: u8,
-) -> Result<SlotId, StatusCode> {
-    let key = SessionKey::read(token).filter(|key| key.core == core);
-    let found = key.and_then(|key| {
-        let id = sessions.current(key.slot)?;
-        let session = sessions.get(id)?;
-        (session.key == key).then_some(id)
-    });
-    found.ok_or(StatusCode::BadSessionIdInvalid)
 }
 
 /// Who a user says to be. What they prove it with is in none of it.

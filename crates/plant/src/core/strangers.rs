@@ -83,9 +83,15 @@ impl Core {
     /// Mail that is of a stranger, if it is, waits like him.
     pub(super) fn put_off(&mut self, mail: Mail) -> Option<Mail> {
         let stranger = match &mail {
-            Mail::Moved(moved) => !moved.is_known(),
+            // Nobody is logged in on one that comes from the door.
+            Mail::Led(_) => true,
             Mail::Channel(link, _) | Mail::Judged(link, _) => !self.is_known(*link),
-            Mail::Created(asked, ..) | Mail::Proven(asked, ..) => !self.is_known(asked.link),
+            Mail::Created(asked, ..) | Mail::NotActivated(asked, _) => !self.is_known(asked.link),
+            Mail::Proven(caller, ..) if caller.core == self.index => {
+                !self.is_known(caller.asked.link)
+            }
+            Mail::Proven(caller, ..) => !caller.known,
+            Mail::Activate(wish) => !wish.caller.known,
             _ => false,
         };
         match stranger {
@@ -97,7 +103,7 @@ impl Core {
         }
     }
 
-    fn is_known(&self, id: SlotId) -> bool {
+    pub(super) fn is_known(&self, id: SlotId) -> bool {
         self.links.get(id).is_some_and(|link| link.known)
     }
 
@@ -137,7 +143,7 @@ impl Core {
     /// Sends all of them away who wait, and those who were on their way to this loop.
     pub(super) fn forget_strangers(&mut self) {
         for step in std::mem::take(&mut self.strangers).waiting {
-            if let Step::Open(Mail::Moved(_)) = step {
+            if let Step::Open(Mail::Led(_)) = step {
                 self.shared.counters.connections.sub(1);
             }
         }

@@ -25,6 +25,13 @@ pub struct Transfer {
     awaited: usize,
 }
 
+impl Transfer {
+    /// Whether this session asked for it.
+    pub fn is_for(&self, session: SlotId) -> bool {
+        self.session == session
+    }
+}
+
 /// Asks a loop for subscriptions that live there.
 pub struct Wanted {
     /// Who asks.
@@ -166,6 +173,7 @@ impl Core {
         } else {
             self.dirty.push(transfer.asked.link);
             self.transferred(transfer);
+            self.depart_again();
         }
     }
 

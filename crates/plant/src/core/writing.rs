@@ -21,7 +21,7 @@ impl Core {
         {
             self.spare = memory;
         }
-        let may_go_on = link.long.is_none() && !link.unwritten;
+        let may_go_on = link.long.is_none() && !link.unwritten && link.leaving.is_none();
         if link.paused && may_go_on && link.backlog() < HIGH_WATER / 2 {
             link.paused = false;
             // What was received before is looked at first, in a turn of its own.

@@ -198,6 +198,15 @@ impl Client {
         }
     }
 
+    /// Asks for new keys, which go along with what is sent next.
+    pub fn begin_renewal(&mut self) {
+        let now = self.clock.now();
+        self.connection.renew(now);
+        while let Some(job) = self.connection.poll_job() {
+            self.connection.complete(job.run(), now);
+        }
+    }
+
     /// Tries to renew the channel, and tells why it ended.
     pub fn refused_renewal(&mut self) -> Option<wire::channel::ChannelError> {
         let (before, deadline) = (self.renewals, Instant::now() + PATIENCE);

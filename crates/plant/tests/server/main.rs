@@ -19,6 +19,7 @@ mod ranges;
 mod reading;
 mod rights;
 mod sessions;
+mod sharing;
 mod small;
 mod subscribing;
 mod transferring;
