@@ -343,7 +343,7 @@ impl Model {
                 continue;
             }
             match it.why.as_str() {
-                "not-measured" => unknown.push(format!("cost of a {name}: none was measured")),
+                "not-measured" => unknown.push(format!("cost of each {name}: none was measured")),
                 "inseparable" => {
                     let others = &it.as_others;
                     let usual: f64 = others
@@ -353,7 +353,7 @@ impl Model {
                     if (rate - usual).abs() > 0.05 * rate.max(usual) {
                         let names: Vec<_> = others.iter().map(|it| it.0.name()).collect();
                         unknown.push(format!(
-                            "cost of a {name}: it could not be told from {} where it was measured, and is in another ratio here",
+                            "cost of each {name}: it could not be told from {} where it was measured, and is in another ratio here",
                             names.join(" and ")
                         ));
                     }

@@ -185,6 +185,18 @@ fn overloaded_rows_are_no_costs() {
 }
 
 #[test]
+fn a_window_may_have_one_publishing_less_in_it() {
+    let mut row = campaign(5, 1).remove(0);
+    row.workload = Workload::of_signals(2.0, 10.0, 500.0);
+    row.values_per_s = Some(row.workload.values_per_s() * 5.0 / 6.0);
+    assert!(!row.happened());
+    row.window_s = Some(3.0);
+    assert!(row.happened());
+    row.window_s = Some(60.0);
+    assert!(!row.happened());
+}
+
+#[test]
 fn two_configurations_are_no_model() {
     let rows = campaign(5, 2);
     let twice = [&rows[..], &rows[..]].concat();

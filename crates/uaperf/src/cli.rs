@@ -11,8 +11,8 @@ use clap::builder::{OsStringValueParser, TypedValueParser as _};
 use clap::{Parser, Subcommand};
 
 use crate::{
-    bench, calibrate, cert, compare, demo, discover, link, pages, peers, perfclient, place, plant,
-    probe, publishing, quick, report, saturate, scenario, serve, show, watch,
+    bench, calibrate, cert, compare, demo, discover, link, model, pages, peers, perfclient, place,
+    plant, probe, publishing, quick, report, saturate, scenario, serve, show, size, watch,
 };
 
 /// The performance laboratory for OPC UA: measure, compare, explain, predict.
@@ -81,6 +81,8 @@ enum Command {
     Show(show::Args),
     Report(report::Args),
     Compare(compare::Args),
+    Model(model::Args),
+    Size(size::Args),
     Cert(cert::Args),
     Peers(peers::Args),
     Man(pages::Man),
@@ -116,6 +118,8 @@ impl Cli {
             Command::Show(args) => show::run(args, &self.global),
             Command::Report(args) => report::run(args, &self.global),
             Command::Compare(args) => compare::run(args, &self.global),
+            Command::Model(args) => model::run(args, &self.global),
+            Command::Size(args) => size::run(args, &self.global),
             Command::Read(args) => quick::read(args, &self.global),
             Command::Write(args) => quick::write(args, &self.global),
             Command::Browse(args) => quick::browse(args, &self.global),

@@ -257,6 +257,11 @@ pub const WITHOUT: &[(&str, &str)] = &[
         "carries the load of others and measures nothing; what goes wrong with it is in tests/link.rs",
     ),
     ("plant", "reads plant files"),
+    (
+        "model",
+        "reads results that are over; which of them it leaves out is in tests/model.rs",
+    ),
+    ("size", "reads a model and a plant, and measures nothing"),
     ("cert", "keeps certificates"),
     ("peers", "keeps other stacks"),
     ("man", "prints"),

@@ -1,0 +1,99 @@
+//! `uaperf model check`: a model against runs that it has not seen.
+
+use std::fmt::{self, Write as _};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use judge::Exit;
+use model::checking::{Checked, check};
+use plan::unit::Percent;
+
+use super::{input, predict};
+use crate::screen;
+
+/// Hold a model against runs that it was not fitted to
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// A model file, or burger2019
+    #[arg(value_name = "MODEL")]
+    model: PathBuf,
+    /// Result files, folders of them, and tables (.csv)
+    #[arg(required = true, value_name = "FILE|DIR")]
+    data: Vec<PathBuf>,
+    /// Exit code 3 when the mean error is larger
+    #[arg(long, value_name = "PERCENT")]
+    max_error: Option<Percent>,
+    /// How often intervals shall hold
+    #[arg(long, value_name = "PERCENT", default_value = "95%")]
+    interval: Percent,
+    /// Print it as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+pub fn run(args: Args) -> anyhow::Result<ExitCode> {
+    let model = input::model(&args.model)?;
+    let rows = input::rows(&args.data)?;
+    let checked = check(&model, &rows, predict::level(args.interval)?);
+    screen::print(&checked, args.json, draw)?;
+    let bad = |limit: Percent| checked.mape.is_none_or(|it| it > limit.fraction());
+    Ok(match args.max_error.is_some_and(bad) {
+        true => ExitCode::from(Exit::Threshold.code()),
+        false => ExitCode::SUCCESS,
+    })
+}
+
+fn draw(out: &mut String, it: &Checked) -> fmt::Result {
+    writeln!(
+        out,
+        "{:<44}{:>9}{:>9}{:>18}",
+        "run", "measured", "CPU", "interval"
+    )?;
+    for row in &it.rows {
+        let found = &row.prediction;
+        let mark = match row.held {
+            true => "",
+            false => "  outside",
+        };
+        let name: String = row.run.chars().rev().take(42).collect();
+        let name: String = name.chars().rev().collect();
+        writeln!(
+            out,
+            "{name:<44}{:>9}{:>9}{:>18}{mark}",
+            format!("{:.1} %", row.measured),
+            format!("{:.1} %", found.cpu_percent),
+            format!("{:.1} to {:.1}", found.low, found.high),
+        )?;
+    }
+    let percent = |it: Option<f64>| match it {
+        Some(it) => format!("{:.1} %", it * 100.0),
+        None => "n/a".to_owned(),
+    };
+    writeln!(out)?;
+    if it.seen {
+        writeln!(
+            out,
+            "these are the rows that the model was fitted to: errors on them say nothing of others"
+        )?;
+    }
+    writeln!(
+        out,
+        "mean error  {} of {} rows; as Burger et al. 2019 {}",
+        percent(it.mape),
+        it.rows.len(),
+        percent(it.paper_mape)
+    )?;
+    writeln!(
+        out,
+        "intervals   {} held; {} rows lie beyond what was measured",
+        percent(it.coverage),
+        it.beyond
+    )?;
+    match it.overloaded {
+        0 => Ok(()),
+        n => writeln!(
+            out,
+            "left out    {n} rows: the values asked for did not come"
+        ),
+    }
+}

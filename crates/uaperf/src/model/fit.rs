@@ -1,0 +1,66 @@
+//! `uaperf model fit`: from results to a model.
+
+use std::io::Write as _;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use model::{Rung, fit, row};
+
+use super::{input, show};
+use crate::failure::Failure;
+use crate::screen;
+use crate::written;
+
+/// Fit a model to results or tables
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// Result files, folders of them, and tables (.csv: a row for each run)
+    #[arg(required = true, value_name = "FILE|DIR")]
+    data: Vec<PathBuf>,
+    /// Where to put the model
+    #[arg(long, value_name = "FILE", default_value = "model.json")]
+    out: PathBuf,
+    /// Of what it is a model: server, version, machine
+    #[arg(long, value_name = "TEXT", default_value = "")]
+    name: String,
+    /// How wake-ups count: in proportion or saturating (cost), or powers of them too (exponent)
+    #[arg(long, value_name = "KIND", default_value = "cost")]
+    kind: Kind,
+    /// Also write the rows as a table
+    #[arg(long, value_name = "FILE")]
+    csv: Option<PathBuf>,
+}
+
+#[derive(Debug, Clone, Copy, clap::ValueEnum)]
+enum Kind {
+    Cost,
+    Exponent,
+}
+
+pub fn run(args: Args) -> anyhow::Result<ExitCode> {
+    let out_file = Some(args.out.clone());
+    written::check([("--out", &out_file), ("--csv", &args.csv)], &args.data)?;
+    let rows = input::rows(&args.data)?;
+    let rung = match args.kind {
+        Kind::Cost => Rung::Cost,
+        Kind::Exponent => Rung::Exponent,
+    };
+    if let Some(file) = &args.csv {
+        written::put("--csv", file, row::write(&rows).as_bytes());
+    }
+    let mut model = fit(&rows, rung).map_err(|error| {
+        Failure::new(error.to_string()).hint(
+            "`uaperf model design` chooses loads; let values change faster than they are sampled",
+        )
+    })?;
+    model.name = args.name;
+    written::put("--out", &args.out, model.to_json().as_bytes());
+    let taken =
+        written::is_output(&args.out) || args.csv.as_deref().is_some_and(written::is_output);
+    let mut out = screen::Out::beside_file(taken);
+    out.write_all(screen::text(&model, show::draw).as_bytes())?;
+    if !written::is_any_lost() {
+        writeln!(out, "\nmodel       {}", args.out.display())?;
+    }
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,72 @@
+//! What models are made of and kept in: rows from tables and results, model files.
+
+use std::path::{Path, PathBuf};
+
+use model::{Model, Row, published, row, runs};
+
+use crate::failure::Failure;
+use crate::results;
+use crate::screen::tell;
+
+/// The model that comes with the program.
+const BURGER2019: &str = "burger2019";
+
+/// Rows of tables (`.csv`), result files and folders of them. Phases that are no rows are named on standard error.
+pub fn rows(paths: &[PathBuf]) -> Result<Vec<Row>, Failure> {
+    let mut all = Vec::new();
+    for path in paths {
+        match path.extension().is_some_and(|ending| ending == "csv") {
+            true => all.extend(table(path)?),
+            false => {
+                for named in results::read(std::slice::from_ref(path))? {
+                    for found in runs::rows(&named.name, &named.run) {
+                        match found {
+                            Ok(row) => all.push(row),
+                            Err(why) => tell!("left out: {why}"),
+                        }
+                    }
+                }
+            }
+        }
+    }
+    match all.is_empty() {
+        true => Err(Failure::new("no row: nothing to learn from").hint(
+            "results of `uaperf subscribe`, `read` or `write` whose server runs on this machine",
+        )),
+        false => Ok(all),
+    }
+}
+
+fn table(path: &Path) -> Result<Vec<Row>, Failure> {
+    row::read(&text(path)?).map_err(|error| Failure::new(format!("{}: {error}", path.display())))
+}
+
+/// The text of a file.
+pub fn text(path: &Path) -> Result<String, Failure> {
+    std::fs::read_to_string(path)
+        .map_err(|error| Failure::new(format!("cannot read {}: {error}", path.display())))
+}
+
+/// A model: of a file, or one that comes with the program.
+pub fn model(path: &Path) -> Result<Model, Failure> {
+    if path == Path::new(BURGER2019) {
+        return published::burger2019().map_err(|error| Failure::new(error.to_string()));
+    }
+    let read = |error: std::io::Error| {
+        Failure::new(format!("cannot read {}: {error}", path.display())).hint(format!(
+            "`uaperf model fit` makes one; {BURGER2019} comes with the program"
+        ))
+    };
+    let text = std::fs::read_to_string(path).map_err(read)?;
+    Model::from_json(&text).map_err(|error| Failure::new(format!("{}: {error}", path.display())))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_model_that_comes_with_the_program_is_there() {
+        assert_eq!(model(Path::new(BURGER2019)).unwrap().data.rows, 4);
+    }
+}

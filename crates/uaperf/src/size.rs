@@ -1,0 +1,185 @@
+//! `uaperf size`: how large a plant's nodes have to be.
+
+use std::fmt::{self, Write as _};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use judge::Exit;
+use model::Model;
+use model::size::{Fit, Plant, Sized, size};
+use plan::unit::Percent;
+use serde::Serialize;
+
+use crate::cli::Global;
+use crate::failure::Failure;
+use crate::model as models;
+use crate::model::{Who, costs, level, place, wrapped};
+use crate::screen;
+
+/// Size a plant: CPU of each node with an interval, and the largest load under a limit
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Args {
+    /// The plant: a file with its kinds of nodes
+    #[arg(value_name = "PLANT.toml")]
+    plant: PathBuf,
+    /// A model file, or burger2019 for a Raspberry Pi Zero as published
+    #[arg(long, value_name = "MODEL")]
+    model: PathBuf,
+    /// Whether each point goes to one client or to each of them, instead of what the file says
+    #[arg(long, value_name = "WHO")]
+    fanout: Option<Who>,
+    /// How often intervals shall hold
+    #[arg(long, value_name = "PERCENT", default_value = "95%")]
+    interval: Percent,
+    /// Exit code 3 unless every node fits
+    #[arg(long)]
+    strict: bool,
+    /// Print it as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+const EXAMPLES: &str = "\
+A plant file, one [[node]] for each kind of node that serves:
+
+  name = \"line 4\"
+  fanout = \"share\"            # each point goes to one client; \"all\": to each of them
+  cpu_limit = \"70%\"           # of the node's cores
+  [[node]]
+  name = \"controller\"
+  count = 2
+  points = 3000
+  clients = 4
+  publishing = \"100ms\"        # also sampling, change [default: as publishing]; security = \"Sign\"
+  cores = 1
+  speed = 1.0                 # of a core, against the one that the model was measured on
+
+Examples:
+  uaperf size line4.toml --model server.json
+  uaperf size line4.toml --model burger2019 --fanout all
+  uaperf size line4.toml --model server.json --strict --json";
+
+/// A sized plant.
+#[derive(Debug, Serialize)]
+struct Answer {
+    plant: Plant,
+    model: String,
+    nodes: Vec<Sized>,
+}
+
+/// Carries out `uaperf size`.
+pub fn run(args: Args, _global: &Global) -> anyhow::Result<ExitCode> {
+    let model: Model = models::model(&args.model)?;
+    let text = models::text(&args.plant)?;
+    let plant = Plant::read(&text, args.fanout.map(Into::into))
+        .map_err(|error| Failure::new(format!("{}: {error}", args.plant.display())))?;
+    let answer = Answer {
+        nodes: size(&plant, &model, level(args.interval)?),
+        model: match model.name.is_empty() {
+            true => args.model.display().to_string(),
+            false => model.name,
+        },
+        plant,
+    };
+    screen::print(&answer, args.json, draw)?;
+    let fits = answer.nodes.iter().all(|it| it.fit == Fit::Fits);
+    Ok(match args.strict && !fits {
+        true => ExitCode::from(Exit::Threshold.code()),
+        false => ExitCode::SUCCESS,
+    })
+}
+
+fn draw(out: &mut String, it: &Answer) -> fmt::Result {
+    writeln!(out, "{}", it.plant.name)?;
+    if !it.plant.about.is_empty() {
+        wrapped(out, &it.plant.about)?;
+    }
+    wrapped(out, &format!("model       {}", it.model))?;
+    for sized in &it.nodes {
+        node(out, &it.plant, sized)?;
+    }
+    writeln!(
+        out,
+        "\nA prediction is a first estimate: steps and other surprises are not in it. Measure before you buy."
+    )
+}
+
+fn node(out: &mut String, plant: &Plant, it: &Sized) -> fmt::Result {
+    let node = &it.node;
+    writeln!(
+        out,
+        "\n{} x {}: {} points, {} clients ({}), {} ms, security {}",
+        node.count,
+        node.name,
+        node.points,
+        node.clients,
+        match node.fanout {
+            model::size::Fanout::Share => "each point goes to one",
+            model::size::Fanout::All => "each point goes to all",
+        },
+        node.publishing_ms,
+        node.security
+    )?;
+    let cpu = &it.cpu;
+    let ghz = plant.core_ghz.map_or_else(String::new, |ghz| {
+        format!(", {:.2} GHz", cpu.cpu_percent / 100.0 * node.speed * ghz)
+    });
+    writeln!(
+        out,
+        "  CPU       {:.1} % of a core{ghz} ({:.0} % interval {:.1} to {:.1} %; {})",
+        cpu.cpu_percent,
+        cpu.level * 100.0,
+        cpu.low,
+        cpu.high,
+        place(cpu)
+    )?;
+    let limit = plant.cpu_limit * f64::from(node.cores);
+    let (fit, where_it_lies) = match it.fit {
+        Fit::Fits => ("FITS", "above the whole interval"),
+        Fit::CannotTell => ("CANNOT TELL", "in the interval"),
+        Fit::TooSmall => ("TOO SMALL", "below the whole interval"),
+    };
+    let cores = match node.cores {
+        1 => "a core".to_owned(),
+        n => format!("{n} cores"),
+    };
+    writeln!(
+        out,
+        "  {fit}: the limit of {limit} % ({} % of {cores}) lies {where_it_lies}",
+        plant.cpu_limit
+    )?;
+    if let Some(published) = &node.published {
+        wrapped(out, &format!("  published {published}"))?;
+    }
+    match it.most_points {
+        Some(points) => writeln!(
+            out,
+            "  at most   {points} points, to be below it in 95 of 100 cases"
+        )?,
+        None => writeln!(out, "  at most   not even one point is sure to fit")?,
+    }
+    if let Some(paper) = cpu.paper_percent {
+        writeln!(
+            out,
+            "  as Burger et al. 2019 modelled it: {:.1} %",
+            paper / node.speed
+        )?;
+    }
+    if let Some((knob, percent)) = it.knobs.first() {
+        writeln!(out, "  helps     {knob}: {percent:.1} %")?;
+    }
+    if it.burst_ms >= 1.0 && node.clients > 1.0 {
+        writeln!(
+            out,
+            "  stagger   if all clients publish at the same moment, the last waits {:.0} ms: spread their start",
+            it.burst_ms
+        )?;
+    }
+    out.push_str("  ");
+    costs(out, cpu)?;
+    for unknown in &cpu.unknown {
+        wrapped(out, &format!("  not known {unknown}"))?;
+    }
+    Ok(())
+}

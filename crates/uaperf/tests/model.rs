@@ -1,0 +1,354 @@
+//! `uaperf model` and `uaperf size` as users see them.
+
+#![allow(clippy::unwrap_used)]
+
+use std::path::{Path, PathBuf};
+
+use record::Run;
+use record::run::{
+    Destination, Figure, Fingerprint, Kind, Phase, Target, Usage, UsageSeries, WarmUp,
+};
+use record::{Ledger, Times};
+use serde_json::{Value, json};
+use support::{Said, command};
+
+mod support;
+
+fn said(folder: &Path, words: &[&str]) -> Said {
+    Said::by(&mut command(folder, words))
+}
+
+fn docs(name: &str) -> String {
+    let folder: PathBuf = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/model");
+    folder.join(name).display().to_string()
+}
+
+/// A table of a server that takes 2 % when idle, 200 us for a message and 5 us for a value.
+fn table(folder: &Path, name: &str, clients: &[u32]) {
+    let mut table = String::from("run,sessions,items,publishing_ms,cpu_percent\n");
+    for clients in clients {
+        for (items, ms) in [
+            (10, 100),
+            (100, 100),
+            (400, 100),
+            (100, 500),
+            (400, 500),
+            (50, 50),
+        ] {
+            let messages = f64::from(*clients) * 1000.0 / f64::from(ms);
+            let us = 2e4 + 200.0 * messages + 5.0 * messages * f64::from(items);
+            let run = format!("{clients} x {items} each {ms}");
+            table += &format!("{run},{clients},{items},{ms},{}\n", us / 1e4);
+        }
+    }
+    std::fs::write(folder.join(name), table).unwrap();
+}
+
+#[test]
+fn a_table_becomes_a_model_that_predicts_what_it_has_not_seen() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    table(at, "rows.csv", &[1, 2, 5, 10, 20]);
+    table(at, "other.csv", &[7, 15]);
+    let fitted = said(
+        at,
+        &["model", "fit", "rows.csv", "--name", "drive controller"],
+    );
+    assert_eq!(fitted.code, 0, "{}", fitted.err);
+    assert!(
+        fitted.out.starts_with("drive controller\n"),
+        "{}",
+        fitted.out
+    );
+    for line in [
+        "30 rows, 30 configurations",
+        "unknown, none was measured: read,",
+        "as Burger et al. 2019",
+    ] {
+        assert!(fitted.out.contains(line), "{line}: {}", fitted.out);
+    }
+    assert!(
+        fitted.out.ends_with("model       model.json\n"),
+        "{}",
+        fitted.out
+    );
+    let shown = said(at, &["model", "show", "model.json"]);
+    assert!(fitted.out.starts_with(&shown.out), "{}", shown.out);
+
+    let checked = said(
+        at,
+        &[
+            "model",
+            "check",
+            "model.json",
+            "other.csv",
+            "--max-error",
+            "3%",
+        ],
+    );
+    assert_eq!(checked.code, 0, "{}{}", checked.out, checked.err);
+    let bad = said(
+        at,
+        &[
+            "model",
+            "check",
+            "burger2019",
+            "other.csv",
+            "--max-error",
+            "3%",
+        ],
+    );
+    assert_eq!(bad.code, 3, "{}", bad.out);
+    let own = said(at, &["model", "check", "model.json", "rows.csv"]);
+    assert!(
+        own.out.contains("the rows that the model was fitted to"),
+        "{}",
+        own.out
+    );
+
+    // 7 clients, 700 points shared out: 2 % + 1.4 % + 3.5 %.
+    let words = "model predict model.json --sessions 7 --points 700 --fanout share --publishing 100ms --json";
+    let predicted = said(at, &words.split(' ').collect::<Vec<_>>());
+    let predicted: Value = serde_json::from_str(&predicted.out).unwrap();
+    let cpu = predicted[0]["prediction"]["cpu_percent"].as_f64().unwrap();
+    assert!((cpu / 6.9 - 1.0).abs() < 0.03, "{predicted:#}");
+    for screen in [&fitted.out, &checked.out] {
+        let wide = screen.lines().find(|line| line.chars().count() > 100);
+        assert_eq!(wide, None);
+    }
+}
+
+#[test]
+fn what_is_not_said_is_asked_for() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    let words = [
+        "model",
+        "predict",
+        "burger2019",
+        "--sessions",
+        "4",
+        "--points",
+        "3000",
+        "--publishing",
+        "100ms",
+    ];
+    let asked = said(at, &words);
+    assert_eq!(asked.code, 2);
+    assert!(asked.err.contains("--fanout share"), "{}", asked.err);
+    let plant =
+        "name = \"x\"\n[[node]]\nname = \"n\"\npoints = 5\nclients = 2\npublishing = \"1s\"\n";
+    std::fs::write(at.join("x.toml"), plant).unwrap();
+    let sized = said(at, &["size", "x.toml", "--model", "burger2019"]);
+    assert_eq!(sized.code, 1);
+    assert!(sized.err.contains("fanout is not said"), "{}", sized.err);
+    let sized = said(
+        at,
+        &["size", "x.toml", "--model", "burger2019", "--fanout", "all"],
+    );
+    assert_eq!(sized.code, 0, "{}", sized.err);
+}
+
+#[test]
+fn files_that_are_no_models_and_tables_that_are_wrong_say_what_to_do() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    std::fs::write(at.join("x.json"), "{\"format\": \"other\"}").unwrap();
+    std::fs::write(
+        at.join("new.json"),
+        "{\"format\": \"uaperf model\", \"version\": 9}",
+    )
+    .unwrap();
+    std::fs::write(at.join("x.csv"), "sessions,cpu_percent\n1,5\n2,\n").unwrap();
+    std::fs::write(
+        at.join("few.csv"),
+        "sessions,cpu_percent\n1,5\n2,6\n2,6.1\n",
+    )
+    .unwrap();
+    for (words, wanted) in [
+        (
+            ["model", "show", "none.json"],
+            "`uaperf model fit` makes one",
+        ),
+        (["model", "show", "x.json"], "not a model of uaperf"),
+        (["model", "show", "new.json"], "update uaperf"),
+        (
+            ["model", "fit", "x.csv"],
+            "x.csv: line 3, column cpu_percent",
+        ),
+        (["model", "fit", "few.csv"], "2 configurations"),
+        (["model", "noise", "x.csv"], "line 3"),
+    ] {
+        let said = said(at, &words);
+        assert_eq!(said.code, 1, "{words:?}: {}", said.out);
+        assert!(said.err.contains(wanted), "{words:?}: {}", said.err);
+    }
+    assert!(!at.join("model.json").exists());
+    let noise = said(at, &["model", "noise", "few.csv"]);
+    assert!(
+        noise.out.contains("differ by 1.2 %"),
+        "{}{}",
+        noise.out,
+        noise.err
+    );
+}
+
+#[test]
+fn the_use_cases_of_burger_2019_stand_beside_what_they_printed() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    for (file, lines) in [
+        (
+            "use_case_1.toml",
+            [
+                "2 x controller: 3000 points",
+                "very busy and probably unreliable",
+                "8 x FCI: 750 points",
+            ],
+        ),
+        (
+            "use_case_2.toml",
+            [
+                "10 x controller: 600 points",
+                "published about 0.4 GHz",
+                "published about 35 %",
+            ],
+        ),
+    ] {
+        let sized = said(at, &["size", &docs(file), "--model", "burger2019"]);
+        assert_eq!(sized.code, 0, "{}", sized.err);
+        for line in lines {
+            assert!(sized.out.contains(line), "{line}: {}", sized.out);
+        }
+        let wide = sized.out.lines().find(|line| line.chars().count() > 100);
+        assert_eq!(wide, None);
+    }
+    // The controller of the first one is too small for four clients that get all.
+    let words = [
+        "size",
+        &docs("use_case_1.toml"),
+        "--model",
+        "burger2019",
+        "--fanout",
+        "all",
+        "--strict",
+        "--json",
+    ];
+    let sized = said(at, &words);
+    assert_eq!(sized.code, 3);
+    let sized: Value = serde_json::from_str(&sized.out).unwrap();
+    let cpu = sized["nodes"][0]["cpu"]["cpu_percent"].as_f64().unwrap();
+    assert!((300.0..350.0).contains(&cpu), "{cpu}");
+}
+
+/// A result of reads, whose server spent 1 % of a core and 50 us for each.
+fn run(folder: &Path, per_s: u64, server: bool, verdict: Kind) {
+    let end = 1_000_000_000;
+    let mut ledger = Ledger::with_end(end);
+    for at in 0..per_s {
+        let planned = at * (end / per_s);
+        let times = Times {
+            planned,
+            sent: planned,
+            completed: planned + 100_000,
+        };
+        ledger.done(times, 0, 1, 1);
+    }
+    let started = "2026-03-01T09:30:00Z".parse().unwrap();
+    let mut run = Run::new("read", started, Fingerprint::default());
+    let read = plan::Work::Read(plan::Read::new(plan::Nodes::default()));
+    run.plan = json!({
+        "targets": ["opc.tcp://127.0.0.1:4840"],
+        "phases": [serde_json::to_value(plan::Phase::new(read)).unwrap()],
+    });
+    run.targets.push(Target {
+        security: "None".to_owned(),
+        ..Target::default()
+    });
+    let tally = ledger.finish();
+    let mut phase = Phase::new("read", started, &tally, WarmUp::default(), 0, &|_| {
+        "Good".into()
+    });
+    phase.verdict.kind = verdict;
+    let window = (phase.to_ns - phase.from_ns) as f64;
+    if server {
+        let cores = 0.01 + phase.total.rate_per_s.unwrap() * 50e-6;
+        phase.resources.push(UsageSeries {
+            who: "server".to_owned(),
+            window: Usage {
+                cpu_ns: Figure::Known((window * cores) as u64),
+                ..Usage::default()
+            },
+            ..UsageSeries::default()
+        });
+    }
+    run.phases.push(phase);
+    let file = folder.join(format!("results/{per_s}-{server}.json"));
+    run.write(&Destination::File(file)).unwrap();
+}
+
+#[test]
+fn results_become_rows_and_those_that_cannot_are_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    for per_s in [100, 200, 500, 1000, 2000] {
+        run(at, per_s, true, Kind::Valid);
+    }
+    run(at, 300, false, Kind::Valid);
+    run(at, 400, true, Kind::Failed);
+    let fitted = said(at, &["model", "fit", "results", "--csv", "rows.csv"]);
+    assert_eq!(fitted.code, 0, "{}", fitted.err);
+    assert!(fitted.out.contains("fitted to   5 rows"), "{}", fitted.out);
+    let left_out: Vec<&str> = fitted.err.lines().collect();
+    assert_eq!(left_out.len(), 2, "{}", fitted.err);
+    assert!(
+        left_out[0].contains("300-false.json")
+            && left_out[0].contains("the server's CPU is not in it")
+    );
+    assert!(left_out[1].contains("400-true.json") && left_out[1].contains("FAILED"));
+    let model: Value = support::json(&at.join("model.json"));
+    let cost = |term: &str| {
+        let all = model["coefficients"].as_array().unwrap();
+        let found = all.iter().find(|it| it["term"] == term);
+        found.unwrap()["us"].as_f64().unwrap()
+    };
+    assert!((cost("read") / 50.0 - 1.0).abs() < 0.01, "{model:#}");
+    assert!((cost("base") / 1e4 - 1.0).abs() < 0.02, "{model:#}");
+    // The table makes the same model.
+    let again = said(at, &["model", "fit", "rows.csv", "--out", "again.json"]);
+    assert_eq!(again.code, 0, "{}", again.err);
+    assert_eq!(support::json(&at.join("again.json")), model);
+}
+
+/// What is chosen can be measured, and what is measured is what was chosen.
+#[test]
+#[cfg(target_os = "linux")]
+fn a_design_runs_and_its_results_are_rows() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    let design = "model design --sessions 1,3 --points 30,300 --publishing 50ms,100ms --fanout share \
+                  --runs 4 --repeat 1 --duration 1s --out campaign.toml";
+    let designed = said(at, &design.split_whitespace().collect::<Vec<_>>());
+    assert_eq!(designed.code, 0, "{}", designed.err);
+    assert_eq!(designed.out, "4 of 8 loads in campaign.toml\n");
+    let ran = said(at, &["run", "campaign.toml", "--out", "results"]);
+    // On a busy machine the generator may be the limit of so short a run: it is one all the same.
+    assert!([0, 4].contains(&ran.code), "{}{}", ran.out, ran.err);
+    // Where values did not come on time there may be no model; rows there are.
+    said(at, &["model", "fit", "results", "--csv", "rows.csv"]);
+    let table = std::fs::read_to_string(at.join("rows.csv")).unwrap();
+    let rows = model::row::read(&table).unwrap();
+    assert_eq!(rows.len(), 4, "{table}");
+    for row in rows {
+        let workload = &row.workload;
+        assert!([30.0, 300.0].contains(&workload.all_items()), "{row:?}");
+        assert!([1.0, 3.0].contains(&workload.sessions), "{row:?}");
+        assert_eq!(workload.sampling_ms, workload.publishing_ms);
+        assert_eq!(workload.change_ms, 25.0);
+        assert_eq!(workload.variables, workload.all_items());
+        assert!(row.cpu_percent > 0.0 && row.rss_bytes.is_some(), "{row:?}");
+        // As many values as the plan says, or fewer where the machine was busy.
+        let came = row.values_per_s.unwrap() / workload.values_per_s();
+        assert!(came > 0.2 && came < 1.3, "{row:?}");
+    }
+}
