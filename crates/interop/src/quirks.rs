@@ -64,6 +64,11 @@ pub struct Tolerated {
 /// All of them.
 pub const TOLERATED: &[Tolerated] = &[
     Tolerated {
+        stack: "asyncua",
+        quirk: "type 6 instead of 3",
+        how: "`pubsub` reads type 6 as UInt64 unless it is told to be strict",
+    },
+    Tolerated {
         stack: "open62541",
         quirk: "has no timestamp",
         how: "`load::transport` writes the time into every request",

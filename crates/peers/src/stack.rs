@@ -26,6 +26,8 @@ pub struct Stack {
     pub server: &'static [&'static str],
     /// The command line of the client, likewise.
     pub client: &'static [&'static str],
+    /// The command line of its publisher and subscriber; empty where it has no PubSub.
+    pub pubsub: &'static [&'static str],
     /// What its server offers.
     pub offers: Security,
     /// What its client can use.

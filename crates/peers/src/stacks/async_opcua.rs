@@ -37,6 +37,7 @@ pub(super) static STACK: Stack = Stack {
     }],
     server: &["{dir}/../cargo/release/async-opcua-peer{exe}", "server"],
     client: &["{dir}/../cargo/release/async-opcua-peer{exe}", "client"],
+    pubsub: &[],
     offers: ALL,
     speaks: ALL,
     quirks: &[

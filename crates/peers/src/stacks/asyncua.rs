@@ -20,12 +20,14 @@ pub(super) static STACK: Stack = Stack {
         "server.py" from "asyncua/server.py",
         "client.py" from "asyncua/client.py",
         "judge.py" from "asyncua/judge.py",
+        "pubsub.py" from "asyncua/pubsub.py",
         "bench.py" from "python/bench.py",
         "identity.py" from "python/identity.py",
     ],
     steps: &[MAKE_VENV, PIP_INSTALL, PY_COMPILE],
     server: &["{dir}/venv/{scripts}/python{exe}", "{dir}/server.py"],
     client: &["{dir}/venv/{scripts}/python{exe}", "{dir}/client.py"],
+    pubsub: &["{dir}/venv/{scripts}/python{exe}", "{dir}/pubsub.py"],
     offers: ALL,
     speaks: ALL,
     quirks: &[
@@ -52,6 +54,11 @@ pub(super) static STACK: Stack = Stack {
                    a byte, and cannot read SessionSecurityDiagnosticsArray (i=3708), nor anything \
                    else in the same Read",
             clause: Some("Part 5, 12.12 (SessionSecurityDiagnosticsDataType: encoding)"),
+        },
+        Quirk {
+            what: "writes a PublisherId of UInt64 with type 6 instead of 3 in a NetworkMessage, and \
+                   cannot read type 3",
+            clause: Some("Part 14, 7.2.4.4.2 (NetworkMessage: ExtendedFlags1)"),
         },
     ],
 };

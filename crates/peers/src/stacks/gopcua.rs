@@ -33,6 +33,7 @@ pub(super) static STACK: Stack = Stack {
     }],
     server: &["{dir}/gopcua{exe}", "server"],
     client: &["{dir}/gopcua{exe}", "client"],
+    pubsub: &[],
     offers: Security {
         policies: &[Policy::None],
         tokens: &[Token::Anonymous],

@@ -22,6 +22,7 @@ pub(super) static STACK: Stack = Stack {
     steps: milo::STEPS,
     server: milo::SERVER,
     client: milo::CLIENT,
+    pubsub: &[],
     offers: milo::ALL,
     speaks: milo::ALL,
     quirks: &[

@@ -55,6 +55,7 @@ pub(super) static STACK: Stack = Stack {
     }],
     server: &["node", "{dir}/server.js"],
     client: &["node", "{dir}/client.js"],
+    pubsub: &[],
     offers: ALL,
     speaks: ALL,
     quirks: &[

@@ -59,14 +59,16 @@ pub(super) static STACK: Stack = Stack {
         "server.c" from "open62541/server.c",
         "client.c" from "open62541/client.c",
         "judge.h" from "open62541/judge.h",
+        "pubsub.c" from "open62541/pubsub.c",
     ],
     steps: &[Step {
-        what: "build mbedTLS, open62541, server and client",
+        what: "build mbedTLS, open62541 and our programs on it",
         command: &["sh", "build.sh", "{dir}/../cargo"],
         env: &[],
     }],
     server: &["{dir}/server"],
     client: &["{dir}/client"],
+    pubsub: &["{dir}/pubsub"],
     offers: ALL,
     speaks: ALL,
     quirks: &[
@@ -94,6 +96,17 @@ pub(super) static STACK: Stack = Stack {
             what: "the client goes to the EndpointUrl that the server advertises when it differs \
                    from the one it was given",
             clause: Some("Part 4, 5.5.4 (GetEndpoints: endpointUrl)"),
+        },
+        Quirk {
+            what: "a PubSubConnection to a host also receives at that port, and cannot be made \
+                   (BadConnectionRejected) where a listener on the same host has it (our publisher \
+                   names the address in its WriterGroup)",
+            clause: None,
+        },
+        Quirk {
+            what: "a WriterGroup that is triggered before its socket is open sends nothing and \
+                   answers Good",
+            clause: None,
         },
     ],
 };

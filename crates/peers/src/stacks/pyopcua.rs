@@ -21,6 +21,7 @@ pub(super) static STACK: Stack = Stack {
     steps: &[MAKE_VENV, PIP_INSTALL, PY_COMPILE],
     server: &["{dir}/venv/{scripts}/python{exe}", "{dir}/server.py"],
     client: &["{dir}/venv/{scripts}/python{exe}", "{dir}/client.py"],
+    pubsub: &[],
     offers: Security {
         policies: &[Policy::None, Policy::Basic256Sha256],
         tokens: &[Token::Anonymous, Token::UserName, Token::X509],

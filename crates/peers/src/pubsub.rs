@@ -1,0 +1,81 @@
+//! Publishers and subscribers of other stacks: `stacks/README.md` says what they do.
+
+use std::io::{self, BufRead, BufReader};
+use std::process::{Child, ChildStdout, Stdio};
+use std::time::Duration;
+
+use crate::process;
+use crate::stack::Stack;
+
+/// A publisher or subscriber that runs. It ends when this is dropped.
+#[derive(Debug)]
+pub struct PubSub {
+    child: Child,
+    lines: io::Lines<BufReader<ChildStdout>>,
+}
+
+/// Why one did not start.
+#[derive(Debug, thiserror::Error)]
+pub enum PubSubError {
+    /// The stack has none.
+    #[error("{0} has no PubSub")]
+    None(&'static str),
+    /// It could not be started or read from.
+    #[error("{stack}: cannot start its PubSub program: {source}")]
+    System {
+        /// The stack.
+        stack: &'static str,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// It ended before it was ready; what it says is on standard error.
+    #[error("{0}: its PubSub program ended before it was ready")]
+    Ended(&'static str),
+}
+
+impl PubSub {
+    /// Starts one and waits until it can send or receive.
+    ///
+    /// # Errors
+    /// The stack has none, or it does not start.
+    pub fn start(stack: &'static Stack, words: &[&str]) -> Result<Self, PubSubError> {
+        if stack.pubsub.is_empty() {
+            return Err(PubSubError::None(stack.name));
+        }
+        let system = |source| PubSubError::System {
+            stack: stack.name,
+            source,
+        };
+        let program = stack.pubsub.iter().map(|word| stack.expand(word));
+        let mut child = process::command(program)
+            .args(words)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .map_err(system)?;
+        let Some(out) = child.stdout.take() else {
+            return Err(system(io::Error::other("no standard output")));
+        };
+        let lines = BufReader::new(out).lines();
+        let mut started = Self { child, lines };
+        match started.line().map_err(system)?.as_deref() {
+            Some("READY") => Ok(started),
+            _ => Err(PubSubError::Ended(stack.name)),
+        }
+    }
+
+    /// The next line that it prints, once it does; none when it has ended.
+    ///
+    /// # Errors
+    /// It could not be read.
+    pub fn line(&mut self) -> io::Result<Option<String>> {
+        self.lines.next().transpose()
+    }
+}
+
+impl Drop for PubSub {
+    fn drop(&mut self) {
+        drop(self.child.stdin.take());
+        process::end(&mut self.child, Duration::from_secs(2));
+    }
+}
