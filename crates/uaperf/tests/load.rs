@@ -120,6 +120,32 @@ fn a_fresh_session_for_a_server_that_is_slower_than_the_plan_is_not_the_generato
 }
 
 #[test]
+fn closing_is_in_no_figure_of_a_fresh_session() {
+    let folder = tempfile::tempdir().unwrap();
+    let fault = "delay=2s,on=close_session".parse().unwrap();
+    let plant = server(plant::Config {
+        faults: vec![fault],
+        ..plant::Config::default()
+    });
+    let words = ["read", plant.url(), "--security", "none", "--fresh-session"];
+    // A closed loop, and an open one whose requests come seldom enough for a client to be free again.
+    let loads = [
+        &["--in-flight", "1"][..],
+        &["--rate", "1/s", "--sessions", "4"],
+    ];
+    for load in loads {
+        let more = ["--requests", "4", "--warmup", "0s"];
+        let (_, run) = run(folder.path(), &[&words[..], load, &more].concat());
+        assert_eq!(total(&run)["completed"], 4, "{run}");
+        for figure in ["response", "service"] {
+            let max = total(&run)["histograms"][figure]["max_ns"].as_f64();
+            assert!(max.unwrap() < 1.5e9, "{figure}, {load:?}: {run}");
+        }
+    }
+    plant.stop();
+}
+
+#[test]
 fn a_fresh_session_is_due_when_its_server_has_told_its_own_counters() {
     let folder = tempfile::tempdir().unwrap();
     let fault = "delay=600ms,on=create_session".parse().unwrap();

@@ -108,7 +108,7 @@ fn work(
         .collect();
     let mut left = client.requests;
     let (mut slept, mut turn) = (0, 0);
-    // Until then the client was at its request before.
+    // Until then the client was at its request before, or closed its session.
     let mut free = 0;
     std::thread::sleep(client.origin.since(clock.mono()));
     let mut changes = 0;
@@ -137,14 +137,19 @@ fn work(
             left -= 1;
         }
         let sent = t();
+        let (session, one) = one(client, turn);
+        turn += 1;
+        let completed = t();
+        // Closing is no part of a request, but the client is busy until it is done.
+        if let Some(session) = session {
+            session.leave();
+        }
         let One {
             work,
             answer,
             bytes,
             received,
-        } = one(client, turn);
-        turn += 1;
-        let completed = t();
+        } = one;
         let mut books = Books {
             ledgers: ledgers.get_mut(client.base..).unwrap_or_default(),
             sheet: sheet.as_mut(),
@@ -152,7 +157,7 @@ fn work(
             receipt: None,
         };
         let lateness = Lateness::in_turn(planned, free, sent);
-        free = completed;
+        free = t();
         let times = Times {
             planned,
             sent,
@@ -177,9 +182,9 @@ fn work(
             },
             1,
         );
-        let idle = (client.number, completed, slept);
-        tell(&mut ledgers, idle, progress);
-        source.answered(completed);
+        tell(&mut ledgers, (client.number, free, slept), progress);
+        // The next request of a closed loop is due when the client is free, so that closing is in none.
+        source.answered(free);
     }
     let (ran, spent) = (t(), Spent::so_far().since(&spent));
     let ended = (control.is_over() || ran >= end.at()).then_some(ran.min(end.at()));
@@ -277,15 +282,15 @@ impl One {
     }
 }
 
-/// Connects, asks, and closes. The closing is not waited for in the figures.
-fn one(client: &Client<'_>, turn: usize) -> One {
-    let mut session = match client.target.open_as(client.seat.index as usize) {
-        Ok(session) => session,
-        Err(error) => return One::failed(error.status()),
-    };
-    let one = ask(client, &mut session, turn);
-    session.leave();
-    one
+/// Connects and asks. The session is still open.
+fn one(client: &Client<'_>, turn: usize) -> (Option<Session>, One) {
+    match client.target.open_as(client.seat.index as usize) {
+        Ok(mut session) => {
+            let one = ask(client, &mut session, turn);
+            (Some(session), one)
+        }
+        Err(error) => (None, One::failed(error.status())),
+    }
 }
 
 fn ask(client: &Client<'_>, session: &mut Session, turn: usize) -> One {
