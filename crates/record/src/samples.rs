@@ -21,6 +21,12 @@ pub struct Samples {
     shared: Arc<Mutex<Shared>>,
 }
 
+impl std::fmt::Debug for Samples {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Samples").finish_non_exhaustive()
+    }
+}
+
 struct Shared {
     out: Box<dyn Write + Send>,
     rows: u64,

@@ -9,12 +9,15 @@ use std::ffi::OsString;
 use std::io::Write;
 use std::path::Path;
 use std::process::ExitCode;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use judge::Exit;
 use load::engine::Control;
 use plan::{Phase, Schedule, Seat};
-use record::Run;
-use record::run::{Destination, Subscriptions};
+use record::run::{Counts, Destination, Subscriptions};
+use record::{Run, Samples};
+use wire::types::StatusCode;
 
 use crate::cli::Global;
 use crate::failure::Failure;
@@ -47,7 +50,8 @@ pub struct Args {
     /// Read cycles of each session
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     requests: Option<u64>,
-    /// Reads: seconds after which reading ends in any case. Subscriptions: seconds to measure
+    /// Reads: seconds after which reading ends in any case; what is unanswered then is not counted. Subscriptions:
+    /// seconds to measure
     #[arg(long, value_name = "S", value_parser = positive)]
     duration: Option<f64>,
     /// Subscriptions of each session; with this or -items it subscribes instead of reading
@@ -60,6 +64,10 @@ pub struct Args {
     /// thesis waited 60s]
     #[arg(long, value_name = "DURATION")]
     settle: Option<String>,
+    /// How long each request and each step of connecting may take [default: 10s; of reads as long as -duration, or
+    /// 300s without it, so that no answer is cut off]
+    #[arg(long, value_name = "DURATION", value_parser = plan::unit::duration::parse)]
+    timeout: Option<Duration>,
     /// The share of response or delay times that the percentile is not below
     #[arg(long, value_name = "P", default_value_t = 0.9, value_parser = share)]
     percentile: f64,
@@ -141,7 +149,11 @@ pub fn run(args: Args, global: &Global) -> anyhow::Result<ExitCode> {
         };
         return Err(Failure::usage(what.to_owned()).into());
     }
-    let asked = args.asked()?;
+    let mut asked = args.asked()?;
+    let answers = Answers::default();
+    if !args.subscribes() {
+        asked.until_the_end(Samples::new(answers.clone())?);
+    }
     let targets = asked.targets()?;
     if targets.len() != 1 {
         let what = format!("{}: want one server", args.url);
@@ -155,7 +167,7 @@ pub fn run(args: Args, global: &Global) -> anyhow::Result<ExitCode> {
         None => written::check_folder(Path::new(results::FOLDER))?,
     }
     let run = asked.measure(&targets, &phase, &control, global)?;
-    args.tell(&run, &phase)
+    args.tell(&run, &phase, &answers)
 }
 
 impl Args {
@@ -176,6 +188,7 @@ impl Args {
         if let Some(seconds) = self.duration {
             add("--duration", format!("{seconds}s"));
         }
+        add("--timeout", plan::unit::duration::typed(self.timeout()));
         for (option, value) in [
             ("--security", &self.security),
             ("--user", &self.user),
@@ -188,6 +201,19 @@ impl Args {
         words.extend(self.trust.then(|| "--trust".to_owned()));
         words.extend(self.quiet.then(|| "--quiet".to_owned()));
         Ok(words)
+    }
+
+    /// The thesis's client had none: its reads end with -duration.
+    fn timeout(&self) -> Duration {
+        const LEAST: Duration = Duration::from_secs(10);
+        const WITHOUT_LIMIT: f64 = 300.0;
+        match self.timeout {
+            Some(given) => given,
+            None if self.subscribes() => LEAST,
+            None => Duration::try_from_secs_f64(self.duration.unwrap_or(WITHOUT_LIMIT))
+                .unwrap_or(Duration::MAX)
+                .max(LEAST),
+        }
     }
 
     fn subscription(&self, add: &mut impl FnMut(&str, String)) {
@@ -244,13 +270,13 @@ impl Args {
     }
 
     /// Prints what the thesis's client printed, and keeps the result.
-    fn tell(&self, run: &Run, phase: &Phase) -> anyhow::Result<ExitCode> {
+    fn tell(&self, run: &Run, phase: &Phase, answers: &Answers) -> anyhow::Result<ExitCode> {
         let Some(measured) = run.phases.first() else {
             return Err(Failure::new("nothing was measured".to_owned()).into());
         };
         let text = match &measured.subscriptions {
             Some(account) => Published::of(measured, account).text(self.percentile),
-            None => Reads::of(measured, phase).text(self.percentile),
+            None => Reads::of(measured, phase, answers).text(self.percentile),
         };
         let destination = self.destination();
         let kept = written::keep(run, &destination).file;
@@ -263,6 +289,17 @@ impl Args {
             run.verdict.kind,
             evidence.map_or_else(String::new, |it| format!(": {it}"))
         );
+        let Counts {
+            timeouts,
+            unfinished,
+            ..
+        } = measured.whole();
+        if timeouts + unfinished > 0 {
+            let waited = plan::unit::duration::show(phase.timeout);
+            tell!(
+                "  without an answer: {timeouts} given up after {waited}, {unfinished} at the end"
+            );
+        }
         for note in run.notes.iter().chain(&run.verdict.notes) {
             tell!("  {note}");
         }
@@ -280,43 +317,105 @@ impl Args {
     }
 }
 
+/// The answers to reads, one by one: a histogram of the run would have requests without an answer in it as well.
+#[derive(Debug, Clone, Default)]
+struct Answers(Arc<Mutex<Vec<Answer>>>);
+
+/// An answer, of whatever status.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Answer {
+    completed_ns: u64,
+    service_ns: u64,
+}
+
+impl Answer {
+    /// From a row of `--samples`: no timeouts, nothing that a lost connection left unanswered.
+    fn of(row: &str) -> Option<Self> {
+        let mut cells = row.rsplit(',');
+        let status = cells.next()?;
+        let unanswered = [StatusCode::BadTimeout, StatusCode::BadConnectionClosed];
+        if unanswered
+            .iter()
+            .any(|it| status == format!("0x{:08X}", it.bits()))
+        {
+            return None;
+        }
+        let completed_ns: u64 = cells.next()?.parse().ok()?;
+        let sent_ns: u64 = cells.next()?.parse().ok()?;
+        Some(Self {
+            completed_ns,
+            service_ns: completed_ns.saturating_sub(sent_ns),
+        })
+    }
+}
+
+impl Write for Answers {
+    /// Whole rows; the header is none.
+    fn write(&mut self, rows: &[u8]) -> std::io::Result<usize> {
+        let text = String::from_utf8_lossy(rows);
+        let mut answers = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        answers.extend(text.lines().filter_map(Answer::of));
+        Ok(rows.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
 /// What the thesis's client counted of reads.
 #[derive(Debug, Clone, PartialEq)]
 struct Reads {
     requests: u64,
-    /// Answers, of whatever status: no timeouts, nothing that a lost connection left unanswered.
+    /// Answers that came before the end.
     responses: u64,
-    /// From the first request to the last response.
+    /// From the first request to the last response, or to the end if some are missing.
     duration_ms: f64,
-    service: record::Histogram,
+    /// Of the responses, rising.
+    service_ns: Vec<u64>,
     results: u64,
 }
 
 impl Reads {
-    fn of(measured: &record::run::Phase, phase: &Phase) -> Self {
+    fn of(measured: &record::run::Phase, phase: &Phase, answers: &Answers) -> Self {
         let total = &measured.total;
-        let unanswered: u64 = total
-            .statuses
-            .iter()
-            .filter(|status| status.name == "BadConnectionClosed")
-            .map(|status| status.count)
-            .sum();
         let seats = (0..phase.sessions).map(|index| Seat { target: 0, index });
         let first = seats
             .filter_map(|seat| Schedule::of_phase(phase, seat)?.next())
             .min();
         let ns = measured.end_ns.saturating_sub(first.unwrap_or(0));
+        let answers = answers.0.lock().unwrap_or_else(PoisonError::into_inner);
+        // The last answer may be what ends the phase.
+        let in_time = answers
+            .iter()
+            .filter(|it| it.completed_ns <= measured.end_ns);
+        let mut service_ns: Vec<u64> = in_time.map(|it| it.service_ns).collect();
+        service_ns.sort_unstable();
+        // A rate is of what came in time.
+        let measured_s = measured.to_ns.saturating_sub(measured.from_ns) as f64 / 1e9;
+        let results = total.values_per_s.unwrap_or(0.0) * measured_s;
         Self {
             requests: total.sent,
-            responses: total.completed.saturating_sub(total.timeouts + unanswered),
+            responses: service_ns.len() as u64,
             duration_ms: ns as f64 / 1e6,
-            service: total.histogram("service").clone(),
-            results: total.values,
+            service_ns,
+            results: results.round() as u64,
         }
     }
 
+    /// The service time that this share of the responses did not exceed.
+    fn quantile(&self, share: f64) -> Option<f64> {
+        let rank = (share * self.service_ns.len() as f64).ceil() as usize;
+        self.service_ns
+            .get(rank.saturating_sub(1))
+            .map(|&ns| ns as f64)
+    }
+
     fn text(&self, percentile: f64) -> String {
-        let (mean, max, quantile) = times(&self.service, percentile);
+        let sum: u128 = self.service_ns.iter().map(|&ns| u128::from(ns)).sum();
+        let mean = (self.responses > 0).then(|| sum as f64 / self.responses as f64);
+        let max = self.service_ns.last().map(|&ns| ns as f64);
+        let (mean, max, quantile) = (ms(mean), ms(max), ms(self.quantile(percentile)));
         format!(
             "Number of read requests: {}\n\
              Number of read responses: {}\n\
@@ -392,13 +491,16 @@ impl Published {
 
 /// Mean, largest and percentile, in milliseconds.
 fn times(histogram: &record::Histogram, percentile: f64) -> (String, String, String) {
-    let ms = |ns: Option<f64>| match ns {
-        Some(ns) => format!("{:.6}", ns / 1e6),
-        None => "n/a".to_owned(),
-    };
     let quantile = histogram.quantile(percentile).map(|ns| ns as f64);
     let max = histogram.max().map(|ns| ns as f64);
     (ms(histogram.mean()), ms(max), ms(quantile))
+}
+
+fn ms(ns: Option<f64>) -> String {
+    match ns {
+        Some(ns) => format!("{:.6}", ns / 1e6),
+        None => "n/a".to_owned(),
+    }
 }
 
 fn each_second(n: u64, seconds: f64) -> String {

@@ -18,9 +18,13 @@ struct Bench {
 
 impl Bench {
     fn start() -> Self {
+        Self::with(&[])
+    }
+
+    fn with(faults: &[&str]) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let options = ["--profile", "tahvanainen2016", "--security", "none"];
-        let server = Server::start(&folder.path().join("pki"), &options);
+        let server = Server::start(&folder.path().join("pki"), &[&options, faults].concat());
         Self { server, folder }
     }
 
@@ -152,6 +156,58 @@ fn requests_and_batches_count_for_each_session_and_single_reads_for_each_value()
     // The duration ends it in any case.
     let said = run(&["-requests", "1000", "-rate", "2", "-duration", "5"]);
     assert_eq!(figure(&said, "Number of read requests"), 10.0, "{said}");
+}
+
+#[test]
+fn of_a_server_that_is_too_slow_only_what_came_in_time_is_counted() {
+    // 20 requests a second.
+    let bench = Bench::with(&["--fault", "service_time=50ms,on=read"]);
+    let words = ["-rate", "100", "-batchsize", "10", "-duration", "4"];
+    let output = bench.perfclient(&words);
+    let said = text(&output.stdout);
+    let of = |words| figure(&said, words);
+    assert!(of("Number of read requests") > 300.0, "{said}");
+    let responses = of("Number of read responses");
+    assert!((1.0..=80.0).contains(&responses), "{said}");
+    assert_eq!(of("Number of results"), responses * 10.0, "{said}");
+    assert_eq!(of("Total duration"), 4000.0, "{said}");
+    let rate = of("Results per second");
+    assert!((rate - responses * 10.0 / 4.0).abs() < 0.01, "{said}");
+    // Who is still waiting is in no mean: nobody of these waited to the end.
+    assert!(of("Max response time") <= 4000.0, "{said}");
+    let beside = text(&output.stderr);
+    assert!(beside.contains("0 given up after 10 s, "), "{beside}");
+    assert!(!beside.contains(" 0 at the end"), "{beside}");
+}
+
+#[test]
+fn requests_that_are_given_up_are_counted_and_in_no_mean() {
+    // It answers what is asked before the reads begin, and some of them.
+    let bench = Bench::with(&["--fault", "drop,on=read,after=15s"]);
+    let words = ["-rate", "2", "-requests", "60", "-duration", "120"];
+    let output = bench.perfclient(&[&words[..], &["--timeout", "1s"]].concat());
+    let (said, beside) = (text(&output.stdout), text(&output.stderr));
+    let of = |words| figure(&said, words);
+    assert_eq!(of("Number of read requests"), 60.0, "{said}{beside}");
+    let responses = of("Number of read responses");
+    assert!((1.0..60.0).contains(&responses), "{said}");
+    assert!(of("Max response time") < 1000.0, "{said}");
+    let given_up = format!("{} given up after 1 s, 0 at the end", 60.0 - responses);
+    assert!(beside.contains(&given_up), "{beside}");
+}
+
+#[test]
+fn what_takes_longer_than_ten_seconds_is_waited_for() {
+    // The first look at the server, and an answer.
+    let slow = ["--fault", "delay=11s,on=create_session,times=1"];
+    let late = ["--fault", "delay=11s,on=read,after=25s,times=1"];
+    let bench = Bench::with(&[slow, late].concat());
+    let words = ["-rate", "2", "-requests", "80", "-duration", "120"];
+    let output = bench.perfclient(&words);
+    let (said, beside) = (text(&output.stdout), text(&output.stderr));
+    let of = |words| figure(&said, words);
+    assert_eq!(of("Number of read responses"), 80.0, "{said}{beside}");
+    assert!(of("Max response time") >= 11_000.0, "{said}");
 }
 
 #[test]

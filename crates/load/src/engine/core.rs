@@ -250,6 +250,9 @@ impl<H: Host> Core<H> {
         if self.ended.is_none() && (t >= self.end.at() || self.control.is_over()) {
             self.end(t.min(self.end.at()));
         }
+        if self.ended.is_some() && self.settings.abandons {
+            return true;
+        }
         while let Some(seat) = self.seats.get(self.over)
             && seat.lane.in_flight() == 0
             && (self.ended.is_some() || !self.may_send(seat))

@@ -49,6 +49,7 @@ pub fn run(
     };
     let mut settings = Settings::new(phase);
     settings.stamps = options.stamps;
+    settings.abandons = options.abandons;
     if let Some(plan) = phase.subscribe() {
         let items = waiting.iter().map(Waiting::items).sum();
         settings.settle = plan.settling(items);

@@ -28,6 +28,9 @@ pub struct Options {
     pub limits: bool,
     /// Whether the kernel is asked when bytes came in.
     pub stamps: bool,
+    /// Whether requests that are unanswered at the end are given up there, instead of awaited until their
+    /// timeout.
+    pub abandons: bool,
     /// Where single requests are written down.
     pub samples: Option<Samples>,
     /// Whether servers are asked what they counted themselves.
@@ -41,6 +44,7 @@ impl Default for Options {
             pin: Vec::new(),
             limits: true,
             stamps: true,
+            abandons: false,
             samples: None,
             diagnostics: false,
         }

@@ -22,6 +22,8 @@ pub struct Settings {
     pub together: Option<u64>,
     /// Connect again when a connection breaks.
     pub reconnect: bool,
+    /// What is unanswered at the end is not awaited.
+    pub abandons: bool,
     /// Ask the kernel when bytes came in.
     pub stamps: bool,
     /// Between the last item's creation and the begin.
@@ -47,6 +49,7 @@ impl Settings {
                 _ => None,
             },
             reconnect: phase.reconnect,
+            abandons: false,
             stamps: true,
             settle: Duration::ZERO,
         }

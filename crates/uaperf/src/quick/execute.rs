@@ -80,7 +80,9 @@ pub fn measure(
         threads: common.load.threads(),
         pin: common.load.pin().to_vec(),
         limits,
-        diagnostics: true,
+        // A server that is still busy with what was given up would have to be awaited for them.
+        diagnostics: common.until_the_end.is_none(),
+        abandons: common.until_the_end.is_some(),
         ..Options::default()
     };
     let before = told::witnesses(phase, &looked);
@@ -203,7 +205,7 @@ fn hlog(file: &Path, outcome: &Outcome, run: &mut Run) {
 /// The file for single requests, if there is to be one.
 fn samples(common: &Common) -> anyhow::Result<Option<Samples>> {
     let Some(file) = &common.output.samples else {
-        return Ok(None);
+        return Ok(common.until_the_end.clone());
     };
     let samples = written::create(file).and_then(Samples::new);
     Ok(Some(samples.map_err(|error| {

@@ -61,6 +61,9 @@ pub struct Common {
     access: access::Args,
     #[command(flatten)]
     each: each::Args,
+    /// Where single requests go instead of a file; answers behind the end do not count then.
+    #[arg(skip)]
+    until_the_end: Option<record::Samples>,
 }
 
 /// Read values or other attributes, over and over
@@ -314,6 +317,11 @@ impl Asked {
     /// Where the result is to go, if that was said.
     pub fn destination(&self) -> Option<&std::path::Path> {
         self.common.output.out.as_deref()
+    }
+
+    /// What is unanswered at the end is given up there, and single requests are written down here.
+    pub fn until_the_end(&mut self, samples: record::Samples) {
+        self.common.until_the_end = Some(samples);
     }
 
     /// Measures, and leaves it to the caller what becomes of the run.
