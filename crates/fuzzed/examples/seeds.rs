@@ -43,6 +43,7 @@ fn main() {
     certificates(&plant);
     client();
     server();
+    uadp();
 }
 
 fn seed(target: &str, name: &str, bytes: &[u8]) {
@@ -496,4 +497,87 @@ fn server() {
         seed("server", &format!("secret-{policy}-{kind}"), &secret);
     }
     seed("server", "shut", &[4, 14, 0xe1, 15, 14, 0xf1]);
+}
+
+/// Each layout and encoding, clear and secured; delta frames, events, keep-alive messages, parts, a probe.
+fn uadp() {
+    use pubsub::layout::Layout;
+    use pubsub::security::{GroupKeys, Mode, PubSubPolicy, Sealer};
+    use pubsub::template::Template;
+    use pubsub::{Changes, Content, Fields, PublisherId};
+    use wire::types::{DataValue, Variant};
+    let datagram = |name: &str, bytes: &[u8]| {
+        for flags in [0, 1] {
+            let data = [&[flags], bytes].concat();
+            seed("uadp", &format!("{name}-{flags}"), &data);
+        }
+    };
+    let variants = || {
+        vec![
+            Variant::Float(1.5),
+            Variant::from("text"),
+            Variant::Int32(-7),
+        ]
+    };
+    let contents = [
+        ("variant", Content::Key(Fields::Variant(variants()))),
+        ("raw", Content::Key(Fields::Raw((0..48).collect()))),
+        (
+            "value",
+            Content::Key(Fields::DataValue(
+                variants()
+                    .into_iter()
+                    .map(|value| DataValue {
+                        value: Some(value),
+                        source_timestamp: Some(wire::types::DateTime::from(messages::TICKS)),
+                        ..DataValue::default()
+                    })
+                    .collect(),
+            )),
+        ),
+        (
+            "delta",
+            Content::Delta(Changes::Variant(vec![(2, Variant::Float(2.5))])),
+        ),
+        ("event", Content::Event(variants())),
+        ("alive", Content::KeepAlive),
+    ];
+    for layout in [Layout::Dynamic, Layout::PeriodicFixed] {
+        for (name, content) in &contents {
+            let id = PublisherId::UInt64(7);
+            let sets = [(1, content.clone()), (2, content.clone())];
+            let mut out = Vec::new();
+            layout.message(id, 1, 1, sets).encode(&mut out).unwrap();
+            datagram(&format!("{layout:?}-{name}").to_lowercase(), &out);
+        }
+    }
+    let message = |fields| {
+        let id = PublisherId::String("a publisher".into());
+        Layout::Dynamic.message(id, 1, 1, [(1, Content::Key(fields))])
+    };
+    for mode in [Mode::Sign, Mode::SignAndEncrypt] {
+        for (token, policy, len) in [
+            (1, PubSubPolicy::Aes128Ctr, 52),
+            (2, PubSubPolicy::Aes256Ctr, 68),
+        ] {
+            let keys = GroupKeys::new(policy, &vec![7; len]).unwrap();
+            let sealer = Sealer::new(keys, token, mode, [1; 4]);
+            let fields = Fields::Variant(vec![Variant::Float(1.5); 3]);
+            let mut template = Template::new(&message(fields), &[], Some(sealer)).unwrap();
+            let mut out = Vec::new();
+            assert!(template.write(1, &mut out));
+            datagram(&format!("{mode:?}-{token}").to_lowercase(), &out);
+        }
+    }
+    let long = message(Fields::Raw((0..200).collect()));
+    for (n, part) in long.encode_chunks(150, 9).unwrap().iter().enumerate() {
+        datagram(&format!("part-{n}"), part);
+    }
+    // A probe for metadata, and delta frames with a PublisherId of type 6 and nulls for what did not change.
+    datagram("probe", &[0x91, 0x81, 0x04, 7, 0, 1, 1, 1, 0, 0, 0, 1, 0]);
+    let nulls = [
+        0x51, 0x06, 7, 0, 0, 0, 0, 0, 0, 0, 1, 1, 0, 0x81, 1, 3, 0, 0, 0, 0, 1, 0, 6, 5, 0, 0, 0,
+        0, 0, 0,
+    ];
+    datagram("nulls", &nulls);
 }

@@ -19,6 +19,7 @@ mod script;
 pub mod server;
 pub mod services;
 mod stranger;
+pub mod uadp;
 
 pub use script::is_chosen;
 
@@ -26,11 +27,12 @@ pub use script::is_chosen;
 pub type Target = (&'static str, fn(&[u8]));
 
 /// All there are.
-pub const TARGETS: [Target; 6] = [
+pub const TARGETS: [Target; 7] = [
     ("frame", frame::run),
     ("channel", channel::run),
     ("services", services::run),
     ("certificates", certificates::run),
     ("client", client::run),
     ("server", server::run),
+    ("uadp", uadp::run),
 ];

@@ -203,6 +203,11 @@ fn a_server_survives_any_client() {
 }
 
 #[test]
+fn datagrams_of_pubsub_are_read_or_refused() {
+    short_run("uadp");
+}
+
+#[test]
 fn every_folder_of_inputs_belongs_to_a_target() {
     for kind in ["seeds", "regressions"] {
         let root = folder(kind, ".");
