@@ -66,6 +66,14 @@ fn level(protection: Protection) -> u8 {
     (policy * 10 + mode * 5) as u8
 }
 
+/// The policy that secrets and certificates of users are protected with on a channel of this policy.
+pub fn token_policy(channel: Policy, has_identity: bool) -> Policy {
+    match (channel, has_identity) {
+        (Policy::None, true) => TOKEN_POLICY,
+        (policy, _) => policy,
+    }
+}
+
 fn tokens(
     config: &Config,
     protection: Protection,
@@ -74,10 +82,7 @@ fn tokens(
     let users = &config.users;
     // Part 4, 7.41: an empty URI would stand for the policy of the endpoint, but the client of
     // async-opcua takes it for None and signs nothing. So the policy is named.
-    let policy = match (protection.policy, identity) {
-        (Policy::None, Some(_)) => TOKEN_POLICY,
-        (policy, _) => policy,
-    };
+    let policy = token_policy(protection.policy, identity.is_some());
     let security_policy_uri = UAString::from(policy.uri());
     let token = |id: &str, token_type, security_policy_uri| UserTokenPolicy {
         policy_id: id.into(),

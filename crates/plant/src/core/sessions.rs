@@ -23,6 +23,7 @@ use super::timers::Due;
 use super::visiting::{Caller, Welcome, Wish};
 use super::{Asked, Core, Mail, Post, SlotId};
 use crate::diagnostics::SessionRecord;
+use crate::endpoints::token_policy;
 use crate::refused::Who;
 use crate::session::{Owner, SECRET_LEN, Session, SessionKey};
 use crate::shared::{Shared, random, session_node};
@@ -255,6 +256,7 @@ impl Core {
         let token = &request.user_identity_token;
         let anonymous = token.is_null() || token.inner_is::<AnonymousIdentityToken>();
         let cheap = channel.peer.is_none() && anonymous;
+        let policy = token_policy(channel.protection.policy, self.shared.identity.is_some());
         let (who, address) = (who(token), caller.address);
         let held = self.sessions.get_mut(session);
         let held = held.ok_or(StatusCode::BadSessionIdInvalid)?;
@@ -273,7 +275,7 @@ impl Core {
             let welcomed = result
                 .map_err(|refusal| refusal.status())
                 .and_then(|activation| {
-                    welcome(&shared, activation.user())?;
+                    welcome(&shared, activation.user(), policy)?;
                     Ok(Box::new(activation))
                 });
             if let Err(status) = welcomed {
@@ -520,8 +522,8 @@ fn who(token: &ExtensionObject) -> Who {
     }
 }
 
-/// Whether this user may come in.
-fn welcome(shared: &Shared, user: &UserIdentity) -> Result<(), StatusCode> {
+/// Whether this user may come in, with a token that is protected under this policy.
+fn welcome(shared: &Shared, user: &UserIdentity, policy: Policy) -> Result<(), StatusCode> {
     let users = &shared.config.users;
     match user {
         UserIdentity::Anonymous if users.anonymous => Ok(()),
@@ -531,7 +533,7 @@ fn welcome(shared: &Shared, user: &UserIdentity) -> Result<(), StatusCode> {
         },
         UserIdentity::X509 { certificate } => match &users.certificates {
             Some(trust) => trust
-                .judge(certificate.as_bytes(), pki::Role::User, Policy::None)
+                .judge(certificate.as_bytes(), pki::Role::User, policy)
                 .map_err(|_| StatusCode::BadIdentityTokenRejected),
             None => Err(StatusCode::BadIdentityTokenRejected),
         },

@@ -236,6 +236,41 @@ fn a_user_certificate_that_nobody_trusts_is_refused() {
 }
 
 #[test]
+fn a_user_certificate_is_held_to_the_policy_that_its_signature_is_made_under() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = pki::Store::new(folder.path());
+    let own = identity("urn:test:server");
+    let old = pki::testing::signed_with_sha1().unwrap();
+    store.trust_certificate(&old.certificate).unwrap();
+    let server = start(Config {
+        identity: Some(own.clone()),
+        users: Users {
+            certificates: Some(TrustPolicy::from(store)),
+            ..users()
+        },
+        ..Config::default()
+    });
+    let mine = identity("urn:test:client");
+    // On an open channel user tokens are protected under Basic256Sha256.
+    for protection in [Protection::NONE, SECURED] {
+        let mut client =
+            Client::connect(server.url(), protection, Some(&mine), Some(&own)).unwrap();
+        let refused = client.log_in(&x509(&old)).unwrap_err();
+        assert_eq!(
+            refused,
+            StatusCode::BadIdentityTokenRejected,
+            "{protection}"
+        );
+    }
+    let weak = Protection {
+        policy: Policy::Basic256,
+        mode: Mode::SignAndEncrypt,
+    };
+    let mut client = Client::connect(server.url(), weak, Some(&mine), Some(&own)).unwrap();
+    client.log_in(&x509(&old)).unwrap();
+}
+
+#[test]
 fn a_server_that_offers_no_plain_endpoint_gives_no_plain_session() {
     let own = identity("urn:test:server");
     let protection = Protection {
