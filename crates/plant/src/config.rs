@@ -17,8 +17,11 @@ use crate::users::Users;
 pub struct Config {
     /// Where to listen; port 0 takes a free one.
     pub listen: SocketAddr,
-    /// The host in the endpoint's URL; the address when not given.
+    /// The host in the endpoint's URL. When not given it is the address, or with one that stands for all what each
+    /// client came by.
     pub host: Option<String>,
+    /// The whole URL that clients are told, where they come by another way than this machine knows of.
+    pub advertise: Option<String>,
     /// The application URI, when there is no certificate that says it.
     pub application_uri: String,
     /// The application's name, for people.
@@ -55,6 +58,7 @@ impl Default for Config {
         Self {
             listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
             host: None,
+            advertise: None,
             application_uri: "urn:uaperf:plant".into(),
             name: "uaperf plant".into(),
             identity: None,

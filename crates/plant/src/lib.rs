@@ -17,6 +17,7 @@
 //! does is in `service`, one file for each set of them; what takes milliseconds, such as RSA, is
 //! done by helper threads (`pool`).
 
+mod advertise;
 mod clock;
 mod config;
 mod core;

@@ -11,6 +11,7 @@ use wire::certificate::{Certificate, CertificateError};
 use wire::channel::{Identity, Protection};
 use wire::policy::{KeyError, PrivateKey};
 
+use crate::advertise::Advertised;
 use crate::clock::Clock;
 use crate::config::Config;
 use crate::core::{Core, Mail, Post};
@@ -81,7 +82,7 @@ pub struct Server {
 impl std::fmt::Debug for Server {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Server")
-            .field("url", &self.shared.url)
+            .field("url", &self.shared.advertised.url)
             .finish_non_exhaustive()
     }
 }
@@ -107,7 +108,7 @@ impl Server {
         };
         let listener = TcpListener::bind(config.listen).map_err(listen)?;
         let address = listener.local_addr().map_err(listen)?;
-        let url = url(&config, address);
+        let advertised = Advertised::new(&config, address);
         let clock = Clock::start();
         let counters = Arc::<Counters>::default();
         let register = Arc::<Register>::default();
@@ -124,7 +125,7 @@ impl Server {
         }
         // One number is the door's.
         .clamp(1, 254);
-        let shared = Arc::new(Shared::new(config, url, clock, own, space, identity));
+        let shared = Arc::new(Shared::new(config, advertised, clock, own, space, identity));
         for fault in &shared.config.faults {
             let added = shared
                 .faults
@@ -194,9 +195,9 @@ impl Server {
         Ok(server)
     }
 
-    /// Where clients connect to.
+    /// Where clients connect to; of one that listens on all addresses, those of this machine.
     pub fn url(&self) -> &str {
-        &self.shared.url
+        &self.shared.advertised.url
     }
 
     /// The address it listens on, with the port it got.
@@ -329,14 +330,6 @@ fn identity(own: &pki::Identity) -> Result<Identity, StartError> {
         certificate: Certificate::from_der(&own.sent())?,
         key: PrivateKey::from_der(own.key.pkcs8())?,
     })
-}
-
-fn url(config: &Config, address: SocketAddr) -> String {
-    let port = address.port();
-    match &config.host {
-        Some(host) => format!("opc.tcp://{host}:{port}"),
-        None => format!("opc.tcp://{address}"),
-    }
 }
 
 /// What changes values while the server runs.

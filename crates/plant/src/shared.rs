@@ -7,6 +7,7 @@ use wire::channel::Identity;
 use wire::session;
 use wire::types::{EndpointDescription, NodeId};
 
+use crate::advertise::Advertised;
 use crate::clock::Clock;
 use crate::config::Config;
 use crate::counters::Counters;
@@ -30,7 +31,7 @@ pub struct Own {
 /// What all threads of a server share.
 pub struct Shared {
     pub config: Config,
-    pub url: String,
+    pub advertised: Advertised,
     pub clock: Clock,
     pub counters: Arc<Counters>,
     pub ledger: Arc<Ledger>,
@@ -58,13 +59,13 @@ pub struct Shared {
 impl Shared {
     pub fn new(
         config: Config,
-        url: String,
+        advertised: Advertised,
         clock: Clock,
         own: Own,
         space: Space,
         identity: Option<Identity>,
     ) -> Self {
-        let endpoints = crate::endpoints::endpoints(&config, &url, identity.as_ref());
+        let endpoints = crate::endpoints::endpoints(&config, &advertised.url, identity.as_ref());
         let limits = &config.limits;
         let mut session_config = session::server::Config::new(identity.clone(), endpoints);
         session_config.min_timeout = *limits.session_timeout.start();
@@ -74,7 +75,7 @@ impl Shared {
         Self {
             decoding: wire::service::Limits::for_message_size(message as usize),
             session_config: Arc::new(session_config),
-            url,
+            advertised,
             clock,
             counters: own.counters,
             ledger: Arc::default(),

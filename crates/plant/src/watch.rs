@@ -14,7 +14,9 @@ pub struct Watch(Arc<Shared>);
 
 impl std::fmt::Debug for Watch {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_tuple("Watch").field(&self.0.url).finish()
+        f.debug_tuple("Watch")
+            .field(&self.0.advertised.url)
+            .finish()
     }
 }
 
@@ -25,7 +27,7 @@ impl Watch {
 
     /// Where clients connect to.
     pub fn url(&self) -> &str {
-        &self.0.url
+        &self.0.advertised.url
     }
 
     /// What it counted so far.

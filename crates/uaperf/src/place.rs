@@ -31,7 +31,8 @@ pub fn host_name() -> String {
     }
 }
 
-const LOCALHOST: &str = "localhost";
+/// The name of every machine for itself.
+pub const LOCALHOST: &str = "localhost";
 
 /// What this program's certificate says that is made at first use: the names by
 /// which this machine is reached, those of the loopback among them, where a bench

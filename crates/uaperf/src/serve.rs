@@ -47,6 +47,10 @@ pub struct Args {
     /// Host name to give in endpoint URLs instead of the address
     #[arg(long, value_name = "NAME")]
     host: Option<String>,
+    /// Endpoint URL that clients are told, where names or ports are others on their way here [default: the address; of a
+    /// server that listens on all of them what each client came by]
+    #[arg(long, value_name = "URL", conflicts_with_all = ["host", "count"])]
+    advertise: Option<Url>,
     /// Threads that serve connections [default: half as many as there are processors]
     #[arg(long, value_parser = clap::value_parser!(u16).range(1..=255))]
     threads: Option<u16>,
@@ -274,6 +278,7 @@ fn config(args: &Args, global: &Global) -> anyhow::Result<(Config, Known)> {
     if args.host.is_some() {
         config.host.clone_from(&args.host);
     }
+    config.advertise = args.advertise.as_ref().map(ToString::to_string);
     if let Some(threads) = args.threads {
         config.threads = threads.into();
     }
@@ -283,8 +288,19 @@ fn config(args: &Args, global: &Global) -> anyhow::Result<(Config, Known)> {
     config.discovery |= args.discovery;
     // A discovery server knows who registers by their certificate.
     if !known.at.is_empty() || config.protections.iter().any(|&p| p != Protection::NONE) {
-        let own = place::own_request();
-        config.identity = Some(store.own(&own, KEY_BITS, SystemTime::now().into())?);
+        let host = advertised_host(&config, args.advertise.as_ref());
+        let own = match &host {
+            Some(host) => place::own_request().host(host),
+            None => place::own_request(),
+        };
+        let identity = store.own(&own, KEY_BITS, SystemTime::now().into())?;
+        if let Some(host) = host.filter(|host| !identity.certificate.names_host(host)) {
+            tell!(
+                "warning: the server's certificate is not for {host}: clients that check it will refuse; make one with \
+                 `uaperf cert make --dns`, or --ip for an address"
+            );
+        }
+        config.identity = Some(identity);
     }
     config.trust = match args.trust {
         true => TrustPolicy::All,
@@ -304,6 +320,17 @@ fn config(args: &Args, global: &Global) -> anyhow::Result<(Config, Known)> {
     config.faults.extend_from_slice(&args.fault);
     descriptors(&mut config.limits, args.count);
     Ok((config, known))
+}
+
+/// The host by which clients are told to come, if it is not one that this program's certificate is for anyway.
+fn advertised_host(config: &Config, advertise: Option<&Url>) -> Option<String> {
+    let host = match (advertise, &config.host, config.listen.ip()) {
+        (Some(url), ..) => url.host().to_owned(),
+        (None, Some(host), _) => host.clone(),
+        (None, None, address) if address.is_unspecified() || address.is_loopback() => return None,
+        (None, None, address) => address.to_string(),
+    };
+    (host != place::LOCALHOST && host != place::host_name()).then_some(host)
 }
 
 /// Says which variables have no value, though their file has one.

@@ -111,6 +111,55 @@ fn a_signal_ends_it_and_it_says_what_it_did() {
 }
 
 #[test]
+fn what_listens_on_all_addresses_says_one_where_it_can_be_reached() {
+    let serving = Serving::start(&["--listen", "0.0.0.0"]);
+    serving.probe();
+    serving.server.signal("TERM");
+    let (code, _, err) = serving.ended();
+    assert_eq!(code, 0, "{err}");
+    assert!(err.starts_with("bench at opc.tcp://127.0.0.1:"), "{err}");
+    assert!(
+        err.contains(" and at every other address of this machine\n"),
+        "{err}"
+    );
+}
+
+#[test]
+fn a_url_that_is_asked_for_is_in_what_it_says_and_its_host_in_the_certificate_made_for_it() {
+    let url = "opc.tcp://gateway.example:14840";
+    let options = ["--advertise", url, "--security", "Basic256Sha256:Sign"];
+    let serving = Serving::start(&options);
+    assert_eq!(serving.server.url, url);
+    let store = Store::new(serving.folder.path());
+    let now = std::time::SystemTime::now().into();
+    let own = store.find_own(now).unwrap().unwrap().certificate;
+    assert!(own.names_host("gateway.example"), "{:?}", own.dns_names());
+    serving.server.signal("TERM");
+    let (code, _, err) = serving.ended();
+    assert_eq!(code, 0, "{err}");
+    assert!(!err.contains("warning"), "{err}");
+
+    // One that is there already is not made anew.
+    let folder = tempfile::tempdir().unwrap();
+    let first = command(folder.path(), &["--security", "Basic256Sha256:Sign"])
+        .stderr(Stdio::null())
+        .stdin(Stdio::piped())
+        .arg("--with-parent")
+        .output();
+    assert!(first.unwrap().status.success());
+    let mut second = command(folder.path(), &options);
+    let mut server = Server::of(second.stderr(Stdio::piped()));
+    server.signal("TERM");
+    let mut err = String::new();
+    let stderr = server.child.stderr.take();
+    stderr.unwrap().read_to_string(&mut err).unwrap();
+    assert!(
+        err.contains("warning: the server's certificate is not for gateway.example"),
+        "{err}"
+    );
+}
+
+#[test]
 fn the_ledger_is_written_at_the_end() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("ledger.json");

@@ -171,10 +171,13 @@ impl Core {
     fn discover(&self, link: SlotId, request: &Request) -> Result<Option<Response>, StatusCode> {
         let response = match request {
             Request::FindServers(request) => {
-                discovery::find_servers(&self.shared, request, self.now.mono).into()
+                let url = self.url_for(link);
+                let url = url.as_deref().unwrap_or(&self.shared.advertised.url);
+                discovery::find_servers(&self.shared, request, url, self.now.mono).into()
             }
             Request::GetEndpoints(request) => {
-                discovery::get_endpoints(&self.shared, request).into()
+                let url = self.url_for(link);
+                discovery::get_endpoints(&self.shared, request, url.as_deref()).into()
             }
             Request::RegisterServer(request) => {
                 self.register_server(link, &request.server)?;
@@ -189,6 +192,15 @@ impl Core {
             _ => return Ok(None),
         };
         Ok(Some(response))
+    }
+
+    /// The URL by which the client of a connection reaches this server, if it is not that of everybody.
+    pub(super) fn url_for(&self, link: SlotId) -> Option<String> {
+        let link = self.links.get(link)?;
+        let own = self.shared.config.identity.as_ref();
+        let reached = link.socket.local_addr().ok();
+        let advertised = &self.shared.advertised;
+        advertised.for_client(own, &link.endpoint_url, reached)
     }
 
     /// Does the first of many operations, mostly all of them.

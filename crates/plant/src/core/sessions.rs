@@ -22,6 +22,7 @@ use super::link::Link;
 use super::timers::Due;
 use super::visiting::{Caller, Welcome, Wish};
 use super::{Asked, Core, Mail, Post, SlotId};
+use crate::advertise;
 use crate::diagnostics::SessionRecord;
 use crate::endpoints::token_policy;
 use crate::refused::Who;
@@ -198,7 +199,14 @@ impl Core {
         result: Result<Box<CreateSessionResponse>, StatusCode>,
     ) {
         match result {
-            Ok(response) => self.respond_with(asked.link, asked.id, (*response).into()),
+            Ok(mut response) => {
+                if let Some(url) = self.url_for(asked.link)
+                    && let Some(endpoints) = &mut response.server_endpoints
+                {
+                    advertise::move_to(endpoints, &url);
+                }
+                self.respond_with(asked.link, asked.id, (*response).into());
+            }
             Err(status) => {
                 self.shared.counters.rejected_sessions.add(1);
                 self.end_session(session, true);

@@ -7,17 +7,19 @@ use wire::types::{
     RegisterServer2Request, RegisterServer2Response, StatusCode,
 };
 
+use crate::advertise;
 use crate::endpoints::application;
 use crate::shared::Shared;
 
-/// This server and those that registered here, unless others are asked for.
+/// This server, which the client reaches at `url`, and those that registered here, unless others are asked for.
 pub fn find_servers(
     shared: &Shared,
     request: &FindServersRequest,
+    url: &str,
     now: Instant,
 ) -> FindServersResponse {
     let locales = request.locale_ids.as_deref().unwrap_or_default();
-    let mut servers = vec![application(&shared.config, &shared.url)];
+    let mut servers = vec![application(&shared.config, url)];
     servers.extend(shared.directory.servers(locales, now));
     let wanted = request.server_uris.as_deref().unwrap_or_default();
     if !wanted.is_empty() {
@@ -41,14 +43,22 @@ pub fn registered(request: &RegisterServer2Request) -> RegisterServer2Response {
     }
 }
 
-/// All endpoints, or those of the transports asked for.
-pub fn get_endpoints(shared: &Shared, request: &GetEndpointsRequest) -> GetEndpointsResponse {
+/// All endpoints, or those of the transports asked for, at the URL where this client reaches them.
+pub fn get_endpoints(
+    shared: &Shared,
+    request: &GetEndpointsRequest,
+    url: Option<&str>,
+) -> GetEndpointsResponse {
     let wanted = request.profile_uris.as_deref().unwrap_or_default();
     let endpoints = shared.endpoints().iter();
     let endpoints = endpoints
         .filter(|endpoint| wanted.is_empty() || wanted.contains(&endpoint.transport_profile_uri));
     let mut response = GetEndpointsResponse::default();
     response.response_header.request_handle = request.request_header.request_handle;
-    response.endpoints = Some(endpoints.cloned().collect());
+    let mut endpoints: Vec<_> = endpoints.cloned().collect();
+    if let Some(url) = url {
+        advertise::move_to(&mut endpoints, url);
+    }
+    response.endpoints = Some(endpoints);
     response
 }

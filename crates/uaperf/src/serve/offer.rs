@@ -11,7 +11,13 @@ pub fn text(server: &Server, count: usize) -> String {
         0 | 1 => String::new(),
         n => format!(" and {} more alike", n - 1),
     };
-    let mut text = format!("{} at {}{more}\n", config.name, server.url());
+    let fixed = config.advertise.is_some() || config.host.is_some();
+    let everywhere = match server.address().ip().is_unspecified() && !fixed {
+        true => " and at every other address of this machine",
+        false => "",
+    };
+    let (name, url) = (&config.name, server.url());
+    let mut text = format!("{name} at {url}{everywhere}{more}\n");
     let mut policies: Vec<Policy> = Vec::new();
     for protection in &config.protections {
         if !policies.contains(&protection.policy) {

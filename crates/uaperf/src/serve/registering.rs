@@ -1,15 +1,14 @@
 //! A server that tells discovery servers that it is there, from time to time, and at the end that it is gone.
 
-use std::net::IpAddr;
+use std::net::SocketAddr;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::time::Duration;
 
 use load::access::{Access, AccessError};
 use load::register::{RegisterError, Registration, register};
 use plan::unit::duration;
-use plant::Server;
+use plant::{Config, Server};
 use wire::types::{ApplicationType, LocalizedText, RegisteredServer};
-use wire::url::Url;
 
 use super::live::Notes;
 use crate::{advice, place};
@@ -132,7 +131,9 @@ pub fn registration(servers: &[Server], capabilities: Vec<String>) -> Registrati
     let config = servers.first().map(Server::config);
     let uri = config.map_or("", |config| &config.application_uri);
     let name = config.map_or("", |config| &config.name);
-    let urls = servers.iter().map(|server| reachable(server.url()));
+    let urls = servers
+        .iter()
+        .map(|server| reachable(server.config(), server.address(), server.url()));
     Registration {
         server: RegisteredServer {
             server_uri: uri.into(),
@@ -148,16 +149,11 @@ pub fn registration(servers: &[Server], capabilities: Vec<String>) -> Registrati
 }
 
 /// A server that listens on every address is reached by the name of its machine.
-fn reachable(url: &str) -> String {
-    let Ok(parsed) = url.parse::<Url>() else {
-        return url.to_owned();
-    };
-    let host = parsed.host().trim_matches(['[', ']']);
-    match host.parse::<IpAddr>() {
-        Ok(address) if address.is_unspecified() => {
-            parsed.at(&place::host_name(), parsed.port()).to_string()
-        }
-        _ => url.to_owned(),
+fn reachable(config: &Config, address: SocketAddr, url: &str) -> String {
+    let fixed = config.advertise.is_some() || config.host.is_some();
+    match address.ip().is_unspecified() && !fixed {
+        true => format!("opc.tcp://{}:{}", place::host_name(), address.port()),
+        false => url.to_owned(),
     }
 }
 
@@ -167,11 +163,19 @@ mod tests {
 
     #[test]
     fn nobody_is_sent_to_an_address_that_stands_for_all() {
-        assert_eq!(reachable("opc.tcp://127.0.0.1:1"), "opc.tcp://127.0.0.1:1");
-        assert_eq!(reachable("opc.tcp://line4:4840"), "opc.tcp://line4:4840");
-        for all in ["opc.tcp://0.0.0.0:4841", "opc.tcp://[::]:4841"] {
-            let own = format!("opc.tcp://{}:4841", place::host_name());
-            assert_eq!(reachable(all).trim_end_matches('/'), own);
+        let told = |config: &Config, address: &str| {
+            reachable(config, address.parse().unwrap(), "opc.tcp://as-told:4841")
+        };
+        let config = Config::default();
+        assert_eq!(told(&config, "127.0.0.1:4841"), "opc.tcp://as-told:4841");
+        let own = format!("opc.tcp://{}:4841", place::host_name());
+        let named = Config {
+            host: Some("line4".into()),
+            ..Config::default()
+        };
+        for all in ["0.0.0.0:4841", "[::]:4841"] {
+            assert_eq!(told(&config, all), own);
+            assert_eq!(told(&named, all), "opc.tcp://as-told:4841");
         }
     }
 }
