@@ -12,6 +12,35 @@ use crate::profile::Profile;
 use crate::trust::TrustPolicy;
 use crate::users::Users;
 
+/// Who may take a subscription over from another session with TransferSubscriptions (Part 4, 5.14.7).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Transfer {
+    /// The same user, as Part 4 has it. Users without a name are the same if their applications are, and that is
+    /// known of channels that are signed only.
+    SameUser,
+    /// Nobody: the service is not there.
+    Never,
+    /// Whoever knows its number: for a bench without certificates.
+    #[default]
+    Anyone,
+}
+
+impl std::str::FromStr for Transfer {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        match text {
+            "same-user" => Ok(Self::SameUser),
+            "never" => Ok(Self::Never),
+            "anyone" => Ok(Self::Anyone),
+            _ => Err(format!(
+                "{text:?} is none of them (want same-user, never or anyone)"
+            )),
+        }
+    }
+}
+
 /// What a server is told before it starts.
 #[derive(Debug, Clone)]
 pub struct Config {
@@ -34,6 +63,8 @@ pub struct Config {
     pub trust: TrustPolicy,
     /// Who may activate a session.
     pub users: Users,
+    /// Who may take subscriptions over.
+    pub transfer: Transfer,
     /// What is granted at most.
     pub limits: Limits,
     /// Whether other servers may register here (Part 4, 5.5.5), so that it is a discovery server for them.
@@ -65,6 +96,7 @@ impl Default for Config {
             protections: all_protections().collect(),
             trust: TrustPolicy::All,
             users: Users::default(),
+            transfer: Transfer::default(),
             limits: Limits::default(),
             discovery: false,
             profiles: vec![Profile::Demo],

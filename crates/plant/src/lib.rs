@@ -48,7 +48,7 @@ mod users;
 mod watch;
 
 pub use clock::Clock;
-pub use config::{Config, Limits};
+pub use config::{Config, Limits, Transfer};
 pub use counters::Counted;
 pub use describe::Plant;
 pub use directory::REGISTER_EVERY;

@@ -9,6 +9,7 @@ use wire::template::walk::RawNodeId;
 use wire::time::Instant;
 use wire::types::{ByteString, NodeId, StatusCode};
 
+use crate::config::Transfer;
 use crate::core::{Asked, SlotId};
 use crate::diagnostics::SessionRecord;
 use crate::service::history::HistoryPoints;
@@ -83,17 +84,25 @@ impl Homes {
 pub struct Owner {
     /// The same for the same user in whatever session; empty for one without a name.
     pub user: String,
-    /// What the client says it is; proven by its certificate where it has one.
+    /// What the client says it is.
     pub application_uri: String,
+    /// Its certificate proves that, on a channel that is signed.
+    pub signed: bool,
 }
 
 impl Owner {
-    /// Part 4, 5.14.7.1: a subscription goes over to the same user only; between sessions of
-    /// nobody in particular, to the same application. That such sessions have to be signed is
-    /// left to the endpoints on offer: a bench without certificates can practise it as well.
-    pub fn may_take_from(&self, other: &Self) -> bool {
-        self.user == other.user
-            && (!self.user.is_empty() || self.application_uri == other.application_uri)
+    /// Part 4, 5.14.7.1: a subscription goes over to the same user only; between sessions of nobody in particular, to
+    /// the same application, if both have proven which they are.
+    pub fn may_take_from(&self, other: &Self, rule: Transfer) -> bool {
+        let same_application =
+            self.signed && other.signed && self.application_uri == other.application_uri;
+        match rule {
+            Transfer::Anyone => true,
+            Transfer::Never => false,
+            Transfer::SameUser => {
+                self.user == other.user && (!self.user.is_empty() || same_application)
+            }
+        }
     }
 }
 

@@ -16,7 +16,8 @@ use load::access::{Access, Security, TrustRule};
 use pki::Store;
 use plan::unit::duration;
 use plant::{
-    Config, Fault, Limits, NodeSet, Plant, REGISTER_EVERY, Server, StartError, TrustPolicy,
+    Config, Fault, Limits, NodeSet, Plant, REGISTER_EVERY, Server, StartError, Transfer,
+    TrustPolicy,
 };
 use wire::channel::Protection;
 use wire::url::Url;
@@ -70,6 +71,10 @@ pub struct Args {
     /// Let in users with a certificate that this folder trusts (`uaperf --pki DIR cert trust FILE`)
     #[arg(long, value_name = "DIR")]
     user_pki: Option<PathBuf>,
+    /// Who may take a subscription over from another session: same-user, and without a name the same application over
+    /// signed channels (Part 4, 5.14.7), never, or anyone [default: the plant's, or same-user]
+    #[arg(long, value_name = "WHO")]
+    transfer: Option<Transfer>,
     /// Let clients add so many nodes, and delete them again
     #[arg(long, value_name = "N")]
     allow_nodes: Option<usize>,
@@ -265,6 +270,7 @@ fn config(args: &Args, global: &Global) -> anyhow::Result<(Config, Known)> {
         threads: 0,
         pin: args.pin.clone().map_or(Vec::new(), |list| list.0),
         spin: args.spin,
+        transfer: Transfer::SameUser,
         profiles: Vec::new(),
         ..Config::default()
     });
@@ -284,6 +290,9 @@ fn config(args: &Args, global: &Global) -> anyhow::Result<(Config, Known)> {
     }
     if !args.security.is_empty() {
         config.protections = protections(&args.security)?;
+    }
+    if let Some(transfer) = args.transfer {
+        config.transfer = transfer;
     }
     config.discovery |= args.discovery;
     // A discovery server knows who registers by their certificate.

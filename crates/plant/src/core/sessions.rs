@@ -238,6 +238,7 @@ impl Core {
             },
             address: self.links.get(link).and_then(Link::address),
             known: self.is_known(link),
+            signed: channel.protection != Protection::NONE,
         };
         match (session, home) {
             (Ok(session), _) => self.activate(session, caller, channel, request),
@@ -309,7 +310,7 @@ impl Core {
         session: SlotId,
         result: Result<Box<Activation>, StatusCode>,
     ) {
-        match result.and_then(|activation| self.let_in(session, *activation)) {
+        match result.and_then(|activation| self.let_in(session, *activation, caller.signed)) {
             Ok(welcome) if caller.core == self.index => self.seat(session, caller.asked, welcome),
             Ok(welcome) => self.depart(session, caller, welcome),
             Err(status) => {
@@ -321,7 +322,12 @@ impl Core {
     }
 
     /// A session is a user's from now on, and bound to the channel of the activation.
-    fn let_in(&mut self, session: SlotId, activation: Activation) -> Result<Welcome, StatusCode> {
+    fn let_in(
+        &mut self,
+        session: SlotId,
+        activation: Activation,
+        signed: bool,
+    ) -> Result<Welcome, StatusCode> {
         let held = self.sessions.get_mut(session);
         let held = held.ok_or(StatusCode::BadSessionIdInvalid)?;
         let (user, shown, mechanism) = name(&self.shared, activation.user());
@@ -331,6 +337,7 @@ impl Core {
         held.owner = Arc::new(Owner {
             user,
             application_uri: held.record.client.application_uri.as_ref().to_owned(),
+            signed,
         });
         held.rights = rights;
         for id in &held.subscriptions {

@@ -10,6 +10,7 @@ use wire::types::{
 };
 
 use super::{Asked, Core, Mail, SlotId};
+use crate::config::Transfer as TransferRule;
 use crate::service::operations;
 use crate::session::Owner;
 use crate::space;
@@ -63,6 +64,9 @@ impl Core {
         id: RequestId,
         request: &TransferSubscriptionsRequest,
     ) -> Result<(), StatusCode> {
+        if self.shared.config.transfer == TransferRule::Never {
+            return Err(StatusCode::BadServiceUnsupported);
+        }
         let header = &request.request_header;
         let session = self.session_for(space::raw(&header.authentication_token), link)?;
         let limit = self.shared.config.limits.subscriptions_per_session;
@@ -199,7 +203,7 @@ impl Core {
         let subscription = subscription.ok_or(StatusCode::BadSubscriptionIdInvalid)?;
         let record = &subscription.record;
         record.transfer_requests.bump();
-        if !owner.may_take_from(&subscription.owner) {
+        if !owner.may_take_from(&subscription.owner, self.shared.config.transfer) {
             return Err(StatusCode::BadUserAccessDenied);
         }
         match owner.application_uri == subscription.owner.application_uri {

@@ -89,6 +89,8 @@ pub struct Caller {
     pub address: Option<SocketAddr>,
     /// A session was activated over this connection before.
     pub known: bool,
+    /// Messages of its channel are signed.
+    pub signed: bool,
 }
 
 /// An ActivateSession request for a session that lives in another loop.

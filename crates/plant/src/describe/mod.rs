@@ -22,7 +22,7 @@ pub use event::EventSources;
 pub use kind::{Enumeration, Field, Kind, Structure};
 pub use motion::{How, Motion};
 
-use crate::config::{Config, Limits};
+use crate::config::{Config, Limits, Transfer};
 use crate::fault::Fault;
 use crate::file::terms::{Id, Ids, Template};
 use crate::profile::Profile;
@@ -51,6 +51,8 @@ pub struct Plant {
     pub user_certificates: Option<PathBuf>,
     /// Folders whose nodes have rights of their own.
     pub zones: Vec<String>,
+    /// Who may take subscriptions over, if it says so.
+    pub transfer: Option<Transfer>,
     /// Whether other servers may register at it.
     pub discovery: bool,
     /// The discovery servers that it is to be known to. Whoever runs it sees to that.
@@ -332,6 +334,9 @@ impl Plant {
         }
         if let Some(threads) = self.threads {
             config.threads = threads;
+        }
+        if let Some(transfer) = self.transfer {
+            config.transfer = transfer;
         }
         config.discovery |= self.discovery;
         config.limits = self.limits.clone();

@@ -9,6 +9,7 @@ use super::event::EventsTable;
 use super::pattern;
 use super::terms::{Id, Ids, Size, Span, Template};
 use super::users::{GroupTable, UserTable};
+use crate::config::Transfer;
 use crate::describe::{Does, Right};
 use crate::fault::Fault;
 
@@ -26,6 +27,7 @@ pub struct Document {
     pub threads: Option<Spanned<u16>>,
     pub update_threads: Option<Spanned<u16>>,
     pub metrics: Option<bool>,
+    pub transfer: Option<Transfer>,
     pub discovery: Option<bool>,
     pub register: Option<Vec<Spanned<String>>>,
     pub register_every: Option<Spanned<Span>>,

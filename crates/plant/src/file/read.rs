@@ -73,6 +73,7 @@ pub fn plant(document: Document, folder: &Path) -> Read<Plant> {
         users: groups.users(document.user, folder)?,
         user_certificates: document.user_certificates.map(|own| folder.join(own)),
         zones: groups.zones,
+        transfer: document.transfer,
         discovery: document.discovery.unwrap_or(false),
         register: document
             .register

@@ -3,8 +3,9 @@
 use std::num::NonZeroU32;
 use std::time::{Duration, Instant};
 
-use plant::{Config, Limits, PasswordHash, Server, Users};
+use plant::{Config, Limits, PasswordHash, Server, Transfer, Users};
 use wire::channel::Protection;
+use wire::policy::{Mode, Policy};
 use wire::session::token::Credentials;
 use wire::types::{
     CallMethodRequest, CallMethodResult, CallRequest, DeleteSubscriptionsRequest, MethodId,
@@ -18,10 +19,15 @@ use crate::{bench, start};
 
 /// Clients come to one loop after the other.
 fn threads(threads: usize, own: &pki::Identity) -> Server {
+    serve(threads, own, Transfer::Anyone)
+}
+
+fn serve(threads: usize, own: &pki::Identity, transfer: Transfer) -> Server {
     let hash = PasswordHash::new(b"bench", [3; 16], NonZeroU32::MIN);
     start(Config {
         threads,
         identity: Some(own.clone()),
+        transfer,
         users: Users {
             passwords: vec![("bench".into(), hash)],
             ..Users::default()
@@ -202,40 +208,86 @@ fn a_subscription_that_went_over_goes_over_again_and_back() {
     }
 }
 
+const SIGNED: Protection = Protection {
+    policy: Policy::Basic256Sha256,
+    mode: Mode::Sign,
+};
+
 #[test]
 fn only_the_same_user_may_have_it_and_nobody_in_particular_only_in_the_same_application() {
     for n in [1, 2] {
         let own = identity("urn:test:server");
-        let server = threads(n, &own);
+        let server = serve(n, &own, Transfer::SameUser);
         let bench_user = Credentials::UserName {
             name: "bench".into(),
             password: "bench".to_owned().into(),
         };
-        let other = identity("urn:another");
-        let connect = |uri: Option<&pki::Identity>, user: &Credentials| {
+        let (mine, other) = (identity("urn:test"), identity("urn:another"));
+        let connect = |protection, uri: &pki::Identity, user: &Credentials| {
             let url = server.url();
-            let protection = Protection::NONE;
-            let mut client = Client::connect(url, protection, uri, Some(&own)).unwrap();
+            let mut client = Client::connect(url, protection, Some(uri), Some(&own)).unwrap();
             client.log_in(user).unwrap();
             client
         };
-        let mut first = connect(None, &Credentials::Anonymous);
+        let anonymous = &Credentials::Anonymous;
+        let mut first = connect(SIGNED, &mine, anonymous);
         let id = subscribe(&mut first, 1000.0).subscription_id;
-        let mut elsewhere = connect(Some(&other), &Credentials::Anonymous);
-        let denied = transfer(&mut elsewhere, &[id], false).remove(0);
-        assert_eq!(denied.status_code, StatusCode::BadUserAccessDenied);
-        let mut named = connect(None, &bench_user);
-        let denied = transfer(&mut named, &[id], false).remove(0);
-        assert_eq!(denied.status_code, StatusCode::BadUserAccessDenied);
+        for (protection, uri, user) in [
+            (SIGNED, &other, anonymous),
+            // It says that it is the same, and nothing proves it.
+            (Protection::NONE, &mine, anonymous),
+            (SIGNED, &mine, &bench_user),
+        ] {
+            let mut stranger = connect(protection, uri, user);
+            let denied = transfer(&mut stranger, &[id], false).remove(0);
+            assert_eq!(denied.status_code, StatusCode::BadUserAccessDenied);
+        }
         // It has stayed where it was.
-        let mut same = connect(None, &Credentials::Anonymous);
+        let mut same = connect(SIGNED, &mine, anonymous);
         let moved = transfer(&mut same, &[id], false).remove(0);
         assert_eq!(moved.status_code, StatusCode::Good);
 
+        // Whoever says on an open channel what it is has nothing that is known to be of its kind.
+        let mut open = connect(Protection::NONE, &mine, anonymous);
+        let id = subscribe(&mut open, 1000.0).subscription_id;
+        let denied = transfer(&mut same, &[id], false).remove(0);
+        assert_eq!(denied.status_code, StatusCode::BadUserAccessDenied);
+
+        // A user with a name is the same wherever it comes from.
+        let mut named = connect(Protection::NONE, &mine, &bench_user);
         let id = subscribe(&mut named, 1000.0).subscription_id;
-        let mut again = connect(Some(&other), &bench_user);
+        let mut again = connect(Protection::NONE, &other, &bench_user);
         let moved = transfer(&mut again, &[id], false).remove(0);
         assert_eq!(moved.status_code, StatusCode::Good);
+    }
+}
+
+#[test]
+fn a_server_may_let_anyone_have_it_or_nobody() {
+    for n in [1, 2] {
+        let own = identity("urn:test:server");
+        let other = identity("urn:another");
+        let come = |server: &Server, uri: Option<&pki::Identity>| {
+            let mut client =
+                Client::connect(server.url(), Protection::NONE, uri, Some(&own)).unwrap();
+            client.log_in(&Credentials::Anonymous).unwrap();
+            client
+        };
+        let server = serve(n, &own, Transfer::Anyone);
+        let id = subscribe(&mut come(&server, None), 1000.0).subscription_id;
+        let moved = transfer(&mut come(&server, Some(&other)), &[id], false).remove(0);
+        assert_eq!(moved.status_code, StatusCode::Good);
+
+        let server = serve(n, &own, Transfer::Never);
+        let mut first = come(&server, None);
+        let id = subscribe(&mut first, 1000.0).subscription_id;
+        let request = TransferSubscriptionsRequest {
+            request_header: header(),
+            subscription_ids: Some(vec![id]),
+            send_initial_values: false,
+        };
+        let refused = come(&server, None).call(request).unwrap_err();
+        assert_eq!(refused, StatusCode::BadServiceUnsupported);
     }
 }
 
