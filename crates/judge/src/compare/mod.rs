@@ -315,10 +315,7 @@ fn figures(sides: &Sides<'_>, rules: &Rules) -> Vec<Row> {
                 _ => compare_runs(&of(base)?, &of(new)?, better, margin),
             },
             _ if paired.is_some() => compare_pairs(&of(base)?, &of(new)?, better, margin),
-            _ => bootstrapped(
-                compare_runs(&of(base)?, &of(new)?, better, margin),
-                metric.is_percentile(),
-            ),
+            _ => compare_figure(metric, &of(base)?, &of(new)?, margin),
         };
         let comparison = Comparison {
             single: single && !rules.single_run,
@@ -344,8 +341,10 @@ fn aa_margin(same: &[f64], (base, new): (usize, usize)) -> f64 {
     2.0 * (variance(&logs) * each).sqrt()
 }
 
-/// The interval of the bootstrap where it knows more.
-fn bootstrapped(mut comparison: Comparison, percentile: bool) -> Comparison {
+/// A number for each run of a metric, with the interval of the bootstrap where that knows more.
+pub fn compare_figure(metric: Metric, base: &[f64], new: &[f64], margin: f64) -> Comparison {
+    let mut comparison = compare_runs(base, new, metric.better(), margin);
+    let percentile = metric.is_percentile();
     let enough = comparison.base.len().min(comparison.new.len()) >= BOOTSTRAP_FROM;
     if percentile && enough && comparison.interval.is_some() {
         let logs = |side: &[f64]| -> Vec<f64> { side.iter().map(|&value| value.ln()).collect() };
