@@ -290,6 +290,26 @@ fn values_without_timestamps_are_counted_and_publish_requests_are_no_delays_of_t
 }
 
 #[test]
+fn values_are_those_of_the_window_and_the_others_are_named() {
+    let warm_up = record::run::WarmUp {
+        given_ns: Some(5 * SECOND),
+        cut_ns: 5 * SECOND,
+        ..Default::default()
+    };
+    // A message of a hundred values each 100 ms, from 20 ms on, in two subscriptions: 50 each before 5 s.
+    let run = notified::behind(warm_up, notified::Trouble::Nothing);
+    let screen = summary(&run, Style::PLAIN);
+    assert!(screen.contains("10,000 values in 100 messages"), "{screen}");
+    let one_line = screen.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(
+        one_line.contains("10,000 more outside of the measured window"),
+        "{screen}"
+    );
+    let table = report::csv::csv(&run);
+    assert!(table.contains("window.values,10000,count"), "{table}");
+}
+
+#[test]
 fn points_of_a_scenario_are_shown_by_what_was_varied() {
     let mut runs = Vec::new();
     for sessions in 1..=3 {

@@ -24,6 +24,11 @@ pub enum Trouble {
 
 /// Ten seconds of two subscriptions with a hundred items, published each 100 ms.
 pub fn notified(trouble: Trouble) -> Run {
+    behind(WarmUp::default(), trouble)
+}
+
+/// The same, with a beginning that is left out.
+pub fn behind(warm_up: WarmUp, trouble: Trouble) -> Run {
     let started = "2026-03-01T09:30:00Z".parse().unwrap();
     let mut receipt = Receipt::new(0);
     let mut ledger = Ledger::with_end(10 * SECOND);
@@ -102,7 +107,7 @@ pub fn notified(trouble: Trouble) -> Run {
         },
     ];
     let tally = ledger.finish();
-    let mut phase = Phase::new("only", started, &tally, WarmUp::default(), 0, names.status);
+    let mut phase = Phase::new("only", started, &tally, warm_up, 0, names.status);
     phase.subscriptions = Some(told);
     let found = judge::subscriptions::judge(Verdict::default(), &phase);
     let mut run = Run::new("subscribe", started, Fingerprint::default());

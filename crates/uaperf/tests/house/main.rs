@@ -4,6 +4,7 @@
 
 mod arrows;
 mod coverage;
+mod figures;
 mod files;
 mod licences;
 mod links;
