@@ -41,6 +41,20 @@ pub fn judge(mut verdict: Verdict, phase: &Phase) -> Verdict {
         verdict.advice.retain(|it| !it.contains("`uaperf probe`"));
     }
     verdict.evidence.extend(failures);
+    if let Some(found) = told.found("stalled")
+        && !matches!(verdict.kind, Kind::Failed | Kind::Incomplete)
+    {
+        if verdict.kind != Kind::GeneratorLimited {
+            verdict.kind = Kind::GeneratorLimited;
+            verdict.evidence.clear();
+            verdict.advice.clear();
+        }
+        let values = if found.count == 1 { "value" } else { "values" };
+        verdict.evidence.push(format!(
+            "{} {values} overflowed in the server while the generator itself did not run",
+            found.count
+        ));
+    }
     let slow = behind(told, phase);
     if !slow.is_empty() && matches!(verdict.kind, Kind::Valid | Kind::Unsteady) {
         verdict.kind = Kind::ServerSaturated;
@@ -352,7 +366,8 @@ pub fn beside_ledgers(plants: &[(&Value, &Value)], told: &Subscriptions) -> Vec<
             ours("missing"),
             ends,
         );
-        add("overflowed", values("overflowed"), ours("overflowed"), ends);
+        let overflowed = ours("overflowed") + ours("stalled");
+        add("overflowed", values("overflowed"), overflowed, ends);
         add(
             "overwritten",
             values("overwritten"),

@@ -7,7 +7,7 @@ mod bench;
 use bench::{Bench, Dice, MS, S, US};
 use judge::{CoreUse, Evidence, Exit, OwnLimit, ServerUse, Sessions, worst};
 use record::Measure;
-use record::run::{Expectation, Kind, Verdict};
+use record::run::{Expectation, Kind, Stall, StallKind, Verdict};
 
 #[test]
 fn a_stall_shows_in_response_times_as_the_mathematics_say_and_not_in_those_of_the_server() {
@@ -192,6 +192,83 @@ fn own_cpu_and_own_limits_make_a_run_generator_limited_and_spinning_does_not() {
     );
     // Stolen time explains; it does not judge.
     assert_eq!(kind(&|e| e.stolen_share = Some(0.3)), Kind::Valid);
+}
+
+#[test]
+fn a_generator_that_did_not_run_is_the_limit_whatever_the_loop() {
+    let stall = |at_ns, ns, kind| Stall {
+        at_ns,
+        ns,
+        kind,
+        of: Some(0),
+    };
+    for rate in [None, Some(1000.0)] {
+        let mut bench = Bench::new(1);
+        bench.rate = rate;
+        let healthy = bench.evidence();
+        let judged = |stalls: Vec<Stall>, change: &dyn Fn(&mut Evidence)| {
+            let mut evidence = healthy.clone();
+            evidence.stalls = stalls;
+            change(&mut evidence);
+            evidence.verdict()
+        };
+        let long = stall(2 * S, 3 * S, StallKind::HeldUp);
+        let verdict = judged(vec![long], &|_| {});
+        assert_eq!(verdict.kind, Kind::GeneratorLimited, "{verdict:?}");
+        assert!(
+            verdict.evidence[0].starts_with("the generator itself did not run for 3 s at 2 s"),
+            "{verdict:?}"
+        );
+        // Timeouts of those seconds are no sign of a server that is asked for too much.
+        let timed_out = judged(vec![long], &|it| it.timeouts = it.completed / 2);
+        assert_eq!(timed_out.kind, Kind::GeneratorLimited);
+        // What an operating system does to everybody is noted, and judges nothing.
+        let short = stall(2 * S, 30 * MS, StallKind::HeldUp);
+        let verdict = judged(vec![short], &|_| {});
+        assert_eq!(verdict.kind, Kind::Valid, "{verdict:?}");
+        let notes = verdict.notes.concat();
+        assert!(notes.contains("did not run for 30 ms at 2 s"), "{notes}");
+        // Some of it was left out with the warm-up.
+        let verdict = judged(vec![long], &|it| it.from_ns = 5 * S);
+        assert_eq!(verdict.kind, Kind::Valid, "{verdict:?}");
+        let asleep = stall(4 * S, S, StallKind::Suspended);
+        let verdict = judged(vec![asleep], &|_| {});
+        assert_eq!(verdict.kind, Kind::GeneratorLimited, "{verdict:?}");
+        assert!(verdict.evidence[0].contains("was suspended"), "{verdict:?}");
+    }
+}
+
+#[test]
+fn one_gap_that_makes_the_largest_response_is_enough_and_one_beside_it_is_not() {
+    let mut evidence = Bench::new(1).evidence();
+    evidence.window_ns = 100 * S;
+    evidence.stalls = vec![Stall {
+        at_ns: S,
+        ns: 150 * MS,
+        kind: StallKind::HeldUp,
+        of: None,
+    }];
+    assert_eq!(evidence.verdict().kind, Kind::GeneratorLimited);
+    evidence.response = record::Histogram::of(400 * MS, 10_000);
+    assert_ne!(evidence.verdict().kind, Kind::GeneratorLimited);
+}
+
+#[test]
+fn answers_that_waited_for_the_generator_are_its_own_also_in_a_closed_loop() {
+    let mut bench = Bench::new(1);
+    bench.rate = None;
+    let mut evidence = bench.evidence();
+    evidence.service = record::Histogram::of(30 * MS, 10_000);
+    evidence.lag = record::Histogram::of(20 * MS, 10_000);
+    let verdict = evidence.verdict();
+    assert_eq!(verdict.kind, Kind::GeneratorLimited, "{verdict:?}");
+    assert!(
+        verdict.evidence[0].contains("waited for the generator"),
+        "{verdict:?}"
+    );
+    // The same beside slow answers.
+    evidence.service = record::Histogram::of(300 * MS, 10_000);
+    assert_ne!(evidence.verdict().kind, Kind::GeneratorLimited);
 }
 
 #[test]

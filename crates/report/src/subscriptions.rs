@@ -15,7 +15,7 @@ pub(crate) fn accounting(page: &mut Page, told: &Subscriptions) {
     let ink = match told.outcome {
         Outcome::Lossless => Ink::Good,
         Outcome::NothingMissing => Ink::Bold,
-        Outcome::Lost => Ink::Bad,
+        Outcome::Stalled | Outcome::Lost => Ink::Bad,
     };
     page.inked_row(told.outcome.name(), ink, &said(told));
     for found in told.causes.iter().filter(|found| is_loss(found)) {
@@ -35,7 +35,7 @@ pub(crate) fn accounting(page: &mut Page, told: &Subscriptions) {
 fn is_loss(found: &Found) -> bool {
     matches!(
         found.cause.as_str(),
-        "missing" | "lost_message" | "overflowed" | "outage" | "ended"
+        "missing" | "lost_message" | "overflowed" | "stalled" | "outage" | "ended"
     )
 }
 
@@ -64,6 +64,11 @@ fn said(told: &Subscriptions) -> String {
             });
             text
         }
+        Outcome::Stalled => format!(
+            "the generator itself did not run for a while: what the server could not keep meanwhile did not come, \
+             of {} that came ({rests})",
+            of(told, delivered)
+        ),
         Outcome::Lost if told.lost == 0 => {
             format!(
                 "no {} that can be counted, of {} that came",
@@ -110,6 +115,7 @@ fn cause(found: &Found, told: &Subscriptions) -> String {
             format!("queues overflowed {count} times, and nobody knows how much they lost")
         }
         "overflowed" => format!("{count} overflowed the server's queue"),
+        "stalled" => format!("{count} overflowed while the generator itself did not run"),
         "outage" => format!("{count} passed while there was no subscription"),
         "overwritten" => format!("{count} overwritten in queues of one: --queue keeps more"),
         "sampled_away" => format!("{count} sampled away: --sampling is slower than the changes"),

@@ -1,5 +1,8 @@
 //! What a verdict rests on.
 
+use std::collections::BTreeMap;
+
+use record::run::{Stall, StallKind};
 use record::{Histogram, Measure, Tally, Window};
 
 use crate::Settling;
@@ -10,6 +13,8 @@ use crate::Settling;
 pub struct Evidence {
     /// What was asked for.
     pub load: Load,
+    /// Where the measured window begins.
+    pub from_ns: u64,
     /// Length of the measured window.
     pub window_ns: u64,
     /// Length of a bin of the settling's course.
@@ -44,6 +49,12 @@ pub struct Evidence {
     pub slot: Histogram,
     /// Lateness for a full socket.
     pub socket: Histogram,
+    /// From the kernel to the generator.
+    pub lag: Histogram,
+    /// How old values were that subscriptions brought.
+    pub delay: Histogram,
+    /// When the generator itself did not run.
+    pub stalls: Vec<Stall>,
     /// Mean service time in the first tenth of the phase, before much of a backlog could grow.
     pub early_service_ns: Option<f64>,
     /// Mean number of operations in flight.
@@ -92,6 +103,33 @@ pub struct CoreUse {
     pub idle_ns: u64,
     /// Of it, how long it had something to do and no CPU.
     pub starved_ns: Option<u64>,
+}
+
+/// How long a loop of the generator did not run, all in all.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Standstill {
+    /// What kept it.
+    pub kind: StallKind,
+    /// How often.
+    pub times: usize,
+    /// Added up.
+    pub total_ns: u64,
+    /// The longest.
+    pub longest_ns: u64,
+    /// When that was, since the phase began.
+    pub at_ns: u64,
+}
+
+impl Default for Standstill {
+    fn default() -> Self {
+        Self {
+            kind: StallKind::HeldUp,
+            times: 0,
+            total_ns: 0,
+            longest_ns: 0,
+            at_ns: 0,
+        }
+    }
 }
 
 /// A limit of the generator's own host that was run into.
@@ -151,6 +189,7 @@ impl Evidence {
         Self {
             load,
             early_service_ns: early.mean(),
+            from_ns: window.from_ns,
             window_ns: window.to_ns.saturating_sub(window.from_ns),
             bin_ns,
             planned: counters.planned(),
@@ -174,6 +213,8 @@ impl Evidence {
             pacer: window.histogram(Measure::Pacer).clone(),
             slot: window.histogram(Measure::Slot).clone(),
             socket: window.histogram(Measure::Socket).clone(),
+            lag: window.histogram(Measure::Lag).clone(),
+            delay: window.histogram(Measure::Delay).clone(),
             mean_in_flight: (!inside.is_empty())
                 .then(|| inside.iter().sum::<f64>() / inside.len() as f64),
             ..Self::default()
@@ -187,6 +228,27 @@ impl Evidence {
             .filter(|core| core.ran_ns > 0)
             .map(|core| 1.0 - core.idle_ns.min(core.ran_ns) as f64 / core.ran_ns as f64)
             .reduce(f64::max)
+    }
+
+    /// How long the generator itself did not run, in the loop that this happened to most.
+    pub(super) fn standstill(&self) -> Option<Standstill> {
+        let inside = self.stalls.iter().filter_map(|stall| {
+            let ns = stall.within(self.from_ns, u64::MAX);
+            (ns > 0).then_some((stall, ns))
+        });
+        let mut of: BTreeMap<(StallKind, Option<usize>), Standstill> = BTreeMap::new();
+        for (stall, ns) in inside {
+            let sum = of.entry((stall.kind, stall.of)).or_insert(Standstill {
+                kind: stall.kind,
+                ..Standstill::default()
+            });
+            sum.times += 1;
+            sum.total_ns += ns;
+            if ns > sum.longest_ns {
+                (sum.longest_ns, sum.at_ns) = (ns, stall.at_ns);
+            }
+        }
+        of.into_values().max_by_key(|it| (it.kind, it.total_ns))
     }
 
     pub(super) fn most_common_error(&self) -> String {

@@ -118,7 +118,9 @@ impl Missing {
                 )
             }
             Self::Lost { opened, lost, why } => match opened {
-                1 => format!("the session was lost{}", because(why)),
+                // Of sessions that come and go nobody knows how many there were.
+                0 if *lost > 1 => format!("{lost} sessions were lost{}", because(why)),
+                0 | 1 => format!("the session was lost{}", because(why)),
                 _ => {
                     let were = if *lost == 1 { "was" } else { "were" };
                     format!("of {opened} sessions {lost} {were} lost{}", because(why))

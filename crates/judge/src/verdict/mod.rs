@@ -255,6 +255,7 @@ impl Evidence {
         if let Some(reason) = self.settling.not_judged {
             notes.push(format!("steadiness was not judged: {reason}"));
         }
+        notes.extend(generator::note(self));
         if let Some(stolen) = self.stolen_share
             && stolen >= 0.02
         {

@@ -20,6 +20,7 @@ use super::control::Control;
 use super::cycle::Cycle;
 use super::end::End;
 use super::gate::Gate;
+use super::heartbeat::Heartbeat;
 use super::host::{Host, Rung};
 use super::seat::{Coalescing, Seat, books};
 use super::settings::Settings;
@@ -58,6 +59,9 @@ pub struct Core<H: Host> {
     progress: Sender<Progress>,
     losses: Vec<Loss>,
     idle: Idle,
+    heart: Heartbeat,
+    /// It was late: what waits in sockets is looked at before anything is given up.
+    look_first: bool,
     sent_bytes: u64,
     received_bytes: u64,
     writes: u64,
@@ -134,6 +138,8 @@ impl<H: Host> Core<H> {
             progress: parts.progress,
             losses: Vec::new(),
             idle: Idle::default(),
+            heart: Heartbeat::of(parts.number),
+            look_first: false,
             sent_bytes: 0,
             received_bytes: 0,
             writes: 0,
@@ -189,9 +195,11 @@ impl<H: Host> Core<H> {
             self.queue(n);
         }
         let mut t = self.t();
+        self.heart.begin(t);
         while !self.is_over(t) {
             self.send_due(t);
             let before = self.t();
+            self.is_there(before);
             if before >= self.next_tick {
                 self.tick(before);
             }
@@ -352,14 +360,23 @@ impl<H: Host> Core<H> {
                     found = Found::Something;
                 }
             }
+            self.look_first = false;
             return Ok(found);
         }
-        let until = self.until();
+        // What came while it did not run has come in time.
+        let until = match std::mem::take(&mut self.look_first) {
+            true => None,
+            false => self.until(),
+        };
         let at = |t: u64| Instant::from_nanos(self.origin.as_nanos().saturating_add(t));
         let mut rung = std::mem::take(&mut self.rung);
         let mail = self.host.wait(until.map(at), at(t), &mut rung)?;
+        let woken = self.t();
         if until.is_some_and(|until| until > t) {
-            self.idle.add(t, self.t());
+            self.idle.add(t, woken);
+        }
+        if self.heart.rested(woken, until.unwrap_or(t)) {
+            self.was_away();
         }
         for n in std::mem::take(&mut self.again) {
             self.read(n);

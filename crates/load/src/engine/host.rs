@@ -23,6 +23,11 @@ pub trait Host {
     /// Both clocks.
     fn now(&self) -> Now;
 
+    /// What this thread has had of a processor, in nanoseconds, where that is known.
+    fn cpu(&self) -> Option<u64> {
+        None
+    }
+
     /// Comes back at this moment, as exactly as it can.
     fn sleep_until(&mut self, at: Instant);
 

@@ -17,6 +17,7 @@ mod cycle;
 mod end;
 mod fresh;
 mod gate;
+mod heartbeat;
 mod helper;
 mod host;
 mod lane;

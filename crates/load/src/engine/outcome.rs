@@ -1,12 +1,12 @@
 //! What became of a phase: what its threads tell, put together.
 
 use std::collections::BTreeMap;
-use std::time::SystemTime;
+use std::time::{Instant, SystemTime};
 
 use plan::Seat;
 use record::Tally;
 use record::receipt::Account;
-use record::run::{Counted, Figure};
+use record::run::{Counted, Figure, Stall};
 
 use super::control::Change;
 use super::cycle::Took;
@@ -16,7 +16,7 @@ use super::run::{Begin, Running};
 use super::settle::{Settled, settle};
 use super::subscriber::Shape;
 use super::told::{CoreSpent, Loss, Report};
-use crate::transport::Socket;
+use crate::transport::{Clock, Socket};
 
 /// A session that could not be opened.
 #[derive(Debug)]
@@ -38,6 +38,8 @@ pub struct Outcome {
     pub tallies: Vec<Vec<Tally>>,
     /// When the phase began.
     pub began: SystemTime,
+    /// The same on the monotonic clock, which nobody sets.
+    pub origin: Instant,
     /// When it stopped sending, in nanoseconds since.
     pub ended_ns: u64,
     /// When the last answer was there.
@@ -54,6 +56,8 @@ pub struct Outcome {
     pub losses: Vec<(Seat, Loss)>,
     /// What the cores cost.
     pub cores: Vec<CoreSpent>,
+    /// When the generator itself did not run.
+    pub stalls: Vec<Stall>,
     /// How long each cycle took, where all sessions send together: until the slowest was answered.
     pub cycles: Vec<Took>,
     /// What subscriptions brought, if there were some.
@@ -109,6 +113,7 @@ pub(super) fn gather(
         operations: names.len(),
         names,
         began: begin.wall,
+        origin: Clock::new().instant(begin.origin),
         ended_ns: settled.ended_ns,
         drained_ns: 0,
         stopped: running.control.is_over(),
@@ -117,6 +122,7 @@ pub(super) fn gather(
         failed: Vec::new(),
         losses: Vec::new(),
         cores: Vec::new(),
+        stalls: Vec::new(),
         cycles: Vec::new(),
         account: None,
         refused: BTreeMap::new(),
@@ -133,6 +139,7 @@ pub(super) fn gather(
         }
         outcome.drained_ns = outcome.drained_ns.max(report.spent.ran_ns);
         outcome.cycles.extend(report.cycles);
+        outcome.stalls.extend(&report.spent.stalls);
         outcome.cores.push(report.spent);
         let lost = report.losses.into_iter();
         let lost = lost.filter_map(|loss| Some((*seats.get(loss.session)?, loss)));

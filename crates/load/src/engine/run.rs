@@ -10,6 +10,7 @@ use thiserror::Error;
 use wire::time::Instant;
 
 use super::control::{Change, Control};
+use super::heartbeat::Pulse;
 use super::opening::{SessionError, Target};
 use super::outcome::{Failed, Outcome};
 use super::told::Progress;
@@ -110,13 +111,19 @@ pub fn run(
     let all = shares.iter().flat_map(|share| &share.seats);
     let mut seats: Vec<Seat> = all.copied().collect();
     seats.sort_unstable();
-    if !phase.work.steps().is_empty() {
-        return rounds::run(&running, &seats, &mut progress);
-    }
-    if phase.fresh_session {
-        return fresh::run(&running, &seats, &mut progress);
-    }
-    cores::run(&running, &shares, &seats, &mut progress)
+    let pulse = Pulse::start()?;
+    let calls = !phase.work.steps().is_empty() || phase.fresh_session;
+    let mut outcome = if !phase.work.steps().is_empty() {
+        rounds::run(&running, &seats, &mut progress)
+    } else if phase.fresh_session {
+        fresh::run(&running, &seats, &mut progress)
+    } else {
+        cores::run(&running, &shares, &seats, &mut progress)
+    }?;
+    let began = Clock::new().at(outcome.origin);
+    outcome.stalls.extend(pulse.finish(began, !calls));
+    outcome.stalls.sort_by_key(|it| it.at_ns);
+    Ok(outcome)
 }
 
 /// What is carried out, and how.

@@ -1,6 +1,7 @@
 //! What a core tells: while it runs, and at the end.
 
 use record::receipt::{Account, Stretch};
+use record::run::Stall;
 use record::{Closed, Ledger};
 
 use super::cycle::Took;
@@ -70,6 +71,8 @@ pub struct CoreSpent {
     pub cpu_ns: Option<u64>,
     /// Time in which the thread could have run and had no CPU, where the system tells.
     pub starved_ns: Option<u64>,
+    /// When it did not run though it was to; of a thread that makes calls it is not known.
+    pub stalls: Vec<Stall>,
     /// Bytes given to sockets.
     pub sent_bytes: u64,
     /// Bytes taken from sockets.

@@ -44,6 +44,12 @@ impl Clock {
         Mono::from_nanos(elapsed.as_secs() * 1_000_000_000 + u64::from(elapsed.subsec_nanos()))
     }
 
+    /// A point of time of the system's monotonic clock.
+    pub fn at(&self, at: Instant) -> Mono {
+        let elapsed = at.saturating_duration_since(self.epoch);
+        Mono::from_nanos(0) + elapsed
+    }
+
     /// The same point of time on the system's monotonic clock.
     pub fn instant(&self, at: Mono) -> Instant {
         self.epoch + at.since(Mono::from_nanos(0))

@@ -9,6 +9,7 @@ use wire::channel::{ChannelError, Identity, Protection};
 use wire::client::{Config, Connection, Event, RequestId};
 use wire::frame::Limits;
 use wire::service::{self, Request, Response, Service};
+use wire::time::Instant as Mono;
 use wire::types::{NodeId, StatusCode};
 use wire::url::Url;
 
@@ -61,6 +62,8 @@ pub struct Link {
     socket: TcpStream,
     connection: Connection,
     shell: Shell,
+    /// The deadline after which it has looked once more.
+    looked_after: Option<Mono>,
 }
 
 /// What a link knows beside its socket and connection; what is left of it when these are taken out.
@@ -80,6 +83,7 @@ impl Shell {
             socket,
             connection,
             shell: self,
+            looked_after: None,
         })
     }
 
@@ -140,6 +144,7 @@ impl Link {
                 lifetime: Duration::ZERO,
                 address,
             },
+            looked_after: None,
         };
         let start = Instant::now();
         link.wait_for(Step::Hello, |turn| matches!(turn, Turn::Acknowledged))?;
@@ -353,6 +358,11 @@ impl Link {
     fn read(&mut self) -> Result<(), LinkError> {
         let now = self.shell.clock.now();
         let wait = match self.connection.poll_timeout() {
+            // A process that was stopped finds in the socket what came in time.
+            Some(at) if at <= now.mono && self.looked_after != Some(at) => {
+                self.looked_after = Some(at);
+                Duration::ZERO
+            }
             Some(at) if at <= now.mono => {
                 self.connection.handle_timeout(now);
                 return Ok(());

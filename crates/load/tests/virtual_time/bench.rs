@@ -11,6 +11,7 @@ use host::Pretended;
 use load::engine::{self, Books, Control, Lane, Level, Parts, Settings, Setup, Source, settle};
 use load::work::{Asker, Operations, Selection};
 use plan::{Arrival, NodeSpec, Phase, Plan, Read, Schedule, Seat, Targets, Work};
+use record::run::Stall;
 use record::{Ledger, Tally};
 use wire::service::{Limits, Request, Response};
 use wire::time::{Instant, Now};
@@ -142,6 +143,17 @@ impl World {
             .map(|share| self.core(&share.seats).run().unwrap())
             .collect();
         settle(&mut reports).tallies
+    }
+
+    /// What one core found, and when it did not run itself.
+    pub fn with_stalls(&self) -> (Tally, Vec<Stall>) {
+        let seat = Seat {
+            target: 0,
+            index: 0,
+        };
+        let report = self.core(&[seat]).run().unwrap();
+        let stalls = report.spent.stalls.clone();
+        (settle(&mut [report]).tallies.remove(0), stalls)
     }
 
     /// How long each cycle took on one core.

@@ -259,6 +259,36 @@ fn a_generator_that_wakes_late_blames_nobody_else() {
 }
 
 #[test]
+fn a_generator_that_was_held_up_knows_it_and_takes_what_came_for_an_answer() {
+    let closed = Arrival::Closed {
+        in_flight: 1,
+        think: Duration::ZERO,
+    };
+    for arrival in [constant(1000), closed] {
+        let mut world = World::new(arrival, Duration::from_secs(2));
+        // The timeout is over when it wakes, and the answer had been there for long.
+        world.phase.timeout = Duration::from_millis(100);
+        world.starved = Some((S, S + 300 * MS));
+        let (tally, stalls) = world.with_stalls();
+        let whole = tally.whole();
+        assert_eq!(whole.sum.counters.timeouts, 0, "{}", world.phase.arrival);
+        let [stall] = stalls[..] else {
+            panic!("{stalls:?}")
+        };
+        assert_eq!(stall.of, Some(0));
+        // Up to a tick of it was sleep that was meant.
+        assert!((270 * MS..=300 * MS).contains(&stall.ns), "{stall:?}");
+        assert!(stall.until().abs_diff(S + 300 * MS) < 5 * MS, "{stall:?}");
+        world.starved = None;
+        // A server that stands still is no generator that does.
+        world.stall = Some((S, S + 300 * MS));
+        let (tally, stalls) = world.with_stalls();
+        assert!(stalls.is_empty(), "{stalls:?}");
+        assert!(tally.whole().sum.counters.timeouts > 0);
+    }
+}
+
+#[test]
 fn what_fell_due_while_the_generator_was_held_up_is_sent_at_once_or_left_out() {
     let run = |catch_up| {
         let mut world = World::new(constant(1000), Duration::from_secs(2));

@@ -54,6 +54,8 @@ counts! {
         overflow_bits,
         /// Of them those of a counter behind which nothing is missing.
         overflow_alone,
+        /// Of `overflow_bits` those that came when the client itself had not run.
+        stalled_bits,
         /// With a Bad status.
         bad,
         /// With a timestamp that the client's clock had not reached yet.
@@ -79,6 +81,8 @@ counts! {
         overwritten,
         /// Dropped from a full queue; the overflow bit tells of them.
         overflowed,
+        /// Dropped from a queue that was full because the client itself did not run.
+        stalled,
         /// Promised by sampling and queue, and nothing tells what became of them.
         missing,
         /// In messages that did not come when those behind them did.
@@ -100,6 +104,7 @@ impl Places {
             + self.filtered
             + self.overwritten
             + self.overflowed
+            + self.stalled
             + self.missing
             + self.in_lost_messages
             + self.outage
@@ -116,6 +121,7 @@ impl Places {
         }
         let others = [
             &mut self.overflowed,
+            &mut self.stalled,
             &mut self.overwritten,
             &mut self.missing,
         ];
@@ -233,6 +239,8 @@ pub enum Cause {
     LostMessage,
     /// Dropped from a full queue.
     Overflowed,
+    /// Dropped from a queue that was full because the client itself did not run.
+    Stalled,
     /// Passed while there was no subscription.
     Outage,
     /// Replaced in a queue of one.
@@ -257,10 +265,11 @@ pub enum Cause {
 
 impl Cause {
     /// All of them.
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 14] = [
         Self::Missing,
         Self::LostMessage,
         Self::Overflowed,
+        Self::Stalled,
         Self::Outage,
         Self::Overwritten,
         Self::SampledAway,
@@ -279,6 +288,7 @@ impl Cause {
             Self::Missing => "missing",
             Self::LostMessage => "lost_message",
             Self::Overflowed => "overflowed",
+            Self::Stalled => "stalled",
             Self::Outage => "outage",
             Self::Overwritten => "overwritten",
             Self::SampledAway => "sampled_away",

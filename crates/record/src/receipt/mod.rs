@@ -86,6 +86,8 @@ pub struct Receipt {
     /// Ticks at the clock's 0.
     utc: i64,
     measuring: Option<u64>,
+    /// When the client last went on after it had not run.
+    went_on: Option<u64>,
     items: Vec<Item>,
     groups: Vec<Group>,
     subscriptions: Vec<Subscription>,
@@ -106,6 +108,7 @@ impl Receipt {
         Self {
             utc,
             measuring: None,
+            went_on: None,
             items: Vec::new(),
             groups: Vec::new(),
             subscriptions: Vec::new(),
@@ -128,6 +131,12 @@ impl Receipt {
     /// clock shows 0 now.
     pub fn measure(&mut self, at: u64) {
         self.measuring = Some(at);
+    }
+
+    /// The client itself did not run for a while, and goes on now. What overflowed meanwhile the server had to
+    /// keep for it, and with the first publishing after it that is told.
+    pub fn went_on(&mut self, at: u64) {
+        self.went_on = Some(at);
     }
 
     /// Publish requests were sent.
@@ -173,7 +182,7 @@ impl Receipt {
         asked: bool,
     ) -> Open<'a> {
         let utc = self.utc.saturating_add((head.at / 100) as i64);
-        let measuring = self.measuring;
+        let (measuring, went_on) = (self.measuring, self.went_on);
         let counts = &mut self.counts[usize::from(measuring.is_some())];
         let ledger = measuring.map(|from| (ledger, head.at.saturating_sub(from)));
         let messages = &mut counts.messages;
@@ -196,6 +205,8 @@ impl Receipt {
             (true, false) => arrive(subscription, messages, &head, &mut self.recovery),
             (true, true) => recover(subscription, messages, &head, &mut self.recovery),
         };
+        let publishing = subscription.row.terms.publishing_ns;
+        let stalled = went_on.is_some_and(|at| head.at.saturating_sub(at) <= publishing);
         let parts = Parts {
             items: &mut self.items,
             groups: &self.groups,
@@ -208,6 +219,7 @@ impl Receipt {
         };
         let mut open = Open::new(parts, head, utc, way, cycle);
         open.gap = gap;
+        open.stalled = stalled;
         open.begin();
         open
     }

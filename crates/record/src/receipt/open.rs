@@ -105,6 +105,8 @@ pub struct Open<'a> {
     /// The publishing that it belongs to.
     pub(super) cycle: u32,
     pub(super) late: bool,
+    /// The client itself did not run shortly before it came.
+    pub(super) stalled: bool,
     /// Values sampled before this waited longer than for one publishing more.
     pub(super) stale: i64,
     pub(super) at_group: u32,
@@ -164,6 +166,7 @@ impl<'a> Open<'a> {
             gap: None,
             cycle,
             late: false,
+            stalled: false,
             stale: match head.publish_time {
                 0 => i64::MIN,
                 _ if patient => i64::MIN,
@@ -448,7 +451,13 @@ impl<'a> Open<'a> {
     #[cold]
     fn not_good(&mut self, status: u32) {
         let values = &mut self.counts.values;
-        values.overflow_bits += u64::from(status & OVERFLOW_MASK == OVERFLOW);
+        let overflow = u64::from(status & OVERFLOW_MASK == OVERFLOW);
+        values.overflow_bits += overflow;
+        if self.stalled && overflow > 0 {
+            values.stalled_bits += overflow;
+            self.tell(Cause::Stalled, None);
+        }
+        let values = &mut self.counts.values;
         values.bad += u64::from(status & BAD != 0);
         // The lower half are flags that say nothing about how good it is (Part 4, 7.39.1).
         if let (Some((ledger, at)), true) = (&mut self.ledger, status >= 0x0001_0000) {
@@ -459,6 +468,9 @@ impl<'a> Open<'a> {
     #[cold]
     pub(super) fn tardy(&mut self, handle: u32, flags: u32) {
         // What came by Republish, or is told for the first time or again, was not due sooner.
+        if self.stalled {
+            return;
+        }
         if self.way != Way::Recovered && flags & FLAGS == 0 {
             self.counts.values.late += 1;
             self.tell(Cause::Late, Some(handle));

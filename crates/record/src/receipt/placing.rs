@@ -133,12 +133,16 @@ impl Open<'_> {
         let with_messages = lost.min(holes.saturating_mul(in_each));
         let left = lost - with_messages;
         let (mut overwritten, mut overflowed, mut missing) = (0, 0, 0);
+        let mut stalled = 0;
         if queue == 1 {
             missing = left.min(self.passed_over(item, group, holes));
             overwritten = left - missing;
         } else if overflow || holes > 0 {
             // With messages missing, one of them had the bit.
-            overflowed = left;
+            match self.stalled {
+                true => stalled = left,
+                false => overflowed = left,
+            }
         } else {
             missing = left;
         }
@@ -146,11 +150,13 @@ impl Open<'_> {
         places.in_lost_messages += u64::from(with_messages);
         places.overwritten += u64::from(overwritten);
         places.overflowed += u64::from(overflowed);
+        places.stalled += u64::from(stalled);
         places.missing += u64::from(missing);
         for (cause, count) in [
             (Cause::LostMessage, with_messages),
             (Cause::Overwritten, overwritten),
             (Cause::Overflowed, overflowed),
+            (Cause::Stalled, stalled),
             (Cause::Missing, missing),
         ] {
             if count > 0 {

@@ -9,6 +9,7 @@ mod machine;
 mod phase;
 mod place;
 mod series;
+mod stall;
 mod subscriptions;
 mod verdict;
 
@@ -25,6 +26,7 @@ pub use phase::{
 };
 pub use place::{create, replace, target, try_out};
 pub use series::{Course, Series, Usage, UsageSeries};
+pub use stall::{Stall, StallKind};
 pub use subscriptions::{
     Beside, ByRate, ClockBound, EachSubscription, Ended, EventsHeard, Extremes, Fairness, First,
     Found, Intervals, Names, Outcome, Place, Slow, StepTaken, Subscriptions,

@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Diagnostics, Expectation, Footprint, Series, Subscriptions, UsageSeries, Verdict};
+use super::{
+    Diagnostics, Expectation, Footprint, Series, Stall, Subscriptions, UsageSeries, Verdict,
+};
 use crate::ledger::{Gauge, Sizes, Statuses};
 use crate::{Histogram, Measure, Tally, Timestamp, Window};
 
@@ -49,6 +51,9 @@ pub struct Phase {
     /// What was spent meanwhile: the generator, the server, the host.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub resources: Vec<UsageSeries>,
+    /// When the generator itself did not run, in order; the longest thousand of each of its threads.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub stalls: Vec<Stall>,
     /// What a person did to it while it ran.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub by_hand: Vec<ByHand>,
@@ -518,6 +523,7 @@ impl Phase {
             parts: Vec::new(),
             series: Series::of(tally),
             cycles_ns: Vec::new(),
+            stalls: Vec::new(),
             by_hand: Vec::new(),
             subscriptions: None,
             diagnostics: None,

@@ -20,6 +20,8 @@ pub enum Outcome {
     /// As far as sequence numbers and overflow bits tell, nothing is missing.
     #[default]
     NothingMissing,
+    /// Values were lost, and only such as the server could not keep while the generator itself did not run.
+    Stalled,
     /// Values or messages were lost.
     Lost,
 }
@@ -30,6 +32,7 @@ impl Outcome {
         match self {
             Self::Lossless => "LOSSLESS",
             Self::NothingMissing => "NO GAPS",
+            Self::Stalled => "STALLED",
             Self::Lost => "LOST",
         }
     }
@@ -151,7 +154,7 @@ pub struct Extremes {
 /// Something that happened.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Found {
-    /// What: `missing`, `lost_message`, `overflowed`, `outage`, `overwritten`, `sampled_away`,
+    /// What: `missing`, `lost_message`, `overflowed`, `stalled`, `outage`, `overwritten`, `sampled_away`,
     /// `repeated`, `out_of_order`, `recovered`, `late`, `stray`, `overflow_alone`, `ended`.
     pub cause: String,
     /// How many values; of `ended`, how many subscriptions.

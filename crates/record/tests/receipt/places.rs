@@ -38,6 +38,24 @@ fn the_overflow_bit_explains_what_is_missing_before_it() {
 }
 
 #[test]
+fn what_overflowed_while_the_client_did_not_run_is_its_own() {
+    let mut client = Client::new(&[counting(10, 3)]);
+    client.comes(1, &[(0, 1, 0)]);
+    client.now += 3 * PUBLISHING;
+    client.receipt.went_on(client.now);
+    client.at_once(2, &[(0, 9, OVERFLOW), (0, 10, 0), (0, 11, 0)]);
+    // The next ones are the server's again.
+    client.comes(3, &[(0, 14, 0)]);
+    client.comes(4, &[(0, 20, OVERFLOW), (0, 21, 0), (0, 22, 0)]);
+    let account = client.account();
+    let places = account.measured.places;
+    assert_eq!((places.stalled, places.overflowed), (7, 5));
+    assert_eq!(places.missing, 2);
+    assert_eq!(places.lost(), 7);
+    assert_eq!(account.measured.values.stalled_bits, 1);
+}
+
+#[test]
 fn an_overflow_bit_with_nothing_missing_is_told_as_such() {
     let mut client = Client::new(&[counting(10, 3)]);
     client.comes(1, &[(0, 1, 0), (0, 2, OVERFLOW)]);

@@ -15,6 +15,7 @@ pub(super) fn accounting(run: &Run, phase: &Phase) -> Markup {
     };
     let ink = match told.outcome {
         Outcome::Lossless | Outcome::NothingMissing => "good",
+        Outcome::Stalled => "warning",
         Outcome::Lost => "bad",
     };
     html! {

@@ -119,6 +119,7 @@ pub fn evidence(
                 starved_ns: core.starved_ns,
             })
             .collect(),
+        stalls: outcome.stalls.clone(),
         stolen_share: seen.and_then(Seen::stolen),
         sessions: Sessions {
             wanted: (outcome.opened + outcome.failed.len()) as u64,

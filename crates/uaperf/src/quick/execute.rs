@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
-use std::time::{Instant, SystemTime};
+use std::time::SystemTime;
 
 use anyhow::Context;
 use judge::{EndedBy, Exit, Missing, OwnLimit};
@@ -333,7 +333,7 @@ fn run(
     (own_limits, by): (Vec<OwnLimit>, Option<EndedBy>),
 ) -> Run {
     let tally = result::whole(outcome);
-    let began = began(outcome);
+    let began = outcome.origin;
     let settling = evidence::settling(phase, &tally, seen, began);
     let warm_up = WarmUp {
         given_ns: match phase.warmup {
@@ -372,6 +372,7 @@ fn run(
         .as_ref()
         .map(|rounds| footprint::of(rounds, seen, began));
     measured.parts = result::parts(outcome, from, until);
+    measured.stalls.clone_from(&outcome.stalls);
     // A cycle belongs to the window in which it ended, as a request does.
     let inside = |it: &&Took| it.ended >= from && it.ended < until;
     let cycles = outcome.cycles.iter().filter(inside);
@@ -429,14 +430,6 @@ fn touched(outcome: &Outcome, run: &mut Run) {
         measured.by_hand = by_hand;
         run.verdict = measured.verdict.clone();
     }
-}
-
-/// When the phase began, on the monotonic clock.
-fn began(outcome: &Outcome) -> Instant {
-    let ago = SystemTime::now()
-        .duration_since(outcome.began)
-        .unwrap_or_default();
-    Instant::now().checked_sub(ago).unwrap_or_else(Instant::now)
 }
 
 fn machine() -> record::run::Fingerprint {

@@ -183,7 +183,6 @@ fn an_interrupt_while_it_looks() {
 }
 
 #[test]
-#[ignore = "not every command holds to it yet"]
 fn a_generator_that_is_stopped() {
     nothing_is_hidden(Cause::GeneratorStopped);
 }

@@ -9,8 +9,30 @@ use super::super::told::{CoreSpent, Left, Progress, Report};
 use super::{Core, TICK};
 
 impl<H: Host> Core<H> {
+    /// The loop has come round once more.
+    #[inline]
+    pub(super) fn is_there(&mut self, t: u64) {
+        if self.heart.worked(t, || self.host.cpu()) {
+            self.was_away();
+        }
+    }
+
+    /// It did not run for a while.
+    #[cold]
+    pub(super) fn was_away(&mut self) {
+        self.look_first = true;
+        let at = self.host.mono().nanos_since(self.zero);
+        if let Some(receipt) = &mut self.receipt {
+            receipt.went_on(at);
+        }
+    }
+
     /// What has to be looked at from time to time.
     pub(super) fn tick(&mut self, t: u64) {
+        if self.look_first {
+            return;
+        }
+        self.heart.spent(self.host.cpu());
         self.next_tick = t - t % TICK + TICK;
         let now = self.host.now();
         for n in self.over..self.seats.len() {
@@ -123,6 +145,7 @@ impl<H: Host> Core<H> {
                 ran_ns: t,
                 idle_ns: self.idle.ns(),
                 idle: self.idle,
+                stalls: self.heart.into_stalls(),
                 cpu_ns: spent.cpu_ns,
                 starved_ns: spent.starved_ns,
                 sent_bytes: self.sent_bytes,

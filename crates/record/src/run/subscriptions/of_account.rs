@@ -143,16 +143,25 @@ fn lost(account: &Account, whole: &Stretch) -> u64 {
     let untold = account.counters < account.items;
     // Of items that do not count nobody knows how many values were in a message or a queue.
     let at_least = match untold {
-        true => whole.messages.lost() + whole.values.overflow_bits + whole.events.overflow_events,
+        true => whole.messages.lost() + overflows(whole),
         false => 0,
     };
     counted.max(at_least)
+}
+
+/// Queues that overflowed, but for those that the client let overflow.
+fn overflows(whole: &Stretch) -> u64 {
+    let values = &whole.values;
+    values.overflow_bits - values.stalled_bits + whole.events.overflow_events
 }
 
 fn outcome(account: &Account, whole: &Stretch, lost: u64) -> Outcome {
     let ended = account.rows.iter().any(|row| row.ended.is_some());
     if lost > 0 || whole.messages.lost() > 0 || ended {
         return Outcome::Lost;
+    }
+    if whole.places.stalled > 0 || whole.values.stalled_bits > 0 {
+        return Outcome::Stalled;
     }
     let every = account.items > 0 && account.counters + account.by_rate.items == account.items;
     match every && account.silent == 0 && account.away == 0 {
@@ -203,8 +212,12 @@ fn causes(account: &Account, whole: &Stretch, names: &Names<'_>) -> Vec<Found> {
                 Cause::Missing => places.missing + account.overdue,
                 Cause::LostMessage => lost_with_messages,
                 Cause::Overflowed => match account.counters {
-                    0 => values.overflow_bits + whole.events.overflow_events,
+                    0 => overflows(whole),
                     _ => places.overflowed,
+                },
+                Cause::Stalled => match account.counters {
+                    0 => values.stalled_bits,
+                    _ => places.stalled,
                 },
                 Cause::Outage => places.outage,
                 Cause::Overwritten => places.overwritten,
