@@ -68,7 +68,7 @@ pub use listener::listener;
 pub use meter::{Columns, Meter, Power, Taken};
 pub use pressure::{Pressure, Resource, Stalled, pressure};
 pub use process::{Process, Sample, Spent, Thread};
-pub use processors::processors;
+pub use processors::{processors, processors_of};
 pub use pulse::{Beat, Pulse};
 pub use socket::{Socket, State, Tcp, sockets};
 pub use target::{NoTarget, Target, name_of};

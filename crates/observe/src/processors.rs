@@ -10,6 +10,11 @@ pub fn processors() -> Figure<Vec<usize>> {
     allowed(&files::text(STATUS)?)
 }
 
+/// The processors that another process may use.
+pub fn processors_of(id: u32) -> Figure<Vec<usize>> {
+    allowed(&files::text(&format!("/proc/{id}/status"))?)
+}
+
 fn allowed(status: &str) -> Figure<Vec<usize>> {
     let line = status
         .lines()

@@ -43,6 +43,14 @@ impl Failure {
         }
     }
 
+    /// Somebody did not want to wait: exit code 130.
+    pub fn interrupted() -> Self {
+        Self {
+            code: Exit::Interrupted.code(),
+            ..Self::new("interrupted before anything was measured")
+        }
+    }
+
     /// What to type next.
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());

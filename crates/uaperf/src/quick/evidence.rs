@@ -86,13 +86,14 @@ pub fn evidence(
         Arrival::Closed { .. } => Load::Closed,
     };
     let server = seen.and_then(|seen| {
-        let cores = seen.cores("server", began);
+        let inside = window.from_ns..=window.to_ns;
+        let cores = seen.cores("server", began).into_iter();
+        let cores: Vec<_> = cores.filter(|(at, _)| inside.contains(at)).collect();
         let busy = cores.iter().map(|(_, cores)| cores).sum::<f64>() / cores.len().max(1) as f64;
-        let allowed = std::thread::available_parallelism().ok()?;
         (!cores.is_empty()).then_some(ServerUse {
             cores_busy: busy,
-            cores_allowed: allowed.get() as f64,
-            busiest_thread: seen.busiest_thread(began),
+            cores_allowed: seen.allowed()?,
+            busiest_thread: seen.busiest_thread(began, window.from_ns, window.to_ns),
         })
     });
     let heard = outcome.account.as_ref();

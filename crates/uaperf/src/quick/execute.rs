@@ -20,7 +20,7 @@ use report::Named;
 use super::live::Watcher;
 use super::usage::{Seen, Watch};
 use super::writer::Writer;
-use super::{Common, evidence, footprint, missing, result, told};
+use super::{Common, evidence, footprint, look, missing, result, told};
 use crate::advice;
 use crate::calibrate;
 use crate::cli::Global;
@@ -50,7 +50,7 @@ pub fn measure(
     let Looked {
         targets: looked,
         missing: not_there,
-    } = look(targets, common, phase, control, global)?;
+    } = look_at(targets, common, phase, control, global)?;
     let asked = server.is_some();
     let server = server.or_else(|| found(&looked));
     let own_limits = own_limits(phase, looked.len());
@@ -60,13 +60,16 @@ pub fn measure(
             Some(target) => refused(error, target),
             None => Failure::new(error.to_string()).into(),
         })?;
-    let prepared = looked
-        .iter()
+    let planned = phase.clone();
+    let prepared = look::each(looked.clone(), control, move |target: Arc<Target>| {
+        target.prepare(&planned, limits)
+    })?;
+    let prepared = prepared
+        .into_iter()
+        .zip(&looked)
         .enumerate()
-        .map(|(n, target)| {
-            let prepared = target
-                .prepare(phase, limits)
-                .map_err(|e| refused(e, target))?;
+        .map(|(n, (prepared, target))| {
+            let prepared = prepared.map_err(|e| refused(e, target))?;
             Ok(Arc::new(match &writer {
                 Some(writer) => prepared.watching(writer.watches(n)),
                 None => prepared,
@@ -221,7 +224,7 @@ struct Looked {
 
 /// Looks at all targets. One that is not there ends a command that is for it alone; of several, the
 /// others are loaded.
-fn look(
+fn look_at(
     targets: &Targets,
     common: &Common,
     phase: &Phase,
@@ -240,9 +243,12 @@ fn look(
     let sources = phase
         .connect()
         .map_or(0, |connect| connect.source_addresses);
-    for mut access in access.resolve_all(targets.urls(), each, global)? {
+    let mut all = access.resolve_all(targets.urls(), each, global)?;
+    for access in &mut all {
         access.sources = sources;
-        match Target::look(access) {
+    }
+    for looked_at in look::each(all, control, Target::look)? {
+        match looked_at {
             Ok(target) => looked.targets.push(Arc::new(target)),
             Err(failed) => {
                 let (access, error) = *failed;

@@ -13,6 +13,7 @@ pub mod feed;
 mod footprint;
 pub mod interrupt;
 mod live;
+mod look;
 mod made;
 mod missing;
 mod options;

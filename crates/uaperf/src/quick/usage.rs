@@ -4,7 +4,7 @@ use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use observe::{Host, Process, Sample, Thread, Times};
+use observe::{Host, Limit, Process, Sample, Thread, Times, Tree};
 use record::run::{Figure, Usage, UsageSeries};
 
 /// At first; it doubles whenever there are too many looks.
@@ -28,6 +28,8 @@ pub struct Seen {
     looks: Vec<Look>,
     /// Whether it was said which process the server is, and not found out.
     pub asked: bool,
+    /// Processors that the server may use.
+    allowed: Option<f64>,
 }
 
 /// At one moment.
@@ -50,6 +52,7 @@ impl Watch {
             who.push(("server", Some(server.id())));
             processes.push(server);
         }
+        let allowed = who.get(SERVER).and_then(|(_, pid)| allowed((*pid)?));
         let watch = move || {
             let mut look = || Look {
                 at: Instant::now(),
@@ -74,7 +77,12 @@ impl Watch {
                 }
             }
             looks.push(look());
-            Seen { who, looks, asked }
+            Seen {
+                who,
+                looks,
+                asked,
+                allowed,
+            }
         };
         let thread = std::thread::Builder::new()
             .name("watch".into())
@@ -229,13 +237,18 @@ impl Seen {
         self.looks.iter().filter_map(level).collect()
     }
 
-    /// The share of its time that the server's busiest thread had something to do: on a CPU, or
+    /// Processors that the server may use, where the system tells.
+    pub fn allowed(&self) -> Option<f64> {
+        self.allowed
+    }
+
+    /// The share of its time that the server's busiest thread had something to do in a window: on a CPU, or
     /// waiting for one that others had.
-    pub fn busiest_thread(&self, began: Instant) -> Option<f64> {
+    pub fn busiest_thread(&self, began: Instant, from_ns: u64, to_ns: u64) -> Option<f64> {
         let mut inside = self
             .looks
             .iter()
-            .filter(|look| since(look.at, began).is_some());
+            .filter(|look| since(look.at, began).is_some_and(|at| (from_ns..=to_ns).contains(&at)));
         let (first, last) = (inside.next()?, inside.next_back()?);
         let elapsed = last.at.duration_since(first.at).as_nanos() as f64;
         let worked = |thread: &Thread| {
@@ -255,6 +268,16 @@ impl Seen {
     pub fn stolen(&self) -> Option<f64> {
         let (first, last) = self.looks.first().zip(self.looks.last())?;
         between(first, last).ok()?.stolen().ok()
+    }
+}
+
+/// Its processors by affinity; fewer where its control group gets less time than that.
+fn allowed(pid: u32) -> Option<f64> {
+    let processors = observe::processors_of(pid).ok()?.len() as f64;
+    let group = observe::cgroup(&Tree::here(), pid);
+    match group.and_then(|group| group.cpu_cores) {
+        Ok(Limit::At(cores)) => Some(cores.min(processors)),
+        _ => Some(processors),
     }
 }
 

@@ -447,7 +447,10 @@ fn disturb(child: &Child, telling: &mut Telling, row: &Row, cause: Cause) {
             }
         }
         Cause::InterruptedLooking => {
-            listening();
+            // A single look has nothing to keep: a signal ends it as it ends any program.
+            if row.way != Way::Look {
+                listening();
+            }
             sleep(Duration::from_millis(300));
             signal(pid, "INT");
         }

@@ -177,7 +177,6 @@ fn an_interrupt_while_it_measures() {
 }
 
 #[test]
-#[ignore = "not every command holds to it yet"]
 fn an_interrupt_while_it_looks() {
     nothing_is_hidden(Cause::InterruptedLooking);
 }
