@@ -293,7 +293,7 @@ impl Connection {
     }
 
     fn advance(&mut self, now: Now) -> Option<Happened> {
-        if let Some(event) = self.own_event(now) {
+        if let Some(event) = self.own_event() {
             return Some(Happened::Other(event));
         }
         loop {
@@ -304,7 +304,7 @@ impl Connection {
             match self.next_chunk(now) {
                 Ok(Some(Some(happened))) => return Some(happened),
                 Ok(Some(None)) => {
-                    if let Some(event) = self.own_event(now) {
+                    if let Some(event) = self.own_event() {
                         return Some(Happened::Other(event));
                     }
                 }
@@ -312,11 +312,14 @@ impl Connection {
                 Err(error) => self.end(error),
             }
         }
-        self.own_event(now).map(Happened::Other)
+        // What has come is looked at first: whoever was away finds answers that came in time.
+        let last = self.own_event();
+        let last = last.or_else(|| self.in_flight.expire(now.mono).map(Event::TimedOut));
+        last.map(Happened::Other)
     }
 
     /// What does not come from the socket directly.
-    fn own_event(&mut self, now: Now) -> Option<Event<'static>> {
+    fn own_event(&mut self) -> Option<Event<'static>> {
         if let Some((lifetime, renewed)) = self.opened.take() {
             let channel_id = self.stream.channel_id;
             return Some(Event::Opened {
@@ -331,7 +334,7 @@ impl Connection {
             }
             return reason.take().map(Event::Closed);
         }
-        self.in_flight.expire(now.mono).map(Event::TimedOut)
+        None
     }
 
     /// Reads one chunk. `None`: there is no whole one. `Some(None)`: it was nothing to tell.
