@@ -9,6 +9,7 @@ use std::collections::HashMap;
 use wire::channel::assembly::Assembly;
 use wire::channel::sequence::{Incoming, Outgoing, SequenceRule};
 use wire::frame::Limits;
+use wire::time::Instant;
 
 use crate::script::Script;
 
@@ -61,6 +62,7 @@ fn pieces(script: &mut Script<'_>) {
         ..Limits::default()
     };
     let mut assembly = Assembly::default();
+    let now = Instant::from_nanos(0);
     let mut model: HashMap<u32, (u32, Vec<u8>)> = HashMap::new();
     while !script.is_over() {
         let step = script.below(8);
@@ -73,7 +75,7 @@ fn pieces(script: &mut Script<'_>) {
                 let body = script.bytes();
                 let begun = model.remove(&id);
                 let held = held(&model) + begun.as_ref().map_or(0, |(_, begun)| begun.len());
-                match assembly.finish(id, body, &limits) {
+                match assembly.finish(id, body, &limits, now) {
                     Ok(true) => {
                         let (chunks, begun) = begun.unwrap();
                         assert!(chunks < 6 && held + body.len() <= 300);
@@ -85,10 +87,10 @@ fn pieces(script: &mut Script<'_>) {
                     Err(_) => assert!(body.len() > 300),
                 }
             }
-            2 => assembly.shrink(),
+            2 => assembly.shrink(0),
             _ => {
                 let body = script.bytes();
-                if assembly.add(id, body, &limits).is_ok() {
+                if assembly.add(id, body, &limits, now).is_ok() {
                     let (chunks, begun) = model.entry(id).or_default();
                     *chunks += 1;
                     begun.extend_from_slice(body);

@@ -4,6 +4,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::ops::RangeInclusive;
 use std::time::Duration;
 
+use wire::budget::Budget;
 use wire::channel::{Protection, all_protections};
 
 use crate::fault::Fault;
@@ -67,6 +68,8 @@ pub struct Config {
     pub transfer: Transfer,
     /// What is granted at most.
     pub limits: Limits,
+    /// Memory for what clients send, ask for and do not take. Servers of one process share it.
+    pub memory: Budget,
     /// Whether other servers may register here (Part 4, 5.5.5), so that it is a discovery server for them.
     pub discovery: bool,
     /// What is in the address space beside the standard one.
@@ -98,6 +101,7 @@ impl Default for Config {
             users: Users::default(),
             transfer: Transfer::default(),
             limits: Limits::default(),
+            memory: Budget::default(),
             discovery: false,
             profiles: vec![Profile::Demo],
             nodesets: Vec::new(),
@@ -117,8 +121,14 @@ pub struct Limits {
     pub sizes: wire::frame::Limits,
     /// Connections at a time, those without a session too.
     pub connections: usize,
+    /// Bytes of memory that a connection has for messages on their way in and out.
+    pub connection_memory: usize,
     /// Sessions at a time.
     pub sessions: usize,
+    /// Bytes of memory that a session has for what waits to be acknowledged or asked for.
+    pub session_memory: usize,
+    /// How long a message may take to come whole.
+    pub message_timeout: Duration,
     /// The session timeouts that are granted.
     pub session_timeout: RangeInclusive<Duration>,
     /// Operations of a Read request.
@@ -164,7 +174,10 @@ impl Default for Limits {
         Self {
             sizes: wire::frame::Limits::default(),
             connections: 10_000,
+            connection_memory: 64 * 1024 * 1024,
             sessions: 10_000,
+            session_memory: 64 * 1024 * 1024,
+            message_timeout: Duration::from_secs(60),
             session_timeout: Duration::from_secs(1)..=Duration::from_secs(3600),
             nodes_per_read: 10_000,
             nodes_per_write: 10_000,

@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use rustc_hash::FxHashMap;
+use wire::budget::{Budget, Held};
 use wire::session::server::Session as Protocol;
 use wire::template::walk::RawNodeId;
 use wire::time::Instant;
@@ -110,10 +111,14 @@ impl Owner {
 pub struct Session {
     /// What the protocol knows of it.
     pub protocol: Protocol,
+    /// Helpers find out who activates it.
+    pub proving: bool,
     /// What its requests carry.
     pub key: SessionKey,
     /// Where its answers go.
     pub link: SlotId,
+    /// Memory for what waits to be acknowledged or asked for.
+    pub budget: Budget,
     /// Browses that are not finished.
     pub points: ContinuationPoints,
     /// Histories that were not read to their end.
@@ -143,11 +148,14 @@ impl Session {
         key: SessionKey,
         link: SlotId,
         record: Arc<SessionRecord>,
+        budget: Budget,
     ) -> Self {
         Self {
             protocol,
+            proving: false,
             key,
             link,
+            budget,
             points: ContinuationPoints::default(),
             history: HistoryPoints::default(),
             owner: Arc::default(),
@@ -171,4 +179,7 @@ pub struct PublishRequest {
     pub deadline: Option<Instant>,
     /// What became of its acknowledgements.
     pub results: Vec<StatusCode>,
+    /// Of the session's memory, for many of them.
+    #[expect(dead_code, reason = "it is there to be dropped")]
+    pub held: Option<Held>,
 }

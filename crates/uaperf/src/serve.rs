@@ -1,6 +1,7 @@
 //! `uaperf serve`: a workload server.
 
 mod live;
+mod memory;
 mod offer;
 mod registering;
 mod running;
@@ -14,7 +15,7 @@ use std::time::{Duration, SystemTime};
 
 use load::access::{Access, Security, TrustRule};
 use pki::Store;
-use plan::unit::duration;
+use plan::unit::{Bytes, duration};
 use plant::{
     Config, Fault, Limits, NodeSet, Plant, REGISTER_EVERY, Server, StartError, Transfer,
     TrustPolicy,
@@ -61,6 +62,10 @@ pub struct Args {
     /// Never sleep while there is nothing to do: answers come sooner, for a processor per thread
     #[arg(long)]
     spin: bool,
+    /// Memory for what clients send, ask for and do not take, such as 512MiB; the process takes some tens of MiB more
+    /// [default: half of what is free]
+    #[arg(long, value_name = "SIZE")]
+    memory: Option<Bytes>,
     /// Offer this POLICY:MODE only; may be given several times [default: None and all others]
     #[arg(long, value_name = "POLICY:MODE")]
     security: Vec<Security>,
@@ -272,6 +277,7 @@ fn config(args: &Args, global: &Global) -> anyhow::Result<(Config, Known)> {
         spin: args.spin,
         transfer: Transfer::SameUser,
         profiles: Vec::new(),
+        memory: memory::budget(args.memory),
         ..Config::default()
     });
     // What is typed goes before what is written.

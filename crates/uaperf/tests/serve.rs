@@ -94,7 +94,8 @@ fn state(session: &mut Session) -> Variant {
 #[test]
 fn a_signal_ends_it_and_it_says_what_it_did() {
     for signal in ["TERM", "INT"] {
-        let serving = Serving::start(&["--fault", "delay=1ms,on=read,every=2"]);
+        let serving =
+            Serving::start(&["--memory", "64MiB", "--fault", "delay=1ms,on=read,every=2"]);
         serving.probe();
         serving.server.signal(signal);
         let (code, out, err) = serving.ended();
@@ -103,6 +104,7 @@ fn a_signal_ends_it_and_it_says_what_it_did() {
         assert!(out.contains("fault delay=1ms,on=read,every=2: "), "{out}");
         assert!(err.starts_with("bench at opc.tcp://127.0.0.1:"), "{err}");
         assert!(err.contains("  security  None\n"), "{err}");
+        assert!(err.contains("  memory    64.0 MiB for clients\n"), "{err}");
         assert!(
             err.contains("  users     anonymous, bench (password)\n"),
             "{err}"

@@ -5,6 +5,7 @@
 
 pub use opcua_types as types;
 
+pub mod budget;
 pub mod certificate;
 pub mod channel;
 pub mod client;

@@ -6,16 +6,24 @@ use std::time::Duration;
 
 use mio::Interest;
 use mio::net::{TcpListener, TcpStream};
+use rustc_hash::FxHashSet;
 use wire::server::{self, Connection};
 use wire::template::walk::{RequestHead, type_id};
+use wire::types::StatusCode;
 
 use super::link::Link;
-use super::{Core, Due, LISTENER, Post, SlotId, token};
+use super::{Core, Due, LISTENER, Mail, Post, SlotId, token};
 use crate::fault::Class;
 use crate::shared::random;
 
 /// After this time those are asked in again for whom there were no descriptors.
 const ACCEPT_AGAIN: Duration = Duration::from_millis(50);
+/// How long a connection is there in any case without a session.
+const TO_LOG_IN: Duration = Duration::from_secs(1);
+/// Those without one are looked for no sooner than that again.
+const MAKE_ROOM_AGAIN: Duration = Duration::from_millis(20);
+/// So many of them make room at once.
+const AT_A_TIME: usize = 64;
 /// Connections beyond the limit that are told so at the same time.
 const REFUSING: usize = 64;
 /// With so many bytes not yet sent a socket takes no more.
@@ -87,7 +95,8 @@ impl Core {
             counters.refused_connections.add(1);
             return;
         }
-        if !counters.connections.admit(limit) {
+        if !counters.connections.admit(limit) && !self.admit_for_an_idle_one(limit) {
+            let counters = &self.shared.counters;
             counters.refused_connections.add(1);
             // A few at a time are told why; a flood is not.
             if self.refusing < REFUSING {
@@ -96,8 +105,61 @@ impl Core {
             }
             return;
         }
-        counters.cumulated_connections.add(1);
+        self.shared.counters.cumulated_connections.add(1);
         self.adopt(socket, false);
+    }
+
+    /// There are as many as may be: the oldest without a session make room (Part 4, 5.6.2). Where they are with another
+    /// loop, who comes next finds it.
+    fn admit_for_an_idle_one(&mut self, limit: usize) -> bool {
+        let wait = self.made_room.is_some_and(|at| {
+            let now = self.now.mono;
+            now.since(at) < MAKE_ROOM_AGAIN
+        });
+        if wait {
+            return false;
+        }
+        self.made_room = Some(self.now.mono);
+        if self.end_idle() == 0 {
+            let own = usize::from(self.index);
+            let others = self.posts.iter().enumerate().filter(|(n, _)| *n != own);
+            others.for_each(|(_, post)| post.send(Mail::EndIdle));
+        }
+        self.shared.counters.connections.admit(limit)
+    }
+
+    /// Ends the oldest connections over which no session is active, some at a time; tells how many. Whoever has only
+    /// come has a moment to log in: else those who come at the same time would throw each other out.
+    pub(super) fn end_idle(&mut self) -> usize {
+        let now = self.now.mono;
+        let active = self.sessions.ids();
+        let active = active.into_iter().filter_map(|id| self.sessions.get(id));
+        let active: FxHashSet<SlotId> = active
+            .filter(|session| session.protocol.is_active())
+            .map(|session| session.link)
+            .collect();
+        let links = self.links.ids().into_iter();
+        let mut idle: Vec<_> = links
+            .filter_map(|id| Some((self.links.get(id)?, id)))
+            .filter(|(link, id)| {
+                let settled = now.since(link.since) >= TO_LOG_IN;
+                settled && !link.refused && !link.proving && !active.contains(id)
+            })
+            .map(|(link, id)| (link.since, id))
+            .collect();
+        idle.sort_unstable();
+        let limit = self.shared.config.limits.connections;
+        idle.truncate((limit / 64).clamp(1, AT_A_TIME));
+        for (_, id) in &idle {
+            if let Some(link) = self.links.get_mut(*id) {
+                let reason = "the place is needed for another connection; this one has no session";
+                link.connection
+                    .shut(StatusCode::BadTcpServerTooBusy, reason);
+            }
+            self.flush_only(*id, usize::MAX);
+            self.drop_link(*id);
+        }
+        idle.len()
     }
 
     fn adopt(&mut self, socket: TcpStream, refused: bool) {
@@ -110,8 +172,11 @@ impl Core {
         config.limits = shared.config.limits.sizes;
         config.protections.clone_from(&shared.config.protections);
         config.identity.clone_from(&shared.identity);
+        let budget = (shared.config.memory).within(shared.config.limits.connection_memory);
+        config.message_timeout = shared.config.limits.message_timeout;
+        config.budget = Some(budget.clone());
         let connection = Connection::new(config, self.now);
-        let mut link = Link::new(socket, connection);
+        let mut link = Link::new(socket, connection, budget.hold(), self.now.mono);
         link.refused = refused;
         self.keep(link);
     }

@@ -3,6 +3,7 @@
 use std::io::{ErrorKind, Read, Write};
 
 use mio::net::TcpStream;
+use wire::budget::{Held, Spent};
 use wire::channel::SendError;
 use wire::server::{Connection, RequestId};
 use wire::time::Instant;
@@ -46,6 +47,11 @@ pub struct Link {
     pub timer: Option<Instant>,
     /// Steps of its channel that helpers are at.
     pub busy: u32,
+    /// Helpers are at a signature or a password for it: what it asks meanwhile waits, so that each connection has one
+    /// of them at work.
+    pub proving: bool,
+    /// When it came.
+    pub since: Instant,
     /// It is one too many, and is told so.
     pub refused: bool,
     /// That it was refused is written down already.
@@ -58,6 +64,10 @@ pub struct Link {
     pub astray: Option<Box<Astray>>,
     /// When what is held back is looked at next.
     pub release: Option<Instant>,
+    /// Sessions whose Publish requests are answered when it has taken what waits.
+    owed: Vec<SlotId>,
+    /// Of the memory budget, for what waits in either direction.
+    held: Held,
 }
 
 /// What a socket said.
@@ -84,7 +94,7 @@ pub enum Put {
 
 impl Link {
     /// A connection that was just accepted.
-    pub fn new(socket: TcpStream, connection: Connection) -> Self {
+    pub fn new(socket: TcpStream, connection: Connection, held: Held, since: Instant) -> Self {
         Self {
             socket,
             connection,
@@ -97,13 +107,43 @@ impl Link {
             waiting: None,
             timer: None,
             busy: 0,
+            proving: false,
+            since,
             refused: false,
             noted: false,
             leaving: None,
             long: None,
             astray: None,
             release: None,
+            owed: Vec::new(),
+            held,
         }
+    }
+
+    /// A session goes on to publish when its client has taken what waits.
+    pub fn owes(&mut self, session: SlotId) {
+        if !self.owed.contains(&session) {
+            self.owed.push(session);
+        }
+    }
+
+    /// Sessions of another loop.
+    pub fn forget_owed(&mut self) {
+        self.owed.clear();
+    }
+
+    /// Those sessions, if it has.
+    pub fn owed(&mut self) -> Vec<SlotId> {
+        match self.owed.is_empty() || self.backlog() >= HIGH_WATER / 2 {
+            true => Vec::new(),
+            false => std::mem::take(&mut self.owed),
+        }
+    }
+
+    /// Counts what waits, and was not looked at or not written.
+    #[inline]
+    pub fn settle(&mut self) -> Result<(), Spent> {
+        self.held.set(self.connection.unread() + self.backlog())
     }
 
     /// A session takes responses of so many bytes only; 0 is any. Of several sessions on a connection the least holds:

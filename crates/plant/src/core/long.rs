@@ -245,7 +245,12 @@ impl Link {
                 Way::Kept(body) => Ok(write(body)),
                 Way::Out(unfinished) => self.connection.go_on(unfinished, write),
             };
+            let kept = matches!(long.way, Way::Kept(_));
             let part = match (more, failed) {
+                // What a fault holds back is not taken by anybody.
+                (Ok(true), None) if kept && self.settle().is_err() => {
+                    Part::Failed(StatusCode::BadOutOfMemory)
+                }
                 (_, Some(status)) => Part::Failed(status),
                 (Ok(true), _) => Part::More,
                 (Ok(false), _) => Part::Last,

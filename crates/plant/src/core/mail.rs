@@ -37,6 +37,8 @@ pub enum Mail {
     NotActivated(Asked, StatusCode),
     /// There are too many sessions: the oldest that was never activated is to end.
     MakeRoom,
+    /// There are too many connections: the oldest without a session are to end.
+    EndIdle,
     /// A connection whose session lives here or is to, with the request that says so.
     Led(Box<Led>),
     /// Another loop wants subscriptions that live here.
@@ -124,11 +126,15 @@ impl Core {
             Mail::Activate(wish) => self.grant(*wish),
             Mail::Moved(moved) => self.arrived(*moved),
             Mail::NotActivated(asked, status) => {
+                self.proved(asked.link);
                 self.fault(asked.link, asked.id, asked.handle, status);
                 self.flush(asked.link);
             }
             Mail::MakeRoom => {
                 self.end_oldest_unused();
+            }
+            Mail::EndIdle => {
+                self.end_idle();
             }
             Mail::Led(led) => self.led(*led),
             Mail::Wanted(wanted) => self.give(wanted),

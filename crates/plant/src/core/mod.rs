@@ -94,6 +94,8 @@ pub struct Core {
     alarm: Alarm,
     /// A descriptor kept for when there are no others.
     reserve: Option<std::fs::File>,
+    /// When connections without a session were looked for, to make room.
+    made_room: Option<Instant>,
     /// Connections beyond the limit that are being told so.
     refusing: usize,
     /// Connections that were given something to send while nobody looked at them.
@@ -144,6 +146,7 @@ impl Core {
             timers: Timers::default(),
             alarm,
             reserve: None,
+            made_room: None,
             refusing: 0,
             dirty: Vec::new(),
             again: Vec::new(),
@@ -340,6 +343,10 @@ impl Core {
     fn time_out(&mut self, id: SlotId) {
         if let Some(link) = self.links.get_mut(id) {
             link.timer = None;
+            if link.paused {
+                // The rest of a message may have come, but nobody looked.
+                link.connection.wait_anew(self.now);
+            }
             link.connection.handle_timeout(self.now);
             self.serve(id);
             self.schedule(id);

@@ -53,6 +53,7 @@ impl Core {
         link.release = None;
         link.waiting = None;
         link.unwritten = false;
+        link.forget_owed();
         if let Some(id) = self.keep(link) {
             self.request(id, request, &body);
             // What it brought along; what it has still to read rings here.

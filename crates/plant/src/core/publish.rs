@@ -3,12 +3,14 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use wire::budget::STEP;
 use wire::server::RequestId;
 use wire::service::shape::Kind;
 use wire::template::walk::{self, RequestHead, WalkError, type_id};
 use wire::time::Instant;
 use wire::types::{CancelRequest, CancelResponse, RepublishRequest, StatusCode};
 
+use super::link::HIGH_WATER;
 use super::request::canonical;
 use super::{Asked, Core, SlotId};
 use crate::diagnostics::Service;
@@ -54,6 +56,18 @@ impl Core {
             let status = StatusCode::BadTooManyOperations;
             return self.fault(link, id, head.request_handle, status);
         }
+        let most = results.count() * size_of::<StatusCode>();
+        let mut held = None;
+        if most >= STEP
+            && let Some(session) = self.sessions.get(session)
+        {
+            let mut taken = session.budget.hold();
+            if taken.set(most).is_err() {
+                let status = StatusCode::BadOutOfMemory;
+                return self.fault(link, id, head.request_handle, status);
+            }
+            held = Some(taken);
+        }
         let results = results
             .map(|(subscription, sequence)| self.acknowledge(session, subscription, sequence));
         let results = results.collect();
@@ -66,6 +80,7 @@ impl Core {
             },
             deadline: (!hint.is_zero()).then(|| self.now.mono + hint),
             results,
+            held,
         };
         let limit = self.shared.config.limits.publish_requests;
         let Some(held) = self.sessions.get_mut(session) else {
@@ -138,6 +153,12 @@ impl Core {
                     self.refuse(session, &request, status);
                 }
                 continue;
+            }
+            let link = self.links.get_mut(oldest.asked.link);
+            if let Some(link) = link.filter(|link| link.backlog() > HIGH_WATER) {
+                // Who does not read gets no more to read: it waits where it is counted.
+                link.owes(session);
+                return;
             }
             if let Some((id, status)) = held.endings.pop_front() {
                 if let Some(request) = held.requests.pop_front() {

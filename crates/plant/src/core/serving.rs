@@ -39,6 +39,15 @@ impl Core {
         if self.scratch.is_empty() {
             self.take_back(id);
         }
+        let Some(link) = self.links.get_mut(id) else {
+            return;
+        };
+        if link.settle().is_err() {
+            return self.starve(id);
+        }
+        if link.connection.is_unfinished() {
+            self.schedule(id);
+        }
     }
 
     fn read_on(&mut self, id: SlotId) {
@@ -123,7 +132,8 @@ impl Core {
                 break;
             };
             let backlog = link.connection.backlog();
-            if link.backlog() > HIGH_WATER || link.long.is_some() || link.leaving.is_some() {
+            let waits = link.long.is_some() || link.leaving.is_some() || link.proving;
+            if link.backlog() > HIGH_WATER || waits {
                 link.paused = true;
                 break;
             }

@@ -93,6 +93,7 @@ impl Core {
     /// Runs a session's job: at once where it costs nothing.
     fn run_job<T: Send + 'static>(
         &mut self,
+        link: Option<SlotId>,
         cheap: bool,
         job: Job<T>,
         mail: impl FnOnce(T) -> Mail + Send + 'static,
@@ -100,6 +101,10 @@ impl Core {
     ) {
         if cheap {
             return done(self, job.run());
+        }
+        // Helpers take one job after the other: with one of each connection nobody waits for another one's crowd.
+        if let Some(link) = link.and_then(|link| self.links.get_mut(link)) {
+            link.proving = true;
         }
         let post = self.post();
         self.pool.submit(move || post.send(mail(job.run())));
@@ -130,6 +135,7 @@ impl Core {
         random(&mut secret);
         let number = self.shared.session_number();
         let (config, now, core) = (&self.shared.session_config, self.now, self.index);
+        let (memory, limits) = (&self.shared.config.memory, &self.shared.config.limits);
         let protection = channel.protection;
         let mut outcome = Err(Refusal::Closed);
         let session = self.sessions.try_insert_with(|slot| {
@@ -147,7 +153,9 @@ impl Core {
                 Ok((protocol, job)) => {
                     outcome = Ok(job);
                     let record = record(number, request, &protocol, protection, now);
-                    Some(Session::new(protocol, key, link, Arc::new(record)))
+                    let budget = memory.within(limits.session_memory);
+                    let record = Arc::new(record);
+                    Some(Session::new(protocol, key, link, record, budget))
                 }
                 Err(refusal) => {
                     outcome = Err(refusal);
@@ -184,6 +192,7 @@ impl Core {
         });
         self.watch(session);
         self.run_job(
+            Some(link),
             cheap,
             job,
             move |result| Mail::Created(asked, session, result),
@@ -198,6 +207,7 @@ impl Core {
         session: SlotId,
         result: Result<Box<CreateSessionResponse>, StatusCode>,
     ) {
+        self.proved(asked.link);
         match result {
             Ok(mut response) => {
                 if let Some(url) = self.url_for(asked.link)
@@ -243,6 +253,9 @@ impl Core {
         match (session, home) {
             (Ok(session), _) => self.activate(session, caller, channel, request),
             (Err(_), Some(home)) => {
+                if let Some(link) = self.links.get_mut(link) {
+                    link.proving = true;
+                }
                 home.send(Mail::Activate(Box::new(Wish {
                     caller,
                     channel,
@@ -269,6 +282,10 @@ impl Core {
         let (who, address) = (who(token), caller.address);
         let held = self.sessions.get_mut(session);
         let held = held.ok_or(StatusCode::BadSessionIdInvalid)?;
+        if held.proving {
+            // Over another connection; over the same one it waits.
+            return Err(StatusCode::BadTooManyOperations);
+        }
         let job = match held.protocol.activate(request, channel, self.now) {
             Ok(job) => job,
             Err(refusal) => {
@@ -279,6 +296,7 @@ impl Core {
                 return Err(status);
             }
         };
+        held.proving = !cheap;
         let shared = Arc::clone(&self.shared);
         let job = job.map(move |result| {
             let welcomed = result
@@ -295,6 +313,7 @@ impl Core {
             welcomed
         });
         self.run_job(
+            (caller.core == self.index).then_some(caller.asked.link),
             cheap,
             job,
             move |result| Mail::Proven(caller, session, result),
@@ -310,6 +329,12 @@ impl Core {
         session: SlotId,
         result: Result<Box<Activation>, StatusCode>,
     ) {
+        if caller.core == self.index {
+            self.proved(caller.asked.link);
+        }
+        if let Some(held) = self.sessions.get_mut(session) {
+            held.proving = false;
+        }
         match result.and_then(|activation| self.let_in(session, *activation, caller.signed)) {
             Ok(welcome) if caller.core == self.index => self.seat(session, caller.asked, welcome),
             Ok(welcome) => self.depart(session, caller, welcome),
@@ -354,6 +379,7 @@ impl Core {
 
     /// A session that was activated is served over this connection.
     pub(super) fn seat(&mut self, session: SlotId, asked: Asked, welcome: Welcome) {
+        self.proved(asked.link);
         let held = self.sessions.get(session);
         if held.is_some_and(|held| held.link != asked.link) {
             self.unseat(session);
@@ -392,6 +418,13 @@ impl Core {
             }
         }
         self.count_waiting(session);
+    }
+
+    /// A helper is done with what a connection waited for.
+    pub(super) fn proved(&mut self, link: SlotId) {
+        if let Some(link) = self.links.get_mut(link) {
+            link.proving = false;
+        }
     }
 
     pub(super) fn close_session(

@@ -237,6 +237,7 @@ impl Core {
         match held {
             Some((session, held)) => {
                 subscription.join(session, held.record.number, &held.owner);
+                subscription.draw_on(held.budget.hold());
                 if !held.subscriptions.contains(&id) {
                     held.subscriptions.push(id);
                 }

@@ -1,5 +1,7 @@
 //! How answers go out: as much as a socket takes, and no more than its share while others wait.
 
+use wire::types::StatusCode;
+
 use super::link::{HIGH_WATER, Put};
 use super::long::Hall;
 use super::{Core, KEEP, SlotId};
@@ -21,13 +23,35 @@ impl Core {
         {
             self.spare = memory;
         }
-        let may_go_on = link.long.is_none() && !link.unwritten && link.leaving.is_none();
+        // With memory that it was lent to read into it is counted when that is given back.
+        if !self.scratch.is_empty() && link.settle().is_err() {
+            return self.starve(id);
+        }
+        for session in link.owed() {
+            self.answer_publish(session);
+        }
+        let Some(link) = self.links.get_mut(id) else {
+            return;
+        };
+        let waits = link.long.is_some() || link.leaving.is_some() || link.proving;
+        let may_go_on = !waits && !link.unwritten;
         if link.paused && may_go_on && link.backlog() < HIGH_WATER / 2 {
             link.paused = false;
             // What was received before is looked at first, in a turn of its own.
             self.look_again(id);
             self.serve(id);
         }
+    }
+
+    /// There is no memory for what waits on a connection: it ends, and the process lives.
+    pub(super) fn starve(&mut self, id: SlotId) {
+        if let Some(link) = self.links.get_mut(id) {
+            let reason = "the server has no memory for more that waits on this connection";
+            let status = StatusCode::BadTcpNotEnoughResources;
+            link.connection.shut(status, reason);
+        }
+        self.flush_only(id, usize::MAX);
+        self.drop_link(id);
     }
 
     /// Writes at most so much, and says how much it was.

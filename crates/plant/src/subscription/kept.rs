@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 
+use wire::budget::Held;
 use wire::time::Now;
 
 use super::Subscription;
@@ -25,12 +26,27 @@ pub struct Kept {
     bytes: usize,
     /// Memory of a message that is gone, for the next one.
     spare: Option<Vec<u8>>,
+    /// What their memory is taken from, if that is counted.
+    held: Option<Held>,
 }
 
 /// Bytes of messages that a subscription keeps beside the last: who neither reads nor acknowledges costs so much.
 const MOST: usize = 4 * 1024 * 1024;
 
 impl Kept {
+    /// Takes their memory from this one's budget from now on.
+    pub fn draw_on(&mut self, held: Held) {
+        self.held = Some(held);
+        self.settle();
+    }
+
+    /// Whether there is memory for so many bytes as there are.
+    fn settle(&mut self) -> bool {
+        let bytes = self.bytes;
+        let held = self.held.as_mut();
+        held.is_none_or(|held| held.set(bytes).is_ok())
+    }
+
     /// Lets the oldest go while there are more than [`MOST`] bytes, and gives them to `forget`: before the numbers of
     /// those that can be republished are told.
     pub fn shed(&mut self, mut forget: impl FnMut(Load)) {
@@ -40,10 +56,11 @@ impl Kept {
                 forget(oldest.load);
             }
         }
+        self.settle();
     }
 
-    /// Keeps a message that is made at `at`; of more than `limit` the oldest go, and are given to
-    /// `forget`.
+    /// Keeps a message that is made at `at`; of more than `limit`, or than there is memory for, the oldest go, and are
+    /// given to `forget`.
     pub fn keep(
         &mut self,
         (sequence, at): (u32, u64),
@@ -52,10 +69,20 @@ impl Kept {
         limit: usize,
         mut forget: impl FnMut(Load),
     ) {
+        self.bytes += message.len();
+        // Before its memory is taken; it may be all there is.
+        while !self.settle() {
+            self.spare = None;
+            let Some(oldest) = self.messages.pop_front() else {
+                self.bytes -= message.len();
+                return forget(load);
+            };
+            self.bytes -= oldest.bytes.len();
+            forget(oldest.load);
+        }
         let mut bytes = self.spare.take().unwrap_or_default();
         bytes.clear();
         bytes.extend_from_slice(message);
-        self.bytes += bytes.len();
         self.messages.push_back(Sent {
             sequence,
             bytes,

@@ -27,6 +27,7 @@ pub use publishing::Tick;
 use std::sync::Arc;
 use std::time::Duration;
 
+use wire::budget::Held;
 use wire::time::{Instant, Now};
 
 use crate::core::SlotId;
@@ -165,6 +166,11 @@ impl Subscription {
         self.session = Some(session);
         self.owner = Arc::clone(owner);
         self.record.session.set(number);
+    }
+
+    /// Takes the memory of messages that it keeps from this one's budget.
+    pub fn draw_on(&mut self, held: Held) {
+        self.kept.draw_on(held);
     }
 
     /// Stays behind when its session ends.

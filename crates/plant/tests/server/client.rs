@@ -286,6 +286,37 @@ impl Client {
         sent.unwrap()
     }
 
+    /// Sends the first bytes of a request, and never the others.
+    pub fn send_part(&mut self, body: &[u8], mut bytes: usize) {
+        let deadline = self.clock.now().mono + PATIENCE;
+        let sent = self
+            .connection
+            .send(deadline, |out, _| out.extend_from_slice(body));
+        sent.unwrap();
+        while bytes > 0 {
+            let pending = self.connection.pending();
+            match self.socket.write(&pending[..bytes.min(pending.len())]) {
+                Ok(n) => {
+                    self.connection.wrote(n);
+                    bytes -= n;
+                }
+                // It hung up.
+                Err(_) => return,
+            }
+        }
+    }
+
+    /// Takes note of what has come already.
+    pub fn look_now(&mut self) {
+        let moment = Duration::from_millis(1);
+        self.socket.set_read_timeout(Some(moment)).unwrap();
+        let space = self.connection.space(65536);
+        if let Ok(n @ 1..) = self.socket.read(space) {
+            self.connection.filled(n);
+        }
+        self.look();
+    }
+
     /// Waits for the answer to a request.
     pub fn answer(&mut self, id: RequestId) -> Result<Response, StatusCode> {
         let deadline = Instant::now() + PATIENCE;
@@ -427,12 +458,21 @@ impl Client {
         session: &mut Session,
         user: &Credentials,
     ) -> Result<(), StatusCode> {
-        let job = session.activate(user, None, self.clock.now());
-        let request = job.expect("the user's token is offered").run().unwrap();
+        let request = self.activation(session, user);
         let response = self.call(request)?;
         session.activated(response).unwrap();
         self.token = session.authentication_token();
         Ok(())
+    }
+
+    /// The request for it.
+    pub fn activation(
+        &mut self,
+        session: &mut Session,
+        user: &Credentials,
+    ) -> wire::types::ActivateSessionRequest {
+        let job = session.activate(user, None, self.clock.now());
+        job.expect("the user's token is offered").run().unwrap()
     }
 
     /// Both.

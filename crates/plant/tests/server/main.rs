@@ -12,6 +12,7 @@ mod faults;
 mod groups;
 mod history;
 mod hostile;
+mod memory;
 mod monitoring;
 mod nodes;
 mod pieces;

@@ -582,3 +582,92 @@ fn many_requests_in_flight_are_all_answered() {
         }
     }
 }
+
+#[test]
+fn the_oldest_connections_without_a_session_make_room_for_new_ones() {
+    let server = start(Config {
+        limits: Limits {
+            connections: 4,
+            ..Limits::default()
+        },
+        ..Config::default()
+    });
+    let mut good = Client::plain(server.url());
+    // One that logged in and out again is in another loop than those that did not, and as idle as they are.
+    let mut left = Client::plain(server.url());
+    let close = CloseSessionRequest {
+        request_header: RequestHeader::default(),
+        delete_subscriptions: true,
+    };
+    left.call(close).unwrap();
+    let idle = || Client::connect(server.url(), Protection::NONE, None, None).unwrap();
+    let (mut older, _younger) = (idle(), idle());
+    // Who has only come keeps his place.
+    assert!(Client::connect(server.url(), Protection::NONE, None, None).is_err());
+    std::thread::sleep(Duration::from_millis(1100));
+    let mut newcomers = Vec::new();
+    let deadline = Instant::now() + PATIENCE;
+    while newcomers.len() < 3 {
+        assert!(Instant::now() < deadline, "{} came in", newcomers.len());
+        match Client::connect(server.url(), Protection::NONE, None, None) {
+            Ok(mut client) => {
+                client.log_in(&Credentials::Anonymous).unwrap();
+                newcomers.push(client);
+            }
+            // The room is made by another loop, for who comes next.
+            Err(_) => std::thread::sleep(Duration::from_millis(30)),
+        }
+    }
+    for ended in [&mut older, &mut left] {
+        while ended.closed.is_none() {
+            ended.step(deadline);
+        }
+        let Some(ChannelError::Peer(message)) = &ended.closed else {
+            panic!("{:?}", ended.closed);
+        };
+        assert_eq!(message.status, StatusCode::BadTcpServerTooBusy);
+    }
+    // All have a session now: nobody has to go.
+    std::thread::sleep(Duration::from_millis(1100));
+    assert!(Client::connect(server.url(), Protection::NONE, None, None).is_err());
+    for client in newcomers.iter_mut().chain([&mut good]) {
+        assert_eq!(client.read(&[bench(1234)]).len(), 1);
+    }
+}
+
+#[test]
+fn who_sends_hundreds_of_passwords_at_once_is_in_nobody_s_way() {
+    // Some milliseconds each.
+    let hash = PasswordHash::new(b"bench", [3; 16], NonZeroU32::new(20_000).unwrap());
+    let own = identity("urn:test:server");
+    let client_identity = identity("urn:test:client");
+    let server = start(Config {
+        identity: Some(own.clone()),
+        users: Users {
+            passwords: vec![("bench".into(), hash)],
+            ..Users::default()
+        },
+        ..Config::default()
+    });
+    let secured = Protection {
+        policy: Policy::Basic256Sha256,
+        mode: Mode::SignAndEncrypt,
+    };
+    let connect = || {
+        let (theirs, own) = (Some(&client_identity), Some(&own));
+        Client::connect(server.url(), secured, theirs, own).unwrap()
+    };
+    let mut crowd = connect();
+    let mut session = crowd.create().unwrap();
+    let request = crowd.activation(&mut session, &user("bench", "wrong"));
+    let asked: Vec<_> = (0..300).map(|_| crowd.put(request.clone())).collect();
+    crowd.flush();
+    let mut good = connect();
+    good.log_in(&user("bench", "bench")).unwrap();
+    let refused = server.counted().rejected_sessions;
+    assert!(refused < 100, "{refused} were looked at before");
+    for id in &asked[..20] {
+        let answer = crowd.answer(*id).unwrap_err();
+        assert_eq!(answer, StatusCode::BadUserAccessDenied);
+    }
+}

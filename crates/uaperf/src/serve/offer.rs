@@ -1,5 +1,6 @@
 //! What a server has on offer, for people.
 
+use plan::unit::Bytes;
 use plant::{Config, Server};
 use wire::channel::Protection;
 use wire::policy::Policy;
@@ -35,6 +36,8 @@ pub fn text(server: &Server, count: usize) -> String {
         .as_str();
     }
     text += &format!("  users     {}\n", users(config));
+    let memory = Bytes(config.memory.limit() as u64);
+    text += &format!("  memory    {memory} for clients\n");
     for set in &config.nodesets {
         let (nodes, file) = (set.loaded().nodes, set.file().display());
         text += &format!("  nodes     {nodes} of {file}\n");

@@ -18,6 +18,7 @@ use std::borrow::Cow;
 use opcua_types::StatusCode;
 use thiserror::Error;
 
+use crate::budget::Spent;
 use crate::certificate::Certificate;
 pub use stream::SendError;
 
@@ -121,6 +122,9 @@ pub enum ChannelError {
         /// Chunks so far.
         chunks: u32,
     },
+    /// There is no memory for what the peer sends.
+    #[error(transparent)]
+    Memory(#[from] Spent),
     /// The body of an OPN or CLO message does not decode.
     #[error("{0}")]
     Malformed(Cow<'static, str>),
@@ -161,6 +165,7 @@ impl ChannelError {
             Self::Token(_) => StatusCode::BadSecureChannelTokenUnknown,
             Self::Sequence(_) => StatusCode::BadSequenceNumberInvalid,
             Self::TooLarge { .. } => StatusCode::BadTcpMessageTooLarge,
+            Self::Memory(_) => StatusCode::BadTcpNotEnoughResources,
             Self::Malformed(_) => StatusCode::BadDecodingError,
             Self::Peer(message) => message.status,
             Self::Timeout(_) => StatusCode::BadTimeout,

@@ -32,7 +32,8 @@ pub struct Stream {
     protection: Protection,
     outgoing: Outgoing,
     incoming: Incoming,
-    assembly: Assembly,
+    /// Messages of several chunks.
+    pub assembly: Assembly,
 }
 
 /// Where the body of a message lies.
@@ -190,7 +191,7 @@ impl Stream {
         let bytes = self.inbox.chunk(body.clone());
         match header.chunk {
             ChunkKind::Intermediate => {
-                self.assembly.add(request_id, bytes, &self.limits)?;
+                self.assembly.add(request_id, bytes, &self.limits, now)?;
                 Ok(Arrival::More)
             }
             ChunkKind::Abort => {
@@ -199,7 +200,7 @@ impl Stream {
                 Ok(Arrival::Aborted { request_id, error })
             }
             ChunkKind::Final => {
-                let body = if self.assembly.finish(request_id, bytes, &self.limits)? {
+                let body = if self.assembly.finish(request_id, bytes, &self.limits, now)? {
                     Body::Assembled
                 } else {
                     Body::Chunk(body)

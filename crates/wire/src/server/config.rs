@@ -3,6 +3,7 @@
 use std::ops::RangeInclusive;
 use std::time::Duration;
 
+use crate::budget::Budget;
 use crate::channel::{Identity, Protection, Random};
 use crate::frame::Limits;
 
@@ -21,6 +22,10 @@ pub struct Config {
     pub lifetime: RangeInclusive<Duration>,
     /// How long a client may take until its channel is open.
     pub timeout: Duration,
+    /// How long a message, or a chunk of it, may take to come whole.
+    pub message_timeout: Duration,
+    /// What the memory of messages of several chunks is taken from.
+    pub budget: Option<Budget>,
     /// Dial out: ServerUri and EndpointUrl for a ReverseHello.
     pub reverse: Option<(String, String)>,
     /// Where nonces come from.
@@ -37,6 +42,8 @@ impl Config {
             channel_id,
             lifetime: Duration::from_secs(10)..=Duration::from_secs(3600),
             timeout: Duration::from_secs(10),
+            message_timeout: Duration::from_secs(60),
+            budget: None,
             reverse: None,
             random,
         }

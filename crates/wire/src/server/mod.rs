@@ -26,6 +26,9 @@ use crate::job::Job;
 use crate::time::{Instant, Now};
 use opening::Exchange;
 
+/// The memory of a message that came in chunks is kept for the next one up to so many bytes.
+const KEEP: usize = 64 * 1024;
+
 /// A request as this connection knows it: to be given back with its response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct RequestId(u32);
@@ -114,6 +117,8 @@ pub struct Connection {
     client_nonce: Vec<u8>,
     open_deadline: Instant,
     next_token: u32,
+    /// When a chunk began to come that is not here yet.
+    begun: Option<Instant>,
     event: Option<Event<'static>>,
     /// How long responses may be as agreed in the hello, where a session said that they are to be shorter.
     agreed: Option<u32>,
@@ -131,10 +136,14 @@ impl Connection {
             client_nonce: Vec::new(),
             open_deadline: now.mono + config.timeout,
             next_token: 1,
+            begun: None,
             event: None,
             agreed: None,
             config,
         };
+        if let Some(budget) = &connection.config.budget {
+            connection.stream.assembly.count(budget.hold());
+        }
         if let Some((server_uri, endpoint_url)) = &connection.config.reverse {
             let reverse = ReverseHello {
                 server_uri,
@@ -184,7 +193,32 @@ impl Connection {
     /// Takes the memory back. A message that has not come to its end moves into memory of its
     /// own, so that a connection holds no more than what waits in it.
     pub fn reclaim_inbox(&mut self) -> Vec<u8> {
+        self.stream.assembly.shrink(KEEP);
         self.stream.inbox.reclaim()
+    }
+
+    /// Bytes that came and were not looked at.
+    pub fn unread(&self) -> usize {
+        self.stream.inbox.len()
+    }
+
+    /// Whether a part of a message came and the rest did not: its time is limited then.
+    #[inline]
+    pub fn is_unfinished(&self) -> bool {
+        self.begun.is_some() || self.stream.assembly.since().is_some()
+    }
+
+    /// What is unfinished has all its time once more: its rest may be here, but nobody read it.
+    pub fn wait_anew(&mut self, now: Now) {
+        self.begun = self.begun.map(|_| now.mono);
+        self.stream.assembly.begin_anew(now.mono);
+    }
+
+    /// When a message has to be finished.
+    fn message_deadline(&self) -> Option<Instant> {
+        let since = [self.begun, self.stream.assembly.since()];
+        let since = since.into_iter().flatten().min();
+        since.map(|since| since + self.config.message_timeout)
     }
 
     /// Lends memory to send from, if there is none. False, and nothing was taken, if there is.
@@ -338,6 +372,12 @@ impl Connection {
 
     /// The next moment at which [`handle_timeout`](Self::handle_timeout) has something to do.
     pub fn poll_timeout(&self) -> Option<Instant> {
+        let channel = self.channel_deadline()?;
+        let message = self.message_deadline();
+        Some(message.map_or(channel, |at| at.min(channel)))
+    }
+
+    fn channel_deadline(&self) -> Option<Instant> {
         match self.state {
             State::Ended(_) => None,
             _ => Some(match self.stream.tokens.newest() {
@@ -353,12 +393,15 @@ impl Connection {
     /// Ends what took too long, and the use of keys that have expired.
     pub fn handle_timeout(&mut self, now: Now) {
         self.stream.tokens.expire(now.mono);
-        if self.poll_timeout().is_some_and(|at| now.mono >= at) {
+        if self.channel_deadline().is_some_and(|at| now.mono >= at) {
             let error = match self.stream.tokens.newest() {
                 Some(token) => ChannelError::Token(token.id),
                 None => ChannelError::Timeout("waiting for the client to open a secure channel"),
             };
             self.fail(error);
+        }
+        if self.message_deadline().is_some_and(|at| now.mono >= at) {
+            self.fail(ChannelError::Timeout("waiting for the rest of a message"));
         }
     }
 
@@ -410,8 +453,12 @@ impl Connection {
     fn next_chunk(&mut self, now: Now) -> Result<Option<Option<Happened>>, ChannelError> {
         let limit = self.stream.limits.receive_buffer;
         let Some((header, range)) = self.stream.inbox.next_chunk(limit)? else {
+            if !self.stream.inbox.is_empty() {
+                self.begun.get_or_insert(now.mono);
+            }
             return Ok(None);
         };
+        self.begun = None;
         let event = match (&self.state, header.message) {
             (_, MessageType::Error) => return Err(self.stream.error(range)),
             (State::AwaitHello, MessageType::Hello) => Some(self.hello(range)?),

@@ -1,0 +1,38 @@
+//! How much memory servers may take for their clients.
+
+use observe::{Host, Limit, Tree, cgroup};
+use plan::unit::Bytes;
+use wire::budget::Budget;
+
+/// What is taken where nobody can tell what is free.
+const UNKNOWN: u64 = 1 << 30;
+
+/// What was asked for, or half of what is free.
+pub fn budget(asked: Option<Bytes>) -> Budget {
+    let bytes = asked.map_or_else(|| free().map_or(UNKNOWN, |free| free / 2), |asked| asked.0);
+    Budget::of(usize::try_from(bytes).unwrap_or(usize::MAX))
+}
+
+/// What the machine has free, or its control group if that is less.
+fn free() -> Option<u64> {
+    let machine = Host::sample().memory.ok().map(|it| it.available_bytes);
+    let group = cgroup(&Tree::here(), std::process::id()).ok();
+    let group = group.and_then(|it| match it.memory_limit_bytes {
+        Ok(Limit::At(most)) => Some(most.saturating_sub(it.memory_bytes.unwrap_or(0))),
+        _ => None,
+    });
+    let free = [machine, group].into_iter().flatten().min();
+    free.filter(|&bytes| bytes > 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn half_of_what_is_free_unless_it_is_told() {
+        assert_eq!(budget(Some(Bytes(12_345))).limit(), 12_345);
+        let limit = budget(None).limit();
+        assert!(limit > 0 && limit < usize::MAX / 2, "{limit}");
+    }
+}
