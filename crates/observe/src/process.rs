@@ -112,18 +112,48 @@ impl Sample {
         let less = |later: &Figure<u64>, sooner: &Figure<u64>| -> Figure<u64> {
             Ok(later.clone()?.saturating_sub(sooner.clone()?))
         };
+        let cpu_ns = less(&self.cpu_ns, &earlier.cpu_ns);
+        let [user_ns, system_ns] = divided(
+            &cpu_ns,
+            &less(&self.user_ns, &earlier.user_ns),
+            &less(&self.system_ns, &earlier.system_ns),
+        );
         Spent {
             elapsed: self.at.saturating_duration_since(earlier.at),
             took: self.took,
-            cpu_ns: less(&self.cpu_ns, &earlier.cpu_ns),
-            user_ns: less(&self.user_ns, &earlier.user_ns),
-            system_ns: less(&self.system_ns, &earlier.system_ns),
+            cpu_ns,
+            user_ns,
+            system_ns,
             waited_ns: less(&self.waited_ns, &earlier.waited_ns),
             voluntary_switches: less(&self.voluntary_switches, &earlier.voluntary_switches),
             involuntary_switches: less(&self.involuntary_switches, &earlier.involuntary_switches),
             minor_faults: less(&self.minor_faults, &earlier.minor_faults),
             major_faults: less(&self.major_faults, &earlier.major_faults),
         }
+    }
+}
+
+/// Ticks from which their shares are worth something.
+const LEAST_TICKS: u64 = 20;
+
+/// User and kernel time. The kernel sees at each tick of its clock which of the two it is, so that only their
+/// shares can be known, of a time that is known exactly; and not those of a few ticks.
+fn divided(cpu: &Figure<u64>, user: &Figure<u64>, system: &Figure<u64>) -> [Figure<u64>; 2] {
+    let parts = || -> Figure<(u64, u64)> {
+        let (cpu, user, system) = (cpu.clone()?, user.clone()?, system.clone()?);
+        let ticks = (user + system) / TICK_NS;
+        if ticks < LEAST_TICKS {
+            return Err(NotAvailable::because(format!(
+                "{ticks} ticks of the kernel's clock fell in it, {LEAST_TICKS} say something"
+            )));
+        }
+        let share = system as f64 / (user + system) as f64;
+        let system = (cpu as f64 * share) as u64;
+        Ok((cpu.saturating_sub(system), system))
+    };
+    match parts() {
+        Ok((user, system)) => [Ok(user), Ok(system)],
+        Err(reason) => [Err(reason.clone()), Err(reason)],
     }
 }
 
@@ -399,6 +429,18 @@ mod tests {
         assert_eq!(stat.user_ns, Ok(2_500_000_000));
         assert_eq!(stat.system_ns, Ok(1_500_000_000));
         assert_eq!((stat.threads, stat.started), (Ok(9), Ok(4711)));
+    }
+
+    #[test]
+    fn user_and_kernel_are_shares_of_the_whole_and_not_told_of_a_few_ticks() {
+        let ms = |ms: u64| Ok(ms * 1_000_000);
+        // 24 ticks, 6 of them in the kernel, of 200 ms that were counted exactly.
+        let [user, system] = divided(&ms(200), &ms(180), &ms(60));
+        assert_eq!((user, system), (ms(150), ms(50)));
+        // Seven ticks, all in the kernel by chance, of 68 ms.
+        let [user, system] = divided(&ms(68), &ms(0), &ms(70));
+        assert!(user.unwrap_err().reason().starts_with("7 ticks"));
+        assert!(system.is_err());
     }
 
     #[test]

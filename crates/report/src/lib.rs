@@ -43,3 +43,4 @@ pub use several::show;
 pub use style::Style;
 pub use summary::summary;
 pub use sweep::{named, sweep};
+pub use table::share;

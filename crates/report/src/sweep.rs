@@ -7,6 +7,7 @@ use record::sweep::{Measurement, Short, State, Sweep};
 use crate::page::{Page, WIDTH, clean, counted, cut, cut_inside, grouped};
 use crate::style::Style;
 use crate::summary::ink;
+use crate::table;
 
 /// The widest column of swept values.
 const CELL: usize = 24;
@@ -250,7 +251,7 @@ fn figures(shorts: &[&Short]) -> String {
         rate.map_or("-".to_owned(), Rate::show),
         time(|it| it.p50_ns),
         time(|it| it.p99_ns),
-        cpu.map_or("-".to_owned(), |cores| format!("{:.0} %", cores * 100.0)),
+        cpu.map_or("-".to_owned(), table::share),
         verdict.name()
     )
 }

@@ -226,6 +226,15 @@ pub(crate) fn time(nanos: Option<f64>) -> String {
     nanos.map_or_else(|| "n/a".to_owned(), show_nanos)
 }
 
+/// Cores as parts of one, with three digits where they say something.
+pub fn share(cores: f64) -> String {
+    match cores * 100.0 {
+        percent if percent >= 99.95 => format!("{percent:.0} %"),
+        percent if percent >= 9.995 => format!("{percent:.1} %"),
+        percent => format!("{percent:.2} %"),
+    }
+}
+
 fn of_mean(mean: Option<f64>, deviation: Option<f64>) -> String {
     match (mean, deviation) {
         (Some(mean), Some(deviation)) if mean > 0.0 => {

@@ -50,7 +50,7 @@ pub(super) fn screen(runs: &[Named], style: Style) -> String {
             let verdict = format!("{:17}", phase.verdict.kind);
             let verdict = style.ink(ink(phase.verdict.kind), verdict);
             let mut line = format!("{:LABEL$} {verdict}", cut_inside(label, LABEL));
-            let cpu = cpu(phase, Measure::Cpu).map(|share| format!("{:.0} %", share * 100.0));
+            let cpu = cpu(phase, Measure::Cpu).map(table::share);
             for (cell, width) in [
                 (rate.map(Rate::show).unwrap_or_else(none), 10),
                 (ratio(first_rate, rate).unwrap_or_default(), 8),

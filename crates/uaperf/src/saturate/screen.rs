@@ -44,9 +44,7 @@ pub fn trial(grow: Grow, trial: &Trial) -> String {
         time(trial.p50_ns),
         time(trial.p99_ns),
         trial.errors,
-        trial
-            .server_cores
-            .map_or_else(na, |cores| format!("{:.0} %", cores * 100.0)),
+        trial.server_cores.map_or_else(na, report::share),
         trial.verdict.kind,
         answer(trial)
     )
