@@ -104,7 +104,7 @@ fn a_signal_ends_it_and_it_says_what_it_did() {
         assert!(out.contains("fault delay=1ms,on=read,every=2: "), "{out}");
         assert!(err.starts_with("bench at opc.tcp://127.0.0.1:"), "{err}");
         assert!(err.contains("  security  None\n"), "{err}");
-        assert!(err.contains("  memory    64.0 MiB for clients\n"), "{err}");
+        assert!(err.contains("  memory    64 MiB for clients\n"), "{err}");
         assert!(
             err.contains("  users     anonymous, bench (password)\n"),
             "{err}"
