@@ -383,6 +383,23 @@ fn an_outage_is_no_warm_up() {
 }
 
 #[test]
+fn an_outage_shows_in_a_phase_that_is_too_short_for_anything_else() {
+    let short = |stall| {
+        let mut bench = outage(1, 0, 0);
+        (bench.length, bench.rate, bench.stall) = (3 * S, Some(60.0), stall);
+        bench.evidence()
+    };
+    let evidence = short(Some((S, 40 * S)));
+    assert_eq!(evidence.settling.not_judged, Some("too short to tell"));
+    let verdict = evidence.verdict();
+    assert_eq!(verdict.kind, Kind::Unsteady, "{verdict:?}");
+    let told = &verdict.evidence[0];
+    assert!(told.starts_with("no operation succeeded from "), "{told}");
+    // Without one, nothing is said of it.
+    assert_eq!(short(None).settling.outages, []);
+}
+
+#[test]
 fn a_server_that_hangs_does_not_lose_its_healthy_seconds() {
     let evidence = outage(1, 8 * S, 40 * S).evidence();
     let verdict = evidence.verdict();

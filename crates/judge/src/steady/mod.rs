@@ -109,6 +109,9 @@ impl Settling {
         let rows: Vec<Row> = course.rows();
         if rows.is_empty() {
             settling.not_judged = Some("too short to tell");
+            // For how long nothing succeeded can be told all the same.
+            let wanted_ns = given.is_none().then_some(0);
+            settling.outages = failures(course, &settling, wanted_ns, allowed.gap_ns).outages;
             return settling;
         }
         for row in &rows {

@@ -113,6 +113,10 @@ impl Cause {
                 "UNSTEADY",
                 "GENERATOR-LIMITED",
             ]),
+            // It gives no request up before the end: what shows is how long an answer took.
+            Self::Pauses if row.way == Way::Thesis => Expected::codes(&missed)
+                .not_valid()
+                .says("Max response time: 1"),
             Self::Pauses => Expected::codes(&missed).not_valid().figure(lost),
             Self::Hangs => Expected::codes(&missed).not_valid().figure(lost),
             Self::Crashes if row.comes_anew() => Expected::codes(&[1, 4]).not_valid().figure(lost),
@@ -132,6 +136,10 @@ impl Cause {
             Self::SlowAtFirst if matches!(row.way, Way::Search | Way::Thesis) => {
                 return Cell::Never("it states no largest response of a whole phase");
             }
+            // Late by less than its condition allows, and said in the verdict.
+            Self::SlowAtFirst if row.way == Way::Subscriptions => Expected::codes(&[0, 3, 4])
+                .not_valid()
+                .figure(Figure::Slow(200_000_000)),
             Self::SlowAtFirst => Expected::codes(&[3, 4]).figure(Figure::Slow(200_000_000)),
             Self::DropsNotifications => match row.way {
                 Way::Subscriptions => Expected::codes(&[3, 4]).figure(Figure::Unmet),

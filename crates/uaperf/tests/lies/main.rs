@@ -91,13 +91,11 @@ fn a_cell_that_cannot_occur_says_why() {
 }
 
 #[test]
-#[ignore = "not every command holds to it yet"]
 fn a_healthy_server_is_not_accused() {
     nothing_is_hidden(Cause::Nothing);
 }
 
 #[test]
-#[ignore = "not every command holds to it yet"]
 fn a_server_that_stands_still_for_a_while() {
     nothing_is_hidden(Cause::Pauses);
 }
@@ -109,7 +107,6 @@ fn a_server_that_hangs() {
 }
 
 #[test]
-#[ignore = "not every command holds to it yet"]
 fn a_server_that_crashes() {
     nothing_is_hidden(Cause::Crashes);
 }
@@ -130,7 +127,6 @@ fn a_server_that_answers_a_share_with_errors() {
 }
 
 #[test]
-#[ignore = "not every command holds to it yet"]
 fn a_server_that_is_slow_at_first() {
     nothing_is_hidden(Cause::SlowAtFirst);
 }
@@ -156,7 +152,6 @@ fn a_batch_beyond_the_limit() {
 }
 
 #[test]
-#[ignore = "its sessions want a quiet machine"]
 fn a_disk_that_is_full() {
     nothing_is_hidden(Cause::DiskFull);
 }
