@@ -3,11 +3,9 @@
 use std::fmt::Write as _;
 use std::net::SocketAddr;
 use std::process::ExitCode;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use judge::Exit;
 use link::{Spec, presets};
 use load::relay::{Account, Carried, Relay, Settings};
 use plan::unit::Bytes;
@@ -16,6 +14,7 @@ use serde::Serialize;
 use wire::url::Url;
 
 use crate::failure::Failure;
+use crate::quick;
 use crate::screen::{self, tell};
 
 /// Put a slow or bad network between clients and a server: a relay with rate, delay, jitter and loss
@@ -87,13 +86,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         Failure::new(format!("cannot listen at {}: {error}", args.listen))
             .hint("--listen ADDRESS:PORT with an address of this host and a free port, or port 0")
     })?;
-    let stop = Arc::new(AtomicBool::new(false));
-    let told = Arc::clone(&stop);
-    ctrlc::set_handler(move || {
-        if told.swap(true, Ordering::Relaxed) {
-            std::process::exit(Exit::Interrupted.code().into());
-        }
-    })?;
+    let stop = quick::interrupt::flag()?;
     let listen = format!("opc.tcp://{}", relay.address()?);
     tell!("listening at {listen}, {spec} to {to}; Ctrl-C ends it");
     let account = relay.run(&stop, args.duration, &mut |account| {

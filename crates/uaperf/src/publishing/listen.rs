@@ -65,7 +65,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
             keys.insert(token, key);
         }
     }
-    let stop = super::interrupted()?;
+    let stop = crate::quick::interrupt::flag()?;
     let plan = Listen {
         from: args.from,
         interface: args.common.interface,

@@ -8,8 +8,6 @@ use std::fmt::Write as _;
 use std::io::Write as _;
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use judge::Exit;
@@ -127,18 +125,6 @@ fn conclude<T: Serialize + Figures>(
         other => other,
     };
     Ok(ExitCode::from(exit.code()))
-}
-
-/// Set by Ctrl-C.
-fn interrupted() -> anyhow::Result<Arc<AtomicBool>> {
-    let stop = Arc::new(AtomicBool::new(false));
-    let told = Arc::clone(&stop);
-    ctrlc::set_handler(move || {
-        if told.swap(true, Ordering::Relaxed) {
-            std::process::exit(Exit::Interrupted.code().into());
-        }
-    })?;
-    Ok(stop)
 }
 
 /// One line of figures.

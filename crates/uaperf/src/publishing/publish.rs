@@ -130,7 +130,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         duration: args.common.duration,
         cycles: args.cycles,
     };
-    let stop = super::interrupted()?;
+    let stop = crate::quick::interrupt::flag()?;
     let published = load::pubsub::publish(plan, &stop).map_err(|error| {
         let failure = Failure::new(format!("{}: {error}", args.to));
         match error {

@@ -1,7 +1,8 @@
 //! Ctrl-C: the first one ends the phase and keeps what was measured, the second one quits.
 
 use crate::screen::tell;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use judge::Exit;
 use load::engine::Control;
@@ -24,4 +25,16 @@ pub fn watch(control: &Control) -> anyhow::Result<()> {
         }
     })?;
     Ok(())
+}
+
+/// Is set by the first Ctrl-C, for work that ends by itself when it sees that; the second one quits.
+pub fn flag() -> anyhow::Result<Arc<AtomicBool>> {
+    let stop = Arc::new(AtomicBool::new(false));
+    let told = Arc::clone(&stop);
+    ctrlc::set_handler(move || {
+        if told.swap(true, Ordering::Relaxed) {
+            std::process::exit(Exit::Interrupted.code().into());
+        }
+    })?;
+    Ok(stop)
 }
