@@ -9,6 +9,7 @@ mod ours;
 mod policies;
 mod relay;
 mod sight;
+mod standard;
 mod watching;
 
 use std::path::PathBuf;

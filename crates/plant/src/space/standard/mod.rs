@@ -1,20 +1,17 @@
 //! The standard address space of Part 5, as the NodeSet file of the specification has it.
 
+mod table;
+
 use std::collections::HashMap;
 use std::sync::{Arc, LazyLock};
 
-use opcua_core_namespace::CoreNamespace;
-use opcua_nodes::{NodeBase, NodeSetImport, NodeSetNamespaceMapper, NodeType};
-use wire::types::{
-    DataEncoding, DataTypeDefinition, ExtensionObject, MethodId, NamespaceMap, NodeId,
-    NumericRange, ReferenceTypeId, TimestampsToReturn, Variant,
-};
+use wire::types::{ExtensionObject, MethodId, ReferenceTypeId, StructureDefinition, Variant};
 
 use super::build::{Base, Builder};
-use super::node::{Body, FullNames, Method, Names, Node, Shape, Variable, VariableType, access};
-use super::value::Source;
+use super::node::{Body, Method};
 use super::{encode, structures};
 use crate::event::Deed;
+use table::{Entry, entries};
 
 /// The methods of it that do something here.
 const METHODS: &[(MethodId, Method)] = &[
@@ -69,32 +66,26 @@ pub fn load(builder: &mut Builder) {
 }
 
 fn read(builder: &mut Builder) {
-    let mut namespaces = NamespaceMap::new();
-    let mut mapper = NodeSetNamespaceMapper::new(&mut namespaces);
-    CoreNamespace.register_namespaces(&mut mapper);
-    let since = builder.anchor();
     let (mut own, mut above) = (HashMap::new(), HashMap::new());
-    for item in CoreNamespace.load(&mapper) {
-        let id = item_id(&item.node);
-        if let NodeType::DataType(of) = &item.node
-            && let Some(DataTypeDefinition::Structure(of)) = of.data_type_definition()
-        {
-            own.insert(id.clone(), of.clone());
+    for Entry { node, references } in entries(builder.anchor()) {
+        let id = node.id.clone();
+        if let Some(of) = structure(&node.body) {
+            own.insert(id.clone(), of);
         }
-        for reference in item.references {
-            let (source, target) = if reference.is_forward {
-                (&id, &reference.target_id)
+        for reference in references {
+            let (source, target) = if reference.forward {
+                (&id, &reference.other)
             } else {
-                (&reference.target_id, &id)
+                (&reference.other, &id)
             };
-            if reference.type_id == ReferenceTypeId::HasSubtype {
+            if reference.kind == ReferenceTypeId::HasSubtype {
                 above.insert(target.clone(), source.clone());
             }
-            builder.link(source, reference.type_id, target);
+            builder.link(source, reference.kind, target);
         }
-        builder.insert(converted(item.node, since));
+        builder.insert(node);
     }
-    // The file has for each structure only the fields that it adds.
+    // The table has for each structure only the fields that it adds.
     let mut complete = HashMap::new();
     structures::complete(&own, &above, &mut complete);
     for (id, of) in complete {
@@ -116,97 +107,25 @@ fn read(builder: &mut Builder) {
     }
 }
 
-fn item_id(node: &NodeType) -> NodeId {
-    use opcua_nodes::HasNodeId;
-    node.node_id().clone()
-}
-
-fn converted(node: NodeType, since: i64) -> Node {
-    let base: &dyn NodeBase = node.as_node();
-    Node {
-        id: base.node_id().clone(),
-        names: Names::Full(Box::new(FullNames {
-            browse_name: base.browse_name().clone(),
-            display_name: base.display_name().clone(),
-            description: base.description().cloned(),
-        })),
-        body: body(node, since),
-    }
-}
-
-fn body(node: NodeType, since: i64) -> Body {
-    match node {
-        NodeType::Object(object) => Body::Object {
-            event_notifier: object.event_notifier().bits(),
-        },
-        NodeType::Variable(variable) => {
-            let value = variable.value(
-                TimestampsToReturn::Neither,
-                &NumericRange::None,
-                &DataEncoding::Binary,
-                0.0,
-            );
-            let source = Source::Constant {
-                encoded: encode::variant(value.value.unwrap_or_default()),
-                since,
-            };
-            let shape = Shape {
-                data_type: variable.data_type(),
-                value_rank: variable.value_rank(),
-                array_dimensions: variable.array_dimensions(),
-                // What the server says of itself is not for others to write.
-                access_level: access::READ,
-                minimum_sampling_interval: variable.minimum_sampling_interval().unwrap_or(0.0),
-                range: None,
-                zone: 0,
-            };
-            Body::Variable(Box::new(Variable::new(source, shape)))
-        }
-        NodeType::Method(_) => Body::Method {
-            executable: false,
-            method: None,
-            zone: 0,
-        },
-        NodeType::ObjectType(of) => Body::ObjectType {
-            is_abstract: of.is_abstract(),
-        },
-        NodeType::VariableType(of) => Body::VariableType(Box::new(VariableType {
-            data_type: of.data_type().clone(),
-            value_rank: of.value_rank(),
-            array_dimensions: of.array_dimensions(),
-            is_abstract: of.is_abstract(),
-            value: of
-                .value()
-                .and_then(|value| value.value.clone())
-                .filter(|value| !matches!(value, Variant::Empty))
-                .map(encode::variant),
-        })),
-        NodeType::ReferenceType(of) => Body::ReferenceType {
-            is_abstract: of.is_abstract(),
-            symmetric: of.symmetric(),
-            inverse_name: of.inverse_name().map(Box::new),
-        },
-        NodeType::DataType(of) => Body::DataType {
-            is_abstract: of.is_abstract(),
-            definition: of.data_type_definition().map(|definition| {
-                let object = match definition.clone() {
-                    DataTypeDefinition::Structure(of) => ExtensionObject::from_message(of),
-                    DataTypeDefinition::Enum(of) => ExtensionObject::from_message(of),
-                };
-                encode::variant(Variant::ExtensionObject(object))
-            }),
-        },
-        NodeType::View(_) => Body::View {
-            event_notifier: 0,
-            contains_no_loops: true,
-        },
-    }
+/// The definition of a data type that is a structure.
+fn structure(body: &Body) -> Option<StructureDefinition> {
+    let Body::DataType {
+        definition: Some(definition),
+        ..
+    } = body
+    else {
+        return None;
+    };
+    let Some(Variant::ExtensionObject(object)) = encode::decoded(definition) else {
+        return None;
+    };
+    object.into_inner_as::<StructureDefinition>().map(|it| *it)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use wire::types::{DataTypeId, ObjectId, StructureDefinition, VariableId};
+    use wire::types::{DataTypeId, NodeId, ObjectId, VariableId};
 
     #[test]
     fn the_standard_address_space_is_all_there_and_connected() {
