@@ -31,6 +31,7 @@ static TRUST: LazyLock<Trust> = LazyLock::new(|| {
     Trust {
         trusted: vec![root],
         issuers: vec![line, division],
+        distrusted: Vec::new(),
         revocations: LISTS
             .map(|der| RevocationList::from_der(der).unwrap())
             .to_vec(),

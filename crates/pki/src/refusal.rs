@@ -18,6 +18,9 @@ pub enum Reason {
     Policy,
     /// BadCertificateUntrusted: neither it nor an authority above it is trusted.
     Untrusted,
+    /// BadCertificateUntrusted: a person said that it, or an authority above it, is not to be trusted. Only a person
+    /// takes that back.
+    Distrusted,
     /// BadCertificateTimeInvalid: expired, or not valid yet. Check the clocks.
     Time,
     /// BadCertificateIssuerTimeInvalid: the same, of an authority above it.
@@ -50,7 +53,7 @@ impl Reason {
             Self::Structure | Self::Signature => 0x8012_0000,
             Self::ChainIncomplete => 0x810D_0000,
             Self::Policy => 0x8114_0000,
-            Self::Untrusted => 0x801A_0000,
+            Self::Untrusted | Self::Distrusted => 0x801A_0000,
             Self::Time => 0x8014_0000,
             Self::IssuerTime => 0x8015_0000,
             Self::Host => 0x8016_0000,
@@ -70,7 +73,7 @@ impl Reason {
             Self::Structure | Self::Signature => "BadCertificateInvalid",
             Self::ChainIncomplete => "BadCertificateChainIncomplete",
             Self::Policy => "BadCertificatePolicyCheckFailed",
-            Self::Untrusted => "BadCertificateUntrusted",
+            Self::Untrusted | Self::Distrusted => "BadCertificateUntrusted",
             Self::Time => "BadCertificateTimeInvalid",
             Self::IssuerTime => "BadCertificateIssuerTimeInvalid",
             Self::Host => "BadCertificateHostNameInvalid",
@@ -85,12 +88,13 @@ impl Reason {
     }
 
     /// All of them, in the order in which they are looked for.
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 16] = [
         Self::Structure,
         Self::ChainIncomplete,
         Self::Signature,
         Self::Policy,
         Self::Untrusted,
+        Self::Distrusted,
         Self::Time,
         Self::IssuerTime,
         Self::Host,

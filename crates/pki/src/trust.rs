@@ -10,13 +10,15 @@ use crate::policy::KeyRule;
 use crate::refusal::{Reason, Refusal};
 use crate::usage::Usage;
 
-/// The two lists of Part 4, 6.1.3, and the revocation lists of both.
+/// The two lists of Part 4, 6.1.3, the revocation lists of both, and whom the administrator distrusts.
 #[derive(Debug, Clone, Default)]
 pub struct Trust {
     /// Applications and authorities that are trusted.
     pub trusted: Vec<Certificate>,
     /// Authorities that complete chains and are not trusted for it.
     pub issuers: Vec<Certificate>,
+    /// Refused wherever they stand in a chain, whatever the other lists say.
+    pub distrusted: Vec<Certificate>,
     /// What the authorities of both took back.
     pub revocations: Vec<RevocationList>,
 }
@@ -94,6 +96,8 @@ impl Trust {
         expected: &Expected<'_>,
     ) -> Result<Accepted, Refusal> {
         understood(leaf)?;
+        // Also where no chain leads to a root any more, because the authority was distrusted with it.
+        self.not_distrusted(leaf, true)?;
         // Ours before those that were sent along: their signatures are verified once.
         let known = self.trusted.iter().chain(&self.issuers);
         let paths = chain::paths(leaf, known.chain(above))?;
@@ -136,6 +140,9 @@ impl Trust {
             understood(authority)?;
         }
         step(Checks::POLICY, policy(path, expected))?;
+        for authority in path.iter().skip(1) {
+            self.not_distrusted(authority, false)?;
+        }
         self.trusts(path)?;
         for (index, certificate) in path.iter().enumerate() {
             step(Checks::TIME, in_time(certificate, index == 0, expected.now))?;
@@ -165,6 +172,24 @@ impl Trust {
             self.not_revoked(certificate, issuer, index == 0)?;
         }
         Ok(overlooked)
+    }
+
+    // Not to be switched off: a person said so of this certificate.
+    fn not_distrusted(&self, certificate: &Certificate, leaf: bool) -> Result<(), Refusal> {
+        let named = |other: &Certificate| certificate.is_a_copy_of(other);
+        if !self.distrusted.iter().any(named) {
+            return Ok(());
+        }
+        let detail = if leaf {
+            "it was distrusted by hand"
+        } else {
+            "this authority was distrusted by hand, and with it all that it issued"
+        };
+        Err(Refusal::new(
+            Reason::Distrusted,
+            certificate.subject(),
+            detail,
+        ))
     }
 
     fn trusts(&self, path: &Path<'_>) -> Result<(), Refusal> {

@@ -33,6 +33,11 @@ pub fn hint(error: &AccessError, access: &Access) -> Option<String> {
                     "if it is the right one: uaperf cert trust {name}, or accept it this once with \
                      --trust"
                 ),
+                pki::Reason::Distrusted => {
+                    "`uaperf cert reject` said so: `uaperf cert list` shows it, `uaperf cert trust` takes it back, \
+                     --trust accepts it this once"
+                        .into()
+                }
                 _ => format!(
                     "see what is wrong with it: uaperf cert show {name}; leave checks out with \
                      --skip-check, or all of them this once with --trust"

@@ -183,11 +183,13 @@ fn a_certificate_is_trusted_from_a_file_and_rejected_by_its_thumbprint() {
 
     bench.good(&format!("reject {}", &thumbprint[..8]));
     assert_eq!(bench.files("trusted/certs").len(), 0);
-    assert_eq!(bench.files("rejected/certs").len(), 1);
+    assert_eq!(bench.files("distrusted/certs").len(), 1);
+    let listed = bench.json("list --json");
+    assert_eq!(listed["certificates"][0]["place"], "distrusted");
 
     bench.good(&format!("trust {thumbprint}"));
     assert_eq!(bench.files("trusted/certs").len(), 1);
-    assert_eq!(bench.files("rejected/certs").len(), 0);
+    assert_eq!(bench.files("distrusted/certs").len(), 0);
 }
 
 #[test]

@@ -6,13 +6,18 @@
 
 use std::fs::File;
 use std::io::Read;
+use std::mem::MaybeUninit;
+use std::os::fd::OwnedFd;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use load::access::{Access, Credentials, Security, Session, TrustRule};
 use load::transport::Steps;
-use pki::Store;
 use pki::make::Request;
+use pki::store::Place;
+use pki::{Identity, Key, Store};
+use rustix::fs::inotify;
 use support::{Server, program};
 use wire::channel::Protection;
 use wire::types::{
@@ -283,7 +288,7 @@ fn strangers_by_the_hundred_are_refused_and_nobody_else_notices() {
     let ways = names.map(|name| flooded.way(name, secured, Credentials::Anonymous));
     stands(&flooded, &ways, StatusCode::BadSecurityChecksFailed);
     let rejected = flooded.folder.path().join("pki");
-    let rejected = Store::new(rejected).certificates(pki::store::Place::Rejected);
+    let rejected = Store::new(rejected).certificates(Place::Rejected);
     assert_eq!(std::fs::read_dir(rejected).unwrap().count(), 2);
     let (out, log) = flooded.ended();
     let total = format!("not let in: channels {}, sessions 0", ATTEMPTS * 2);
@@ -294,6 +299,114 @@ fn strangers_by_the_hundred_are_refused_and_nobody_else_notices() {
     let told = |line: &&str| line.contains(" refused 127.0.0.1:") && line.contains(name);
     assert!(lines.iter().any(told), "{log}");
     is_short(&lines, &log);
+}
+
+/// What is done to the files of some folders, as the system counts it.
+struct Watched(OwnedFd);
+
+/// How often files were opened and written.
+#[derive(Debug, Default)]
+struct Done {
+    opened: usize,
+    written: usize,
+}
+
+impl Watched {
+    fn of(folders: &[PathBuf]) -> Self {
+        let watched = inotify::init(inotify::CreateFlags::NONBLOCK).unwrap();
+        for folder in folders {
+            std::fs::create_dir_all(folder).unwrap();
+            let what = inotify::WatchFlags::OPEN | inotify::WatchFlags::CLOSE_WRITE;
+            inotify::add_watch(&watched, folder, what).unwrap();
+        }
+        Self(watched)
+    }
+
+    fn done(self) -> Done {
+        let mut done = Done::default();
+        let mut buffer = [MaybeUninit::uninit(); 1 << 16];
+        let mut events = inotify::Reader::new(&self.0, &mut buffer);
+        while let Ok(event) = events.next() {
+            // Whoever lists a folder opens that, too, and without a name.
+            assert!(!event.events().contains(inotify::ReadFlags::QUEUE_OVERFLOW));
+            if event.file_name().is_none() {
+                continue;
+            }
+            let what = event.events();
+            done.opened += usize::from(what.contains(inotify::ReadFlags::OPEN));
+            done.written += usize::from(what.contains(inotify::ReadFlags::CLOSE_WRITE));
+        }
+        done
+    }
+}
+
+#[test]
+fn a_flood_of_as_many_strangers_reads_no_trust_list_and_writes_twenty_files() {
+    const STRANGERS: u32 = 40;
+    let flooded = Flooded::start();
+    let secured: Security = "Basic256Sha256:SignAndEncrypt".parse().unwrap();
+    let theirs = Store::new(flooded.folder.path().join("pki"));
+    let now = std::time::SystemTime::now().into();
+    let key = Key::generate(2048).unwrap();
+    let make = |name: &str| {
+        let request = Request::application(format!("urn:test:{name}")).common_name(name);
+        Identity::new(request.self_signed(&key, now).unwrap(), key.clone())
+    };
+    let trusted = make("somebody").certificate;
+    theirs.trust_certificate(&trusted).unwrap();
+    let ways: Vec<_> = (0..STRANGERS)
+        .map(|n| {
+            let name = format!("eve{n}");
+            let way = flooded.way(&name, secured, Credentials::Anonymous);
+            way.store.put_own(make(&name)).unwrap();
+            way
+        })
+        .collect();
+    let openings: Vec<_> = ways.iter().map(|way| way.discover().unwrap()).collect();
+    // The lists are read once, before anybody is watched.
+    let first = ways[0].open(&openings[0], &mut Steps::new());
+    assert_eq!(
+        first.err().unwrap().status(),
+        StatusCode::BadSecurityChecksFailed
+    );
+    let lists = [Place::Trusted, Place::Issuers, Place::Distrusted];
+    let mut folders: Vec<_> = lists
+        .iter()
+        .map(|place| theirs.certificates(*place))
+        .collect();
+    folders.extend([Place::Trusted, Place::Issuers].map(|place| theirs.revocations(place)));
+    folders
+        .iter()
+        .for_each(|folder| std::fs::create_dir_all(folder).unwrap());
+    let second = ways[0].open(&openings[0], &mut Steps::new());
+    assert!(second.is_err());
+    let (lists, notes) = (
+        Watched::of(&folders),
+        Watched::of(&[theirs.certificates(Place::Rejected)]),
+    );
+    let began = Instant::now();
+    std::thread::scope(|scope| {
+        for n in 0..AT_ONCE {
+            let (ways, openings) = (&ways, &openings);
+            scope.spawn(move || {
+                for round in 0..ATTEMPTS / AT_ONCE {
+                    let who = (round * AT_ONCE + n) % ways.len();
+                    let told = ways[who].open(&openings[who], &mut Steps::new());
+                    let told = told.err().unwrap().status();
+                    assert_eq!(told, StatusCode::BadSecurityChecksFailed);
+                }
+            });
+        }
+    });
+    // Twenty at once and one in ten seconds, and one was there before.
+    let most = 20 + began.elapsed().as_secs() as usize / 10 + 1;
+    let (lists, notes) = (lists.done(), notes.done());
+    assert_eq!((lists.opened, lists.written), (0, 0));
+    assert!(notes.written <= most, "{notes:?}");
+    let kept = std::fs::read_dir(theirs.certificates(Place::Rejected)).unwrap();
+    let kept = kept.count();
+    assert!((2..=most).contains(&kept), "{kept}");
+    assert!(kept <= notes.written + 1, "{kept}, {notes:?}");
 }
 
 #[test]

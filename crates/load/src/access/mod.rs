@@ -8,6 +8,7 @@ mod about;
 mod each;
 mod endpoint;
 mod session;
+mod trust;
 
 pub use about::{About, ClockOffset, Limit, Reads};
 pub use each::{Client, Each};
@@ -20,10 +21,11 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use pki::{Checks, Expected, Moment, Refusal, Role, Store, StoreError};
+use pki::{Checks, Moment, Refusal, Store, StoreError};
 use thiserror::Error;
 use wire::certificate::Certificate;
 use wire::channel::{Identity, Protection};
+use wire::client::Vouch;
 use wire::policy::Policy;
 use wire::types::{StatusCode, UserTokenType};
 use wire::url::Url;
@@ -150,6 +152,8 @@ pub struct Opening {
     each: Arc<[Own]>,
     /// The certificate was judged and may be used to hide secrets.
     vouched: bool,
+    /// Judges it again whenever a channel is opened or renewed.
+    vouch: Option<Vouch>,
     notes: Vec<String>,
 }
 
@@ -264,11 +268,12 @@ impl Access {
             },
             each: Arc::default(),
             vouched: false,
+            vouch: None,
             notes: self.notes(chosen),
             endpoints,
         };
         if opening.is_secured() || self.hides_secret(opening.endpoint()) {
-            self.accept(&opening)?;
+            opening.vouch = self.accept(&opening)?;
             opening.vouched = true;
         }
         match &self.each {
@@ -336,38 +341,6 @@ impl Access {
         notes
     }
 
-    /// What our checks say of the server's certificate.
-    pub fn judge(&self, opening: &Opening) -> Result<(), Refusal> {
-        let endpoint = opening.endpoint();
-        let sent = endpoint.description.server_certificate.value.as_deref();
-        let server = endpoint.description.server.application_uri.as_ref();
-        let policy = endpoint.description.security_policy_uri.as_ref();
-        let (trust, _) = self.store.trust().unwrap_or_default();
-        let expected = Expected {
-            host: Some(self.url.host()),
-            application_uri: Some(server),
-            keys: pki::KeyRule::of_policy(policy),
-            checks: self.checks,
-            ..Expected::of(Role::Server, self.today())
-        };
-        trust.judge(sent.unwrap_or_default(), &expected).map(|_| ())
-    }
-
-    fn accept(&self, opening: &Opening) -> Result<(), AccessError> {
-        let Some(certificate) = opening.certificate() else {
-            return Err(AccessError::NoCertificate(opening.endpoint().name()));
-        };
-        match (self.judge(opening), self.trust) {
-            (Ok(()), _) | (_, TrustRule::Everyone) => Ok(()),
-            (Err(refusal), TrustRule::Listed) => Err(AccessError::Untrusted {
-                // Kept where `cert trust` finds it; a full disk must not hide the refusal.
-                file: self.store.note(certificate).ok().flatten(),
-                thumbprint: certificate.thumbprint_hex(),
-                refusal,
-            }),
-        }
-    }
-
     /// Opens a channel as decided, for services that need no session.
     pub fn connect(&self, opening: &Opening, steps: &mut Steps) -> Result<Link, AccessError> {
         Ok(Link::open(&self.url, &self.options(0, opening), steps)?)
@@ -422,6 +395,7 @@ impl Access {
             protection: opening.protection(),
             identity: opening.own(client).identity.clone(),
             server: opening.endpoint().certificate(),
+            vouch: opening.vouch.clone().filter(|_| opening.is_secured()),
             timeout: self.timeout,
             source: source(client, self.sources),
             through: self.through(),

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use wire::certificate::Certificate;
 use wire::channel::{ChannelError, Identity, Protection};
-use wire::client::{Config, Connection, Event, RequestId};
+use wire::client::{Config, Connection, Event, RequestId, Vouch};
 use wire::frame::Limits;
 use wire::service::{self, Request, Response, Service};
 use wire::time::Instant as Mono;
@@ -26,6 +26,8 @@ pub struct Options {
     pub identity: Option<Identity>,
     /// The server's certificate, trusted by the caller; for any policy but None.
     pub server: Option<Certificate>,
+    /// Judges that certificate at each opening and renewal.
+    pub vouch: Option<Vouch>,
     /// The EndpointUrl to say hello with, if it is not the one that is dialled.
     pub endpoint_url: Option<String>,
     /// What this side takes at most.
@@ -46,6 +48,7 @@ impl Default for Options {
             protection: Protection::NONE,
             identity: None,
             server: None,
+            vouch: None,
             endpoint_url: None,
             limits: Limits::default(),
             timeout: Duration::from_secs(10),
@@ -129,6 +132,7 @@ impl Link {
             protection: options.protection,
             identity: options.identity.clone(),
             server: options.server.clone(),
+            vouch: options.vouch.clone(),
             limits: options.limits,
             timeout: options.timeout,
             lifetime: options.lifetime,

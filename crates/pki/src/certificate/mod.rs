@@ -277,6 +277,12 @@ impl Certificate {
         self.signed.is_by(&issuer.key)
     }
 
+    /// Whether both say the same of the same key: an issuer gives a serial number once. The bytes may differ where a
+    /// signature can be written in several ways, and so the thumbprint.
+    pub(crate) fn is_a_copy_of(&self, other: &Self) -> bool {
+        self.serial == other.serial && self.key == other.key && self.issuer.matches(&other.issuer)
+    }
+
     pub(crate) fn unknown_critical(&self) -> Option<&str> {
         self.extensions.unknown_critical.as_deref()
     }

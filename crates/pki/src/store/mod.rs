@@ -7,6 +7,7 @@
 //! own/each/certs, …/private     those of simulated clients
 //! trusted/certs, trusted/crl    whom it trusts
 //! issuers/certs, issuers/crl    authorities that complete chains
+//! distrusted/certs              whom a person said not to trust, whoever vouches for them
 //! rejected/certs                who was turned away, newest last
 //! ```
 //!
@@ -93,13 +94,21 @@ pub enum Place {
     Trusted,
     /// Authorities that complete chains.
     Issuers,
+    /// Whom a person said not to trust, whoever vouches for them.
+    Distrusted,
     /// Who was turned away.
     Rejected,
 }
 
 impl Place {
     /// All of them.
-    pub const ALL: [Self; 4] = [Self::Own, Self::Trusted, Self::Issuers, Self::Rejected];
+    pub const ALL: [Self; 5] = [
+        Self::Own,
+        Self::Trusted,
+        Self::Issuers,
+        Self::Distrusted,
+        Self::Rejected,
+    ];
 }
 
 impl fmt::Display for Place {
@@ -108,6 +117,7 @@ impl fmt::Display for Place {
             Self::Own => "own",
             Self::Trusted => "trusted",
             Self::Issuers => "issuers",
+            Self::Distrusted => "distrusted",
             Self::Rejected => "rejected",
         })
     }
@@ -233,6 +243,7 @@ impl Store {
         let trust = Trust {
             trusted: of(Place::Trusted),
             issuers: of(Place::Issuers),
+            distrusted: of(Place::Distrusted),
             revocations: listing
                 .revocations
                 .iter()
@@ -245,15 +256,21 @@ impl Store {
     /// Trusts a certificate from now on: it leaves the other lists. Gives its file.
     pub fn trust_certificate(&self, certificate: &Certificate) -> Result<PathBuf, StoreError> {
         let path = self.put(Place::Trusted, certificate)?;
-        self.take_out(Place::Rejected, certificate)?;
-        self.take_out(Place::Issuers, certificate)?;
+        for place in [Place::Rejected, Place::Issuers, Place::Distrusted] {
+            self.take_out(place, certificate)?;
+        }
         Ok(path)
     }
 
-    /// Keeps an authority's certificate to complete chains with, without trusting
-    /// it. Gives its file.
+    /// Keeps an authority's certificate to complete chains with, without trusting it. One that is distrusted completes
+    /// no chain until [`forgive`](Self::forgive) takes that back. Gives its file.
     pub fn know_issuer(&self, certificate: &Certificate) -> Result<PathBuf, StoreError> {
         self.put(Place::Issuers, certificate)
+    }
+
+    /// Takes back that a certificate is distrusted, without trusting it.
+    pub fn forgive(&self, certificate: &Certificate) -> Result<(), StoreError> {
+        self.take_out(Place::Distrusted, certificate)
     }
 
     /// Notes that a certificate was seen and refused, so that a person can look at it and trust it. Nothing else
@@ -276,12 +293,14 @@ impl Store {
     }
 
     /// Trusts a certificate no longer, because a person said so: it leaves the trust list and the issuers, and is kept
-    /// among the rejected ones. Gives its file there.
+    /// among the distrusted ones. There it stays refused, with all that it issued, also below a trusted authority, until
+    /// [`trust_certificate`](Self::trust_certificate). Gives its file there.
     pub fn distrust(&self, certificate: &Certificate) -> Result<PathBuf, StoreError> {
-        let path = self.put(Place::Rejected, certificate)?;
-        self.take_out(Place::Trusted, certificate)?;
-        self.take_out(Place::Issuers, certificate)?;
-        self.bound_rejected(&path)?;
+        // First of all: whoever reads the folders meanwhile finds it distrusted.
+        let path = self.put(Place::Distrusted, certificate)?;
+        for place in [Place::Trusted, Place::Issuers, Place::Rejected] {
+            self.take_out(place, certificate)?;
+        }
         Ok(path)
     }
 

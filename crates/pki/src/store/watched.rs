@@ -13,7 +13,7 @@ use crate::trust::Trust;
 
 /// Trust lists that are read anew when a file of theirs comes, goes or changes.
 ///
-/// To look whether something changed costs a `stat` of four folders. A file that was changed in place leaves no trace
+/// To look whether something changed costs a `stat` of five folders. A file that was changed in place leaves no trace
 /// in its folder: once a second the names, sizes and times of all files are looked at. Whoever judges shares one
 /// [`Trust`], in which each signature is verified once.
 #[derive(Debug)]
@@ -95,11 +95,12 @@ impl WatchedTrust {
         held.as_ref().map_or(0, |held| held.readings)
     }
 
-    fn all(&self) -> [PathBuf; 4] {
+    fn all(&self) -> [PathBuf; 5] {
         let store = &self.store;
         [
             store.certificates(Place::Trusted),
             store.certificates(Place::Issuers),
+            store.certificates(Place::Distrusted),
             store.revocations(Place::Trusted),
             store.revocations(Place::Issuers),
         ]

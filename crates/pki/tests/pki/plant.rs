@@ -66,6 +66,7 @@ impl Plant {
                 self.division.certificate().clone(),
                 self.line.certificate().clone(),
             ],
+            distrusted: Vec::new(),
             revocations: lists
                 .map(|authority| authority.revoke(&[], NOW, 30).unwrap())
                 .to_vec(),

@@ -438,6 +438,38 @@ fn what_was_taken_back_stays_refused_whatever_is_switched_off() {
 }
 
 #[test]
+fn whom_a_person_distrusts_is_refused_whoever_vouches_and_whatever_is_switched_off() {
+    let plant = Plant::new();
+    let lax = Expected {
+        checks: Checks::NONE,
+        ..expected()
+    };
+    let (leaf, line) = (&plant.leaf, plant.line.certificate());
+    for distrusted in [leaf, line, plant.root.certificate()] {
+        let mut trust = plant.trust();
+        // Trusted by name as well, as where two tools share a folder.
+        trust.trusted.push(leaf.clone());
+        trust.distrusted.push(distrusted.clone());
+        for expected in [&expected(), &lax] {
+            let refusal = refused(&trust, leaf, expected);
+            assert_eq!(refusal.reason, Reason::Distrusted);
+            assert_eq!(refusal.subject, distrusted.subject().to_string());
+        }
+    }
+    // No chain is left when the authorities went, too: it is said all the same.
+    let trust = Trust {
+        distrusted: vec![leaf.clone()],
+        ..Trust::default()
+    };
+    assert_eq!(reason(&trust, leaf), Reason::Distrusted);
+    // Another certificate of the same authority is none of it.
+    let other = plant.line.sign(&request(), &key(3), NOW).unwrap();
+    let mut trust = plant.trust();
+    trust.distrusted.push(leaf.clone());
+    trust.judge(other.der(), &expected()).unwrap();
+}
+
+#[test]
 fn a_revocation_list_of_an_authority_with_another_key_takes_nothing_back() {
     let plant = Plant::new();
     let forger = Authority::root(Request::authority("Line"), key(0), NOW).unwrap();

@@ -5,7 +5,7 @@ use std::sync::{Arc, Barrier, Mutex};
 
 use pki::make::{Authority, Request};
 use pki::store::{MAX_REJECTED, Place, Wanted, read_certificates};
-use pki::{Identity, Key, Store, StoreError, WatchedTrust};
+use pki::{Identity, Key, Reason, Store, StoreError, WatchedTrust};
 use tempfile::TempDir;
 
 use crate::plant::{NOW, Plant, expected, key, request, root};
@@ -154,9 +154,9 @@ fn trust_and_rejection_move_a_certificate_between_the_folders() {
         let places: Vec<_> = entries.iter().map(|entry| entry.place).collect();
         places
     };
-    let rejected = store.distrust(&certificate).unwrap();
-    assert_eq!(rejected, store.distrust(&certificate).unwrap());
-    assert_eq!(places(), [Place::Rejected]);
+    let kept = store.distrust(&certificate).unwrap();
+    assert_eq!(kept, store.distrust(&certificate).unwrap());
+    assert_eq!(places(), [Place::Distrusted]);
     assert!(store.trust().unwrap().0.trusted.is_empty());
 
     store.trust_certificate(&certificate).unwrap();
@@ -166,7 +166,22 @@ fn trust_and_rejection_move_a_certificate_between_the_folders() {
     trust.judge(certificate.der(), &expected()).unwrap();
 
     store.distrust(&certificate).unwrap();
-    assert_eq!(places(), [Place::Rejected]);
+    assert_eq!(places(), [Place::Distrusted]);
+}
+
+#[test]
+fn who_is_noted_after_he_was_distrusted_stays_distrusted() {
+    let (_folder, store) = store();
+    let plant = Plant::new();
+    store.trust_certificate(plant.root.certificate()).unwrap();
+    store.distrust(&plant.leaf).unwrap();
+    store.note(&plant.leaf).unwrap();
+    let (trust, _) = store.trust().unwrap();
+    assert_eq!(trust.distrusted, std::slice::from_ref(&plant.leaf));
+    let refused = trust.judge(plant.leaf.der(), &expected()).unwrap_err();
+    assert_eq!(refused.reason, Reason::Distrusted);
+    store.forgive(&plant.leaf).unwrap();
+    assert!(store.trust().unwrap().0.distrusted.is_empty());
 }
 
 #[test]
@@ -256,6 +271,10 @@ fn trust_lists_are_read_when_they_change_and_shared() {
     store.distrust(&other).unwrap();
     assert!(lists.current(later).unwrap().trusted.is_empty());
     assert_eq!(lists.readings(), 4);
+
+    // And so is whoever is distrusted while only his authority is trusted.
+    store.distrust(&one).unwrap();
+    assert_eq!(lists.current(later).unwrap().distrusted.len(), 2);
 }
 
 #[test]
@@ -355,7 +374,7 @@ fn a_certificate_is_found_by_the_beginning_of_its_thumbprint() {
     for good in [&all[..], &all[..4], &lower] {
         let found = store.find(good).unwrap();
         assert_eq!(found.len(), 1, "{good}");
-        assert_eq!(found[0].place, Place::Rejected);
+        assert_eq!(found[0].place, Place::Distrusted);
     }
     for bad in ["", "xyz", &format!("{all}0")] {
         assert_eq!(store.find(bad).unwrap().len(), 0, "{bad}");

@@ -10,7 +10,7 @@ use crate::screen::{self, tell};
 
 use super::{Bench, Found, view};
 
-/// List all certificates: our own, trusted ones, issuers, rejected ones
+/// List all certificates: our own, trusted ones, issuers, distrusted and rejected ones
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -43,7 +43,7 @@ fn write_table(out: &mut impl Write, listing: Listing, bench: &Bench) -> io::Res
     } else {
         writeln!(
             out,
-            "{:<9} {:<DIGITS$}  {:<20} SUBJECT",
+            "{:<10} {:<DIGITS$}  {:<20} SUBJECT",
             "LIST", "THUMBPRINT", "VALID"
         )?;
     }
@@ -52,7 +52,7 @@ fn write_table(out: &mut impl Write, listing: Listing, bench: &Bench) -> io::Res
         let thumbprint = certificate.thumbprint_hex();
         writeln!(
             out,
-            "{:<9} {:<DIGITS$}  {:<20} {}{}",
+            "{:<10} {:<DIGITS$}  {:<20} {}{}",
             entry.place.to_string(),
             thumbprint.get(..DIGITS).unwrap_or(&thumbprint),
             view::remaining(certificate, bench.now),

@@ -35,7 +35,11 @@ pub struct TrustArgs {
 #[command(after_help = "\
 Examples:
   uaperf cert reject 3F09A1
-  uaperf cert reject old-plc.der")]
+  uaperf cert reject old-plc.der
+
+It stays refused below a trusted authority, too, and so does all that a rejected authority
+signed, until `uaperf cert trust` takes it back. Of a file with several certificates the
+first is rejected.")]
 pub struct RejectArgs {
     /// A file, or the beginning of a thumbprint
     #[arg(value_name = "FILE|THUMBPRINT")]
@@ -49,6 +53,9 @@ pub fn run_trust(args: TrustArgs, bench: &Bench) -> anyhow::Result<()> {
         if path.is_file() {
             import(&mut out, path, args.issuer, bench)?;
         } else if let Some(entry) = bench.by_thumbprint(what)?.first() {
+            if args.issuer {
+                bench.store.forgive(&entry.certificate)?;
+            }
             keep(&mut out, &entry.certificate, args.issuer, bench)?;
         }
     }
@@ -59,6 +66,9 @@ fn import(out: &mut impl Write, path: &Path, issuer: bool, bench: &Bench) -> any
     let broken = match read_certificates(path) {
         Ok(certificates) => {
             for (index, certificate) in certificates.iter().enumerate() {
+                if index == 0 && issuer {
+                    bench.store.forgive(certificate)?;
+                }
                 if index == 0 || certificate.is_authority() {
                     keep(out, certificate, issuer || index > 0, bench)?;
                 }
@@ -103,12 +113,12 @@ fn keep(
 pub fn run_reject(args: RejectArgs, bench: &Bench) -> anyhow::Result<()> {
     let found = bench.resolve(&args.certificate)?;
     let mut out = screen::out();
-    for one in found {
-        if one.place == Some(Place::Own) {
-            return Err(Failure::new("this is our own certificate")
-                .hint("uaperf cert make --force")
-                .into());
-        }
+    if found.iter().any(|one| one.place == Some(Place::Own)) {
+        return Err(Failure::new("this is our own certificate")
+            .hint("uaperf cert make --force")
+            .into());
+    }
+    if let Some(one) = found.first() {
         let file = bench.store.distrust(&one.certificate)?;
         let thumbprint = one.certificate.thumbprint_hex();
         writeln!(

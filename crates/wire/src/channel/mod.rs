@@ -97,6 +97,14 @@ pub enum ChannelError {
         /// What came.
         got: usize,
     },
+    /// The server's certificate, judged by the client before it opens or renews the channel.
+    #[error("the server's certificate is not accepted: {why}")]
+    Server {
+        /// The code for it.
+        status: StatusCode,
+        /// What a person should read.
+        why: String,
+    },
     /// A renewal with the nonce of the token before (Part 4, 5.6.2.2: none is used twice). Older ones are not kept.
     #[error("the nonce of the token before was used again")]
     NonceUsedTwice,
@@ -157,7 +165,9 @@ impl ChannelError {
             Self::Frame(error) => error.status(),
             Self::Unexpected(_) => StatusCode::BadTcpMessageTypeInvalid,
             Self::Security(_) => StatusCode::BadSecurityChecksFailed,
-            Self::Certificate(status) | Self::Refused(status) => *status,
+            Self::Certificate(status) | Self::Refused(status) | Self::Server { status, .. } => {
+                *status
+            }
             Self::Policy(_) => StatusCode::BadSecurityPolicyRejected,
             Self::Mode(_) => StatusCode::BadSecurityModeRejected,
             Self::Nonce { .. } | Self::NonceUsedTwice => StatusCode::BadNonceInvalid,
@@ -179,6 +189,7 @@ impl ChannelError {
         match self {
             Self::Security(_)
             | Self::Certificate(_)
+            | Self::Server { .. }
             | Self::Sequence(_)
             | Self::Nonce { .. }
             | Self::NonceUsedTwice => StatusCode::BadSecurityChecksFailed,

@@ -1,10 +1,37 @@
 //! What a client's connection is made from.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use crate::certificate::Certificate;
-use crate::channel::{Identity, Protection, Random};
+use crate::channel::{ChannelError, Identity, Protection, Random};
 use crate::frame::Limits;
+use crate::types::StatusCode;
+
+/// What judges the server's certificate. It may read files: it is asked in the job that signs the request.
+#[derive(Clone)]
+pub struct Vouch(Arc<Judge>);
+
+type Judge = dyn Fn() -> Result<(), (StatusCode, String)> + Send + Sync;
+
+impl Vouch {
+    /// Judges by this: a refusal has its status code and what a person should read.
+    pub fn new(
+        judge: impl Fn() -> Result<(), (StatusCode, String)> + Send + Sync + 'static,
+    ) -> Self {
+        Self(Arc::new(judge))
+    }
+
+    pub(super) fn judge(&self) -> Result<(), ChannelError> {
+        (self.0)().map_err(|(status, why)| ChannelError::Server { status, why })
+    }
+}
+
+impl std::fmt::Debug for Vouch {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Vouch")
+    }
+}
 
 /// What a client wants of a connection.
 pub struct Config {
@@ -19,6 +46,9 @@ pub struct Config {
     /// The server's certificate, known from discovery and trusted by the caller; for any policy
     /// but None.
     pub server: Option<Certificate>,
+    /// Judges that certificate whenever the channel is opened or renewed: one that was trusted once may not be any more.
+    /// None: whoever makes this answers for it as long as the connection lasts.
+    pub vouch: Option<Vouch>,
     /// The lifetime to ask for.
     pub lifetime: Duration,
     /// How long the hello and the opening of the channel may take each.
@@ -38,6 +68,7 @@ impl Config {
             protection: Protection::NONE,
             identity: None,
             server: None,
+            vouch: None,
             lifetime: Duration::from_secs(3600),
             timeout: Duration::from_secs(10),
             reverse: false,

@@ -76,7 +76,12 @@ impl Connection {
             gap: Some(gap),
             opening: false,
         });
-        let job = Job::new(move || Done(Outcome::Sealed(unsealed.seal())));
+        // Before anything more is said to a server that is not trusted any more (Part 4, 6.1.3).
+        let vouch = self.config.vouch.clone();
+        let job = Job::new(move || {
+            let judged = vouch.map_or(Ok(()), |vouch| vouch.judge());
+            Done(Outcome::Sealed(judged.and_then(|()| unsealed.seal())))
+        });
         self.dispatch(job, now);
     }
 

@@ -1,0 +1,109 @@
+//! Whether the server's certificate is accepted: before anything is sent to it, and each time a channel to it is
+//! opened or renewed.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::SystemTime;
+
+use pki::{Checks, Expected, KeyRule, Moment, Reason, Refusal, Role, Trust, WatchedTrust};
+use wire::client::Vouch;
+use wire::types::StatusCode;
+
+use super::{Access, AccessError, Opening, TrustRule};
+
+/// A server's certificate as its endpoint shows it, and all that is to be checked of it.
+#[derive(Debug)]
+struct Shown {
+    certificate: Vec<u8>,
+    application_uri: String,
+    host: String,
+    keys: Option<KeyRule>,
+    checks: Checks,
+    lists: WatchedTrust,
+    last: Mutex<Option<Verdict>>,
+}
+
+/// What was found under these lists in this second.
+#[derive(Debug)]
+struct Verdict {
+    trust: Arc<Trust>,
+    now: Moment,
+    judged: Result<(), Refusal>,
+}
+
+impl Shown {
+    /// Thousands of clients of one server ask in the same second: its signatures are verified once.
+    fn judge(&self, now: Moment) -> Result<(), Refusal> {
+        // Lists that cannot be read trust nobody.
+        let trust = self.lists.current(now).unwrap_or_default();
+        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(last) = &*last
+            && last.now == now
+            && Arc::ptr_eq(&last.trust, &trust)
+        {
+            return last.judged.clone();
+        }
+        let expected = Expected {
+            host: Some(&self.host),
+            application_uri: Some(&self.application_uri),
+            keys: self.keys,
+            checks: self.checks,
+            ..Expected::of(Role::Server, now)
+        };
+        let judged = trust.judge(&self.certificate, &expected).map(drop);
+        *last = Some(Verdict {
+            trust,
+            now,
+            judged: judged.clone(),
+        });
+        judged
+    }
+}
+
+impl Access {
+    fn shown(&self, opening: &Opening) -> Shown {
+        let description = &opening.endpoint().description;
+        let sent = description.server_certificate.value.as_deref();
+        Shown {
+            certificate: sent.unwrap_or_default().to_vec(),
+            application_uri: description.server.application_uri.as_ref().to_owned(),
+            host: self.url.host().to_owned(),
+            keys: KeyRule::of_policy(description.security_policy_uri.as_ref()),
+            checks: self.checks,
+            lists: WatchedTrust::new(self.store.clone()),
+            last: Mutex::default(),
+        }
+    }
+
+    /// What our checks say of the server's certificate.
+    pub fn judge(&self, opening: &Opening) -> Result<(), Refusal> {
+        self.shown(opening).judge(self.today())
+    }
+
+    /// Judges it, and gives what judges it again at each renewal; nothing where every server will do.
+    pub(super) fn accept(&self, opening: &Opening) -> Result<Option<Vouch>, AccessError> {
+        let Some(certificate) = opening.certificate() else {
+            return Err(AccessError::NoCertificate(opening.endpoint().name()));
+        };
+        if self.trust == TrustRule::Everyone {
+            return Ok(None);
+        }
+        let shown = self.shown(opening);
+        if let Err(refusal) = shown.judge(self.today()) {
+            // Kept where `cert trust` finds it; a full disk must not hide the refusal. One that a person put aside is
+            // there already.
+            let file = match refusal.reason {
+                Reason::Distrusted => None,
+                _ => self.store.note(certificate).ok().flatten(),
+            };
+            return Err(AccessError::Untrusted {
+                file,
+                thumbprint: certificate.thumbprint_hex(),
+                refusal,
+            });
+        }
+        Ok(Some(Vouch::new(move || {
+            let judged = shown.judge(SystemTime::now().into());
+            judged.map_err(|refusal| (StatusCode::from(refusal.status()), refusal.to_string()))
+        })))
+    }
+}
