@@ -5,7 +5,8 @@ use std::rc::Rc;
 
 use plan::unit::duration::nanos;
 
-use crate::path::{Outcome, Path};
+use crate::passage::Outcome;
+use crate::path::Path;
 use crate::spec::{Direction, Spec};
 use crate::stream::{HEADERS, Part, SEGMENT, Stream};
 
