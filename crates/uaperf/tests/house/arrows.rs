@@ -11,7 +11,7 @@ use crate::files::root;
 const LAYERS: &[&[&str]] = &[
     &["uaperf"],
     &["fleet", "report", "model", "peers"],
-    &["load", "plant", "observe", "judge"],
+    &["load", "plant", "observe", "judge", "simulate"],
     &["plan", "record", "pki", "pubsub", "wire", "link"],
 ];
 

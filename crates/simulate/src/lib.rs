@@ -1,0 +1,26 @@
+//! Plants as discrete events: servers with cores and run queues, sessions that are published to, links, outages.
+//!
+//! The crate is pure: no sockets, no threads, no clock, no files. Time is whole nanoseconds of a clock of its own, chance
+//! comes from a seed: the same [`World`] gives the same [`Outcome`], bit for bit, on every machine.
+//!
+//! - [`World`] says what there is: [`Link`]s, [`Kind`]s of servers with their clients, and [`Happening`]s;
+//! - [`Engine`] lets its time pass;
+//! - [`Outcome`] is what came of it, as ledgers that a run file is made of;
+//! - [`Queue`] holds what is due.
+
+mod books;
+mod engine;
+mod event;
+mod outcome;
+mod queue;
+mod session;
+mod world;
+
+pub use engine::Engine;
+pub use event::{Event, What};
+pub use outcome::{Busy, Group, LinkUse, Mark, Outcome, Totals};
+pub use queue::Queue;
+pub use world::{
+    Act, BackOff, Client, Connect, Files, Happening, Kind, Link, On, Phases, Publishing, Requests,
+    Step, Updates, World, WorldError,
+};
