@@ -47,6 +47,52 @@ impl Link {
     }
 }
 
+/// What went through an interface between two moments.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Carried {
+    /// Its name.
+    pub name: String,
+    /// Bytes that came in.
+    pub received_bytes: Figure<u64>,
+    /// Bytes that went out.
+    pub sent_bytes: Figure<u64>,
+    /// Packets that found no room, both ways.
+    pub dropped: Figure<u64>,
+    /// Of what the link can carry, the fuller way.
+    pub share: Figure<f64>,
+}
+
+impl Link {
+    /// What went through it since an earlier moment.
+    pub fn since(&self, earlier: &Self, seconds: f64) -> Carried {
+        let less = |of: fn(&Self) -> &Figure<u64>| -> Figure<u64> {
+            Ok(of(self).clone()?.saturating_sub(of(earlier).clone()?))
+        };
+        let (received, sent) = (less(|it| &it.received_bytes), less(|it| &it.sent_bytes));
+        let share = |bytes: &Figure<u64>, packets: Figure<u64>| {
+            self.share(bytes.clone()?, packets?, seconds)
+        };
+        let inward = share(&received, less(|it| &it.received_packets));
+        let outward = share(&sent, less(|it| &it.sent_packets));
+        Carried {
+            name: self.name.clone(),
+            dropped: less(|it| &it.received_dropped)
+                .and_then(|n| Ok(n + less(|it| &it.sent_dropped)?)),
+            share: inward.and_then(|inward| Ok(inward.max(outward?))),
+            received_bytes: received,
+            sent_bytes: sent,
+        }
+    }
+}
+
+impl Carried {
+    /// Whether nothing went through.
+    pub fn is_nothing(&self) -> bool {
+        let none = |it: &Figure<u64>| it.as_ref().is_ok_and(|it| *it == 0);
+        none(&self.received_bytes) && none(&self.sent_bytes)
+    }
+}
+
 /// The network interfaces of a machine, by name.
 pub fn links(tree: &Tree) -> Figure<Vec<Link>> {
     const FOLDER: &str = "/sys/class/net";

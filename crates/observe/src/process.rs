@@ -8,6 +8,9 @@ use record::run::{Figure as Recorded, Usage};
 use crate::clock::process_cpu;
 use crate::figure::{Figure, NotAvailable};
 use crate::files;
+use crate::stat::{Stat, divided};
+use crate::tasks::{Task, tasks_in};
+use crate::tree::Tree;
 
 /// A process that is watched, this one or another.
 #[derive(Debug)]
@@ -133,44 +136,6 @@ impl Sample {
     }
 }
 
-/// Ticks from which their shares are worth something.
-const LEAST_TICKS: u64 = 20;
-
-/// User and kernel time. The kernel sees at each tick of its clock which of the two it is, so that only their
-/// shares can be known, of a time that is known exactly; and not those of a few ticks.
-fn divided(cpu: &Figure<u64>, user: &Figure<u64>, system: &Figure<u64>) -> [Figure<u64>; 2] {
-    let parts = || -> Figure<(u64, u64)> {
-        let (cpu, user, system) = (cpu.clone()?, user.clone()?, system.clone()?);
-        let ticks = (user + system) / TICK_NS;
-        if ticks < LEAST_TICKS {
-            return Err(NotAvailable::because(format!(
-                "{ticks} ticks of the kernel's clock fell in it, {LEAST_TICKS} say something"
-            )));
-        }
-        let share = system as f64 / (user + system) as f64;
-        let system = (cpu as f64 * share) as u64;
-        Ok((cpu.saturating_sub(system), system))
-    };
-    match parts() {
-        Ok((user, system)) => [Ok(user), Ok(system)],
-        Err(reason) => [Err(reason.clone()), Err(reason)],
-    }
-}
-
-/// What a thread had spent up to a moment.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Thread {
-    /// Its id.
-    pub id: u32,
-    /// Its name, cut to 15 bytes by the kernel.
-    pub name: String,
-    /// CPU, user and system. That of a thread that runs is behind by a tick of the scheduler at
-    /// most.
-    pub cpu_ns: Figure<u64>,
-    /// Time that it was ready to run and no core was free.
-    pub waited_ns: Figure<u64>,
-}
-
 impl Process {
     /// This process.
     pub fn own() -> Self {
@@ -188,7 +153,7 @@ impl Process {
     }
 
     fn at(id: Option<u32>, folder: String) -> Self {
-        let started = stat(&folder).and_then(|stat| stat.started);
+        let started = line(&folder).and_then(|text| Stat::of(&text, &folder)?.field(22));
         Self {
             id,
             folder,
@@ -205,21 +170,34 @@ impl Process {
     /// What it has spent up to now. The samples of one `Process` never go back: what threads had
     /// counted that have ended since is remembered.
     pub fn sample(&mut self) -> Sample {
+        self.look().0
+    }
+
+    /// The same, and its threads one by one, which were asked for it.
+    pub fn look(&mut self) -> (Sample, Figure<Vec<Task>>) {
         let at = Instant::now();
         // The clock comes first, close to the moment that the sample is named after.
         let cpu = process_cpu(self.id);
-        let stat = self.same(stat(&self.folder));
+        let text = self.same(line(&self.folder));
+        let stat = text.as_deref().map_err(Clone::clone);
+        let stat = stat.and_then(|text| Stat::of(text, &self.folder));
         let status_path = format!("{}/status", self.folder);
         let status = files::text(&status_path);
         let kibibytes = |key: &str| -> Figure<u64> {
             let status = status.as_ref().map_err(Clone::clone)?;
             Ok(files::keyed(status, key, &status_path)? * 1024)
         };
-        let threads = self.tasks();
-        let switches = threads.and_then(|ids| self.switches.sum(&self.folder, &ids));
-        let of_stat = |part: fn(&Stat) -> &Figure<u64>| -> Figure<u64> {
-            part(stat.as_ref().map_err(Clone::clone)?).clone()
+        let tasks = stat
+            .as_ref()
+            .map_err(Clone::clone)
+            .and_then(|_| self.tasks());
+        let switches = match &tasks {
+            Ok(tasks) => self.switches.sum(tasks),
+            Err(reason) => Err(reason.clone()),
         };
+        let of =
+            |get: &dyn Fn(&Stat<'_>) -> Figure<u64>| get(stat.as_ref().map_err(Clone::clone)?);
+        let counted = |get: fn(&Counted) -> u64| switches.as_ref().map(get).map_err(Clone::clone);
         let mut sample = Sample {
             at,
             took: Duration::ZERO,
@@ -227,23 +205,20 @@ impl Process {
                 Err(reason) => Err(reason.clone()),
                 Ok(_) => cpu.map(nanos),
             },
-            user_ns: of_stat(|stat| &stat.user_ns),
-            system_ns: of_stat(|stat| &stat.system_ns),
-            waited_ns: switches.as_ref().map(|s| s.waited_ns).map_err(Clone::clone),
+            user_ns: of(&|stat| stat.ticks(14)),
+            system_ns: of(&|stat| stat.ticks(15)),
+            waited_ns: counted(|it| it.waited_ns),
             rss_bytes: kibibytes("VmRSS"),
             peak_rss_bytes: kibibytes("VmHWM"),
-            threads: of_stat(|stat| &stat.threads),
-            voluntary_switches: switches.as_ref().map(|s| s.voluntary).map_err(Clone::clone),
-            involuntary_switches: switches
-                .as_ref()
-                .map(|s| s.involuntary)
-                .map_err(Clone::clone),
-            minor_faults: of_stat(|stat| &stat.minor_faults),
-            major_faults: of_stat(|stat| &stat.major_faults),
+            threads: of(&|stat| stat.field(20)),
+            voluntary_switches: counted(|it| it.voluntary),
+            involuntary_switches: counted(|it| it.involuntary),
+            minor_faults: of(&|stat| stat.field(10)),
+            major_faults: of(&|stat| stat.field(12)),
             descriptors: files::count(&format!("{}/fd", self.folder)),
         };
         sample.took = at.elapsed();
-        sample
+        (sample, tasks)
     }
 
     /// CPU that it has used up to now and nothing else: one system call.
@@ -252,42 +227,32 @@ impl Process {
     }
 
     /// Its threads that live.
-    pub fn threads(&self) -> Figure<Vec<Thread>> {
-        self.same(stat(&self.folder))?;
-        let mut threads = Vec::new();
-        for id in self.tasks()? {
-            let folder = format!("{}/task/{id}", self.folder);
-            // Without a name it has ended meanwhile.
-            let Ok(name) = files::line(&format!("{folder}/comm")) else {
-                continue;
-            };
-            let times = schedstat(&folder);
-            threads.push(Thread {
-                id,
-                name,
-                cpu_ns: times.as_ref().map(|times| times.0).map_err(Clone::clone),
-                waited_ns: times.map(|times| times.1),
-            });
-        }
-        Ok(threads)
+    pub fn threads(&self) -> Figure<Vec<Task>> {
+        self.same(line(&self.folder))?;
+        self.tasks()
     }
 
-    fn tasks(&self) -> Figure<Vec<u32>> {
-        let names = files::names(&format!("{}/task", self.folder))?;
-        let mut ids: Vec<u32> = names.iter().filter_map(|name| name.parse().ok()).collect();
-        ids.sort_unstable();
-        Ok(ids)
+    fn tasks(&self) -> Figure<Vec<Task>> {
+        tasks_in(&Tree::here(), &format!("{}/task", self.folder))
     }
 
-    /// The same process as at first, and not one that was given its id later.
-    fn same(&self, stat: Figure<Stat>) -> Figure<Stat> {
-        match (stat, self.id) {
-            (Ok(stat), _) if stat.started == self.started => Ok(stat),
-            (Ok(_), id) => Err(ended(id.unwrap_or_default())),
+    /// The line of the same process as at first, and not of one that was given its id later.
+    fn same(&self, text: Figure<String>) -> Figure<String> {
+        let started = |text: &str| Stat::of(text, &self.folder)?.field(22);
+        match (text, self.id) {
+            (Ok(text), id) => match started(&text) {
+                now if now.is_ok() && now == self.started => Ok(text),
+                _ => Err(ended(id.unwrap_or_default())),
+            },
             (Err(_), Some(id)) if cfg!(target_os = "linux") => Err(ended(id)),
             (Err(reason), _) => Err(reason),
         }
     }
+}
+
+/// The line about a process, or about a thread.
+fn line(folder: &str) -> Figure<String> {
+    files::text(&format!("{folder}/stat"))
 }
 
 fn ended(id: u32) -> NotAvailable {
@@ -296,54 +261,6 @@ fn ended(id: u32) -> NotAvailable {
 
 fn nanos(duration: Duration) -> u64 {
     u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
-}
-
-/// From `stat` of a process.
-#[derive(Debug, Clone, PartialEq)]
-struct Stat {
-    minor_faults: Figure<u64>,
-    major_faults: Figure<u64>,
-    user_ns: Figure<u64>,
-    system_ns: Figure<u64>,
-    threads: Figure<u64>,
-    started: Figure<u64>,
-}
-
-/// The kernel counts user and system time for `/proc` in hundredths of a second on every
-/// architecture (USER_HZ).
-const TICK_NS: u64 = 10_000_000;
-
-fn stat(folder: &str) -> Figure<Stat> {
-    let path = format!("{folder}/stat");
-    parse_stat(&files::text(&path)?, &path)
-}
-
-fn parse_stat(text: &str, path: &str) -> Figure<Stat> {
-    // proc(5): the name stands in parentheses and may contain any character, so fields are counted
-    // from behind it; what follows is the third, the state.
-    let rest = text.rfind(')').and_then(|end| text.get(end + 1..));
-    let words: Vec<&str> = rest.unwrap_or_default().split_whitespace().collect();
-    if words.first() == Some(&"Z") {
-        return Err(NotAvailable::because("the process has ended"));
-    }
-    let field = |number: usize| files::number(&mut words.iter().skip(number - 3).copied(), path);
-    Ok(Stat {
-        minor_faults: field(10),
-        major_faults: field(12),
-        user_ns: field(14).map(|ticks| ticks * TICK_NS),
-        system_ns: field(15).map(|ticks| ticks * TICK_NS),
-        threads: field(20),
-        started: field(22),
-    })
-}
-
-/// Time on a core and time waiting for one.
-fn schedstat(folder: &str) -> Figure<(u64, u64)> {
-    let path = format!("{folder}/schedstat");
-    let text = files::text(&path)?;
-    let mut words = text.split_whitespace();
-    let on = files::number(&mut words, &path)?;
-    Ok((on, files::number(&mut words, &path)?))
 }
 
 /// What only threads count, with that of those that have ended.
@@ -355,13 +272,11 @@ struct Counted {
 }
 
 impl Counted {
-    fn of(folder: &str) -> Figure<Self> {
-        let path = format!("{folder}/status");
-        let status = files::text(&path)?;
+    fn of(task: &Task) -> Figure<Self> {
         Ok(Self {
-            voluntary: files::keyed(&status, "voluntary_ctxt_switches", &path)?,
-            involuntary: files::keyed(&status, "nonvoluntary_ctxt_switches", &path)?,
-            waited_ns: schedstat(folder)?.1,
+            voluntary: task.voluntary_switches.clone()?,
+            involuntary: task.involuntary_switches.clone()?,
+            waited_ns: task.waited_ns.clone()?,
         })
     }
 
@@ -381,12 +296,12 @@ struct Switches {
 }
 
 impl Switches {
-    fn sum(&mut self, folder: &str, ids: &[u32]) -> Figure<Counted> {
+    fn sum(&mut self, tasks: &[Task]) -> Figure<Counted> {
         let mut alive = BTreeMap::new();
         let mut refused = None;
-        for &id in ids {
-            match Counted::of(&format!("{folder}/task/{id}")) {
-                Ok(counted) => drop(alive.insert(id, counted)),
+        for task in tasks {
+            match Counted::of(task) {
+                Ok(counted) => drop(alive.insert(task.id, counted)),
                 Err(reason) => refused = Some(reason),
             }
         }
@@ -419,35 +334,6 @@ mod tests {
     #![allow(clippy::unwrap_used)]
 
     use super::*;
-
-    #[test]
-    fn a_name_with_parentheses_does_not_shift_the_fields() {
-        let line = "7 (a) 1 (b) R 1 2 3 4 5 6 100 0 30 0 250 150 0 0 20 0 9 0 4711 8 9";
-        let stat = parse_stat(line, "stat").unwrap();
-        assert_eq!(stat.minor_faults, Ok(100));
-        assert_eq!(stat.major_faults, Ok(30));
-        assert_eq!(stat.user_ns, Ok(2_500_000_000));
-        assert_eq!(stat.system_ns, Ok(1_500_000_000));
-        assert_eq!((stat.threads, stat.started), (Ok(9), Ok(4711)));
-    }
-
-    #[test]
-    fn user_and_kernel_are_shares_of_the_whole_and_not_told_of_a_few_ticks() {
-        let ms = |ms: u64| Ok(ms * 1_000_000);
-        // 24 ticks, 6 of them in the kernel, of 200 ms that were counted exactly.
-        let [user, system] = divided(&ms(200), &ms(180), &ms(60));
-        assert_eq!((user, system), (ms(150), ms(50)));
-        // Seven ticks, all in the kernel by chance, of 68 ms.
-        let [user, system] = divided(&ms(68), &ms(0), &ms(70));
-        assert!(user.unwrap_err().reason().starts_with("7 ticks"));
-        assert!(system.is_err());
-    }
-
-    #[test]
-    fn a_line_cut_short_has_no_figures_instead_of_zeros() {
-        let stat = parse_stat("7 (a) R 1 2", "stat").unwrap();
-        assert!(stat.user_ns.unwrap_err().reason().contains("proc(5)"));
-    }
 
     #[test]
     fn what_ended_threads_had_counted_stays_counted() {

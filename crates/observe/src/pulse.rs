@@ -1,9 +1,10 @@
 //! A process looked at often: what can be had for a few microseconds.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use crate::clock::process_cpu;
 use crate::figure::{Figure, NotAvailable};
+use crate::process::Sample;
 use crate::stat::Stat;
 
 /// A process that is looked at every few milliseconds. Its file stays open: opening it costs as much as
@@ -72,6 +73,29 @@ impl Pulse {
             minor_faults: stat.field(10),
             major_faults: stat.field(12),
         })
+    }
+}
+
+impl From<Beat> for Sample {
+    /// What takes a closer look is not in it.
+    fn from(beat: Beat) -> Self {
+        let closer = || Err(NotAvailable::because("found at closer looks only"));
+        Self {
+            at: beat.at,
+            took: Duration::ZERO,
+            cpu_ns: beat.cpu_ns,
+            user_ns: beat.user_ns,
+            system_ns: beat.system_ns,
+            waited_ns: closer(),
+            rss_bytes: beat.rss_bytes,
+            peak_rss_bytes: closer(),
+            threads: beat.threads,
+            voluntary_switches: closer(),
+            involuntary_switches: closer(),
+            minor_faults: beat.minor_faults,
+            major_faults: beat.major_faults,
+            descriptors: closer(),
+        }
     }
 }
 

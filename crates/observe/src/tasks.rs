@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::figure::{Figure, NotAvailable};
 use crate::files;
-use crate::stat::Stat;
+use crate::stat::{Stat, divided};
 use crate::tree::Tree;
 
 /// What a thread had spent up to a moment, in full.
@@ -37,12 +37,64 @@ pub struct Task {
     pub core: Figure<u64>,
 }
 
+impl Task {
+    /// What it spent since an earlier moment. The core is that of now.
+    pub fn since(&self, earlier: &Self) -> Self {
+        let less = |of: fn(&Self) -> &Figure<u64>| -> Figure<u64> {
+            Ok(of(self).clone()?.saturating_sub(of(earlier).clone()?))
+        };
+        Self {
+            id: self.id,
+            name: self.name.clone(),
+            cpu_ns: less(|it| &it.cpu_ns),
+            user_ns: less(|it| &it.user_ns),
+            system_ns: less(|it| &it.system_ns),
+            waited_ns: less(|it| &it.waited_ns),
+            voluntary_switches: less(|it| &it.voluntary_switches),
+            involuntary_switches: less(|it| &it.involuntary_switches),
+            migrations: less(|it| &it.migrations),
+            minor_faults: less(|it| &it.minor_faults),
+            major_faults: less(|it| &it.major_faults),
+            core: self.core.clone(),
+        }
+    }
+}
+
+impl Task {
+    /// Time in user space and in the kernel as shares of its exact time, and not told of a few ticks.
+    pub fn divided(&self) -> [Figure<u64>; 2] {
+        divided(&self.cpu_ns, &self.user_ns, &self.system_ns)
+    }
+}
+
+/// What threads spent between two moments, the busiest first. One that is new has spent all since it began; what
+/// one spent that has ended is not known.
+pub fn tasks_since(now: &[Task], then: &[Task]) -> Vec<Task> {
+    let before: BTreeMap<u32, &Task> = then.iter().map(|it| (it.id, it)).collect();
+    let mut all: Vec<Task> = now
+        .iter()
+        .map(|task| {
+            // One that counts less than before was given the id later.
+            let was = before
+                .get(&task.id)
+                .filter(|it| it.cpu_ns.as_ref().ok() <= task.cpu_ns.as_ref().ok());
+            was.map_or_else(|| task.clone(), |was| task.since(was))
+        })
+        .collect();
+    all.sort_by_key(|it| std::cmp::Reverse(it.cpu_ns.clone().ok()));
+    all
+}
+
 /// The threads of a process that live, by their ids.
 pub fn tasks(tree: &Tree, id: u32) -> Figure<Vec<Task>> {
-    let folder = format!("/proc/{id}/task");
-    let names = tree.names(&folder);
+    tasks_in(tree, &format!("/proc/{id}/task"))
+}
+
+/// The threads that a folder of `/proc` names.
+pub(crate) fn tasks_in(tree: &Tree, folder: &str) -> Figure<Vec<Task>> {
+    let names = tree.names(folder);
     let names = names.map_err(|reason| match cfg!(target_os = "linux") {
-        true => NotAvailable::because(format!("process {id} has ended, or may not be looked into")),
+        true => NotAvailable::because("the process has ended, or may not be looked into"),
         false => reason,
     })?;
     let mut ids: Vec<u32> = names.iter().filter_map(|name| name.parse().ok()).collect();
@@ -50,19 +102,22 @@ pub fn tasks(tree: &Tree, id: u32) -> Figure<Vec<Task>> {
     // One without a name has ended meanwhile.
     Ok(ids
         .into_iter()
-        .filter_map(|id| task(tree, &folder, id))
+        .filter_map(|id| task(tree, folder, id))
         .collect())
 }
 
 fn task(tree: &Tree, folder: &str, id: u32) -> Option<Task> {
     let of = |file: &str| format!("{folder}/{id}/{file}");
-    let name = tree.line(&of("comm")).ok()?;
     let path = of("stat");
     let text = tree.text(&path);
     let stat = text.as_deref().map_err(Clone::clone);
     let stat = stat.and_then(|text| Stat::of(text, &path));
-    let field =
-        |get: &dyn Fn(&Stat<'_>) -> Figure<u64>| get(stat.as_ref().map_err(|it| it.clone())?);
+    let name = match &stat {
+        Ok(stat) => stat.name().to_owned(),
+        Err(_) => tree.line(&of("comm")).ok()?,
+    };
+    let ticks = |number| stat.as_ref().map_err(Clone::clone)?.ticks(number);
+    let field = |number| stat.as_ref().map_err(Clone::clone)?.field(number);
     let status = of("status");
     let text = tree.text(&status);
     let switches = |key: &str| files::keyed(text.as_ref().map_err(Clone::clone)?, key, &status);
@@ -81,8 +136,8 @@ fn task(tree: &Tree, folder: &str, id: u32) -> Option<Task> {
         name,
         cpu_ns: times.as_ref().map(|it| it.0).map_err(Clone::clone),
         waited_ns: times.map(|it| it.1),
-        user_ns: field(&|stat| stat.ticks(14)),
-        system_ns: field(&|stat| stat.ticks(15)),
+        user_ns: ticks(14),
+        system_ns: ticks(15),
         voluntary_switches: switches("voluntary_ctxt_switches"),
         involuntary_switches: switches("nonvoluntary_ctxt_switches"),
         migrations: match sched {
@@ -91,9 +146,9 @@ fn task(tree: &Tree, folder: &str, id: u32) -> Option<Task> {
                 "the kernel was built without CONFIG_SCHED_DEBUG",
             )),
         },
-        minor_faults: field(&|stat| stat.field(10)),
-        major_faults: field(&|stat| stat.field(12)),
-        core: field(&|stat| stat.field(39)),
+        minor_faults: field(10),
+        major_faults: field(12),
+        core: field(39),
     })
 }
 

@@ -7,7 +7,7 @@ use std::io::{IsTerminal, Write};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
-use observe::{Figure, Process, Sample, Thread};
+use observe::{Figure, Process, Sample, Task};
 use plant::{Counted, FaultCount, Refused, Tally, Watch};
 
 use super::taking::{self, Device};
@@ -30,7 +30,7 @@ struct Look {
     /// How clients take what there is for them, by server.
     devices: Vec<Device>,
     process: Sample,
-    threads: Figure<Vec<Thread>>,
+    threads: Figure<Vec<Task>>,
 }
 
 /// Who looks.
@@ -44,14 +44,16 @@ struct Looker {
 
 impl Looker {
     fn look(&mut self) -> Look {
+        let at = Instant::now();
+        let (process, threads) = self.process.look();
         Look {
-            at: Instant::now(),
+            at,
             counted: counted(&self.watches),
             tally: tally(&self.watches),
             faults: faults(&self.watches),
             devices: self.watches.iter().map(Device::of).collect(),
-            process: self.process.sample(),
-            threads: self.process.threads(),
+            process,
+            threads,
         }
     }
 

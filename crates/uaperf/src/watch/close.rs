@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use observe::{
     Beat, Cgroup, Footing, Limit, NotAvailable, Process, Sample, Shares, Socket, State, Task, Tree,
-    cgroup, footing, shares, sockets, tasks,
+    cgroup, footing, shares, sockets, tasks_since,
 };
 use record::run::Figure;
 
@@ -37,10 +37,11 @@ pub struct Seen {
 impl Seen {
     fn now(process: &mut Process, beat: &Beat, shared: Option<observe::Figure<Shares>>) -> Self {
         let (here, id) = (Tree::here(), process.id());
+        let (sample, tasks) = process.look();
         Self {
             beat: beat.clone(),
-            sample: process.sample(),
-            tasks: tasks(&here, id),
+            sample,
+            tasks,
             footing: footing(&here, id),
             shares: shared.unwrap_or_else(|| shares(&here, id)),
             sockets: sockets(&here, id),
@@ -120,34 +121,19 @@ fn both<T, R>(
 
 /// The threads that live, since then; a new one since it began. The busiest come first.
 fn threads(now: &[Task], then: &[Task]) -> Vec<Thread> {
-    let before: BTreeMap<u32, &Task> = then.iter().map(|it| (it.id, it)).collect();
-    let mut all: Vec<Thread> = now
-        .iter()
-        .map(|task| {
-            // One that counts less than before was given the id later.
-            let was = before
-                .get(&task.id)
-                .filter(|it| it.cpu_ns.as_ref().ok() <= task.cpu_ns.as_ref().ok());
-            let spent = |of: fn(&Task) -> &observe::Figure<u64>| match was {
-                Some(was) => less(of(task), of(was)).into(),
-                None => of(task).clone().into(),
-            };
-            Thread {
-                id: task.id,
-                name: task.name.clone(),
-                cpu_ns: spent(|it| &it.cpu_ns),
-                user_ns: spent(|it| &it.user_ns),
-                system_ns: spent(|it| &it.system_ns),
-                waited_ns: spent(|it| &it.waited_ns),
-                voluntary_switches: spent(|it| &it.voluntary_switches),
-                involuntary_switches: spent(|it| &it.involuntary_switches),
-                migrations: spent(|it| &it.migrations),
-                core: task.core.clone().into(),
-            }
-        })
-        .collect();
-    all.sort_by_key(|it| std::cmp::Reverse(it.cpu_ns.known().copied()));
-    all
+    let thread = |task: Task| Thread {
+        id: task.id,
+        name: task.name,
+        cpu_ns: task.cpu_ns.into(),
+        user_ns: task.user_ns.into(),
+        system_ns: task.system_ns.into(),
+        waited_ns: task.waited_ns.into(),
+        voluntary_switches: task.voluntary_switches.into(),
+        involuntary_switches: task.involuntary_switches.into(),
+        migrations: task.migrations.into(),
+        core: task.core.into(),
+    };
+    tasks_since(now, then).into_iter().map(thread).collect()
 }
 
 fn talked(now: &[Socket], then: &[Socket]) -> Sockets {

@@ -112,24 +112,13 @@ fn hottest() -> observe::Figure<f64> {
 fn carried(now: &[observe::Link], then: &[observe::Link], seconds: f64) -> Vec<Link> {
     let link = |link: &observe::Link| {
         let was = then.iter().find(|it| it.name == link.name)?;
-        let spent = |of: fn(&observe::Link) -> &observe::Figure<u64>| less(of(link), of(was));
-        let (received, sent) = (spent(|it| &it.received_bytes), spent(|it| &it.sent_bytes));
-        if received.as_ref().is_ok_and(|it| *it == 0) && sent.as_ref().is_ok_and(|it| *it == 0) {
-            return None;
-        }
-        let share = |bytes: &observe::Figure<u64>, packets: observe::Figure<u64>| {
-            link.share(bytes.clone()?, packets?, seconds)
-        };
-        let inward = share(&received, spent(|it| &it.received_packets));
-        let outward = share(&sent, spent(|it| &it.sent_packets));
-        Some(Link {
-            name: link.name.clone(),
-            dropped: spent(|it| &it.received_dropped)
-                .and_then(|n| Ok(n + spent(|it| &it.sent_dropped)?))
-                .into(),
-            share: inward.and_then(|inward| Ok(inward.max(outward?))).into(),
-            received_bytes: received.into(),
-            sent_bytes: sent.into(),
+        let carried = link.since(was, seconds);
+        (!carried.is_nothing()).then(|| Link {
+            name: carried.name,
+            received_bytes: carried.received_bytes.into(),
+            sent_bytes: carried.sent_bytes.into(),
+            dropped: carried.dropped.into(),
+            share: carried.share.into(),
         })
     };
     now.iter().filter_map(link).collect()

@@ -24,6 +24,7 @@ use self::host::Machine;
 use self::line::{End, Line};
 use self::scraped::Scraped;
 use self::screen::Screen;
+pub use self::target::process;
 use self::watched::Watched;
 use crate::cli::Global;
 use crate::failure::Failure;
@@ -59,7 +60,8 @@ Examples:
   uaperf watch 4711 --interval 10ms --duration 30s --json > server.jsonl
   uaperf watch open62541 milo --prometheus :9464";
 
-fn interval(text: &str) -> Result<Duration, String> {
+/// An interval between looks.
+pub fn interval(text: &str) -> Result<Duration, String> {
     let every = duration::parse(text).map_err(|error| error.to_string())?;
     match (Duration::from_millis(10)..=Duration::from_secs(3600)).contains(&every) {
         true => Ok(every),

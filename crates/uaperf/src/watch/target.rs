@@ -5,24 +5,28 @@ use observe::{NotAvailable, Target, Tree, descendants, name_of};
 use super::watched::Watched;
 use crate::failure::Failure;
 
+/// The id of the process that was typed.
+pub fn process(typed: &str) -> anyhow::Result<u32> {
+    if let Some(id) = peer(typed)? {
+        return Ok(id);
+    }
+    let target: Target = typed
+        .parse()
+        .map_err(|error| Failure::usage(format!("{error}")))?;
+    Ok(target.resolve().map_err(|why| refused(typed, &why))?)
+}
+
+fn refused(typed: &str, why: &NotAvailable) -> Failure {
+    Failure::new(format!("{typed} cannot be watched: {}", why.reason()))
+        .hint("uaperf watch PID, or :PORT of a server on this machine")
+}
+
 /// The process that was typed, and those that it started if they are wanted.
 pub fn find(typed: &str, children: bool) -> anyhow::Result<Vec<Watched>> {
-    let refused = |why: NotAvailable| {
-        Failure::new(format!("{typed} cannot be watched: {}", why.reason()))
-            .hint("uaperf watch PID, or :PORT of a server on this machine")
-    };
-    let id = match peer(typed)? {
-        Some(id) => id,
-        None => {
-            let target: Target = typed
-                .parse()
-                .map_err(|error| Failure::usage(format!("{error}")))?;
-            target.resolve().map_err(refused)?
-        }
-    };
-    let mut all = vec![Watched::of(named(id), id).map_err(refused)?];
+    let id = process(typed)?;
+    let mut all = vec![Watched::of(named(id), id).map_err(|why| refused(typed, &why))?];
     if children {
-        let ids = descendants(&Tree::here(), id).map_err(refused)?;
+        let ids = descendants(&Tree::here(), id).map_err(|why| refused(typed, &why))?;
         // One that has ended meanwhile is none.
         all.extend(
             ids.into_iter()
