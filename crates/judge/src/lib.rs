@@ -9,11 +9,13 @@
 //! - [`diagnostics`] holds a server's own counts beside ours;
 //! - [`by_hand`] says in a verdict what a person changed while a phase ran;
 //! - [`Slope`] says what each of many rounds leaves behind, and how well that is known;
+//! - [`Average`] says how well the mean of samples is known that follow each other;
 //! - [`Measured`] answers thresholds; [`Exit`] is what the program ends with.
 //!
 //! Everything is a pure function of what was recorded. `docs/measuring.md` explains each rule with its
 //! threshold.
 
+mod average;
 pub mod capacity;
 pub mod compare;
 mod confidence;
@@ -26,6 +28,7 @@ pub mod subscriptions;
 mod threshold;
 mod verdict;
 
+pub use average::Average;
 pub use confidence::{effective_samples, needed_for, quantile_interval};
 pub use exit::Exit;
 pub use hand::by_hand;

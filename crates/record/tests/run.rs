@@ -8,8 +8,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use record::run::{
-    Destination, Expectation, Figure, Fingerprint, Kind, Mark, Outside, Part, Phase, Product,
-    ReadError, Target, Usage, UsageSeries, Verdict, WarmUp, WriteError,
+    Destination, Expectation, Figure, Fingerprint, Kind, LinkUsage, Mark, Mean, Means, Observing,
+    Outside, Part, Phase, Product, ReadError, Target, ThreadUsage, Usage, UsageSeries, Verdict,
+    WarmUp, WriteError,
 };
 use record::{Lateness, Ledger, Run, Tally, Times, Timestamp};
 
@@ -100,7 +101,8 @@ fn full() -> Run {
         sum: phase.total.clone(),
     });
     phase.resources.push(UsageSeries {
-        who: "generator".to_owned(),
+        who: "observed".to_owned(),
+        name: Some("historian".to_owned()),
         pid: Some(7),
         window: Usage {
             cpu_ns: Figure::Known(5),
@@ -110,6 +112,42 @@ fn full() -> Run {
         at_ns: vec![0, 100],
         cpu_cores: vec![None, Some(0.5)],
         rss_bytes: vec![Some(1), None],
+        means: Some(Means {
+            cpu_cores: Figure::Known(Mean {
+                mean: 0.25,
+                error: 0.01,
+            }),
+            rss_bytes: Figure::missing("one"),
+        }),
+        waited_cores: vec![None, Some(0.125)],
+        switches_per_s: vec![None, Some(250.0)],
+        threads: vec![ThreadUsage {
+            name: "plant-0".to_owned(),
+            count: 2,
+            cpu_cores: Figure::Known(0.25),
+            cpu_ns: Figure::Known(5),
+            user_ns: Figure::missing("two"),
+            system_ns: Figure::missing("two"),
+            waited_ns: Figure::Known(1),
+            voluntary_switches: Figure::Known(2),
+            involuntary_switches: Figure::Known(3),
+            migrations: Figure::missing("three"),
+        }],
+        links: vec![LinkUsage {
+            name: "lo".to_owned(),
+            received_bytes: Figure::Known(1000),
+            sent_bytes: Figure::Known(1000),
+            dropped: Figure::Known(0),
+            share: Figure::missing("the loopback has no speed of its own"),
+        }],
+    });
+    phase.observing = Some(Observing {
+        interval_ns: 10_000_000,
+        looks: 100,
+        closely: 10,
+        missed: 1,
+        cpu_ns: Figure::Known(7),
+        cpu_cores: Figure::Known(0.0625),
     });
     phase.expectations.push(Expectation {
         expected: "p99<5ms".to_owned(),

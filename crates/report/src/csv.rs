@@ -304,7 +304,7 @@ fn value(histogram: &Histogram, stat: Stat) -> Option<f64> {
 
 fn resources(out: &mut String, row: &str, phase: &Phase) {
     for usage in &phase.resources {
-        let who = quoted(&usage.who);
+        let who = quoted(crate::resources::label(usage));
         let Usage {
             cpu_ns,
             rss_peak_bytes,
@@ -323,6 +323,26 @@ fn resources(out: &mut String, row: &str, phase: &Phase) {
                 Measured(phase).figure(Measure::GeneratorCpu, Stat::Mean),
                 Unit::Share,
             );
+        }
+        for (of, part) in [
+            ("user", &usage.window.user_ns),
+            ("kernel", &usage.window.system_ns),
+        ] {
+            if let Some(&ns) = part.known() {
+                put(
+                    out,
+                    row,
+                    &format!("{who}.cpu.{of}"),
+                    Some(ns as f64),
+                    Unit::Nanos,
+                );
+            }
+        }
+        for thread in &usage.threads {
+            let who = crate::resources::label(usage);
+            let metric = format!("{who}.thread.{}.cpu.mean", thread.name);
+            let cores = thread.cpu_cores.known().copied();
+            put(out, row, &quoted(&metric), cores, Unit::Share);
         }
         let rss = rss_peak_bytes.known().map(|&bytes| bytes as f64);
         put(out, row, &format!("{who}.rss.max"), rss, Unit::Bytes);

@@ -23,6 +23,7 @@ pub mod live;
 mod page;
 pub mod planned;
 mod points;
+mod resources;
 pub mod running;
 mod several;
 mod steps;

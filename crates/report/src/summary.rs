@@ -2,18 +2,17 @@
 
 use std::time::Duration;
 
-use judge::Measured;
 use plan::unit::{Bytes, Rate, duration};
-use plan::{Figures, Measure, Plan, Stat, Threshold};
+use plan::{Plan, Threshold};
 use record::run::{
     Expectation, Figure, Footprint, Kind, LeftOut, Mark, Messages, Phase, Rise, Run, Status,
-    Target, Usage, Verdict, WarmUp,
+    Target, Verdict, WarmUp,
 };
 
 use crate::asked::asked;
 use crate::page::{Page, WIDTH, clean, counted, cut, cut_inside, grouped};
 use crate::style::{Ink, Style};
-use crate::{diagnostics, subscriptions, table};
+use crate::{diagnostics, resources, subscriptions, table};
 
 /// A run on a screen of text, the verdict first.
 pub fn summary(run: &Run, style: Style) -> String {
@@ -153,7 +152,7 @@ fn measured(page: &mut Page, run: &Run, phase: &Phase) {
     if let Some(told) = &phase.diagnostics {
         diagnostics::row(page, told);
     }
-    resources(page, phase);
+    resources::rows(page, phase);
     if let Some(footprint) = &phase.footprint {
         left_behind(page, footprint);
     }
@@ -377,57 +376,6 @@ fn bits(per_second: f64) -> String {
         b if b >= 1e6 => format!("{:.1} Mbit/s", b / 1e6),
         b => format!("{:.1} kbit/s", b / 1e3),
     }
-}
-
-fn resources(page: &mut Page, phase: &Phase) {
-    for usage in &phase.resources {
-        let done = (usage.who != "host").then_some(phase.total.completed);
-        let working = Measured(phase).figure(Measure::GeneratorCpu, Stat::Mean);
-        let working = working.filter(|_| usage.who == "generator");
-        page.row(&usage.who, &spent(&usage.window, done, working));
-    }
-}
-
-/// CPU and memory; `working` is the CPU without spinning.
-fn spent(usage: &Usage, done: Option<u64>, working: Option<f64>) -> String {
-    let mut parts = Vec::new();
-    match &usage.cpu_cores {
-        Figure::Known(cores) => {
-            let mut text = format!("CPU {:.1} % of a core", cores * 100.0);
-            if usage.spun_ns.known().is_some_and(|&spun| spun > 0)
-                && let Some(working) = working
-            {
-                text.push_str(&format!(" ({:.1} % without spinning)", working * 100.0));
-            }
-            parts.push(text);
-        }
-        Figure::Missing { not_available } => parts.push(format!("CPU n/a: {not_available}")),
-    }
-    if let (Figure::Known(user), Figure::Known(system)) = (&usage.user_ns, &usage.system_ns)
-        && user + system > 0
-    {
-        let share = 100.0 * *system as f64 / (user + system) as f64;
-        parts.push(format!("{share:.0} % of it in the kernel"));
-    }
-    if let (Some(done), Figure::Known(cpu)) = (done.filter(|&done| done > 0), &usage.cpu_ns) {
-        let spun = usage.spun_ns.known().copied().unwrap_or(0);
-        let each = cpu.saturating_sub(spun) as f64 / done as f64;
-        parts.push(format!("{} a request", duration::show_nanos(each)));
-    }
-    if let Figure::Known(bytes) = &usage.rss_peak_bytes {
-        parts.push(format!("memory {}", Bytes::show(*bytes as f64)));
-    }
-    if let Figure::Known(waited) = &usage.waited_ns
-        && *waited > 0
-    {
-        parts.push(format!("waited {} for a core", nanos(*waited)));
-    }
-    if let Figure::Known(stolen) = &usage.stolen_ns
-        && *stolen > 0
-    {
-        parts.push(format!("{} stolen by the hypervisor", nanos(*stolen)));
-    }
-    parts.join(", ")
 }
 
 /// What sessions weigh while they are held, or what rounds left behind.

@@ -6,6 +6,7 @@ mod figure;
 mod file;
 mod footprint;
 mod machine;
+mod observed;
 mod phase;
 mod place;
 mod series;
@@ -21,6 +22,7 @@ pub use figure::Figure;
 pub use file::{Destination, ReadError, WriteError, place_file};
 pub use footprint::{Footprint, Held, Rise};
 pub use machine::{Build, Fingerprint};
+pub use observed::{LinkUsage, Mean, Means, Observing, ThreadUsage};
 pub use phase::{
     ByHand, Counts, Hand, LeftOut, Level, Messages, Outside, Part, Phase, Status, Sum, WarmUp,
 };

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Diagnostics, Expectation, Footprint, Series, Stall, Subscriptions, UsageSeries, Verdict,
+    Diagnostics, Expectation, Footprint, Observing, Series, Stall, Subscriptions, UsageSeries,
+    Verdict,
 };
 use crate::ledger::{Gauge, Sizes, Statuses};
 use crate::{Histogram, Measure, Tally, Timestamp, Window};
@@ -51,6 +52,9 @@ pub struct Phase {
     /// What was spent meanwhile: the generator, the server, the host.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub resources: Vec<UsageSeries>,
+    /// What looking at them cost, where it was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub observing: Option<Observing>,
     /// When the generator itself did not run, in order; the longest thousand of each of its threads.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub stalls: Vec<Stall>,
@@ -529,6 +533,7 @@ impl Phase {
             diagnostics: None,
             footprint: None,
             resources: Vec::new(),
+            observing: None,
             verdict: Verdict::default(),
             expectations: Vec::new(),
         }

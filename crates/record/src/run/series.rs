@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::Figure;
+use super::{Figure, LinkUsage, Means, ThreadUsage};
 use crate::ledger::Bin;
 use crate::{Histogram, Measure, Tally};
 
@@ -96,13 +96,19 @@ impl Series {
 /// What somebody spent during a phase.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct UsageSeries {
-    /// `generator`, `server`, `host`.
+    /// `generator`, `server`, `host`, or `observed` for another process that was to be observed.
     pub who: String,
+    /// What its process is called.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
     /// Its process, where it is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pid: Option<u32>,
     /// In the measured window.
     pub window: Usage,
+    /// Means over the window, where it was to be observed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub means: Option<Means>,
     /// Times of the samples since the phase began, rising.
     #[serde(default)]
     pub at_ns: Vec<u64>,
@@ -112,6 +118,19 @@ pub struct UsageSeries {
     /// Resident memory at the sample.
     #[serde(default)]
     pub rss_bytes: Vec<Option<u64>>,
+    /// Threads that were ready to run and had no core, on average since the closer look before; null where it was
+    /// not looked closely. Only where it was to be observed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub waited_cores: Vec<Option<f64>>,
+    /// Switches of both kinds in a second, likewise.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub switches_per_s: Vec<Option<f64>>,
+    /// Its threads by name in the window, the busiest first; not of the generator.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub threads: Vec<ThreadUsage>,
+    /// Network interfaces that carried something in the window: of the host, where it was to be observed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub links: Vec<LinkUsage>,
 }
 
 /// Sums over a window; what the machine does not tell has its reason.

@@ -1,7 +1,7 @@
 //! What changed while a run went on, its phases marked.
 
 use maud::{Markup, html};
-use record::run::{Course, Phase, Run};
+use record::run::{Course, Phase, Run, UsageSeries};
 
 use super::chart::{Chart, Drawn, Series, Zone};
 use super::latency::{all, seen_first};
@@ -230,10 +230,20 @@ fn times(group: &[Placed]) -> Vec<Series> {
 
 fn cpu(group: &[Placed]) -> Vec<Series> {
     let mut series = Vec::new();
-    for (who, colour) in [("server", 5), ("generator", 0)] {
+    // Others that were observed follow, each by its name.
+    let mut shown = vec![("server", 5), ("generator", 0)];
+    let all = group.iter().flat_map(|(_, phase)| &phase.resources);
+    for usage in all.filter(|it| it.who == "observed") {
+        let name = crate::resources::label(usage);
+        if shown.iter().all(|it| it.0 != name) {
+            shown.push((name, 1 + shown.len() % 4));
+        }
+    }
+    for (who, colour) in shown {
         let mut points = Vec::new();
         for (begin, phase) in group {
-            for usage in phase.resources.iter().filter(|it| it.who == who) {
+            let named = |it: &&UsageSeries| crate::resources::label(it) == who;
+            for usage in phase.resources.iter().filter(named) {
                 let mut looks = usage.at_ns.len().min(usage.cpu_cores.len());
                 // The last look comes right after the one before: a moment, and no figure.
                 if let [.., first, second, last] = usage.at_ns.as_slice()

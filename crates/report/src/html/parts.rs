@@ -2,7 +2,7 @@
 
 use maud::{Markup, html};
 use plan::Threshold;
-use record::run::{Phase, Run, Status};
+use record::run::{Phase, Run, Status, UsageSeries};
 
 use super::table::{Cell, Table};
 use super::unit::Kind;
@@ -79,9 +79,9 @@ pub(super) fn resources(phase: &Phase) -> Markup {
         let it = &usage.window;
         let ns = |figure: &record::run::Figure<u64>| figure.known().map(|&ns| ns as f64);
         let done = phase.total.completed as f64;
-        let each = ns(&it.cpu_ns).filter(|_| usage.who != "host" && done > 0.0);
+        let each = ns(&it.cpu_ns).filter(|_| ours(usage) && done > 0.0);
         vec![
-            Cell::text(usage.who.clone()),
+            Cell::text(crate::resources::label(usage).to_owned()),
             Cell::number(it.cpu_cores.known().copied(), Kind::Share),
             Cell::number(ns(&it.user_ns), Kind::Nanos),
             Cell::number(ns(&it.system_ns), Kind::Nanos),
@@ -91,8 +91,126 @@ pub(super) fn resources(phase: &Phase) -> Markup {
             Cell::number(ns(&it.major_faults), Kind::Count),
         ]
     });
-    Table {
+    let all = Table {
         caption: "Resources in the measured window (CPU of one core)".into(),
+        head: head.map(str::to_owned).to_vec(),
+        rows: rows.collect(),
+    };
+    html! {
+        (all.markup())
+        (observed(phase))
+        (threads(phase))
+        (links(phase))
+    }
+}
+
+/// What others than generator and server spend is not for our requests.
+fn ours(usage: &UsageSeries) -> bool {
+    matches!(usage.who.as_str(), "generator" | "server")
+}
+
+/// Means with their intervals, of what was to be observed.
+fn observed(phase: &Phase) -> Markup {
+    let Some(cost) = &phase.observing else {
+        return html! {};
+    };
+    let rows = phase.resources.iter().filter_map(|usage| {
+        let means = usage.means.as_ref()?;
+        let [cpu, rss] = [&means.cpu_cores, &means.rss_bytes].map(|it| it.known());
+        let count = |figure: &record::run::Figure<u64>| figure.known().map(|&n| n as f64);
+        Some(vec![
+            Cell::text(crate::resources::label(usage).to_owned()),
+            Cell::number(cpu.map(|it| it.mean), Kind::Share),
+            Cell::number(cpu.map(|it| it.error), Kind::Share),
+            Cell::number(rss.map(|it| it.mean), Kind::Bytes),
+            Cell::number(rss.map(|it| it.error), Kind::Bytes),
+            Cell::number(count(&usage.window.voluntary_switches), Kind::Count),
+            Cell::number(count(&usage.window.involuntary_switches), Kind::Count),
+        ])
+    });
+    let head = [
+        "",
+        "mean CPU",
+        "± (95 %)",
+        "mean memory",
+        "± (95 %)",
+        "voluntary switches",
+        "involuntary",
+    ];
+    let table = Table {
+        caption: "Observed processes".into(),
+        head: head.map(str::to_owned).to_vec(),
+        rows: rows.collect(),
+    };
+    html! {
+        (table.markup())
+        p { (crate::resources::observing(cost)) }
+    }
+}
+
+/// Threads of one name, of each process.
+fn threads(phase: &Phase) -> Markup {
+    let all = phase.resources.iter();
+    let all: Vec<_> = all
+        .flat_map(|usage| usage.threads.iter().map(move |it| (usage, it)))
+        .collect();
+    if all.is_empty() {
+        return html! {};
+    }
+    let head = [
+        "process",
+        "thread",
+        "count",
+        "CPU",
+        "user",
+        "kernel",
+        "waited",
+        "voluntary switches",
+        "involuntary",
+        "migrations",
+    ];
+    let count = |figure: &record::run::Figure<u64>| figure.known().map(|&n| n as f64);
+    let rows = all.iter().map(|(usage, it)| {
+        vec![
+            Cell::text(crate::resources::label(usage).to_owned()),
+            Cell::text(it.name.clone()),
+            Cell::number(Some(it.count as f64), Kind::Count),
+            Cell::number(it.cpu_cores.known().copied(), Kind::Share),
+            Cell::number(count(&it.user_ns), Kind::Nanos),
+            Cell::number(count(&it.system_ns), Kind::Nanos),
+            Cell::number(count(&it.waited_ns), Kind::Nanos),
+            Cell::number(count(&it.voluntary_switches), Kind::Count),
+            Cell::number(count(&it.involuntary_switches), Kind::Count),
+            Cell::number(count(&it.migrations), Kind::Count),
+        ]
+    });
+    Table {
+        caption: "Threads in the measured window".into(),
+        head: head.map(str::to_owned).to_vec(),
+        rows: rows.collect(),
+    }
+    .markup()
+}
+
+/// Network interfaces that carried something.
+fn links(phase: &Phase) -> Markup {
+    let all: Vec<_> = phase.resources.iter().flat_map(|it| &it.links).collect();
+    if all.is_empty() {
+        return html! {};
+    }
+    let count = |figure: &record::run::Figure<u64>| figure.known().map(|&n| n as f64);
+    let rows = all.iter().map(|it| {
+        vec![
+            Cell::text(it.name.clone()),
+            Cell::number(count(&it.received_bytes), Kind::Bytes),
+            Cell::number(count(&it.sent_bytes), Kind::Bytes),
+            Cell::number(count(&it.dropped), Kind::Count),
+            Cell::number(it.share.known().copied(), Kind::Share),
+        ]
+    });
+    let head = ["link", "in", "out", "packets dropped", "share of the link"];
+    Table {
+        caption: "Network interfaces in the measured window".into(),
         head: head.map(str::to_owned).to_vec(),
         rows: rows.collect(),
     }

@@ -23,7 +23,7 @@ pub fn settling(phase: &Phase, tally: &Tally, seen: Option<&Seen>, began: Instan
         Arrival::Closed { .. } => phase.is_storm(),
     };
     let mut course = Course::of(tally, open, varies);
-    if let Some(seen) = seen.filter(|seen| seen.asked) {
+    if let Some(seen) = seen.filter(|seen| seen.named) {
         course.cpu = in_bins(
             &seen.cores("server", began),
             course.bin_ns,

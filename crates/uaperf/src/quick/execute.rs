@@ -39,20 +39,13 @@ pub fn measure(
     global: &Global,
 ) -> anyhow::Result<Run> {
     pinning::check(common.load.pin())?;
-    let server = match common.output.server_pid {
-        Some(pid) => Some(
-            Process::of(pid)
-                .map_err(|why| Failure::usage(format!("--server-pid {pid}: {}", why.reason())))?,
-        ),
-        None => None,
-    };
+    let asked = common.output.observe.asked()?;
     let started = SystemTime::now();
     let Looked {
         targets: looked,
         missing: not_there,
     } = look_at(targets, common, phase, control, global)?;
-    let asked = server.is_some();
-    let server = server.or_else(|| found(&looked));
+    let watched = asked.with_server(found(&looked));
     let own_limits = own_limits(phase, looked.len());
     let limits = !common.load.ignores_limits();
     let writer =
@@ -99,7 +92,7 @@ pub fn measure(
     if let Some(writer) = &writer {
         writer.begin(&looked, control).map_err(&stopped)?;
     }
-    let watch = Watch::start(server, asked).context("cannot start a thread")?;
+    let watch = Watch::start(watched).context("cannot start a thread")?;
     let (outcome, wrote) = std::thread::scope(|scope| {
         let writing = Control::default();
         let wrote = writer.as_ref().map(|writer| {
@@ -372,6 +365,7 @@ fn run(
     let spun: Option<&dyn Fn(u64, u64) -> f64> = phase.spin.then_some(&spun);
     if let Some(seen) = seen {
         measured.resources = seen.series(began, from, to, spun);
+        measured.observing.clone_from(&seen.observing);
     }
     measured.footprint = outcome
         .rounds

@@ -31,9 +31,8 @@ pub struct Args {
     /// On a terminal, a line each second instead of a screen with charts and keys
     #[arg(long)]
     pub plain: bool,
-    /// Watch this process too: the server's, when it runs on this machine
-    #[arg(long, value_name = "PID")]
-    pub server_pid: Option<u32>,
+    #[command(flatten)]
+    pub observe: super::usage::Args,
 }
 
 impl Args {

@@ -68,6 +68,8 @@ const VALUES: &[(&str, &str, &str)] = &[
     ("identity_each", "true", ""),
     ("samples", "true", ""),
     ("hlog", "true", ""),
+    ("observe", "[':4840', 'host']", ""),
+    ("observe_interval", "'10ms'", ""),
     ("nodes", "['i=7', 'i=8']", ""),
     ("batch", "5", ""),
     ("attribute", "'DisplayName'", ""),

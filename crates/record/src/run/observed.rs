@@ -1,0 +1,82 @@
+//! What an observed process spent in detail, and what observing cost.
+
+use serde::{Deserialize, Serialize};
+
+use super::Figure;
+
+/// A mean over the window, with 95 % confidence.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Mean {
+    /// The mean.
+    pub mean: f64,
+    /// Half of the interval's width, from the means of stretches of the window: samples that follow each other
+    /// are alike.
+    pub error: f64,
+}
+
+/// Means over the window.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Means {
+    /// Cores kept busy.
+    pub cpu_cores: Figure<Mean>,
+    /// Resident memory.
+    pub rss_bytes: Figure<Mean>,
+}
+
+/// The threads of one name, summed over the window. What threads spent that had ended when the process was
+/// looked at is not in it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ThreadUsage {
+    /// Their name, cut to 15 bytes by the kernel.
+    pub name: String,
+    /// How many have it.
+    pub count: u64,
+    /// Cores that they kept busy.
+    pub cpu_cores: Figure<f64>,
+    /// CPU time in all.
+    pub cpu_ns: Figure<u64>,
+    /// Of it, in their own code.
+    pub user_ns: Figure<u64>,
+    /// Of it, in the kernel.
+    pub system_ns: Figure<u64>,
+    /// Ready to run, and waiting for a core.
+    pub waited_ns: Figure<u64>,
+    /// Switches because they waited.
+    pub voluntary_switches: Figure<u64>,
+    /// Switches because another one's turn came.
+    pub involuntary_switches: Figure<u64>,
+    /// How often they went on on another core.
+    pub migrations: Figure<u64>,
+}
+
+/// What went through a network interface in the window.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct LinkUsage {
+    /// Its name.
+    pub name: String,
+    /// Bytes that came in, with the headers of Ethernet, IP and TCP.
+    pub received_bytes: Figure<u64>,
+    /// Bytes that went out, likewise.
+    pub sent_bytes: Figure<u64>,
+    /// Packets that found no room, both ways.
+    pub dropped: Figure<u64>,
+    /// Of what the link can carry, the fuller way.
+    pub share: Figure<f64>,
+}
+
+/// What observing cost the machine.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Observing {
+    /// Time between two looks, as it was in the end.
+    pub interval_ns: u64,
+    /// Looks in all.
+    pub looks: u64,
+    /// Of them, closely: at threads, switches and what else takes a closer look.
+    pub closely: u64,
+    /// Looks that were left out because the machine came to them too late.
+    pub missed: u64,
+    /// CPU time of the thread that looks. It is part of the generator's.
+    pub cpu_ns: Figure<u64>,
+    /// The same, of a core.
+    pub cpu_cores: Figure<f64>,
+}

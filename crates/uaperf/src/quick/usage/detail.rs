@@ -1,0 +1,102 @@
+//! Threads by their names, links, and means: what closer looks tell of a window.
+
+use std::collections::BTreeMap;
+
+use judge::Average;
+use observe::{Link, NotAvailable, Task, tasks_since};
+use record::run::{Figure, LinkUsage, Mean, ThreadUsage};
+
+/// More names are not kept: pools give each of their threads its own.
+const MOST: usize = 64;
+
+/// What threads spent between two looks, by name, the busiest first.
+pub fn threads(now: &[Task], then: &[Task], elapsed_ns: u64) -> Vec<ThreadUsage> {
+    let spent = tasks_since(now, then);
+    let mut order: Vec<&str> = Vec::new();
+    let mut named: BTreeMap<&str, Vec<&Task>> = BTreeMap::new();
+    for task in &spent {
+        named
+            .entry(&task.name)
+            .or_insert_with(|| {
+                order.push(&task.name);
+                Vec::new()
+            })
+            .push(task);
+    }
+    let mut all: Vec<ThreadUsage> = order
+        .iter()
+        .filter_map(|name| Some(together(name, named.get(name)?, elapsed_ns)))
+        .collect();
+    all.sort_by_key(|it| std::cmp::Reverse(it.cpu_ns.known().copied()));
+    all.truncate(MOST);
+    all
+}
+
+fn together(name: &str, tasks: &[&Task], elapsed_ns: u64) -> ThreadUsage {
+    let sum = |of: fn(&Task) -> &observe::Figure<u64>| -> observe::Figure<u64> {
+        tasks
+            .iter()
+            .try_fold(0, |sum, task| Ok(sum + of(task).clone()?))
+    };
+    let whole = Task {
+        id: 0,
+        name: name.to_owned(),
+        cpu_ns: sum(|it| &it.cpu_ns),
+        user_ns: sum(|it| &it.user_ns),
+        system_ns: sum(|it| &it.system_ns),
+        waited_ns: sum(|it| &it.waited_ns),
+        voluntary_switches: sum(|it| &it.voluntary_switches),
+        involuntary_switches: sum(|it| &it.involuntary_switches),
+        migrations: sum(|it| &it.migrations),
+        minor_faults: sum(|it| &it.minor_faults),
+        major_faults: sum(|it| &it.major_faults),
+        core: Err(NotAvailable::because("of each thread only")),
+    };
+    let [user_ns, system_ns] = whole.divided();
+    let cores = whole
+        .cpu_ns
+        .clone()
+        .map(|ns| ns as f64 / (elapsed_ns as f64).max(1.0));
+    ThreadUsage {
+        name: whole.name,
+        count: tasks.len() as u64,
+        cpu_cores: cores.into(),
+        cpu_ns: whole.cpu_ns.into(),
+        user_ns: user_ns.into(),
+        system_ns: system_ns.into(),
+        waited_ns: whole.waited_ns.into(),
+        voluntary_switches: whole.voluntary_switches.into(),
+        involuntary_switches: whole.involuntary_switches.into(),
+        migrations: whole.migrations.into(),
+    }
+}
+
+/// What interfaces carried between two looks.
+pub fn links(now: &[Link], then: &[Link], seconds: f64) -> Vec<LinkUsage> {
+    let one = |link: &Link| {
+        let was = then.iter().find(|it| it.name == link.name)?;
+        let carried = link.since(was, seconds);
+        (!carried.is_nothing()).then(|| LinkUsage {
+            name: carried.name,
+            received_bytes: carried.received_bytes.into(),
+            sent_bytes: carried.sent_bytes.into(),
+            dropped: carried.dropped.into(),
+            share: carried.share.into(),
+        })
+    };
+    now.iter().filter_map(one).collect()
+}
+
+/// A mean with its interval. The mean itself may be known better than from samples.
+pub fn mean(samples: &[f64], known: Option<f64>) -> Figure<Mean> {
+    match Average::of(samples) {
+        Some(Average { mean, error }) => Figure::Known(Mean {
+            mean: known.unwrap_or(mean),
+            error,
+        }),
+        None => Figure::missing(format!(
+            "{} looks fell into the window, too few for an interval",
+            samples.len()
+        )),
+    }
+}

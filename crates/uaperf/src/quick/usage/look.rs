@@ -1,0 +1,106 @@
+//! One look at all that is watched.
+
+use std::time::{Duration, Instant};
+
+use observe::{Host, Link, Process, Pulse, Sample, Task, Times, Tree, links};
+
+/// At one moment.
+pub(super) struct Look {
+    pub at: Instant,
+    /// In the order of the processes. Without a closer look some figures are not in it.
+    pub processes: Vec<Sample>,
+    pub host: observe::Figure<Times>,
+    /// What takes a closer look.
+    pub close: Option<Close>,
+}
+
+/// What takes a closer look.
+pub(super) struct Close {
+    /// Threads of each process; none of this one.
+    pub threads: Vec<Vec<Task>>,
+    /// Where the host was to be observed.
+    pub links: Vec<Link>,
+}
+
+/// Who looks.
+pub(super) struct Looker {
+    processes: Vec<Process>,
+    /// For looks that are no closer ones.
+    pulses: Vec<Option<Pulse>>,
+    host: bool,
+    /// Whether looks follow each other so fast that not each can be a closer one.
+    is_fast: bool,
+    closer: Instant,
+}
+
+/// So often at most where looks are fast, and so often at least.
+const CLOSER: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(1));
+/// A closer look may take one part of so many of the time until the next one.
+const PART: u32 = 200;
+
+impl Looker {
+    pub fn new(processes: Vec<Process>, host: bool, is_fast: bool) -> Self {
+        let pulse = |it: &Process| Pulse::of(it.id()).ok();
+        Self {
+            pulses: match is_fast {
+                true => processes.iter().map(pulse).collect(),
+                false => Vec::new(),
+            },
+            processes,
+            host,
+            is_fast,
+            closer: Instant::now(),
+        }
+    }
+
+    /// Looks; closely if it is time for that, or has to be.
+    pub fn look(&mut self, closely: bool) -> Look {
+        let at = Instant::now();
+        if !closely && self.is_fast && at < self.closer {
+            return self.glance(at);
+        }
+        let mut threads = Vec::with_capacity(self.processes.len());
+        let mut processes = Vec::with_capacity(self.processes.len());
+        for (n, process) in self.processes.iter_mut().enumerate() {
+            let (sample, tasks) = process.look();
+            processes.push(sample);
+            threads.push(match n {
+                0 => Vec::new(),
+                _ => tasks.unwrap_or_default(),
+            });
+        }
+        let look = Look {
+            at,
+            processes,
+            host: Host::sample().cpu,
+            close: Some(Close {
+                threads,
+                links: match self.host {
+                    true => links(&Tree::here()).unwrap_or_default(),
+                    false => Vec::new(),
+                },
+            }),
+        };
+        let (least, most) = CLOSER;
+        self.closer = at + (at.elapsed() * PART).clamp(least, most);
+        look
+    }
+
+    fn glance(&mut self, at: Instant) -> Look {
+        let one = |(pulse, process): (&Option<Pulse>, &mut Process)| {
+            let beat = pulse.as_ref().and_then(|it| it.beat().ok());
+            beat.map_or_else(|| process.sample(), Sample::from)
+        };
+        Look {
+            at,
+            processes: self
+                .pulses
+                .iter()
+                .zip(&mut self.processes)
+                .map(one)
+                .collect(),
+            host: Host::sample().cpu,
+            close: None,
+        }
+    }
+}

@@ -1,0 +1,75 @@
+//! What else is to be observed, as typed.
+
+use std::time::Duration;
+
+use observe::Process;
+
+use super::Asked;
+use crate::failure::Failure;
+use crate::watch;
+
+/// What is observed on this machine meanwhile.
+#[derive(Debug, clap::Args)]
+#[group(id = "observed")]
+#[command(next_help_heading = "Output")]
+pub struct Args {
+    /// Watch this process too: the server's, when it runs on this machine
+    #[arg(long, value_name = "PID")]
+    pub server_pid: Option<u32>,
+    /// Observe processes of this machine, too: by id, name, the port that they listen on (:4840), or as a stack that
+    /// `uaperf peers` started; host is the machine with its network interfaces
+    #[arg(long, value_name = "TARGET", value_delimiter = ',')]
+    observe: Vec<String>,
+    /// Time between two looks at what is observed, 10ms or more [default: 100ms, longer in long phases]
+    #[arg(long, value_name = "DURATION", value_parser = watch::interval)]
+    observe_interval: Option<Duration>,
+}
+
+/// The machine itself.
+const HOST: &str = "host";
+
+impl Args {
+    /// What is watched, where this server was named or not. Nothing that cannot be watched is left out silently.
+    pub fn asked(&self) -> anyhow::Result<Asked> {
+        let server =
+            match self.server_pid {
+                Some(pid) => Some(Process::of(pid).map_err(|why| {
+                    Failure::usage(format!("--server-pid {pid}: {}", why.reason()))
+                })?),
+                None => None,
+            };
+        let mut asked = Asked {
+            named: server.is_some(),
+            server,
+            every: self.observe_interval,
+            observes: !self.observe.is_empty() || self.observe_interval.is_some(),
+            ..Asked::default()
+        };
+        for typed in &self.observe {
+            let typed = typed.trim();
+            if typed == HOST {
+                asked.host = true;
+                continue;
+            }
+            let id = watch::process(typed)
+                .map_err(|error| Failure::usage(format!("--observe: {error}")))?;
+            let process = Process::of(id)
+                .map_err(|why| Failure::usage(format!("--observe {typed}: {}", why.reason())))?;
+            if id != std::process::id() && asked.others.iter().all(|it| it.id() != id) {
+                asked.others.push(process);
+            }
+        }
+        Ok(asked)
+    }
+}
+
+impl Asked {
+    /// With the server's process where that was found out meanwhile. One that is observed is not watched twice.
+    pub fn with_server(mut self, found: Option<Process>) -> Self {
+        self.server = self.server.or(found);
+        if let Some(server) = &self.server {
+            self.others.retain(|it| it.id() != server.id());
+        }
+        self
+    }
+}

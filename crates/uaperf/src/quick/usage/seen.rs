@@ -1,0 +1,331 @@
+//! What was seen of processes and the host, as it stands in a result.
+
+use std::time::{Duration, Instant};
+
+use observe::{Sample, Spent, Task, Times};
+use record::run::{Figure, Means, Observing, Usage, UsageSeries};
+
+use super::look::{Close, Look};
+use super::{SERVER, Who, detail};
+
+/// What was seen.
+pub struct Seen {
+    /// In the order of each look.
+    pub(super) who: Vec<Who>,
+    pub(super) looks: Vec<Look>,
+    /// Whether it was said which process the server is, and not found out.
+    pub named: bool,
+    /// Processors that the server may use.
+    pub(super) allowed: Option<f64>,
+    /// What looking cost, where it was asked for.
+    pub observing: Option<Observing>,
+}
+
+/// What a process had at a moment.
+pub struct Level {
+    /// When, in nanoseconds since the phase began.
+    pub at: i128,
+    pub rss_bytes: Option<u64>,
+    pub descriptors: Option<u64>,
+}
+
+fn signed(time: Duration) -> i128 {
+    i128::try_from(time.as_nanos()).unwrap_or(i128::MAX)
+}
+
+/// A look that comes so much after the end belongs to it all the same.
+const NEAR: u64 = 50_000_000;
+
+impl Seen {
+    /// For a result: sums over a window of a phase that began at `began`, and the course of it.
+    /// `spun` tells for which share of its time the generator found nothing to do, between two times.
+    pub fn series(
+        &self,
+        began: Instant,
+        from_ns: u64,
+        to_ns: u64,
+        spun: Option<&dyn Fn(u64, u64) -> f64>,
+    ) -> Vec<UsageSeries> {
+        // The last look before the window and the last one in it: all of it is covered.
+        let window = self.around(began, from_ns, to_ns, |_| true);
+        // Some figures need closer ones.
+        let closely = self.around(began, from_ns, to_ns, |look| look.close.is_some());
+        // Of the looks, as the processor time is: theirs is not quite the window's.
+        let spun = spun.zip(window).and_then(|(spun, (first, last))| {
+            let from = since(first.at, began).unwrap_or(0);
+            let to = since(last.at, began).filter(|&to| to > from)?;
+            Some(spun(from, to))
+        });
+        let mut all = Vec::new();
+        for (n, Who { who, name, pid }) in self.who.iter().enumerate() {
+            let mut series = UsageSeries {
+                who: (*who).into(),
+                name: name.clone(),
+                pid: *pid,
+                ..UsageSeries::default()
+            };
+            if let Some(window) = window
+                && let Some((first, last)) = of(window, n)
+            {
+                series.window = spent((first, last), closely.and_then(|it| of(it, n)));
+                // Of the processor time only: a spinning loop that others keep from its processor is no more
+                // at work for that.
+                if let (None, Some(share), Figure::Known(cores)) =
+                    (pid, spun, &series.window.cpu_cores)
+                {
+                    let length = to_ns.saturating_sub(from_ns) as f64;
+                    series.window.spun_ns = Figure::Known((share * cores * length) as u64);
+                }
+            }
+            for (at_ns, earlier, later) in self.pairs(began) {
+                let (Some(a), Some(b)) = (earlier.processes.get(n), later.processes.get(n)) else {
+                    continue;
+                };
+                series.at_ns.push(at_ns);
+                series.cpu_cores.push(b.since(a).cores().ok());
+                series.rss_bytes.push(b.rss_bytes.clone().ok());
+            }
+            if let Some((first, last)) = closely {
+                let elapsed = last.at.duration_since(first.at);
+                let [then, now] = [first, last].map(|look| threads(look, n));
+                series.threads = detail::threads(now, then, plan::unit::duration::nanos(elapsed));
+            }
+            if self.observing.is_some() {
+                self.in_detail(&mut series, n, began, (from_ns, to_ns));
+            }
+            all.push(series);
+        }
+        all.push(self.host(began, window, closely));
+        all
+    }
+
+    /// The last look of a kind before a window and the last one in it.
+    fn around(
+        &self,
+        began: Instant,
+        from_ns: u64,
+        to_ns: u64,
+        is_one: fn(&Look) -> bool,
+    ) -> Option<(&Look, &Look)> {
+        let until = |t: u64| {
+            move |look: &&Look| is_one(look) && since(look.at, began).is_none_or(|at| at <= t)
+        };
+        let first = self.looks.iter().rfind(until(from_ns));
+        let first = first.or(self.looks.first());
+        let last = self.looks.iter().rfind(until(to_ns.saturating_add(NEAR)));
+        first.zip(last)
+    }
+
+    /// Means, and what takes closer looks, over time.
+    fn in_detail(
+        &self,
+        series: &mut UsageSeries,
+        n: usize,
+        began: Instant,
+        (from_ns, to_ns): (u64, u64),
+    ) {
+        let inside = |values: Vec<Option<f64>>| -> Vec<f64> {
+            let rows = series.at_ns.iter().zip(values);
+            // What was spent before the window is none of it.
+            let rows = rows.filter(|(at, _)| **at > from_ns && **at <= to_ns);
+            rows.filter_map(|(_, value)| value).skip(1).collect()
+        };
+        let rss = series.rss_bytes.iter().map(|it| it.map(|it| it as f64));
+        series.means = Some(Means {
+            cpu_cores: detail::mean(
+                &inside(series.cpu_cores.clone()),
+                series.window.cpu_cores.known().copied(),
+            ),
+            rss_bytes: detail::mean(&inside(rss.collect()), None),
+        });
+        let mut before: Option<&Sample> = None;
+        for (row, look) in self.looks.iter().enumerate() {
+            let Some(now) = look.processes.get(n) else {
+                continue;
+            };
+            let [mut waited, mut switches] = [None, None];
+            if look.close.is_some() {
+                if let Some(before) = before {
+                    let it = now.since(before);
+                    let seconds = it.elapsed.as_secs_f64().max(f64::MIN_POSITIVE);
+                    waited = it.waited_ns.ok().map(|ns| ns as f64 / 1e9 / seconds);
+                    let both = it.voluntary_switches.ok().zip(it.involuntary_switches.ok());
+                    switches = both.map(|(one, other)| (one + other) as f64 / seconds);
+                }
+                before = Some(now);
+            }
+            // The rows of the series: looks since the phase began, but for the first of all.
+            if row > 0 && since(look.at, began).is_some() {
+                series.waited_cores.push(waited);
+                series.switches_per_s.push(switches);
+            }
+        }
+    }
+
+    /// All cores of the machine, whoever used them.
+    fn host(
+        &self,
+        began: Instant,
+        window: Option<(&Look, &Look)>,
+        closely: Option<(&Look, &Look)>,
+    ) -> UsageSeries {
+        let mut series = UsageSeries {
+            who: "host".into(),
+            ..UsageSeries::default()
+        };
+        if let Some((first, last)) = window {
+            let spent = between(first, last);
+            let known = |of: fn(&Times) -> u64| Figure::from(spent.as_ref().map(of));
+            series.window = Usage {
+                cpu_ns: known(Times::busy_ns),
+                user_ns: known(|times| times.user_ns),
+                system_ns: known(|times| times.system_ns),
+                stolen_ns: known(|times| times.steal_ns),
+                cpu_cores: Figure::from(spent.as_ref().map(|times| cores(times, first, last))),
+                ..Usage::default()
+            };
+        }
+        let links = closely.and_then(|(first, last)| {
+            let seconds = last.at.duration_since(first.at).as_secs_f64();
+            let (then, now) = (first.close.as_ref()?, last.close.as_ref()?);
+            Some(detail::links(&now.links, &then.links, seconds))
+        });
+        series.links = links.unwrap_or_default();
+        for (at_ns, earlier, later) in self.pairs(began) {
+            let busy = between(earlier, later).ok();
+            series.at_ns.push(at_ns);
+            series
+                .cpu_cores
+                .push(busy.map(|times| cores(&times, earlier, later)));
+            series.rss_bytes.push(None);
+        }
+        series
+    }
+
+    /// Each look since the phase began, with the one before it.
+    fn pairs(&self, began: Instant) -> impl Iterator<Item = (u64, &Look, &Look)> {
+        self.looks.windows(2).filter_map(move |pair| match pair {
+            [earlier, later] => Some((since(later.at, began)?, earlier, later)),
+            _ => None,
+        })
+    }
+
+    /// Closer looks: they come at about the same intervals, however often it was looked.
+    fn closer(&self) -> impl Iterator<Item = (&Look, &Close)> {
+        self.looks
+            .iter()
+            .filter_map(|look| Some((look, look.close.as_ref()?)))
+    }
+
+    /// Cores that a process kept busy between each closer look and the next, and when.
+    pub fn cores(&self, who: &str, began: Instant) -> Vec<(u64, f64)> {
+        let Some(n) = self.who.iter().position(|it| it.who == who) else {
+            return Vec::new();
+        };
+        self.closer()
+            .zip(self.closer().skip(1))
+            .filter_map(|((a, _), (b, _))| {
+                let at = since(b.at, began)?;
+                let spent = b.processes.get(n)?.since(a.processes.get(n)?);
+                Some((at, spent.cores().ok()?))
+            })
+            .collect()
+    }
+
+    /// What a process had at each look, also before the phase.
+    pub fn levels(&self, who: &str, began: Instant) -> Vec<Level> {
+        let Some(n) = self.who.iter().position(|it| it.who == who) else {
+            return Vec::new();
+        };
+        let level = |look: &Look| {
+            let sample = look.processes.get(n)?;
+            let before = || Some(-signed(began.checked_duration_since(look.at)?));
+            let after = look.at.checked_duration_since(began).map(signed);
+            Some(Level {
+                at: after.or_else(before)?,
+                rss_bytes: sample.rss_bytes.clone().ok(),
+                descriptors: sample.descriptors.clone().ok(),
+            })
+        };
+        self.closer().filter_map(|(look, _)| level(look)).collect()
+    }
+
+    /// Processors that the server may use, where the system tells.
+    pub fn allowed(&self) -> Option<f64> {
+        self.allowed
+    }
+
+    /// The share of its time that the server's busiest thread had something to do in a window: on a CPU, or
+    /// waiting for one that others had.
+    pub fn busiest_thread(&self, began: Instant, from_ns: u64, to_ns: u64) -> Option<f64> {
+        if self.who.get(SERVER)?.who != "server" {
+            return None;
+        }
+        let mut inside = self.closer().filter(|(look, _)| {
+            since(look.at, began).is_some_and(|at| (from_ns..=to_ns).contains(&at))
+        });
+        let ((first, _), (last, _)) = (inside.next()?, inside.last()?);
+        let elapsed = last.at.duration_since(first.at).as_nanos() as f64;
+        let worked = |thread: &Task| {
+            let cpu = thread.cpu_ns.as_ref().ok()?;
+            Some(cpu + thread.waited_ns.as_ref().unwrap_or(&0))
+        };
+        // One that was not there at first is no thread that could be the limit of all of it.
+        let [before_all, after_all] = [first, last].map(|look| threads(look, SERVER));
+        let shares = after_all.iter().filter_map(|after| {
+            let before = before_all.iter().find(|it| it.id == after.id)?;
+            let worked = worked(after)?.checked_sub(worked(before)?)?;
+            Some(worked as f64 / elapsed.max(1.0))
+        });
+        shares.reduce(f64::max).map(|share| share.min(1.0))
+    }
+
+    /// The share of this machine's time that the hypervisor took.
+    pub fn stolen(&self) -> Option<f64> {
+        let (first, last) = self.looks.first().zip(self.looks.last())?;
+        between(first, last).ok()?.stolen().ok()
+    }
+}
+
+/// A process at both ends.
+fn of<'a>((first, last): (&'a Look, &'a Look), n: usize) -> Option<(&'a Sample, &'a Sample)> {
+    first.processes.get(n).zip(last.processes.get(n))
+}
+
+/// The threads of a process.
+fn threads(look: &Look, n: usize) -> &[Task] {
+    let close = look.close.as_ref();
+    close
+        .and_then(|it| it.threads.get(n))
+        .map_or(&[], Vec::as_slice)
+}
+
+/// What a process spent between two samples; between closer ones what takes them.
+fn spent((first, last): (&Sample, &Sample), closely: Option<(&Sample, &Sample)>) -> Usage {
+    let whole = last.since(first);
+    let Some((closer, end)) = closely else {
+        return whole.usage(&last.peak_rss_bytes);
+    };
+    let close = end.since(closer);
+    let whole = Spent {
+        waited_ns: close.waited_ns,
+        voluntary_switches: close.voluntary_switches,
+        involuntary_switches: close.involuntary_switches,
+        ..whole
+    };
+    whole.usage(&end.peak_rss_bytes)
+}
+
+fn between(earlier: &Look, later: &Look) -> observe::Figure<Times> {
+    Ok(later.host.clone()?.since(&earlier.host.clone()?))
+}
+
+fn cores(busy: &Times, earlier: &Look, later: &Look) -> f64 {
+    let elapsed = later.at.duration_since(earlier.at);
+    busy.busy_ns() as f64 / (elapsed.as_nanos() as f64).max(1.0)
+}
+
+fn since(at: Instant, began: Instant) -> Option<u64> {
+    let since = at.checked_duration_since(began)?;
+    u64::try_from(since.as_nanos()).ok()
+}

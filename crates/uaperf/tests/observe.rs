@@ -1,0 +1,215 @@
+//! What `--observe` says of processes that spend a known amount.
+#![cfg(target_os = "linux")]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use std::io::{BufRead, BufReader, Write};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+use support::{Server, program};
+
+mod support;
+
+/// What this program does instead of its tests, when it is started again.
+const DOES: &str = "UAPERF_TEST_SPENDS";
+
+/// This program once more, spending something.
+struct Spender(Child);
+
+impl Spender {
+    fn of(what: &str) -> Self {
+        let mut child = Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", "spends_what_it_is_told", "--nocapture"])
+            .env(DOES, what)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let lines = BufReader::new(child.stdout.as_mut().unwrap()).lines();
+        let ready = lines.map_while(Result::ok).any(|it| it.contains("ready"));
+        assert!(ready, "it did not begin");
+        Self(child)
+    }
+
+    fn id(&self) -> String {
+        self.0.id().to_string()
+    }
+}
+
+impl Drop for Spender {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// Of a core, this share is used.
+const SHARE: f64 = 0.37;
+/// Bytes that leak in a second.
+const LEAK: f64 = 10.0 * 1048576.0;
+
+/// No test unless it was started to be one that spends: it ends when it is killed.
+#[test]
+fn spends_what_it_is_told() {
+    let Ok(what) = std::env::var(DOES) else {
+        return;
+    };
+    println!("ready");
+    std::io::stdout().flush().unwrap();
+    let (began, cpu) = (Instant::now(), observe::thread_cpu().unwrap());
+    let mut leaked: Vec<Vec<u8>> = Vec::new();
+    loop {
+        let elapsed = began.elapsed().as_secs_f64();
+        match what.as_str() {
+            // What it could not use while others had the core it uses later.
+            "cpu" => {
+                let due = Duration::from_secs_f64(elapsed * SHARE);
+                while observe::thread_cpu().unwrap() - cpu < due {
+                    std::hint::black_box((0..1000_u64).sum::<u64>());
+                }
+            }
+            _ => {
+                while (leaked.len() as f64) * 262_144.0 < elapsed * LEAK {
+                    leaked.push(vec![1; 262_144]);
+                }
+            }
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// A short load with something observed meanwhile; what its only phase says.
+fn observed(words: &[&str]) -> Value {
+    let folder = tempfile::tempdir().unwrap();
+    let served = Server::start(&folder.path().join("served"), &["--security", "none"]);
+    let out = folder.path().join("run.json");
+    let load = ["read", &served.url, "--rate", "50/s", "--warmup", "200ms"];
+    let output = program()
+        .args(load)
+        .args(["--quiet", "--out"])
+        .arg(&out)
+        .args(words)
+        .current_dir(folder.path())
+        .output()
+        .unwrap();
+    let text = std::fs::read(&out).unwrap_or_else(|_| panic!("{output:?}"));
+    let run: Value = serde_json::from_slice(&text).unwrap();
+    run["phases"][0].clone()
+}
+
+fn process<'a>(phase: &'a Value, who: &str) -> &'a Value {
+    let all = phase["resources"].as_array().unwrap();
+    all.iter().find(|it| it["who"] == who).expect(who)
+}
+
+fn column(of: &Value, name: &str) -> Vec<f64> {
+    let rows = of[name].as_array().unwrap();
+    rows.iter().filter_map(Value::as_f64).collect()
+}
+
+#[test]
+fn a_known_share_of_a_core_is_read_as_that() {
+    let spender = Spender::of("cpu");
+    let id = spender.id();
+    let words = ["--duration", "4s", "--observe", &id, "--observe-interval"];
+    let phase = observed(&[&words[..], &["10ms"]].concat());
+    let seen = process(&phase, "observed");
+    assert_eq!(seen["pid"].to_string(), id);
+    let cores = seen["window"]["cpu_cores"].as_f64().unwrap();
+    // What it asked for and did not get, because others had the core, it gets later: at either end of the window
+    // it may be behind by what it waited.
+    let waited = column(seen, "waited_cores");
+    let waited = waited.iter().fold(0.0_f64, |most, it| most.max(*it));
+    assert!(
+        (cores - SHARE).abs() < 0.01 + waited * 0.1,
+        "{cores}, waited {waited}"
+    );
+    let mean = &seen["means"]["cpu_cores"];
+    let (mean, error) = (
+        mean["mean"].as_f64().unwrap(),
+        mean["error"].as_f64().unwrap(),
+    );
+    assert!((mean - cores).abs() < 1e-9);
+    assert!((mean - SHARE).abs() < 0.01 + error, "{mean} ± {error}");
+    // One thread does it all, in user space.
+    let busiest = &seen["threads"][0];
+    assert_eq!(busiest["name"], "spends_what_it_");
+    let user = seen["window"]["user_ns"].as_f64().unwrap();
+    assert!(user > 0.8 * seen["window"]["cpu_ns"].as_f64().unwrap());
+}
+
+#[test]
+fn a_leak_is_as_steep_as_it_is() {
+    let spender = Spender::of("memory");
+    let id = spender.id();
+    let words = ["--duration", "3s", "--observe", &id, "--observe-interval"];
+    let phase = observed(&[&words[..], &["20ms"]].concat());
+    let seen = process(&phase, "observed");
+    let (at, rss) = (column(seen, "at_ns"), column(seen, "rss_bytes"));
+    assert!(at.len() > 60, "{} looks", at.len());
+    let n = at.len() as f64;
+    let (x, y) = (at.iter().sum::<f64>() / n, rss.iter().sum::<f64>() / n);
+    let rows = || at.iter().zip(&rss);
+    let slope = rows().map(|(a, r)| (a - x) * (r - y)).sum::<f64>()
+        / rows().map(|(a, _)| (a - x).powi(2)).sum::<f64>();
+    let slope = slope * 1e9;
+    assert!(
+        (slope / LEAK - 1.0).abs() < 0.05,
+        "{slope} of {LEAK} bytes/s"
+    );
+}
+
+#[test]
+fn a_server_that_is_observed_by_its_port_is_the_server_with_its_threads_and_the_host_has_links() {
+    let folder = tempfile::tempdir().unwrap();
+    let served = Server::start(&folder.path().join("served"), &["--security", "none"]);
+    let port = format!(
+        ":{}",
+        served.url.rsplit(':').next().unwrap().trim_end_matches('/')
+    );
+    let out = folder.path().join("run.json");
+    let load = ["read", &served.url, "--rate", "200/s", "--duration", "2s"];
+    let output = program()
+        .args(load)
+        .args(["--observe", &format!("{port},host"), "--out"])
+        .arg(&out)
+        .current_dir(folder.path())
+        .output()
+        .unwrap();
+    let run: Value = serde_json::from_slice(&std::fs::read(&out).unwrap()).unwrap();
+    let phase = &run["phases"][0];
+    let all = phase["resources"].as_array().unwrap();
+    assert!(all.iter().all(|it| it["who"] != "observed"), "{all:?}");
+    let server = process(phase, "server");
+    let threads = server["threads"].as_array().unwrap();
+    assert!(
+        threads.iter().any(|it| it["name"] == "plant-0"),
+        "{threads:?}"
+    );
+    let links = process(phase, "host")["links"].as_array().unwrap();
+    let lo = links.iter().find(|it| it["name"] == "lo").unwrap();
+    // 400 requests and their answers, each way on the loopback.
+    assert!(lo["received_bytes"].as_u64().unwrap() > 20_000, "{lo}");
+    let cost = phase["observing"]["cpu_cores"].as_f64().unwrap();
+    assert!(cost > 0.0 && cost < 0.2, "{cost}");
+    let screen = String::from_utf8(output.stdout).unwrap();
+    for said in ["threads: plant-0", "link lo: ", "observing", " ± "] {
+        assert!(screen.contains(said), "{said} is not in\n{screen}");
+    }
+}
+
+#[test]
+fn what_cannot_be_observed_is_said_before_anything_is_sent() {
+    for (target, why) in [
+        ("no-such-server", "no process is named no-such-server"),
+        ("4294967295", "no process has the id"),
+        (":1", "cannot be watched"),
+    ] {
+        let words = ["read", "opc.tcp://127.0.0.1:1", "--observe", target];
+        let output = program().args(words).output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(said.contains("--observe") && said.contains(why), "{said}");
+        assert_eq!(output.status.code(), Some(2), "{said}");
+    }
+}
