@@ -9,6 +9,7 @@
 //! - [`diagnostics`] holds a server's own counts beside ours;
 //! - [`by_hand`] says in a verdict what a person changed while a phase ran;
 //! - [`Slope`] says what each of many rounds leaves behind, and how well that is known;
+//! - [`Line`] says what each of many costs in a sweep, and whether that is a straight line;
 //! - [`Average`] says how well the mean of samples is known that follow each other;
 //! - [`Measured`] answers thresholds; [`Exit`] is what the program ends with.
 //!
@@ -22,6 +23,7 @@ mod confidence;
 pub mod diagnostics;
 mod exit;
 mod hand;
+mod line;
 mod slope;
 mod steady;
 pub mod subscriptions;
@@ -32,6 +34,7 @@ pub use average::Average;
 pub use confidence::{effective_samples, needed_for, quantile_interval};
 pub use exit::Exit;
 pub use hand::by_hand;
+pub use line::Line;
 pub use slope::Slope;
 pub use steady::{Allowed, Course, Drift, Outage, Settling};
 pub use threshold::{Measured, expectations};

@@ -20,7 +20,7 @@ use crate::place;
 use plan::unit::duration;
 
 /// How a server is reached.
-#[derive(Debug, clap::Args)]
+#[derive(Debug, Clone, clap::Args)]
 #[group(id = "access")]
 #[command(next_help_heading = "Security and user")]
 pub struct Args {

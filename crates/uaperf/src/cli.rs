@@ -11,8 +11,8 @@ use clap::builder::{OsStringValueParser, TypedValueParser as _};
 use clap::{Parser, Subcommand};
 
 use crate::{
-    bench, calibrate, cert, compare, demo, discover, link, model, pages, peers, perfclient, place,
-    plant, probe, publishing, quick, report, saturate, scenario, serve, show, size, watch,
+    bench, calibrate, cert, compare, cost, demo, discover, link, model, pages, peers, perfclient,
+    place, plant, probe, publishing, quick, report, saturate, scenario, serve, show, size, watch,
 };
 
 /// The performance laboratory for OPC UA: measure, compare, explain, predict.
@@ -66,6 +66,7 @@ enum Command {
     Nodes(quick::Nodes),
     Sequence(quick::Users),
     Perfclient(perfclient::Args),
+    Cost(cost::Args),
     Calibrate(calibrate::Args),
     Watch(watch::Args),
     Bench(bench::Args),
@@ -101,6 +102,7 @@ impl Cli {
     /// Carries out the subcommand.
     pub fn run(self) -> anyhow::Result<ExitCode> {
         match self.command {
+            Command::Cost(args) => cost::run(args, &self.global),
             Command::Calibrate(args) => calibrate::run(args, &self.global),
             Command::Bench(args) => bench::run(args, &self.global),
             Command::Watch(args) => watch::run(args, &self.global),

@@ -7,6 +7,7 @@ mod calibrate;
 mod cert;
 mod cli;
 mod compare;
+mod cost;
 mod demo;
 mod discover;
 mod failure;

@@ -6,7 +6,7 @@ use statrs::distribution::{ContinuousCDF, Normal, StudentsT};
 use super::{ALPHA, mean, variance};
 
 /// The quantile of Student's t that leaves half of [`ALPHA`] above it.
-pub(super) fn t_quantile(degrees: f64) -> Option<f64> {
+pub(crate) fn t_quantile(degrees: f64) -> Option<f64> {
     // With millions of degrees the search for the quantile takes for ever; they are as good as these.
     let t = StudentsT::new(0.0, 1.0, degrees.clamp(1.0, 1e5)).ok()?;
     Some(t.inverse_cdf(1.0 - ALPHA / 2.0))

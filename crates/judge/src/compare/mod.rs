@@ -24,6 +24,7 @@ use record::run::Phase;
 pub use doubts::{doubts, is_closed, unbelievable};
 pub use exact::{P, cliffs_delta, mann_whitney, permutation};
 pub use failures::{FAILURES, Failure, broken, compare_shares};
+pub(crate) use interval::t_quantile;
 pub use interval::{bca, t_half, welch};
 pub use metric::{Direction, Metric, MetricError, usual};
 pub use pairs::compare_pairs;

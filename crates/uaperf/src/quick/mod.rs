@@ -325,6 +325,12 @@ impl Asked {
         self.common.until_the_end = Some(samples);
     }
 
+    /// The same, with servers reached in this way.
+    pub fn through(mut self, access: access::Args) -> Self {
+        self.common.access = access;
+        self
+    }
+
     /// Measures, and leaves it to the caller what becomes of the run.
     pub fn measure(
         &self,

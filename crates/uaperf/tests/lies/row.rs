@@ -237,6 +237,10 @@ pub const WITHOUT: &[(&str, &str)] = &[
         "measures this host, against no server of anybody",
     ),
     (
+        "cost",
+        "its steps are commands that have rows; which of them it leaves out is in tests/cost.rs",
+    ),
+    (
         "watch",
         "looks at processes, and never asks a server for anything",
     ),
