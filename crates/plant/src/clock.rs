@@ -3,6 +3,7 @@
 //! Timestamps are the anchor plus what the monotonic clock counted since, so they never jump and
 //! the value of a counter gives the instant of its update.
 
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant as StdInstant, SystemTime, UNIX_EPOCH};
 
 use wire::time::{Instant, Now};
@@ -13,23 +14,58 @@ const UNIX_IN_TICKS: i64 = 116_444_736_000_000_000;
 /// Where monotonic time and real time meet.
 #[derive(Debug, Clone, Copy)]
 pub struct Clock {
-    origin: StdInstant,
+    runs: Runs,
     /// Real time at the origin, in ticks.
     utc: i64,
 }
 
+#[derive(Debug, Clone, Copy)]
+enum Runs {
+    /// By itself, from then on.
+    Since(StdInstant),
+    /// By hand: so many nanoseconds have passed.
+    ByHand(&'static AtomicU64),
+}
+
 impl Clock {
+    /// One that stands until it is [passed](Self::pass): a server in memory goes the same way each time. Its eight bytes are
+    /// never given back, so that clocks can be copied.
+    pub(crate) fn by_hand(utc: i64) -> Self {
+        Self {
+            runs: Runs::ByHand(Box::leak(Box::new(AtomicU64::new(1_000_000_000)))),
+            utc,
+        }
+    }
+
+    /// Nothing is done before then: one that goes by hand is put forward, of another one a moment passes.
+    pub(crate) fn pass(&self, until: Instant) {
+        match &self.runs {
+            Runs::Since(_) => std::hint::spin_loop(),
+            Runs::ByHand(passed) => {
+                passed.fetch_max(until.as_nanos(), Ordering::Relaxed);
+            }
+        }
+    }
+
+    /// Whether it has to be put forward.
+    pub(crate) fn is_by_hand(&self) -> bool {
+        matches!(self.runs, Runs::ByHand(_))
+    }
+
     /// Begins now.
     pub fn start() -> Self {
         Self {
-            origin: StdInstant::now(),
+            runs: Runs::Since(StdInstant::now()),
             utc: ticks(SystemTime::now()),
         }
     }
 
     /// What it shows.
     pub fn now(&self) -> Now {
-        let elapsed = self.origin.elapsed();
+        let elapsed = match &self.runs {
+            Runs::Since(origin) => origin.elapsed(),
+            Runs::ByHand(passed) => Duration::from_nanos(passed.load(Ordering::Relaxed)),
+        };
         Now {
             mono: Instant::from_nanos(u64::try_from(elapsed.as_nanos()).unwrap_or(u64::MAX)),
             utc: self.utc + ticks_of(elapsed),

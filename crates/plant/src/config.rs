@@ -165,6 +165,9 @@ pub struct Limits {
     pub sampling_interval: Duration,
     /// The publishing intervals that are granted.
     pub publishing_interval: RangeInclusive<Duration>,
+    /// A subscription ends at the latest after so long without a Publish request, whatever its client asks for: who went
+    /// away for good does not leave it for ever.
+    pub subscription_lifetime: Duration,
     /// Notification messages that a subscription keeps for Republish.
     pub kept_messages: usize,
 }
@@ -196,6 +199,7 @@ impl Default for Limits {
             publish_requests: 1_000,
             sampling_interval: Duration::from_millis(1),
             publishing_interval: Duration::from_millis(1)..=Duration::from_secs(3600),
+            subscription_lifetime: Duration::from_secs(3600),
             kept_messages: 1_000,
         }
     }

@@ -30,6 +30,7 @@ pub mod event;
 mod fault;
 pub mod file;
 mod history;
+pub mod in_memory;
 mod ledger;
 pub mod nodeset;
 mod pool;

@@ -51,6 +51,20 @@ impl Pool {
         Ok((pool, handles))
     }
 
+    /// One without threads: whoever has it does the work [himself](Self::do_one).
+    pub fn without_threads() -> Self {
+        Self(Arc::default())
+    }
+
+    /// Does what waits longest. Whether there was anything.
+    pub fn do_one(&self) -> bool {
+        let next = self.0.lock().waiting.pop_front();
+        next.is_some_and(|work| {
+            work();
+            true
+        })
+    }
+
     /// Hands work in.
     pub fn submit(&self, work: impl FnOnce() + Send + 'static) {
         self.0.lock().waiting.push_back(Box::new(work));

@@ -90,34 +90,13 @@ impl std::fmt::Debug for Server {
 impl Server {
     /// Starts a server. Once this returns, clients can connect.
     pub fn start(mut config: Config) -> Result<Self, StartError> {
-        let identity = config.identity.as_ref().map(identity).transpose()?;
-        if let Some(own) = &config.identity
-            && let Some(uri) = own.application_uri()
-        {
-            uri.clone_into(&mut config.application_uri);
-        }
-        if identity.is_none() {
-            config.protections.retain(|p| *p == Protection::NONE);
-        }
-        if config.protections.is_empty() {
-            return Err(StartError::NothingToOffer);
-        }
+        let identity = offer(&mut config)?;
         let listen = |source| StartError::Listen {
             address: config.listen,
             source,
         };
         let listener = TcpListener::bind(config.listen).map_err(listen)?;
         let address = listener.local_addr().map_err(listen)?;
-        let advertised = Advertised::new(&config, address);
-        let clock = Clock::start();
-        let counters = Arc::<Counters>::default();
-        let register = Arc::<Register>::default();
-        let own = Own {
-            counters,
-            register,
-            status: Arc::new(Status::new(clock.anchor())),
-        };
-        let (space, updates) = space(&config, &clock, &own)?;
         let cores = match config.threads {
             // The other half is for whoever asks, who is often on the same machine, and for RSA.
             0 => std::thread::available_parallelism().map_or(1, |all| all.get() / 2),
@@ -125,13 +104,7 @@ impl Server {
         }
         // One number is the door's.
         .clamp(1, 254);
-        let shared = Arc::new(Shared::new(config, advertised, clock, own, space, identity));
-        for fault in &shared.config.faults {
-            let added = shared
-                .faults
-                .add(fault.clone(), &shared.space, shared.clock.now().mono);
-            added.map_err(|error| StartError::Fault(fault.to_string(), error))?;
-        }
+        let (shared, updates) = share(config, identity, address, Clock::start())?;
         Self::serve(shared, address, listener, cores, updates)
     }
 
@@ -332,8 +305,49 @@ fn identity(own: &pki::Identity) -> Result<Identity, StartError> {
     })
 }
 
+/// Its certificate for the wire; what cannot be offered without one is left out.
+pub(crate) fn offer(config: &mut Config) -> Result<Option<Identity>, StartError> {
+    let identity = config.identity.as_ref().map(identity).transpose()?;
+    if let Some(own) = &config.identity
+        && let Some(uri) = own.application_uri()
+    {
+        uri.clone_into(&mut config.application_uri);
+    }
+    if identity.is_none() {
+        config.protections.retain(|p| *p == Protection::NONE);
+    }
+    match config.protections.is_empty() {
+        true => Err(StartError::NothingToOffer),
+        false => Ok(identity),
+    }
+}
+
+/// Makes what all threads of a server share.
+pub(crate) fn share(
+    config: Config,
+    identity: Option<Identity>,
+    address: SocketAddr,
+    clock: Clock,
+) -> Result<(Arc<Shared>, Updates), StartError> {
+    let advertised = Advertised::new(&config, address);
+    let own = Own {
+        counters: Arc::<Counters>::default(),
+        register: Arc::<Register>::default(),
+        status: Arc::new(Status::new(clock.anchor())),
+    };
+    let (space, updates) = space(&config, &clock, &own)?;
+    let shared = Arc::new(Shared::new(config, advertised, clock, own, space, identity));
+    for fault in &shared.config.faults {
+        let added = shared
+            .faults
+            .add(fault.clone(), &shared.space, shared.clock.now().mono);
+        added.map_err(|error| StartError::Fault(fault.to_string(), error))?;
+    }
+    Ok((shared, updates))
+}
+
 /// What changes values while the server runs.
-struct Updates {
+pub(crate) struct Updates {
     loops: Vec<UpdateLoop>,
     /// What looks at the process, if that is asked for.
     meter: Option<Meter>,

@@ -5,13 +5,14 @@ use std::io::ErrorKind;
 use std::time::Duration;
 
 use mio::Interest;
-use mio::net::{TcpListener, TcpStream};
+use mio::net::TcpListener;
 use rustc_hash::FxHashSet;
 use wire::server::{self, Connection};
 use wire::template::walk::{RequestHead, type_id};
 use wire::types::StatusCode;
 
 use super::link::Link;
+use super::socket::Socket;
 use super::{Core, Due, LISTENER, Mail, Post, SlotId, token};
 use crate::fault::Class;
 use crate::shared::random;
@@ -26,10 +27,6 @@ const MAKE_ROOM_AGAIN: Duration = Duration::from_millis(20);
 const AT_A_TIME: usize = 64;
 /// Connections beyond the limit that are told so at the same time.
 const REFUSING: usize = 64;
-/// With so many bytes not yet sent a socket takes no more.
-#[cfg(target_os = "linux")]
-const UNSENT: u32 = 256 * 1024;
-
 impl Core {
     /// Makes this the door: what accepts connections and keeps them until they want a session.
     pub fn accept(&mut self, mut listener: TcpListener) -> std::io::Result<()> {
@@ -37,6 +34,7 @@ impl Core {
             .registry()
             .register(&mut listener, LISTENER, Interest::READABLE)?;
         self.listener = Some(listener);
+        self.door = true;
         self.reserve = reserve();
         Ok(())
     }
@@ -47,7 +45,7 @@ impl Core {
             return false;
         };
         match listener.accept() {
-            Ok((socket, _)) => self.welcome(socket),
+            Ok((socket, _)) => self.welcome(Socket::of(socket)),
             Err(error) if error.kind() == ErrorKind::WouldBlock => return false,
             Err(error) if is_of_the_peer(error.kind()) => {}
             // There are no descriptors, or no memory. The listener rings for new clients
@@ -69,7 +67,7 @@ impl Core {
 
     /// Whether it has no sessions, but leads to those who have.
     pub(super) fn is_door(&self) -> bool {
-        self.listener.is_some() || self.away.is_some()
+        self.door
     }
 
     /// Where a request is to go that came to the door: to the session that it names, or to the loop whose turn it is
@@ -87,7 +85,7 @@ impl Core {
     }
 
     /// Takes a new connection in, if there is room.
-    fn welcome(&mut self, socket: TcpStream) {
+    pub(super) fn welcome(&mut self, socket: Socket) {
         let limit = self.shared.config.limits.connections;
         let counters = &self.shared.counters;
         let faults = &self.shared.faults;
@@ -162,11 +160,7 @@ impl Core {
         idle.len()
     }
 
-    fn adopt(&mut self, socket: TcpStream, refused: bool) {
-        // Answers are written in groups already; a socket that cannot do without waiting works
-        // all the same.
-        let _ = socket.set_nodelay(true);
-        keep_little_unsent(&socket);
+    fn adopt(&mut self, socket: Socket, refused: bool) {
         let shared = &self.shared;
         let mut config = server::Config::new(shared.channel_id(), Box::new(random));
         config.limits = shared.config.limits.sizes;
@@ -188,9 +182,7 @@ impl Core {
         let registry = self.poll.registry();
         let mut registered = false;
         let id = self.links.insert_with(|id| {
-            let interest = Interest::READABLE | Interest::WRITABLE;
-            let socket = &mut link.socket;
-            registered = registry.register(socket, token(id), interest).is_ok();
+            registered = link.socket.register(registry, token(id)).is_ok();
             link
         });
         match registered {
@@ -204,16 +196,6 @@ impl Core {
             }
         }
     }
-}
-
-/// Has the kernel keep no megabytes for somebody who takes none. What is under way to one who does is not counted, so
-/// it is as fast as before.
-fn keep_little_unsent(socket: &TcpStream) {
-    #[cfg(target_os = "linux")]
-    let _ = socket2::SockRef::from(socket).set_tcp_notsent_lowat(UNSENT);
-    // Elsewhere it is as much as the system's send buffer.
-    #[cfg(not(target_os = "linux"))]
-    let _ = socket;
 }
 
 /// A descriptor that can be done without.

@@ -109,8 +109,10 @@ impl Core {
                 return;
             }
             match left.checked_sub(OVERSLEEP) {
-                Some(sleep) if !sleep.is_zero() => std::thread::sleep(sleep),
-                _ => std::hint::spin_loop(),
+                Some(sleep) if !sleep.is_zero() && !self.shared.clock.is_by_hand() => {
+                    std::thread::sleep(sleep);
+                }
+                _ => self.shared.clock.pass(until),
             }
         }
     }

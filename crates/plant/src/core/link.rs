@@ -1,8 +1,7 @@
 //! One connection: a socket and the protocol's state over it.
 
-use std::io::{ErrorKind, Read, Write};
+use std::io::ErrorKind;
 
-use mio::net::TcpStream;
 use wire::budget::{Held, Spent};
 use wire::channel::SendError;
 use wire::server::{Connection, RequestId};
@@ -11,6 +10,7 @@ use wire::time::Instant;
 use super::SlotId;
 use super::astray::{Astray, Released};
 use super::long::{Hall, Long, PIECE};
+use super::socket::Socket;
 use super::strangers::Ready;
 use crate::fault::MessageFate;
 use crate::service::steps::Work;
@@ -27,7 +27,7 @@ const LEAST_READ: usize = 64 * 1024;
 
 /// A connection.
 pub struct Link {
-    pub socket: TcpStream,
+    pub socket: Socket,
     pub connection: Connection,
     /// The endpoint that the client said hello to.
     pub endpoint_url: String,
@@ -94,7 +94,7 @@ pub enum Put {
 
 impl Link {
     /// A connection that was just accepted.
-    pub fn new(socket: TcpStream, connection: Connection, held: Held, since: Instant) -> Self {
+    pub fn new(socket: Socket, connection: Connection, held: Held, since: Instant) -> Self {
         Self {
             socket,
             connection,
@@ -171,7 +171,7 @@ impl Link {
 
     /// Where its client is, if it still is.
     pub fn address(&self) -> Option<std::net::SocketAddr> {
-        self.socket.peer_addr().ok()
+        self.socket.peer()
     }
 
     /// Sends a response, or lets a fault have its way with it.
@@ -255,11 +255,10 @@ impl Link {
     }
 
     /// Writes what waits and more of a long answer, as far as the socket takes it, and at most so many bytes.
-    pub fn flush(&mut self, most: usize, hall: &mut Hall<'_>) -> Put {
+    pub fn flush(&mut self, most: usize, hall: &mut Hall<'_>, work: &mut Work) -> Put {
         let mut bytes = 0;
-        let mut work = Work::turn();
         loop {
-            if self.connection.pending().is_empty() && !self.go_on(hall, &mut work) {
+            if self.connection.pending().is_empty() && !self.go_on(hall, work) {
                 return match self.long.is_some() && work.is_over() {
                     true => Put::More,
                     false => Put::Taken(bytes),

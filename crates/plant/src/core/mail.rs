@@ -83,13 +83,16 @@ impl Post {
 }
 
 impl Core {
-    /// Does what others told it, but for what is of strangers.
-    pub(super) fn read_mail(&mut self) {
+    /// Does what others told it, but for what is of strangers. Whether there was anything.
+    pub(super) fn read_mail(&mut self) -> bool {
+        let mut any = false;
         while let Ok(mail) = self.mailbox.try_recv() {
             if let Some(mail) = self.put_off(mail) {
                 self.open(mail);
             }
+            any = true;
         }
+        any
     }
 
     /// Does what a letter says.

@@ -9,12 +9,14 @@ mod link;
 mod long;
 mod mail;
 mod moving;
+mod pipe;
 mod publish;
 mod request;
 mod serving;
 mod sessions;
 mod slots;
 mod slower;
+mod socket;
 mod strangers;
 mod timers;
 mod transfer;
@@ -22,6 +24,7 @@ mod visiting;
 mod writing;
 
 pub use mail::{Asked, Mail, Post};
+pub use pipe::{ClientEnd, ServerEnd, pair};
 pub use slots::{SlotId, Slots};
 pub use timers::{Due, Timers};
 
@@ -47,6 +50,7 @@ use crate::subscription::Subscription;
 use alarm::Alarm;
 use link::Link;
 use slower::Slower;
+use socket::Socket;
 use strangers::{Ready, Strangers};
 use transfer::Transfer;
 use visiting::{Departure, Sessions};
@@ -73,6 +77,8 @@ pub struct Core {
     pool: Pool,
     poll: Poll,
     listener: Option<TcpListener>,
+    /// It is the door.
+    door: bool,
     /// Where it listens again after a fault took the server away.
     away: Option<SocketAddr>,
     slower: Slower,
@@ -113,6 +119,8 @@ pub struct Core {
     body: Vec<u8>,
     /// Work that was done for the connection that has its turn.
     worked: usize,
+    /// Work that was done in pieces, all of it.
+    spent: usize,
     stopping: bool,
 }
 
@@ -130,6 +138,7 @@ impl Core {
             pool,
             poll,
             listener: None,
+            door: false,
             away: None,
             slower: Slower::default(),
             faults_known: 0,
@@ -157,6 +166,7 @@ impl Core {
             spare: Vec::new(),
             body: Vec::new(),
             worked: 0,
+            spent: 0,
             stopping: false,
         })
     }
@@ -187,7 +197,9 @@ impl Core {
             for event in &events {
                 match event.token() {
                     LISTENER => self.strangers.knock(),
-                    WAKER => self.read_mail(),
+                    WAKER => {
+                        self.read_mail();
+                    }
                     ALARM => self.alarm.rang(),
                     token => self.ready(
                         link_of(token),
@@ -199,15 +211,66 @@ impl Core {
                     ),
                 }
             }
-            for link in std::mem::take(&mut self.again) {
-                self.read(link);
-            }
-            self.write_on();
-            self.receive_strangers();
-            // Last: what all of them left for others to be told goes now.
-            self.run_timers();
-            self.be_slower(start);
+            self.end_turn(start);
         }
+    }
+
+    /// What a turn has beside what happened on sockets.
+    fn end_turn(&mut self, start: Instant) {
+        for link in std::mem::take(&mut self.again) {
+            self.read(link);
+        }
+        self.write_on();
+        self.receive_strangers();
+        // Last: what all of them left for others to be told goes now.
+        self.run_timers();
+        self.be_slower(start);
+    }
+
+    /// Makes this the door for clients in the same process.
+    pub fn accept_in_memory(&mut self) {
+        self.door = true;
+    }
+
+    /// Lets one of them in.
+    pub fn take_in(&mut self, end: ServerEnd) {
+        self.welcome(Socket::Memory(end));
+    }
+
+    /// One turn of a loop without a system's sockets. Whether there was anything to do.
+    pub fn turn(&mut self) -> bool {
+        self.now = self.shared.clock.now();
+        let start = self.now.mono;
+        let due = self.timers.wake().is_some_and(|at| at <= self.now.mono);
+        let waited = !self.again.is_empty() || !self.unwritten.is_empty() || self.strangers.wait();
+        let mut busy = self.read_mail() || due || waited;
+        for id in self.links.ids() {
+            if let Some(link) = self.links.get(id)
+                && let Socket::Memory(end) = &link.socket
+                && let Some(ready) = end.happened()
+            {
+                busy = true;
+                self.ready(id, ready);
+            }
+        }
+        self.end_turn(start);
+        busy
+    }
+
+    /// When it has to do something next, if nobody asks.
+    pub fn wakes(&self) -> Option<Instant> {
+        self.timers.wake()
+    }
+
+    /// Work that was done in pieces so far.
+    pub fn spent(&self) -> usize {
+        self.spent
+    }
+
+    /// How many connections, sessions and subscriptions it has.
+    pub fn has(&self) -> (usize, usize, usize) {
+        let (links, sessions) = (self.links.ids().len(), self.sessions.ids().len());
+        (links, sessions, self.subscriptions.len())
     }
 
     /// How long to wait for something to happen.
@@ -298,9 +361,8 @@ impl Core {
             self.take_back(id);
         }
         if let Some(mut link) = self.links.remove(id) {
-            // A socket that was never registered says so; it is dropped all the same.
-            let _ = self.poll.registry().deregister(&mut link.socket);
-            let _ = link.socket.shutdown(std::net::Shutdown::Write);
+            link.socket.deregister(self.poll.registry());
+            link.socket.close();
             match link.refused {
                 true => self.refusing = self.refusing.saturating_sub(1),
                 false => self.shared.counters.connections.sub(1),

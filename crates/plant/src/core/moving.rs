@@ -32,7 +32,7 @@ impl Core {
         }
         if let Some(mut link) = self.links.remove(id) {
             // A socket that is not registered here is none that rings here.
-            let _ = self.poll.registry().deregister(&mut link.socket);
+            link.socket.deregister(self.poll.registry());
             home.send(Mail::Led(Box::new(Led {
                 link,
                 id: request,

@@ -198,7 +198,7 @@ impl Core {
     pub(super) fn url_for(&self, link: SlotId) -> Option<String> {
         let link = self.links.get(link)?;
         let own = self.shared.config.identity.as_ref();
-        let reached = link.socket.local_addr().ok();
+        let reached = link.socket.local();
         let advertised = &self.shared.advertised;
         advertised.for_client(own, &link.endpoint_url, reached)
     }
@@ -246,6 +246,7 @@ impl Core {
             self.shared.counters.rejected_requests.add(1);
         }
         self.worked += work.spent();
+        self.spent += work.spent();
         self.answer_publish(session);
         self.faults_changed();
         if let Err(error) = sent {

@@ -48,7 +48,8 @@ impl Core {
         slower.part = faults.slower(&slower.asked, now);
         slower.asked.clear();
         // One that never sleeps works all the time.
-        let cpu = || thread_cpu().filter(|_| !self.shared.config.spin);
+        let spins = self.shared.config.spin || self.shared.clock.is_by_hand();
+        let cpu = || thread_cpu().filter(|_| !spins);
         let clock = || self.shared.clock.now().mono;
         // To find out is part of the delay, not of the work; more than that is somebody else who has the processor.
         let begun = cpu().map(|cpu| cpu.saturating_sub(clock().since(now).min(LEAST)));
@@ -63,7 +64,7 @@ impl Core {
         let mut until = now + owed;
         loop {
             while clock() < until {
-                std::hint::spin_loop();
+                self.shared.clock.pass(until);
             }
             slower.behind = cpu();
             let (Some(begun), Some(behind)) = (begun, slower.behind) else {

@@ -5,6 +5,7 @@ use wire::types::StatusCode;
 use super::link::{HIGH_WATER, Put};
 use super::long::Hall;
 use super::{Core, KEEP, SlotId};
+use crate::service::steps::Work;
 
 impl Core {
     /// Writes, and goes on with a connection that waited for it.
@@ -69,7 +70,9 @@ impl Core {
             timers: &mut self.timers,
             now: self.now,
         };
-        let put = link.flush(most, &mut hall);
+        let mut work = Work::turn();
+        let put = link.flush(most, &mut hall, &mut work);
+        self.spent += work.spent();
         if let Some(session) = session {
             self.answer_publish(session);
             self.faults_changed();

@@ -72,6 +72,7 @@ pub struct LimitsTable {
     pub sampling_interval: Option<Spanned<Span>>,
     pub publishing_interval_min: Option<Spanned<Span>>,
     pub publishing_interval_max: Option<Spanned<Span>>,
+    pub subscription_lifetime_max: Option<Spanned<Span>>,
     pub kept_messages: Option<Spanned<usize>>,
 }
 

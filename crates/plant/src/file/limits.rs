@@ -75,6 +75,9 @@ pub fn limits(table: LimitsTable) -> Result<Limits, Complaint> {
     if let Some(interval) = table.sampling_interval {
         limits.sampling_interval = at_least_a_millisecond(&interval)?;
     }
+    if let Some(lifetime) = table.subscription_lifetime_max {
+        limits.subscription_lifetime = at_least_a_millisecond(&lifetime)?;
+    }
     limits.session_timeout = range(
         limits.session_timeout,
         table.session_timeout_min,

@@ -288,7 +288,7 @@ fn every_example_of_the_page_about_plants_is_one() {
 #[test]
 fn every_limit_of_the_server_can_be_set() {
     let plant = parse(
-        "[limits]\nreceive_message = \"1MiB\"\nqueue_size = 7\nsession_timeout_max = \"10s\"\npublishing_interval_min = \"50ms\"\nkept_messages = 3",
+        "[limits]\nreceive_message = \"1MiB\"\nqueue_size = 7\nsession_timeout_max = \"10s\"\npublishing_interval_min = \"50ms\"\nsubscription_lifetime_max = \"2m\"\nkept_messages = 3",
     );
     let limits = plant.unwrap().limits;
     assert_eq!(limits.sizes.receive_message, 1 << 20);
@@ -298,6 +298,7 @@ fn every_limit_of_the_server_can_be_set() {
         *limits.publishing_interval.start(),
         Duration::from_millis(50)
     );
+    assert_eq!(limits.subscription_lifetime, Duration::from_secs(120));
     assert_eq!(limits.kept_messages, 3);
 }
 

@@ -32,14 +32,18 @@ fn revise(
     let asked = Duration::try_from_secs_f64(interval / 1000.0);
     // What is not a time, 0 among it, asks for the fastest.
     let interval = asked.unwrap_or_default().clamp(least, longest);
+    // So many publishings are no longer than a subscription may be left alone.
+    let most_left = limits.subscription_lifetime.as_nanos() / interval.as_nanos().max(1);
+    let most_left = u32::try_from(most_left).unwrap_or(u32::MAX).max(3);
     let keep_alive = match keep_alive {
         0 => KEEP_ALIVE,
         asked => asked,
     };
+    let keep_alive = keep_alive.min(most_left / 3);
     Terms {
         interval,
         // At least three times the keep-alive count.
-        lifetime: lifetime.max(keep_alive.saturating_mul(3)),
+        lifetime: lifetime.clamp(keep_alive.saturating_mul(3), most_left),
         keep_alive,
         most,
         priority,

@@ -154,10 +154,9 @@ fn a_subscription_is_granted_what_makes_sense() {
     assert_eq!(modify(0.0, 0, 0), (1.0, 30, 10));
     assert_eq!(modify(-5.0, 10, 9), (1.0, 27, 9));
     assert_eq!(modify(f64::NAN, 100, 1), (1.0, 100, 1));
-    assert_eq!(
-        modify(1e12, u32::MAX, u32::MAX),
-        (3_600_000.0, u32::MAX, u32::MAX)
-    );
+    // Nobody is waited for without end: for an hour, or three intervals.
+    assert_eq!(modify(1000.0, u32::MAX, u32::MAX), (1000.0, 3600, 1200));
+    assert_eq!(modify(1e12, u32::MAX, u32::MAX), (3_600_000.0, 3, 1));
 }
 
 // Part 4, 5.13.5: links are added and removed one by one; what is not there is named.

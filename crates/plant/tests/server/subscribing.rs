@@ -7,14 +7,15 @@ use wire::types::{
     AttributeId, CallMethodRequest, CallRequest, CancelRequest, CloseSessionRequest,
     CreateMonitoredItemsRequest, CreateSubscriptionRequest, CreateSubscriptionResponse,
     DataChangeNotification, DeleteMonitoredItemsRequest, DeleteSubscriptionsRequest, MethodId,
-    MonitoredItemCreateRequest, MonitoredItemCreateResult, MonitoringMode, MonitoringParameters,
-    NodeId, NotificationMessage, ObjectId, PublishRequest, PublishResponse, RepublishRequest,
-    RequestHeader, SetPublishingModeRequest, StatusChangeNotification, StatusCode,
-    SubscriptionAcknowledgement, TimestampsToReturn, TransferSubscriptionsRequest, Variant,
+    ModifySubscriptionRequest, MonitoredItemCreateRequest, MonitoredItemCreateResult,
+    MonitoringMode, MonitoringParameters, NodeId, NotificationMessage, ObjectId, PublishRequest,
+    PublishResponse, RepublishRequest, RequestHeader, SetPublishingModeRequest,
+    StatusChangeNotification, StatusCode, SubscriptionAcknowledgement, TimestampsToReturn,
+    TransferSubscriptionsRequest, Variant,
 };
 
 use crate::client::{Client, PATIENCE, read_value};
-use crate::{bench, start};
+use crate::{bench, start, until};
 
 const COUNTER: u32 = 3030;
 
@@ -423,4 +424,44 @@ fn the_server_lists_the_items_of_a_subscription() {
     let expected = vec![servers.into(), vec![5u32, 6].into()];
     assert_eq!(ask(id).output_arguments, Some(expected));
     assert_eq!(ask(99).status_code, StatusCode::BadSubscriptionIdInvalid);
+}
+
+#[test]
+fn a_subscription_is_left_alone_no_longer_than_the_server_likes_whatever_is_asked_for() {
+    let server = start(Config {
+        limits: Limits {
+            subscription_lifetime: Duration::from_secs(2),
+            ..Limits::default()
+        },
+        ..Config::default()
+    });
+    let mut client = Client::plain(server.url());
+    let made = subscribe_for(&mut client, 100.0, u32::MAX);
+    assert_eq!(made.revised_lifetime_count, 20);
+    assert!(made.revised_max_keep_alive_count <= 6, "{made:?}");
+    let changed = client.call(ModifySubscriptionRequest {
+        request_header: header(),
+        subscription_id: made.subscription_id,
+        requested_publishing_interval: 1e9,
+        requested_lifetime_count: u32::MAX,
+        requested_max_keep_alive_count: u32::MAX,
+        max_notifications_per_publish: 0,
+        priority: 0,
+    });
+    // Three intervals are the least there can be.
+    let changed = changed.unwrap();
+    assert_eq!(changed.revised_lifetime_count, 3);
+    assert_eq!(changed.revised_max_keep_alive_count, 1);
+    subscribe_for(&mut client, 100.0, u32::MAX);
+    client
+        .call(CloseSessionRequest {
+            request_header: header(),
+            delete_subscriptions: false,
+        })
+        .unwrap();
+    until(
+        &server,
+        "the end of the one with short intervals",
+        |server| server.counted().subscriptions == 1,
+    );
 }

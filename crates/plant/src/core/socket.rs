@@ -1,0 +1,101 @@
+//! What a connection reads from and writes to: a socket of the system, or memory.
+
+use std::io::{self, Read, Write};
+use std::net::{Shutdown, SocketAddr};
+
+use mio::net::TcpStream;
+use mio::{Interest, Registry, Token};
+
+use super::pipe::ServerEnd;
+
+/// With so many bytes not yet sent a socket takes no more.
+#[cfg(target_os = "linux")]
+const UNSENT: u32 = 256 * 1024;
+
+/// One end of a connection.
+pub enum Socket {
+    /// Of the system.
+    Tcp(TcpStream),
+    /// A client in the same process, without a system between.
+    Memory(ServerEnd),
+}
+
+impl Socket {
+    /// A connection that was just accepted.
+    pub fn of(socket: TcpStream) -> Self {
+        // Answers are written in groups already; a socket that cannot do without waiting works all the same.
+        let _ = socket.set_nodelay(true);
+        keep_little_unsent(&socket);
+        Self::Tcp(socket)
+    }
+
+    #[inline]
+    pub fn read(&mut self, space: &mut [u8]) -> io::Result<usize> {
+        match self {
+            Self::Tcp(socket) => socket.read(space),
+            Self::Memory(end) => end.read(space),
+        }
+    }
+
+    #[inline]
+    pub fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self {
+            Self::Tcp(socket) => socket.write(bytes),
+            Self::Memory(end) => end.write(bytes),
+        }
+    }
+
+    /// Says that nothing more comes.
+    pub fn close(&mut self) {
+        match self {
+            // One that is gone already is closed as well.
+            Self::Tcp(socket) => drop(socket.shutdown(Shutdown::Write)),
+            Self::Memory(end) => end.close(),
+        }
+    }
+
+    /// Has a loop be told what happens on it.
+    pub fn register(&mut self, registry: &Registry, token: Token) -> io::Result<()> {
+        let interest = Interest::READABLE | Interest::WRITABLE;
+        match self {
+            Self::Tcp(socket) => registry.register(socket, token, interest),
+            Self::Memory(end) => {
+                end.ring();
+                Ok(())
+            }
+        }
+    }
+
+    /// No loop is told any more. One that was never registered says so; it is all the same.
+    pub fn deregister(&mut self, registry: &Registry) {
+        if let Self::Tcp(socket) = self {
+            let _ = registry.deregister(socket);
+        }
+    }
+
+    /// Where its client is.
+    pub fn peer(&self) -> Option<SocketAddr> {
+        match self {
+            Self::Tcp(socket) => socket.peer_addr().ok(),
+            Self::Memory(_) => None,
+        }
+    }
+
+    /// Which address its client reached.
+    pub fn local(&self) -> Option<SocketAddr> {
+        match self {
+            Self::Tcp(socket) => socket.local_addr().ok(),
+            Self::Memory(_) => None,
+        }
+    }
+}
+
+/// Has the kernel keep no megabytes for somebody who takes none. What is under way to one who does is not counted, so
+/// it is as fast as before.
+fn keep_little_unsent(socket: &TcpStream) {
+    #[cfg(target_os = "linux")]
+    let _ = socket2::SockRef::from(socket).set_tcp_notsent_lowat(UNSENT);
+    // Elsewhere it is as much as the system's send buffer.
+    #[cfg(not(target_os = "linux"))]
+    let _ = socket;
+}

@@ -1,0 +1,139 @@
+//! A server without sockets, threads and a clock of its own: whoever has it says when a turn is taken and when time
+//! passes, so that what it does is the same each time. For tests and fuzzers.
+
+use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::Arc;
+use std::time::Duration;
+
+use wire::time::Now;
+
+use crate::clock::Clock;
+use crate::config::Config;
+use crate::core::{Core, pair};
+use crate::counters::Counted;
+use crate::pool::Pool;
+use crate::server::{StartError, offer, share};
+use crate::shared::Shared;
+
+pub use crate::core::ClientEnd;
+
+/// Real time when it begins, in ticks of 100 ns since 1601: some day in 2026.
+const BEGIN: i64 = 134_116_992_000_000_000;
+
+/// How much a server has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Has {
+    /// Connections.
+    pub connections: usize,
+    /// Sessions, those that were never activated too.
+    pub sessions: usize,
+    /// Subscriptions.
+    pub subscriptions: usize,
+    /// Bytes of the memory budget.
+    pub bytes: usize,
+}
+
+/// A server in memory. Its values do not change but by their patterns and by those who write them.
+pub struct InMemory {
+    shared: Arc<Shared>,
+    /// Those with sessions; the last one is the door.
+    cores: Vec<Core>,
+    pool: Pool,
+}
+
+impl std::fmt::Debug for InMemory {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("InMemory").finish_non_exhaustive()
+    }
+}
+
+impl InMemory {
+    /// Makes a server that nobody listens for.
+    pub fn new(mut config: Config) -> Result<Self, StartError> {
+        let identity = offer(&mut config)?;
+        let loops = config.threads.clamp(1, 254);
+        let address = SocketAddr::from((Ipv4Addr::LOCALHOST, 4840));
+        let (shared, _) = share(config, identity, address, Clock::by_hand(BEGIN))?;
+        let pool = Pool::without_threads();
+        let mut cores = Vec::new();
+        for index in 0..=loops {
+            cores.push(Core::new(index as u8, Arc::clone(&shared), pool.clone())?);
+        }
+        let posts: Vec<_> = cores.iter().map(Core::post).collect();
+        for core in &mut cores {
+            core.know(posts.clone());
+        }
+        if let Some(door) = cores.last_mut() {
+            door.accept_in_memory();
+        }
+        Ok(Self {
+            shared,
+            cores,
+            pool,
+        })
+    }
+
+    /// A client comes that takes `room` bytes before it reads them.
+    pub fn connect(&mut self, room: usize) -> ClientEnd {
+        let (server, client) = pair(room);
+        if let Some(door) = self.cores.last_mut() {
+            door.take_in(server);
+        }
+        client
+    }
+
+    /// Each loop has a turn, and a helper does one thing. Whether there was anything to do.
+    pub fn turn(&mut self) -> bool {
+        let mut busy = self.pool.do_one();
+        for core in &mut self.cores {
+            busy |= core.turn();
+        }
+        busy
+    }
+
+    /// What time it is for the server.
+    pub fn now(&self) -> Now {
+        self.shared.clock.now()
+    }
+
+    /// Time passes.
+    pub fn pass(&self, time: Duration) {
+        self.shared.clock.pass(self.now().mono + time);
+    }
+
+    /// When there is something to do next although nobody asks.
+    pub fn wakes_in(&self) -> Option<Duration> {
+        let next = self.cores.iter().filter_map(Core::wakes).min()?;
+        Some(next.since(self.now().mono))
+    }
+
+    /// What it has just now.
+    pub fn has(&self) -> Has {
+        let mut all = Has {
+            bytes: self.shared.config.memory.held(),
+            ..Has::default()
+        };
+        for core in &self.cores {
+            let (connections, sessions, subscriptions) = core.has();
+            all.connections += connections;
+            all.sessions += sessions;
+            all.subscriptions += subscriptions;
+        }
+        all
+    }
+
+    /// Work that all loops did in pieces so far; a piece is some thousands of it.
+    pub fn spent(&self) -> usize {
+        self.cores.iter().map(Core::spent).sum()
+    }
+
+    /// What it counted so far.
+    pub fn counted(&self) -> Counted {
+        self.shared.counters.read()
+    }
+
+    /// How many faults are on: a client asked for them.
+    pub fn faults(&self) -> usize {
+        self.shared.faults.counts().len()
+    }
+}
