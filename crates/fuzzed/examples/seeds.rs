@@ -13,6 +13,8 @@
     reason = "what is shared with the tests of wire"
 )]
 
+mod scripts;
+
 #[path = "../../wire/tests/messages/mod.rs"]
 mod messages;
 #[path = "../../wire/tests/sample/mod.rs"]
@@ -44,6 +46,7 @@ fn main() {
     client();
     server();
     uadp();
+    scripts::plant(|name, bytes| seed("plant", name, bytes));
 }
 
 fn seed(target: &str, name: &str, bytes: &[u8]) {

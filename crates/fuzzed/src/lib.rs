@@ -11,10 +11,12 @@
 )]
 
 pub mod certificates;
+pub mod change;
 pub mod channel;
 pub mod client;
 pub mod frame;
 mod keys;
+pub mod plant;
 mod script;
 pub mod server;
 pub mod services;
@@ -27,7 +29,7 @@ pub use script::is_chosen;
 pub type Target = (&'static str, fn(&[u8]));
 
 /// All there are.
-pub const TARGETS: [Target; 7] = [
+pub const TARGETS: [Target; 8] = [
     ("frame", frame::run),
     ("channel", channel::run),
     ("services", services::run),
@@ -35,4 +37,5 @@ pub const TARGETS: [Target; 7] = [
     ("client", client::run),
     ("server", server::run),
     ("uadp", uadp::run),
+    ("plant", plant::run),
 ];

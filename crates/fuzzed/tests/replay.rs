@@ -16,6 +16,7 @@ use std::fs;
 use std::panic::catch_unwind;
 use std::path::{Path, PathBuf};
 
+use fuzzed::change::{Random, change};
 use fuzzed::{TARGETS, Target};
 
 struct Counting;
@@ -90,59 +91,12 @@ fn meet(target: &Target, name: &str, input: &[u8]) {
     assert!(peak <= MOST, "{target} held {peak} bytes at {name}");
 }
 
-/// SplitMix64: small, and the same everywhere.
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
-    fn below(&mut self, end: usize) -> usize {
-        (self.next() % end.max(1) as u64) as usize
-    }
-}
-
-/// A few changes of the kinds that fuzzers make.
-fn change(input: &mut Vec<u8>, other: &[u8], random: &mut Random) {
-    for _ in 0..=random.below(4) {
-        let at = random.below(input.len());
-        let byte = random.next() as u8;
-        match random.below(8) {
-            0 => input.insert(at.min(input.len()), byte),
-            1 if input.len() > 1 => {
-                input.remove(at);
-            }
-            2 => input.truncate(at.max(1)),
-            3 => {
-                let from = random.below(other.len());
-                let to = (from + random.below(40)).min(other.len());
-                input.splice(at..at, other[from..to].iter().copied());
-            }
-            4 => {
-                let hostile = [-1, i32::MAX, i32::MIN, 1 << 16, 1 << 24, 0, 1];
-                let number = hostile[random.below(hostile.len())].to_le_bytes();
-                let end = input.len().min(at + 4);
-                input[at..end].copy_from_slice(&number[..end - at]);
-            }
-            5 => {
-                let again = input[at..input.len().min(at + 30)].to_vec();
-                input.splice(at..at, again);
-            }
-            6 => input[at] ^= 1 << (byte & 7),
-            _ => input[at] = byte,
-        }
-    }
-}
-
 /// As many as take some seconds in a debug build; certificates take their time.
 fn rounds(target: &str) -> usize {
     match target {
         "certificates" => 3_000,
+        // Each is a server with clients.
+        "plant" => 400,
         _ => 20_000,
     }
 }
@@ -205,6 +159,11 @@ fn a_server_survives_any_client() {
 #[test]
 fn datagrams_of_pubsub_are_read_or_refused() {
     short_run("uadp");
+}
+
+#[test]
+fn a_plant_survives_whatever_its_clients_ask() {
+    short_run("plant");
 }
 
 #[test]
