@@ -150,6 +150,11 @@ impl Host {
         sample.took = at.elapsed();
         sample
     }
+
+    /// All cores together and nothing else: one file.
+    pub fn cpu() -> Figure<Times> {
+        all(&files::text(STAT)?)
+    }
 }
 
 const STAT: &str = "/proc/stat";

@@ -45,6 +45,9 @@ pub(crate) fn label(usage: &UsageSeries) -> &str {
 /// Means with their intervals, and what it was kept from.
 fn means(usage: &UsageSeries) -> String {
     let mut parts = Vec::new();
+    if let (Some(pid), "observed") = (usage.pid, usage.who.as_str()) {
+        parts.push(format!("pid {pid}"));
+    }
     if let Some(means) = &usage.means {
         parts.push(match &means.cpu_cores {
             Figure::Known(it) => format!("CPU {:.2} ± {:.2} %", it.mean * 100.0, it.error * 100.0),

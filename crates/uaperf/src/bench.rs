@@ -63,10 +63,10 @@ pub fn run(args: Args, _: &Global) -> anyhow::Result<ExitCode> {
 const LOOK: Duration = Duration::from_secs(1);
 
 fn idle() -> Idle {
-    let (before, at, day) = (Host::sample().cpu, Instant::now(), SystemTime::now());
+    let (before, at, day) = (Host::cpu(), Instant::now(), SystemTime::now());
     std::thread::sleep(LOOK);
     let (length, moved) = (at.elapsed(), SystemTime::now());
-    let after = Host::sample().cpu;
+    let after = Host::cpu();
     // Negative when the clock of the day was set back behind where it was.
     let day_ns = match moved.duration_since(day) {
         Ok(ahead) => signed(ahead),

@@ -39,12 +39,12 @@ const PART: f64 = 0.5;
 const MOST: f64 = 5000.0;
 
 impl Per {
-    /// In this order. What a server keeps of memory that was given back hides what comes after it: so the lightest
-    /// thing comes first, and loads that hold nothing come last.
+    /// In this order. What a server keeps of memory that was given back hides what comes after it: so the sweep
+    /// that takes least comes first, ten thousand items last, and then loads that hold nothing.
     pub const ALL: [Self; 7] = [
-        Self::Item,
         Self::Subscription,
         Self::Session,
+        Self::Item,
         Self::Read,
         Self::Value,
         Self::Notification,

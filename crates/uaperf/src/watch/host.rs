@@ -29,7 +29,7 @@ impl Machine {
         let here = Tree::here();
         Self {
             at: Instant::now(),
-            times: observe::Host::sample().cpu,
+            times: observe::Host::cpu(),
             pressures: [Resource::Cpu, Resource::Memory, Resource::Io]
                 .map(|it| pressure(&here, it)),
             links: links(&here),

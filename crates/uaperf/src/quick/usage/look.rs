@@ -9,13 +9,14 @@ pub(super) struct Look {
     pub at: Instant,
     /// In the order of the processes. Without a closer look some figures are not in it.
     pub processes: Vec<Sample>,
-    pub host: observe::Figure<Times>,
     /// What takes a closer look.
     pub close: Option<Close>,
 }
 
 /// What takes a closer look.
 pub(super) struct Close {
+    /// Of all cores. They are counted in ticks of 10 ms, which say nothing of less time.
+    pub host: observe::Figure<Times>,
     /// Threads of each process; none of this one.
     pub threads: Vec<Vec<Task>>,
     /// Where the host was to be observed.
@@ -72,8 +73,8 @@ impl Looker {
         let look = Look {
             at,
             processes,
-            host: Host::sample().cpu,
             close: Some(Close {
+                host: Host::cpu(),
                 threads,
                 links: match self.host {
                     true => links(&Tree::here()).unwrap_or_default(),
@@ -99,7 +100,6 @@ impl Looker {
                 .zip(&mut self.processes)
                 .map(one)
                 .collect(),
-            host: Host::sample().cpu,
             close: None,
         }
     }

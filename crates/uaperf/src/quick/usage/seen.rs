@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use observe::{Sample, Spent, Task, Times};
+use observe::{NotAvailable, Sample, Spent, Task, Times};
 use record::run::{Figure, Means, Observing, Usage, UsageSeries};
 
 use super::look::{Close, Look};
@@ -95,7 +95,7 @@ impl Seen {
             }
             all.push(series);
         }
-        all.push(self.host(began, window, closely));
+        all.push(self.host(began, closely));
         all
     }
 
@@ -163,17 +163,12 @@ impl Seen {
     }
 
     /// All cores of the machine, whoever used them.
-    fn host(
-        &self,
-        began: Instant,
-        window: Option<(&Look, &Look)>,
-        closely: Option<(&Look, &Look)>,
-    ) -> UsageSeries {
+    fn host(&self, began: Instant, closely: Option<(&Look, &Look)>) -> UsageSeries {
         let mut series = UsageSeries {
             who: "host".into(),
             ..UsageSeries::default()
         };
-        if let Some((first, last)) = window {
+        if let Some((first, last)) = closely {
             let spent = between(first, last);
             let known = |of: fn(&Times) -> u64| Figure::from(spent.as_ref().map(of));
             series.window = Usage {
@@ -191,7 +186,11 @@ impl Seen {
             Some(detail::links(&now.links, &then.links, seconds))
         });
         series.links = links.unwrap_or_default();
-        for (at_ns, earlier, later) in self.pairs(began) {
+        let looks = self.closer().zip(self.closer().skip(1));
+        for ((earlier, _), (later, _)) in looks {
+            let Some(at_ns) = since(later.at, began) else {
+                continue;
+            };
             let busy = between(earlier, later).ok();
             series.at_ns.push(at_ns);
             series
@@ -317,7 +316,11 @@ fn spent((first, last): (&Sample, &Sample), closely: Option<(&Sample, &Sample)>)
 }
 
 fn between(earlier: &Look, later: &Look) -> observe::Figure<Times> {
-    Ok(later.host.clone()?.since(&earlier.host.clone()?))
+    let host = |look: &Look| match &look.close {
+        Some(close) => close.host.clone(),
+        None => Err(NotAvailable::because("found at closer looks only")),
+    };
+    Ok(host(later)?.since(&host(earlier)?))
 }
 
 fn cores(busy: &Times, earlier: &Look, later: &Look) -> f64 {
