@@ -1,9 +1,10 @@
 //! A process looked at often: what can be had for a few microseconds.
 
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use crate::clock::process_cpu;
 use crate::figure::{Figure, NotAvailable};
+use crate::files;
 use crate::process::Sample;
 use crate::stat::Stat;
 
@@ -14,6 +15,8 @@ pub struct Pulse {
     id: u32,
     path: String,
     file: imp::File,
+    /// Memory alone: a tenth of the time that the line takes of a process with many threads.
+    memory: imp::File,
     page_bytes: u64,
 }
 
@@ -45,6 +48,7 @@ impl Pulse {
         let pulse = Self {
             id,
             file: imp::open(&path, id)?,
+            memory: imp::open(&format!("/proc/{id}/statm"), id)?,
             path,
             page_bytes: imp::page_bytes()?,
         };
@@ -55,6 +59,36 @@ impl Pulse {
     /// The id of the process.
     pub const fn id(&self) -> u32 {
         self.id
+    }
+
+    /// CPU and memory by now and nothing else, or that it has ended.
+    pub fn glance(&self) -> Figure<Sample> {
+        let at = Instant::now();
+        let cpu = process_cpu(Some(self.id));
+        let text = imp::read(&self.memory, self.id)?;
+        // Pages: all that is mapped, and what of it is in RAM.
+        let mut words = text.split_whitespace();
+        if files::number(&mut words, "statm")? == 0 {
+            return Err(NotAvailable::because("the process has ended"));
+        }
+        let rss = files::number(&mut words, "statm");
+        let closer = || Err(NotAvailable::because("found at closer looks only"));
+        Ok(Sample {
+            at,
+            took: at.elapsed(),
+            cpu_ns: cpu.map(|it| u64::try_from(it.as_nanos()).unwrap_or(u64::MAX)),
+            user_ns: closer(),
+            system_ns: closer(),
+            waited_ns: closer(),
+            rss_bytes: rss.map(|pages| pages * self.page_bytes),
+            peak_rss_bytes: closer(),
+            threads: closer(),
+            voluntary_switches: closer(),
+            involuntary_switches: closer(),
+            minor_faults: closer(),
+            major_faults: closer(),
+            descriptors: closer(),
+        })
     }
 
     /// What it has spent by now, or that it has ended.
@@ -73,29 +107,6 @@ impl Pulse {
             minor_faults: stat.field(10),
             major_faults: stat.field(12),
         })
-    }
-}
-
-impl From<Beat> for Sample {
-    /// What takes a closer look is not in it.
-    fn from(beat: Beat) -> Self {
-        let closer = || Err(NotAvailable::because("found at closer looks only"));
-        Self {
-            at: beat.at,
-            took: Duration::ZERO,
-            cpu_ns: beat.cpu_ns,
-            user_ns: beat.user_ns,
-            system_ns: beat.system_ns,
-            waited_ns: closer(),
-            rss_bytes: beat.rss_bytes,
-            peak_rss_bytes: closer(),
-            threads: beat.threads,
-            voluntary_switches: closer(),
-            involuntary_switches: closer(),
-            minor_faults: beat.minor_faults,
-            major_faults: beat.major_faults,
-            descriptors: closer(),
-        }
     }
 }
 

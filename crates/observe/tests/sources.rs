@@ -98,7 +98,10 @@ fn a_pulse_says_that_its_process_has_ended() {
     let child = Shell::new("echo; read x");
     let pulse = Pulse::of(child.0.id()).unwrap();
     assert!(pulse.beat().unwrap().rss_bytes.unwrap() > 100_000);
+    let glance = pulse.glance().unwrap();
+    assert!(glance.rss_bytes.unwrap() > 100_000 && glance.cpu_ns.is_ok());
     drop(child);
+    assert!(pulse.glance().unwrap_err().reason().contains("has ended"));
     assert!(pulse.beat().unwrap_err().reason().contains("has ended"));
     assert!(Pulse::of(u32::MAX).is_err());
 }

@@ -89,8 +89,8 @@ impl Looker {
 
     fn glance(&mut self, at: Instant) -> Look {
         let one = |(pulse, process): (&Option<Pulse>, &mut Process)| {
-            let beat = pulse.as_ref().and_then(|it| it.beat().ok());
-            beat.map_or_else(|| process.sample(), Sample::from)
+            let glance = pulse.as_ref().and_then(|it| it.glance().ok());
+            glance.unwrap_or_else(|| process.sample())
         };
         Look {
             at,

@@ -306,11 +306,20 @@ fn spent((first, last): (&Sample, &Sample), closely: Option<(&Sample, &Sample)>)
         return whole.usage(&last.peak_rss_bytes);
     };
     let close = end.since(closer);
+    // Shares of the exact time between the first two.
+    let part = |part: observe::Figure<u64>| -> observe::Figure<u64> {
+        let (part, of, cpu) = (part?, close.cpu_ns.clone()?, whole.cpu_ns.clone()?);
+        Ok((part as f64 / (of as f64).max(1.0) * cpu as f64) as u64)
+    };
     let whole = Spent {
+        user_ns: part(close.user_ns.clone()),
+        system_ns: part(close.system_ns.clone()),
+        minor_faults: close.minor_faults,
+        major_faults: close.major_faults,
         waited_ns: close.waited_ns,
         voluntary_switches: close.voluntary_switches,
         involuntary_switches: close.involuntary_switches,
-        ..whole
+        ..whole.clone()
     };
     whole.usage(&end.peak_rss_bytes)
 }
