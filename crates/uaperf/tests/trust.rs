@@ -367,3 +367,30 @@ fn a_claimed_application_takes_over_no_subscription_unless_the_server_lets_anyon
     let said = transfers(&["--transfer", "anyone"]);
     assert!(said.contains("transfers, each took"), "{said}");
 }
+
+#[test]
+fn a_server_with_a_certificate_of_sha1_is_refused_where_the_policy_wants_better() {
+    let folder = TempDir::new().unwrap();
+    let store = Store::new(folder.path().join("server"));
+    let old = pki::testing::signed_with_sha1().unwrap();
+    store.put_own(old.clone()).unwrap();
+    let server = Server::start(store.folder(), &["--trust"]);
+    let mine = Store::new(folder.path().join("pki"));
+    mine.trust_certificate(&old.certificate).unwrap();
+    let read = |security: &str| {
+        let words = ["read", &server.url, "-n", "i=2258", "--requests", "3"];
+        let mut command = support::command(folder.path(), &words);
+        // Of whom it is and for which host is another question.
+        Said::by(command.args([
+            "--security",
+            security,
+            "--skip-check",
+            "host,uri,time,usage",
+        ]))
+    };
+    let said = read("Basic256Sha256:SignAndEncrypt");
+    assert_eq!(said.code, 1, "{}", said.err);
+    let why = "BadCertificatePolicyCheckFailed";
+    assert!(said.err.contains(why), "{}", said.err);
+    reads(&read("Basic256:SignAndEncrypt"));
+}
