@@ -14,8 +14,8 @@ use pki::Store;
 use wire::url::Url;
 use zeroize::Zeroizing;
 
-use crate::cli::Global;
 use crate::failure::Failure;
+use crate::global::Global;
 use crate::place;
 use plan::unit::duration;
 

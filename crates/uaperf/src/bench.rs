@@ -8,7 +8,7 @@ use clap::Subcommand;
 use observe::{Finding, Host, Idle, NotAvailable, Standing, Tree, bench};
 use serde::Serialize;
 
-use crate::cli::Global;
+use crate::global::Global;
 use crate::screen;
 
 /// Prepare a machine for measuring

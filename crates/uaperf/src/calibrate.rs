@@ -14,7 +14,7 @@ use plan::unit::{Rate, duration};
 use wire::channel::Protection;
 use wire::policy::Policy;
 
-use crate::cli::Global;
+use crate::global::Global;
 use crate::screen::tell;
 use crate::serving::{self, Folder, Serving};
 use crate::{place, results, screen};

@@ -4,15 +4,14 @@
 //! `pub fn run(args: Args, global: &Global) -> anyhow::Result<ExitCode>`, one
 //! variant of [`Command`] and one line in [`Cli::run`].
 
-use std::path::PathBuf;
 use std::process::ExitCode;
 
-use clap::builder::{OsStringValueParser, TypedValueParser as _};
 use clap::{Parser, Subcommand};
 
+use crate::global::Global;
 use crate::{
     bench, calibrate, cert, compare, cost, demo, discover, link, model, pages, peers, perfclient,
-    place, plant, probe, publishing, quick, report, saturate, scenario, serve, show, size, watch,
+    plant, probe, publishing, quick, report, saturate, scenario, serve, show, size, watch,
 };
 
 /// The performance laboratory for OPC UA: measure, compare, explain, predict.
@@ -30,22 +29,6 @@ pub struct Cli {
     global: Global,
     #[command(subcommand)]
     command: Command,
-}
-
-/// Options that every subcommand understands.
-#[derive(Debug, clap::Args)]
-pub struct Global {
-    /// Folder with certificates and trust lists [default: uaperf/pki in the user's configuration folder]
-    #[arg(
-        long,
-        value_name = "DIR",
-        global = true,
-        env = "UAPERF_PKI",
-        hide_env_values = true,
-        // An empty variable is one that is not set.
-        value_parser = OsStringValueParser::new().map(PathBuf::from)
-    )]
-    pki: Option<PathBuf>,
 }
 
 #[derive(Debug, Subcommand)]
@@ -148,16 +131,6 @@ impl Cli {
         match self.command {
             Command::Saturate(args) => Some((args, self.global)),
             _ => None,
-        }
-    }
-}
-
-impl Global {
-    /// The folder of certificates and trust lists: as typed, or the user's own.
-    pub fn pki(&self) -> anyhow::Result<PathBuf> {
-        match self.pki.as_ref().filter(|it| !it.as_os_str().is_empty()) {
-            Some(folder) => Ok(folder.clone()),
-            None => Ok(place::configuration()?.join("pki")),
         }
     }
 }

@@ -10,8 +10,8 @@ use plan::unit::Percent;
 use report::Compared;
 use report::compared::{At, Options};
 
-use crate::cli::Global;
 use crate::failure::Failure;
+use crate::global::Global;
 use crate::screen::{self, Out};
 use crate::{results, written};
 

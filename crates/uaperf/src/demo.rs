@@ -11,8 +11,8 @@ use load::transport::Step;
 use wire::channel::{Protection, all_protections};
 use wire::url::Url;
 
-use crate::cli::Global;
 use crate::failure::Failure;
+use crate::global::Global;
 use crate::serving::{self, Folder, Serving};
 use crate::{advice, results, screen};
 use plan::unit::duration::show;

@@ -11,6 +11,7 @@ mod cost;
 mod demo;
 mod discover;
 mod failure;
+mod global;
 mod link;
 mod model;
 mod pages;

@@ -19,8 +19,8 @@ use record::run::{Counts, Destination, Subscriptions};
 use record::{Run, Samples};
 use wire::types::StatusCode;
 
-use crate::cli::Global;
 use crate::failure::Failure;
+use crate::global::Global;
 use crate::quick::{self, Asked};
 use crate::screen::{Out, tell};
 use crate::{results, written};

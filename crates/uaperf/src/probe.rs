@@ -10,8 +10,8 @@ use wire::url::Url;
 
 use crate::access;
 use crate::advice;
-use crate::cli::Global;
 use crate::failure::Failure;
+use crate::global::Global;
 use crate::screen;
 use plan::unit::duration::show;
 

@@ -23,8 +23,8 @@ use plant::{
 use wire::channel::Protection;
 use wire::url::Url;
 
-use crate::cli::Global;
 use crate::failure::Failure;
+use crate::global::Global;
 use crate::plant::Choice;
 use crate::screen::{self, tell};
 use crate::{pinning, place};

@@ -4,7 +4,7 @@ use std::io::Write as _;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use crate::cli::Global;
+use crate::global::Global;
 use crate::results::{self, Files};
 use crate::{screen, written};
 

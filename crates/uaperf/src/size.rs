@@ -10,8 +10,8 @@ use model::size::{Fit, Plant, Sized, size};
 use plan::unit::Percent;
 use serde::Serialize;
 
-use crate::cli::Global;
 use crate::failure::Failure;
+use crate::global::Global;
 use crate::model as models;
 use crate::model::{Who, costs, level, place, wrapped};
 use crate::screen;

@@ -4,7 +4,7 @@ use wire::service::{Limits, Response};
 use wire::template::walk::{self, ReadTally, StatusTally, WalkError};
 use wire::types::{ByteString, StatusCode};
 
-use super::{Service, history};
+use super::Service;
 
 /// What a response amounts to.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -100,7 +100,7 @@ impl Service {
             Self::Read => walk::check_read(body, expected).map(Answer::from),
             Self::Write => walk::check_write(body, expected).map(Answer::from),
             Self::Call => walk::check_call(body, expected).map(Answer::from),
-            Self::History => return history::judge(body, expected),
+            Self::History => return history(body, expected),
             Self::Browse | Self::Translate | Self::Register => {
                 return decoded(body, expected);
             }
@@ -110,6 +110,32 @@ impl Service {
             Err(WalkError::Unusual { .. }) => decoded(body, expected),
             Err(error) => refused(&error),
         }
+    }
+}
+
+/// What a response to HistoryRead amounts to: what counts are the values.
+fn history(body: &[u8], expected: usize) -> Answer {
+    let (mut values, mut bad, mut more) = (0, 0, Vec::new());
+    let walked = walk::check_history(body, expected, |at, part| {
+        values += part.values - part.bad;
+        bad += part.bad;
+        if let Some(point) = part.continuation_point {
+            more.push(Point {
+                operation: u32::try_from(at).unwrap_or(u32::MAX),
+                bytes: point.to_vec().into(),
+            });
+        }
+    });
+    match walked {
+        Ok(tally) => {
+            let small = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
+            let mut answer = Answer::from(tally);
+            answer.values = small(values);
+            answer.bad = answer.bad.saturating_add(small(bad));
+            answer.more = more;
+            answer
+        }
+        Err(error) => refused(&error),
     }
 }
 

@@ -4,14 +4,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use plan::History;
-use wire::template::walk::check_history;
 use wire::types::{
     AttributeId, DateTime, ExtensionObject, HistoryReadRequest, HistoryReadValueId, NodeId,
     ReadRawModifiedDetails, ReadRequest, ReadValueId, RequestHeader, StatusCode,
     TimestampsToReturn, VariableId, Variant,
 };
 
-use super::answer::{Answer, Point, refused};
 use super::operations::Selection;
 use super::{Asker, Operations, Service, WorkError};
 use crate::access::Session;
@@ -94,32 +92,6 @@ impl Asker {
             true => asker,
             false => asker.without_rest(),
         })
-    }
-}
-
-/// What a response amounts to: what counts are the values.
-pub fn judge(body: &[u8], expected: usize) -> Answer {
-    let (mut values, mut bad, mut more) = (0, 0, Vec::new());
-    let walked = check_history(body, expected, |at, part| {
-        values += part.values - part.bad;
-        bad += part.bad;
-        if let Some(point) = part.continuation_point {
-            more.push(Point {
-                operation: u32::try_from(at).unwrap_or(u32::MAX),
-                bytes: point.to_vec().into(),
-            });
-        }
-    });
-    match walked {
-        Ok(tally) => {
-            let small = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
-            let mut answer = Answer::from(tally);
-            answer.values = small(values);
-            answer.bad = answer.bad.saturating_add(small(bad));
-            answer.more = more;
-            answer
-        }
-        Err(error) => refused(&error),
     }
 }
 

@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use x509_parser::extensions::{GeneralName, ParsedExtension};
 use x509_parser::prelude::X509Extension;
 
-use super::CertificateError;
+use super::error::CertificateError;
 use crate::name::printable;
 use crate::usage::{ExtendedUsage, Usage};
 

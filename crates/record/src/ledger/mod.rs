@@ -3,6 +3,7 @@
 mod bin;
 mod counters;
 mod edge;
+mod measure;
 mod moments;
 mod tally;
 mod tick;
@@ -11,8 +12,8 @@ use std::collections::VecDeque;
 
 pub use bin::{Bin, Statuses};
 pub use counters::{Counters, Gauge, Sizes};
+pub use measure::Measure;
 pub use tally::{BINS, Tally, Window};
-pub use tick::Measure;
 
 use crate::Histogram;
 use tick::Tick;

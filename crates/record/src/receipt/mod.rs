@@ -53,9 +53,11 @@
 mod account;
 mod arrival;
 mod counts;
+mod event;
 mod notifier;
 mod numbers;
 mod open;
+mod placed;
 mod placing;
 mod set_up;
 mod subscription;

@@ -6,7 +6,7 @@ use crate::{Ledger, Measure};
 use super::counts::{Cause, Event, Events, Firsts, Messages, Places, Values};
 use super::notifier::Notifiers;
 use super::numbers::Gap;
-use super::placing::{OVERFLOW, OVERFLOW_MASK, Placed};
+use super::placed::{OVERFLOW, OVERFLOW_MASK, Placed};
 use super::subscription::{ABSENT, FLAGS, Item, Subscription, UNDATED};
 use super::terms::{Counter, Group};
 

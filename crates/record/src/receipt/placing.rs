@@ -2,26 +2,12 @@
 
 use super::counts::Cause;
 use super::open::{Open, Way};
+use super::placed::{OVERFLOW, OVERFLOW_MASK, Placed};
 use super::subscription::{FLAGS, Item, KEPT, OUTAGE, RESENT, SILENT, UNDATED, UNJUDGED};
 use super::terms::{Between, Counter, Group};
 
-/// InfoType DataValue and the Overflow bit of a status code (Part 4, 7.39.1).
-pub(super) const OVERFLOW: u32 = 0x0480;
-pub(super) const OVERFLOW_MASK: u32 = 0x0C80;
-
 /// A counter that goes back further than this began anew.
 const BACK: i64 = 4096;
-
-/// What was found out about a value.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Placed {
-    /// The newest of its item, with the lower half of its count.
-    Ahead(u32),
-    /// First copy of an older one.
-    Behind,
-    /// It came before.
-    Again,
-}
 
 impl Open<'_> {
     /// Where a counter's value stands.

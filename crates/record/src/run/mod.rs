@@ -11,6 +11,7 @@ mod phase;
 mod place;
 mod series;
 mod stall;
+mod status;
 mod subscriptions;
 mod verdict;
 
@@ -24,11 +25,12 @@ pub use footprint::{Footprint, Held, Rise};
 pub use machine::{Build, Fingerprint};
 pub use observed::{LinkUsage, Mean, Means, Observing, ThreadUsage};
 pub use phase::{
-    ByHand, Counts, Hand, LeftOut, Level, Messages, Outside, Part, Phase, Status, Sum, WarmUp,
+    ByHand, Counts, Hand, LeftOut, Level, Messages, Outside, Part, Phase, Sum, WarmUp,
 };
 pub use place::{create, replace, target, try_out};
 pub use series::{Course, Series, Usage, UsageSeries};
 pub use stall::{Stall, StallKind};
+pub use status::Status;
 pub use subscriptions::{
     Beside, ByRate, ClockBound, EachSubscription, Ended, EventsHeard, Extremes, Fairness, First,
     Found, Intervals, Names, Outcome, Place, Slow, StepTaken, Subscriptions,

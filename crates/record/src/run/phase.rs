@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Diagnostics, Expectation, Footprint, Observing, Series, Stall, Subscriptions, UsageSeries,
-    Verdict,
+    Diagnostics, Expectation, Footprint, Observing, Series, Stall, Status, Subscriptions,
+    UsageSeries, Verdict,
 };
 use crate::ledger::{Gauge, Sizes, Statuses};
 use crate::{Histogram, Measure, Tally, Timestamp, Window};
@@ -273,17 +273,6 @@ pub struct Sum {
     pub waiting: Level,
     /// By name: response, service, lateness, pacer, slot, socket, lag, and others.
     pub histograms: BTreeMap<String, Histogram>,
-}
-
-/// How often a status came.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Status {
-    /// The code, without flags.
-    pub code: u32,
-    /// The specification's name: `BadNodeIdUnknown`.
-    pub name: String,
-    /// How often.
-    pub count: u64,
 }
 
 /// Messages and their bytes.

@@ -1,9 +1,10 @@
 //! What subscriptions brought, and what became of the rest.
 
 use maud::{Markup, html};
-use record::run::{Found, Outcome, Phase, Place, Run, Subscriptions};
+use record::run::{Found, Outcome, Phase, Run, Subscriptions};
 
 use super::evenly;
+use super::place::place;
 use super::table::{Cell, Table};
 use super::unit::Kind;
 use super::witness::beside;
@@ -108,24 +109,6 @@ fn places(told: &Subscriptions) -> Table {
         head: ["", "updates", "share"].map(str::to_owned).to_vec(),
         rows: told.places.iter().filter(|it| *it.1 > 0).map(row).collect(),
     }
-}
-
-pub(super) fn place(run: &Run, place: &Place) -> String {
-    let target = match run.targets.get(place.target as usize) {
-        Some(target) if run.targets.len() > 1 => format!("{}, ", target.url),
-        _ => String::new(),
-    };
-    let item = place
-        .item
-        .map_or_else(String::new, |item| format!(", item {item}"));
-    let node = place
-        .node
-        .as_ref()
-        .map_or_else(String::new, |node| format!(" ({node})"));
-    format!(
-        "{target}session {}, subscription {}{item}{node}",
-        place.session, place.subscription
-    )
 }
 
 fn causes(run: &Run, told: &Subscriptions) -> Table {

@@ -5,7 +5,7 @@ use maud::{Markup, html};
 use record::Histogram;
 use record::run::{EachSubscription, Figure, Place, Run, Slow, Subscriptions};
 
-use super::accounting::place;
+use super::place::place;
 use super::table::{Cell, Table};
 use super::unit::Kind;
 use crate::page::{counted, grouped};

@@ -11,6 +11,7 @@ mod evenly;
 mod head;
 mod latency;
 mod parts;
+mod place;
 mod printed;
 mod published;
 mod scale;

@@ -8,7 +8,7 @@ use ratatui::symbols::Marker;
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Axis, Block, Borders, Chart, Dataset, GraphType};
 
-use super::draw::Inks;
+use super::inks::Inks;
 use super::scene::Scene;
 
 /// Narrower than this, and the charts stand below each other.

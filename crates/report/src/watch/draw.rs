@@ -5,10 +5,11 @@ use std::time::Duration;
 use plan::unit::duration;
 use ratatui::Frame;
 use ratatui::layout::{Alignment, Constraint, Layout, Rect};
-use ratatui::style::{Color, Modifier, Style};
+use ratatui::style::{Color, Modifier};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Block, Clear, Gauge, Paragraph};
 
+use super::inks::Inks;
 use super::scene::{About, Scene};
 use super::{charts, figures, rows};
 use crate::live::clock;
@@ -62,29 +63,6 @@ pub struct Shown<'a> {
     pub help: bool,
     /// Words may be coloured.
     pub colour: bool,
-}
-
-/// Inks of the screen: colours, or none.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Inks {
-    colour: bool,
-}
-
-impl Inks {
-    pub fn of(self, colour: Color) -> Style {
-        match self.colour {
-            true => Style::new().fg(colour),
-            false => Style::new(),
-        }
-    }
-
-    pub fn faint(self) -> Style {
-        self.of(Color::DarkGray)
-    }
-
-    pub fn bold(self) -> Style {
-        Style::new().add_modifier(Modifier::BOLD)
-    }
 }
 
 /// The least that a screen has to have; below that, a line has to do.

@@ -5,7 +5,7 @@ use ratatui::style::Color;
 use ratatui::text::{Line, Span};
 use record::Histogram;
 
-use super::draw::Inks;
+use super::inks::Inks;
 use super::scene::Scene;
 use crate::page::{counted, cut, grouped};
 

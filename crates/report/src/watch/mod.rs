@@ -8,6 +8,7 @@ mod charts;
 mod course;
 mod draw;
 mod figures;
+mod inks;
 mod rows;
 mod scene;
 mod window;

@@ -6,7 +6,7 @@ use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::text::Line;
 use ratatui::widgets::Paragraph;
 
-use super::draw::Inks;
+use super::inks::Inks;
 use super::scene::Scene;
 use super::window::Window;
 use crate::page::{clean, cut_inside};

@@ -13,8 +13,8 @@ use std::time::SystemTime;
 use pki::store::{Entry, Place, read_certificates};
 use pki::{Certificate, Moment, Store};
 
-use crate::cli::Global;
 use crate::failure::Failure;
+use crate::global::Global;
 
 /// Make, show, trust and reject certificates
 #[derive(Debug, clap::Args)]

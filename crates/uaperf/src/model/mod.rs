@@ -10,7 +10,7 @@ mod show;
 
 use std::process::ExitCode;
 
-use crate::cli::Global;
+use crate::global::Global;
 
 pub use input::{model, text};
 pub use predict::{Who, costs, level, place};

@@ -10,8 +10,8 @@ use std::process::ExitCode;
 
 use ::peers::{Stack, State};
 
-use crate::cli::Global;
 use crate::failure::Failure;
+use crate::global::Global;
 
 /// Install, start and stop servers of other vendors' stacks
 #[derive(Debug, clap::Args)]

@@ -8,8 +8,8 @@ use load::access::{Client, Each};
 use load::engine::Control;
 
 use crate::access;
-use crate::cli::Global;
 use crate::failure::Failure;
+use crate::global::Global;
 use crate::place;
 use plan::unit::duration;
 

@@ -42,8 +42,8 @@ use record::Run;
 use report::Unmeasured;
 
 use crate::access;
-use crate::cli::Global;
 use crate::failure::Failure;
+use crate::global::Global;
 use crate::results;
 use crate::written;
 

@@ -17,8 +17,9 @@ use judge::capacity::{Capacity, End, Next, Search};
 use load::engine::Control;
 use record::run::Kind;
 
-use crate::cli::{Cli, Global};
+use crate::cli::Cli;
 use crate::failure::Failure;
+use crate::global::Global;
 use crate::quick::{self, Asked};
 use crate::results;
 use crate::screen::{Out, tell};

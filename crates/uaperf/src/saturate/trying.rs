@@ -6,8 +6,8 @@ use plan::{Grow, Phase, Targets, Threshold, Work};
 use record::Run;
 use record::run::Mark;
 
-use crate::cli::Global;
 use crate::failure::Failure;
+use crate::global::Global;
 use crate::quick::{self, Asked};
 
 /// What trials are made of.

@@ -9,8 +9,8 @@ use plan::scenario::Given;
 
 use super::vocabulary::SOME_SERVER;
 use super::{parameter, parse, read};
-use crate::cli::Global;
 use crate::failure;
+use crate::global::Global;
 use crate::screen;
 
 /// Say whether a scenario can be run; else which line and key is wrong

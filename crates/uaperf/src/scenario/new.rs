@@ -8,8 +8,8 @@ use std::process::ExitCode;
 use clap::ValueEnum;
 use clap::builder::PossibleValue;
 
-use crate::cli::Global;
 use crate::failure::Failure;
+use crate::global::Global;
 use crate::screen::{self, tell};
 
 /// Write a scenario to begin from, with comments

@@ -26,8 +26,8 @@ use self::scraped::Scraped;
 use self::screen::Screen;
 pub use self::target::process;
 use self::watched::Watched;
-use crate::cli::Global;
 use crate::failure::Failure;
+use crate::global::Global;
 use crate::screen::{is_gone, out, tell};
 
 /// Watch what a process of this machine spends: threads, CPU, memory, switches, disks, sockets

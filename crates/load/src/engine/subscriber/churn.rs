@@ -11,7 +11,7 @@ use wire::types::{
     MonitoringMode, SetMonitoringModeRequest,
 };
 
-use super::set_up::millis;
+use super::millis;
 use super::{Asked, Subscriber};
 use crate::engine::books::Ear;
 

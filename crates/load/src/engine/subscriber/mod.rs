@@ -48,6 +48,11 @@ use gaps::Missing;
 use handover::Handover;
 use publish::Supply;
 
+/// Milliseconds of the wire; what is no interval is none.
+fn millis(millis: f64) -> Duration {
+    Duration::try_from_secs_f64(millis / 1e3).unwrap_or_default()
+}
+
 /// How far a session is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Step {

@@ -11,7 +11,7 @@ use wire::time::{Instant, Now};
 use wire::types::{CreateSubscriptionResponse, StatusCode};
 
 use super::churn::Turning;
-use super::{Asked, BACKLOG, CREATING, Step, Subscriber};
+use super::{Asked, BACKLOG, CREATING, Step, Subscriber, millis};
 use crate::engine::books::Ear;
 use crate::work::events;
 
@@ -286,11 +286,6 @@ pub(super) fn wrong(error: WalkError) -> StatusCode {
         WalkError::OtherType { .. } => StatusCode::BadUnknownResponse,
         _ => StatusCode::BadDecodingError,
     }
-}
-
-/// Milliseconds of the wire; what is no interval is none.
-pub(super) fn millis(millis: f64) -> Duration {
-    Duration::try_from_secs_f64(millis / 1e3).unwrap_or_default()
 }
 
 /// Whether a server has granted something else: more than rounding explains.

@@ -4,7 +4,8 @@ use super::cursor::{Cursor, WalkError};
 use super::head::ResponseHead;
 use super::status::{StatusTally, Statuses};
 use super::type_id;
-use super::variant::{RawVariant, skip_diagnostic_infos, variant};
+use super::value::{skip_diagnostic_infos, variant};
+use super::variant::RawVariant;
 use crate::types::StatusCode;
 
 /// What became of one method.

@@ -3,7 +3,7 @@
 use super::cursor::{Cursor, WalkError};
 use super::head::ResponseHead;
 use super::type_id;
-use super::variant::{skip_diagnostic_infos, skip_extension_object};
+use super::value::{skip_diagnostic_infos, skip_extension_object};
 use crate::types::StatusCode;
 
 /// What became of one item that was to be created.

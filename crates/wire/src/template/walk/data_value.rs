@@ -1,7 +1,6 @@
 //! DataValues where they lie (Part 6, 5.2.2.17).
 
-use super::cursor::{Cursor, WalkError};
-use super::variant::{RawVariant, fixed_scalar, variant};
+use super::variant::RawVariant;
 use crate::types::StatusCode;
 
 /// A DataValue where it lies: its extent is known, its fields are read when asked for.
@@ -9,9 +8,9 @@ use crate::types::StatusCode;
 pub struct RawDataValue<'a> {
     /// The value, if there is one.
     pub value: Option<RawVariant<'a>>,
-    mask: u8,
+    pub(super) mask: u8,
     /// Status, timestamps and picoseconds, as many as the mask announces.
-    trailer: &'a [u8],
+    pub(super) trailer: &'a [u8],
 }
 
 pub(super) mod mask {
@@ -60,17 +59,6 @@ pub(super) fn trailer_len(mask: u8) -> Option<usize> {
 }
 
 impl<'a> RawDataValue<'a> {
-    /// Reads the DataValue at the beginning of `bytes`; what follows it is the second half.
-    ///
-    /// # Errors
-    /// No DataValue begins there, with the offset where that showed.
-    #[inline]
-    pub fn read(bytes: &'a [u8]) -> Result<(Self, &'a [u8]), WalkError> {
-        let mut c = Cursor::new(bytes);
-        let value = data_value(&mut c, 0)?;
-        Ok((value, c.rest()))
-    }
-
     /// The status; Good when none is on the wire.
     #[inline]
     pub fn status(&self) -> StatusCode {
@@ -146,81 +134,5 @@ impl<'a> RawDataValue<'a> {
     #[inline]
     pub fn overflowed(&self) -> bool {
         self.status().bits() & 0x0c80 == 0x0480
-    }
-}
-
-/// The DataValue at the cursor.
-#[inline]
-pub(super) fn data_value<'a>(c: &mut Cursor<'a>, depth: u8) -> Result<RawDataValue<'a>, WalkError> {
-    match c.step(one_of_fixed_size) {
-        Some(value) => Ok(value),
-        None => any(c, depth),
-    }
-}
-
-/// What most are, in one step: one value of a fixed size, at the start; and what follows it.
-#[inline]
-pub(super) fn one_of_fixed_size(bytes: &[u8]) -> Option<(RawDataValue<'_>, &[u8])> {
-    let (&mask, after) = bytes.split_first()?;
-    if mask & mask::VALUE == 0 {
-        return None;
-    }
-    let trailer_len = trailer_len(mask)?;
-    let (value, after) = fixed_scalar(after)?;
-    let (trailer, rest) = after.split_at_checked(trailer_len)?;
-    let value = RawDataValue {
-        value: Some(value),
-        mask,
-        trailer,
-    };
-    Some((value, rest))
-}
-
-#[inline(never)]
-fn any<'a>(c: &mut Cursor<'a>, depth: u8) -> Result<RawDataValue<'a>, WalkError> {
-    let mask = c.u8()?;
-    let Some(trailer_len) = trailer_len(mask) else {
-        return Err(c.unusual("unknown bits in the mask of a DataValue"));
-    };
-    let value = if mask & mask::VALUE == 0 {
-        None
-    } else {
-        Some(variant(c, depth)?)
-    };
-    Ok(RawDataValue {
-        value,
-        mask,
-        trailer: c.take(trailer_len)?,
-    })
-}
-
-/// DataValues one after another. Ends after the first error.
-#[derive(Debug, Clone)]
-pub struct DataValues<'a> {
-    cursor: Cursor<'a>,
-    left: usize,
-}
-
-impl<'a> DataValues<'a> {
-    pub(super) fn new(cursor: Cursor<'a>, left: usize) -> Self {
-        Self { cursor, left }
-    }
-}
-
-impl<'a> Iterator for DataValues<'a> {
-    type Item = Result<RawDataValue<'a>, WalkError>;
-
-    #[inline]
-    fn next(&mut self) -> Option<Self::Item> {
-        self.left = self.left.checked_sub(1)?;
-        let value = data_value(&mut self.cursor, 0);
-        if value.is_err() {
-            self.left = 0;
-        }
-        Some(value)
-    }
-
-    fn size_hint(&self) -> (usize, Option<usize>) {
-        (0, Some(self.left))
     }
 }

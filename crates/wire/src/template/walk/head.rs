@@ -3,7 +3,7 @@
 use super::cursor::{Cursor, WalkError};
 use super::node_id::RawNodeId;
 use super::type_id;
-use super::variant::{skip_diagnostic_info, skip_extension_object};
+use super::value::{skip_diagnostic_info, skip_extension_object};
 use crate::types::StatusCode;
 
 /// The type and the ResponseHeader of a response (Part 4, 7.33).

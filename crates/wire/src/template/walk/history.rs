@@ -1,12 +1,11 @@
 //! HistoryRead responses (Part 4, 5.11.3.2) with raw or processed values.
 
 use super::cursor::{Cursor, WalkError};
-use super::data_value::data_value;
 use super::head::ResponseHead;
 use super::node_id::RawNodeId;
 use super::status::StatusTally;
 use super::type_id;
-use super::variant::skip_diagnostic_infos;
+use super::value::{data_value, skip_diagnostic_infos};
 use crate::types::StatusCode;
 
 /// What was read of one node.

@@ -20,13 +20,14 @@ mod publish;
 mod read;
 mod request;
 mod status;
+mod value;
 mod variant;
 
 pub use call::{Arguments, CallResult, CallResults, call_results, check_call};
 pub use change::Change;
 pub use created::{CreatedItem, CreatedItems, created_items};
 pub use cursor::WalkError;
-pub use data_value::{DataValues, RawDataValue};
+pub use data_value::RawDataValue;
 pub use head::{RequestHead, ResponseHead};
 pub use history::{HistoryPart, check_history};
 pub use node_id::RawNodeId;
@@ -40,6 +41,7 @@ pub use request::{
     WriteRequest,
 };
 pub use status::{StatusTally, Statuses, check_write, write_results};
+pub use value::DataValues;
 pub use variant::{BuiltInType, RawVariant};
 
 /// Ids of the binary encodings that are walked here (Part 6, annex A.3).

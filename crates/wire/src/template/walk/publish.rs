@@ -1,14 +1,16 @@
 //! Publish responses and what they bring (Part 4, 5.14.5.2 and 7.25).
 
 use super::cursor::{Cursor, WalkError};
-use super::data_value::{RawDataValue, data_value, one_of_fixed_size};
+use super::data_value::RawDataValue;
 use super::head::ResponseHead;
 use super::node_id::RawNodeId;
 use super::status::Statuses;
 use super::type_id;
-use super::variant::{
-    RawVariant, skip_diagnostic_info, skip_diagnostic_infos, skip_extension_object, variant,
+use super::value::{
+    data_value, one_of_fixed_size, skip_diagnostic_info, skip_diagnostic_infos,
+    skip_extension_object, variant,
 };
+use super::variant::RawVariant;
 use crate::types::StatusCode;
 
 /// A Publish response where it lies. All of it was stepped over when this exists; the bodies of

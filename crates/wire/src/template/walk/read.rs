@@ -1,10 +1,11 @@
 //! Read responses (Part 4, 5.11.2.2).
 
 use super::cursor::{Cursor, WalkError};
-use super::data_value::{DataValues, data_value, mask, trailer_len};
+use super::data_value::{mask, trailer_len};
 use super::head::ResponseHead;
 use super::type_id;
-use super::variant::{fixed_scalar_size, skip_diagnostic_infos};
+use super::value::{DataValues, data_value, skip_diagnostic_infos};
+use super::variant::fixed_scalar_size;
 use crate::types::StatusCode;
 
 /// What a Read response holds, without any of it.

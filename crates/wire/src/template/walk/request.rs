@@ -1,10 +1,11 @@
 //! Requests as a server meets them: Read (Part 4, 5.11.2.2), Write (5.11.4.2), Publish (5.14.5.2).
 
 use super::cursor::{Cursor, WalkError};
-use super::data_value::{RawDataValue, data_value};
+use super::data_value::RawDataValue;
 use super::head::RequestHead;
 use super::node_id::RawNodeId;
 use super::type_id;
+use super::value::data_value;
 
 /// An operation of a request.
 trait Item<'a>: Sized {

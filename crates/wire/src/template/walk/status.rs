@@ -3,7 +3,7 @@
 use super::cursor::{Cursor, WalkError};
 use super::head::ResponseHead;
 use super::type_id;
-use super::variant::skip_diagnostic_infos;
+use super::value::skip_diagnostic_infos;
 use crate::types::StatusCode;
 
 /// Results counted by their statuses.

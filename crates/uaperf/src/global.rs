@@ -1,0 +1,33 @@
+//! Options that every subcommand understands.
+
+use std::path::PathBuf;
+
+use clap::builder::{OsStringValueParser, TypedValueParser as _};
+
+use crate::place;
+
+/// Options that every subcommand understands.
+#[derive(Debug, clap::Args)]
+pub struct Global {
+    /// Folder with certificates and trust lists [default: uaperf/pki in the user's configuration folder]
+    #[arg(
+        long,
+        value_name = "DIR",
+        global = true,
+        env = "UAPERF_PKI",
+        hide_env_values = true,
+        // An empty variable is one that is not set.
+        value_parser = OsStringValueParser::new().map(PathBuf::from)
+    )]
+    pki: Option<PathBuf>,
+}
+
+impl Global {
+    /// The folder of certificates and trust lists: as typed, or the user's own.
+    pub fn pki(&self) -> anyhow::Result<PathBuf> {
+        match self.pki.as_ref().filter(|it| !it.as_os_str().is_empty()) {
+            Some(folder) => Ok(folder.clone()),
+            None => Ok(place::configuration()?.join("pki")),
+        }
+    }
+}
