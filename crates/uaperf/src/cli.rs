@@ -6,7 +6,7 @@
 
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
 
 use crate::global::Global;
 use crate::{
@@ -89,7 +89,7 @@ impl Cli {
             Command::Calibrate(args) => calibrate::run(args, &self.global),
             Command::Bench(args) => bench::run(args, &self.global),
             Command::Watch(args) => watch::run(args, &self.global),
-            Command::Saturate(args) => saturate::run(args, &self.global),
+            Command::Saturate(args) => saturate::run(args, &self.global, Self::search),
             Command::Cert(args) => cert::run(args, &self.global),
             Command::Perfclient(args) => perfclient::run(args, &self.global),
             Command::Peers(args) => peers::run(args, &self.global),
@@ -115,8 +115,8 @@ impl Cli {
             Command::Run(args) => scenario::run::run(args, &self.global),
             Command::Check(args) => scenario::check::run(args, &self.global),
             Command::New(args) => scenario::new::run(args, &self.global),
-            Command::Man(args) => pages::man(args),
-            Command::Completions(args) => pages::completions(args),
+            Command::Man(args) => pages::man(args, Self::command()),
+            Command::Completions(args) => pages::completions(args, Self::command()),
             Command::Subscribe(args) => quick::subscribe(*args, &self.global),
             Command::Items(args) => quick::items(args, &self.global),
             Command::Nodes(args) => quick::nodes(args, &self.global),
@@ -126,19 +126,21 @@ impl Cli {
         }
     }
 
-    /// The arguments of a search, if that is what was typed.
-    pub fn into_search(self) -> Option<(saturate::Args, Global)> {
-        match self.command {
-            Command::Saturate(args) => Some((args, self.global)),
+    /// A search that was typed once, with its options.
+    fn search(words: &[String]) -> clap::error::Result<Option<(saturate::Args, Global)>> {
+        let program = std::iter::once("uaperf");
+        let words = program.chain(words.iter().map(String::as_str));
+        let typed = Self::try_parse_from(words)?;
+        Ok(match typed.command {
+            Command::Saturate(args) => Some((args, typed.global)),
             _ => None,
-        }
+        })
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use clap::CommandFactory;
 
     #[test]
     fn the_definition_of_the_arguments_is_sound() {

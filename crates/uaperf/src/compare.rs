@@ -12,6 +12,7 @@ use report::compared::{At, Options};
 
 use crate::failure::Failure;
 use crate::global::Global;
+use crate::lost;
 use crate::screen::{self, Out};
 use crate::{results, written};
 
@@ -196,7 +197,7 @@ impl Args {
                 "history     {folder}: no earlier occasion of what is compared"
             )?;
         }
-        if let Some(file) = self.report.as_ref().filter(|_| !written::is_any_lost()) {
+        if let Some(file) = self.report.as_ref().filter(|_| !lost::is_any()) {
             writeln!(out, "\nreport      {}", file.display())?;
         }
         Ok(())

@@ -1,19 +1,13 @@
-//! How the program fails: what happened, where, what to type next; and the exit
-//! code that scripts rely on.
+//! A failure of the program: what happened, where, what to type next, and the exit code that scripts rely on.
 
 use std::fmt;
-use std::io::Write as _;
-use std::process::ExitCode;
 
 use judge::Exit;
 
-use crate::screen::{self, tell};
-use crate::written;
-
 /// Nothing could be measured, or the operation failed.
-const FAILED: u8 = 1;
+pub const FAILED: u8 = 1;
 /// The arguments do not make sense together.
-const USAGE: u8 = 2;
+pub const USAGE: u8 = 2;
 
 /// A failure that knows its exit code and what to try next.
 #[derive(Debug)]
@@ -63,6 +57,16 @@ impl Failure {
         self
     }
 
+    /// What to type next, if that is known.
+    pub fn next(&self) -> Option<&str> {
+        self.hint.as_deref()
+    }
+
+    /// The exit code.
+    pub const fn code(&self) -> u8 {
+        self.code
+    }
+
     /// The most that would have been taken, of something that was too large.
     pub const fn most(&self) -> Option<u32> {
         self.most
@@ -76,32 +80,3 @@ impl fmt::Display for Failure {
 }
 
 impl std::error::Error for Failure {}
-
-/// Prints the error with its causes and its hint, and gives the exit code.
-pub fn report(error: &anyhow::Error) -> ExitCode {
-    tell!("error: {error:#}");
-    let failure = error.downcast_ref::<Failure>();
-    if let Some(hint) = failure.and_then(|failure| failure.hint.as_ref()) {
-        tell!("  try: {hint}");
-    }
-    ExitCode::from(failure.map_or(FAILED, |failure| failure.code))
-}
-
-/// Reports the files that could not be written. Then the exit code is 1, unless it says already that something
-/// else went wrong than a measurement can.
-pub fn with_lost(code: ExitCode) -> ExitCode {
-    // What is still on its way to standard output may find the disk full as well.
-    let _ = screen::out().flush();
-    let lost = written::take_lost();
-    if lost.is_empty() {
-        return code;
-    }
-    for it in lost {
-        report(&it.into());
-    }
-    let stays = [USAGE, Exit::Interrupted.code()];
-    match stays.into_iter().any(|stays| code == ExitCode::from(stays)) {
-        true => code,
-        false => ExitCode::from(FAILED),
-    }
-}

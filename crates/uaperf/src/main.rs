@@ -10,9 +10,11 @@ mod compare;
 mod cost;
 mod demo;
 mod discover;
+mod ending;
 mod failure;
 mod global;
 mod link;
+mod lost;
 mod model;
 mod pages;
 mod peers;
@@ -39,12 +41,12 @@ mod written;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    let done = usage::parse().run();
+    let done = usage::parse::<cli::Cli>(perfclient::spelled(std::env::args_os())).run();
     // What went wrong because an interrupt took the server away is no failure.
     serving::wait_if_clearing();
     let code = match done {
         Ok(code) => code,
-        Err(error) => failure::report(&error),
+        Err(error) => ending::report(&error),
     };
-    failure::with_lost(code)
+    ending::with_lost(code)
 }

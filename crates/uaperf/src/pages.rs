@@ -4,10 +4,8 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use clap::CommandFactory;
 use clap_complete::Shell;
 
-use crate::cli::Cli;
 use crate::failure::Failure;
 use crate::screen;
 
@@ -34,7 +32,7 @@ Examples:
   uaperf completions fish > ~/.config/fish/completions/uaperf.fish";
 
 /// Carries out `uaperf man`.
-pub fn man(args: Man) -> anyhow::Result<ExitCode> {
+pub fn man(args: Man, program: clap::Command) -> anyhow::Result<ExitCode> {
     let failed = |error: std::io::Error| {
         Failure::new(format!(
             "cannot write to {}: {error}",
@@ -42,15 +40,15 @@ pub fn man(args: Man) -> anyhow::Result<ExitCode> {
         ))
     };
     std::fs::create_dir_all(&args.folder).map_err(failed)?;
-    clap_mangen::generate_to(Cli::command(), &args.folder).map_err(failed)?;
+    clap_mangen::generate_to(program, &args.folder).map_err(failed)?;
     Ok(ExitCode::SUCCESS)
 }
 
 /// Carries out `uaperf completions`.
-pub fn completions(args: Completions) -> anyhow::Result<ExitCode> {
+pub fn completions(args: Completions, mut program: clap::Command) -> anyhow::Result<ExitCode> {
     // Into memory first: the generator panics where a pipe is closed early.
     let mut text = Vec::new();
-    clap_complete::generate(args.shell, &mut Cli::command(), "uaperf", &mut text);
+    clap_complete::generate(args.shell, &mut program, "uaperf", &mut text);
     std::io::Write::write_all(&mut screen::out(), &text)?;
     Ok(ExitCode::SUCCESS)
 }

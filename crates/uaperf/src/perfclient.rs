@@ -23,7 +23,7 @@ use crate::failure::Failure;
 use crate::global::Global;
 use crate::quick::{self, Asked};
 use crate::screen::{Out, tell};
-use crate::{results, written};
+use crate::written;
 
 /// Read or subscribe as the test client of the 2016 thesis did, with its options and its output
 #[derive(Debug, clap::Args)]
@@ -164,7 +164,7 @@ pub fn run(args: Args, global: &Global) -> anyhow::Result<ExitCode> {
     quick::interrupted(&control)?;
     match &args.out {
         Some(file) => written::check([("--out", &Some(file.into()))], &[])?,
-        None => written::check_folder(Path::new(results::FOLDER))?,
+        None => written::check_folder(Path::new(written::FOLDER))?,
     }
     let run = asked.measure(&targets, &phase, &control, global)?;
     args.tell(&run, &phase, &answers)
@@ -312,7 +312,7 @@ impl Args {
     fn destination(&self) -> Destination {
         match &self.out {
             Some(file) => Destination::File(file.into()),
-            None => Destination::Folder(results::FOLDER.into()),
+            None => Destination::Folder(written::FOLDER.into()),
         }
     }
 }

@@ -6,6 +6,7 @@ use std::process::{Command, ExitCode, Stdio};
 
 use crate::failure::Failure;
 use crate::global::Global;
+use crate::lost;
 use crate::{results, screen, written};
 
 /// Draw results: one page with charts and tables that opens offline
@@ -35,7 +36,7 @@ pub fn run(args: Args, _global: &Global) -> anyhow::Result<ExitCode> {
     let runs = results::read(&args.results)?;
     let page = report::html(&runs);
     written::put("--output", &args.output, page.as_bytes());
-    if !written::is_output(&args.output) && !written::is_any_lost() {
+    if !written::is_output(&args.output) && !lost::is_any() {
         writeln!(
             screen::out(),
             "report      {} ({} KB)",

@@ -9,9 +9,6 @@ use report::{Named, Unmeasured};
 use crate::failure::Failure;
 use crate::written;
 
-/// Where results are kept, unless `--out` names another place.
-pub const FOLDER: &str = "results";
-
 /// Reads results: files, and all that lie in folders, in the order of their names.
 pub fn read(paths: &[PathBuf]) -> Result<Vec<Named>, Failure> {
     let mut runs = Vec::new();

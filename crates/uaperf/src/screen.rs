@@ -13,7 +13,7 @@ use report::Style;
 use serde::Serialize;
 
 use crate::failure::Failure;
-use crate::written;
+use crate::lost;
 
 /// A line for people on standard error, whether or not anybody reads it.
 macro_rules! tell {
@@ -106,7 +106,7 @@ fn went(printed: io::Result<()>) {
         && !GONE.swap(true, Ordering::Relaxed)
         && error.kind() != ErrorKind::BrokenPipe
     {
-        written::lost(Failure::new(format!(
+        lost::add(Failure::new(format!(
             "cannot write to standard output: {error}"
         )));
     }

@@ -1,27 +1,26 @@
 //! Wrong command lines: one line that names the option, what was given and what is allowed.
 
+use std::ffi::OsString;
 use std::sync::OnceLock;
 
 use clap::error::ErrorKind;
-use clap::{ArgAction, ArgMatches, Command, CommandFactory, Error, FromArgMatches};
+use clap::{ArgAction, ArgMatches, Command, CommandFactory, Error, Parser};
 use serde_json::{Map, Value};
 
-use crate::cli::Cli;
 use crate::screen::tell;
 
 /// The arguments, or the end of the program: with help if that was asked for, else with one line about
 /// what is wrong and exit code 2.
-pub fn parse() -> Cli {
-    let words = crate::perfclient::spelled(std::env::args_os());
-    let matches = Cli::command().try_get_matches_from(words);
+pub fn parse<C: Parser>(words: impl IntoIterator<Item = OsString>) -> C {
+    let matches = C::command().try_get_matches_from(words);
     let cli = matches.and_then(|matches| {
-        let options = options(&Cli::command(), &matches);
+        let options = options(&C::command(), &matches);
         OPTIONS.get_or_init(|| options);
-        Cli::from_arg_matches(&matches)
+        C::from_arg_matches(&matches)
     });
     match cli {
         Ok(cli) => cli,
-        Err(error) => refuse(&error),
+        Err(error) => refuse::<C>(&error),
     }
 }
 
@@ -85,7 +84,7 @@ The performance laboratory for OPC UA: measure, compare, explain, predict
 
 All commands: uaperf --help";
 
-fn refuse(error: &Error) -> ! {
+fn refuse<C: CommandFactory>(error: &Error) -> ! {
     match error.kind() {
         ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand if std::env::args_os().len() < 2 => {
             tell!("{FIRST_MINUTE}");
@@ -101,7 +100,7 @@ fn refuse(error: &Error) -> ! {
                 .flatten();
             let line = negative.unwrap_or_else(|| one_line(&error.render().to_string()));
             tell!("{line}");
-            tell!("  try: {}", help(std::env::args().skip(1)));
+            tell!("  try: {}", help::<C>(std::env::args().skip(1)));
             std::process::exit(error.exit_code());
         }
     }
@@ -158,8 +157,8 @@ fn one_line(rendered: &str) -> String {
 }
 
 /// The help of the command that was meant.
-fn help(mut args: impl Iterator<Item = String>) -> String {
-    let cli = Cli::command();
+fn help<C: CommandFactory>(mut args: impl Iterator<Item = String>) -> String {
+    let cli = C::command();
     let mut words = vec!["uaperf".to_owned()];
     let mut at = &cli;
     while let Some(next) = args.next().and_then(|arg| at.find_subcommand(arg)) {
@@ -173,7 +172,7 @@ fn help(mut args: impl Iterator<Item = String>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use clap::Parser;
+    use crate::cli::Cli;
 
     /// Results hold all options and their values.
     #[test]
@@ -236,7 +235,7 @@ mod tests {
 
     #[test]
     fn the_help_is_that_of_the_command_that_was_meant() {
-        let help = |args: &[&str]| help(args.iter().map(|arg| (*arg).to_owned()));
+        let help = |args: &[&str]| help::<Cli>(args.iter().map(|arg| (*arg).to_owned()));
         assert_eq!(help(&["probe", "--repeat"]), "uaperf probe --help");
         assert_eq!(help(&["cert", "trust", "x"]), "uaperf cert trust --help");
         assert_eq!(help(&["--nothing"]), "uaperf --help");

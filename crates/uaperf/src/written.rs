@@ -3,35 +3,15 @@
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use record::Run;
 use record::run::{Destination, target, try_out};
 
 use crate::failure::Failure;
-use crate::{results, screen};
+use crate::{lost, screen};
 
-/// What could not be written, in the order it was found.
-static LOST: Mutex<Vec<Failure>> = Mutex::new(Vec::new());
-
-fn all_lost() -> MutexGuard<'static, Vec<Failure>> {
-    LOST.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// Something could not be written. It is reported when the command has ended; until then everything else goes on.
-pub fn lost(what: Failure) {
-    all_lost().push(what);
-}
-
-/// Whether something could not be written.
-pub fn is_any_lost() -> bool {
-    !all_lost().is_empty()
-}
-
-/// All that could not be written until now.
-pub fn take_lost() -> Vec<Failure> {
-    std::mem::take(&mut all_lost())
-}
+/// Where results are kept, unless `--out` names another place.
+pub const FOLDER: &str = "results";
 
 /// Whether a file is standard output.
 pub fn is_output(file: &Path) -> bool {
@@ -122,7 +102,7 @@ fn place(file: &Path) -> PathBuf {
 /// Writes a file, or to standard output. What is lost is reported in the end.
 pub fn put(option: &str, file: &Path, text: &[u8]) {
     if let Err(error) = replace(file, text) {
-        lost(cannot(option, file, &error));
+        lost::add(cannot(option, file, &error));
     }
 }
 
@@ -161,7 +141,7 @@ pub fn keep(run: &Run, wanted: &Destination) -> Kept {
         }
         Err(error) => error,
     };
-    let file = [results::FOLDER.into(), std::env::temp_dir()]
+    let file = [FOLDER.into(), std::env::temp_dir()]
         .into_iter()
         .map(Destination::Folder)
         .filter(|it| it != wanted)
@@ -171,7 +151,7 @@ pub fn keep(run: &Run, wanted: &Destination) -> Kept {
         None => "on standard output".to_owned(),
     };
     let why = format!("{error}; it is {instead} instead");
-    lost(Failure::new(why.clone()));
+    lost::add(Failure::new(why.clone()));
     if file.is_none() {
         print(run);
     }

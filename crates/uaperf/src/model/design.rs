@@ -14,6 +14,7 @@ use plan::unit::duration::typed;
 use super::input;
 use super::predict::{Who, interval};
 use crate::failure::Failure;
+use crate::lost;
 use crate::{screen, written};
 
 /// Choose which loads to measure for a model, and write them as a scenario
@@ -94,7 +95,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     }
     let chosen: Vec<&Load> = chosen.into_iter().map(|it| &loads[it]).collect();
     written::put("--out", &args.out, args.scenario(&chosen).as_bytes());
-    if !written::is_output(&args.out) && !written::is_any_lost() {
+    if !written::is_output(&args.out) && !lost::is_any() {
         let n = chosen.len();
         writeln!(
             screen::out(),

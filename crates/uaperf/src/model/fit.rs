@@ -8,6 +8,7 @@ use model::{Rung, fit, row};
 
 use super::{input, show};
 use crate::failure::Failure;
+use crate::lost;
 use crate::screen;
 use crate::written;
 
@@ -59,7 +60,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         written::is_output(&args.out) || args.csv.as_deref().is_some_and(written::is_output);
     let mut out = screen::Out::beside_file(taken);
     out.write_all(screen::text(&model, show::draw).as_bytes())?;
-    if !written::is_any_lost() {
+    if !lost::is_any() {
         writeln!(out, "\nmodel       {}", args.out.display())?;
     }
     Ok(ExitCode::SUCCESS)

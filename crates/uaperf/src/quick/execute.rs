@@ -25,6 +25,7 @@ use crate::advice;
 use crate::calibrate;
 use crate::failure::Failure;
 use crate::global::Global;
+use crate::lost;
 use crate::pinning;
 use crate::screen::{Out, tell};
 use crate::written;
@@ -162,7 +163,7 @@ pub fn measure(
     }
     if let Some(Err(error)) = samples.map(Samples::finish) {
         run.notes.push(error.to_string());
-        written::lost(Failure::new(error.to_string()));
+        lost::add(Failure::new(error.to_string()));
     }
     restore(phase, &looked, &prepared, &mut run);
     run.ended = SystemTime::now().into();
@@ -194,7 +195,7 @@ fn hlog(file: &Path, outcome: &Outcome, run: &mut Run) {
     if let Err(error) = written {
         let lost = written::cannot("--hlog", file, &error);
         run.notes.push(lost.to_string());
-        written::lost(lost);
+        lost::add(lost);
     }
 }
 

@@ -10,6 +10,7 @@ use load::engine::Progress;
 use report::running::{Running, prometheus};
 
 use crate::failure::Failure;
+use crate::lost;
 use crate::screen::tell;
 use crate::written;
 
@@ -60,7 +61,7 @@ impl LiveFile {
             .and_then(|()| self.file.flush());
         if let Err(error) = written {
             if self.lost == 0 {
-                written::lost(written::cannot("--live-file", &self.path, &error));
+                lost::add(written::cannot("--live-file", &self.path, &error));
             }
             self.lost += 1;
         }

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use record::run::Destination;
 
-use crate::results::{self, Files};
+use crate::results::Files;
 use crate::written;
 
 /// Where results go.
@@ -46,7 +46,7 @@ impl Args {
         ];
         written::check(files.into_iter().chain(self.files.named()), &[])?;
         if self.out.is_none() {
-            written::check_folder(Path::new(results::FOLDER))?;
+            written::check_folder(Path::new(written::FOLDER))?;
         }
         self.feed.open()?;
         Ok(())
@@ -63,7 +63,7 @@ impl Args {
     pub fn destination(&self) -> Destination {
         match &self.out {
             Some(file) => Destination::File(file.clone()),
-            None => Destination::Folder(results::FOLDER.into()),
+            None => Destination::Folder(written::FOLDER.into()),
         }
     }
 }

@@ -11,13 +11,11 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::SystemTime;
 
-use clap::Parser as _;
 use judge::Exit;
 use judge::capacity::{Capacity, End, Next, Search};
 use load::engine::Control;
 use record::run::Kind;
 
-use crate::cli::Cli;
 use crate::failure::Failure;
 use crate::global::Global;
 use crate::quick::{self, Asked};
@@ -118,14 +116,17 @@ impl What {
     }
 }
 
+/// Reads the words of a search that was typed once; none if they are of something else.
+pub type Again = fn(&[String]) -> clap::error::Result<Option<(Args, Global)>>;
+
 /// Carries out `uaperf saturate`.
-pub fn run(args: Args, global: &Global) -> anyhow::Result<ExitCode> {
+pub fn run(args: Args, global: &Global, again: Again) -> anyhow::Result<ExitCode> {
     match (args.what, args.resume) {
         (Some(what), None) => {
             let (asked, search) = what.ask()?;
             saturate(&asked, &search, None, global)
         }
-        (None, Some(folder)) => resume(&folder, args.trials),
+        (None, Some(folder)) => resume(&folder, args.trials, again),
         (Some(_), Some(folder)) => {
             let folder = folder.display();
             let what = format!("--resume {folder}: the command is the one that is kept there");
@@ -141,7 +142,7 @@ pub fn run(args: Args, global: &Global) -> anyhow::Result<ExitCode> {
 }
 
 /// Goes on where a search was stopped: the same command, in the folder where it was typed.
-fn resume(folder: &Path, trials: Option<u32>) -> anyhow::Result<ExitCode> {
+fn resume(folder: &Path, trials: Option<u32>, again: Again) -> anyhow::Result<ExitCode> {
     let folder = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
     let mut book = Book::read(&folder)?;
     if let Some(trials) = trials {
@@ -149,13 +150,11 @@ fn resume(folder: &Path, trials: Option<u32>) -> anyhow::Result<ExitCode> {
     }
     // Files that it names are there. Where that folder is gone, they may be here.
     let _ = std::env::set_current_dir(book.from());
-    let program = std::iter::once("uaperf");
-    let words = program.chain(book.command().iter().map(String::as_str));
-    let again = Cli::try_parse_from(words).map_err(|error| {
+    let search = again(book.command()).map_err(|error| {
         let why = crate::usage::in_one_line(&error);
         Failure::usage(format!("--resume {}: {why}", folder.display()))
     })?;
-    match again.into_search() {
+    match search {
         Some((
             Args {
                 what: Some(what), ..

@@ -9,7 +9,7 @@ use plan::scenario::Given;
 
 use super::vocabulary::SOME_SERVER;
 use super::{parameter, parse, read};
-use crate::failure;
+use crate::ending;
 use crate::global::Global;
 use crate::screen;
 
@@ -47,7 +47,7 @@ pub fn run(args: Args, _: &Global) -> anyhow::Result<ExitCode> {
     for file in &args.files {
         match checked(file) {
             Ok(told) => writeln!(out, "{}: {told}", file.display())?,
-            Err(error) => code = failure::report(&error),
+            Err(error) => code = ending::report(&error),
         }
     }
     Ok(code)

@@ -22,6 +22,7 @@ use super::vocabulary::{Commands, SOME_SERVER};
 use super::{parameter, parse, read};
 use crate::failure::Failure;
 use crate::global::Global;
+use crate::lost;
 use crate::quick;
 use crate::results::{self, Files};
 use crate::screen::{self, Out};
@@ -647,7 +648,7 @@ impl Bench<'_> {
             match index.measurements.iter().any(|it| it.file.is_some()) {
                 true => match results::read(std::slice::from_ref(&folder)) {
                     Ok(runs) => files.write(&runs, &failed),
-                    Err(error) => written::lost(error),
+                    Err(error) => lost::add(error),
                 },
                 false => files.write_failed(&failed),
             }

@@ -8,8 +8,8 @@ use observe::{
 };
 use record::run::Figure;
 
+use super::difference::{between, cores, less};
 use super::line::{Closely, Group, Sockets, Thread};
-use super::watched::{between, cores, less};
 
 /// What was seen at the last close look.
 #[derive(Debug)]

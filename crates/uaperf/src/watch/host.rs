@@ -10,8 +10,8 @@ use plan::unit::duration::nanos;
 use record::Timestamp;
 use record::run::Figure;
 
+use super::difference::less;
 use super::line::{Host, Line, Link, Watts};
-use super::watched::less;
 
 /// The machine, up to a moment.
 #[derive(Debug)]

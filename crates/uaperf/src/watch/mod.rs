@@ -2,6 +2,7 @@
 
 mod close;
 mod cost;
+mod difference;
 mod host;
 mod line;
 mod metrics;

@@ -1,13 +1,10 @@
 //! A process that is watched: looked at often, and closely now and then.
 
-use std::time::Instant;
-
 use observe::{Beat, NotAvailable, Pulse};
-use plan::unit::duration::nanos;
 use record::Timestamp;
-use record::run::Figure;
 
 use super::close::Close;
+use super::difference::{between, cores, less};
 use super::line::{Ended, Line, Process, Sum};
 
 /// A process that is watched.
@@ -21,21 +18,6 @@ pub struct Watched {
     largest_rss: Option<u64>,
     pub close: Close,
     ended: Option<NotAvailable>,
-}
-
-/// The later figure less the earlier one.
-pub fn less(later: &observe::Figure<u64>, earlier: &observe::Figure<u64>) -> observe::Figure<u64> {
-    Ok(later.clone()?.saturating_sub(earlier.clone()?))
-}
-
-/// Nanoseconds of CPU in so much time, as cores.
-pub fn cores(ns: observe::Figure<u64>, over_ns: u64) -> Figure<f64> {
-    Figure::from(ns.map(|ns| ns as f64 / (over_ns as f64).max(1.0)))
-}
-
-/// Between two moments.
-pub fn between(earlier: Instant, later: Instant) -> u64 {
-    nanos(later.saturating_duration_since(earlier))
 }
 
 impl Watched {
