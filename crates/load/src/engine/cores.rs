@@ -11,13 +11,14 @@ use wire::time::Instant;
 use wire::types::StatusCode;
 
 use super::core::{Core, Parts};
+use super::error::RunError;
 use super::gate::Gate;
 use super::helper::Helpers;
 use super::lane::Lane;
 use super::machine::Machine;
 use super::opening::{self, Absents, Waiting};
 use super::outcome::{Outcome, gather};
-use super::run::{Begin, RunError, Running, listen};
+use super::running::{Begin, Running, listen};
 use super::seat::Seat as Place;
 use super::settings::Settings;
 use super::settle::Settled;

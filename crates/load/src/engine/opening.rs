@@ -1,4 +1,4 @@
-//! Servers to be loaded, and sessions with them.
+//! Sessions are opened, told what they are to do, and got back when they were lost.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
@@ -6,118 +6,20 @@ use std::time::Duration;
 
 use plan::{Phase, Reconnect, Seat};
 use wire::time::Instant;
-use wire::types::StatusCode;
 
+use super::error::{Failed, RunError, SessionError};
 use super::helper::Reopen;
 use super::host::Reopened;
 use super::lane::Setup;
-use super::outcome::Failed;
-use super::run::{RunError, Running};
+use super::running::Running;
 use super::settings::Settings;
 use super::several::several;
 use super::source::Source;
 use super::subscriber::{Came, Orders, Witness};
-use crate::access::{About, Absent, Access, AccessError, Opening, Session};
-use crate::transport::{Socket, Steps};
-use crate::work::{Asker, Prepared, Requests, WorkError, watch};
-
-/// A server that was looked at and may be loaded.
-#[derive(Debug)]
-pub struct Target {
-    /// How to get there.
-    pub access: Access,
-    /// What was decided.
-    pub opening: Opening,
-    /// What the server says of itself.
-    pub about: About,
-}
-
-/// Why a session is not there.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum SessionError {
-    /// It could not be opened.
-    #[error(transparent)]
-    Access(#[from] AccessError),
-    /// What it is to do could not be prepared.
-    #[error(transparent)]
-    Work(#[from] WorkError),
-    /// Its socket failed.
-    #[error(transparent)]
-    Socket(#[from] std::io::Error),
-}
-
-impl SessionError {
-    /// The code that says it shortest.
-    pub fn status(&self) -> StatusCode {
-        match self {
-            Self::Access(error) => error.status(),
-            Self::Work(WorkError::Call(error)) => error.status(),
-            Self::Work(WorkError::Node { status, .. }) => *status,
-            Self::Work(_) => StatusCode::BadInternalError,
-            Self::Socket(_) => StatusCode::BadCommunicationError,
-        }
-    }
-}
-
-impl Target {
-    /// Asks the server what it offers, takes what was asked for, and has it tell about itself.
-    /// Gives back how it was tried, with the reason why not.
-    pub fn look(access: Access) -> Result<Self, Box<(Access, SessionError)>> {
-        let looked = access
-            .discover()
-            .map_err(SessionError::from)
-            .and_then(|opening| {
-                let mut session = access.open(&opening, &mut Steps::new())?;
-                let about = About::ask(&mut session).map_err(WorkError::from)?;
-                session.leave();
-                Ok((opening, about))
-            });
-        match looked {
-            Ok((opening, about)) => Ok(Self {
-                access,
-                opening,
-                about,
-            }),
-            Err(error) => Err(Box::new((access, error))),
-        }
-    }
-
-    /// Opens a session.
-    pub(super) fn open(&self) -> Result<Session, AccessError> {
-        self.open_as(0)
-    }
-
-    /// The same as this one of the clients, where each has an identity of its own.
-    pub(super) fn open_as(&self, client: usize) -> Result<Session, AccessError> {
-        self.access
-            .open_as(client, &self.opening, &mut Steps::new())
-    }
-
-    /// Finds out what has to be known to send a phase's requests.
-    pub fn prepare(&self, phase: &Phase, limits: bool) -> Result<Prepared, SessionError> {
-        let mut session = self.open()?;
-        let prepared = Prepared::of_phase(phase, limits, &self.about, &mut session)?;
-        session.leave();
-        Ok(prepared)
-    }
-
-    /// What the server counts itself, if it is a plant of ours: JSON.
-    pub fn ground_truth(&self) -> Option<String> {
-        let mut session = self.open().ok()?;
-        let truth = watch::ground_truth(&self.about.namespaces, &mut session);
-        session.leave();
-        truth
-    }
-
-    /// Puts back what was in the nodes that were written to, and tells how many took it.
-    pub fn restore(&self, prepared: &Prepared) -> Result<usize, SessionError> {
-        let mut session = self.open()?;
-        let restored = prepared.restore(&mut session)?;
-        session.leave();
-        Ok(restored)
-    }
-}
+use super::target::Target;
+use crate::access::{Absent, Session};
+use crate::transport::Socket;
+use crate::work::{Asker, Prepared, Requests};
 
 /// A session that is open and knows what it will ask, and that waits for the phase to begin.
 pub struct Waiting {

@@ -10,22 +10,13 @@ use record::run::{Counted, Figure, Stall};
 
 use super::control::Change;
 use super::cycle::Took;
-use super::opening::SessionError;
-use super::rounds::Rounds;
-use super::run::{Begin, Running};
+use super::error::Failed;
+use super::held::Rounds;
+use super::running::{Begin, Running};
 use super::settle::{Settled, settle};
 use super::subscriber::Shape;
 use super::told::{CoreSpent, Loss, Report};
 use crate::transport::{Clock, Socket};
-
-/// A session that could not be opened.
-#[derive(Debug)]
-pub struct Failed {
-    /// Which.
-    pub seat: Seat,
-    /// Why.
-    pub error: SessionError,
-}
 
 /// What became of a phase.
 #[derive(Debug)]

@@ -3,8 +3,7 @@
 use std::sync::Mutex;
 
 use super::control::Control;
-use super::outcome::Failed;
-use super::run::RunError;
+use super::error::{Failed, RunError};
 
 /// Does it for all of them, so many at a time, until somebody stops it. Gives those for which it
 /// went well, in any order, and the others with the reason why not, by seat.

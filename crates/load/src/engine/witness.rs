@@ -9,8 +9,9 @@ use plan::{Phase, Seat};
 use record::run::{Counted, Figure};
 use wire::types::{NodeId, ReadResponse, RequestHeader, StatusCode};
 
-use super::opening::{Target, Waiting};
+use super::opening::Waiting;
 use super::subscriber::Witness as Duty;
+use super::target::Target;
 use crate::access::Session;
 use crate::diagnostics::{self, About, Look};
 use crate::transport::Socket;

@@ -3,14 +3,19 @@
 //! One book for all threads: steps take tenths of a millisecond and more, a lock takes a ten-thousandth of
 //! that.
 
+use std::sync::mpsc::Sender;
+
 use record::samples::Sheet;
 use record::{Closed, Lateness, Ledger, Times};
 use wire::types::StatusCode;
 
-use super::super::run::Running;
+use super::super::held::Rounds;
+use super::super::running::Running;
 use super::super::settings::Settings;
 use super::super::told::Progress;
-use super::{Course, Rounds, Tell};
+
+/// Where the threads tell what is over.
+type Tell = Sender<Progress>;
 
 /// What all clients write to.
 pub struct Book {
@@ -41,20 +46,11 @@ pub struct Note {
     pub values: u32,
 }
 
-/// A round while it goes on.
-pub struct Round<'a> {
-    course: &'a Course<'a>,
-    /// Its steps so far.
-    pub notes: Vec<Note>,
-    /// The first of the operations in it that did not go well.
-    pub bad: Option<StatusCode>,
-}
-
 /// What became of the operations of a request.
 #[derive(Debug, Clone, Copy)]
 pub struct Results {
-    good: u32,
-    bad: Option<StatusCode>,
+    pub good: u32,
+    pub bad: Option<StatusCode>,
 }
 
 impl FromIterator<StatusCode> for Results {
@@ -67,54 +63,6 @@ impl FromIterator<StatusCode> for Results {
             }
         }
         results
-    }
-}
-
-impl<'a> Round<'a> {
-    pub fn new(course: &'a Course<'a>) -> Self {
-        Self {
-            course,
-            notes: Vec::new(),
-            bad: None,
-        }
-    }
-
-    pub fn t(&self) -> u64 {
-        self.course.t()
-    }
-
-    /// Does a step that is a request with several operations. Those that did not go well make the step fail;
-    /// the round goes on with the others, and fails in the end.
-    pub fn request<T>(
-        &mut self,
-        step: &'static str,
-        does: impl FnOnce() -> Result<(T, Results), StatusCode>,
-    ) -> Result<T, StatusCode> {
-        let (done, results) = self.step(step, does)?;
-        self.bad = self.bad.or(results.bad);
-        if let Some(note) = self.notes.last_mut() {
-            note.values = results.good;
-            note.status = results.bad.unwrap_or(StatusCode::Good);
-        }
-        Ok(done)
-    }
-
-    /// Does a step.
-    pub fn step<T>(
-        &mut self,
-        step: &'static str,
-        does: impl FnOnce() -> Result<T, StatusCode>,
-    ) -> Result<T, StatusCode> {
-        let began = self.t();
-        let done = does();
-        self.notes.push(Note {
-            step,
-            began,
-            ended: self.t(),
-            status: done.as_ref().err().copied().unwrap_or(StatusCode::Good),
-            values: u32::from(done.is_ok()),
-        });
-        done
     }
 }
 

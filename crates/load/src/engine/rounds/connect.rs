@@ -7,8 +7,9 @@ use plan::unit::duration::nanos;
 use plan::{Connect, ConnectKind};
 use wire::types::StatusCode;
 
-use super::book::{Note, Round};
+use super::book::Note;
 use super::client::Client;
+use super::round::Round;
 use crate::access::{Access, AccessError, Session};
 use crate::transport::{Step, Steps};
 

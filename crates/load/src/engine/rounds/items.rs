@@ -8,8 +8,9 @@ use wire::types::{
     NodeId, ReadValueId, StatusCode, TimestampsToReturn,
 };
 
-use super::book::{Results, Round};
+use super::book::Results;
 use super::client::Client;
+use super::round::Round;
 
 /// Keep-alives that a subscription may miss: rounds send no Publish requests.
 const LIFETIME: u32 = 10_000;

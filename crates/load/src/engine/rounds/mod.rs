@@ -5,87 +5,40 @@
 //! thread. A thread may have several clients, which take turns; sessions that wait for theirs are
 //! kept alive, and weigh little.
 
+mod act;
 mod book;
 mod client;
 mod connect;
+mod course;
 mod items;
 mod nodes;
+mod round;
 mod sequence;
 mod storm;
+mod user;
 mod worker;
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
-use plan::unit::duration::nanos;
-use plan::{Phase, Seat};
+use plan::Seat;
 use record::run::{Counted, Figure};
-use wire::time::Instant;
 
 use self::book::Book;
 use self::client::Client;
+use self::course::Course;
 use self::storm::Storm;
 use self::worker::{Done, Worker};
-use super::opening;
-use super::outcome::{Failed, Outcome, gather};
-use super::run::{Begin, PER_THREAD, RunError, Running};
+use super::error::{Failed, RunError};
+use super::outcome::{Outcome, gather};
+use super::running::{Begin, PER_THREAD, Running};
 use super::settings::Settings;
 use super::several::several;
 use super::told::Progress;
 use super::witness::Witness;
 use crate::transport::Clock;
-
-/// What is known of rounds beside their times.
-#[derive(Debug, Clone, Default)]
-pub struct Rounds {
-    /// When each that went well was over, in nanoseconds since the phase began, rising.
-    pub ends_ns: Vec<u64>,
-    /// What became of the sessions of a storm.
-    pub held: Option<Held>,
-}
-
-/// Sessions that were held at once.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Held {
-    /// How many, when they were let go.
-    pub sessions: u64,
-    /// When the last one had come, in nanoseconds since the phase began.
-    pub from_ns: u64,
-    /// When they were let go.
-    pub to_ns: u64,
-}
-
-/// What all threads share.
-pub(super) struct Course<'a> {
-    pub settings: &'a Settings,
-    pub running: &'a Running<'a>,
-    pub clock: Clock,
-    pub origin: Instant,
-    pub storm: Option<Storm>,
-    /// Requests to each target that did nothing but keep a session alive.
-    pub kept: Vec<AtomicU64>,
-    pub book: Mutex<Book>,
-}
-
-impl Course<'_> {
-    /// Nanoseconds since the phase began.
-    pub fn t(&self) -> u64 {
-        self.clock.mono().nanos_since(self.origin)
-    }
-
-    /// What is written down from now on is drained.
-    pub fn end_at(&self, t: u64) {
-        if let Ok(mut book) = self.book.lock() {
-            book.end_at(t);
-        }
-    }
-
-    fn is_stopped(&self) -> bool {
-        self.running.control.is_over()
-    }
-}
 
 /// Clients that do something at the same time, unless the plan says how many.
 const AT_ONCE: usize = 64;
@@ -243,26 +196,3 @@ fn carry_out<'a>(
         ended.collect()
     })
 }
-
-/// When a user comes, and when it begins nothing more.
-fn stay(phase: &Phase, seat: Seat, targets: u32) -> Option<(Duration, Duration)> {
-    let sequences = phase.sequences()?;
-    let (place, of) = opening::place(phase, seat, targets);
-    let end = phase.measured_until().unwrap_or(Duration::MAX);
-    Some(sequences.stay(place, of, end))
-}
-
-/// When a client's rounds are due, and how many there are.
-fn rounds(phase: &Phase, seat: Seat, targets: u32) -> (super::source::Source, u64) {
-    let mut source = opening::source(phase, seat);
-    if let Some((from, _)) = stay(phase, seat, targets) {
-        source.delay(nanos(from));
-    }
-    match phase.is_storm() {
-        true => (source, 1),
-        false => (source, opening::requests(phase, seat, targets)),
-    }
-}
-
-/// Where the threads tell what is over.
-type Tell = Sender<Progress>;

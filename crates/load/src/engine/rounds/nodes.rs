@@ -8,8 +8,8 @@ use wire::types::{
     VariableAttributes, VariableTypeId, Variant,
 };
 
-use super::book::Round;
 use super::client::Client;
+use super::round::Round;
 
 /// Bits of SpecifiedAttributes (Part 4, 7.24.1).
 mod specified {

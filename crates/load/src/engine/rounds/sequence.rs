@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use plan::sequence::{Does, Sequences, Step};
 use plan::unit::duration::nanos;
-use plan::{NodeError, Nodes, Random};
+use plan::{NodeError, Nodes};
 use wire::types::{
     CreateMonitoredItemsRequest, CreateSubscriptionRequest, DataChangeNotification,
     DeleteSubscriptionsRequest, ExtensionObject, MonitoredItemCreateRequest, MonitoringMode,
@@ -12,35 +12,12 @@ use wire::types::{
     SubscriptionAcknowledgement, TimestampsToReturn,
 };
 
-use super::Course;
-use super::book::{Note, Round};
+use super::book::Note;
 use super::client::Client;
+use super::course::Course;
+use super::round::Round;
+use super::user::User;
 use crate::transport::Steps;
-use crate::work::Asker;
-
-/// What a user has beside its session.
-pub struct User {
-    chance: Random,
-    /// What it asks, in the order of the steps of all sequences; made for its session.
-    askers: Vec<Asker>,
-    /// Its subscription, and how often it is published.
-    subscription: Option<(u32, Duration)>,
-    /// What came and was not acknowledged yet.
-    unacknowledged: Vec<SubscriptionAcknowledgement>,
-}
-
-impl User {
-    pub fn new(seed: u64, target: u32, index: u32) -> Self {
-        // Not the stream of its arrivals.
-        let which = [u64::from(target), u64::from(index), 1];
-        Self {
-            chance: Random::stream(seed, &which),
-            askers: Vec::new(),
-            subscription: None,
-            unacknowledged: Vec::new(),
-        }
-    }
-}
 
 /// The phase is over in the middle of a sequence: it has neither failed nor been done.
 pub const CUT: StatusCode = StatusCode::BadRequestCancelledByClient;

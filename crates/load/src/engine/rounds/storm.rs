@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use plan::unit::duration::nanos;
 
-use super::Held;
+use super::super::held::Held;
 
 /// What the threads of a storm know of each other.
 #[derive(Debug)]

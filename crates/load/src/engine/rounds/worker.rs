@@ -8,8 +8,9 @@ use plan::Seat;
 
 use super::super::spent::Spent;
 use super::super::told::{Loss, Report};
-use super::Course;
-use super::client::{Client, Did};
+use super::act::Did;
+use super::client::Client;
+use super::course::Course;
 use crate::transport::Socket;
 
 /// What a thread did, and its clients, whose sessions are open still.
