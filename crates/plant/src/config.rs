@@ -125,7 +125,8 @@ pub struct Limits {
     pub connection_memory: usize,
     /// Sessions at a time.
     pub sessions: usize,
-    /// Bytes of memory that a session has for what waits to be acknowledged or asked for.
+    /// Bytes of memory that a session has: for its items and what they saw, for messages that wait to be acknowledged, for
+    /// requests that are worked at.
     pub session_memory: usize,
     /// How long a message may take to come whole.
     pub message_timeout: Duration,
@@ -179,7 +180,7 @@ impl Default for Limits {
             connections: 10_000,
             connection_memory: 64 * 1024 * 1024,
             sessions: 10_000,
-            session_memory: 64 * 1024 * 1024,
+            session_memory: 256 * 1024 * 1024,
             message_timeout: Duration::from_secs(60),
             session_timeout: Duration::from_secs(1)..=Duration::from_secs(3600),
             nodes_per_read: 10_000,

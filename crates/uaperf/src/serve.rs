@@ -277,7 +277,7 @@ fn config(args: &Args, global: &Global) -> anyhow::Result<(Config, Known)> {
         spin: args.spin,
         transfer: Transfer::SameUser,
         profiles: Vec::new(),
-        memory: memory::budget(args.memory),
+        memory: memory::budget(None),
         ..Config::default()
     });
     // What is typed goes before what is written.
@@ -289,8 +289,18 @@ fn config(args: &Args, global: &Global) -> anyhow::Result<(Config, Known)> {
     }
     if args.host.is_some() {
         config.host.clone_from(&args.host);
+        config.advertise = None;
     }
-    config.advertise = args.advertise.as_ref().map(ToString::to_string);
+    if let Some(url) = &args.advertise {
+        config.advertise = Some(url.to_string());
+    }
+    if config.advertise.is_some() && args.count > 1 {
+        let what = "the plant advertises one URL, and --count wants one for each server (leave advertise out of the file)";
+        return Err(Failure::usage(what.to_owned()).into());
+    }
+    if args.memory.is_some() {
+        config.memory = memory::budget(args.memory);
+    }
     if let Some(threads) = args.threads {
         config.threads = threads.into();
     }
@@ -303,7 +313,7 @@ fn config(args: &Args, global: &Global) -> anyhow::Result<(Config, Known)> {
     config.discovery |= args.discovery;
     // A discovery server knows who registers by their certificate.
     if !known.at.is_empty() || config.protections.iter().any(|&p| p != Protection::NONE) {
-        let host = advertised_host(&config, args.advertise.as_ref());
+        let host = advertised_host(&config);
         let own = match &host {
             Some(host) => place::own_request().host(host),
             None => place::own_request(),
@@ -338,7 +348,9 @@ fn config(args: &Args, global: &Global) -> anyhow::Result<(Config, Known)> {
 }
 
 /// The host by which clients are told to come, if it is not one that this program's certificate is for anyway.
-fn advertised_host(config: &Config, advertise: Option<&Url>) -> Option<String> {
+fn advertised_host(config: &Config) -> Option<String> {
+    let advertise = config.advertise.as_deref();
+    let advertise: Option<Url> = advertise.and_then(|url| url.parse().ok());
     let host = match (advertise, &config.host, config.listen.ip()) {
         (Some(url), ..) => url.host().to_owned(),
         (None, Some(host), _) => host.clone(),

@@ -125,6 +125,11 @@ impl Held {
         Ok(())
     }
 
+    /// The bytes that may be held of its budget.
+    pub fn limit(&self) -> usize {
+        self.budget.limit()
+    }
+
     /// The bytes that it holds.
     pub fn bytes(&self) -> usize {
         self.bytes

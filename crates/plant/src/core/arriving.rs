@@ -166,7 +166,14 @@ impl Core {
         config.limits = shared.config.limits.sizes;
         config.protections.clone_from(&shared.config.protections);
         config.identity.clone_from(&shared.identity);
-        let budget = (shared.config.memory).within(shared.config.limits.connection_memory);
+        let memory = &shared.config.memory;
+        // Whatever one of them has, others have something, too.
+        let most = shared
+            .config
+            .limits
+            .connection_memory
+            .min(memory.limit() / 2);
+        let budget = memory.within(most);
         config.message_timeout = shared.config.limits.message_timeout;
         config.budget = Some(budget.clone());
         let connection = Connection::new(config, self.now);

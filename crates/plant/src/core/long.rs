@@ -64,6 +64,23 @@ impl Rest {
         steps.go_on(&mut desk, work, PIECE, out)
     }
 
+    /// The answer has so many bytes already, and may have so many.
+    fn measure_within(&mut self, bytes: usize, most: usize) {
+        if let Self::Read(rest) = self
+            && most < usize::MAX
+        {
+            rest.measure_within(bytes, most);
+        }
+    }
+
+    /// Whether there is more to be measured before anything is written.
+    fn measure(&mut self, hall: &Hall<'_>, work: &mut Work) -> Result<bool, StatusCode> {
+        match self {
+            Self::Read(rest) => rest.measure(hall.shared, PIECE, work),
+            Self::Steps(..) => Ok(false),
+        }
+    }
+
     fn bytes(&self) -> usize {
         match self {
             Self::Read(_) => 0,
@@ -102,8 +119,14 @@ pub struct Long {
 }
 
 impl Long {
-    /// Something is written, and there is a rest.
-    pub fn new(id: RequestId, handle: u32, unfinished: Unfinished, rest: Rest) -> Self {
+    /// Something is written, and there is a rest. The client takes a response of at most so many bytes.
+    pub fn new(
+        (id, handle): (RequestId, u32),
+        unfinished: Unfinished,
+        mut rest: Rest,
+        most: usize,
+    ) -> Self {
+        rest.measure_within(unfinished.written(), most);
         Self {
             id,
             handle,
@@ -193,7 +216,8 @@ impl Link {
             rest.is_some()
         })?;
         if let (Some(unfinished), Some(rest)) = (begun, rest) {
-            self.long = Some(Box::new(Long::new(id, handle, unfinished, rest)));
+            let most = self.connection.most();
+            self.long = Some(Box::new(Long::new((id, handle), unfinished, rest, most)));
         }
         Ok(())
     }
@@ -202,9 +226,10 @@ impl Link {
         &mut self,
         (id, handle): (RequestId, u32),
         body: Vec<u8>,
-        rest: Rest,
+        mut rest: Rest,
         behind: VecDeque<Behind>,
     ) -> Result<(), SendError> {
+        rest.measure_within(body.len(), self.connection.most());
         let strays = self.astray.as_ref().is_some_and(|it| it.expects(id));
         let way = match strays {
             true => Way::Kept(body),
@@ -233,15 +258,22 @@ impl Link {
             && !work.is_over()
             && let Some(long) = &mut self.long
         {
+            let measured = long.rest.measure(hall, work);
+            if measured == Ok(true) {
+                // Nothing of it is on its way yet.
+                continue;
+            }
             let mut failed = None;
-            let mut write = |out: &mut Vec<u8>| match long.rest.write(hall, work, out) {
-                Ok(more) => more,
-                Err(status) => {
-                    failed = Some(status);
-                    true
-                }
-            };
+            let mut write =
+                |out: &mut Vec<u8>| match measured.and_then(|_| long.rest.write(hall, work, out)) {
+                    Ok(more) => more,
+                    Err(status) => {
+                        failed = Some(status);
+                        true
+                    }
+                };
             let more = match &mut long.way {
+                Way::Out(_) if measured.is_err() => Ok(write(&mut Vec::new())),
                 Way::Kept(body) => Ok(write(body)),
                 Way::Out(unfinished) => self.connection.go_on(unfinished, write),
             };

@@ -120,8 +120,7 @@ impl Core {
             Request::Cancel(request) => self.cancel(link, id, request),
             _ => match self.answer(link, request) {
                 Ok(Given::Steps(session, steps)) => {
-                    self.take_steps(link, id, handle, session, steps);
-                    Ok(())
+                    self.take_steps((link, id, handle), session, steps, body.len())
                 }
                 Ok(Given::Whole(mut response)) => {
                     let header = response.header_mut();
@@ -206,17 +205,18 @@ impl Core {
     /// Does the first of many operations, mostly all of them.
     fn take_steps(
         &mut self,
-        link: SlotId,
-        id: RequestId,
-        handle: u32,
+        (link, id, handle): (SlotId, RequestId, u32),
         session: SlotId,
-        steps: Steps,
-    ) {
+        mut steps: Steps,
+        request: usize,
+    ) -> Result<(), StatusCode> {
         let now = self.now;
         let (Some(there), Some(held)) = (self.links.get_mut(link), self.sessions.get_mut(session))
         else {
-            return;
+            return Ok(());
         };
+        let drawn = steps.draw_on(&held.budget, request);
+        drawn.map_err(|_| StatusCode::BadOutOfMemory)?;
         let mut failed = None;
         let mut work = Work::turn();
         let mut steps = Box::new(steps);
@@ -252,6 +252,7 @@ impl Core {
         if let Err(error) = sent {
             self.not_sent(link, id, handle, &error);
         }
+        Ok(())
     }
 
     fn register_server(&self, link: SlotId, server: &RegisteredServer) -> Result<(), StatusCode> {
@@ -384,14 +385,14 @@ pub(super) fn answer_now(
     });
     let sent = match (begun, rest) {
         (Ok(Some(unfinished)), Some(rest)) => {
-            match rest.fits(shared, unfinished.written(), |bytes| reply.takes(bytes)) {
-                Ok(()) => {
-                    let long = Long::new(reply.id(), handle, unfinished, Rest::Read(rest));
-                    let long = Box::new(long);
-                    return Answer::Long { type_id, long };
-                }
-                Err(error) => Err(error),
-            }
+            let long = Long::new(
+                (reply.id(), handle),
+                unfinished,
+                Rest::Read(rest),
+                reply.most(),
+            );
+            let long = Box::new(long);
+            return Answer::Long { type_id, long };
         }
         (begun, _) => begun.map(drop),
     };

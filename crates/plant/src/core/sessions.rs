@@ -153,7 +153,9 @@ impl Core {
                 Ok((protocol, job)) => {
                     outcome = Ok(job);
                     let record = record(number, request, &protocol, protection, now);
-                    let budget = memory.within(limits.session_memory);
+                    // Whatever one of them has, others have something, too.
+                    let most = limits.session_memory.min(memory.limit() / 2);
+                    let budget = memory.within(most);
                     let record = Arc::new(record);
                     Some(Session::new(protocol, key, link, record, budget))
                 }

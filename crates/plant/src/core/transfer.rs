@@ -9,7 +9,7 @@ use wire::types::{
     StatusCode, TransferResult, TransferSubscriptionsRequest, TransferSubscriptionsResponse,
 };
 
-use super::{Asked, Core, Mail, SlotId};
+use super::{Asked, Core, Mail, Post, SlotId};
 use crate::config::Transfer as TransferRule;
 use crate::service::operations;
 use crate::session::Owner;
@@ -22,7 +22,7 @@ pub struct Transfer {
     session: SlotId,
     send_initial_values: bool,
     results: Vec<TransferResult>,
-    /// Loops that have not answered yet.
+    /// Subscriptions of which it is not known yet whether they come.
     awaited: usize,
 }
 
@@ -41,7 +41,12 @@ pub struct Wanted {
     owner: Arc<Owner>,
     /// Their numbers, and the places of their results.
     ids: Vec<(usize, u32)>,
+    /// How often it was sent on.
+    hops: u8,
 }
+
+/// A subscription that nobody finds after so many is not there.
+const MOST_HOPS: u8 = 100;
 
 /// The answer to it.
 pub struct Given {
@@ -80,7 +85,10 @@ impl Core {
         let mut here = Vec::new();
         for (at, id) in ids.into_iter().enumerate() {
             match self.shared.register.home_of(id) {
-                Some(home) if home == self.index => here.push((at, id)),
+                Some(home) if home == self.index && self.subscriptions.contains_key(&id) => {
+                    here.push((at, id));
+                }
+                // If it is said to be here and is not, it is in the mail: this is put behind it.
                 Some(home) => {
                     if let Some(wanted) = away.get_mut(usize::from(home)) {
                         wanted.push((at, id));
@@ -106,7 +114,7 @@ impl Core {
             id,
             handle: header.request_handle,
         };
-        let awaited = away.iter().filter(|wanted| !wanted.is_empty()).count();
+        let awaited = away.iter().map(Vec::len).sum();
         let transfer = Transfer {
             asked,
             session,
@@ -126,21 +134,35 @@ impl Core {
                     transfer,
                     owner: Arc::clone(&owner),
                     ids,
+                    hops: 0,
                 }));
             }
         }
         Ok(())
     }
 
-    /// Gives another loop what it wants.
+    /// Gives a loop what it wants. What went on from here is asked for where it went to.
     pub(super) fn give(&mut self, wanted: Wanted) {
         let Some(post) = self.posts.get(usize::from(wanted.core)).cloned() else {
             return;
         };
+        let asker = (wanted.core == self.index).then(|| self.transfers.get(wanted.transfer));
+        let asker = asker.flatten().map(|transfer| transfer.session);
         let mut records = Vec::new();
         let mut results = Vec::new();
         for (at, id) in wanted.ids {
-            let given = self.give_one(id, None, &wanted.owner);
+            if wanted.hops < MOST_HOPS
+                && let Some(post) = self.gone_to(id)
+            {
+                post.send(Mail::Wanted(Wanted {
+                    ids: vec![(at, id)],
+                    owner: Arc::clone(&wanted.owner),
+                    hops: wanted.hops + 1,
+                    ..wanted
+                }));
+                continue;
+            }
+            let given = self.give_one(id, asker, &wanted.owner);
             if let Ok(subscription) = &given {
                 records.push(Arc::clone(&subscription.record));
             }
@@ -156,11 +178,19 @@ impl Core {
         }
     }
 
+    /// The loop where a subscription went that is not here any more. It may be this one, if it is in the mail again.
+    fn gone_to(&self, id: u32) -> Option<Post> {
+        let home = self.shared.register.home_of(id)?;
+        let gone = !self.subscriptions.contains_key(&id);
+        self.posts.get(usize::from(home)).filter(|_| gone).cloned()
+    }
+
     /// Takes what another loop gave.
     pub(super) fn given(&mut self, given: Given) {
         let Some(mut transfer) = self.transfers.remove(given.transfer) else {
             return;
         };
+        transfer.awaited = transfer.awaited.saturating_sub(given.results.len());
         for (at, result) in given.results {
             let session = Some(transfer.session);
             let result = match result {
@@ -171,7 +201,6 @@ impl Core {
                 *place = result;
             }
         }
-        transfer.awaited -= 1;
         if transfer.awaited > 0 {
             self.transfers.put_back(given.transfer, transfer);
         } else {
@@ -237,7 +266,7 @@ impl Core {
         match held {
             Some((session, held)) => {
                 subscription.join(session, held.record.number, &held.owner);
-                subscription.draw_on(held.budget.hold());
+                subscription.draw_on(&held.budget);
                 if !held.subscriptions.contains(&id) {
                     held.subscriptions.push(id);
                 }

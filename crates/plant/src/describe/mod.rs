@@ -13,6 +13,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use toml::Value;
+use wire::budget::Budget;
 use wire::channel::Protection;
 use wire::url::Url;
 
@@ -39,6 +40,8 @@ pub struct Plant {
     pub listen: Option<SocketAddr>,
     /// The host in its endpoint URLs, if it is to be another.
     pub host: Option<String>,
+    /// The whole URL that clients are told, if it is to be another.
+    pub advertise: Option<Url>,
     /// Policies and modes on offer; all of them if it does not say.
     pub protections: Option<Vec<Protection>>,
     /// Whether users without a name are let in.
@@ -59,6 +62,8 @@ pub struct Plant {
     pub register: Vec<Url>,
     /// How often it tells them that it is there, if it says so.
     pub register_every: Option<Duration>,
+    /// Bytes of memory for all clients, if it says so.
+    pub memory: Option<usize>,
     /// What is granted at most.
     pub limits: Limits,
     /// Loops that serve connections, if it says how many.
@@ -328,6 +333,12 @@ impl Plant {
         }
         if self.host.is_some() {
             config.host.clone_from(&self.host);
+        }
+        if let Some(url) = &self.advertise {
+            config.advertise = Some(url.to_string());
+        }
+        if let Some(bytes) = self.memory {
+            config.memory = Budget::of(bytes);
         }
         if let Some(protections) = &self.protections {
             config.protections.clone_from(protections);

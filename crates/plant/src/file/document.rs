@@ -7,7 +7,7 @@ use toml::{Spanned, Value};
 
 use super::event::EventsTable;
 use super::pattern;
-use super::terms::{Id, Ids, Size, Span, Template};
+use super::terms::{Id, Ids, Room, Size, Span, Template};
 use super::users::{GroupTable, UserTable};
 use crate::config::Transfer;
 use crate::describe::{Does, Right};
@@ -19,6 +19,7 @@ pub struct Document {
     pub name: Option<Spanned<String>>,
     pub endpoint: Option<Spanned<String>>,
     pub host: Option<String>,
+    pub advertise: Option<Spanned<String>>,
     pub security: Option<Spanned<Vec<Spanned<String>>>>,
     pub anonymous: Option<bool>,
     pub anonymous_may: Option<Spanned<Vec<Right>>>,
@@ -50,6 +51,10 @@ pub struct LimitsTable {
     pub send_buffer: Option<Spanned<Size>>,
     pub receive_message: Option<Spanned<Size>>,
     pub receive_chunks: Option<u32>,
+    pub memory: Option<Spanned<Room>>,
+    pub connection_memory: Option<Spanned<Room>>,
+    pub session_memory: Option<Spanned<Room>>,
+    pub message_timeout: Option<Spanned<Span>>,
     pub connections: Option<Spanned<usize>>,
     pub sessions: Option<Spanned<usize>>,
     pub session_timeout_min: Option<Spanned<Span>>,

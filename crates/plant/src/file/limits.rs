@@ -6,11 +6,30 @@ use toml::Spanned;
 
 use super::document::LimitsTable;
 use super::error::Complaint;
-use super::terms::Span;
+use super::terms::{Room, Span};
 use crate::config::Limits;
 
 /// Chunks have to be at least this large (Part 6, 7.1.2.3).
 const LEAST_BUFFER: u32 = wire::frame::MIN_BUFFER;
+
+/// With less nothing can be served: a message has 64 KiB, and a client half of the memory at most.
+const LEAST_MEMORY: usize = 1024 * 1024;
+
+/// The memory for all clients, if the file says so.
+pub fn memory(table: Option<&LimitsTable>) -> Result<Option<usize>, Complaint> {
+    let asked = table.and_then(|table| table.memory.as_ref());
+    asked.map(enough).transpose()
+}
+
+fn enough(asked: &Spanned<Room>) -> Result<usize, Complaint> {
+    match asked.get_ref().0 {
+        few if few < LEAST_MEMORY => {
+            let what = format!("is {few} bytes (want {LEAST_MEMORY} or more)");
+            Err(Complaint::about(asked, what))
+        }
+        bytes => Ok(bytes),
+    }
+}
 
 pub fn limits(table: LimitsTable) -> Result<Limits, Complaint> {
     let mut limits = Limits::default();
@@ -65,6 +84,17 @@ pub fn limits(table: LimitsTable) -> Result<Limits, Complaint> {
             }
             *to = asked.into_inner();
         }
+    }
+    for (to, asked) in [
+        (&mut limits.connection_memory, table.connection_memory),
+        (&mut limits.session_memory, table.session_memory),
+    ] {
+        if let Some(asked) = asked {
+            *to = enough(&asked)?;
+        }
+    }
+    if let Some(timeout) = table.message_timeout {
+        limits.message_timeout = at_least_a_millisecond(&timeout)?;
     }
     if let Some(size) = table.queue_size {
         if *size.get_ref() == 0 {

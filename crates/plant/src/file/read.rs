@@ -53,6 +53,10 @@ pub fn plant(document: Document, folder: &Path) -> Read<Plant> {
         (None, Some(group)) => groups.rights(group)?,
         (None, None) => Rights::ALL,
     };
+    if let (Some(url), Some(_)) = (&document.advertise, &document.host) {
+        let what = "stands beside host (want one of them)";
+        return Err(Complaint::about(url, what));
+    }
     let mut types = Types::default();
     let mut taken = Taken::default();
     let indices = indices(&document.namespace)?;
@@ -67,6 +71,7 @@ pub fn plant(document: Document, folder: &Path) -> Read<Plant> {
         host: document
             .host
             .or_else(|| named.then(|| "localhost".to_owned())),
+        advertise: document.advertise.as_ref().map(advertised).transpose()?,
         protections: document.security.map(protections).transpose()?,
         anonymous: document.anonymous.unwrap_or(true),
         anonymous_rights,
@@ -82,6 +87,7 @@ pub fn plant(document: Document, folder: &Path) -> Read<Plant> {
             .map(discovery_server)
             .collect::<Read<_>>()?,
         register_every: document.register_every.as_ref().map(every).transpose()?,
+        memory: limits::memory(document.limits.as_ref())?,
         limits: limits::limits(document.limits.unwrap_or_default())?,
         threads: threads(document.threads, 255)?,
         update_threads: threads(document.update_threads, 255)?.unwrap_or(1),
@@ -113,6 +119,17 @@ fn listen(endpoint: &Spanned<String>) -> Read<(SocketAddr, bool)> {
         }
     };
     Ok((SocketAddr::new(address, url.port()), named))
+}
+
+/// The whole URL that clients are told.
+fn advertised(text: &Spanned<String>) -> Read<Url> {
+    text.get_ref().parse().map_err(|_| {
+        let what = format!(
+            "{:?} is no endpoint (want \"opc.tcp://HOST:4840\")",
+            text.get_ref()
+        );
+        Complaint::about(text, what)
+    })
 }
 
 fn discovery_server(text: &Spanned<String>) -> Read<Url> {

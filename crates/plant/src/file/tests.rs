@@ -89,6 +89,18 @@ fn a_complaint_names_field_and_line_and_says_what_is_allowed() {
             "bad limits.sessions: invalid type: string \"many\", expected usize, x.toml line 3",
         ),
         (
+            "[limits]\nmemory = \"64KiB\"",
+            "bad limits.memory: is 65536 bytes (want 1048576 or more), x.toml line 2",
+        ),
+        (
+            "advertise = \"gateway\"",
+            "bad advertise: \"gateway\" is no endpoint (want \"opc.tcp://HOST:4840\"), x.toml line 1",
+        ),
+        (
+            "host = \"a\"\nadvertise = \"opc.tcp://b:1\"",
+            "bad advertise: stands beside host (want one of them), x.toml line 2",
+        ),
+        (
             "[limits]\nsampling_interval = \"10us\"",
             "bad limits.sampling_interval: is 10µs (want 1ms or more), x.toml line 2",
         ),
@@ -300,6 +312,21 @@ fn every_limit_of_the_server_can_be_set() {
     );
     assert_eq!(limits.subscription_lifetime, Duration::from_secs(120));
     assert_eq!(limits.kept_messages, 3);
+
+    let plant = parse(
+        "advertise = \"opc.tcp://gateway.example:14840\"\ntransfer = \"never\"\n[limits]\nmemory = \"6GiB\"\nsession_memory = \"2MiB\"\nconnection_memory = 3_000_000\nmessage_timeout = \"5s\"",
+    );
+    let config = plant.unwrap().config(crate::Config::default());
+    assert_eq!(
+        config.advertise.as_deref(),
+        Some("opc.tcp://gateway.example:14840")
+    );
+    assert_eq!(config.transfer, crate::Transfer::Never);
+    assert_eq!(config.memory.limit(), 6 << 30);
+    let limits = &config.limits;
+    assert_eq!(limits.session_memory, 2 << 20);
+    assert_eq!(limits.connection_memory, 3_000_000);
+    assert_eq!(limits.message_timeout, Duration::from_secs(5));
 }
 
 #[test]

@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use wire::budget::Held;
 use wire::template::walk::BuiltInType;
 use wire::types::{DataValue, DateTime, StatusCode};
 
@@ -20,12 +21,15 @@ pub enum Past {
     Encoded(Arc<[u8]>),
 }
 
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 struct Entry {
     value: Past,
     stamp: Stamp,
     /// When it was written, in ticks.
     server: i64,
+    /// Of the server's memory for clients, if one wrote it and it is not short.
+    #[expect(dead_code, reason = "it is there to be dropped")]
+    held: Option<Held>,
 }
 
 /// So many values, in order of their source's time.
@@ -51,11 +55,17 @@ impl Ring {
 
     /// Keeps a value; the oldest goes when there are too many.
     pub fn keep(&self, value: Past, stamp: Stamp, server: i64) {
+        self.keep_held(value, stamp, server, None);
+    }
+
+    /// The same for a value that clients wrote, with its memory.
+    pub fn keep_held(&self, value: Past, stamp: Stamp, server: i64, held: Option<Held>) {
         let mut entries = self.lock();
         let entry = Entry {
             value,
             stamp,
             server,
+            held,
         };
         let later = entries
             .back()

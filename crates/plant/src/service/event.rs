@@ -12,6 +12,7 @@ use crate::event::EventFilter;
 use crate::event::clause::{Judged, tells_of_events};
 use crate::shared::Shared;
 use crate::space::attribute::{self, id};
+use crate::space::encode;
 use crate::subscription::{EventItem, EventParameters, Subscription};
 use crate::users::Rights;
 
@@ -75,8 +76,9 @@ fn item(
     let queue = parameters.queue_size;
     let scope = space.events().scope(&node.id);
     let mode = what.monitoring_mode;
-    let id =
-        subscription.add_events(|id| EventItem::new(id, at, scope, mode, parameters, space, now));
+    let make = |id| EventItem::new(id, at, scope, mode, parameters, space, now);
+    let id = subscription.add_events(make);
+    let id = id.ok_or(refuse(StatusCode::BadOutOfMemory))?;
     shared.counters.items.add(1);
     Ok((id, queue, filter))
 }
@@ -136,6 +138,7 @@ fn revise(
         },
         discard_oldest: asked.discard_oldest,
         filter: Arc::new(filter),
+        filter_len: encode::len(wanted),
     };
     Ok((parameters, result))
 }

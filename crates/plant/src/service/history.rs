@@ -1,5 +1,6 @@
 //! HistoryRead and HistoryUpdate (Part 4, 5.11.3 and 5.11.5; Part 11, 6.5).
 
+use wire::budget::Budget;
 use wire::service::shape::Kind;
 use wire::template::walk::RawVariant;
 use wire::types::{
@@ -9,7 +10,7 @@ use wire::types::{
     TimestampsToReturn,
 };
 
-use super::steps::{Steps, Work};
+use super::steps::{Making, Steps, Work};
 use super::{Desk, operations, write_len};
 use crate::history::Span;
 use crate::space::{NodeIndex, access, attribute, encode, range};
@@ -19,29 +20,42 @@ use crate::space::{NodeIndex, access, attribute, encode, range};
 pub struct HistoryPoints {
     points: Vec<(u32, NodeIndex, Span)>,
     last: u32,
+    /// Of the session's memory, for many of them.
+    held: Making,
 }
 
 /// Continuation points of this service begin with it, those of Browse do not.
 const MARK: u8 = b'H';
 
 impl HistoryPoints {
-    fn keep(&mut self, node: NodeIndex, span: Span, limit: usize) -> Option<ByteString> {
+    fn keep(
+        &mut self,
+        node: NodeIndex,
+        span: Span,
+        limit: usize,
+        budget: &Budget,
+    ) -> Result<ByteString, StatusCode> {
         if self.points.len() >= limit {
-            return None;
+            return Err(StatusCode::BadNoContinuationPoints);
         }
+        let bytes = (self.points.len() + 1) * size_of::<(u32, NodeIndex, Span)>();
+        self.held.is(bytes, budget)?;
         self.last = self.last.wrapping_add(1);
         self.points.push((self.last, node, span));
         let mut bytes = vec![MARK];
         bytes.extend_from_slice(&self.last.to_le_bytes());
-        Some(ByteString::from(bytes))
+        Ok(ByteString::from(bytes))
     }
 
-    fn take(&mut self, point: &ByteString) -> Option<(NodeIndex, Span)> {
+    fn take(&mut self, point: &ByteString, budget: &Budget) -> Option<(NodeIndex, Span)> {
         let (mark, number) = point.as_ref().split_first()?;
         let number = u32::from_le_bytes(number.try_into().ok()?);
         let found = self.points.iter().position(|(own, ..)| *own == number);
         let at = found.filter(|_| *mark == MARK)?;
         let (_, node, span) = self.points.remove(at);
+        // Less is never refused.
+        let bytes = self.points.len() * size_of::<(u32, NodeIndex, Span)>();
+        let _ = self.held.is(bytes, budget);
         Some((node, span))
     }
 }
@@ -54,8 +68,10 @@ enum Wanted {
     Refused(StatusCode),
 }
 
-/// Values that are computed in one go.
+/// Values that are computed in one go: so many, or about so many bytes of them. The first few say how long they are.
 const VALUES_IN_A_ROW: usize = 256;
+const BYTES_IN_A_ROW: usize = 64 * 1024;
+const FIRST_VALUES: usize = 4;
 
 /// Work of a value.
 const VALUE: usize = 4;
@@ -73,6 +89,7 @@ struct Begun {
     count: usize,
     /// Encoded values.
     values: Vec<u8>,
+    held: Making,
 }
 
 /// What is still to be read.
@@ -95,8 +112,10 @@ impl Desk<'_> {
         if request.release_continuation_points {
             // Part 4, 5.11.3.2: nothing else is done then.
             return Ok(Steps::whole(response, result, nodes, |desk, node| {
+                let session = &mut *desk.session;
+                let point = &node.continuation_point;
                 HistoryReadResult {
-                    status_code: match desk.session.history.take(&node.continuation_point) {
+                    status_code: match session.history.take(point, &session.budget) {
                         Some(_) => StatusCode::Good,
                         None => StatusCode::BadContinuationPointInvalid,
                     },
@@ -181,10 +200,14 @@ impl Desk<'_> {
         let history = space.history(begun.at);
         let history = history.ok_or(StatusCode::BadHistoryOperationUnsupported)?;
         let (now, anchor) = (self.now, space.anchor());
+        let in_a_row = match begun.values.len().checked_div(begun.count) {
+            None => FIRST_VALUES,
+            Some(each) => (BYTES_IN_A_ROW / each.max(1)).clamp(1, VALUES_IN_A_ROW),
+        };
         let mut rest = None;
         let (values, more) = match (&mut begun.left, wanted) {
             (Left::Span(span, most), _) => {
-                let some = VALUES_IN_A_ROW.min(*most);
+                let some = in_a_row.min(*most);
                 let page = history.page(span, some, now.mono.as_nanos(), anchor);
                 *most = most.saturating_sub(page.values.len());
                 let more = page.rest.is_some() && *most > 0 && !page.values.is_empty();
@@ -197,7 +220,7 @@ impl Desk<'_> {
             (Left::Times(next), Wanted::AtTime(asked)) => {
                 let times = asked.req_times.as_deref().unwrap_or_default();
                 let times = times.get(*next..).unwrap_or_default();
-                let some = times.len().min(VALUES_IN_A_ROW);
+                let some = times.len().min(in_a_row);
                 let at = |time: &DateTime| {
                     history.at(time.ticks(), now.utc, now.mono.as_nanos(), anchor)
                 };
@@ -212,10 +235,15 @@ impl Desk<'_> {
         self.shared.counters.reads.add(values.len() as u64);
         work.spend(values.len() * VALUE);
         begun.count += values.len();
+        let before = begun.values.len();
         for value in values {
             let value = shown(value, &node.index_range, stamps);
             work.put(Kind::DataValue, &value, &mut begun.values);
         }
+        // Values are decoded and encoded again.
+        work.spend((begun.values.len() - before) / 16);
+        let session = &mut *self.session;
+        begun.held.is(begun.values.capacity(), &session.budget)?;
         if more {
             return Ok(None);
         }
@@ -226,8 +254,8 @@ impl Desk<'_> {
         let mut point = ByteString::null();
         if let Some(rest) = rest {
             let limit = self.shared.config.limits.continuation_points;
-            let kept = self.session.history.keep(begun.at, rest, limit);
-            point = kept.ok_or(StatusCode::BadNoContinuationPoints)?;
+            let kept = session.history.keep(begun.at, rest, limit, &session.budget);
+            point = kept?;
         }
         Ok(Some((status, point)))
     }
@@ -237,7 +265,9 @@ impl Desk<'_> {
         node: &HistoryReadValueId,
         wanted: &Wanted,
     ) -> Result<Begun, StatusCode> {
-        let (at, kept) = match self.session.history.take(&node.continuation_point) {
+        let session = &mut *self.session;
+        let point = &node.continuation_point;
+        let (at, kept) = match session.history.take(point, &session.budget) {
             Some((at, span)) => (at, Some(span)),
             None if !node.continuation_point.is_null_or_empty() => {
                 return Err(StatusCode::BadContinuationPointInvalid);
@@ -272,6 +302,7 @@ impl Desk<'_> {
             left,
             count: 0,
             values: Vec::new(),
+            held: Making::default(),
         })
     }
 

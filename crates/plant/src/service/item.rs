@@ -152,6 +152,7 @@ impl Desk<'_> {
         let space = &shared.space;
         let make = |id| Item::new(id, watch, &revised.parameters, space);
         let id = subscription.add(make, space, now);
+        let id = id.ok_or(StatusCode::BadOutOfMemory)?;
         shared.counters.items.add(1);
         Ok(MonitoredItemCreateResult {
             monitored_item_id: id,
@@ -250,6 +251,9 @@ impl Desk<'_> {
             return Err(StatusCode::BadMonitoredItemIdInvalid);
         }
         let known: Vec<bool> = add.iter().map(there).collect();
+        if !subscription.has_room_for_links(add.len()) {
+            return Err(StatusCode::BadOutOfMemory);
+        }
         let links = subscription.links_mut(request.triggering_item_id);
         let links = links.ok_or(StatusCode::BadMonitoredItemIdInvalid)?;
         let status = |good| match good {
@@ -268,6 +272,7 @@ impl Desk<'_> {
             status(known)
         });
         let added: Vec<_> = added.collect();
+        subscription.settle(now);
         self.schedule(request.subscription_id);
         Ok(SetTriggeringResponse {
             add_results: (!added.is_empty()).then_some(added),

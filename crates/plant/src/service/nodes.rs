@@ -10,8 +10,9 @@ use wire::types::{
     ReferenceTypeId, StatusCode, VariableAttributes, Variant,
 };
 
-use super::steps::Steps;
+use super::steps::{Steps, Work};
 use super::{Desk, operations};
+use crate::shared::Shared;
 use crate::space::value::{Blob, Scalar};
 use crate::space::{
     Body, Full, FullNames, Link, Names, Node, NodeIndex, Shape, Source, Space, Stamp, Variable,
@@ -137,11 +138,9 @@ impl Desk<'_> {
             body,
         };
         let most = self.shared.config.limits.added_nodes;
-        match space.added().add(node, &links, most) {
-            Ok(_) => Ok(id),
-            Err(Full::Taken) => Err(StatusCode::BadNodeIdExists),
-            Err(Full::Many) => Err(StatusCode::BadResourceUnavailable),
-        }
+        let memory = &self.shared.config.memory;
+        let added = space.added().add(node, &links, most, memory);
+        added.map(|_| id).map_err(full)
     }
 
     /// The id that is asked for, or one of the server's choice.
@@ -201,22 +200,39 @@ impl Desk<'_> {
         &mut self,
         response: Kind,
         list: Option<Vec<T>>,
-        one: impl Fn(&Space, &T) -> Result<(), StatusCode> + Send + 'static,
+        one: impl Fn(&Shared, &T, &mut Work) -> Result<(), StatusCode> + Send + 'static,
     ) -> Result<Steps, StatusCode> {
         let may = self.may_manage()?;
         let list = operations(list, self.shared.config.limits.nodes_per_write)?;
-        let result = Kind::StatusCode;
-        Ok(Steps::whole(response, result, list, move |desk, item| {
+        Ok(Steps::each(response, list, move |desk, item, work, out| {
             let done = match may {
                 false => Err(StatusCode::BadUserAccessDenied),
-                true => one(&desk.shared.space, &item),
+                true => one(desk.shared, &item, work),
             };
-            done.err().unwrap_or(StatusCode::Good)
+            let status = done.err().unwrap_or(StatusCode::Good);
+            work.put(Kind::StatusCode, &status, out);
+            None
         }))
     }
 }
 
-fn delete_node(space: &Space, item: &DeleteNodesItem) -> Result<(), StatusCode> {
+fn full(why: Full) -> StatusCode {
+    match why {
+        Full::Taken => StatusCode::BadNodeIdExists,
+        Full::Many => StatusCode::BadResourceUnavailable,
+        Full::Memory => StatusCode::BadOutOfMemory,
+    }
+}
+
+/// References that are compared in the time of a unit of work.
+const COMPARED: usize = 16;
+
+fn delete_node(
+    shared: &Shared,
+    item: &DeleteNodesItem,
+    _work: &mut Work,
+) -> Result<(), StatusCode> {
+    let space = &shared.space;
     let at = space.find_id(&item.node_id);
     let at = at.ok_or(StatusCode::BadNodeIdUnknown)?;
     match space.added().remove(at) {
@@ -251,7 +267,12 @@ fn is_a(space: &Space, kind: NodeIndex, of: ReferenceTypeId) -> bool {
     of.is_some_and(|of| space.is_subtype(kind, of))
 }
 
-fn add_reference(space: &Space, item: &AddReferencesItem) -> Result<(), StatusCode> {
+fn add_reference(
+    shared: &Shared,
+    item: &AddReferencesItem,
+    work: &mut Work,
+) -> Result<(), StatusCode> {
+    let space = &shared.space;
     let source = lasting(space, &item.source_node_id);
     let source = source.ok_or(StatusCode::BadSourceNodeIdInvalid)?;
     let kind = reference_type(space, &item.reference_type_id)?;
@@ -275,17 +296,25 @@ fn add_reference(space: &Space, item: &AddReferencesItem) -> Result<(), StatusCo
         kind,
         target,
     };
-    if space.links(source).contains(&seen) {
+    let links = space.links(source);
+    work.spend(links.len() / COMPARED);
+    if links.contains(&seen) {
         return Err(StatusCode::BadDuplicateReferenceNotAllowed);
     }
-    match item.is_forward {
-        true => space.added().link(source, kind, target),
-        false => space.added().link(target, kind, source),
-    }
-    Ok(())
+    let (from, to) = match item.is_forward {
+        true => (source, target),
+        false => (target, source),
+    };
+    let memory = &shared.config.memory;
+    space.added().link(from, kind, to, memory).map_err(full)
 }
 
-fn delete_reference(space: &Space, item: &DeleteReferencesItem) -> Result<(), StatusCode> {
+fn delete_reference(
+    shared: &Shared,
+    item: &DeleteReferencesItem,
+    work: &mut Work,
+) -> Result<(), StatusCode> {
+    let space = &shared.space;
     let source = lasting(space, &item.source_node_id);
     let source = source.ok_or(StatusCode::BadSourceNodeIdInvalid)?;
     let kind = reference_type(space, &item.reference_type_id)?;
@@ -302,7 +331,9 @@ fn delete_reference(space: &Space, item: &DeleteReferencesItem) -> Result<(), St
     {
         return Ok(());
     }
-    match space.links(source).contains(&seen) {
+    let links = space.links(source);
+    work.spend(links.len() / COMPARED);
+    match links.contains(&seen) {
         true => Err(StatusCode::BadNoDeleteRights),
         false => Err(StatusCode::BadNotFound),
     }

@@ -7,11 +7,15 @@ use wire::template::walk::{ReadNode, ReadNodes, ReadRequest, RequestHead, WalkEr
 use wire::time::Now;
 use wire::types::StatusCode;
 
+use super::steps::Work;
 use super::{Refusal, count, write_head, write_len, write_null_array};
 use crate::fault::Class;
 use crate::shared::Shared;
 use crate::space::attribute::{self, Reading, Timestamps};
 use crate::users::Rights;
+
+/// Bytes that are measured in the time of a unit of work.
+const BYTES_IN_A_UNIT: usize = 64;
 
 /// Appends the response to a Read request, or about `most` bytes of it; then there is a rest.
 pub fn answer(
@@ -88,6 +92,17 @@ pub struct Rest {
     at: usize,
     left: usize,
     reading: Reading,
+    /// What is to be measured before any of it goes to a client that does not take any length.
+    measuring: Option<Measuring>,
+}
+
+/// How long an answer is, as far as is known.
+#[derive(Debug)]
+struct Measuring {
+    at: usize,
+    left: usize,
+    bytes: usize,
+    most: usize,
 }
 
 impl Rest {
@@ -99,27 +114,53 @@ impl Rest {
             at: 0,
             left: nodes.left(),
             reading,
+            measuring: None,
         }))
     }
 
-    /// Whether the whole is short enough, as far as can be said now: values may grow before they are read.
-    pub fn fits<E>(
-        &self,
+    /// The answer has so many bytes already, and its client takes so many: whether it is short enough is found out
+    /// first.
+    pub fn measure_within(&mut self, bytes: usize, most: usize) {
+        self.measuring = Some(Measuring {
+            at: self.at,
+            left: self.left,
+            bytes,
+            most,
+        });
+    }
+
+    /// Finds out how long about `piece` bytes more of the answer are; true if there is more to be found out. Values may
+    /// still grow before they are read.
+    pub fn measure(
+        &mut self,
         shared: &Shared,
-        mut bytes: usize,
-        takes: impl Fn(usize) -> Result<(), E>,
-    ) -> Result<(), E> {
-        if takes(usize::MAX).is_ok() {
-            return Ok(());
-        }
-        let mut value = Vec::new();
-        for node in self.nodes().flatten() {
+        piece: usize,
+        work: &mut Work,
+    ) -> Result<bool, StatusCode> {
+        let Some(measuring) = &mut self.measuring else {
+            return Ok(false);
+        };
+        let rest = self.nodes.get(measuring.at..).unwrap_or_default();
+        let mut nodes = ReadNodes::again(rest, measuring.left);
+        let (mut value, mut found) = (Vec::new(), 0);
+        while found < piece
+            && let Some(Ok(node)) = nodes.next()
+        {
             value.clear();
             attribute::read(&shared.space, &node, self.reading, &mut value);
-            bytes += value.len();
-            takes(bytes)?;
+            found += value.len();
         }
-        Ok(())
+        measuring.bytes += found;
+        measuring.at = self.nodes.len() - nodes.rest().len();
+        measuring.left = nodes.left();
+        work.spend(found / BYTES_IN_A_UNIT + 1);
+        if measuring.bytes > measuring.most {
+            return Err(StatusCode::BadResponseTooLarge);
+        }
+        if measuring.left == 0 {
+            self.measuring = None;
+        }
+        Ok(self.measuring.is_some())
     }
 
     /// Appends about `most` bytes more; true if there are still more.

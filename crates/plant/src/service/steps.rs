@@ -1,6 +1,7 @@
 //! A request of many operations, answered one operation after another, a part at a time: others have their turn
 //! between the parts, and no more of an answer is there than its client takes.
 
+use wire::budget::{Budget, Held, STEP, Spent};
 use wire::service::encode_bare;
 use wire::service::shape::Kind;
 use wire::types::{BinaryEncodable, StatusCode};
@@ -69,6 +70,10 @@ pub struct Steps {
     made: Vec<u8>,
     given: usize,
     ended: bool,
+    /// Bytes of the operations, but for what they point to.
+    operations: usize,
+    /// Of the session's memory, for many of them.
+    held: Option<Held>,
 }
 
 impl std::fmt::Debug for Steps {
@@ -77,6 +82,7 @@ impl std::fmt::Debug for Steps {
             .field("response", &self.response)
             .field("results", &self.results)
             .field("ended", &self.ended)
+            .field("held", &self.held)
             .finish_non_exhaustive()
     }
 }
@@ -90,6 +96,7 @@ impl Steps {
         mut one: impl FnMut(&mut Desk<'_>, T, &mut Work, &mut Vec<u8>) -> Option<T> + Send + 'static,
     ) -> Self {
         let results = operations.len();
+        let bytes = results * size_of::<T>();
         let mut operations = operations.into_iter();
         let mut begun = None;
         let next = move |desk: &mut Desk<'_>, work: &mut Work, out: &mut Vec<u8>| {
@@ -109,6 +116,8 @@ impl Steps {
             made: Vec::new(),
             given: 0,
             ended: false,
+            operations: bytes,
+            held: None,
         }
     }
 
@@ -145,6 +154,17 @@ impl Steps {
             subscription: Some(subscription),
             ..self
         }
+    }
+
+    /// Takes memory for the operations, of a request of so many bytes; it is given back with them.
+    pub fn draw_on(&mut self, budget: &Budget, request: usize) -> Result<(), Spent> {
+        let bytes = self.operations + request;
+        if bytes >= STEP {
+            let mut held = budget.hold();
+            held.set(bytes)?;
+            self.held = Some(held);
+        }
+        Ok(())
     }
 
     /// Appends what comes before the results.
@@ -220,5 +240,20 @@ impl Steps {
             self.given = 0;
         }
         all
+    }
+}
+
+/// What was made for an operation that is not done yet: counted once it is more than a little.
+#[derive(Debug, Default)]
+pub struct Making(Option<Held>);
+
+impl Making {
+    /// It has so many bytes now.
+    pub fn is(&mut self, bytes: usize, budget: &Budget) -> Result<(), StatusCode> {
+        if bytes < STEP && self.0.is_none() {
+            return Ok(());
+        }
+        let held = self.0.get_or_insert_with(|| budget.hold());
+        held.set(bytes).map_err(|_| StatusCode::BadOutOfMemory)
     }
 }

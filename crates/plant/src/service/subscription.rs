@@ -89,7 +89,7 @@ impl Desk<'_> {
         let id = self.shared.subscription_id();
         let enabled = request.publishing_enabled;
         let mut subscription = Subscription::new(id, self.id, terms, enabled, self.now);
-        subscription.draw_on(self.session.budget.hold());
+        subscription.draw_on(&self.session.budget);
         subscription.enter(&self.shared.ledger);
         subscription.join(self.id, self.session.record.number, &self.session.owner);
         let register = &self.shared.register;

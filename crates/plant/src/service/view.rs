@@ -2,6 +2,7 @@
 //! (Part 4, 5.9).
 
 use rustc_hash::FxHashSet;
+use wire::budget::Budget;
 use wire::service::shape::Kind;
 use wire::types::{
     BrowseDescription, BrowseDirection, BrowseNextRequest, BrowsePath, BrowsePathResult,
@@ -11,7 +12,7 @@ use wire::types::{
     UnregisterNodesResponse,
 };
 
-use super::steps::{Steps, Work};
+use super::steps::{Making, Steps, Work};
 use super::{Desk, operations, write_len};
 use crate::space::{Body, Link, NodeIndex, Space};
 
@@ -45,22 +46,35 @@ struct Browsing {
 pub struct ContinuationPoints {
     points: Vec<(u32, Browsing)>,
     last: u32,
+    /// Of the session's memory, for many of them.
+    held: Making,
 }
 
 impl ContinuationPoints {
-    fn keep(&mut self, browsing: Browsing, limit: usize) -> Result<ByteString, StatusCode> {
+    fn keep(
+        &mut self,
+        browsing: Browsing,
+        limit: usize,
+        budget: &Budget,
+    ) -> Result<ByteString, StatusCode> {
         if self.points.len() >= limit {
             return Err(StatusCode::BadNoContinuationPoints);
         }
+        let bytes = (self.points.len() + 1) * size_of::<(u32, Browsing)>();
+        self.held.is(bytes, budget)?;
         self.last = self.last.wrapping_add(1);
         self.points.push((self.last, browsing));
         Ok(ByteString::from(self.last.to_le_bytes().to_vec()))
     }
 
-    fn take(&mut self, point: &ByteString) -> Option<Browsing> {
+    fn take(&mut self, point: &ByteString, budget: &Budget) -> Option<Browsing> {
         let number = u32::from_le_bytes(point.as_ref().try_into().ok()?);
         let at = self.points.iter().position(|(n, _)| *n == number)?;
-        Some(self.points.remove(at).1)
+        let (_, browsing) = self.points.remove(at);
+        // Less is never refused.
+        let bytes = self.points.len() * size_of::<(u32, Browsing)>();
+        let _ = self.held.is(bytes, budget);
+        Some(browsing)
     }
 }
 
@@ -78,6 +92,7 @@ struct Found {
     count: usize,
     /// Encoded: what is described does not go away.
     references: Vec<u8>,
+    held: Making,
 }
 
 impl Looking {
@@ -86,6 +101,7 @@ impl Looking {
             browsing,
             count: 0,
             references: Vec::new(),
+            held: Making::default(),
         })))
     }
 }
@@ -126,7 +142,8 @@ impl Desk<'_> {
         let release = request.release_continuation_points;
         // All are taken first: what this answer keeps is not for this request.
         let kept = points.iter().map(|point| {
-            let kept = self.session.points.take(point);
+            let session = &mut *self.session;
+            let kept = session.points.take(point, &session.budget);
             match kept {
                 Some(browsing) => Looking::again(browsing),
                 None => Looking::At(Err(StatusCode::BadContinuationPointInvalid)),
@@ -164,7 +181,14 @@ impl Desk<'_> {
             }
             asked => return Some(asked),
         };
-        let finished = match collect(&self.shared.space, &mut found, work) {
+        let looked = collect(&self.shared.space, &mut found, work);
+        let session = &mut *self.session;
+        let bytes = found.references.capacity();
+        if let Err(status) = found.held.is(bytes, &session.budget) {
+            refuse(status, work, out);
+            return None;
+        }
+        let finished = match looked {
             Looked::Tired => return Some(Looking::At(Ok(found))),
             Looked::Full => false,
             Looked::Finished => true,
@@ -173,11 +197,12 @@ impl Desk<'_> {
             browsing,
             count,
             references,
+            ..
         } = *found;
         let mut point = ByteString::null();
         if !finished {
             let limit = self.shared.config.limits.continuation_points;
-            match self.session.points.keep(browsing, limit) {
+            match session.points.keep(browsing, limit, &session.budget) {
                 Ok(kept) => point = kept,
                 Err(status) => {
                     refuse(status, work, out);
@@ -204,8 +229,10 @@ impl Desk<'_> {
             Kind::TranslateBrowsePathsToNodeIdsResponse,
             paths,
             |desk, mut path: Following, work, out| {
-                let space = &desk.shared.space;
-                let result = match path.follow(space, work) {
+                let (space, limits) = (&desk.shared.space, &desk.shared.config.limits);
+                let followed = path.follow(space, limits.references_per_node, work);
+                let held = path.held.is(path.bytes(), &desk.session.budget);
+                let result = match held.and(followed) {
                     Ok(None) => return Some(path),
                     Ok(Some(targets)) => BrowsePathResult {
                         targets: Some(targets),
@@ -305,6 +332,7 @@ fn collect(space: &Space, found: &mut Found, work: &mut Work) -> Looked {
         browsing,
         count,
         references,
+        ..
     } = found;
     let links = space.links(browsing.node);
     if let std::borrow::Cow::Owned(links) = &links {
@@ -401,6 +429,7 @@ struct Following {
     /// What was found of it, in order and as a set.
     found: Vec<NodeIndex>,
     seen: FxHashSet<NodeIndex>,
+    held: Making,
 }
 
 impl Following {
@@ -413,7 +442,14 @@ impl Following {
             next: 0,
             found: Vec::new(),
             seen: FxHashSet::default(),
+            held: Making::default(),
         }
+    }
+
+    /// What it found so far takes.
+    fn bytes(&self) -> usize {
+        let nodes = self.here.capacity() + self.found.capacity() + 2 * self.seen.capacity();
+        nodes * size_of::<NodeIndex>()
     }
 
     fn begin(&mut self, space: &Space) -> Result<(), StatusCode> {
@@ -436,6 +472,7 @@ impl Following {
     fn follow(
         &mut self,
         space: &Space,
+        most: usize,
         work: &mut Work,
     ) -> Result<Option<Vec<BrowsePathTarget>>, StatusCode> {
         if self.here.is_empty() {
@@ -460,6 +497,9 @@ impl Following {
         self.path = path;
         if !done? {
             return Ok(None);
+        }
+        if self.here.len() > most {
+            return Err(StatusCode::BadTooManyMatches);
         }
         let target = |at: &NodeIndex| {
             Some(BrowsePathTarget {

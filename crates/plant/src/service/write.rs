@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use wire::budget::Spent;
 use wire::template::walk::{BuiltInType, RawNodeId, RawVariant, WriteNode, WriteRequest, type_id};
 use wire::time::Now;
 use wire::types::StatusCode;
@@ -11,7 +12,8 @@ use crate::history::{History, Past};
 use crate::shared::Shared;
 use crate::space::attribute::{self, id};
 use crate::space::server_object::ENABLED_FLAG;
-use crate::space::{NodeIndex, Source, Space, Stamp, Variable, access, range};
+use crate::space::value::hold;
+use crate::space::{NodeIndex, Source, Stamp, Variable, access, range};
 use crate::users::Rights;
 
 /// Appends the response to a Write request.
@@ -40,7 +42,7 @@ pub fn answer(
     let mut updates = 0;
     for node in request.nodes {
         let node = node?;
-        let status = match write(&shared.space, rights, &node, now) {
+        let status = match write(shared, rights, &node, now) {
             Ok(()) => {
                 updates += 1;
                 if let RawNodeId::Numeric { namespace: 0, id } = node.node_id {
@@ -71,7 +73,13 @@ fn switched(shared: &Shared, id: u32, now: Now) {
     }
 }
 
-fn write(space: &Space, rights: Rights, what: &WriteNode<'_>, now: Now) -> Result<(), StatusCode> {
+fn write(
+    shared: &Shared,
+    rights: Rights,
+    what: &WriteNode<'_>,
+    now: Now,
+) -> Result<(), StatusCode> {
+    let space = &shared.space;
     let unknown = StatusCode::BadNodeIdUnknown;
     let at = space.find(what.node_id).ok_or(unknown)?;
     let node = space.node(at).ok_or(unknown)?;
@@ -95,9 +103,8 @@ fn write(space: &Space, rights: Rights, what: &WriteNode<'_>, now: Now) -> Resul
     let current = current(&variable.source)?;
     let current = RawVariant::parse(&current).map_err(|_| StatusCode::BadInternalError)?;
     if !what.index_range.is_empty() {
-        let whole = write_range(variable, what, &value, stamp)?;
-        remember(space, at, variable, &whole, stamp, now);
-        return Ok(());
+        let whole = write_range(shared, variable, what, &value, stamp)?;
+        return remember(shared, at, variable, &whole, stamp, now);
     }
     let bytes;
     let value = match as_byte_array(&value, &current) {
@@ -111,29 +118,33 @@ fn write(space: &Space, rights: Rights, what: &WriteNode<'_>, now: Now) -> Resul
     if value.kind() != current.kind() || !same_rank {
         return Err(StatusCode::BadTypeMismatch);
     }
-    match variable.source.set(&value, stamp) {
-        true => {
-            remember(space, at, variable, value.encoded(), stamp, now);
-            Ok(())
-        }
+    let held = hold(value.encoded().len(), &shared.config.memory).map_err(no_memory)?;
+    match variable.source.set_held(&value, stamp, held) {
+        true => remember(shared, at, variable, value.encoded(), stamp, now),
         false => Err(StatusCode::BadNotWritable),
     }
 }
 
+fn no_memory(_: Spent) -> StatusCode {
+    StatusCode::BadOutOfMemory
+}
+
 /// Keeps what was written, where a variable has a history.
 fn remember(
-    space: &Space,
+    shared: &Shared,
     at: NodeIndex,
     variable: &Variable,
     encoded: &[u8],
     stamp: Stamp,
     now: Now,
-) {
+) -> Result<(), StatusCode> {
     if variable.access_level & access::HISTORY_READ != 0
-        && let Some(History::Stored(ring)) = space.history(at)
+        && let Some(History::Stored(ring)) = shared.space.history(at)
     {
-        ring.keep(Past::Encoded(encoded.into()), stamp, now.utc);
+        let held = hold(encoded.len(), &shared.config.memory).map_err(no_memory)?;
+        ring.keep_held(Past::Encoded(encoded.into()), stamp, now.utc, held);
     }
+    Ok(())
 }
 
 /// The encoded value that is there, which says what type another one must have.
@@ -162,6 +173,7 @@ fn as_byte_array(value: &RawVariant<'_>, current: &RawVariant<'_>) -> Option<Vec
 
 /// Writes a part of an array or text, and tells the whole that came of it.
 fn write_range(
+    shared: &Shared,
     variable: &Variable,
     what: &WriteNode<'_>,
     value: &RawVariant<'_>,
@@ -179,6 +191,8 @@ fn write_range(
             Some(bytes) => RawVariant::parse(bytes).map_err(|_| StatusCode::BadInternalError)?,
             None => *value,
         };
-        range::replaced(&whole, &range, &value)
+        let made = range::replaced(&whole, &range, &value)?;
+        let held = hold(made.len(), &shared.config.memory).map_err(no_memory)?;
+        Ok((made, held))
     })
 }

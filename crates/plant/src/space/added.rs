@@ -12,11 +12,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use rustc_hash::{FxHashMap, FxHasher};
+use wire::budget::{Budget, Held};
 use wire::template::walk::RawNodeId;
-use wire::types::{NodeId, QualifiedName};
+use wire::types::{Identifier, LocalizedText, NodeId, QualifiedName};
 
 use super::Link;
-use super::node::{Node, NodeIndex};
+use super::node::{Body, Names, Node, NodeIndex};
+use super::value::Source;
 
 #[derive(Debug, Default)]
 struct Inner {
@@ -28,6 +30,44 @@ struct Inner {
     names: FxHashMap<u64, u32>,
     /// How many places were used.
     used: u32,
+    /// Bytes of all nodes.
+    bytes: usize,
+    /// Memory for them and for references.
+    held: Option<Held>,
+}
+
+/// Bytes of a node beside its texts and its value, and of a reference as it is seen from one end.
+const NODE: usize = 450;
+const LINK: usize = 64;
+
+/// Bytes of a node.
+fn weight(node: &Node) -> usize {
+    let id = match &node.id.identifier {
+        Identifier::String(text) => text.as_ref().len(),
+        Identifier::ByteString(bytes) => bytes.as_ref().len(),
+        _ => 0,
+    };
+    let names = match &node.names {
+        Names::Plain(name) => name.len(),
+        Names::Full(names) => {
+            let text = |text: &LocalizedText| text.locale.as_ref().len() + text.text.as_ref().len();
+            let description = names.description.as_ref().map_or(0, text);
+            names.browse_name.name.as_ref().len() + text(&names.display_name) + description
+        }
+    };
+    let value = match &node.body {
+        Body::Variable(variable) => {
+            let dimensions = variable.array_dimensions.as_ref();
+            let dimensions = dimensions.map_or(0, |list| list.len() * 4);
+            match &variable.source {
+                Source::Blob(blob) => blob.get().0.len() + dimensions,
+                _ => dimensions,
+            }
+        }
+        _ => 0,
+    };
+    // The id is in a table, too.
+    NODE + 2 * id + names + value
 }
 
 /// What clients added.
@@ -135,6 +175,7 @@ impl Added {
         node: Node,
         links: &[(NodeIndex, Link)],
         most: usize,
+        memory: &Budget,
     ) -> Result<NodeIndex, Full> {
         let mut inner = self.write();
         if inner.ids.contains_key(&node.id) {
@@ -143,13 +184,17 @@ impl Added {
         if inner.ids.len() >= most {
             return Err(Full::Many);
         }
+        let bytes = weight(&node);
+        inner.reserve(bytes, 2 * links.len(), memory)?;
         let at = self.free(&mut inner).ok_or(Full::Many)?;
+        inner.bytes += bytes;
         inner.ids.insert(node.id.clone(), at);
         inner.nodes.insert(at, Arc::new(node));
         for (other, seen) in links {
             inner.insert(at, *seen);
             inner.insert(*other, seen.from_there(at));
         }
+        inner.settle();
         self.any.store(true, Ordering::Release);
         Ok(at)
     }
@@ -182,7 +227,9 @@ impl Added {
         let inner = &mut *inner;
         if let Some(node) = inner.nodes.remove(&at) {
             inner.ids.remove(&node.id);
+            inner.bytes = inner.bytes.saturating_sub(weight(&node));
         }
+        inner.settle();
         shrink(&mut inner.ids);
         shrink(&mut inner.nodes);
         shrink(&mut inner.names);
@@ -190,16 +237,24 @@ impl Added {
     }
 
     /// Adds a reference.
-    pub fn link(&self, source: NodeIndex, kind: NodeIndex, target: NodeIndex) {
+    pub fn link(
+        &self,
+        source: NodeIndex,
+        kind: NodeIndex,
+        target: NodeIndex,
+        memory: &Budget,
+    ) -> Result<(), Full> {
         let link = Link {
             forward: true,
             kind,
             target,
         };
         let mut inner = self.write();
+        inner.reserve(0, 2, memory)?;
         inner.insert(source, link);
         inner.insert(target, link.from_there(source));
         self.any.store(true, Ordering::Release);
+        Ok(())
     }
 
     /// Takes away a reference that was added, as seen from one end or from both. False if there
@@ -210,11 +265,28 @@ impl Added {
         if taken && both {
             inner.take(link.target, link.from_there(at));
         }
+        inner.settle();
         taken
     }
 }
 
 impl Inner {
+    /// Memory for a node of so many bytes and so many references seen from one end.
+    fn reserve(&mut self, bytes: usize, links: usize, memory: &Budget) -> Result<(), Full> {
+        let all = self.bytes + bytes + (self.links.len() + links) * LINK;
+        let held = self.held.get_or_insert_with(|| memory.hold());
+        held.set(all).map_err(|_| Full::Memory)
+    }
+
+    /// What was there is counted, and no more.
+    fn settle(&mut self) {
+        let all = self.bytes + self.links.len() * LINK;
+        if let Some(held) = &mut self.held {
+            // It is never more than was held before.
+            let _ = held.set(all);
+        }
+    }
+
     fn insert(&mut self, at: NodeIndex, link: Link) {
         if self.links.insert((at, link))
             && let Some(key) = self.key_of(at, link)
@@ -269,10 +341,14 @@ pub enum Full {
     Taken,
     /// There are as many as there may be.
     Many,
+    /// There is no memory for it.
+    Memory,
 }
 
 #[cfg(test)]
 mod tests {
+    use wire::budget::STEP;
+
     use super::*;
     use crate::space::{Body, Names};
 
@@ -286,31 +362,31 @@ mod tests {
 
     #[test]
     fn each_node_has_a_place_of_its_own_until_there_are_no_more() {
-        let added = Added::new(100, 5_100);
+        let (added, memory) = (Added::new(100, 5_100), Budget::default());
         for n in 0..5000 {
-            let at = added.add(node(n), &[], 10_000).unwrap();
+            let at = added.add(node(n), &[], 10_000, &memory).unwrap();
             assert_eq!(added.node(at).unwrap().id, NodeId::new(1, n));
         }
         assert_eq!(added.count(), 5000);
-        assert_eq!(added.add(node(7), &[], 10_000), Err(Full::Taken));
-        assert_eq!(added.add(node(9000), &[], 5000), Err(Full::Many));
+        assert_eq!(added.add(node(7), &[], 10_000, &memory), Err(Full::Taken));
+        assert_eq!(added.add(node(9000), &[], 5000, &memory), Err(Full::Many));
         // All places are used, and the one that becomes free is found.
-        assert_eq!(added.add(node(9000), &[], 10_000), Err(Full::Many));
+        assert_eq!(added.add(node(9000), &[], 10_000, &memory), Err(Full::Many));
         assert!(added.remove(NodeIndex(2_000)));
-        let again = added.add(node(9000), &[], 10_000);
+        let again = added.add(node(9000), &[], 10_000, &memory);
         assert_eq!(again, Ok(NodeIndex(2_000)));
     }
 
     #[test]
     fn a_node_goes_with_its_references_and_its_id_is_free_again() {
-        let added = Added::new(10, 1_000);
+        let (added, memory) = (Added::new(10, 1_000), Budget::of(usize::MAX));
         let (parent, kind) = (NodeIndex(3), NodeIndex(4));
         let up = Link {
             forward: false,
             kind,
             target: parent,
         };
-        let at = added.add(node(1), &[(parent, up)], 10).unwrap();
+        let at = added.add(node(1), &[(parent, up)], 10, &memory).unwrap();
         assert_eq!(added.links(at), vec![up]);
         assert_eq!(added.links(parent)[0].target, at);
         let looked_at = added.node(at).unwrap();
@@ -320,10 +396,10 @@ mod tests {
         // Who looks at it still sees it whole, and is the last one who does.
         assert_eq!(looked_at.id, NodeId::new(1, 1u32));
         assert_eq!(Arc::strong_count(&looked_at), 1);
-        let again = added.add(node(1), &[], 10).unwrap();
+        let again = added.add(node(1), &[], 10, &memory).unwrap();
         assert_ne!(again, at);
 
-        added.link(parent, kind, again);
+        added.link(parent, kind, again, &memory).unwrap();
         let seen = Link {
             forward: true,
             kind,
@@ -332,5 +408,36 @@ mod tests {
         assert!(added.unlink(parent, seen, true));
         assert!(!added.unlink(parent, seen, true));
         assert_eq!(added.links(again), Vec::new());
+    }
+    #[test]
+    fn nodes_and_references_are_counted_and_given_back() {
+        let memory = Budget::of(10 * STEP);
+        let added = Added::new(10, 1_000_000);
+        let (parent, kind) = (NodeIndex(3), NodeIndex(4));
+        let up = Link {
+            forward: false,
+            kind,
+            target: parent,
+        };
+        let mut there = Vec::new();
+        let full = loop {
+            match added.add(node(there.len() as u32), &[(parent, up)], 10_000, &memory) {
+                Ok(at) => there.push(at),
+                Err(full) => break full,
+            }
+        };
+        assert_eq!(full, Full::Memory);
+        assert!((60..90).contains(&there.len()), "{}", there.len());
+        // References take memory, too.
+        assert!(added.remove(there.pop().unwrap()));
+        let linked = (0..1_000).find(|n| {
+            let kind = NodeIndex(100 + n);
+            added.link(parent, kind, there[0], &memory) == Err(Full::Memory)
+        });
+        assert!(linked.is_some_and(|n| n < 100), "{linked:?}");
+        for at in there {
+            assert!(added.remove(at));
+        }
+        assert_eq!((added.count(), memory.held()), (0, 0));
     }
 }

@@ -41,3 +41,8 @@ pub fn decoded(mut bytes: &[u8]) -> Option<Variant> {
 pub fn variant(value: impl Into<Variant>) -> Box<[u8]> {
     encoded(&value.into()).into()
 }
+
+/// Bytes of a structure.
+pub fn len(value: &impl BinaryEncodable) -> usize {
+    value.byte_len(&CONTEXT.context())
+}

@@ -4,6 +4,7 @@ use std::fmt;
 use std::sync::atomic::{AtomicI64, AtomicU32, AtomicU64, Ordering, fence};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use wire::budget::{Budget, Held, STEP, Spent};
 use wire::template::walk::{BuiltInType, RawVariant};
 use wire::time::Now;
 use wire::types::StatusCode;
@@ -110,17 +111,22 @@ impl Source {
     pub fn version(&self) -> u32 {
         match self {
             Self::Scalar(scalar) => scalar.sequence.load(Ordering::Relaxed) >> 1,
-            Self::Blob(blob) => blob.1.load(Ordering::Relaxed) & (u32::MAX >> 1),
+            Self::Blob(blob) => blob.version.load(Ordering::Relaxed) & (u32::MAX >> 1),
             _ => 0,
         }
     }
 
     /// Takes a value of the right type. False if this source cannot be written to.
     pub fn set(&self, value: &RawVariant<'_>, stamp: Stamp) -> bool {
+        self.set_held(value, stamp, None)
+    }
+
+    /// The same for a value that clients wrote, with its memory.
+    pub fn set_held(&self, value: &RawVariant<'_>, stamp: Stamp, held: Option<Held>) -> bool {
         match self {
             Self::Scalar(scalar) => scalar.set_encoded(value, stamp),
             Self::Blob(blob) => {
-                blob.set(value.encoded().into(), stamp);
+                blob.set_held(value.encoded().into(), stamp, held);
                 true
             }
             _ => false,
@@ -228,42 +234,85 @@ impl Scalar {
 
 /// Any value that is written: encoded when written, copied when read.
 #[derive(Debug)]
-pub struct Blob(Mutex<(Arc<[u8]>, Stamp)>, AtomicU32);
+pub struct Blob {
+    written: Mutex<Written>,
+    version: AtomicU32,
+}
+
+#[derive(Debug)]
+struct Written {
+    encoded: Arc<[u8]>,
+    stamp: Stamp,
+    /// Of the server's memory for clients, if one wrote it and it is not short.
+    #[expect(dead_code, reason = "it is there to be dropped")]
+    held: Option<Held>,
+}
+
+/// Memory for a value that a client writes; for short ones it is that of the address space.
+pub fn hold(bytes: usize, memory: &Budget) -> Result<Option<Held>, Spent> {
+    if bytes < STEP {
+        return Ok(None);
+    }
+    let mut held = memory.hold();
+    held.set(bytes)?;
+    Ok(Some(held))
+}
 
 impl Blob {
     /// An encoded Variant.
     pub fn new(encoded: Arc<[u8]>, stamp: Stamp) -> Self {
-        Self(Mutex::new((encoded, stamp)), AtomicU32::new(0))
+        Self {
+            written: Mutex::new(Written {
+                encoded,
+                stamp,
+                held: None,
+            }),
+            version: AtomicU32::new(0),
+        }
     }
 
-    fn lock(&self) -> MutexGuard<'_, (Arc<[u8]>, Stamp)> {
-        // A writer that panicked has not left half a value: both parts are replaced at once.
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, Written> {
+        // A writer that panicked has not left half a value: all parts are replaced at once.
+        self.written.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The encoded Variant as it is now.
     pub fn get(&self) -> (Arc<[u8]>, Stamp) {
-        self.lock().clone()
+        let written = self.lock();
+        (Arc::clone(&written.encoded), written.stamp)
     }
 
     /// Replaces it by what is made of it, and tells what that is; nobody else writes meanwhile.
     pub fn change<E>(
         &self,
         stamp: Stamp,
-        made: impl FnOnce(&[u8]) -> Result<Vec<u8>, E>,
+        made: impl FnOnce(&[u8]) -> Result<(Vec<u8>, Option<Held>), E>,
     ) -> Result<Arc<[u8]>, E> {
-        let mut held = self.lock();
-        let encoded: Arc<[u8]> = made(&held.0)?.into();
-        *held = (Arc::clone(&encoded), stamp);
-        drop(held);
-        self.1.fetch_add(1, Ordering::Relaxed);
+        let mut written = self.lock();
+        let (encoded, held) = made(&written.encoded)?;
+        let encoded: Arc<[u8]> = encoded.into();
+        *written = Written {
+            encoded: Arc::clone(&encoded),
+            stamp,
+            held,
+        };
+        drop(written);
+        self.version.fetch_add(1, Ordering::Relaxed);
         Ok(encoded)
     }
 
     /// Replaces it.
     pub fn set(&self, encoded: Arc<[u8]>, stamp: Stamp) {
-        *self.lock() = (encoded, stamp);
-        self.1.fetch_add(1, Ordering::Relaxed);
+        self.set_held(encoded, stamp, None);
+    }
+
+    fn set_held(&self, encoded: Arc<[u8]>, stamp: Stamp, held: Option<Held>) {
+        *self.lock() = Written {
+            encoded,
+            stamp,
+            held,
+        };
+        self.version.fetch_add(1, Ordering::Relaxed);
     }
 }
 

@@ -7,6 +7,7 @@ use wire::template::walk::{BuiltInType, RawVariant};
 use wire::time::Now;
 use wire::types::{NumericRange, StatusCode};
 
+use super::memory::Memory;
 use super::queue::{Encoded, Entry, Queue, Seen};
 use crate::space::attribute::{self, id};
 use crate::space::{Body, NodeIndex, Space, range as part_of};
@@ -44,7 +45,7 @@ impl Question<'_> {
     }
 
     /// The answer now.
-    pub fn ask(&self, space: &Space, now: Now) -> Entry {
+    pub fn ask(&self, space: &Space, now: Now, memory: &Memory) -> Entry {
         // A Boolean or a number is not encoded to be looked at.
         if let (id::VALUE, None) = (self.attribute, self.range)
             && let Some(node) = space.node(self.node)
@@ -60,7 +61,10 @@ impl Question<'_> {
         }
         let mut encoded = Vec::new();
         let (seen, status, source) = match self.read(space, now, &mut encoded) {
-            Ok((status, source)) => (seen(&encoded), status, source),
+            Ok((status, source)) => match seen(&encoded, memory) {
+                Some(seen) => (seen, status, source),
+                None => (Seen::Nothing, StatusCode::BadOutOfMemory.bits(), source),
+            },
             Err(status) => (Seen::Nothing, status.bits(), 0),
         };
         Entry {
@@ -86,8 +90,8 @@ impl Question<'_> {
     }
 }
 
-/// A value by its encoded Variant.
-fn seen(encoded: &[u8]) -> Seen {
+/// A value by its encoded Variant. None if there is no memory for it.
+fn seen(encoded: &[u8], memory: &Memory) -> Option<Seen> {
     let scalar = encoded.split_first().and_then(|(kind, payload)| {
         let value = RawVariant::parse(encoded).ok()?;
         let small = (1..=8).contains(&payload.len());
@@ -101,5 +105,6 @@ fn seen(encoded: &[u8]) -> Seen {
             .for_each(|(to, from)| *to = *from);
         Some(Seen::Bits(value.kind(), u64::from_le_bytes(bits)))
     });
-    scalar.unwrap_or_else(|| Seen::Encoded(Arc::new(Encoded(encoded.into()))))
+    let kept = || Some(Seen::Encoded(Arc::new(Encoded::new(encoded, memory)?)));
+    scalar.or_else(kept)
 }

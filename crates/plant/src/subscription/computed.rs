@@ -4,6 +4,7 @@ use wire::template::walk::BuiltInType;
 
 use super::filter::Filter;
 use super::item::dropped;
+use super::memory::Memory;
 use super::moment::Moment;
 use super::queue::{OVERFLOW, Queue, Waits};
 use crate::fault::Mark;
@@ -45,11 +46,13 @@ pub struct Asked<'a> {
     pub discard_oldest: bool,
     /// Which of them are told; none for all that differ from the one before.
     pub filter: Option<&'a Filter>,
+    /// Where memory for them comes from.
+    pub memory: &'a Memory,
 }
 
 /// How a value is to be told.
 #[derive(Debug, Clone, Copy)]
-pub struct Notice {
+pub struct Notice<'a> {
     /// The client's name for the item.
     pub handle: u32,
     /// The times that go with it.
@@ -58,6 +61,8 @@ pub struct Notice {
     pub mark: Mark,
     /// Real time at the origin of monotonic time, in ticks.
     pub anchor: i64,
+    /// Where the memory of its place goes.
+    pub memory: &'a Memory,
 }
 
 /// What an item keeps of a signal that it watches.
@@ -124,7 +129,13 @@ impl Computed {
     fn queue(&mut self, moment: Moment, asked: Asked<'_>, values: &mut Values) {
         self.last = Some(moment);
         values.queued += 1;
-        if !self.queue.push(moment, asked.size, asked.discard_oldest) {
+        let Asked {
+            size,
+            discard_oldest,
+            memory,
+            ..
+        } = asked;
+        if !self.queue.push(moment, size, discard_oldest, memory) {
             *dropped(values, asked.size) += 1;
         }
     }
@@ -237,7 +248,7 @@ impl Computed {
         values.unsampled += updates - gone;
         values.queued += gone;
         *dropped(values, asked.size) += gone + self.queue.len() as u64;
-        self.queue.clear();
+        self.queue.clear(asked.memory);
         // The first of those that follow is the one that tells.
         let mut first = Moment::new(*next);
         if size > 1 {
@@ -294,7 +305,7 @@ impl Computed {
     #[inline]
     pub fn report<'a>(
         &mut self,
-        notice: Notice,
+        notice: Notice<'_>,
         pace: &mut Pace,
         signal: impl FnOnce() -> Option<&'a Signal>,
         out: &mut Vec<u8>,
@@ -304,8 +315,9 @@ impl Computed {
             stamps,
             mark,
             anchor,
+            memory,
         } = notice;
-        let Some(moment) = self.queue.pop() else {
+        let Some(moment) = self.queue.pop(memory) else {
             return false;
         };
         let n = pace.update(moment.nanos(), self.interval);
@@ -350,27 +362,27 @@ impl Computed {
     }
 
     /// Loses its oldest value. False if there is none.
-    pub fn lose(&mut self) -> bool {
-        self.queue.pop().is_some()
+    pub fn lose(&mut self, memory: &Memory) -> bool {
+        self.queue.pop(memory).is_some()
     }
 
     /// Forgets all.
-    pub fn clear(&mut self) {
-        self.queue.clear();
+    pub fn clear(&mut self, memory: &Memory) {
+        self.queue.clear(memory);
         self.last = None;
     }
 
     /// Makes the queue fit a new size; tells how many values had to go.
-    pub fn resize(&mut self, size: usize, discard_oldest: bool) -> usize {
-        self.queue.resize(size, discard_oldest)
+    pub fn resize(&mut self, size: usize, discard_oldest: bool, memory: &Memory) -> usize {
+        self.queue.resize(size, discard_oldest, memory)
     }
 
     /// Puts the last value into the queue again. False if there is none.
-    pub fn resend(&mut self) -> bool {
+    pub fn resend(&mut self, memory: &Memory) -> bool {
         let Some(last) = self.last else {
             return false;
         };
         // It tells of no overflow but its own.
-        self.queue.push(Moment::new(last.nanos()), 1, true)
+        self.queue.push(Moment::new(last.nanos()), 1, true, memory)
     }
 }

@@ -7,6 +7,7 @@ use wire::time::Now;
 use wire::types::{MonitoringMode, StatusCode};
 
 use super::item::Links;
+use super::memory::Memory;
 use crate::event::{Event, EventFilter, EventKind, Scope};
 use crate::ledger::{ItemKind, Load, Tally};
 use crate::space::{NodeIndex, Space};
@@ -22,6 +23,8 @@ pub struct EventParameters {
     pub discard_oldest: bool,
     /// Which events, and which of their fields.
     pub filter: Arc<EventFilter>,
+    /// Bytes of the filter as it was sent.
+    pub filter_len: usize,
 }
 
 /// An item that watches events.
@@ -75,8 +78,13 @@ impl EventItem {
         }
     }
 
+    /// Bytes that it takes, but for the events that wait; of a filter about as many.
+    pub fn weight(&self) -> usize {
+        size_of::<Self>() + self.links.weight() + 4 * self.parameters.filter_len
+    }
+
     /// Looks at what happened since the last time. True if something was queued.
-    fn catch_up(&mut self, space: &Space, now: Now, tally: &mut Tally) -> bool {
+    fn catch_up(&mut self, space: &Space, now: Now, memory: &Memory, tally: &mut Tally) -> bool {
         let until = now.mono.as_nanos();
         if self.mode == MonitoringMode::Disabled || until <= self.seen {
             return false;
@@ -85,7 +93,7 @@ impl EventItem {
         let (scope, times, entry) = (self.scope.clone(), (self.seen, until), self.entry);
         let events = space.events();
         let (missed, last) = events.between(&scope, times, entry, |event| {
-            self.offer(event, space, now, tally, true);
+            self.offer(event, space, now, memory, tally, true);
         });
         self.seen = until;
         self.entry = last;
@@ -99,6 +107,7 @@ impl EventItem {
         event: &Event<'_>,
         space: &Space,
         now: Now,
+        memory: &Memory,
         tally: &mut Tally,
         filtered: bool,
     ) {
@@ -110,15 +119,24 @@ impl EventItem {
         }
         tally.event.queued += 1;
         let fields = self.fields(event);
-        self.queue.push_back(fields);
-        if self.queue.len() <= self.parameters.queue_size as usize {
-            return;
+        let weight = weight(&fields);
+        let full = self.queue.len() >= self.parameters.queue_size as usize;
+        if !full && memory.take(weight) {
+            return self.queue.push_back(fields);
         }
         tally.event.overflowed += 1;
-        match self.parameters.discard_oldest {
-            true => drop(self.queue.pop_front()),
+        let gone = match self.parameters.discard_oldest {
+            true => self.queue.pop_front(),
             // The newest of those that were there makes room for what came.
-            false => drop(self.queue.remove(self.queue.len().saturating_sub(2))),
+            false => self.queue.pop_back(),
+        };
+        if let Some(gone) = gone {
+            memory.give_back(self::weight(&gone));
+            match memory.take(weight) {
+                true => self.queue.push_back(fields),
+                // There is no memory for this one either.
+                false => tally.event.overflowed += 1,
+            }
         }
         if self.overflow.is_none() {
             // Part 4, 5.13.1.5: one event that tells of it, whatever the filter says.
@@ -152,10 +170,13 @@ impl EventItem {
     }
 
     /// Part 4, 5.13.1.5: what tells of an overflow stands where the gap is.
-    fn next(&mut self) -> Option<Box<[u8]>> {
+    fn next(&mut self, memory: &Memory) -> Option<Box<[u8]>> {
         let gap_first = self.parameters.discard_oldest || self.queue.is_empty();
         match self.overflow.take_if(|_| gap_first) {
-            None => self.queue.pop_front(),
+            None => self
+                .queue
+                .pop_front()
+                .inspect(|it| memory.give_back(weight(it))),
             overflow => overflow,
         }
     }
@@ -168,12 +189,19 @@ impl EventItem {
         4 + next.map_or(0, |fields| fields.len())
     }
 
-    fn clear(&mut self, tally: &mut Tally) {
+    fn clear(&mut self, memory: &Memory, tally: &mut Tally) {
         let waiting = self.queue.len() + usize::from(self.overflow.is_some());
         tally.event.discarded += waiting as u64;
-        self.queue.clear();
+        let bytes = self.queue.iter().map(|it| weight(it)).sum();
+        memory.give_back(bytes);
+        self.queue = VecDeque::new();
         self.overflow = None;
     }
+}
+
+/// Bytes of an event that waits.
+fn weight(fields: &[u8]) -> usize {
+    size_of::<Box<[u8]>>() + fields.len()
 }
 
 /// The items of a subscription that watch events, by rising number.
@@ -184,6 +212,11 @@ impl EventItems {
     /// Adds one, with a higher number than the others.
     pub fn add(&mut self, item: EventItem) {
         self.0.push(item);
+    }
+
+    /// Bytes that they take, but for events that wait.
+    pub fn weight(&self) -> usize {
+        self.0.iter().map(EventItem::weight).sum()
     }
 
     /// All of them.
@@ -204,10 +237,16 @@ impl EventItems {
     }
 
     /// Looks at what happened since the last time; tells which items are triggered by it.
-    pub fn catch_up(&mut self, space: &Space, now: Now, tally: &mut Tally) -> Vec<u32> {
+    pub fn catch_up(
+        &mut self,
+        space: &Space,
+        now: Now,
+        memory: &Memory,
+        tally: &mut Tally,
+    ) -> Vec<u32> {
         let mut triggered = Vec::new();
         for item in &mut self.0 {
-            if item.catch_up(space, now, tally) {
+            if item.catch_up(space, now, memory, tally) {
                 triggered.extend_from_slice(item.links.ids());
             }
         }
@@ -239,6 +278,7 @@ impl EventItems {
         (most, end): (usize, usize),
         mut lose: impl FnMut(NodeIndex) -> bool,
         load: &mut Load,
+        memory: &Memory,
         tally: &mut Tally,
         out: &mut Vec<u8>,
     ) -> usize {
@@ -249,7 +289,9 @@ impl EventItems {
                 if count > 0 && out.len() + item.next_len() > end {
                     return count;
                 }
-                let Some(fields) = item.next() else { break };
+                let Some(fields) = item.next(memory) else {
+                    break;
+                };
                 if lose(item.node) {
                     tally.event.lost += 1;
                     continue;
@@ -274,15 +316,16 @@ impl EventItems {
         mode: MonitoringMode,
         space: &Space,
         now: Now,
+        memory: &Memory,
         tally: &mut Tally,
     ) -> bool {
         let Some(item) = self.get_mut(id) else {
             return false;
         };
-        item.catch_up(space, now, tally);
+        item.catch_up(space, now, memory, tally);
         let before = std::mem::replace(&mut item.mode, mode);
         match (before, mode) {
-            (_, MonitoringMode::Disabled) => item.clear(tally),
+            (_, MonitoringMode::Disabled) => item.clear(memory, tally),
             (MonitoringMode::Disabled, _) => {
                 item.seen = now.mono.as_nanos();
                 item.entry = space.events().last_entry();
@@ -299,29 +342,31 @@ impl EventItems {
         parameters: EventParameters,
         space: &Space,
         now: Now,
+        memory: &Memory,
         tally: &mut Tally,
     ) {
         let Some(item) = self.get_mut(id) else {
             return;
         };
-        item.catch_up(space, now, tally);
+        item.catch_up(space, now, memory, tally);
         item.parameters = parameters;
         let size = item.parameters.queue_size as usize;
         while item.queue.len() > size {
             tally.event.overflowed += 1;
-            match item.parameters.discard_oldest {
-                true => drop(item.queue.pop_front()),
-                false => drop(item.queue.pop_back()),
-            }
+            let gone = match item.parameters.discard_oldest {
+                true => item.queue.pop_front(),
+                false => item.queue.pop_back(),
+            };
+            memory.give_back(gone.map_or(0, |it| weight(&it)));
         }
     }
 
     /// Removes those that are gone.
-    pub fn remove(&mut self, gone: impl Fn(u32) -> bool, tally: &mut Tally) {
+    pub fn remove(&mut self, gone: impl Fn(u32) -> bool, memory: &Memory, tally: &mut Tally) {
         self.0.retain_mut(|item| {
             let goes = gone(item.id);
             if goes {
-                item.clear(tally);
+                item.clear(memory, tally);
             }
             !goes
         });
@@ -331,9 +376,9 @@ impl EventItems {
     }
 
     /// Throws away what waits.
-    pub fn clear(&mut self, tally: &mut Tally) {
+    pub fn clear(&mut self, memory: &Memory, tally: &mut Tally) {
         for item in &mut self.0 {
-            item.clear(tally);
+            item.clear(memory, tally);
         }
     }
 
@@ -344,6 +389,7 @@ impl EventItems {
         only: Option<u32>,
         space: &Space,
         now: Now,
+        memory: &Memory,
         tally: &mut Tally,
     ) -> Result<(), StatusCode> {
         if only.is_some_and(|id| self.get(id).is_none()) {
@@ -352,19 +398,19 @@ impl EventItems {
         let among = |item: &EventItem| only.is_none_or(|id| id == item.id);
         for item in self.0.iter_mut().filter(|item| among(item)) {
             // What happened before is told before.
-            item.catch_up(space, now, tally);
+            item.catch_up(space, now, memory, tally);
             if item.mode == MonitoringMode::Disabled {
                 continue;
             }
             let events = space.events();
             let start = events.own(EventKind::RefreshStartEventType, now.utc);
-            item.offer(&start, space, now, tally, false);
+            item.offer(&start, space, now, memory, tally, false);
             let scope = item.scope.clone();
             events.retained(&scope, now.mono.as_nanos(), |event| {
-                item.offer(event, space, now, tally, true);
+                item.offer(event, space, now, memory, tally, true);
             });
             let end = events.own(EventKind::RefreshEndEventType, now.utc);
-            item.offer(&end, space, now, tally, false);
+            item.offer(&end, space, now, memory, tally, false);
         }
         Ok(())
     }

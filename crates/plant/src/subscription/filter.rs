@@ -111,7 +111,7 @@ fn exceeds(last: &Seen, new: &Seen, deadband: f64) -> bool {
         (Seen::Bits(kind, a), Seen::Bits(other, b)) if kind == other => {
             apart_bits(*kind, *a, *b, deadband)
         }
-        (Seen::Encoded(a), Seen::Encoded(b)) => match (numbers(&a.0), numbers(&b.0)) {
+        (Seen::Encoded(a), Seen::Encoded(b)) => match (numbers(&a.bytes), numbers(&b.bytes)) {
             // Part 4, 7.22.2: of an array, any element.
             (Some(x), Some(y)) if x.len() == y.len() => {
                 x.iter().zip(&y).any(|(x, y)| apart(*x, *y, deadband))

@@ -9,6 +9,7 @@ use wire::types::{MonitoringMode, NumericRange};
 use super::asked::{Held, Question};
 use super::computed::{Asked, Computed, Notice, Pace};
 use super::filter::Filter;
+use super::memory::Memory;
 use super::queue::{Entry, OVERFLOW, Seen};
 use crate::fault::Mark;
 use crate::ledger::{ItemKind, Tally, Values};
@@ -61,6 +62,11 @@ impl Links {
             self.0 = None;
         }
         went
+    }
+
+    /// Bytes that they take.
+    pub fn weight(&self) -> usize {
+        self.0.as_ref().map_or(0, |links| links.capacity() * 4)
     }
 
     /// All of them.
@@ -178,6 +184,19 @@ impl Item {
         self.client_handle
     }
 
+    /// Bytes that it takes, but for the values that it has seen.
+    pub fn weight(&self) -> usize {
+        let rare = self.rare.as_ref().map_or(0, |rare| {
+            let range = rare.range.as_ref().map_or(0, |_| size_of::<NumericRange>());
+            size_of::<Rare>() + range + rare.links.weight()
+        });
+        let held = match self.watched {
+            Watched::Computed(_) => 0,
+            Watched::Held(_) => size_of::<Held>(),
+        };
+        size_of::<Self>() + rare + held
+    }
+
     /// Whether it watches nothing for now.
     pub fn is_disabled(&self) -> bool {
         self.mode == MonitoringMode::Disabled
@@ -230,7 +249,7 @@ impl Item {
     }
 
     /// Begins to watch: the value now is the first it sees.
-    pub fn begin(&mut self, space: &Space, now: Now, tally: &mut Tally) {
+    pub fn begin(&mut self, space: &Space, now: Now, memory: &Memory, tally: &mut Tally) {
         if self.is_disabled() {
             return;
         }
@@ -241,6 +260,7 @@ impl Item {
             self.queue_size,
             self.discard_oldest,
             &self.rare,
+            memory,
         );
         match &mut self.watched {
             Watched::Computed(computed) => computed.begin(now.mono.as_nanos(), asked, values),
@@ -250,7 +270,7 @@ impl Item {
                     held.last = None;
                     held.version = version;
                 }
-                self.ask(space, now, values);
+                self.ask(space, now, memory, values);
             }
         }
     }
@@ -262,6 +282,7 @@ impl Item {
         space: &Space,
         now: Now,
         pace: &mut Pace,
+        memory: &Memory,
         tally: &mut Tally,
     ) -> bool {
         let until = now.mono.as_nanos();
@@ -275,6 +296,7 @@ impl Item {
             self.queue_size,
             self.discard_oldest,
             &self.rare,
+            memory,
         );
         match &mut self.watched {
             Watched::Computed(computed) => {
@@ -293,7 +315,7 @@ impl Item {
                     values.updates += u64::from(updates);
                     values.unsampled += u64::from(updates.saturating_sub(1));
                 }
-                self.ask(space, now, values);
+                self.ask(space, now, memory, values);
                 // Samples that were missed are gone.
                 let late = (until - self.next) / self.sampling;
                 self.next += (late + 1) * self.sampling;
@@ -303,8 +325,8 @@ impl Item {
     }
 
     /// Takes a sample of a value that has to be asked for.
-    fn ask(&mut self, space: &Space, now: Now, values: &mut Values) {
-        let entry = self.question().ask(space, now);
+    fn ask(&mut self, space: &Space, now: Now, memory: &Memory, values: &mut Values) {
+        let entry = self.question().ask(space, now, memory);
         let Watched::Held(held) = &mut self.watched else {
             return;
         };
@@ -318,7 +340,7 @@ impl Item {
         held.last = Some(entry.clone());
         let size = self.queue_size as usize;
         values.queued += 1;
-        if !held.queue.push(entry, size, self.discard_oldest) {
+        if !held.queue.push(entry, size, self.discard_oldest, memory) {
             *dropped(values, size) += 1;
         }
     }
@@ -355,6 +377,7 @@ impl Item {
         mark: Mark,
         space: &Space,
         pace: &mut Pace,
+        memory: &Memory,
         out: &mut Vec<u8>,
     ) -> bool {
         match &mut self.watched {
@@ -364,12 +387,13 @@ impl Item {
                     stamps: self.stamps,
                     mark,
                     anchor: space.anchor(),
+                    memory,
                 };
                 let node = self.node;
                 computed.report(notice, pace, || signal(space, node), out)
             }
             Watched::Held(held) => {
-                let Some(entry) = held.queue.pop() else {
+                let Some(entry) = held.queue.pop(memory) else {
                     return false;
                 };
                 let entry = marked(entry, mark);
@@ -385,7 +409,7 @@ impl Item {
         match &self.watched {
             Watched::Computed(_) => NUMBER,
             Watched::Held(held) => match held.queue.first().map(|entry| &entry.seen) {
-                Some(Seen::Encoded(encoded)) => NUMBER + encoded.0.len(),
+                Some(Seen::Encoded(encoded)) => NUMBER + encoded.bytes.len(),
                 _ => NUMBER,
             },
         }
@@ -402,31 +426,38 @@ impl Item {
     }
 
     /// Loses its oldest value, as a fault will have it.
-    pub fn lose(&mut self, tally: &mut Tally) {
+    pub fn lose(&mut self, memory: &Memory, tally: &mut Tally) {
         let lost = match &mut self.watched {
-            Watched::Computed(computed) => computed.lose(),
-            Watched::Held(held) => held.queue.pop().is_some(),
+            Watched::Computed(computed) => computed.lose(memory),
+            Watched::Held(held) => held.queue.pop(memory).is_some(),
         };
         tally.of(self.kind()).lost += u64::from(lost);
     }
 
     /// Changes how it reports (Part 4, 5.13.4).
-    pub fn set_mode(&mut self, mode: MonitoringMode, space: &Space, now: Now, tally: &mut Tally) {
+    pub fn set_mode(
+        &mut self,
+        mode: MonitoringMode,
+        space: &Space,
+        now: Now,
+        memory: &Memory,
+        tally: &mut Tally,
+    ) {
         let before = std::mem::replace(&mut self.mode, mode);
         match (before, mode) {
-            (_, MonitoringMode::Disabled) => self.clear(tally),
-            (MonitoringMode::Disabled, _) => self.begin(space, now, tally),
+            (_, MonitoringMode::Disabled) => self.clear(memory, tally),
+            (MonitoringMode::Disabled, _) => self.begin(space, now, memory, tally),
             _ => {}
         }
     }
 
     /// Throws away what waits.
-    pub fn clear(&mut self, tally: &mut Tally) {
+    pub fn clear(&mut self, memory: &Memory, tally: &mut Tally) {
         tally.of(self.kind()).discarded += self.waiting() as u64;
         match &mut self.watched {
-            Watched::Computed(computed) => computed.clear(),
+            Watched::Computed(computed) => computed.clear(memory),
             Watched::Held(held) => {
-                held.queue.clear();
+                held.queue.clear(memory);
                 held.last = None;
             }
         }
@@ -442,7 +473,7 @@ impl Item {
     }
 
     /// Changes what the client may change. What was seen so far stays.
-    pub fn set(&mut self, parameters: &Parameters, tally: &mut Tally) {
+    pub fn set(&mut self, parameters: &Parameters, memory: &Memory, tally: &mut Tally) {
         let resized = self.queue_size != parameters.queue_size;
         self.client_handle = parameters.client_handle;
         self.queue_size = parameters.queue_size;
@@ -456,22 +487,22 @@ impl Item {
         if resized {
             let (size, oldest) = (self.queue_size as usize, self.discard_oldest);
             let gone = match &mut self.watched {
-                Watched::Computed(computed) => computed.resize(size, oldest),
-                Watched::Held(held) => held.queue.resize(size, oldest),
+                Watched::Computed(computed) => computed.resize(size, oldest, memory),
+                Watched::Held(held) => held.queue.resize(size, oldest, memory),
             };
             *dropped(tally.of(self.kind()), size) += gone as u64;
         }
     }
 
     /// Reports its last value again, unless one waits already (Part 5, 9.2).
-    pub fn resend(&mut self, tally: &mut Tally) {
+    pub fn resend(&mut self, memory: &Memory, tally: &mut Tally) {
         if self.mode != MonitoringMode::Reporting || self.waiting() > 0 {
             return;
         }
         let sent = match &mut self.watched {
-            Watched::Computed(computed) => computed.resend(),
+            Watched::Computed(computed) => computed.resend(memory),
             Watched::Held(held) => match held.last.clone() {
-                Some(last) => held.queue.push(last, 1, true),
+                Some(last) => held.queue.push(last, 1, true, memory),
                 None => false,
             },
         };
@@ -489,17 +520,19 @@ fn signal(space: &Space, node: NodeIndex) -> Option<&Signal> {
     }
 }
 
-fn asked(
+fn asked<'a>(
     sampling: u64,
     queue_size: u32,
     discard_oldest: bool,
-    rare: &Option<Box<Rare>>,
-) -> Asked<'_> {
+    rare: &'a Option<Box<Rare>>,
+    memory: &'a Memory,
+) -> Asked<'a> {
     Asked {
         sampling,
         size: queue_size as usize,
         discard_oldest,
         filter: rare.as_ref().map(|rare| &rare.filter),
+        memory,
     }
 }
 

@@ -6,6 +6,7 @@ use wire::time::Now;
 use wire::types::{MonitoringMode, StatusCode};
 
 use super::computed::Pace;
+use super::memory::Memory;
 use super::{
     EventItem, EventItems, EventParameters, Item, LEAST_INTERVAL, Links, Parameters, Subscription,
 };
@@ -28,14 +29,16 @@ impl Subscription {
         if all {
             self.looked = now.mono;
         }
-        let mut triggered = self.events.catch_up(space, now, &mut self.account.tally);
+        let memory = &self.memory;
+        let tally = &mut self.account.tally;
+        let mut triggered = self.events.catch_up(space, now, memory, tally);
         let mut pace = Pace::default();
         for item in &mut self.items {
             if !all && item.polled().is_none() {
                 continue;
             }
             let before = item.ready();
-            let queued = item.catch_up(space, now, &mut pace, &mut self.account.tally);
+            let queued = item.catch_up(space, now, &mut pace, memory, tally);
             if queued {
                 self.ready += item.ready();
                 self.ready -= before;
@@ -44,33 +47,43 @@ impl Subscription {
         }
         for id in triggered {
             self.events.trigger(id);
-            self.change(id, |item, _| item.set_triggered(true));
+            self.change(id, |item, _, _| item.set_triggered(true));
         }
         self.account.settle();
     }
 
     /// Changes an item; none if it is not there.
-    fn change<R>(&mut self, id: u32, what: impl FnOnce(&mut Item, &mut Tally) -> R) -> Option<R> {
+    fn change<R>(
+        &mut self,
+        id: u32,
+        what: impl FnOnce(&mut Item, &Memory, &mut Tally) -> R,
+    ) -> Option<R> {
         let item = find_mut(&mut self.items, id)?;
         let before = item.ready();
-        let result = what(item, &mut self.account.tally);
+        let result = what(item, &self.memory, &mut self.account.tally);
         self.ready += item.ready();
         self.ready -= before;
         Some(result)
     }
 
-    /// Adds an item, which sees the value now.
-    pub fn add(&mut self, make: impl FnOnce(u32) -> Item, space: &Space, now: Now) -> u32 {
-        self.last_item = self.last_item.wrapping_add(1);
-        let mut item = make(self.last_item);
-        item.begin(space, now, &mut self.account.tally);
+    /// Adds an item, which sees the value now. None if there is no memory for it.
+    pub fn add(&mut self, make: impl FnOnce(u32) -> Item, space: &Space, now: Now) -> Option<u32> {
+        let number = self.last_item.wrapping_add(1);
+        let mut item = make(number);
+        let weight = item.weight();
+        if !self.memory.take(weight) {
+            return None;
+        }
+        self.weight += weight;
+        self.last_item = number;
+        item.begin(space, now, &self.memory, &mut self.account.tally);
         self.ready += item.ready();
         self.disabled += usize::from(item.is_disabled());
         let fastest = [self.fastest, item.polled()];
         self.fastest = fastest.into_iter().flatten().min();
         self.quickest = self.quickest.min(item.sampling());
         self.items.push(item);
-        self.last_item
+        Some(number)
     }
 
     /// Sees to it that items are asked often enough. To be called after items have changed.
@@ -81,6 +94,10 @@ impl Subscription {
             self.quickest = quickest.unwrap_or(Duration::MAX);
             self.disabled = self.items.iter().filter(|item| item.is_disabled()).count();
             self.turn = 0;
+            let items = self.items.iter().map(Item::weight).sum::<usize>();
+            let weight = items + self.events.weight();
+            let before = std::mem::replace(&mut self.weight, weight);
+            self.memory.correct(before, weight);
         }
         let before = self.poll;
         self.poll = self
@@ -107,15 +124,16 @@ impl Subscription {
         gone.sort_unstable();
         let is_gone = |id: &u32| gone.binary_search(id).is_ok();
         let (tally, ready) = (&mut self.account.tally, &mut self.ready);
+        let memory = &self.memory;
         self.items.retain_mut(|item| {
             let gone = is_gone(&item.id);
             if gone {
                 *ready -= item.ready();
-                item.clear(tally);
+                item.clear(memory, tally);
             }
             !gone
         });
-        self.events.remove(|id| is_gone(&id), tally);
+        self.events.remove(|id| is_gone(&id), memory, tally);
         self.account.settle();
         for item in &mut self.items {
             item.unlink(|id| is_gone(&id));
@@ -140,8 +158,20 @@ impl Subscription {
         self.item(id).is_some() || self.events.get(id).is_some()
     }
 
-    /// What items an item triggers.
+    /// Whether there is memory for so many more links of an item.
+    pub fn has_room_for_links(&self, links: usize) -> bool {
+        // A list that grows is twice as long for a moment.
+        let bytes = links * 4 * 2;
+        let has = self.memory.take(bytes);
+        if has {
+            self.memory.give_back(bytes);
+        }
+        has
+    }
+
+    /// What items an item triggers. [`settle`](Self::settle) is to be called afterwards.
     pub fn links_mut(&mut self, id: u32) -> Option<&mut Links> {
+        self.stale = true;
         match find_mut(&mut self.items, id) {
             Some(item) => Some(item.links_mut()),
             None => self.events.get_mut(id).map(|item| &mut item.links),
@@ -154,16 +184,25 @@ impl Subscription {
     }
 
     /// Adds an item that hears of what happens from now on.
-    pub fn add_events(&mut self, make: impl FnOnce(u32) -> EventItem) -> u32 {
-        self.last_item = self.last_item.wrapping_add(1);
-        self.events.add(make(self.last_item));
-        self.last_item
+    /// None if there is no memory for it.
+    pub fn add_events(&mut self, make: impl FnOnce(u32) -> EventItem) -> Option<u32> {
+        let number = self.last_item.wrapping_add(1);
+        let item = make(number);
+        let weight = item.weight();
+        if !self.memory.take(weight) {
+            return None;
+        }
+        self.weight += weight;
+        self.last_item = number;
+        self.events.add(item);
+        Some(number)
     }
 
     /// Changes an item that watches events.
     pub fn set_events(&mut self, id: u32, with: EventParameters, space: &Space, now: Now) {
         let tally = &mut self.account.tally;
-        self.events.set(id, with, space, now, tally);
+        self.events.set(id, with, space, now, &self.memory, tally);
+        self.stale = true;
         self.account.settle();
     }
 
@@ -175,9 +214,9 @@ impl Subscription {
         now: Now,
     ) -> Result<(), StatusCode> {
         self.touch(now);
-        let refreshed = self
-            .events
-            .refresh(only, space, now, &mut self.account.tally);
+        let refreshed =
+            self.events
+                .refresh(only, space, now, &self.memory, &mut self.account.tally);
         self.account.settle();
         refreshed
     }
@@ -192,13 +231,13 @@ impl Subscription {
     pub fn set_mode(&mut self, id: u32, mode: MonitoringMode, space: &Space, now: Now) -> bool {
         if self
             .events
-            .set_mode(id, mode, space, now, &mut self.account.tally)
+            .set_mode(id, mode, space, now, &self.memory, &mut self.account.tally)
         {
             return true;
         }
-        let changed = self.change(id, |item, tally| {
-            item.catch_up(space, now, &mut Pace::default(), tally);
-            item.set_mode(mode, space, now, tally);
+        let changed = self.change(id, |item, memory, tally| {
+            item.catch_up(space, now, &mut Pace::default(), memory, tally);
+            item.set_mode(mode, space, now, memory, tally);
         });
         self.stale = true;
         changed.is_some()
@@ -207,9 +246,9 @@ impl Subscription {
     /// Changes an item. What it saw up to now counts as before. [`settle`](Self::settle) is to be
     /// called afterwards.
     pub fn set_item(&mut self, id: u32, parameters: &Parameters, space: &Space, now: Now) {
-        self.change(id, |item, tally| {
-            item.catch_up(space, now, &mut Pace::default(), tally);
-            item.set(parameters, tally);
+        self.change(id, |item, memory, tally| {
+            item.catch_up(space, now, &mut Pace::default(), memory, tally);
+            item.set(parameters, memory, tally);
         });
         self.stale = true;
     }
@@ -218,7 +257,7 @@ impl Subscription {
     pub fn resend(&mut self) {
         for item in &mut self.items {
             let before = item.ready();
-            item.resend(&mut self.account.tally);
+            item.resend(&self.memory, &mut self.account.tally);
             self.ready += item.ready();
             self.ready -= before;
         }

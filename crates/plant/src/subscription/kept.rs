@@ -30,14 +30,18 @@ pub struct Kept {
     held: Option<Held>,
 }
 
+/// The part of a budget that may lie idle in a subscription.
+const SPARE: usize = 64;
+
 /// Bytes of messages that a subscription keeps beside the last: who neither reads nor acknowledges costs so much.
 const MOST: usize = 4 * 1024 * 1024;
 
 impl Kept {
-    /// Takes their memory from this one's budget from now on.
-    pub fn draw_on(&mut self, held: Held) {
-        self.held = Some(held);
-        self.settle();
+    /// Takes their memory from this one's budget from now on. If that has less, it stays what the one before has counted.
+    pub fn draw_on(&mut self, mut held: Held) {
+        if held.set(self.bytes).is_ok() || self.held.is_none() {
+            self.held = Some(held);
+        }
     }
 
     /// Whether there is memory for so many bytes as there are.
@@ -93,9 +97,16 @@ impl Kept {
             if let Some(oldest) = self.messages.pop_front() {
                 self.bytes -= oldest.bytes.len();
                 forget(oldest.load);
-                self.spare = Some(oldest.bytes);
+                self.spare(oldest.bytes);
             }
         }
+    }
+
+    /// Memory of a message serves again; but not where it is much of what there is.
+    fn spare(&mut self, bytes: Vec<u8>) {
+        let held = self.held.as_ref();
+        let most = held.map_or(usize::MAX, |held| held.limit() / SPARE);
+        self.spare = (bytes.capacity() <= most).then_some(bytes);
     }
 
     /// Lets a message go: what it held, and when it was made. None if it is not here.
@@ -104,7 +115,9 @@ impl Kept {
         let at = messages.position(|sent| sent.sequence == sequence);
         let sent = at.and_then(|at| self.messages.remove(at))?;
         self.bytes -= sent.bytes.len();
-        self.spare = Some(sent.bytes);
+        // Less is never refused.
+        self.settle();
+        self.spare(sent.bytes);
         Some((sent.load, sent.at))
     }
 

@@ -215,7 +215,10 @@ impl Subscription {
         out.extend_from_slice(&[0; 4]);
         let lose = |node| faults.is_some_and(|faults| faults.report(node, now.mono).lost);
         let tally = &mut self.account.tally;
-        let count = self.events.report((most, until), lose, load, tally, out);
+        let memory = &self.memory;
+        let count = self
+            .events
+            .report((most, until), lose, load, memory, tally, out);
         if let Some(place) = out.get_mut(count_at..count_at + 4) {
             place.copy_from_slice(&(count as u32).to_le_bytes());
         }
@@ -272,10 +275,10 @@ impl Subscription {
                 let mark = mark.unwrap_or_default();
                 self.ready -= 1;
                 if mark.lost {
-                    item.lose(&mut self.account.tally);
+                    item.lose(&self.memory, &mut self.account.tally);
                     continue;
                 }
-                item.report(mark, space, &mut pace, out);
+                item.report(mark, space, &mut pace, &self.memory, out);
                 load.count(item.kind());
                 count += 1;
             }

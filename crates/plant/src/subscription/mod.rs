@@ -11,6 +11,7 @@ mod filter;
 mod item;
 mod items;
 mod kept;
+mod memory;
 mod message;
 mod moment;
 mod publishing;
@@ -27,7 +28,7 @@ pub use publishing::Tick;
 use std::sync::Arc;
 use std::time::Duration;
 
-use wire::budget::Held;
+use wire::budget::Budget;
 use wire::time::{Instant, Now};
 
 use crate::core::SlotId;
@@ -35,6 +36,7 @@ use crate::diagnostics::SubscriptionRecord;
 use crate::ledger::{Account, Ledger, Load};
 use crate::session::Owner;
 use kept::Kept;
+use memory::Memory;
 use publishing::State;
 
 /// Time goes on, whatever somebody asks for.
@@ -77,6 +79,9 @@ pub struct Subscription {
     /// What it hears of.
     events: EventItems,
     last_item: u32,
+    /// What items and their values take, and what of it is items.
+    memory: Memory,
+    weight: usize,
     /// Values that may be reported now.
     ready: usize,
     /// Items that watch nothing.
@@ -133,6 +138,8 @@ impl Subscription {
             items: Vec::new(),
             events: EventItems::default(),
             last_item: 0,
+            memory: Memory::default(),
+            weight: 0,
             ready: 0,
             disabled: 0,
             fastest: None,
@@ -168,9 +175,10 @@ impl Subscription {
         self.record.session.set(number);
     }
 
-    /// Takes the memory of messages that it keeps from this one's budget.
-    pub fn draw_on(&mut self, held: Held) {
-        self.kept.draw_on(held);
+    /// Takes the memory of its items, their values and the messages that it keeps from this budget.
+    pub fn draw_on(&mut self, budget: &Budget) {
+        self.kept.draw_on(budget.hold());
+        self.memory.draw_on(budget.hold());
     }
 
     /// Stays behind when its session ends.
@@ -247,9 +255,9 @@ impl Drop for Subscription {
         self.record.unacknowledged.set(0);
         let tally = &mut self.account.tally;
         for item in &mut self.items {
-            item.clear(tally);
+            item.clear(&self.memory, tally);
         }
-        self.events.clear(tally);
+        self.events.clear(&self.memory, tally);
         for load in self.kept.loads() {
             tally.messages.forgotten += 1;
             tally.load(load, |values| &mut values.forgotten);

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use wire::template::walk::BuiltInType;
 
+use super::memory::Memory;
 use crate::space::attribute::{Timestamps, mask};
 use crate::space::signal::encode_bits;
 
@@ -23,8 +24,34 @@ pub enum Seen {
 }
 
 /// An encoded Variant behind a pointer of one word: there may be two in each of a million items.
-#[derive(Debug, PartialEq)]
-pub struct Encoded(pub Box<[u8]>);
+#[derive(Debug)]
+pub struct Encoded {
+    /// As it is told.
+    pub bytes: Box<[u8]>,
+    memory: Memory,
+}
+
+impl Encoded {
+    /// If there is memory for it.
+    pub fn new(bytes: &[u8], memory: &Memory) -> Option<Self> {
+        memory.take(bytes.len()).then(|| Self {
+            bytes: bytes.into(),
+            memory: memory.clone(),
+        })
+    }
+}
+
+impl PartialEq for Encoded {
+    fn eq(&self, other: &Self) -> bool {
+        self.bytes == other.bytes
+    }
+}
+
+impl Drop for Encoded {
+    fn drop(&mut self) {
+        self.memory.give_back(self.bytes.len());
+    }
+}
 
 /// A value with what stands beside it.
 #[derive(Debug, Clone, PartialEq)]
@@ -53,7 +80,7 @@ impl Entry {
             }
             Seen::Encoded(encoded) => {
                 bits |= mask::VALUE;
-                out.extend_from_slice(&encoded.0);
+                out.extend_from_slice(&encoded.bytes);
             }
         }
         if self.status != 0 {
@@ -108,49 +135,78 @@ impl<T> Default for Queue<T> {
     }
 }
 
-impl<T: Waits> Queue<T> {
-    fn rest(&mut self) -> &mut VecDeque<T> {
-        self.rest.get_or_insert_default()
-    }
+/// A queue that has become empty keeps memory for so many values.
+const SPARE: usize = 64;
 
+impl<T: Waits> Queue<T> {
     /// How many wait.
     #[inline]
     pub fn len(&self) -> usize {
         usize::from(self.first.is_some()) + self.rest.as_ref().map_or(0, |rest| rest.len())
     }
 
-    /// Adds a value to a queue of `size`. False if another one was dropped for it.
+    /// Adds a value to a queue of `size`, or of fewer where there is no memory for so many. False if another one was
+    /// dropped for it.
     #[inline]
-    pub fn push(&mut self, entry: T, size: usize, discard_oldest: bool) -> bool {
+    pub fn push(&mut self, entry: T, size: usize, discard_oldest: bool, memory: &Memory) -> bool {
         if self.first.is_none() {
             self.first = Some(entry);
             return true;
         }
-        self.push_more(entry, size.max(1), discard_oldest)
+        self.push_more(entry, size.max(1), discard_oldest, memory)
     }
 
-    fn push_more(&mut self, mut entry: T, size: usize, discard_oldest: bool) -> bool {
-        if self.len() < size {
-            self.rest().push_back(entry);
+    fn push_more(
+        &mut self,
+        mut entry: T,
+        size: usize,
+        discard_oldest: bool,
+        memory: &Memory,
+    ) -> bool {
+        if self.len() < size && self.has_place(memory) {
+            self.rest.get_or_insert_default().push_back(entry);
             return true;
         }
-        if size == 1 {
-            // No overflow bit here: the queue holds the newest value, which is all there is to it.
+        let Some(rest) = self.rest.as_mut().filter(|rest| !rest.is_empty()) else {
+            if size > 1 {
+                entry.overflowed();
+            }
+            // No overflow bit in a queue of one: it holds the newest value, which is all there is to it.
             self.first = Some(entry);
             return false;
-        }
+        };
         if discard_oldest {
-            let rest = self.rest();
-            rest.push_back(entry);
             self.first = rest.pop_front();
+            rest.push_back(entry);
             if let Some(oldest) = &mut self.first {
                 oldest.overflowed();
             }
-        } else if let Some(newest) = self.rest().back_mut() {
+        } else if let Some(newest) = rest.back_mut() {
             entry.overflowed();
             *newest = entry;
         }
         false
+    }
+
+    /// Whether there is a place for one more, or memory for it.
+    fn has_place(&mut self, memory: &Memory) -> bool {
+        let (len, places) = self
+            .rest
+            .as_ref()
+            .map_or((0, 0), |rest| (rest.len(), rest.capacity()));
+        if len < places {
+            return true;
+        }
+        let more = places.max(4);
+        let taken = memory.take(more * size_of::<T>());
+        if taken {
+            let rest = self.rest.get_or_insert_default();
+            rest.reserve_exact(more);
+            // It may have become more than was asked for.
+            let got = rest.capacity() - places;
+            memory.correct(more * size_of::<T>(), got * size_of::<T>());
+        }
+        taken
     }
 
     /// The oldest, that stays.
@@ -165,32 +221,65 @@ impl<T: Waits> Queue<T> {
 
     /// The oldest.
     #[inline]
-    pub fn pop(&mut self) -> Option<T> {
+    pub fn pop(&mut self, memory: &Memory) -> Option<T> {
         let entry = self.first.take();
-        self.first = self.rest.as_mut().and_then(|rest| rest.pop_front());
+        if let Some(rest) = &mut self.rest {
+            self.first = rest.pop_front();
+            if rest.is_empty() && rest.capacity() > SPARE {
+                self.free(memory);
+            }
+        }
         entry
     }
 
+    fn free(&mut self, memory: &Memory) {
+        if let Some(rest) = self.rest.take() {
+            memory.give_back(rest.capacity() * size_of::<T>());
+        }
+    }
+
     /// Forgets all.
-    pub fn clear(&mut self) {
+    pub fn clear(&mut self, memory: &Memory) {
         self.first = None;
-        self.rest = None;
+        self.free(memory);
     }
 
     /// Makes it fit a new size, with the overflow told as if it had been so small before. Tells
     /// how many values were dropped.
-    pub fn resize(&mut self, size: usize, discard_oldest: bool) -> usize {
-        let mut old = std::mem::take(self);
-        let mut dropped = 0;
-        while let Some(entry) = old.pop() {
-            dropped += usize::from(!self.push(entry, size, discard_oldest));
+    pub fn resize(&mut self, size: usize, discard_oldest: bool, memory: &Memory) -> usize {
+        let size = size.max(1);
+        let dropped = self.len().saturating_sub(size);
+        let Some(rest) = self.rest.as_mut().filter(|_| dropped > 0) else {
+            return 0;
+        };
+        if size == 1 {
+            self.first = rest.pop_back();
+            self.free(memory);
+            return dropped;
         }
+        if discard_oldest {
+            rest.drain(..dropped - 1);
+            self.first = rest.pop_front();
+            if let Some(oldest) = &mut self.first {
+                oldest.overflowed();
+            }
+        } else if let Some(mut newest) = rest.pop_back() {
+            rest.truncate(size - 2);
+            newest.overflowed();
+            rest.push_back(newest);
+        }
+        let before = rest.capacity();
+        rest.shrink_to_fit();
+        let now = rest.capacity();
+        memory.correct(before * size_of::<T>(), now * size_of::<T>());
         dropped
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use wire::budget::{Budget, STEP};
+
     use super::*;
 
     fn entry(n: u64) -> Entry {
@@ -205,14 +294,18 @@ mod tests {
     fn after(size: usize, discard_oldest: bool, values: std::ops::Range<u64>) -> Vec<(u64, bool)> {
         let mut queue = Queue::default();
         for n in values {
-            queue.push(entry(n), size, discard_oldest);
+            queue.push(entry(n), size, discard_oldest, &Memory::default());
         }
-        std::iter::from_fn(|| queue.pop())
-            .map(|entry| match entry.seen {
-                Seen::Bits(_, n) => (n, entry.status == OVERFLOW),
-                _ => panic!(),
-            })
+        std::iter::from_fn(|| queue.pop(&Memory::default()))
+            .map(told)
             .collect()
+    }
+
+    fn told(entry: Entry) -> (u64, bool) {
+        match entry.seen {
+            Seen::Bits(_, n) => (n, entry.status == OVERFLOW),
+            _ => panic!(),
+        }
     }
 
     // Part 4, 5.13.1.5
@@ -237,13 +330,47 @@ mod tests {
 
     #[test]
     fn a_queue_that_becomes_smaller_overflows() {
-        let mut queue = Queue::default();
-        for n in 0..4 {
-            assert!(queue.push(entry(n), 4, true));
+        let memory = Memory::default();
+        for discard_oldest in [true, false] {
+            for (from, size) in [(4, 1), (4, 2), (9, 3), (9, 8), (3, 9)] {
+                let mut queue = Queue::default();
+                for n in 0..from {
+                    assert!(queue.push(entry(n), 9, true, &memory));
+                }
+                // What comes of a queue that was so small from the start.
+                let wanted = after(size, discard_oldest, 0..from);
+                let dropped = queue.resize(size, discard_oldest, &memory);
+                assert_eq!(dropped, (from as usize).saturating_sub(size));
+                let left = std::iter::from_fn(|| queue.pop(&memory)).map(told);
+                assert_eq!(left.collect::<Vec<_>>(), wanted, "{from} {size}");
+                queue.clear(&memory);
+            }
         }
-        assert_eq!(queue.resize(2, true), 2);
-        let oldest = queue.pop().unwrap();
-        assert_eq!((oldest.seen, oldest.status), (entry(2).seen, OVERFLOW));
-        assert_eq!(queue.len(), 1);
+        assert_eq!(memory.bytes(), 0);
+    }
+
+    #[test]
+    fn a_queue_for_which_there_is_no_memory_overflows_before_it_is_full() {
+        let budget = Budget::of(STEP);
+        let memory = Memory::default();
+        memory.draw_on(budget.hold());
+        let most = 2 * STEP / size_of::<Entry>();
+        for discard_oldest in [true, false] {
+            let mut queue = Queue::default();
+            let kept =
+                (0..10_000).filter(|n| queue.push(entry(*n), 10_000, discard_oldest, &memory));
+            let kept = kept.count();
+            assert!((4..most).contains(&kept), "{kept}");
+            assert_eq!(queue.len(), kept);
+            let told = std::iter::from_fn(|| queue.pop(&memory)).map(told);
+            let told: Vec<_> = told.collect();
+            let flagged = told.iter().position(|(_, overflow)| *overflow);
+            match discard_oldest {
+                true => assert_eq!((told[kept - 1], flagged), ((9_999, false), Some(0))),
+                false => assert_eq!((told[kept - 1], flagged), ((9_999, true), Some(kept - 1))),
+            }
+            queue.clear(&memory);
+        }
+        assert_eq!((memory.bytes(), budget.held()), (0, 0));
     }
 }

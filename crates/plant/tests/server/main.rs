@@ -4,6 +4,7 @@
 
 mod advertising;
 mod client;
+mod counted;
 mod diagnostics;
 mod door;
 mod ending;

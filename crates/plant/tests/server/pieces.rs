@@ -1,15 +1,17 @@
 //! Requests of many operations are answered a part at a time.
 
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
+
 use plant::{Config, Server};
 use wire::types::{
-    BrowseDescription, BrowseDirection, BrowsePath, BrowseRequest, BrowseResponse,
+    AttributeId, BrowseDescription, BrowseDirection, BrowsePath, BrowseRequest, BrowseResponse,
     CreateMonitoredItemsRequest, CreateMonitoredItemsResponse, DeleteMonitoredItemsRequest,
-    DeleteMonitoredItemsResponse, NodeId, ReferenceTypeId, RelativePath, RelativePathElement,
-    StatusCode, TimestampsToReturn, TranslateBrowsePathsToNodeIdsRequest,
+    DeleteMonitoredItemsResponse, NodeId, ReadRequest, ReferenceTypeId, RelativePath,
+    RelativePathElement, StatusCode, TimestampsToReturn, TranslateBrowsePathsToNodeIdsRequest,
     TranslateBrowsePathsToNodeIdsResponse,
 };
 
-use crate::client::Client;
+use crate::client::{Client, read_value};
 use crate::subscribing::{header, item, subscribe_for};
 use crate::{bench, start};
 
@@ -168,4 +170,45 @@ fn who_takes_less_than_the_answer_is_told_so_and_goes_on() {
         let one: BrowseResponse = client.call(browse(1, 1 << 10)).unwrap();
         assert_eq!(one.results.unwrap().len(), 1);
     }
+}
+
+#[test]
+fn an_answer_is_measured_in_pieces_for_who_does_not_take_any_length() {
+    let server = start(Config::default());
+    // A gigabyte in all.
+    let node = read_value(bench(3014), AttributeId::Value, "");
+    let read = ReadRequest {
+        request_header: header(),
+        max_age: 0.0,
+        timestamps_to_return: TimestampsToReturn::Neither,
+        nodes_to_read: Some(vec![node; 10_000]),
+    };
+    let limits = wire::frame::Limits {
+        receive_message: 900_000_000,
+        receive_chunks: 0,
+        ..Default::default()
+    };
+    let mut greedy = Client::taking(server.url(), limits);
+    let (times, done) = (AtomicUsize::new(0), AtomicBool::new(false));
+    let meanwhile = std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let mut good = Client::plain(server.url());
+            while !done.load(Relaxed) {
+                good.read(&[bench(1007)]);
+                times.fetch_add(1, Relaxed);
+            }
+        });
+        while times.load(Relaxed) == 0 {
+            std::thread::yield_now();
+        }
+        let before = times.load(Relaxed);
+        let asked = greedy.send(read);
+        // Nothing of it was sent: it is a response like others.
+        let answer = greedy.answer(asked);
+        let meanwhile = times.load(Relaxed) - before;
+        done.store(true, Relaxed);
+        assert_eq!(answer, Err(StatusCode::BadResponseTooLarge));
+        meanwhile
+    });
+    assert!(meanwhile > 50, "{meanwhile}");
 }

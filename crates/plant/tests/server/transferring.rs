@@ -316,3 +316,28 @@ fn subscriptions_of_a_session_that_timed_out_wait_for_their_client() {
     let response = new.call::<PublishRequest>(publish(None)).unwrap();
     assert_eq!(values(&response.notification_message).len(), 1);
 }
+
+#[test]
+fn whoever_asks_for_a_subscription_that_is_on_its_way_is_not_told_that_there_is_none() {
+    let own = identity("urn:test:server");
+    let server = threads(3, &own);
+    let mut first = Client::plain(server.url());
+    let id = subscribe(&mut first, 1000.0).subscription_id;
+    let url = server.url();
+    let ask = |client: &mut Client| {
+        for _ in 0..300 {
+            let result = transfer(client, &[id], false).remove(0);
+            assert_eq!(result.status_code, StatusCode::Good);
+        }
+    };
+    std::thread::scope(|scope| {
+        for _ in 0..5 {
+            scope.spawn(|| ask(&mut Client::plain(url)));
+        }
+        ask(&mut first);
+    });
+    // It is at one place, and whole.
+    transfer(&mut first, &[id], true);
+    let made = watch(&mut first, id, vec![item(bench(1001), 2, 1000.0)]);
+    assert_eq!(made[0].status_code, StatusCode::Good);
+}

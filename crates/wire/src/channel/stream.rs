@@ -331,12 +331,6 @@ impl<'a> Outward<'a> {
         Ok(None)
     }
 
-    /// Whether the peer takes a message whose body has so many bytes.
-    pub fn takes(&self, bytes: usize) -> Result<(), SendError> {
-        let sealing = self.sealing(MessageType::Message, 0)?;
-        sealing.allows(self.limits, bytes)
-    }
-
     /// The longest body of a message that the peer takes.
     pub fn most(&self) -> usize {
         let Ok(sealing) = self.sealing(MessageType::Message, 0) else {

@@ -97,9 +97,9 @@ impl Reply<'_> {
         self.id
     }
 
-    /// Whether the client takes a response of so many bytes.
-    pub fn takes(&self, bytes: usize) -> Result<(), SendError> {
-        self.outward.takes(bytes)
+    /// The longest response that the client takes.
+    pub fn most(&self) -> usize {
+        self.outward.most()
     }
 }
 

@@ -162,7 +162,7 @@ impl Bench {
         let node = self.node(number);
         let watch = watch(node, mode);
         let make = |id| Item::new(id, watch, &parameters, &self.space);
-        let id = self.subscription.add(make, &self.space, self.now);
+        let id = self.subscription.add(make, &self.space, self.now).unwrap();
         self.subscription.settle(self.now);
         id
     }

@@ -10,6 +10,7 @@ use crate::describe::Stored;
 use crate::fault::Mark;
 use crate::ledger::Tally;
 use crate::subscription::computed::Pace;
+use crate::subscription::memory::Memory;
 
 const PATTERNS: &[&str] = &[
     "\"counter\"",
@@ -74,7 +75,7 @@ proptest! {
         discard_oldest: bool,
     ) {
         let (space, stored) = pair(kind, pattern, update);
-        let mut tally = Tally::default();
+        let (mut tally, memory) = (Tally::default(), Memory::default());
         let parameters = Parameters {
             client_handle: 1,
             sampling: Duration::from_millis(sampling),
@@ -87,7 +88,7 @@ proptest! {
             let node = space.find_id(&NodeId::new(2, number)).unwrap();
             let watch = watch(node, MonitoringMode::Reporting);
             let mut item = Item::new(1, watch, &parameters, &space);
-            item.begin(&space, at(0), &mut tally);
+            item.begin(&space, at(0), &memory, &mut tally);
             item
         });
         let mut reported = [Vec::new(), Vec::new()];
@@ -95,11 +96,11 @@ proptest! {
             if now % update == 0 {
                 write(&space, &stored, now);
             }
-            items[1].catch_up(&space, at(now), &mut Pace::default(), &mut tally);
+            items[1].catch_up(&space, at(now), &mut Pace::default(), &memory, &mut tally);
             if now % publishing == 0 {
-                items[0].catch_up(&space, at(now), &mut Pace::default(), &mut tally);
+                items[0].catch_up(&space, at(now), &mut Pace::default(), &memory, &mut tally);
                 for (item, out) in items.iter_mut().zip(&mut reported) {
-                    while item.report(Mark::default(), &space, &mut Pace::default(), out) {}
+                    while item.report(Mark::default(), &space, &mut Pace::default(), &memory, out) {}
                 }
             }
         }
