@@ -10,9 +10,9 @@ use wire::template::walk::RawNodeId;
 use wire::time::Instant;
 use wire::types::{ByteString, NodeId, StatusCode};
 
-use crate::config::Transfer;
 use crate::core::{Asked, SlotId};
 use crate::diagnostics::SessionRecord;
+use crate::limits::Transfer;
 use crate::service::history::HistoryPoints;
 use crate::service::view::ContinuationPoints;
 use crate::users::Rights;

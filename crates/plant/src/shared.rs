@@ -5,28 +5,21 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use wire::channel::Identity;
 use wire::session;
-use wire::types::{EndpointDescription, NodeId};
+use wire::types::EndpointDescription;
 
 use crate::advertise::Advertised;
 use crate::clock::Clock;
 use crate::config::Config;
 use crate::counters::Counters;
-use crate::diagnostics::Register;
+use crate::diagnostics::{Register, session_node};
 use crate::directory::Directory;
 use crate::fault::Faults;
 use crate::ledger::Ledger;
 use crate::refused::Book;
 use crate::session::Homes;
 use crate::space::Space;
+use crate::space::server_object::Own;
 use crate::status::Status;
-
-/// What a server knows of itself, and tells in its Server object.
-#[derive(Debug)]
-pub struct Own {
-    pub counters: Arc<Counters>,
-    pub register: Arc<Register>,
-    pub status: Arc<Status>,
-}
 
 /// What all threads of a server share.
 pub struct Shared {
@@ -129,11 +122,6 @@ impl Shared {
             }
         }
     }
-}
-
-/// The node of a session, by its number.
-pub fn session_node(number: u32) -> NodeId {
-    NodeId::new(1, number)
 }
 
 /// Fills bytes that must not be guessed.

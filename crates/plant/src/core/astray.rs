@@ -8,7 +8,7 @@ use wire::channel::SendError;
 use wire::server::{Connection, RequestId};
 use wire::time::Instant;
 
-use super::request::handle_of;
+use super::response::handle_of;
 use crate::fault::{MessageFate, RequestFate};
 
 /// A response that is to be sent behind others is sent after this time even if there are none.

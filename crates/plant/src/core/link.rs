@@ -10,8 +10,8 @@ use wire::time::Instant;
 use super::SlotId;
 use super::astray::{Astray, Released};
 use super::long::{Hall, Long, PIECE};
+use super::ready::Ready;
 use super::socket::Socket;
-use super::strangers::Ready;
 use crate::fault::MessageFate;
 use crate::service::steps::Work;
 

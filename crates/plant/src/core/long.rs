@@ -5,19 +5,17 @@
 
 use std::collections::VecDeque;
 
-use wire::channel::SendError;
 use wire::server::{RequestId, Unfinished};
 use wire::time::Now;
 use wire::types::StatusCode;
 
-use super::link::Link;
-use super::request::{encode_fault, handle_of};
-use super::{SlotId, Slots, Subscriptions, Timers};
+use super::{SlotId, Slots, Timers};
 use crate::fault::MessageFate;
 use crate::service::steps::{Steps, Work};
 use crate::service::{Desk, read};
 use crate::session::Session;
 use crate::shared::Shared;
+use crate::subscription::Subscriptions;
 
 /// Bytes of an answer that are made at once; the last value of them may be longer.
 pub const PIECE: usize = 64 * 1024;
@@ -65,7 +63,7 @@ impl Rest {
     }
 
     /// The answer has so many bytes already, and may have so many.
-    fn measure_within(&mut self, bytes: usize, most: usize) {
+    pub fn measure_within(&mut self, bytes: usize, most: usize) {
         if let Self::Read(rest) = self
             && most < usize::MAX
         {
@@ -74,7 +72,7 @@ impl Rest {
     }
 
     /// Whether there is more to be measured before anything is written.
-    fn measure(&mut self, hall: &Hall<'_>, work: &mut Work) -> Result<bool, StatusCode> {
+    pub fn measure(&mut self, hall: &Hall<'_>, work: &mut Work) -> Result<bool, StatusCode> {
         match self {
             Self::Read(rest) => rest.measure(hall.shared, PIECE, work),
             Self::Steps(..) => Ok(false),
@@ -91,17 +89,18 @@ impl Rest {
 
 /// A response that waits for the end of another one.
 #[derive(Debug)]
-struct Behind {
-    id: RequestId,
+pub struct Behind {
+    pub id: RequestId,
     /// It is a message of this subscription, with this fate.
-    message: Option<(u32, MessageFate)>,
-    body: Vec<u8>,
-    rest: Option<Rest>,
+    pub message: Option<(u32, MessageFate)>,
+    pub body: Vec<u8>,
+    /// It is a long one itself.
+    pub rest: Option<Rest>,
 }
 
 /// Where a long answer goes.
 #[derive(Debug)]
-enum Way {
+pub enum Way {
     /// To the client, as it is made.
     Out(Unfinished),
     /// It is kept until it is whole: a fault has its way with it then.
@@ -111,11 +110,11 @@ enum Way {
 /// A long answer on its way.
 #[derive(Debug)]
 pub struct Long {
-    id: RequestId,
-    handle: u32,
-    way: Way,
-    rest: Rest,
-    behind: VecDeque<Behind>,
+    pub id: RequestId,
+    pub handle: u32,
+    pub way: Way,
+    pub rest: Rest,
+    pub behind: VecDeque<Behind>,
 }
 
 impl Long {
@@ -170,196 +169,5 @@ impl Long {
             Way::Kept(body) => body.len(),
         };
         own + self.rest.bytes() + behind.sum::<usize>()
-    }
-}
-
-/// How a part of a long answer went.
-enum Part {
-    /// There is more to come.
-    More,
-    /// That was the last of it.
-    Last,
-    /// There will be no more, and the client is to be told so.
-    Failed(StatusCode),
-}
-
-impl Link {
-    /// Sends a response, or begins to: `write` gives what is left of it.
-    pub fn begin(
-        &mut self,
-        id: RequestId,
-        handle: u32,
-        now: Now,
-        write: impl FnOnce(&mut Vec<u8>) -> Option<Rest>,
-    ) -> Result<(), SendError> {
-        if let Some(long) = &mut self.long {
-            let mut body = Vec::new();
-            let rest = write(&mut body);
-            long.behind.push_back(Behind {
-                id,
-                message: None,
-                body,
-                rest,
-            });
-            return Ok(());
-        }
-        if self.astray.is_some() {
-            let mut body = Vec::new();
-            return match write(&mut body) {
-                None => self.respond(id, now.mono, |out| out.extend_from_slice(&body)),
-                Some(rest) => self.begin_rest((id, handle), body, rest, VecDeque::new()),
-            };
-        }
-        let mut rest = None;
-        let begun = self.connection.begin(id, |out| {
-            rest = write(out);
-            rest.is_some()
-        })?;
-        if let (Some(unfinished), Some(rest)) = (begun, rest) {
-            let most = self.connection.most();
-            self.long = Some(Box::new(Long::new((id, handle), unfinished, rest, most)));
-        }
-        Ok(())
-    }
-
-    fn begin_rest(
-        &mut self,
-        (id, handle): (RequestId, u32),
-        body: Vec<u8>,
-        mut rest: Rest,
-        behind: VecDeque<Behind>,
-    ) -> Result<(), SendError> {
-        rest.measure_within(body.len(), self.connection.most());
-        let strays = self.astray.as_ref().is_some_and(|it| it.expects(id));
-        let way = match strays {
-            true => Way::Kept(body),
-            false => {
-                let begun = self.connection.begin(id, |out| {
-                    out.extend_from_slice(&body);
-                    true
-                })?;
-                Way::Out(begun.ok_or(SendError::NotOpen)?)
-            }
-        };
-        self.long = Some(Box::new(Long {
-            id,
-            handle,
-            way,
-            rest,
-            behind,
-        }));
-        Ok(())
-    }
-
-    /// All that may be written is: makes more. False if there is no more to be written now.
-    pub fn go_on(&mut self, hall: &mut Hall<'_>, work: &mut Work) -> bool {
-        // A piece may be less than a chunk, and what is sealed may wait for a chunk in front of it.
-        while self.connection.backlog() == 0
-            && !work.is_over()
-            && let Some(long) = &mut self.long
-        {
-            let measured = long.rest.measure(hall, work);
-            if measured == Ok(true) {
-                // Nothing of it is on its way yet.
-                continue;
-            }
-            let mut failed = None;
-            let mut write =
-                |out: &mut Vec<u8>| match measured.and_then(|_| long.rest.write(hall, work, out)) {
-                    Ok(more) => more,
-                    Err(status) => {
-                        failed = Some(status);
-                        true
-                    }
-                };
-            let more = match &mut long.way {
-                Way::Out(_) if measured.is_err() => Ok(write(&mut Vec::new())),
-                Way::Kept(body) => Ok(write(body)),
-                Way::Out(unfinished) => self.connection.go_on(unfinished, write),
-            };
-            let kept = matches!(long.way, Way::Kept(_));
-            let part = match (more, failed) {
-                // What a fault holds back is not taken by anybody.
-                (Ok(true), None) if kept && self.settle().is_err() => {
-                    Part::Failed(StatusCode::BadOutOfMemory)
-                }
-                (_, Some(status)) => Part::Failed(status),
-                (Ok(true), _) => Part::More,
-                (Ok(false), _) => Part::Last,
-                (Err(SendError::TooLarge { .. }), _) => {
-                    Part::Failed(StatusCode::BadResponseTooLarge)
-                }
-                // One whose channel has ended is nobody's.
-                (Err(_), _) => Part::Last,
-            };
-            if !matches!(part, Part::More)
-                && let Some(ended) = self.long.take()
-            {
-                self.end(*ended, part, hall.now);
-            }
-        }
-        !self.connection.pending().is_empty()
-    }
-
-    /// A long answer has ended: those behind it follow, up to the next long one.
-    fn end(&mut self, ended: Long, part: Part, now: Now) {
-        let Long {
-            id,
-            handle,
-            way,
-            mut behind,
-            ..
-        } = ended;
-        match (part, way) {
-            (Part::Failed(status), Way::Out(unfinished)) if unfinished.has_begun() => {
-                // One that is too large was aborted already.
-                if status != StatusCode::BadResponseTooLarge {
-                    let _ = self.connection.abort(id, status);
-                }
-            }
-            (Part::Failed(status), _) => self.say(id, handle, status, now),
-            (_, Way::Kept(body)) => self.follow(id, None, &body, now),
-            (_, Way::Out(_)) => {
-                if let Some(astray) = &mut self.astray {
-                    astray.passed(&mut self.connection);
-                }
-            }
-        }
-        while let Some(next) = behind.pop_front() {
-            let Behind {
-                id,
-                message,
-                body,
-                rest,
-            } = next;
-            let Some(rest) = rest else {
-                self.follow(id, message, &body, now);
-                continue;
-            };
-            // A channel that has ended needs none of them.
-            let handle = handle_of(&body);
-            let _ = self.begin_rest((id, handle), body, rest, behind);
-            return;
-        }
-    }
-
-    fn follow(
-        &mut self,
-        id: RequestId,
-        message: Option<(u32, MessageFate)>,
-        body: &[u8],
-        now: Now,
-    ) {
-        let sent = self.respond_as(id, message, now.mono, |out| out.extend_from_slice(body));
-        if let Err(SendError::TooLarge { .. }) = sent {
-            self.say(id, handle_of(body), StatusCode::BadResponseTooLarge, now);
-        }
-    }
-
-    /// A fault of a few bytes fits into every agreement.
-    fn say(&mut self, id: RequestId, handle: u32, status: StatusCode, now: Now) {
-        let _ = self.respond(id, now.mono, |out| {
-            encode_fault(handle, status, now.utc, out);
-        });
     }
 }

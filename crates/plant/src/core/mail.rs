@@ -5,15 +5,13 @@ use std::sync::mpsc::Sender;
 use std::time::Duration;
 
 use mio::Waker;
-use wire::server::{self, RequestId};
+use wire::server;
 use wire::session::server::Activation;
 use wire::time::Instant;
 use wire::types::{CreateSessionResponse, StatusCode};
 
-use super::moving::Led;
-use super::transfer::{Given, Wanted};
-use super::visiting::{Caller, Moved, Wish};
-use super::{Core, SlotId};
+use super::parcel::{Caller, Given, Led, Moved, Wanted, Wish};
+use super::{Asked, Core, SlotId};
 
 /// What others tell a loop.
 pub enum Mail {
@@ -55,14 +53,6 @@ pub enum Mail {
     Faults,
     /// The server stops.
     Stop,
-}
-
-/// A request that is answered later.
-#[derive(Debug, Clone, Copy)]
-pub struct Asked {
-    pub link: SlotId,
-    pub id: RequestId,
-    pub handle: u32,
 }
 
 /// Where a loop's mail is put.

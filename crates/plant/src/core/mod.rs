@@ -2,6 +2,7 @@
 //! clients in, and has those who have no session, so that they are in nobody's way.
 
 mod alarm;
+mod answering;
 mod arriving;
 mod astray;
 mod fault;
@@ -9,10 +10,14 @@ mod link;
 mod long;
 mod mail;
 mod moving;
+mod parcel;
 mod pipe;
 mod publish;
+mod ready;
 mod request;
+mod response;
 mod serving;
+mod session_table;
 mod sessions;
 mod slots;
 mod slower;
@@ -23,9 +28,9 @@ mod transfer;
 mod visiting;
 mod writing;
 
-pub use mail::{Asked, Mail, Post};
+pub use mail::{Mail, Post};
 pub use pipe::{ClientEnd, ServerEnd, pair};
-pub use slots::{SlotId, Slots};
+pub use slots::{Asked, SlotId, Slots};
 pub use timers::{Due, Timers};
 
 use std::collections::VecDeque;
@@ -37,7 +42,6 @@ use std::time::Duration;
 
 use mio::net::TcpListener;
 use mio::{Events, Poll, Token, Waker};
-use rustc_hash::FxHashMap;
 use wire::channel::ChannelError;
 use wire::policy::Policy;
 use wire::time::{Instant, Now};
@@ -46,17 +50,16 @@ use wire::types::StatusCode;
 use crate::pool::Pool;
 use crate::refused::Who;
 use crate::shared::Shared;
-use crate::subscription::Subscription;
+use crate::subscription::Subscriptions;
 use alarm::Alarm;
 use link::Link;
+use ready::Ready;
+use session_table::Sessions;
 use slower::Slower;
 use socket::Socket;
-use strangers::{Ready, Strangers};
+use strangers::Strangers;
 use transfer::Transfer;
-use visiting::{Departure, Sessions};
-
-/// Subscriptions by their numbers.
-pub type Subscriptions = FxHashMap<u32, Subscription>;
+use visiting::Departure;
 
 const LISTENER: Token = Token(usize::MAX);
 const WAKER: Token = Token(usize::MAX - 1);

@@ -4,14 +4,8 @@
 use wire::server::RequestId;
 
 use super::link::Link;
+use super::parcel::Led;
 use super::{Core, Mail, Post, SlotId};
-
-/// A connection on its way to a loop.
-pub struct Led {
-    link: Link,
-    id: RequestId,
-    body: Vec<u8>,
-}
 
 impl Core {
     /// Gives a connection to the loop where its session lives. What was received and not looked

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::io::{self, ErrorKind};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::strangers::Ready;
+use super::ready::Ready;
 
 /// The server's end.
 pub struct ServerEnd(Arc<Mutex<State>>);

@@ -4,13 +4,14 @@ use std::sync::Arc;
 
 use wire::channel::SendError;
 use wire::server::{Reply, RequestId};
-use wire::service::{Limits, Request, Response, fault};
+use wire::service::{Limits, Request, Response};
 use wire::template::walk::{RequestHead, type_id};
 use wire::time::Now;
 use wire::types::{DateTime, RegisterServerResponse, RegisteredServer, StatusCode};
 
 use super::long::{Long, PIECE, Rest};
-use super::visiting::Sessions;
+use super::response::encode_fault;
+use super::session_table::Sessions;
 use super::{Core, SlotId};
 use crate::diagnostics::Service;
 use crate::service::steps::{Steps, Work};
@@ -306,17 +307,6 @@ impl Core {
             self.fault(link, id, handle, StatusCode::BadResponseTooLarge);
         }
     }
-}
-
-pub(super) fn encode_fault(handle: u32, status: StatusCode, utc: i64, out: &mut Vec<u8>) {
-    // Nothing in a fault has no form on the wire.
-    let _ = fault(handle, status, utc).encode(out);
-}
-
-/// The request's handle in an encoded response: type and timestamp come before it.
-pub(super) fn handle_of(response: &[u8]) -> u32 {
-    let handle = response.get(12..16).and_then(|bytes| bytes.try_into().ok());
-    handle.map_or(0, u32::from_le_bytes)
 }
 
 /// What a decoded request is answered with.

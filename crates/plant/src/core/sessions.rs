@@ -19,15 +19,16 @@ use wire::types::{
 };
 
 use super::link::Link;
+use super::parcel::{Caller, Welcome, Wish};
 use super::timers::Due;
-use super::visiting::{Caller, Welcome, Wish};
 use super::{Asked, Core, Mail, Post, SlotId};
 use crate::advertise;
 use crate::diagnostics::SessionRecord;
+use crate::diagnostics::session_node;
 use crate::endpoints::token_policy;
 use crate::refused::Who;
 use crate::session::{Owner, SECRET_LEN, Session, SessionKey};
-use crate::shared::{Shared, random, session_node};
+use crate::shared::{Shared, random};
 use crate::space;
 use crate::users::Rights;
 

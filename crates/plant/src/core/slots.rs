@@ -1,10 +1,20 @@
 //! Things kept by number, where a number is not taken for another thing too soon.
 
+use wire::server::RequestId;
+
 /// A place and how often it was used before.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct SlotId {
     pub slot: u32,
     pub generation: u32,
+}
+
+/// A request that is answered later.
+#[derive(Debug, Clone, Copy)]
+pub struct Asked {
+    pub link: SlotId,
+    pub id: RequestId,
+    pub handle: u32,
 }
 
 #[derive(Debug)]

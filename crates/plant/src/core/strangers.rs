@@ -3,16 +3,8 @@
 
 use std::collections::VecDeque;
 
+use super::ready::Ready;
 use super::{Core, Mail, SlotId};
-
-/// What happened on a connection that was not looked at yet.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct Ready {
-    pub readable: bool,
-    pub writable: bool,
-    /// Its time is up, or may be.
-    pub due: bool,
-}
 
 /// A step that waits to be taken.
 enum Step {

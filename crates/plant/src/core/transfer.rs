@@ -9,8 +9,9 @@ use wire::types::{
     StatusCode, TransferResult, TransferSubscriptionsRequest, TransferSubscriptionsResponse,
 };
 
+use super::parcel::{Given, Wanted};
 use super::{Asked, Core, Mail, Post, SlotId};
-use crate::config::Transfer as TransferRule;
+use crate::limits::Transfer as TransferRule;
 use crate::service::operations;
 use crate::session::Owner;
 use crate::space;
@@ -33,26 +34,8 @@ impl Transfer {
     }
 }
 
-/// Asks a loop for subscriptions that live there.
-pub struct Wanted {
-    /// Who asks.
-    core: u8,
-    transfer: SlotId,
-    owner: Arc<Owner>,
-    /// Their numbers, and the places of their results.
-    ids: Vec<(usize, u32)>,
-    /// How often it was sent on.
-    hops: u8,
-}
-
 /// A subscription that nobody finds after so many is not there.
 const MOST_HOPS: u8 = 100;
-
-/// The answer to it.
-pub struct Given {
-    transfer: SlotId,
-    results: Vec<(usize, Result<Box<Subscription>, StatusCode>)>,
-}
 
 fn refused(status_code: StatusCode) -> TransferResult {
     TransferResult {

@@ -3,123 +3,20 @@
 //! So all sessions of a connection live where its socket is, and none of them loses what the others have. Who wants
 //! in is proven where the session is: a request that is refused moves nothing.
 
-use std::net::SocketAddr;
-use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
 
-use rustc_hash::FxHashMap;
-use wire::session::Channel;
-use wire::template::walk::RawNodeId;
 use wire::time::Instant;
-use wire::types::{ActivateSessionRequest, ActivateSessionResponse, StatusCode};
+use wire::types::StatusCode;
 
-use super::{Asked, Core, Mail, SlotId, Slots};
-use crate::session::{Session, SessionKey};
+use super::parcel::{Caller, Moved, Welcome, Wish};
+use super::{Asked, Core, Mail, SlotId};
 use crate::space;
 use crate::subscription::Subscription;
-
-/// The sessions that live in a loop.
-pub struct Sessions {
-    core: u8,
-    slots: Slots<Session>,
-    /// Those whose key does not say that they are here, or not in which slot.
-    guests: FxHashMap<SessionKey, SlotId>,
-}
-
-impl Deref for Sessions {
-    type Target = Slots<Session>;
-
-    fn deref(&self) -> &Self::Target {
-        &self.slots
-    }
-}
-
-impl DerefMut for Sessions {
-    fn deref_mut(&mut self) -> &mut Self::Target {
-        &mut self.slots
-    }
-}
-
-impl Sessions {
-    /// None yet, in this loop.
-    pub fn new(core: u8) -> Self {
-        Self {
-            core,
-            slots: Slots::default(),
-            guests: FxHashMap::default(),
-        }
-    }
-
-    /// The session that a request names, if it lives in this loop.
-    #[inline]
-    pub fn find(&self, token: RawNodeId<'_>) -> Result<SlotId, StatusCode> {
-        let key = SessionKey::read(token).ok_or(StatusCode::BadSessionIdInvalid)?;
-        if key.core == self.core
-            && let Some(id) = self.slots.current(key.slot)
-            && self.slots.get(id).is_some_and(|there| there.key == key)
-        {
-            return Ok(id);
-        }
-        let guest = self.guests.get(&key).copied();
-        guest.ok_or(StatusCode::BadSessionIdInvalid)
-    }
-
-    /// Takes a session in that was made elsewhere.
-    fn take_in(&mut self, session: Session) -> SlotId {
-        let key = session.key;
-        let id = self.slots.insert_with(|_| session);
-        self.guests.insert(key, id);
-        id
-    }
-
-    /// Gives a session out of keeping.
-    pub fn part_with(&mut self, id: SlotId) -> Option<Session> {
-        let session = self.slots.remove(id)?;
-        self.guests.remove(&session.key);
-        Some(session)
-    }
-}
-
-/// Who activates a session: a connection of this loop or of another.
-#[derive(Debug, Clone, Copy)]
-pub struct Caller {
-    /// The loop of the connection.
-    pub core: u8,
-    pub asked: Asked,
-    pub address: Option<SocketAddr>,
-    /// A session was activated over this connection before.
-    pub known: bool,
-    /// Messages of its channel are signed.
-    pub signed: bool,
-}
-
-/// An ActivateSession request for a session that lives in another loop.
-pub struct Wish {
-    pub caller: Caller,
-    pub channel: Channel,
-    pub request: ActivateSessionRequest,
-}
-
-/// What an activation comes to.
-pub struct Welcome {
-    pub response: ActivateSessionResponse,
-    /// The user's name for people, and how it was proven.
-    pub user: String,
-    pub mechanism: &'static str,
-}
 
 /// A session that is to move once nothing is under way for it.
 pub struct Departure {
     session: SlotId,
     caller: Caller,
-    welcome: Welcome,
-}
-
-/// A session on its way to the loop of its new connection.
-pub struct Moved {
-    asked: Asked,
-    session: Session,
-    subscriptions: Vec<Subscription>,
     welcome: Welcome,
 }
 

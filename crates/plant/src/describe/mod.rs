@@ -13,7 +13,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use toml::Value;
-use wire::budget::Budget;
 use wire::channel::Protection;
 use wire::url::Url;
 
@@ -23,13 +22,11 @@ pub use event::EventSources;
 pub use kind::{Enumeration, Field, Kind, Structure};
 pub use motion::{How, Motion};
 
-use crate::config::{Config, Limits, Transfer};
 use crate::fault::Fault;
 use crate::file::terms::{Id, Ids, Template};
-use crate::profile::Profile;
+use crate::limits::{Limits, Transfer};
 use crate::space::Pattern;
-use crate::trust::TrustPolicy;
-use crate::users::{PasswordHash, Rights, TokenHash, Users};
+use crate::users::{PasswordHash, Rights, TokenHash};
 
 /// A plant: its address space and how it is served.
 #[derive(Debug, Clone)]
@@ -324,62 +321,6 @@ impl Shaped {
 }
 
 impl Plant {
-    /// How it is to be served: what it says, and the rest of `config`. What is in the address
-    /// space of `config` already stays there.
-    pub fn config(self, mut config: Config) -> Config {
-        config.name.clone_from(&self.name);
-        if let Some(listen) = self.listen {
-            config.listen = listen;
-        }
-        if self.host.is_some() {
-            config.host.clone_from(&self.host);
-        }
-        if let Some(url) = &self.advertise {
-            config.advertise = Some(url.to_string());
-        }
-        if let Some(bytes) = self.memory {
-            config.memory = Budget::of(bytes);
-        }
-        if let Some(protections) = &self.protections {
-            config.protections.clone_from(protections);
-        }
-        if let Some(threads) = self.threads {
-            config.threads = threads;
-        }
-        if let Some(transfer) = self.transfer {
-            config.transfer = transfer;
-        }
-        config.discovery |= self.discovery;
-        config.limits = self.limits.clone();
-        let users = self.users.iter();
-        config.users = Users {
-            anonymous: self.anonymous,
-            anonymous_rights: self.anonymous_rights,
-            passwords: users
-                .clone()
-                .filter_map(|user| Some((user.name.clone(), user.hash.clone()?)))
-                .collect(),
-            tokens: users
-                .clone()
-                .filter_map(|user| Some((user.name.clone(), user.token.clone()?)))
-                .collect(),
-            certificates: match &self.user_certificates {
-                Some(folder) => Some(TrustPolicy::from(pki::Store::new(folder))),
-                None => config.users.certificates,
-            },
-            owners: users
-                .clone()
-                .filter(|user| user.certificate)
-                .map(|user| user.name.clone())
-                .collect(),
-            rights: users.map(|user| (user.name.clone(), user.rights)).collect(),
-            ..config.users
-        };
-        config.faults.extend(self.faults.iter().cloned());
-        config.profiles.push(Profile::Plant(Arc::new(self)));
-        config
-    }
-
     /// How many sources of events it has, and how many events a second these raise.
     pub fn events(&self) -> (u64, f64) {
         let groups = self.namespaces.iter().flat_map(|space| &space.events);

@@ -14,7 +14,7 @@ mod tests;
 
 pub use field::Shown;
 pub use service::Service;
-pub use session::SessionRecord;
+pub use session::{SessionRecord, session_node};
 pub use structure::{publishing_intervals, security_array, session_array, subscription_array};
 pub use subscription::SubscriptionRecord;
 

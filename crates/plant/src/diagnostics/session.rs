@@ -4,9 +4,14 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Mutex, MutexGuard};
 
 use wire::channel::Protection;
-use wire::types::{ApplicationDescription, SessionDiagnosticsDataType, StatusCode};
+use wire::types::{ApplicationDescription, NodeId, SessionDiagnosticsDataType, StatusCode};
 
 use super::{Service, Tally, lock};
+
+/// The node of a session, by its number.
+pub fn session_node(number: u32) -> NodeId {
+    NodeId::new(1, number)
+}
 
 /// Calls of a service, and how many of them ended in a ServiceFault.
 #[derive(Debug, Default)]

@@ -9,8 +9,7 @@ use wire::types::{
     SubscriptionDiagnosticsDataType, UAString, Variant,
 };
 
-use super::{Register, Service, SessionRecord, SubscriptionRecord};
-use crate::shared::session_node;
+use super::{Register, Service, SessionRecord, SubscriptionRecord, session_node};
 
 /// SessionDiagnosticsArray (Part 5, 6.3.4).
 pub fn session_array(register: &Register) -> Variant {

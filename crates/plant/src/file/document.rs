@@ -9,9 +9,9 @@ use super::event::EventsTable;
 use super::pattern;
 use super::terms::{Id, Ids, Room, Size, Span, Template};
 use super::users::{GroupTable, UserTable};
-use crate::config::Transfer;
 use crate::describe::{Does, Right};
 use crate::fault::Fault;
+use crate::limits::Transfer;
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -63,6 +63,9 @@ pub struct Complaint {
     pub what: String,
 }
 
+/// What was read, or what is wrong with it.
+pub type Read<T> = Result<T, Complaint>;
+
 impl Complaint {
     /// About something that was read from the text.
     pub fn about<T>(value: &Spanned<T>, what: impl Into<String>) -> Self {

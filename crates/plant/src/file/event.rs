@@ -6,14 +6,12 @@ use plan::unit::{Rate, duration};
 use serde::Deserialize;
 use toml::Spanned;
 
-use super::error::Complaint;
-use super::read::path;
+use super::common::{self, path};
+use super::error::{Complaint, Read};
 use super::terms::{Ids, Template};
 use crate::describe::EventSources;
 use crate::event::source::LIMITS;
 use crate::event::{Beat, EventKind};
-
-type Read<T> = Result<T, Complaint>;
 
 /// Sources of one group at most: each is an object, and a condition some thirty nodes more.
 const MOST: u64 = 1_000_000;
@@ -59,9 +57,9 @@ pub fn sources(table: EventsTable, span: Range<usize>) -> Read<EventSources> {
     let (count, ids) = match (&table.count, &table.ids) {
         (count, None) => {
             let ids = Spanned::new(table.name.span(), Ids::Texts(name.clone()));
-            super::group::count(count.clone(), Some(&ids), &span)?
+            common::count(count.clone(), Some(&ids), &span)?
         }
-        (count, Some(ids)) => super::group::count(count.clone(), Some(ids), &span)?,
+        (count, Some(ids)) => common::count(count.clone(), Some(ids), &span)?,
     };
     let ids = ids.unwrap_or_else(|| Ids::Texts(name.clone()));
     if count > MOST {

@@ -7,10 +7,10 @@ use std::time::Duration;
 
 use toml::{Spanned, Value};
 
+use super::common::{count, path};
 use super::document::{Access, Depth, SignalsTable};
-use super::error::Complaint;
+use super::error::{Complaint, Read};
 use super::pattern::Written;
-use super::read::path;
 use super::replay;
 use super::terms::{Ids, Span, Template};
 use super::types::Types;
@@ -18,10 +18,6 @@ use crate::describe::payload::{self, Content};
 use crate::describe::{Group, Kind, Shaped, Start, Values};
 use crate::space::access;
 
-type Read<T> = Result<T, Complaint>;
-
-/// As many as a server can find by an index and still have room for aliases.
-const MOST: u64 = 100_000_000;
 /// Elements of an array: 16 Mi.
 const MOST_ELEMENTS: u64 = 1 << 24;
 /// Signals are updated at most this often.
@@ -231,56 +227,6 @@ fn range(
         return Err(Complaint::about(&asked, what));
     }
     Ok(Some((low, high)))
-}
-
-pub fn count(
-    asked: Option<Spanned<u64>>,
-    ids: Option<&Spanned<Ids>>,
-    span: &Range<usize>,
-) -> Read<(u64, Option<Ids>)> {
-    if let Some(count) = asked
-        .as_ref()
-        .filter(|count| !(1..=MOST).contains(count.get_ref()))
-    {
-        let what = format!("is {} (want 1 to {MOST})", count.get_ref());
-        return Err(Complaint::about(count, what));
-    }
-    let count = asked.as_ref().map(|count| *count.get_ref());
-    let Some(ids) = ids else {
-        return Ok((count.unwrap_or(1), None));
-    };
-    let enough = match ids.get_ref() {
-        Ids::Numbers {
-            first,
-            last: Some(last),
-        } => Some(u64::from(last - first) + 1),
-        Ids::One(_) => Some(1),
-        Ids::Numbers { first, last: None } => {
-            let Some(count) = count else {
-                let what = "do not end (want count, too, or the last as in \"i=1000..1499\")";
-                return Err(Complaint::about(ids, what));
-            };
-            if count > u64::from(u32::MAX - first) {
-                return Err(Complaint::about(
-                    ids,
-                    "go beyond the largest id (want smaller ones)",
-                ));
-            }
-            None
-        }
-        Ids::Texts(_) => None,
-    };
-    let count = match (enough, count) {
-        (Some(enough), Some(count)) if enough != count => {
-            let what =
-                format!("{count} signals have {enough} ids (leave count out, or make them equal)");
-            let span = asked.map_or(span.clone(), |count| count.span());
-            return Err(Complaint { span, what });
-        }
-        (Some(enough), _) => enough,
-        (None, count) => count.unwrap_or(1),
-    };
-    Ok((count, Some(ids.get_ref().clone())))
 }
 
 fn per_folder(asked: Option<Spanned<u64>>) -> Read<Option<u64>> {

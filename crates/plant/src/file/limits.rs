@@ -7,7 +7,7 @@ use toml::Spanned;
 use super::document::LimitsTable;
 use super::error::Complaint;
 use super::terms::{Room, Span};
-use crate::config::Limits;
+use crate::limits::Limits;
 
 /// Chunks have to be at least this large (Part 6, 7.1.2.3).
 const LEAST_BUFFER: u32 = wire::frame::MIN_BUFFER;

@@ -4,6 +4,7 @@
 //! the modules beside it make a plant of it and say what does not make sense. `docs/plant.md`
 //! is the reference for people.
 
+mod common;
 mod document;
 mod error;
 mod event;

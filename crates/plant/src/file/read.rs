@@ -8,8 +8,9 @@ use toml::Spanned;
 use wire::channel::Protection;
 use wire::url::Url;
 
+use super::common::path;
 use super::document::{Document, NamespaceTable};
-use super::error::Complaint;
+use super::error::{Complaint, Read};
 use super::event;
 use super::group;
 use super::ids::Taken;
@@ -20,8 +21,6 @@ use super::users::{Groups, rights};
 use crate::describe::{Does, EventSources, Folder, MethodNode, Namespace, Plant};
 use crate::directory::REGISTER_EVERY;
 use crate::users::Rights;
-
-type Read<T> = Result<T, Complaint>;
 
 /// What a plant is called that does not say.
 const NAME: &str = "plant";
@@ -315,19 +314,4 @@ const METHODS: &str = "Methods";
 
 fn is_double(field: &crate::describe::Field) -> bool {
     field.len.is_none() && field.kind.wire() == wire::template::walk::BuiltInType::Double
-}
-
-/// The path of a folder: names with slashes between them.
-pub fn path(path: Option<Spanned<String>>) -> Read<String> {
-    let Some(path) = path else {
-        return Ok(String::new());
-    };
-    if path.get_ref().split('/').any(str::is_empty) {
-        let what = format!(
-            "{:?} is no path (want names with / between them)",
-            path.get_ref()
-        );
-        return Err(Complaint::about(&path, what));
-    }
-    Ok(path.into_inner())
 }

@@ -5,12 +5,10 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 use toml::Spanned;
 
-use super::error::Complaint;
-use super::read::path;
+use super::common::path;
+use super::error::{Complaint, Read};
 use crate::describe::{Right, User};
 use crate::users::{Rights, TokenHash, ZONES};
-
-type Read<T> = Result<T, Complaint>;
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]

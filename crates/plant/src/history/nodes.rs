@@ -4,14 +4,14 @@ use wire::types::{
     DataTypeId, LocalizedText, NodeId, ObjectTypeId, ReferenceTypeId, VariableId, Variant,
 };
 
-use crate::config::Limits;
+use crate::limits::Limits;
 use crate::space::{Body, Builder, FullNames, Names, Node, plant_object};
 
 /// Says what can be done with histories, and what not.
 pub fn describe(builder: &mut Builder, limits: &Limits) {
     use VariableId as V;
     let mut set = |id: V, value: Variant| {
-        crate::space::server_object::constant(builder, id, value);
+        crate::space::standing::constant(builder, id, value);
     };
     set(
         V::HistoryServerCapabilities_AccessHistoryDataCapability,

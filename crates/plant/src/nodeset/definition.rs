@@ -6,7 +6,7 @@ use wire::types::{
 
 use super::ids::Ids;
 use super::is_true;
-use super::value::{Wrong, localized};
+use super::leaf::{Wrong, localized};
 use super::xml::Element;
 
 /// What a data type is made of.

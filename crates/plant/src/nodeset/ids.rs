@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use wire::types::{NodeId, QualifiedName};
 
-use super::value::Wrong;
+use super::leaf::Wrong;
 
 /// What ids in a file mean.
 #[derive(Debug)]

@@ -2,8 +2,9 @@
 
 mod definition;
 mod ids;
+mod leaf;
 mod node;
-mod structure;
+mod reference;
 #[cfg(test)]
 mod tests;
 mod types;
@@ -18,8 +19,9 @@ use wire::types::NodeId;
 
 use crate::space::{Builder, standard};
 use ids::Ids;
+use leaf::Wrong;
 use types::Types;
-use value::{Scope, Wrong};
+use value::Scope;
 use xml::Element;
 
 /// A file that was read and understood.

@@ -5,7 +5,9 @@ use std::sync::Arc;
 use wire::types::{DataTypeId, LocalizedText, NodeId, StatusCode, Variant};
 
 use super::ids::Ids;
-use super::value::{NoValue, Scope, Wrong, localized, variant};
+use super::leaf::{Wrong, localized};
+use super::reference::references;
+use super::value::{NoValue, Scope, variant};
 use super::xml::Element;
 use super::{LeftOut, Loaded, Told, dimensions, id_of, is_true};
 use crate::space::node::VariableType;
@@ -14,31 +16,6 @@ use crate::space::{
     Body, Builder, FullNames, Names, Node, Shape, Source, Stamp, Variable, access, encode,
 };
 use wire::template::walk::RawVariant;
-
-/// A reference of a node: its type, its other end, and whether it goes there.
-#[derive(Debug)]
-pub struct Reference {
-    /// Its type.
-    pub kind: NodeId,
-    /// Its other end.
-    pub other: NodeId,
-    /// Whether it goes there.
-    pub forward: bool,
-}
-
-/// The references of an element.
-pub fn references(element: &Element, ids: &Ids<'_>) -> Result<Vec<Reference>, Wrong> {
-    let all = element.child("References");
-    let all = all.map_or(&[][..], |all| all.children.as_slice());
-    let read = |it: &Element| {
-        Ok(Reference {
-            kind: id_of(it, "ReferenceType", ids)?,
-            other: ids.of(&it.text, it.line)?,
-            forward: it.attribute("IsForward") != Some("false"),
-        })
-    };
-    all.iter().map(read).collect()
-}
 
 /// Adds a node and its references.
 pub fn node(

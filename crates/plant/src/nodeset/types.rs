@@ -9,8 +9,8 @@ use wire::types::{
 
 use super::definition::{Definition, definition};
 use super::ids::Ids;
-use super::node::{Reference, references};
-use super::value::Wrong;
+use super::leaf::Wrong;
+use super::reference::{Reference, references};
 use super::xml::Element;
 use super::{id_of, is_true};
 use crate::space::{Builder, encode, structures};

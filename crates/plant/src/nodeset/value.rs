@@ -1,20 +1,28 @@
-//! Values in XML (Part 6, 5.3) as Variants.
+//! Values in XML (Part 6, 5.3) as Variants; structures among them (Part 6, 5.3.6) as the bytes of their Default Binary
+//! encoding (Part 6, 5.2.6 to 5.2.8).
 
+use std::cell::Cell;
 use std::str::FromStr;
 
 use wire::types::{
-    Array, ByteString, ByteStringBody, DateTime, ExpandedNodeId, ExtensionObject, Guid,
-    LocalizedText, NodeId, QualifiedName, StatusCode, UAString, Variant, VariantScalarTypeId,
-    XmlElement,
+    Array, ByteString, ByteStringBody, ExpandedNodeId, ExtensionObject, Guid, NodeId,
+    QualifiedName, StatusCode, StructureDefinition, StructureField, StructureType, UAString,
+    Variant, VariantScalarTypeId, XmlElement,
 };
 
 use super::ids::Ids;
-use super::structure;
-use super::types::Types;
+use super::is_true;
+use super::leaf::{
+    Wrong, bytes, enumerated, identifier, kind, localized, nothing, number, put_len, real, time,
+};
+use super::types::{Form, Types};
 use super::xml::Element;
+use crate::space::encode;
 
-/// A place and what is wrong there.
-pub type Wrong = (usize, String);
+/// Fields in one value, those that it leaves out among them: more is a type that contains itself.
+const MOST: u32 = 1_000_000;
+/// Structures in structures.
+const DEEPEST: u32 = 100;
 
 /// Why there is no value.
 #[derive(Debug)]
@@ -132,42 +140,6 @@ fn unread(name: &str, element: &Element) -> NoValue {
     NoValue::Unknown((element.line, what))
 }
 
-fn number<T: FromStr>(element: &Element, name: &str) -> Result<T, Wrong> {
-    let text = element.text.trim();
-    text.parse()
-        .map_err(|_| (element.line, format!("{text:?} is no {name}")))
-}
-
-fn kind(name: &str) -> Option<VariantScalarTypeId> {
-    use VariantScalarTypeId as T;
-    Some(match name {
-        "Boolean" => T::Boolean,
-        "SByte" => T::SByte,
-        "Byte" => T::Byte,
-        "Int16" => T::Int16,
-        "UInt16" => T::UInt16,
-        "Int32" => T::Int32,
-        "UInt32" => T::UInt32,
-        "Int64" => T::Int64,
-        "UInt64" => T::UInt64,
-        "Float" => T::Float,
-        "Double" => T::Double,
-        "String" => T::String,
-        "DateTime" => T::DateTime,
-        "Guid" => T::Guid,
-        "ByteString" => T::ByteString,
-        "XmlElement" => T::XmlElement,
-        "NodeId" => T::NodeId,
-        "ExpandedNodeId" => T::ExpandedNodeId,
-        "StatusCode" => T::StatusCode,
-        "QualifiedName" => T::QualifiedName,
-        "LocalizedText" => T::LocalizedText,
-        "ExtensionObject" => T::ExtensionObject,
-        "Variant" => T::Variant,
-        _ => return None,
-    })
-}
-
 /// A value of the built-in type of this name.
 pub fn scalar(name: &str, element: &Element, scope: Scope<'_>) -> Result<Variant, NoValue> {
     let ids = scope.ids;
@@ -223,52 +195,6 @@ pub fn scalar(name: &str, element: &Element, scope: Scope<'_>) -> Result<Variant
     })
 }
 
-fn real(element: &Element, name: &str) -> Result<f64, Wrong> {
-    match element.text.as_str() {
-        "INF" => Ok(f64::INFINITY),
-        "-INF" => Ok(f64::NEG_INFINITY),
-        "NaN" => Ok(f64::NAN),
-        text => text
-            .parse()
-            .map_err(|_| (element.line, format!("{text:?} is no {name}"))),
-    }
-}
-
-fn time(element: &Element) -> Result<DateTime, Wrong> {
-    let text = element.text.as_str();
-    // XML has times without a zone; those of OPC UA are in UTC (Part 6, 5.3.1.6).
-    let zoned = format!("{text}Z");
-    let read = DateTime::parse_from_rfc3339(text).or_else(|_| DateTime::parse_from_rfc3339(&zoned));
-    read.map_err(|_| {
-        let what = format!("{text:?} is no DateTime (want 2026-11-22T10:00:00Z)");
-        (element.line, what)
-    })
-}
-
-fn bytes(element: &Element) -> Result<ByteString, Wrong> {
-    let text = element.text.clone();
-    ByteString::from_base64_ignore_whitespace(text)
-        .ok_or_else(|| (element.line, "no Base64".to_owned()))
-}
-
-fn identifier(element: &Element) -> &str {
-    match element.child("Identifier") {
-        Some(identifier) => &identifier.text,
-        None => &element.text,
-    }
-}
-
-/// `<DisplayName Locale="en">Text</DisplayName>`, or with elements for both.
-pub fn localized(element: &Element) -> LocalizedText {
-    match element.child("Text") {
-        Some(text) => LocalizedText::new(element.text_of("Locale"), &text.text),
-        None => {
-            let locale = element.attribute("Locale").unwrap_or_default();
-            LocalizedText::new(locale, &element.text)
-        }
-    }
-}
-
 /// A structure, in bytes already or field by field.
 fn extension(element: &Element, scope: Scope<'_>) -> Result<ExtensionObject, NoValue> {
     let Some(body) = element.child("Body").and_then(|body| body.children.first()) else {
@@ -296,7 +222,223 @@ fn extension(element: &Element, scope: Scope<'_>) -> Result<ExtensionObject, NoV
         );
         return Err(unknown(what));
     };
-    let bytes = structure::bytes(of, body, scope)?;
+    let bytes = structure(of, body, scope)?;
     let body = ByteStringBody::new(ByteString::from(bytes), binary.clone());
     Ok(ExtensionObject::new(body))
+}
+
+/// A structure without its TypeId and length.
+fn structure(of: &NodeId, body: &Element, scope: Scope<'_>) -> Result<Vec<u8>, NoValue> {
+    let writing = Writing {
+        scope,
+        body,
+        fields: Cell::new(0),
+    };
+    let Form::Structure(of) = writing.form(of, false, body)? else {
+        let what = format!("{} is no structure, or an abstract one", body.name);
+        return Err(writing.unknown(Some(body), what));
+    };
+    let mut out = Vec::new();
+    writing.structure(of, Some(body), 0, &mut out)?;
+    Ok(out)
+}
+
+/// A value on its way from XML to bytes.
+struct Writing<'a> {
+    scope: Scope<'a>,
+    /// All of it, for what is said of it.
+    body: &'a Element,
+    /// Fields so far.
+    fields: Cell<u32>,
+}
+
+impl<'a> Writing<'a> {
+    fn unknown(&self, element: Option<&Element>, what: String) -> NoValue {
+        NoValue::Unknown((element.unwrap_or(self.body).line, what))
+    }
+
+    /// How a field is encoded; one that may have subtypes of its data type says which (Part 6, 5.2.6).
+    fn form(&self, of: &NodeId, subtyped: bool, element: &Element) -> Result<Form<'a>, NoValue> {
+        use VariantScalarTypeId as T;
+        let object = Form::BuiltIn(T::ExtensionObject);
+        match self.scope.types.form(of) {
+            Some(Form::Structure(_)) if subtyped => Ok(object),
+            Some(form) if subtyped && form != object => Ok(Form::BuiltIn(T::Variant)),
+            Some(form) => Ok(form),
+            None => {
+                let what = format!(
+                    "what the data type of {} is made of stands in no file",
+                    element.name
+                );
+                Err(self.unknown(Some(element), what))
+            }
+        }
+    }
+
+    fn value(
+        &self,
+        form: &Form<'_>,
+        element: Option<&Element>,
+        depth: u32,
+        out: &mut Vec<u8>,
+    ) -> Result<(), NoValue> {
+        match (form, element) {
+            (Form::Structure(of), _) => self.structure(of, element, depth, out),
+            (Form::BuiltIn(of), None) => {
+                out.extend_from_slice(nothing(*of));
+                Ok(())
+            }
+            (Form::Enumeration(_), None) => {
+                out.extend_from_slice(&[0; 4]);
+                Ok(())
+            }
+            (Form::Enumeration(of), Some(element)) => {
+                out.extend_from_slice(&enumerated(of, element)?.to_le_bytes());
+                Ok(())
+            }
+            (Form::BuiltIn(VariantScalarTypeId::Variant), Some(element)) => {
+                encode::encode(&inner(element, self.scope)?, out);
+                Ok(())
+            }
+            (Form::BuiltIn(of), Some(element)) => {
+                let value = scalar(&of.to_string(), element, self.scope)?;
+                // Where the type is known it is left out.
+                let encoded = encode::encoded(&value);
+                out.extend_from_slice(encoded.get(1..).unwrap_or_default());
+                Ok(())
+            }
+        }
+    }
+
+    /// Its fields; without an element all of them are left out.
+    fn structure(
+        &self,
+        of: &StructureDefinition,
+        element: Option<&Element>,
+        depth: u32,
+        out: &mut Vec<u8>,
+    ) -> Result<(), NoValue> {
+        if depth == DEEPEST {
+            return Err(self.unknown(element, "its data type contains itself".to_owned()));
+        }
+        let fields = of.fields.as_deref().unwrap_or_default();
+        if let Some(element) = element {
+            self.only_fields(fields, element)?;
+        }
+        let given = |field: &StructureField| {
+            let found = element?.child(field.name.as_ref());
+            found.filter(|it| !is_true(it, "nil"))
+        };
+        let kind = of.structure_type;
+        if matches!(
+            kind,
+            StructureType::Union | StructureType::UnionWithSubtypedValues
+        ) {
+            // Part 6, 5.2.8: the number of the field, from 1 on, and the field.
+            let set = (1u32..)
+                .zip(fields)
+                .find(|(_, field)| given(field).is_some());
+            let switch = set.map_or(0, |(n, _)| n);
+            out.extend_from_slice(&switch.to_le_bytes());
+            return match set {
+                Some((_, field)) => self.field(field, kind, given(field), depth, out),
+                None => Ok(()),
+            };
+        }
+        let left_out = |field: &StructureField| {
+            let has_mask = kind == StructureType::StructureWithOptionalFields;
+            has_mask && field.is_optional && given(field).is_none()
+        };
+        if kind == StructureType::StructureWithOptionalFields {
+            // Part 6, 5.2.7: a bit for each optional field that is there.
+            let optional = fields.iter().filter(|field| field.is_optional);
+            let mask = (0u32..32).zip(optional).fold(0u32, |mask, (bit, field)| {
+                mask | u32::from(given(field).is_some()) << bit
+            });
+            out.extend_from_slice(&mask.to_le_bytes());
+        }
+        for field in fields.iter().filter(|field| !left_out(field)) {
+            self.field(field, kind, given(field), depth, out)?;
+        }
+        Ok(())
+    }
+
+    /// A file may be made for another version of a type.
+    fn only_fields(&self, fields: &[StructureField], element: &Element) -> Result<(), NoValue> {
+        let is_known = |it: &Element| {
+            ["EncodingMask", "SwitchField"].contains(&it.name.as_str())
+                || fields.iter().any(|field| field.name.as_ref() == it.name)
+        };
+        let Some(stranger) = element.children.iter().find(|it| !is_known(it)) else {
+            return Ok(());
+        };
+        let known: Vec<_> = fields.iter().map(|field| field.name.as_ref()).collect();
+        let what = format!(
+            "{} has no field {} (want {})",
+            element.name,
+            stranger.name,
+            known.join(", ")
+        );
+        Err(self.unknown(Some(stranger), what))
+    }
+
+    fn field(
+        &self,
+        field: &StructureField,
+        kind: StructureType,
+        element: Option<&Element>,
+        depth: u32,
+        out: &mut Vec<u8>,
+    ) -> Result<(), NoValue> {
+        self.fields.set(self.fields.get() + 1);
+        if self.fields.get() > MOST {
+            let what = format!("it has more than {MOST} fields");
+            return Err(self.unknown(element, what));
+        }
+        let subtyped = matches!(
+            kind,
+            StructureType::StructureWithSubtypedValues | StructureType::UnionWithSubtypedValues
+        );
+        let subtyped = subtyped && field.is_optional;
+        let form = self.form(&field.data_type, subtyped, element.unwrap_or(self.body))?;
+        let depth = depth + 1;
+        match field.value_rank {
+            -1 => self.value(&form, element, depth, out),
+            0 | 1 => {
+                let Some(element) = element else {
+                    out.extend_from_slice(&(-1i32).to_le_bytes());
+                    return Ok(());
+                };
+                put_len(element.children.len(), out);
+                self.each(&form, &element.children, depth, out)
+            }
+            2.. => {
+                // Part 6, 5.2.5: the dimensions as an array, then all values.
+                let (dimensions, values) = match element {
+                    Some(element) => sides(element)?,
+                    None => (vec![0; field.value_rank.clamp(2, 100) as usize], &[][..]),
+                };
+                put_len(dimensions.len(), out);
+                for dimension in dimensions {
+                    out.extend_from_slice(&dimension.to_le_bytes());
+                }
+                self.each(&form, values, depth, out)
+            }
+            rank => {
+                let what = format!("fields of ValueRank {rank} have no encoding");
+                Err(self.unknown(element, what))
+            }
+        }
+    }
+
+    fn each(
+        &self,
+        form: &Form<'_>,
+        elements: &[Element],
+        depth: u32,
+        out: &mut Vec<u8>,
+    ) -> Result<(), NoValue> {
+        let mut each = elements.iter();
+        each.try_for_each(|element| self.value(form, Some(element), depth, out))
+    }
 }

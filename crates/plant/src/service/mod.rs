@@ -19,9 +19,10 @@ use wire::template::walk::WalkError;
 use wire::time::Now;
 use wire::types::StatusCode;
 
-use crate::core::{SlotId, Subscriptions, Timers};
+use crate::core::{SlotId, Timers};
 use crate::session::Session;
 use crate::shared::Shared;
+use crate::subscription::Subscriptions;
 use steps::Steps;
 
 /// Why a request that is walked is not answered.

@@ -10,7 +10,7 @@ use wire::types::{
 };
 
 use super::{Desk, operations};
-use crate::config::Limits;
+use crate::limits::Limits;
 use crate::subscription::{Subscription, Terms};
 
 /// The keep-alive count of a client that leaves it to the server.

@@ -13,6 +13,7 @@ pub mod server_object;
 mod sessions;
 pub mod signal;
 pub mod standard;
+pub mod standing;
 pub mod structures;
 pub mod value;
 

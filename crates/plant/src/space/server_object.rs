@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use wire::template::walk::RawVariant;
 use wire::types::{
-    BuildInfo, DateTime, ExtensionObject, LocalizedText, NodeId, ObjectId,
+    BuildInfo, DateTime, ExtensionObject, LocalizedText, ObjectId,
     ServerDiagnosticsSummaryDataType, ServerState, ServerStatusDataType, StatusCode, UAString,
     VariableId, Variant,
 };
@@ -12,15 +12,27 @@ use wire::types::{
 use super::build::Builder;
 use super::encode;
 use super::node::{Body, Shape, Variable, access};
+use super::standing::{constant, set};
 use super::value::{Scalar, Source, Stamp};
-use crate::config::{Config, Limits};
+use crate::config::Config;
 use crate::counters::{Counted, Counters};
 use crate::diagnostics::{
     Register, publishing_intervals, security_array, session_array, subscription_array,
 };
 use crate::event::nodes::SUBSCRIBE;
-use crate::shared::Own;
+use crate::limits::Limits;
 use crate::status::Status;
+
+/// What a server knows of itself, and tells in its Server object.
+#[derive(Debug)]
+pub struct Own {
+    /// What it counts.
+    pub counters: Arc<Counters>,
+    /// Its sessions and subscriptions.
+    pub register: Arc<Register>,
+    /// Its state, and since when.
+    pub status: Arc<Status>,
+}
 
 /// Profiles of Part 7 that the server keeps.
 const PROFILES: &[&str] = &["http://opcfoundation.org/UA-Profile/Server/EmbeddedUA2017"];
@@ -53,18 +65,6 @@ pub fn describe(
         server.body = Body::Object {
             event_notifier: SUBSCRIBE,
         };
-    }
-}
-
-pub(crate) fn constant(builder: &mut Builder, id: VariableId, value: impl Into<Variant>) {
-    let since = builder.anchor();
-    let encoded = encode::variant(value);
-    set(builder, id, Source::Constant { encoded, since });
-}
-
-fn set(builder: &mut Builder, id: VariableId, source: Source) {
-    if let Some(variable) = builder.variable_mut(&NodeId::from(id)) {
-        variable.source = source;
     }
 }
 

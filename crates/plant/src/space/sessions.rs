@@ -11,8 +11,7 @@ use wire::types::{NodeId, ObjectId, ObjectTypeId, QualifiedName, ReferenceTypeId
 use super::node::{Body, FullNames, Names, Node, NodeIndex, Shape, Variable};
 use super::value::{Source, Stamp};
 use super::{FIRST_OF_SESSIONS, Link, Space, encode};
-use crate::diagnostics::{Register, SessionRecord, Shown};
-use crate::shared::session_node;
+use crate::diagnostics::{Register, SessionRecord, Shown, session_node};
 use crate::users::{EVERYBODY, OWNERS};
 
 /// The namespace of sessions' ids.

@@ -3,10 +3,9 @@
 use wire::template::walk::BuiltInType;
 
 use super::filter::Filter;
-use super::item::dropped;
 use super::memory::Memory;
 use super::moment::Moment;
-use super::queue::{OVERFLOW, Queue, Waits};
+use super::queue::{OVERFLOW, Queue, Waits, dropped};
 use crate::fault::Mark;
 use crate::ledger::Values;
 use crate::space::attribute::{Timestamps, mask};

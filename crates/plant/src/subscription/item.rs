@@ -10,7 +10,7 @@ use super::asked::{Held, Question};
 use super::computed::{Asked, Computed, Notice, Pace};
 use super::filter::Filter;
 use super::memory::Memory;
-use super::queue::{Entry, OVERFLOW, Seen};
+use super::queue::{Entry, OVERFLOW, Seen, dropped};
 use crate::fault::Mark;
 use crate::ledger::{ItemKind, Tally, Values};
 use crate::space::attribute::{Timestamps, id};
@@ -554,15 +554,6 @@ fn marked(mut entry: Entry, mark: Mark) -> Entry {
         entry.seen = Seen::Nothing;
     }
     entry
-}
-
-/// What a value that had to make room counts as: in a queue of one it is replaced, in a longer
-/// one it overflows (Part 4, 5.13.1.5).
-pub fn dropped(values: &mut Values, size: usize) -> &mut u64 {
-    match size {
-        0 | 1 => &mut values.overwritten,
-        _ => &mut values.overflowed,
-    }
 }
 
 #[cfg(test)]

@@ -28,6 +28,7 @@ pub use publishing::Tick;
 use std::sync::Arc;
 use std::time::Duration;
 
+use rustc_hash::FxHashMap;
 use wire::budget::Budget;
 use wire::time::{Instant, Now};
 
@@ -38,6 +39,9 @@ use crate::session::Owner;
 use kept::Kept;
 use memory::Memory;
 use publishing::State;
+
+/// Subscriptions by their numbers.
+pub type Subscriptions = FxHashMap<u32, Subscription>;
 
 /// Time goes on, whatever somebody asks for.
 const LEAST_INTERVAL: Duration = Duration::from_micros(100);

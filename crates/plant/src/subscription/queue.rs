@@ -6,6 +6,7 @@ use std::sync::Arc;
 use wire::template::walk::BuiltInType;
 
 use super::memory::Memory;
+use crate::ledger::Values;
 use crate::space::attribute::{Timestamps, mask};
 use crate::space::signal::encode_bits;
 
@@ -273,6 +274,15 @@ impl<T: Waits> Queue<T> {
         let now = rest.capacity();
         memory.correct(before * size_of::<T>(), now * size_of::<T>());
         dropped
+    }
+}
+
+/// What a value that had to make room counts as: in a queue of one it is replaced, in a longer
+/// one it overflows (Part 4, 5.13.1.5).
+pub fn dropped(values: &mut Values, size: usize) -> &mut u64 {
+    match size {
+        0 | 1 => &mut values.overwritten,
+        _ => &mut values.overflowed,
     }
 }
 

@@ -1,0 +1,74 @@
+//! What loops send each other: connections, sessions, subscriptions, and the wish to have them.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use wire::server::RequestId;
+use wire::session::Channel;
+use wire::types::{ActivateSessionRequest, ActivateSessionResponse, StatusCode};
+
+use super::link::Link;
+use super::{Asked, SlotId};
+use crate::session::{Owner, Session};
+use crate::subscription::Subscription;
+
+/// A connection on its way to a loop.
+pub struct Led {
+    pub link: Link,
+    pub id: RequestId,
+    pub body: Vec<u8>,
+}
+
+/// Who activates a session: a connection of this loop or of another.
+#[derive(Debug, Clone, Copy)]
+pub struct Caller {
+    /// The loop of the connection.
+    pub core: u8,
+    pub asked: Asked,
+    pub address: Option<SocketAddr>,
+    /// A session was activated over this connection before.
+    pub known: bool,
+    /// Messages of its channel are signed.
+    pub signed: bool,
+}
+
+/// An ActivateSession request for a session that lives in another loop.
+pub struct Wish {
+    pub caller: Caller,
+    pub channel: Channel,
+    pub request: ActivateSessionRequest,
+}
+
+/// What an activation comes to.
+pub struct Welcome {
+    pub response: ActivateSessionResponse,
+    /// The user's name for people, and how it was proven.
+    pub user: String,
+    pub mechanism: &'static str,
+}
+
+/// A session on its way to the loop of its new connection.
+pub struct Moved {
+    pub asked: Asked,
+    pub session: Session,
+    pub subscriptions: Vec<Subscription>,
+    pub welcome: Welcome,
+}
+
+/// Asks a loop for subscriptions that live there.
+pub struct Wanted {
+    /// Who asks.
+    pub core: u8,
+    pub transfer: SlotId,
+    pub owner: Arc<Owner>,
+    /// Their numbers, and the places of their results.
+    pub ids: Vec<(usize, u32)>,
+    /// How often it was sent on.
+    pub hops: u8,
+}
+
+/// The answer to it.
+pub struct Given {
+    pub transfer: SlotId,
+    pub results: Vec<(usize, Result<Box<Subscription>, StatusCode>)>,
+}
