@@ -1,6 +1,8 @@
 //! What subscriptions say of a server, and what a server says of its subscriptions.
 
-use record::run::{Beside, Kind, Outcome, Phase, Status, Subscriptions, Verdict};
+use std::collections::BTreeMap;
+
+use record::run::{Beside, Kind, Outcome, Phase, Silence, Stall, Status, Subscriptions, Verdict};
 use serde_json::Value;
 
 use crate::verdict::Missing;
@@ -15,6 +17,12 @@ const PACE: f64 = 1.05;
 
 /// From this share of messages on that waited for a Publish request, the pace is not the server's.
 const STARVED: f64 = 0.05;
+
+/// So many times in a row may something be due and not come.
+const SILENT: u64 = 5;
+
+/// A silence below this is what networks and operating systems do.
+const SILENT_NS: u64 = 500_000_000;
 
 /// Steps that change subscriptions while they are measured.
 const CHANGES: [&str; 2] = ["modify", "set_mode"];
@@ -54,6 +62,21 @@ pub fn judge(mut verdict: Verdict, phase: &Phase) -> Verdict {
             "{} {values} overflowed in the server while the generator itself did not run",
             found.count
         ));
+    }
+    let silences = silences(told, &phase.stalls);
+    if !silences.is_empty()
+        && matches!(
+            verdict.kind,
+            Kind::Valid | Kind::ServerSaturated | Kind::Unsteady
+        )
+    {
+        verdict.kind = Kind::Unsteady;
+        verdict.evidence = silences;
+        verdict.advice = vec![
+            "find out in the server's log what it did then; without anything to tell it owes a keep-alive".to_owned(),
+        ];
+        verdict.notes.extend(notes(told));
+        return verdict;
     }
     let slow = behind(told, phase);
     if !slow.is_empty() && matches!(verdict.kind, Kind::Valid | Kind::Unsteady) {
@@ -96,6 +119,56 @@ fn failures(told: &Subscriptions) -> Vec<String> {
         });
     }
     failures
+}
+
+/// When subscriptions heard nothing though something was owed to them.
+fn silences(told: &Subscriptions, stalls: &[Stall]) -> Vec<String> {
+    // Without a request nothing can be published.
+    if told.waited as f64 >= STARVED * told.count("publish_answered").max(1) as f64 {
+        return Vec::new();
+    }
+    let changed = told
+        .steps
+        .iter()
+        .any(|step| CHANGES.contains(&step.step.as_str()));
+    let owed = |it: &Silence| {
+        // Servers begin to count at the message or at the publishing after it.
+        let keep_alive = it
+            .keep_alive_ns
+            .saturating_add(it.keep_alive_ns / 2 + SILENT_NS);
+        let due = it.due_ns.filter(|_| told.held.is_none() && !changed);
+        let due = due.map(|due| {
+            let usual = due.max(it.usual_ns.unwrap_or(0));
+            usual.saturating_mul(SILENT).max(SILENT_NS)
+        });
+        due.map_or(keep_alive, |due| due.min(keep_alive))
+    };
+    let stood = |it: &Silence| {
+        let mut each: BTreeMap<_, u64> = BTreeMap::new();
+        for stall in stalls {
+            *each.entry(stall.of).or_default() += stall.within(it.from_ns, it.to_ns);
+        }
+        each.into_values().max().unwrap_or(0)
+    };
+    let silent: Vec<&Silence> = told
+        .silences
+        .iter()
+        .filter(|it| it.length_ns().saturating_sub(stood(it)) > owed(it))
+        .collect();
+    let Some(longest) = silent.iter().max_by_key(|it| it.length_ns()) else {
+        return Vec::new();
+    };
+    let (from, length) = (
+        time(longest.from_ns as f64),
+        time(longest.length_ns() as f64),
+    );
+    let until = match longest.lasts {
+        true => "the end".to_owned(),
+        false => time(longest.to_ns as f64),
+    };
+    vec![format!(
+        "nothing came from {from} to {until} ({length}), not even a keep-alive"
+    )]
 }
 
 /// How a server shows that it did not keep up.

@@ -4,7 +4,8 @@
 
 use record::Ledger;
 use record::run::{
-    EachSubscription, Ended, Intervals, Kind, Phase, Place, Status, Subscriptions, Verdict, WarmUp,
+    EachSubscription, Ended, Intervals, Kind, Phase, Place, Silence, Stall, StallKind, Status,
+    Subscriptions, Verdict, WarmUp,
 };
 
 const MS: i64 = 1_000_000;
@@ -41,11 +42,16 @@ fn published_each(ms: i64, news: bool) -> Subscriptions {
 }
 
 fn judged(told: Subscriptions) -> Verdict {
+    judged_beside(told, Vec::new())
+}
+
+fn judged_beside(told: Subscriptions, stalls: Vec<Stall>) -> Verdict {
     let started = "2026-03-01T09:30:00Z".parse().unwrap();
     let name = |code: u32| code.to_string();
     let tally = Ledger::new().finish();
     let mut phase = Phase::new("only", started, &tally, WarmUp::default(), 0, &name);
     phase.subscriptions = Some(told);
+    phase.stalls = stalls;
     judge::subscriptions::judge(Verdict::default(), &phase)
 }
 
@@ -125,4 +131,64 @@ fn items_that_the_server_did_not_create_are_told_of() {
         ["no monitored item was created: BadTooManyMonitoredItems"]
     );
     assert!(none.advice[0].contains("--items"), "{none:?}");
+}
+
+/// A subscription that publishes each 100 ms, with a keep-alive after ten, and heard nothing meanwhile.
+fn silent(from_ms: u64, to_ms: u64, due_ms: Option<u64>) -> Subscriptions {
+    let ns = |ms: u64| ms * MS as u64;
+    Subscriptions {
+        silences: vec![Silence {
+            place: Place::default(),
+            from_ns: ns(from_ms),
+            to_ns: ns(to_ms),
+            lasts: to_ms == 10_000,
+            keep_alive_ns: ns(1000),
+            due_ns: due_ms.map(ns),
+            usual_ns: Some(ns(100)),
+        }],
+        ..published_each(100, due_ms.is_some())
+    }
+}
+
+#[test]
+fn a_server_that_hangs_is_told_from_one_where_nothing_changes() {
+    // Something is due each 100 ms, and nothing came for a second and more.
+    let verdict = judged(silent(3000, 4200, Some(100)));
+    assert_eq!(verdict.kind, Kind::Unsteady);
+    assert_eq!(
+        verdict.evidence,
+        ["nothing came from 3 s to 4.20 s (1.20 s), not even a keep-alive"]
+    );
+    // Nobody knows whether anything changed: no keep-alive is due yet.
+    assert_eq!(judged(silent(3000, 4200, None)).kind, Kind::Valid);
+    let verdict = judged(silent(3000, 10_000, None));
+    assert_eq!(verdict.kind, Kind::Unsteady);
+    assert_eq!(
+        verdict.evidence,
+        ["nothing came from 3 s to the end (7 s), not even a keep-alive"]
+    );
+    // A server that publishes each 400 ms by itself is slow, and does not hang.
+    let mut slow = silent(3000, 4200, Some(100));
+    slow.silences[0].usual_ns = Some(400 * MS as u64);
+    assert_eq!(judged(slow).kind, Kind::Valid);
+    // Where nothing was to be reported, only a keep-alive is owed.
+    let held = |to_ms| Subscriptions {
+        held: Some("publishing is disabled (--publishing-off)".to_owned()),
+        ..silent(3000, to_ms, Some(100))
+    };
+    assert_eq!(judged(held(4200)).kind, Kind::Valid);
+    assert_eq!(judged(held(6000)).kind, Kind::Unsteady);
+}
+
+#[test]
+fn a_silence_in_which_the_generator_did_not_run_is_its_own() {
+    let stall = |ms: u64| Stall {
+        kind: StallKind::HeldUp,
+        of: None,
+        at_ns: 3000 * MS as u64,
+        ns: ms * MS as u64,
+    };
+    let judged = |ms| judged_beside(silent(3000, 4200, Some(100)), vec![stall(ms)]);
+    assert_eq!(judged(1000).kind, Kind::Valid);
+    assert_eq!(judged(100).kind, Kind::Unsteady);
 }

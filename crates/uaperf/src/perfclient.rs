@@ -296,9 +296,8 @@ impl Args {
         } = measured.whole();
         if timeouts + unfinished > 0 {
             let waited = plan::unit::duration::show(phase.timeout);
-            tell!(
-                "  without an answer: {timeouts} given up after {waited}, {unfinished} at the end"
-            );
+            let all = timeouts + unfinished;
+            tell!("  without an answer: {all}, given up after {waited} or at the end");
         }
         for note in run.notes.iter().chain(&run.verdict.notes) {
             tell!("  {note}");

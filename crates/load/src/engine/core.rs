@@ -32,6 +32,9 @@ const TICK: u64 = 10_000_000;
 /// So much later if nothing else wakes the core before: a look is no reason to be woken twice.
 const SLACK: u64 = TICK / 2;
 
+/// Who waits for nothing beyond the end takes what was on its way then all the same.
+const GRACE: u64 = 100_000_000;
+
 /// With no more sockets than these, a spinning core asks them one by one, which is cheaper than to
 /// ask the poll.
 const ASKED_ONE_BY_ONE: usize = 4;
@@ -258,7 +261,10 @@ impl<H: Host> Core<H> {
         if self.ended.is_none() && (t >= self.end.at() || self.control.is_over()) {
             self.end(t.min(self.end.at()));
         }
-        if self.ended.is_some() && self.settings.abandons {
+        if let Some(ended) = self.ended
+            && self.settings.abandons
+            && t >= ended.saturating_add(GRACE)
+        {
             return true;
         }
         while let Some(seat) = self.seats.get(self.over)
@@ -281,6 +287,12 @@ impl<H: Host> Core<H> {
     fn end(&mut self, end: u64) {
         self.ended = Some(end);
         self.due.clear();
+        let at = end
+            .saturating_add(self.origin.as_nanos())
+            .saturating_sub(self.zero.as_nanos());
+        if let Some(receipt) = &mut self.receipt {
+            receipt.measured(at);
+        }
         for ledger in &mut self.ledgers {
             ledger.end_at(end);
         }

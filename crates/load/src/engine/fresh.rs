@@ -201,6 +201,7 @@ fn work(
         }
     }
     Report {
+        abandons: false,
         ledgers,
         ..Report::of_calls(1, ended, ran, slept, &spent)
     }

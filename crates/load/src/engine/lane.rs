@@ -272,8 +272,8 @@ impl Lane {
     }
 
     /// The phase is over: what was due and never sent, and what is still on its way, is written
-    /// down as such.
-    pub fn finish(&mut self, t: u64, books: &mut Books<'_>) {
+    /// down as such. Where the end was the limit of each request (`abandons`), its time is over, too.
+    pub fn finish(&mut self, t: u64, abandons: bool, books: &mut Books<'_>) {
         let until = t.min(self.end.at());
         if self.setup.source.is_open() {
             while let Some(planned) = self.setup.source.peek()
@@ -292,7 +292,9 @@ impl Lane {
                 continue;
             }
             let flight = self.flights.get(id);
-            if let Some(ledger) = books.of(flight.work) {
+            if abandons {
+                books.timed_out(flight.work, flight.times(t));
+            } else if let Some(ledger) = books.of(flight.work) {
                 ledger.unfinished(flight.times(t), 1);
             }
         }

@@ -47,7 +47,8 @@ pub fn settle<S>(reports: &mut [Report<S>]) -> Settled<S> {
             left.lane.end_at(ended_ns);
             let own = ledgers.get_mut(left.base..).unwrap_or_default();
             let over = report.spent.ran_ns.max(ended_ns);
-            left.lane.finish(over, &mut Books::new(own));
+            left.lane
+                .finish(over, report.abandons, &mut Books::new(own));
             if let Some(subscriber) = left.lane.take_subscriber() {
                 settled.subscribers.push((left.index, subscriber));
             }

@@ -44,6 +44,8 @@ pub struct Report<S> {
     pub lanes: Vec<Left<S>>,
     /// What was written down.
     pub ledgers: Vec<Ledger>,
+    /// What is unanswered at the end is given up there.
+    pub abandons: bool,
     /// How long each cycle took, where all sessions send together.
     pub cycles: Vec<Took>,
     /// What subscriptions brought.
@@ -94,6 +96,7 @@ impl<S> Report<S> {
         spent: &Spent,
     ) -> Self {
         Self {
+            abandons: false,
             lanes: Vec::new(),
             ledgers: Vec::new(),
             cycles: Vec::new(),

@@ -176,7 +176,7 @@ impl World {
         let mut lane = self.lane(seat, connection);
         let mut ledgers = [Ledger::new()];
         lane.pump(now(sent), &mut Books::new(&mut ledgers));
-        lane.finish(over, &mut Books::new(&mut ledgers));
+        lane.finish(over, false, &mut Books::new(&mut ledgers));
         let [ledger] = ledgers;
         ledger.finish()
     }

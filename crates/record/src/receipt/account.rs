@@ -1,6 +1,6 @@
 //! What the receipts of all cores add up to.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use crate::Histogram;
 
@@ -293,6 +293,7 @@ impl Receipt {
     /// All is over: what was received, to be merged with that of other cores. `at` is the time up to
     /// which values could come.
     pub fn finish(mut self, at: u64) -> Account {
+        self.measured(at);
         let [before, measured] = std::mem::take(&mut self.counts).map(stretch);
         let mut account = Account {
             before,
@@ -308,20 +309,29 @@ impl Receipt {
         };
         self.items_into(&mut account, at);
         account.heard = std::mem::take(&mut self.notifiers).told();
-        let news: BTreeSet<usize> = {
-            let each = self.groups.iter().filter(|group| {
-                let subscription = self.subscriptions.get(group.subscription as usize);
-                subscription.is_some_and(|it| group.has_news(it.row.terms.publishing_ns))
-            });
-            each.map(|group| group.subscription as usize).collect()
-        };
+        let mut due: BTreeMap<usize, u64> = BTreeMap::new();
+        for group in &self.groups {
+            let at = group.subscription as usize;
+            let publishing = self
+                .subscriptions
+                .get(at)
+                .map(|it| it.row.terms.publishing_ns);
+            if let Some(ns) = publishing.and_then(|publishing| group.news_ns(publishing)) {
+                due.entry(at)
+                    .and_modify(|least| *least = ns.min(*least))
+                    .or_insert(ns);
+            }
+        }
         for mut subscription in self.subscriptions {
             let numbers = &subscription.numbers;
             let open = |state| matches!(state, State::Missing | State::Asked);
             let unasked = numbers.holes.iter().filter(|hole| open(hole.state));
             account.unasked += unasked.count() as u64;
             account.away += u64::from(subscription.cut.is_some());
-            subscription.row.news = news.contains(&account.rows.len());
+            let due = due.get(&account.rows.len()).copied();
+            let publishing = subscription.row.terms.publishing_ns;
+            subscription.row.news = due.is_some_and(|ns| ns <= publishing);
+            subscription.row.due_ns = due;
             account.rows.push(subscription.row);
         }
         account.rows.sort_by_key(|row| row.seat);

@@ -70,7 +70,7 @@ pub use counts::{Cause, Event, Events, Firsts, Messages, Places, Values};
 pub use notifier::{EventKind, Heard, Told};
 pub use numbers::Gap;
 pub use open::{Head, Open};
-pub use subscription::{Row, Spread};
+pub use subscription::{Row, Silence, Spread};
 pub use terms::{Counter, Ids, ItemTerms, Monitoring, Seat, SubscriptionTerms, Watch};
 
 use crate::Ledger;
@@ -88,6 +88,8 @@ pub struct Receipt {
     /// Ticks at the clock's 0.
     utc: i64,
     measuring: Option<u64>,
+    /// When the measurement was over: only what was on its way is awaited.
+    over: Option<u64>,
     /// When the client last went on after it had not run.
     went_on: Option<u64>,
     items: Vec<Item>,
@@ -110,6 +112,7 @@ impl Receipt {
         Self {
             utc,
             measuring: None,
+            over: None,
             went_on: None,
             items: Vec::new(),
             groups: Vec::new(),
@@ -133,6 +136,17 @@ impl Receipt {
     /// clock shows 0 now.
     pub fn measure(&mut self, at: u64) {
         self.measuring = Some(at);
+    }
+
+    /// The measurement is over: who is silent from now on owes nothing.
+    pub fn measured(&mut self, at: u64) {
+        let Some(from) = self.measuring.filter(|_| self.over.is_none()) else {
+            return;
+        };
+        self.over = Some(at);
+        for subscription in self.subscriptions.iter_mut().filter(|it| !it.over) {
+            subscription.hear(from, at, true);
+        }
     }
 
     /// The client itself did not run for a while, and goes on now. What overflowed meanwhile the server had to
@@ -207,6 +221,9 @@ impl Receipt {
             (true, false) => arrive(subscription, messages, &head, &mut self.recovery),
             (true, true) => recover(subscription, messages, &head, &mut self.recovery),
         };
+        if known && let Some(from) = measuring.filter(|_| self.over.is_none()) {
+            subscription.hear(from, head.at, false);
+        }
         let publishing = subscription.row.terms.publishing_ns;
         let stalled = went_on.is_some_and(|at| head.at.saturating_sub(at) <= publishing);
         let parts = Parts {
@@ -235,6 +252,9 @@ impl Receipt {
         counts.messages.bytes += u64::from(head.bytes);
         let there = self.subscriptions.get_mut(subscription as usize)?;
         there.row.keep_alives += u64::from(measuring);
+        if let Some(from) = self.measuring.filter(|_| self.over.is_none()) {
+            there.hear(from, head.at, false);
+        }
         there.more = false;
         // Part 4, 5.14.1.1: it has the number of the next message. Some servers give that of the
         // last one, which says nothing.

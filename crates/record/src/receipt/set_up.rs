@@ -33,6 +33,7 @@ impl Receipt {
             return;
         };
         there.row.terms = terms;
+        there.row.keep_alive_ns = there.row.keep_alive_ns.max(terms.keep_alive_ns());
         // Neither interval tells how far this publishing is from the next.
         there.publish = 0;
         for group in &mut self.groups {

@@ -140,6 +140,30 @@ pub struct Row {
     pub jitter: Spread,
     /// How it ended, if the client did not delete it.
     pub ended: Option<u32>,
+    /// The longest time in which nothing came, not even a keep-alive.
+    pub silence: Option<Silence>,
+    /// After so long without anything to tell the server owes a keep-alive: the longest of its terms.
+    pub keep_alive_ns: u64,
+    /// Something to tell is due so often, where it is known how its nodes change.
+    pub due_ns: Option<u64>,
+}
+
+/// A time in which nothing came, since the measurement began.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Silence {
+    /// From.
+    pub from_ns: u64,
+    /// To.
+    pub to_ns: u64,
+    /// It went on to the end.
+    pub lasts: bool,
+}
+
+impl Silence {
+    /// How long it was.
+    pub fn length_ns(&self) -> u64 {
+        self.to_ns.saturating_sub(self.from_ns)
+    }
 }
 
 #[derive(Debug, Clone)]
@@ -166,6 +190,8 @@ pub(super) struct Subscription {
     pub(super) published: i64,
     /// The shortest way from publishing to arrival, in ticks, as far as clocks agree.
     pub(super) shortest: i64,
+    /// When anything of it came last.
+    pub(super) heard: u64,
     /// When its connection was lost.
     pub(super) cut: Option<u64>,
     /// It ended, or was never there.
@@ -178,6 +204,7 @@ impl Subscription {
             row: Row {
                 seat,
                 terms,
+                keep_alive_ns: terms.keep_alive_ns(),
                 ..Row::default()
             },
             handles: Vec::new(),
@@ -192,8 +219,23 @@ impl Subscription {
             received: 0,
             published: 0,
             shortest: i64::MAX,
+            heard: 0,
             cut: None,
             over: false,
+        }
+    }
+
+    /// Something of it came, or (`lasts`) the measurement that began at `from` is over.
+    pub(super) fn hear(&mut self, from: u64, at: u64, lasts: bool) {
+        let since = std::mem::replace(&mut self.heard, at).max(from);
+        let silence = Silence {
+            from_ns: since - from,
+            to_ns: at.saturating_sub(from),
+            lasts,
+        };
+        let longest = self.row.silence.map_or(0, |it| it.length_ns());
+        if silence.length_ns() > longest {
+            self.row.silence = Some(silence);
         }
     }
 

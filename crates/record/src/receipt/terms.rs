@@ -25,6 +25,14 @@ pub struct SubscriptionTerms {
     pub lifetime: u32,
 }
 
+impl SubscriptionTerms {
+    /// After so long without a notification a keep-alive is due (Part 4, 5.14.1.1).
+    pub(super) fn keep_alive_ns(&self) -> u64 {
+        self.publishing_ns
+            .saturating_mul(self.keep_alive.max(1).into())
+    }
+}
+
 /// What an item watches, as far as the client knows.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub enum Watch {
@@ -118,9 +126,10 @@ pub(super) struct Group {
 }
 
 impl Group {
-    /// Whether its items have a new value for each publishing.
-    pub(super) fn has_news(&self, publishing_ns: u64) -> bool {
-        self.changes_ns().is_some() && self.terms.held_back == 0 && self.pace_ns() <= publishing_ns
+    /// How often its items have something to tell, where that is known.
+    pub(super) fn news_ns(&self, publishing_ns: u64) -> Option<u64> {
+        let known = self.changes_ns().is_some() && self.terms.held_back == 0;
+        known.then(|| self.pace_ns().max(publishing_ns))
     }
 
     /// How often what they watch changes, where that is known.

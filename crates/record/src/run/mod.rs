@@ -33,7 +33,7 @@ pub use stall::{Stall, StallKind};
 pub use status::Status;
 pub use subscriptions::{
     Beside, ByRate, ClockBound, EachSubscription, Ended, EventsHeard, Extremes, Fairness, First,
-    Found, Intervals, Names, Outcome, Place, Slow, StepTaken, Subscriptions,
+    Found, Intervals, Names, Outcome, Place, Silence, Slow, StepTaken, Subscriptions,
 };
 pub use verdict::{Expectation, Kind, Verdict};
 

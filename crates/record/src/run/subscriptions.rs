@@ -84,6 +84,10 @@ pub struct Subscriptions {
     /// The first of them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub silent_items: Vec<Place>,
+    /// When subscriptions heard nothing for longest, not even a keep-alive: those with the most of what they
+    /// are owed meanwhile.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub silences: Vec<Silence>,
     /// Values expected by `--change-rate`, and those that came of them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by_rate: Option<ByRate>,
@@ -303,6 +307,36 @@ pub struct Intervals {
     pub min_ns: i64,
     /// The longest.
     pub max_ns: i64,
+}
+
+/// A time in which a subscription heard nothing, not even a keep-alive.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Silence {
+    /// Of which.
+    #[serde(flatten)]
+    pub place: Place,
+    /// From, since the phase began.
+    pub from_ns: u64,
+    /// To.
+    pub to_ns: u64,
+    /// It went on to the end.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub lasts: bool,
+    /// Without anything to tell, a keep-alive is due after so long.
+    pub keep_alive_ns: u64,
+    /// Something to tell is due so often, where that is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub due_ns: Option<u64>,
+    /// Between messages of it otherwise, where there were some.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub usual_ns: Option<u64>,
+}
+
+impl Silence {
+    /// How long it was.
+    pub fn length_ns(&self) -> u64 {
+        self.to_ns.saturating_sub(self.from_ns)
+    }
 }
 
 /// One subscription in the measured time.

@@ -164,3 +164,39 @@ fn the_result_file_holds_it_and_follows_its_schema() {
     );
     assert!(read.phases[0].series.delay.is_some());
 }
+
+#[test]
+fn the_longest_silence_is_kept_and_a_keep_alive_ends_one() {
+    let mut client = Client::new(&[counting(10, 100)]);
+    client.comes(1, &[(0, 1, 0)]);
+    client.now += 4 * PUBLISHING;
+    let head = client.head(2);
+    client.receipt.keep_alive(0, head);
+    client.now += 6 * PUBLISHING;
+    let head = client.head(2);
+    client.receipt.keep_alive(0, head);
+    client.now += 2 * PUBLISHING;
+    let account = client.receipt.finish(client.now);
+    let row = &account.rows[0];
+    let silence = row.silence.unwrap();
+    assert_eq!(silence.from_ns, 5 * PUBLISHING + MS);
+    assert_eq!(silence.to_ns, 11 * PUBLISHING + MS);
+    assert!(!silence.lasts);
+    // Ten publishings, and a counter that moves more often than is published.
+    assert_eq!(
+        (row.keep_alive_ns, row.due_ns),
+        (10 * PUBLISHING, Some(PUBLISHING))
+    );
+}
+
+#[test]
+fn a_silence_that_lasts_ends_with_the_measurement_and_not_with_what_comes_after_it() {
+    let mut client = Client::new(&[counting(10, 100)]);
+    client.comes(1, &[(0, 1, 0)]);
+    client.receipt.measured(30 * PUBLISHING);
+    client.now += 90 * PUBLISHING;
+    client.at_once(2, &[]);
+    let account = client.receipt.finish(30 * PUBLISHING);
+    let silence = account.rows[0].silence.unwrap();
+    assert_eq!((silence.to_ns, silence.lasts), (30 * PUBLISHING, true));
+}

@@ -4,9 +4,6 @@
 //! that it says to what is known: the exit code, the verdict, and the figure that must show it. A cell that
 //! cannot occur says why. A new command without its row fails the first test.
 //!
-//! The table says what has to hold. Causes to which not every command holds yet are left out of a usual run:
-//! `cargo test -p uaperf --test lies -- --ignored` names the cells that are lies today.
-//!
 //! What goes wrong is counted in requests, not in time (`stall=1200ms,on=read,every=60,times=1`), so that a slow
 //! machine meets it too. Clocks that are set are left to `crates/load/tests/virtual_time`.
 
@@ -101,7 +98,6 @@ fn a_server_that_stands_still_for_a_while() {
 }
 
 #[test]
-#[ignore = "not every command holds to it yet"]
 fn a_server_that_hangs() {
     nothing_is_hidden(Cause::Hangs);
 }

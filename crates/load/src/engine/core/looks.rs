@@ -130,6 +130,7 @@ impl<H: Host> Core<H> {
         Report {
             lanes: lanes.collect(),
             ledgers: self.ledgers,
+            abandons: self.settings.abandons,
             cycles: self.cycle.into_took(),
             account: self.receipt.map(|receipt| {
                 let until = self

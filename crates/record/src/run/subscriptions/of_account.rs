@@ -4,13 +4,16 @@ use std::collections::BTreeMap;
 
 use super::{
     ByRate, ClockBound, EachSubscription, Ended, EventsHeard, Extremes, Fairness, First, Found,
-    Intervals, Outcome, Place, Slow, StepTaken, Subscriptions,
+    Intervals, Outcome, Place, Silence, Slow, StepTaken, Subscriptions,
 };
 use crate::receipt::{Account, Cause, Event, EventKind, Row, Seat, Spread, Step, Stretch};
 use crate::run::{Figure, Status};
 
 /// Subscriptions that are listed one by one; more are in the distributions.
 const LISTED: usize = 1000;
+
+/// Subscriptions whose silence is listed.
+const SILENCES: usize = 20;
 
 /// Names for what an account only numbers.
 pub struct Names<'a> {
@@ -64,6 +67,7 @@ impl Subscriptions {
                     .map(|(seat, item)| Place::of(*seat, Some(*item), names))
                     .collect()
             },
+            silences: silences(&account.rows, names),
             by_rate: (account.by_rate.items > 0).then_some(ByRate {
                 items: account.by_rate.items,
                 expected: account.by_rate.expected,
@@ -113,6 +117,51 @@ impl Subscriptions {
             },
         }
     }
+}
+
+/// The longest, beside what was due.
+fn silences(rows: &[Row], names: &Names<'_>) -> Vec<Silence> {
+    let due = |row: &Row| {
+        row.due_ns
+            .map_or(row.keep_alive_ns, |ns| ns.min(row.keep_alive_ns))
+    };
+    let silent = rows.iter().filter_map(|row| Some((row, row.silence?)));
+    let mut silent: Vec<_> = silent
+        .filter(|(row, silence)| silence.length_ns() > due(row))
+        .map(|(row, silence)| {
+            (
+                silence.length_ns() as f64 / due(row).max(1) as f64,
+                row,
+                silence,
+            )
+        })
+        .collect();
+    silent.sort_by(|a, b| b.0.total_cmp(&a.0));
+    let listed = silent.into_iter().take(SILENCES);
+    listed
+        .map(|(_, row, silence)| Silence {
+            place: Place::of(row.seat, None, names),
+            from_ns: silence.from_ns,
+            to_ns: silence.to_ns,
+            lasts: silence.lasts,
+            keep_alive_ns: row.keep_alive_ns,
+            due_ns: row.due_ns,
+            usual_ns: usual(row, silence.length_ns()),
+        })
+        .collect()
+}
+
+/// Between messages, but for the longest time without any.
+fn usual(row: &Row, longest_ns: u64) -> Option<u64> {
+    let Spread {
+        count, sum, max, ..
+    } = row.arrivals;
+    let is_in_it = u64::try_from(max).is_ok_and(|max| max >= longest_ns);
+    let (count, sum) = match is_in_it {
+        true => (count.checked_sub(1)?, sum - i128::from(max)),
+        false => (count, sum),
+    };
+    u64::try_from(sum).ok()?.checked_div(count)
 }
 
 impl EventsHeard {
