@@ -5,11 +5,11 @@
 use judge::compare::{
     Direction, Estimate, LEAST_MARGIN, Method, Metric, Outcome, Row, Rules, Sides, bca,
     cliffs_delta, compare_estimates, compare_pairs, compare_phases, compare_runs, compare_shares,
-    mann_whitney, pairs_needed, permutation, runs_needed, welch,
+    doubts, mann_whitney, pairs_needed, permutation, runs_needed, welch,
 };
 use plan::{Measure, Random, Stat};
-use record::run::{Kind, Phase, WarmUp};
-use record::{Ledger, Times};
+use record::run::{Fingerprint, Kind, Phase, WarmUp};
+use record::{Ledger, Run, Times};
 
 /// Normally distributed numbers, by Box and Muller.
 struct Normal(Random);
@@ -604,4 +604,32 @@ fn shares_have_the_probabilities_of_fishers_test() {
     let it = compare_shares(&often, &other, 0.001, &Rules::default());
     assert_eq!(it.method, Method::Welch);
     assert!(!is_different(it.outcome), "{it:?}");
+}
+
+#[test]
+fn runs_in_blocks_are_named_and_runs_in_turn_are_not() {
+    let runs = |minutes: &[u64]| -> Vec<Run> {
+        let run = |minute: &u64| {
+            let started = format!("2026-03-01T09:{minute:02}:00Z").parse().unwrap();
+            Run::new("read", started, Fingerprint::default())
+        };
+        minutes.iter().map(run).collect()
+    };
+    let said = |base: &[u64], new: &[u64]| {
+        let (base, new) = (runs(base), runs(new));
+        let (base, new): (Vec<_>, Vec<_>) = (base.iter().collect(), new.iter().collect());
+        let all = doubts(&base, &new);
+        let found = all.into_iter().find(|it| it.contains("before all runs"));
+        found.map_or_else(String::new, |it| it.split(':').next().unwrap().to_owned())
+    };
+    let block = "all runs of base were measured before all runs of new";
+    assert_eq!(said(&[1, 2, 3], &[4, 5, 6]), block);
+    assert_eq!(said(&[1], &[2, 3]), block);
+    let other = "all runs of new were measured before all runs of base";
+    assert_eq!(said(&[14, 15], &[3, 4]), other);
+    // In turn, one run of new among those of base, at the same time, and one each.
+    assert_eq!(said(&[1, 3, 5], &[2, 4, 6]), "");
+    assert_eq!(said(&[1, 2, 4], &[3, 5, 6]), "");
+    assert_eq!(said(&[1, 2], &[1, 2]), "");
+    assert_eq!(said(&[1], &[2]), "");
 }

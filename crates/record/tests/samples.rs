@@ -3,7 +3,9 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use std::io::{self, Write};
-use std::sync::{Arc, Mutex};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Condvar, Mutex};
+use std::time::Duration;
 
 use hdrhistogram::serialization::Deserializer;
 use hdrhistogram::serialization::interval_log::{IntervalLogIterator, LogEntry};
@@ -100,6 +102,91 @@ fn a_full_disk_ends_the_samples_and_not_the_run() {
         .count() as u64;
     assert_eq!(rows - 1, error.written);
     assert!(error.to_string().contains("of 10000 rows"), "{error}");
+}
+
+/// A disk that stands still until it is let go, or nobody does so for long.
+#[derive(Clone, Default)]
+struct Still {
+    go: Arc<(Mutex<bool>, Condvar)>,
+    rows: Arc<AtomicU64>,
+    is_awaited: Arc<AtomicBool>,
+}
+
+impl Still {
+    fn let_go(&self) {
+        *self.go.0.lock().unwrap() = true;
+        self.go.1.notify_all();
+    }
+}
+
+impl Write for Still {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let lines = bytes.iter().filter(|&&b| b == b'\n').count() as u64;
+        // The header is written before anything is measured.
+        if self.rows.fetch_add(lines, Ordering::Relaxed) > 0 {
+            let held = self.go.0.lock().unwrap();
+            let long = Duration::from_secs(20);
+            let (mut go, wait) = self.go.1.wait_timeout_while(held, long, |go| !*go).unwrap();
+            self.is_awaited
+                .fetch_or(wait.timed_out(), Ordering::Relaxed);
+            *go = true;
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[test]
+fn a_disk_that_stands_still_holds_up_no_request_and_what_it_lost_is_counted() {
+    let disk = Still::default();
+    let samples = Samples::new(disk.clone()).unwrap();
+    const ROWS: u64 = 600_000;
+    std::thread::scope(|scope| {
+        for core in 0..2u64 {
+            let mut sheet = samples.sheet("read");
+            scope.spawn(move || {
+                for at in 0..ROWS / 2 {
+                    sheet.row(core as usize, times(1_000_000_000 + at), 0);
+                }
+            });
+        }
+    });
+    // All requests ended while the disk stood still.
+    disk.let_go();
+    let error = samples.finish().unwrap_err();
+    assert!(!disk.is_awaited.load(Ordering::Relaxed), "requests waited");
+    assert_eq!(error.written + error.lost, ROWS);
+    assert!(error.lost > 0 && error.written > 300_000, "{error}");
+    assert_eq!(disk.rows.load(Ordering::Relaxed), error.written + 1);
+    assert!(error.to_string().contains("more slowly"), "{error}");
+}
+
+#[test]
+fn rows_that_are_kept_in_memory_are_never_lost() {
+    let memory = Still::default();
+    let samples = Samples::kept(memory.clone()).unwrap();
+    let mut sheet = samples.sheet("read");
+    for at in 0..600_000 {
+        sheet.row(0, times(1_000_000_000 + at), 0);
+    }
+    drop(sheet);
+    memory.let_go();
+    assert_eq!(samples.finish().unwrap(), 600_000);
+    assert_eq!(memory.rows.load(Ordering::Relaxed), 600_001);
+}
+
+#[test]
+fn what_was_handed_over_is_written_when_nobody_finishes() {
+    let disk = disk(usize::MAX);
+    let samples = Samples::new(disk.clone()).unwrap();
+    let mut sheet = samples.sheet("read");
+    sheet.row(0, times(0), 0);
+    drop((sheet, samples));
+    let text = String::from_utf8(disk.bytes.lock().unwrap().clone()).unwrap();
+    assert_eq!(text.lines().count(), 2, "{text}");
 }
 
 #[test]

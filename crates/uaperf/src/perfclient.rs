@@ -152,7 +152,7 @@ pub fn run(args: Args, global: &Global) -> anyhow::Result<ExitCode> {
     let mut asked = args.asked()?;
     let answers = Answers::default();
     if !args.subscribes() {
-        asked.until_the_end(Samples::new(answers.clone())?);
+        asked.until_the_end(Samples::kept(answers.clone())?);
     }
     let targets = asked.targets()?;
     if targets.len() != 1 {

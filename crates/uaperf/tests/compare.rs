@@ -13,6 +13,11 @@ mod support;
 
 /// A second of requests in a closed loop that take so long, give or take what a seed says.
 fn save(folder: &Path, name: &str, time: u64, seed: u64, verdict: Kind) {
+    save_at(folder, name, time, seed, verdict, "2026-03-01T09:30:00Z");
+}
+
+/// The same at a time of the day.
+fn save_at(folder: &Path, name: &str, time: u64, seed: u64, verdict: Kind, started: &str) {
     let mut ledger = Ledger::with_end(2_000_000_000);
     let mut sent = 0;
     // Runs differ by half a percent.
@@ -27,7 +32,7 @@ fn save(folder: &Path, name: &str, time: u64, seed: u64, verdict: Kind) {
         ledger.done(times, 0, 1, 1);
         sent += time + wander;
     }
-    let started = "2026-03-01T09:30:00Z".parse().unwrap();
+    let started = started.parse().unwrap();
     let mut run = Run::new("read", started, Fingerprint::default());
     run.plan = json!({"phases": [{"seed": seed, "arrival": {"loop": "closed"}, "work": {"service": "read"}}]});
     let mut phase = Phase::new(
@@ -377,4 +382,35 @@ fn a_comparison_for_machines_has_what_the_screen_has() {
     assert_eq!(p50["base"]["runs"].as_array().unwrap().len(), 5);
     let (ratio, interval) = (p50["ratio"].as_f64().unwrap(), &p50["interval"]);
     assert!(interval[0].as_f64().unwrap() <= ratio && ratio <= interval[1].as_f64().unwrap());
+}
+
+#[test]
+fn runs_in_blocks_are_warned_of_on_the_screen_in_json_and_on_the_page() {
+    let folder = tempfile::tempdir().unwrap();
+    for n in 1..=3 {
+        // Base and new each in a row; old and new in turn.
+        for (side, minute) in [("base", n), ("new", 9 + 2 * n), ("old", 10 + 2 * n)] {
+            let (name, at) = (
+                format!("{side}/{n}.json"),
+                format!("2026-03-01T09:{minute:02}:00Z"),
+            );
+            save_at(folder.path(), &name, 1_000_000, n, Kind::Valid, &at);
+        }
+    }
+    let warned = "all runs of base were measured before all runs of new";
+    let plain = |text: String| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let (screen, _, code) = compare(folder.path(), &["base", "new", "--report", "page.html"]);
+    let screen = plain(screen);
+    assert_eq!(code, Some(0), "{screen}");
+    assert!(
+        screen.contains(warned) && screen.contains("in turn: base, new"),
+        "{screen}"
+    );
+    let page = std::fs::read_to_string(folder.path().join("page.html")).unwrap();
+    assert!(page.contains(warned));
+    let (json, ..) = compare(folder.path(), &["base", "new", "--json"]);
+    let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+    assert!(json["doubts"].to_string().contains(warned), "{json}");
+    let (screen, ..) = compare(folder.path(), &["old", "new"]);
+    assert!(!plain(screen).contains("before all runs"));
 }

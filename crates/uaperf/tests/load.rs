@@ -348,3 +348,25 @@ fn a_run_is_repeated_from_the_request_in_its_result() {
     assert_eq!(first["request"], again["request"]);
     assert_ne!(first["started"], again["started"]);
 }
+
+#[test]
+fn cycles_of_the_warm_up_are_in_no_figure() {
+    let folder = tempfile::tempdir().unwrap();
+    let plant = bench();
+    let words = ["read", plant.url(), "-n", "nsu=urn:bench;i=1000"];
+    let load = ["--sessions", "3", "--together"];
+    let long = ["--requests", "30", "--warmup", "400ms", "--cooldown", "0s"];
+    let more = ["--security", "none", "--expect", "cycle.p50<1h"];
+    let (_, run) = run(folder.path(), &[&words[..], &load, &long, &more].concat());
+    let phase = &run["phases"][0];
+    let before = phase["left_out"][0]["completed"].as_u64().unwrap();
+    assert!(before > 60, "there were cycles before: {before}");
+    let cycles: Vec<u64> = serde_json::from_value(phase["cycles_ns"].clone()).unwrap();
+    // One may have begun before the window, and ended in it.
+    assert!((10..=12).contains(&cycles.len()), "{cycles:?}");
+    let mut sorted = cycles;
+    sorted.sort_unstable();
+    let middle = sorted[(sorted.len() - 1) / 2];
+    assert_eq!(phase["expectations"][0]["found"], middle as f64, "{run}");
+    plant.stop();
+}

@@ -583,5 +583,8 @@ fn rows_that_no_longer_fit_are_counted_and_the_result_is_kept() {
         run["notes"].to_string().contains("rows were not written"),
         "{said}"
     );
+    let lost = "error: --samples rows.csv: samples are incomplete: ";
+    assert_eq!(said.matches(lost).count(), 1, "{said}");
+    assert_eq!(output.status.code(), Some(1), "{said}");
     assert_eq!(total(&run)["planned"], 6000, "{said}");
 }

@@ -53,6 +53,7 @@ pub fn doubts(base: &[&Run], new: &[&Run]) -> Vec<String> {
         doubts.push("they were asked for different loads".to_owned());
     }
     rates(base, new, &mut doubts);
+    blocks(base, new, &mut doubts);
     for (side, runs) in [("base", base), ("new", new)] {
         for kind in [
             Kind::Failed,
@@ -133,6 +134,30 @@ fn rates(base: &[&Run], new: &[&Run], doubts: &mut Vec<String>) {
             "their rates differ ({x:.0}/s and {y:.0}/s): times under unequal loads are hard to compare"
         ));
     }
+}
+
+/// All runs of one side before all of the other: what the host did meanwhile is in one of them only, and no interval
+/// knows of it.
+fn blocks(base: &[&Run], new: &[&Run], doubts: &mut Vec<String>) {
+    // Of one run each, and of runs at the same time, something else is to be said.
+    if base.is_empty() || new.is_empty() || base.len() + new.len() < 3 {
+        return;
+    }
+    let begun = |side: &[&Run]| {
+        let times = || side.iter().map(|run| run.started.unix_ns());
+        (times().min(), times().max())
+    };
+    let (x, y) = (begun(base), begun(new));
+    let order = match (x.1 < y.0, y.1 < x.0) {
+        (true, _) => ("base", "new"),
+        (_, true) => ("new", "base"),
+        _ => return,
+    };
+    doubts.push(format!(
+        "all runs of {} were measured before all runs of {}: what the host did meanwhile looks like a difference. \
+         Measure them in turn: base, new, base, new, and so on",
+        order.0, order.1
+    ));
 }
 
 /// Whether the server sets the rate in all phases of a run.

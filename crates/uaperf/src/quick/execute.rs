@@ -163,7 +163,9 @@ pub fn measure(
     }
     if let Some(Err(error)) = samples.map(Samples::finish) {
         run.notes.push(error.to_string());
-        lost::add(Failure::new(error.to_string()));
+        let file = common.output.samples.as_ref();
+        let named = file.map_or_else(String::new, |it| format!("--samples {}: ", it.display()));
+        lost::add(Failure::new(format!("{named}{error}")));
     }
     restore(phase, &looked, &prepared, &mut run);
     run.ended = SystemTime::now().into();

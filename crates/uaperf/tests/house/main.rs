@@ -10,3 +10,4 @@ mod licences;
 mod links;
 mod modules;
 mod printing;
+mod scenarios;
