@@ -8,6 +8,7 @@
 //! | [`message`] | a NetworkMessage as a value, and its bytes |
 //! | [`header`] | what stands before the payload |
 //! | [`view`] | a NetworkMessage where it lies: visited, not built |
+//! | [`reader`] | the messages of one writer, read by what the one before looked like |
 //! | [`raw`] | fields without types of their own, which metadata describes |
 //! | [`chunk`] | messages larger than a datagram, in parts and together again |
 //! | [`layout`] | the header layouts of Annex A, by name |
@@ -24,6 +25,7 @@ pub mod header;
 pub mod layout;
 pub mod message;
 pub mod raw;
+pub mod reader;
 pub mod security;
 pub mod sequence;
 pub mod template;

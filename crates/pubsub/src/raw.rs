@@ -104,7 +104,7 @@ pub fn fields<'a>(
     })
 }
 
-fn read<'a>(c: &mut Cursor<'a>, of: &RawType) -> Result<RawField<'a>, DecodeError> {
+pub(crate) fn read<'a>(c: &mut Cursor<'a>, of: &RawType) -> Result<RawField<'a>, DecodeError> {
     if !of.is_allowed() {
         let what = "a type that only a Variant can hold";
         return Err(c.fail(Cause::Raw { what }));

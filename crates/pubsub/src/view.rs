@@ -574,6 +574,30 @@ pub struct FieldViews<'a> {
 }
 
 impl<'a> FieldViews<'a> {
+    /// How many there are still.
+    #[inline]
+    pub(crate) fn left(&self) -> usize {
+        self.left
+    }
+
+    /// Bytes that come next, if there are so many.
+    #[inline]
+    pub(crate) fn ahead(&self, len: usize) -> Option<&'a [u8]> {
+        self.cursor.rest().get(..len)
+    }
+
+    /// Goes past fields without an index, which take so many bytes; tells which the first of them is.
+    #[inline]
+    pub(crate) fn skip_fields(&mut self, count: usize, len: usize) -> u16 {
+        let first = self.index;
+        self.left = self.left.saturating_sub(count);
+        // Lossless: counts are UInt16.
+        self.index = first.wrapping_add(count as u16);
+        let rest = self.cursor.rest().get(len..).unwrap_or_default();
+        self.cursor.skip_to(rest);
+        first
+    }
+
     #[inline]
     fn read(&mut self) -> Result<FieldView<'a>, DecodeError> {
         let index = match self.indexed {

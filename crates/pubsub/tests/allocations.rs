@@ -11,6 +11,7 @@ use std::hint::black_box;
 
 use pubsub::layout::Layout;
 use pubsub::raw::{self, RawType};
+use pubsub::reader::{Part, Reader};
 use pubsub::security::{GroupKeys, KeyRing, Mode, PubSubPolicy, Sealer};
 use pubsub::sequence::Tracker;
 use pubsub::template::Template;
@@ -96,7 +97,8 @@ fn a_cycle_and_its_datagram_allocate_nothing() {
             let mut ring = KeyRing::new(mode, Tolerance::NONE);
             ring.insert(1, keys());
             let (mut out, mut tracker) = (Vec::new(), Tracker::default());
-            let (mut cycle, mut visited) = (0f32, 0);
+            let mut reader = Reader::with_types(&types);
+            let (mut cycle, mut visited, mut together) = (0f32, 0, 0);
             let n = allocations_of(|| {
                 cycle += 1.0;
                 template.set_all(0, |_| cycle.to_le_bytes()).unwrap();
@@ -106,6 +108,12 @@ fn a_cycle_and_its_datagram_allocate_nothing() {
                 for set in view.messages(Known::default()).unwrap() {
                     let set = set.unwrap();
                     tracker.note(set.header.sequence.unwrap());
+                    let count = reader.visit(&set, |part| {
+                        if let Part::Run(run) = part {
+                            run.each(|it| together += usize::from(it == cycle.to_le_bytes()));
+                        }
+                    });
+                    assert_eq!(count, Ok(FIELDS));
                     for field in set.fields().unwrap() {
                         let value = field.unwrap().value.variant().unwrap();
                         visited += usize::from(value.payload() == cycle.to_le_bytes());
@@ -117,6 +125,8 @@ fn a_cycle_and_its_datagram_allocate_nothing() {
             });
             assert_eq!(n, 0, "{raw} {mode:?}");
             assert_eq!(visited, 1001 * FIELDS);
+            // What fields with types of their own look like is seen in the first message.
+            assert_eq!(together, if raw { 1001 } else { 1000 } * FIELDS);
             assert_eq!(tracker.counts().lost, 0);
         }
     }

@@ -311,3 +311,113 @@ fn what_cannot_be_is_said_with_what_to_do() {
         said.out
     );
 }
+
+/// What came to a socket, as tcpdump would have written it (raw IP, microseconds).
+fn capture(socket: &UdpSocket, datagrams: usize) -> Vec<u8> {
+    let port = socket.local_addr().unwrap().port();
+    let mut file = Vec::new();
+    for word in [0xa1b2_c3d4_u32, 0x0004_0002, 0, 0, 65_535, 101] {
+        file.extend(word.to_le_bytes());
+    }
+    let mut buffer = [0; 65_536];
+    for n in 0..datagrams {
+        let (len, _) = socket.recv_from(&mut buffer).unwrap();
+        let mut packet = vec![0x45, 0];
+        packet.extend((len as u16 + 28).to_be_bytes());
+        packet.extend([0, 0, 0, 0, 64, 17, 0, 0, 127, 0, 0, 1, 127, 0, 0, 1]);
+        packet.extend([0x9c, 0x40]);
+        packet.extend(port.to_be_bytes());
+        packet.extend((len as u16 + 8).to_be_bytes());
+        packet.extend([0, 0]);
+        packet.extend(&buffer[..len]);
+        // A millisecond apart.
+        let words = [
+            1_800_000_000,
+            n as u32 * 1000,
+            packet.len() as u32,
+            packet.len() as u32,
+        ];
+        for word in words {
+            file.extend(word.to_le_bytes());
+        }
+        file.extend(packet);
+    }
+    file
+}
+
+#[test]
+fn a_capture_is_heard_as_a_socket_is() {
+    let home = tempfile::tempdir().unwrap();
+    let keys = keys(home.path());
+    let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
+    socket
+        .set_read_timeout(Some(std::time::Duration::from_secs(20)))
+        .unwrap();
+    let url = format!("opc.udp://{}", socket.local_addr().unwrap());
+    let words = [
+        url.as_str(),
+        "--interval",
+        "5ms",
+        "--cycles",
+        "50",
+        "--signals",
+        "20",
+        "--keys",
+        &keys,
+        "--security",
+        "sign-and-encrypt",
+    ];
+    let (sent, file) = std::thread::scope(|scope| {
+        let captured = scope.spawn(|| capture(&socket, 50));
+        (publish(home.path(), &words), captured.join().unwrap())
+    });
+    assert_eq!(sent["result"]["cycles"], 50, "{sent}");
+    let listen = |file: &[u8], words: &[&str]| {
+        std::fs::write(home.path().join("line.pcap"), file).unwrap();
+        let all = ["listen", "--pcap", "line.pcap", "--json", "--keys", &keys];
+        Said::by(command(home.path(), &all).args(words))
+    };
+    let said = listen(
+        &file,
+        &[&url, "--expect", "loss=0", "--security", "sign-and-encrypt"],
+    );
+    assert_eq!(said.code, 0, "{}{}", said.out, said.err);
+    let told: Value = serde_json::from_str(&said.out).unwrap();
+    let result = &told["result"];
+    assert_eq!(
+        (&result["datagrams"], &result["values"]),
+        (&50.into(), &1000.into()),
+        "{told}"
+    );
+    assert_eq!(result["elapsed_ns"], 49_000_000, "{told}");
+    assert_eq!(result["streams"][0]["security"], "sign-and-encrypt");
+    // Nothing of it was sent to 4840, a part of it is lost, and half of it is not all.
+    let said = listen(&file, &[]);
+    assert_eq!(said.code, 1, "{}{}", said.out, said.err);
+    let packet = (file.len() - 24) / 50;
+    let gap = [&file[..24 + packet], &file[24 + 2 * packet..]].concat();
+    let said = listen(&gap, &[&url, "--expect", "loss=0"]);
+    assert_eq!(said.code, 3, "{}{}", said.out, said.err);
+    let said = listen(&file[..file.len() - 3], &[&url]);
+    let told: Value = serde_json::from_str(&said.out).unwrap();
+    assert_eq!(
+        (said.code, &told["verdict"]),
+        (1, &"INCOMPLETE".into()),
+        "{told}"
+    );
+    let said = listen(b"no capture", &[&url]);
+    assert_eq!(said.code, 1);
+    assert!(
+        said.err.contains("--pcap line.pcap: is no capture"),
+        "{}",
+        said.err
+    );
+    let said = Said::by(&mut command(
+        home.path(),
+        &["listen", "--pcap", "nothing.pcap"],
+    ));
+    assert_eq!(said.code, 1);
+    assert!(said.err.contains("cannot read it"), "{}", said.err);
+    let said = Said::by(&mut command(home.path(), &["listen"]));
+    assert_eq!(said.code, 2, "{}", said.err);
+}

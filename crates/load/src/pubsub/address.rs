@@ -4,8 +4,8 @@ use std::fmt;
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
 use std::str::FromStr;
 
-/// The port of PubSub over UDP.
-const PORT: u16 = 4840;
+/// The port of PubSub over UDP (Part 14, 7.3.2.1).
+pub(super) const PORT: u16 = 4840;
 
 /// Where datagrams go to, or come to: one host or a multicast group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,5 +1,6 @@
 //! Sockets for datagrams: one to send to a host or group, one to receive, with what the kernel says of each.
 
+use std::fmt;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, UdpSocket};
 use std::time::Duration;
@@ -70,7 +71,34 @@ pub struct Came {
     /// When the kernel had it, in nanoseconds since 1970, if it says so.
     pub stamp: Option<u64>,
     /// Who sent it.
-    pub source: Option<IpAddr>,
+    pub source: Option<Source>,
+}
+
+/// Where a datagram or frame was sent from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Source {
+    /// A host.
+    Ip(IpAddr),
+    /// An interface, by Ethernet without IP.
+    Mac([u8; 6]),
+}
+
+impl Source {
+    /// Whether it is the host that received it.
+    pub fn is_this_host(self) -> bool {
+        matches!(self, Self::Ip(it) if it.is_loopback())
+    }
+}
+
+impl fmt::Display for Source {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Ip(it) => it.fmt(f),
+            Self::Mac([a, b, c, d, e, g]) => {
+                write!(f, "{a:02x}:{b:02x}:{c:02x}:{d:02x}:{e:02x}:{g:02x}")
+            }
+        }
+    }
 }
 
 /// A socket that receives.
@@ -132,7 +160,7 @@ impl Receiver {
         Ok(Some(Came {
             len: message.bytes,
             stamp,
-            source,
+            source: source.map(Source::Ip),
         }))
     }
 }
@@ -153,7 +181,7 @@ impl Receiver {
             Ok((len, source)) => Ok(Some(Came {
                 len,
                 stamp: None,
-                source: Some(source.ip()),
+                source: Some(Source::Ip(source.ip())),
             })),
             Err(error) => match error.kind() {
                 io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => Ok(None),

@@ -1,13 +1,18 @@
 //! PubSub over UDP: a publisher that keeps to a schedule, and a listener that counts what comes.
 
 mod address;
+mod capture;
 mod datagram;
+mod ears;
 mod figures;
+mod heard;
 mod listen;
 mod publish;
 mod spread;
 
 pub use address::{Address, AddressError};
-pub use listen::{Counted, Delay, Heard, Listen, ListenError, Stream, Unread, Writer, listen};
+pub use capture::{CaptureError, Captured, Reading, read_capture};
+pub use heard::{Counted, Delay, Heard, Stream, Unread, Writer};
+pub use listen::{Listen, ListenError, listen};
 pub use publish::{Publish, PublishError, Published, Signal, publish};
 pub use spread::Spread;

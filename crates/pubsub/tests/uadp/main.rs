@@ -10,6 +10,7 @@ mod chunks;
 mod golden;
 mod hostile;
 mod raw;
+mod reader;
 mod round_trip;
 mod secured;
 mod template;

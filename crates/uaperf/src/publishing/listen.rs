@@ -1,11 +1,14 @@
 //! `uaperf listen`: what publishers send, and what of it does not come.
 
 use std::fmt::Write as _;
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
 use judge::Exit;
-use load::pubsub::{Address, Counted, Delay, Heard, Listen, Stream, Writer};
+use load::pubsub::{
+    Address, Captured, Counted, Delay, Heard, Listen, Reading, Stream, Writer, read_capture,
+};
 use plan::unit::Bytes;
 use plan::unit::duration::show;
 use pubsub::Tolerance;
@@ -20,8 +23,11 @@ use crate::screen::tell;
 #[command(after_help = EXAMPLES)]
 pub struct Args {
     /// Where datagrams come to: opc.udp://ADDRESS:PORT of this host, or of a multicast group to join
-    #[arg(value_name = "URL")]
-    from: Address,
+    #[arg(value_name = "URL", required_unless_present = "pcap")]
+    from: Option<Address>,
+    /// Take the datagrams of a capture (pcap, pcapng) instead: those to the URL, or to port 4840 and in Ethernet frames
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["interface", "duration", "receive_buffer"])]
+    pcap: Option<PathBuf>,
     /// End after so many datagrams
     #[arg(long, value_name = "N")]
     datagrams: Option<u64>,
@@ -45,7 +51,8 @@ const EXAMPLES: &str = "\
 Examples:
   uaperf listen opc.udp://0.0.0.0:4840
   uaperf listen opc.udp://224.0.2.14 --interface 192.168.1.10 --duration 1m
-  uaperf listen opc.udp://127.0.0.1:4840 --keys group.keys --security sign --expect loss=0";
+  uaperf listen opc.udp://127.0.0.1:4840 --keys group.keys --security sign --expect loss=0
+  uaperf listen --pcap line3.pcapng";
 
 /// Carries out `uaperf listen`.
 pub fn run(args: Args) -> anyhow::Result<ExitCode> {
@@ -66,20 +73,35 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         }
     }
     let stop = crate::quick::interrupt::flag()?;
-    let plan = Listen {
-        from: args.from,
-        interface: args.common.interface,
-        buffer: usize::try_from(args.receive_buffer.0).unwrap_or(usize::MAX),
-        duration: args.common.duration,
-        datagrams: args.datagrams,
-        keys,
-        tolerance,
+    let heard = match (args.pcap, args.from) {
+        (Some(file), to) => {
+            let plan = Reading {
+                to,
+                datagrams: args.datagrams,
+                keys,
+                tolerance,
+            };
+            read_capture(&file, plan, &stop)
+                .map_err(|error| Failure::new(format!("--pcap {}: {error}", file.display())))?
+        }
+        (None, Some(from)) => {
+            let plan = Listen {
+                from,
+                interface: args.common.interface,
+                buffer: usize::try_from(args.receive_buffer.0).unwrap_or(usize::MAX),
+                duration: args.common.duration,
+                datagrams: args.datagrams,
+                keys,
+                tolerance,
+            };
+            let ready = || tell!("listening at {from} …");
+            load::pubsub::listen(plan, &stop, ready).map_err(|error| {
+                Failure::new(error.to_string())
+                    .hint("listen at an address of this host, or 0.0.0.0, or at a multicast group")
+            })?
+        }
+        (None, None) => return Err(Failure::usage("want a URL, or --pcap FILE").into()),
     };
-    let ready = || tell!("listening at {} …", args.from);
-    let heard = load::pubsub::listen(plan, &stop, ready).map_err(|error| {
-        Failure::new(error.to_string())
-            .hint("listen at an address of this host, or 0.0.0.0, or at a multicast group")
-    })?;
     let verdict = verdict(&heard, args.datagrams);
     super::conclude(&args.common, "uaperf-listen", verdict, heard, write_screen)
 }
@@ -97,13 +119,19 @@ fn verdict(it: &Heard, wanted: Option<u64>) -> Verdict {
     let short = wanted.filter(|wanted| it.datagrams < *wanted);
     if it.datagrams == 0 {
         (name, exit) = ("INCOMPLETE", Exit::Nothing);
-        evidence.push("nothing came".to_owned());
+        evidence.push(match it.capture {
+            Some(_) => "nothing in it was sent there".to_owned(),
+            None => "nothing came".to_owned(),
+        });
     } else if it.unreadable() == it.datagrams {
         (name, exit) = ("FAILED", Exit::Nothing);
         evidence.push("no datagram could be read".to_owned());
     } else if let Some(wanted) = short {
         (name, exit) = ("INCOMPLETE", Exit::Nothing);
         evidence.push(format!("{} datagrams of {wanted} came", it.datagrams));
+    } else if it.capture.as_ref().is_some_and(|it| it.torn) {
+        (name, exit) = ("INCOMPLETE", Exit::Nothing);
+        evidence.push("the capture ends in the middle of a packet".to_owned());
     } else if it.interrupted {
         (name, exit) = ("INCOMPLETE", Exit::Nothing);
         evidence.push("interrupted".to_owned());
@@ -125,9 +153,10 @@ fn write_screen(out: &mut String, it: &Heard) -> std::fmt::Result {
         it.bytes,
         show(Duration::from_nanos(it.elapsed_ns))
     )?;
-    match it.socket_drops {
-        Some(drops) => writeln!(out, "  dropped by this host's socket buffer: {drops}")?,
-        None => writeln!(
+    match (&it.capture, it.socket_drops) {
+        (Some(captured), _) => write_captured(out, captured)?,
+        (None, Some(drops)) => writeln!(out, "  dropped by this host's socket buffer: {drops}")?,
+        (None, None) => writeln!(
             out,
             "  dropped by this host's socket buffer: not told by this system"
         )?,
@@ -152,6 +181,24 @@ fn write_screen(out: &mut String, it: &Heard) -> std::fmt::Result {
         write_stream(out, stream, seconds)?;
     }
     Ok(())
+}
+
+fn write_captured(out: &mut String, it: &Captured) -> std::fmt::Result {
+    write!(out, "  {}: {} packets", it.format, it.packets)?;
+    let unknown: u64 = it.unknown_links.values().sum();
+    let counts = [
+        (it.others, "to other places or of other protocols"),
+        (
+            it.fragments,
+            "parts of datagrams, which are not put together",
+        ),
+        (it.cut, "captured in part"),
+        (unknown, "of links that are not known"),
+    ];
+    for (n, what) in counts.into_iter().filter(|(n, _)| *n > 0) {
+        write!(out, ", {n} {what}")?;
+    }
+    writeln!(out)
 }
 
 fn write_stream(out: &mut String, it: &Stream, seconds: f64) -> std::fmt::Result {

@@ -1,0 +1,172 @@
+//! Datagrams out of a capture instead of a socket: the same figures of what went by earlier or elsewhere.
+
+mod file;
+mod packet;
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{self, BufReader, Read};
+use std::net::IpAddr;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use pubsub::Tolerance;
+use pubsub::security::KeyRing;
+use serde::{Deserialize, Serialize};
+
+use self::file::{Captures, Packet};
+use self::packet::{Found, Payload};
+use super::address::PORT;
+use super::datagram::Came;
+use super::ears::{Ears, Ending};
+use super::{Address, Heard};
+
+/// What is taken out of a capture.
+#[derive(Debug)]
+pub struct Reading {
+    /// Datagrams to here only, and no frames; else those to port 4840 and Ethernet frames of UADP.
+    pub to: Option<Address>,
+    /// How many at most.
+    pub datagrams: Option<u64>,
+    /// Keys.
+    pub keys: KeyRing,
+    /// What is taken that the specification does not have.
+    pub tolerance: Tolerance,
+}
+
+/// What a capture is beside what was heard in it.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Captured {
+    /// `pcap` or `pcapng`.
+    pub format: String,
+    /// All packets.
+    pub packets: u64,
+    /// Packets to somewhere else, or of other protocols.
+    pub others: u64,
+    /// Parts of datagrams that IP had cut up: they are not put together.
+    pub fragments: u64,
+    /// Datagrams of which the capture has the beginning only.
+    pub cut: u64,
+    /// Packets of links that are not known, by the number of their type.
+    pub unknown_links: BTreeMap<u32, u64>,
+    /// The file ends in the middle of a packet.
+    pub torn: bool,
+}
+
+/// Why a capture cannot be read.
+#[derive(Debug, thiserror::Error)]
+pub enum CaptureError {
+    /// The file itself cannot be.
+    #[error("cannot read it: {0}")]
+    File(#[from] io::Error),
+    /// It is something else.
+    #[error("is no capture (want pcap or pcapng)")]
+    NotACapture,
+    /// It says something that cannot be.
+    #[error("is broken at byte {at}: {what}")]
+    Broken {
+        /// Where.
+        at: u64,
+        /// What.
+        what: &'static str,
+    },
+}
+
+/// Takes the datagrams of a capture as a listener would have, until `stop` is set.
+///
+/// # Errors
+/// It cannot be read, or is no capture. One that ends in the middle is read up to there.
+pub fn read_capture(file: &Path, plan: Reading, stop: &AtomicBool) -> Result<Heard, CaptureError> {
+    let source = BufReader::with_capacity(1 << 16, File::open(file)?);
+    read(source, &file.display().to_string(), plan, stop)
+}
+
+fn read(
+    source: impl Read,
+    name: &str,
+    mut plan: Reading,
+    stop: &AtomicBool,
+) -> Result<Heard, CaptureError> {
+    let mut captures = Captures::begin(source)?;
+    let mut captured = Captured {
+        format: captures.format().to_owned(),
+        ..Captured::default()
+    };
+    let mut ears = Ears::default();
+    let (mut first, mut last) = (None, None);
+    let mut interrupted = false;
+    let (mut bytes, mut datagram) = (Vec::new(), Vec::new());
+    loop {
+        if stop.load(Ordering::Relaxed) {
+            interrupted = true;
+            break;
+        }
+        if plan.datagrams.is_some_and(|most| ears.datagrams >= most) {
+            break;
+        }
+        let Some(packet) = captures.next(&mut bytes)? else {
+            break;
+        };
+        captured.packets += 1;
+        let Packet { link, at, whole } = packet;
+        let found = packet::find(link, &bytes);
+        let Found::Payload(it) = found else {
+            match found {
+                Found::Fragment => captured.fragments += 1,
+                Found::UnknownLink => *captured.unknown_links.entry(link).or_default() += 1,
+                _ => captured.others += 1,
+            }
+            continue;
+        };
+        if !is_wanted(&it, plan.to) {
+            captured.others += 1;
+            continue;
+        }
+        if it.len > it.bytes.len() || !whole && it.to.is_none() {
+            captured.cut += 1;
+            continue;
+        }
+        first = first.or(at);
+        last = at.or(last);
+        let came = Came {
+            len: it.bytes.len(),
+            stamp: at,
+            source: Some(it.source),
+        };
+        datagram.clear();
+        datagram.extend_from_slice(it.bytes);
+        ears.take(&mut datagram, came, at, &mut plan.keys, plan.tolerance);
+    }
+    captured.torn = captures.is_torn();
+    let elapsed = match (first, last) {
+        (Some(first), Some(last)) => Duration::from_nanos(u64::saturating_sub(last, first)),
+        _ => Duration::ZERO,
+    };
+    Ok(ears.close(Ending {
+        from: name.to_owned(),
+        elapsed,
+        drops: None,
+        buffer: 0,
+        interrupted,
+        capture: Some(captured),
+    }))
+}
+
+/// Whether somebody who listens there would have got it.
+fn is_wanted(it: &Payload<'_>, to: Option<Address>) -> bool {
+    match (it.to, to) {
+        (None, to) => to.is_none(),
+        (Some((_, port)), None) => port == PORT,
+        (Some((host, port)), Some(to)) => {
+            let any = match to.0.ip() {
+                IpAddr::V4(it) => it.is_unspecified(),
+                IpAddr::V6(it) => it.is_unspecified(),
+            };
+            port == to.0.port() && (any || host == to.0.ip())
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

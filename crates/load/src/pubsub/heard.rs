@@ -1,0 +1,186 @@
+//! What a listener heard.
+
+use pubsub::sequence::Counts;
+use serde::{Deserialize, Serialize};
+
+use super::Spread;
+use super::capture::Captured;
+
+/// What came.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Heard {
+    /// Where to.
+    pub from: String,
+    /// How long.
+    pub elapsed_ns: u64,
+    /// Datagrams.
+    pub datagrams: u64,
+    /// Their bytes, without those of UDP and IP.
+    pub bytes: u64,
+    /// Values that were visited; those of RawData are not told apart without metadata.
+    pub values: u64,
+    /// Datagrams that the kernel dropped because the listener's buffer was full, if it says so. It says so
+    /// with the next datagram only.
+    pub socket_drops: Option<u64>,
+    /// The room that the kernel gave.
+    pub buffer_bytes: u64,
+    /// Whether times of arrival are the kernel's.
+    pub kernel_stamps: bool,
+    /// Datagrams that could not be read, by the reason, the first sixteen reasons.
+    pub unread: Vec<Unread>,
+    /// Datagrams of more publishers and groups than are followed.
+    pub not_followed: u64,
+    /// What each publisher and group sent.
+    pub streams: Vec<Stream>,
+    /// Ended before its time.
+    pub interrupted: bool,
+    /// What else the capture says that was read instead of a socket.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub capture: Option<Captured>,
+}
+
+/// Datagrams that could not be read.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Unread {
+    /// Why the first of them could not.
+    pub reason: String,
+    /// How many.
+    pub datagrams: u64,
+}
+
+/// What came of one publisher and writer group.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Stream {
+    /// The PublisherId, if it says one.
+    pub publisher_id: Option<String>,
+    /// Its type.
+    pub publisher_id_type: Option<String>,
+    /// The WriterGroupId, if it says one.
+    pub writer_group_id: Option<u16>,
+    /// From where.
+    pub source: Option<String>,
+    /// `none`, `sign`, `sign-and-encrypt`.
+    pub security: String,
+    /// Datagrams.
+    pub datagrams: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// Parts of larger messages.
+    pub chunks: u64,
+    /// Probes and announcements.
+    pub discovery: u64,
+    /// What the sequence numbers of the group say; none if it has none.
+    pub sequence: Option<Counted>,
+    /// Between two datagrams.
+    pub arrival: Option<Spread>,
+    /// How far that is from its median.
+    pub jitter: Option<Spread>,
+    /// From the timestamp in the message to its arrival.
+    pub delay: Delay,
+    /// Each DataSetWriter.
+    pub writers: Vec<Writer>,
+}
+
+/// From the timestamp in a message to its arrival.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Delay {
+    /// Sender and listener have the same clock: both are on this host.
+    SameClock(Spread),
+    /// The sender is another host, and nothing is known of its clock.
+    UnknownClock,
+    /// Messages say no time.
+    NoTimestamp,
+}
+
+/// What came of one DataSetWriter.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Writer {
+    /// Its id; none if messages do not say it.
+    pub writer_id: Option<u16>,
+    /// Its place in the message, where they do not.
+    pub place: u16,
+    /// Messages.
+    pub messages: u64,
+    /// `Variant`, `RawData`, `DataValue`: of the last.
+    pub encoding: String,
+    /// Fields of the last key frame; of RawData, its bytes.
+    pub fields: u64,
+    /// Whether `fields` counts bytes.
+    pub fields_are_bytes: bool,
+    /// Values.
+    pub values: u64,
+    /// Key frames.
+    pub key_frames: u64,
+    /// Delta frames.
+    pub delta_frames: u64,
+    /// Events.
+    pub events: u64,
+    /// Keep-alive messages.
+    pub keep_alives: u64,
+    /// Messages that say that they are not valid.
+    pub invalid: u64,
+    /// What the sequence numbers of the writer say; none if it has none.
+    pub sequence: Option<Counted>,
+}
+
+/// What sequence numbers say.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Counted {
+    /// Never came.
+    pub lost: u64,
+    /// Came again.
+    pub duplicates: u64,
+    /// Came after a later one.
+    pub late: u64,
+    /// Came too late to say what they are.
+    pub too_old: u64,
+    /// How often some were missing.
+    pub gaps: u64,
+    /// The most that were missing at once.
+    pub longest_gap: u64,
+    /// How often numbers began anew.
+    pub restarts: u64,
+}
+
+impl From<Counts> for Counted {
+    fn from(it: Counts) -> Self {
+        Self {
+            lost: it.lost,
+            duplicates: it.duplicates,
+            late: it.late,
+            too_old: it.too_old,
+            gaps: it.gaps,
+            longest_gap: it.longest_gap.into(),
+            restarts: it.restarts,
+        }
+    }
+}
+
+impl Heard {
+    /// Messages that never came: of writers with sequence numbers, else of their groups.
+    pub fn lost(&self) -> u64 {
+        self.streams.iter().map(Stream::lost).sum()
+    }
+
+    /// Whether anything says what was lost.
+    pub fn knows_loss(&self) -> bool {
+        self.streams.iter().any(|it| {
+            it.sequence.is_some() || it.writers.iter().any(|writer| writer.sequence.is_some())
+        })
+    }
+
+    /// Datagrams that could not be read.
+    pub fn unreadable(&self) -> u64 {
+        self.unread.iter().map(|it| it.datagrams).sum()
+    }
+}
+
+impl Stream {
+    /// Messages of it that never came.
+    pub fn lost(&self) -> u64 {
+        let lost = |it: &Option<Counted>| it.map_or(0, |it| it.lost);
+        let writers: u64 = self.writers.iter().map(|it| lost(&it.sequence)).sum();
+        writers.max(lost(&self.sequence))
+    }
+}
