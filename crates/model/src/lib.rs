@@ -6,6 +6,7 @@
 //! - [`Workload`] is what a server is asked for, known before anything runs; [`Row`] is a run with what it cost;
 //! - [`fit`] makes a [`Model`] of rows; it gives a [`Prediction`] with an interval, and says where it knows nothing;
 //! - [`Term`] is something that costs time each time; [`Costs`] fits them without negative ones;
+//! - [`plant`] reads plants that are not built yet, [`mod@size`] sizes their nodes;
 //! - [`Paper`] is the model of Burger et al. 2019, kept beside ours in every report;
 //! - [`Scalability`] is the Universal Scalability Law;
 //! - [`Matrix`], [`least_squares`] and [`nnls()`] are the linear algebra under them.
@@ -18,6 +19,7 @@ mod fitting;
 mod matrix;
 mod nnls;
 mod paper;
+pub mod plant;
 pub mod published;
 pub mod row;
 pub mod runs;

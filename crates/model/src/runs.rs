@@ -28,6 +28,11 @@ pub fn rows(name: &str, run: &Run) -> Vec<Result<Row, String>> {
 }
 
 fn row(name: &str, run: &Run, planned: &plan::Phase, measured: &Phase) -> Result<Row, String> {
+    if run.is_simulated() {
+        return Err(
+            "it is simulated: a model is not to learn from what a model computed".to_owned(),
+        );
+    }
     if let kind @ (Kind::Failed | Kind::Incomplete) = measured.verdict.kind {
         return Err(format!("it is {}", kind.name()));
     }

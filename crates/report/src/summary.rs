@@ -14,9 +14,15 @@ use crate::page::{Page, WIDTH, clean, counted, cut, cut_inside, grouped};
 use crate::style::{Ink, Style};
 use crate::{diagnostics, resources, subscriptions, table};
 
+/// What stands above the verdict of a run that nobody measured.
+pub(crate) const SIMULATED: &str = "SIMULATED";
+
 /// A run on a screen of text, the verdict first.
 pub fn summary(run: &Run, style: Style) -> String {
     let mut page = Page::new(style);
+    if run.is_simulated() {
+        page.line(&style.ink(Ink::Warning, SIMULATED));
+    }
     verdict(&mut page, &run.verdict, style);
     if let [only] = run.phases.as_slice()
         && let Some(told) = &only.subscriptions
@@ -78,6 +84,7 @@ pub(crate) const fn marked(mark: Mark) -> &'static str {
         Mark::Degraded => "degraded: a part of the load was lost on the way",
         Mark::LimitsIgnored => "the server's declared limits were ignored",
         Mark::ByHand => "the offered load was changed by hand while it ran",
+        Mark::Simulated => "nothing of this was measured: a simulation computed it",
     }
 }
 

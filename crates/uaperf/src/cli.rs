@@ -11,7 +11,8 @@ use clap::{CommandFactory, Parser, Subcommand};
 use crate::global::Global;
 use crate::{
     bench, calibrate, cert, compare, cost, demo, discover, link, model, pages, peers, perfclient,
-    plant, probe, publishing, quick, report, saturate, scenario, serve, show, size, watch,
+    plant, probe, publishing, quick, report, saturate, scenario, serve, show, simulate, size,
+    watch,
 };
 
 /// The performance laboratory for OPC UA: measure, compare, explain, predict.
@@ -67,6 +68,7 @@ enum Command {
     Compare(compare::Args),
     Model(model::Args),
     Size(size::Args),
+    Simulate(simulate::Args),
     Cert(cert::Args),
     Peers(peers::Args),
     Man(pages::Man),
@@ -105,6 +107,7 @@ impl Cli {
             Command::Compare(args) => compare::run(args, &self.global),
             Command::Model(args) => model::run(args, &self.global),
             Command::Size(args) => size::run(args, &self.global),
+            Command::Simulate(args) => simulate::run(args, &self.global),
             Command::Read(args) => quick::read(args, &self.global),
             Command::Write(args) => quick::write(args, &self.global),
             Command::Browse(args) => quick::browse(args, &self.global),

@@ -33,6 +33,7 @@ mod screen;
 mod serve;
 mod serving;
 mod show;
+mod simulate;
 mod size;
 mod usage;
 mod watch;

@@ -6,7 +6,8 @@ use std::process::ExitCode;
 
 use judge::Exit;
 use model::Model;
-use model::size::{Fit, Plant, Sized, size};
+use model::plant::{Fanout, Plant};
+use model::size::{Fit, Sized, size};
 use plan::unit::Percent;
 use serde::Serialize;
 
@@ -115,8 +116,8 @@ fn node(out: &mut String, plant: &Plant, it: &Sized) -> fmt::Result {
         node.points,
         node.clients,
         match node.fanout {
-            model::size::Fanout::Share => "each point goes to one",
-            model::size::Fanout::All => "each point goes to all",
+            Fanout::Share => "each point goes to one",
+            Fanout::All => "each point goes to all",
         },
         node.publishing_ms,
         node.security

@@ -49,6 +49,17 @@ pub fn doubts(base: &[&Run], new: &[&Run]) -> Vec<String> {
         let link = run.targets.first()?.link.clone();
         Some(link.unwrap_or_else(|| "none".to_owned()))
     });
+    let simulated = |side: &[&Run]| side.iter().filter(|run| run.is_simulated()).count();
+    for (side, runs) in [("base", base), ("new", new)] {
+        let n = simulated(runs);
+        if n > 0 {
+            let are = if n == 1 { "is" } else { "are" };
+            doubts.push(format!(
+                "{n} of {} runs of {side} {are} SIMULATED: nothing of that was measured",
+                runs.len()
+            ));
+        }
+    }
     if plans(base) != plans(new) {
         doubts.push("they were asked for different loads".to_owned());
     }

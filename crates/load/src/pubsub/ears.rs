@@ -10,9 +10,8 @@ use pubsub::sequence::Tracker;
 use pubsub::view::{Known, SetView};
 use pubsub::{Header, PublisherId, Tolerance, View};
 
-use super::capture::Captured;
 use super::datagram::{Came, Source};
-use super::heard::{Delay, Heard, Stream, Unread, Writer};
+use super::heard::{Captured, Delay, Heard, Stream, Unread, Writer};
 use super::spread::Times;
 
 /// So many publishers and groups are followed, and so many reasons kept: datagrams may come from anybody.

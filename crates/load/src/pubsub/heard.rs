@@ -1,10 +1,11 @@
 //! What a listener heard.
 
+use std::collections::BTreeMap;
+
 use pubsub::sequence::Counts;
 use serde::{Deserialize, Serialize};
 
 use super::Spread;
-use super::capture::Captured;
 
 /// What came.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -37,6 +38,25 @@ pub struct Heard {
     /// What else the capture says that was read instead of a socket.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub capture: Option<Captured>,
+}
+
+/// What a capture is beside what was heard in it.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Captured {
+    /// `pcap` or `pcapng`.
+    pub format: String,
+    /// All packets.
+    pub packets: u64,
+    /// Packets to somewhere else, or of other protocols.
+    pub others: u64,
+    /// Parts of datagrams that IP had cut up: they are not put together.
+    pub fragments: u64,
+    /// Datagrams of which the capture has the beginning only.
+    pub cut: u64,
+    /// Packets of links that are not known, by the number of their type.
+    pub unknown_links: BTreeMap<u32, u64>,
+    /// The file ends in the middle of a packet.
+    pub torn: bool,
 }
 
 /// Datagrams that could not be read.

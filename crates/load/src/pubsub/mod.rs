@@ -11,8 +11,8 @@ mod publish;
 mod spread;
 
 pub use address::{Address, AddressError};
-pub use capture::{CaptureError, Captured, Reading, read_capture};
-pub use heard::{Counted, Delay, Heard, Stream, Unread, Writer};
+pub use capture::{CaptureError, Reading, read_capture};
+pub use heard::{Captured, Counted, Delay, Heard, Stream, Unread, Writer};
 pub use listen::{Listen, ListenError, listen};
 pub use publish::{Publish, PublishError, Published, Signal, publish};
 pub use spread::Spread;

@@ -95,6 +95,8 @@ pub enum Mark {
     LimitsIgnored,
     /// A person changed the offered load while it ran.
     ByHand,
+    /// Nothing of it was measured: a simulation computed it.
+    Simulated,
 }
 
 /// A server as it presented itself.
@@ -141,6 +143,11 @@ pub struct Product {
 }
 
 impl Run {
+    /// Whether nothing of it was measured.
+    pub fn is_simulated(&self) -> bool {
+        self.marks.contains(&Mark::Simulated)
+    }
+
     /// A run with nothing in it yet.
     pub fn new(command: impl Into<String>, started: Timestamp, machine: Fingerprint) -> Self {
         Self {

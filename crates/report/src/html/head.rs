@@ -8,7 +8,7 @@ use record::run::{Figure, Kind as Word, Phase, Run, Verdict};
 use super::unit::Kind;
 use crate::asked::asked;
 use crate::page::{counted, grouped};
-use crate::summary::{left_out, marked, product};
+use crate::summary::{SIMULATED, left_out, marked, product};
 use crate::table::{self, percentile};
 
 pub(crate) const fn ink(kind: Word) -> &'static str {
@@ -19,11 +19,11 @@ pub(crate) const fn ink(kind: Word) -> &'static str {
     }
 }
 
-/// Verdict, evidence, what to change, notes.
-pub(super) fn verdict(verdict: &Verdict, notes: &[String]) -> Markup {
+/// Verdict, evidence, what to change, notes. Whether it was simulated stands before it.
+pub(super) fn verdict(verdict: &Verdict, notes: &[String], simulated: bool) -> Markup {
     html! {
         div.verdict.(ink(verdict.kind)) {
-            p.word { (verdict.kind) }
+            p.word { @if simulated { (SIMULATED) " " } (verdict.kind) }
             ul {
                 @for evidence in &verdict.evidence { li { (evidence) } }
                 @for advice in &verdict.advice { li.try { b { "Try " } (advice) } }

@@ -83,7 +83,7 @@ fn page(title: &str, body: &Markup) -> String {
 fn single(named: &Named) -> Markup {
     html! {
         section.first aria-label="Verdict and set-up" {
-            (head::verdict(&named.run.verdict, &head::notes(&named.run)))
+            (head::verdict(&named.run.verdict, &head::notes(&named.run), named.run.is_simulated()))
             @if let [phase] = named.run.phases.as_slice() { (head::figures(phase)) }
             (head::set_up(&named.run))
         }
@@ -102,7 +102,7 @@ fn run(named: &Named, id: &str) -> Markup {
             section aria-label={ "Phase " (phase.name) } {
                 @if several {
                     h2 { (phase.name) }
-                    (head::verdict(&phase.verdict, &[]))
+                    (head::verdict(&phase.verdict, &[], false))
                     (head::figures(phase))
                 }
                 (parts::expectations(phase))
@@ -134,7 +134,7 @@ fn several(runs: &[Named]) -> Markup {
     html! {
         section.first aria-label="Verdict and set-up" {
             @if let Some(worst) = worst {
-                (head::verdict(&worst.run.verdict, &[vec![counts(runs, &families)], head::notes(&worst.run)].concat()))
+                (head::verdict(&worst.run.verdict, &[vec![counts(runs, &families)], head::notes(&worst.run)].concat(), worst.run.is_simulated()))
             }
             @if let (true, Some(first)) = (alone, runs.first()) { (head::set_up(&first.run)) (OF_FIRST) }
         }
@@ -143,7 +143,7 @@ fn several(runs: &[Named]) -> Markup {
                 section aria-label=(family.name) {
                     h2 { (family.name) }
                     @if let [one] = family.runs.as_slice() {
-                        (head::verdict(&one.run.verdict, &head::notes(&one.run)))
+                        (head::verdict(&one.run.verdict, &head::notes(&one.run), one.run.is_simulated()))
                         @if let [phase] = one.run.phases.as_slice() { (head::figures(phase)) }
                     }
                     @if let Some(first) = family.runs.first() { (head::set_up(&first.run)) }
@@ -159,7 +159,7 @@ fn several(runs: &[Named]) -> Markup {
                 @for (k, named) in family.runs.iter().enumerate() {
                     section aria-label=(named.name) {
                         h2 { (crate::several::short(&named.name)) }
-                        (head::verdict(&named.run.verdict, &head::notes(&named.run)))
+                        (head::verdict(&named.run.verdict, &head::notes(&named.run), named.run.is_simulated()))
                         (run(named, &format!("r{i}-{k}-")))
                     }
                 }

@@ -14,6 +14,7 @@ use super::scale::{Scale, Spread};
 use super::table::{Cell, Table};
 use super::unit::Kind;
 use crate::points::{Point, Points};
+use crate::summary::SIMULATED;
 
 /// What a phase is looked at for: how long its requests took, or what was notified.
 fn looked_at(points: &Points, phase: &str) -> Measure {
@@ -414,10 +415,14 @@ pub(super) fn runs(points: &Points, phase: &str) -> Markup {
     let metrics = columns(looked_at(points, phase));
     let row = |named: &&crate::points::Named| {
         let it = named.run.phases.iter().find(|it| it.name == phase)?;
+        let verdict = match named.run.is_simulated() {
+            true => format!("{SIMULATED} {}", it.verdict.kind),
+            false => it.verdict.kind.name().to_owned(),
+        };
         let mut row = vec![
             Cell::text(crate::several::short(&named.name)),
             Cell::text(super::head::when(&named.run)),
-            Cell::inked(it.verdict.kind.name(), super::head::ink(it.verdict.kind)),
+            Cell::inked(verdict, super::head::ink(it.verdict.kind)),
         ];
         let figures = metrics.iter();
         row.extend(figures.map(|(_, metric, kind)| Cell::number(metric.of(it), *kind)));

@@ -101,6 +101,12 @@ impl Engine<'_> {
         for at in 0..self.sessions.len() {
             self.close_session(at, end);
         }
+        if end < self.world.length {
+            self.books
+                .all
+                .iter_mut()
+                .for_each(|it| it.ledger.end_at(end));
+        }
         Outcome {
             length: end,
             events: self.events,

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use model::Workload;
 use model::design::choose;
-use model::size::percent;
+use model::plant::percent;
 use plan::unit::duration::typed;
 
 use super::input;

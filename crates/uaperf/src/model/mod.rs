@@ -13,7 +13,7 @@ use std::process::ExitCode;
 use crate::global::Global;
 
 pub use input::{model, text};
-pub use predict::{Who, costs, level, place};
+pub use predict::{Who, costs, interval, level, place};
 pub use show::wrapped;
 
 /// Fit cost models to results, and predict loads that were not measured

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use model::size::Fanout;
+use model::plant::Fanout;
 use model::{Prediction, Security, Workload};
 use plan::unit::{Percent, duration};
 use serde::Serialize;

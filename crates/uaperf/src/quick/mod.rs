@@ -31,6 +31,7 @@ mod writer;
 pub use connect::Connect;
 pub use interrupt::watch as interrupted;
 pub use made::{Items, Nodes};
+pub use result::status_name;
 pub use sequence::Users;
 pub use subscribe::Subscribe;
 

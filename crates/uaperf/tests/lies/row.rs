@@ -266,6 +266,10 @@ pub const WITHOUT: &[(&str, &str)] = &[
         "reads results that are over; which of them it leaves out is in tests/model.rs",
     ),
     ("size", "reads a model and a plant, and measures nothing"),
+    (
+        "simulate",
+        "asks no server: what it computes is in tests/simulate.rs",
+    ),
     ("cert", "keeps certificates"),
     ("peers", "keeps other stacks"),
     ("man", "prints"),

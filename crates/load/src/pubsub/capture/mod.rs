@@ -3,7 +3,6 @@
 mod file;
 mod packet;
 
-use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, BufReader, Read};
 use std::net::IpAddr;
@@ -13,14 +12,14 @@ use std::time::Duration;
 
 use pubsub::Tolerance;
 use pubsub::security::KeyRing;
-use serde::{Deserialize, Serialize};
 
 use self::file::{Captures, Packet};
 use self::packet::{Found, Payload};
+use super::Address;
 use super::address::PORT;
 use super::datagram::Came;
 use super::ears::{Ears, Ending};
-use super::{Address, Heard};
+use super::heard::{Captured, Heard};
 
 /// What is taken out of a capture.
 #[derive(Debug)]
@@ -33,25 +32,6 @@ pub struct Reading {
     pub keys: KeyRing,
     /// What is taken that the specification does not have.
     pub tolerance: Tolerance,
-}
-
-/// What a capture is beside what was heard in it.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct Captured {
-    /// `pcap` or `pcapng`.
-    pub format: String,
-    /// All packets.
-    pub packets: u64,
-    /// Packets to somewhere else, or of other protocols.
-    pub others: u64,
-    /// Parts of datagrams that IP had cut up: they are not put together.
-    pub fragments: u64,
-    /// Datagrams of which the capture has the beginning only.
-    pub cut: u64,
-    /// Packets of links that are not known, by the number of their type.
-    pub unknown_links: BTreeMap<u32, u64>,
-    /// The file ends in the middle of a packet.
-    pub torn: bool,
 }
 
 /// Why a capture cannot be read.

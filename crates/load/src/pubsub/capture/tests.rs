@@ -7,6 +7,8 @@ use pubsub::{Content, Fields, PublisherId};
 use wire::types::Variant;
 
 use super::super::Delay;
+use std::collections::BTreeMap;
+
 use super::*;
 
 /// 2026-01-01T00:00:00Z, in nanoseconds.
