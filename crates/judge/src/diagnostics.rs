@@ -1,6 +1,6 @@
 //! What servers counted themselves beside what we counted: who is right is not said, how far they are apart is.
 
-use record::run::{Beside, Counted, Diagnostics, OfSubscriptions, Phase, Subscriptions, Verdict};
+use record::run::{Beside, Counted, Diagnostics, OfSubscriptions, Phase, Subscriptions};
 
 /// Requests of a kind that a phase sent, from its first to its last.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -109,16 +109,18 @@ pub fn beside(told: &Diagnostics, ours: Ours<'_>) -> Vec<Beside> {
     rows
 }
 
-/// Adds to a verdict where both counts differ and nothing explains it.
-pub fn judge(mut verdict: Verdict, phase: &Phase) -> Verdict {
+/// Where both counts differ and nothing explains it.
+pub(crate) fn notes(phase: &Phase) -> Vec<String> {
     let rows = phase.diagnostics.iter().flat_map(|told| &told.beside);
-    for row in rows.filter(|row| !row.agrees() && row.because.is_none()) {
-        verdict.notes.push(format!(
-            "{}: {} by the server's own counters, {} by us",
-            row.what, row.server, row.client
-        ));
-    }
-    verdict
+    let differ = rows.filter(|row| !row.agrees() && row.because.is_none());
+    differ
+        .map(|row| {
+            format!(
+                "{}: {} by the server's own counters, {} by us",
+                row.what, row.server, row.client
+            )
+        })
+        .collect()
 }
 
 fn row(what: &str, server: u64, client: u64, because: Option<String>) -> Beside {

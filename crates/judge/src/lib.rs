@@ -1,13 +1,13 @@
 //! What results are worth.
 //!
 //! - [`Settling`] finds where a phase's warm-up ends and whether what follows stays as it is;
-//! - [`Evidence`] holds what a verdict rests on, and [`Evidence::verdict`] gives it;
-//! - [`lower`] makes it INCOMPLETE where something that was asked did not happen ([`Missing`]);
+//! - [`Evidence`] holds what a verdict rests on; [`Judgement`] makes one of it, of subscriptions, of a person's changes and of
+//!   what is [`Missing`];
+//! - [`lower`] makes the verdict of a whole run INCOMPLETE where a phase is missing;
 //! - [`effective_samples`] and [`quantile_interval`] say how well a percentile is known;
 //! - [`capacity::Search`] finds how much load meets an objective;
 //! - [`compare`] holds runs against each other: better, worse, the same, or cannot tell;
 //! - [`diagnostics`] holds a server's own counts beside ours;
-//! - [`by_hand`] says in a verdict what a person changed while a phase ran;
 //! - [`Slope`] says what each of many rounds leaves behind, and how well that is known;
 //! - [`Line`] says what each of many costs in a sweep, and whether that is a straight line;
 //! - [`Average`] says how well the mean of samples is known that follow each other;
@@ -22,7 +22,6 @@ pub mod compare;
 mod confidence;
 pub mod diagnostics;
 mod exit;
-mod hand;
 mod line;
 mod slope;
 mod steady;
@@ -33,11 +32,11 @@ mod verdict;
 pub use average::Average;
 pub use confidence::{effective_samples, needed_for, quantile_interval};
 pub use exit::Exit;
-pub use hand::by_hand;
 pub use line::Line;
 pub use slope::Slope;
 pub use steady::{Allowed, Course, Drift, Outage, Settling};
 pub use threshold::{Measured, expectations};
 pub use verdict::{
-    CoreUse, EndedBy, Evidence, Load, Missing, OwnLimit, ServerUse, Sessions, lower, worst,
+    CoreUse, EndedBy, Evidence, Judgement, Load, Missing, OwnLimit, ServerUse, Sessions, lower,
+    worst,
 };

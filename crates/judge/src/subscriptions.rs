@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use record::run::{Beside, Kind, Outcome, Phase, Silence, Stall, Status, Subscriptions, Verdict};
+use record::run::{Beside, Outcome, Phase, Silence, Stall, Status, Subscriptions};
 use serde_json::Value;
 
 use crate::verdict::Missing;
+use crate::verdict::reason::Reason;
 use crate::verdict::status;
-use crate::verdict::words::{percent, time};
 
 /// From this share on, values that came late or overflowed say that the server did not keep up.
 const SHARE: f64 = 0.01;
@@ -27,105 +27,42 @@ const SILENT_NS: u64 = 500_000_000;
 /// Steps that change subscriptions while they are measured.
 const CHANGES: [&str; 2] = ["modify", "set_mode"];
 
-/// Adds to a verdict what the phase's subscriptions have to say. What speaks of the generator stays
-/// before what speaks of the server.
-pub fn judge(mut verdict: Verdict, phase: &Phase) -> Verdict {
-    let Some(told) = &phase.subscriptions else {
-        return verdict;
-    };
-    let failures = failures(told);
-    if !failures.is_empty() && verdict.kind != Kind::Failed {
-        verdict = Verdict {
-            kind: Kind::Failed,
-            notes: verdict.notes,
-            ..Verdict::default()
-        };
-    }
-    if !failures.is_empty() && told.subscriptions > 0 {
-        // The server answers; of other requests there were none to be completed.
-        verdict
-            .evidence
-            .retain(|it| it != "no operation was completed");
-        verdict.advice.retain(|it| !it.contains("`uaperf probe`"));
-    }
-    verdict.evidence.extend(failures);
-    if let Some(found) = told.found("stalled")
-        && !matches!(verdict.kind, Kind::Failed | Kind::Incomplete)
-    {
-        if verdict.kind != Kind::GeneratorLimited {
-            verdict.kind = Kind::GeneratorLimited;
-            verdict.evidence.clear();
-            verdict.advice.clear();
-        }
-        let values = if found.count == 1 { "value" } else { "values" };
-        verdict.evidence.push(format!(
-            "{} {values} overflowed in the server while the generator itself did not run",
-            found.count
-        ));
-    }
-    let silences = silences(told, &phase.stalls);
-    if !silences.is_empty()
-        && matches!(
-            verdict.kind,
-            Kind::Valid | Kind::ServerSaturated | Kind::Unsteady
-        )
-    {
-        verdict.kind = Kind::Unsteady;
-        verdict.evidence = silences;
-        verdict.advice = vec![
-            "find out in the server's log what it did then; without anything to tell it owes a keep-alive".to_owned(),
-        ];
-        verdict.notes.extend(notes(told));
-        return verdict;
-    }
-    let slow = behind(told, phase);
-    if !slow.is_empty() && matches!(verdict.kind, Kind::Valid | Kind::Unsteady) {
-        verdict.kind = Kind::ServerSaturated;
-        verdict.evidence.clear();
-    }
-    if verdict.kind == Kind::ServerSaturated {
-        verdict.evidence.extend(slow);
-    }
-    for advice in advice(told) {
-        if !verdict.advice.iter().any(|it| it == advice) {
-            verdict.advice.push(advice.to_owned());
-        }
-    }
-    verdict.notes.extend(notes(told));
-    verdict
+/// What subscriptions say of a phase.
+pub(crate) fn reasons(told: &Subscriptions, phase: &Phase) -> Vec<Reason> {
+    let mut reasons = failures(told);
+    let stalled = told.found("stalled");
+    reasons.extend(stalled.map(|found| Reason::OverflowedMeanwhile {
+        values: found.count,
+    }));
+    reasons.extend(silence(told, &phase.stalls));
+    reasons.extend(behind(told, phase));
+    reasons
 }
 
-fn failures(told: &Subscriptions) -> Vec<String> {
+fn failures(told: &Subscriptions) -> Vec<Reason> {
     let mut failures = Vec::new();
     let ended = told.found("ended").map_or(0, |found| found.count);
     if told.subscriptions == 0 {
-        failures.push("no subscription was created".to_owned());
+        failures.push(Reason::NoSubscription);
     } else if told.items == 0 {
-        let why = refused_items(told).next();
-        let why = why.map_or_else(String::new, |it| format!(": {}", it.name));
-        failures.push(format!("no monitored item was created{why}"));
+        let status = refused_items(told).next().map(|it| it.name.clone());
+        failures.push(Reason::NoItem { status });
     } else if told.count("received") == 0 && told.held.is_none() {
-        let what = if told.events.is_some() {
-            "event"
-        } else {
-            "value"
-        };
-        failures.push(format!("no {what} came"));
+        failures.push(Reason::NothingCame {
+            events: told.events.is_some(),
+        });
     }
     if told.subscriptions > 0 && ended >= told.subscriptions {
-        failures.push(match ended {
-            1 => "the subscription ended".to_owned(),
-            n => format!("all {n} subscriptions ended"),
-        });
+        failures.push(Reason::SubscriptionsEnded(ended));
     }
     failures
 }
 
 /// When subscriptions heard nothing though something was owed to them.
-fn silences(told: &Subscriptions, stalls: &[Stall]) -> Vec<String> {
+fn silence(told: &Subscriptions, stalls: &[Stall]) -> Option<Reason> {
     // Without a request nothing can be published.
     if told.waited as f64 >= STARVED * told.count("publish_answered").max(1) as f64 {
-        return Vec::new();
+        return None;
     }
     let changed = told
         .steps
@@ -150,47 +87,32 @@ fn silences(told: &Subscriptions, stalls: &[Stall]) -> Vec<String> {
         }
         each.into_values().max().unwrap_or(0)
     };
-    let silent: Vec<&Silence> = told
+    let silent = told
         .silences
         .iter()
-        .filter(|it| it.length_ns().saturating_sub(stood(it)) > owed(it))
-        .collect();
-    let Some(longest) = silent.iter().max_by_key(|it| it.length_ns()) else {
-        return Vec::new();
-    };
-    let (from, length) = (
-        time(longest.from_ns as f64),
-        time(longest.length_ns() as f64),
-    );
-    let until = match longest.lasts {
-        true => "the end".to_owned(),
-        false => time(longest.to_ns as f64),
-    };
-    vec![format!(
-        "nothing came from {from} to {until} ({length}), not even a keep-alive"
-    )]
+        .filter(|it| it.length_ns().saturating_sub(stood(it)) > owed(it));
+    let longest = silent.max_by_key(|it| it.length_ns())?;
+    Some(Reason::Silence {
+        from_ns: longest.from_ns,
+        length_ns: longest.length_ns(),
+        to_ns: (!longest.lasts).then_some(longest.to_ns),
+    })
 }
 
 /// How a server shows that it did not keep up.
-fn behind(told: &Subscriptions, phase: &Phase) -> Vec<String> {
-    let mut evidence = Vec::new();
+fn behind(told: &Subscriptions, phase: &Phase) -> Vec<Reason> {
+    let mut reasons = Vec::new();
     let delivered = told.delivered().max(1) as f64;
     let late = told.count("late") as f64 / delivered;
     if late >= SHARE {
-        evidence.push(format!(
-            "{} of the values came more than one publishing late",
-            percent(late)
-        ));
+        reasons.push(Reason::Late { share: late });
     }
     if let Some(rate) = &told.by_rate
         && rate.expected > 0
     {
         let short = rate.expected.saturating_sub(rate.came) as f64 / rate.expected as f64;
         if short >= SHARE {
-            evidence.push(format!(
-                "{} of the values that the change rate promises did not come",
-                percent(short)
-            ));
+            reasons.push(Reason::ShortOfChanges { share: short });
         }
     }
     // Where the client itself holds items back or has subscriptions publish at another pace, neither pace
@@ -200,7 +122,7 @@ fn behind(told: &Subscriptions, phase: &Phase) -> Vec<String> {
         .iter()
         .any(|step| CHANGES.contains(&step.step.as_str()))
     {
-        return evidence;
+        return reasons;
     }
     // With two new values of each item in a message there is something to tell in each publishing, and
     // the mean interval is the server's pace. With fewer, a publishing may be without news and is left out:
@@ -224,23 +146,19 @@ fn behind(told: &Subscriptions, phase: &Phase) -> Vec<String> {
         && pace > PACE
         && !starved
     {
-        evidence.push(format!(
-            "the slowest subscription published each {} instead of each {}",
-            time(found),
-            time(wanted)
-        ));
+        reasons.push(Reason::SlowPublishing {
+            found_ns: found,
+            wanted_ns: wanted,
+        });
     }
     let queueing = phase.total.histogram("queueing");
     let interval = told.each.iter().map(|it| it.publishing_ns).min();
     if let (Some(p99), Some(interval)) = (queueing.quantile(0.99), interval)
         && p99 > interval.max(50_000_000)
     {
-        evidence.push(format!(
-            "values waited in the server for {} beyond sampling and publishing (p99)",
-            time(p99 as f64)
-        ));
+        reasons.push(Reason::Queueing { p99_ns: p99 });
     }
-    evidence
+    reasons
 }
 
 /// What servers say of a DataChangeFilter that they do not take (Part 4, 5.13.2.4).
@@ -251,7 +169,8 @@ const FILTERS: [&str; 4] = [
     "BadDeadbandFilterInvalid",
 ];
 
-fn advice(told: &Subscriptions) -> Vec<&'static str> {
+/// What would help, whatever the verdict is.
+pub(crate) fn advice(told: &Subscriptions) -> Vec<&'static str> {
     let some = |name: &str| told.count(name) > 0;
     let refused = || refused_items(told).map(|it| it.name.as_str());
     let bad_filter = refused().any(|name| FILTERS.contains(&name));
@@ -314,7 +233,8 @@ fn refused_items(told: &Subscriptions) -> impl Iterator<Item = &Status> {
     items.map(|it| &it.status)
 }
 
-fn notes(told: &Subscriptions) -> Vec<String> {
+/// What should be known of them.
+pub(crate) fn notes(told: &Subscriptions) -> Vec<String> {
     let mut notes = Vec::new();
     if let Some(why) = &told.held {
         notes.push(format!("nothing was to be reported: {why}"));

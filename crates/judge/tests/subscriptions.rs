@@ -52,7 +52,9 @@ fn judged_beside(told: Subscriptions, stalls: Vec<Stall>) -> Verdict {
     let mut phase = Phase::new("only", started, &tally, WarmUp::default(), 0, &name);
     phase.subscriptions = Some(told);
     phase.stalls = stalls;
-    judge::subscriptions::judge(Verdict::default(), &phase)
+    let mut judgement = judge::Judgement::default();
+    judgement.hear(&phase);
+    judgement.verdict()
 }
 
 #[test]

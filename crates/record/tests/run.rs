@@ -8,9 +8,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use record::run::{
-    Destination, Expectation, Figure, Fingerprint, Kind, LinkUsage, Mark, Mean, Means, Observing,
-    Outside, Part, Phase, Product, ReadError, Target, ThreadUsage, Usage, UsageSeries, Verdict,
-    WarmUp, WriteError,
+    About, Destination, Expectation, Figure, Fingerprint, Kind, LinkUsage, Mark, Mean, Means,
+    Observing, Outside, Part, Phase, Product, ReadError, Target, ThreadUsage, Usage, UsageSeries,
+    Verdict, WarmUp, WriteError,
 };
 use record::{Lateness, Ledger, Run, Tally, Times, Timestamp};
 
@@ -164,6 +164,7 @@ fn full() -> Run {
     phase.verdict = Verdict {
         kind: Kind::ServerSaturated,
         evidence: vec!["one".to_owned()],
+        about: vec![About::Behind],
         advice: vec!["two".to_owned()],
         notes: vec!["three".to_owned()],
     };

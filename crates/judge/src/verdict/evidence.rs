@@ -107,7 +107,7 @@ pub struct CoreUse {
 
 /// How long a loop of the generator did not run, all in all.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Standstill {
+pub(crate) struct Standstill {
     /// What kept it.
     pub kind: StallKind,
     /// How often.

@@ -2,9 +2,10 @@
 
 use record::run::StallKind;
 
+use super::Evidence;
 use super::evidence::Standstill;
-use super::words::{percent, time};
-use super::{Evidence, Finding};
+use super::reason::Reason;
+use super::text::stood_still;
 
 /// Pacer lateness below this is what an operating system does to every program that sleeps.
 const PACER_NS: f64 = 1e6;
@@ -39,9 +40,8 @@ const STARVED: f64 = 0.25;
 /// Left out or never sent, of what was planned.
 const LEFT_OUT: f64 = 0.01;
 
-pub(super) fn findings(evidence: &Evidence) -> Vec<Finding> {
-    let mut findings = Vec::new();
-    let mut add = |evidence: String, advice| findings.push(Finding { evidence, advice });
+pub(super) fn reasons(evidence: &Evidence) -> Vec<Reason> {
+    let mut reasons = Vec::new();
 
     // In a closed loop nothing is planned but by answers: there is no pacer to be late.
     if evidence.load.is_open() {
@@ -57,14 +57,11 @@ pub(super) fn findings(evidence: &Evidence) -> Vec<Finding> {
                 continue;
             };
             if pacer > PACER_NS && pacer > OF_RESPONSE * response {
-                add(
-                    format!(
-                        "the pacer itself was late: {name} {}, which is {} of the response time",
-                        time(pacer),
-                        percent((pacer / response).min(1.0))
-                    ),
-                    "give the generator a core of its own (--pin), try --spin, more --threads, or a lower rate",
-                );
+                reasons.push(Reason::PacerLate {
+                    quantile: name,
+                    pacer_ns: pacer,
+                    response_ns: response,
+                });
                 break;
             }
         }
@@ -75,26 +72,16 @@ pub(super) fn findings(evidence: &Evidence) -> Vec<Finding> {
         );
         let skipped = evidence.skipped as f64;
         if skipped > LEFT_OUT * evidence.planned as f64 && pacer > others {
-            add(
-                format!(
-                    "{} of the planned operations were left out because the generator was late",
-                    percent(skipped / evidence.planned as f64)
-                ),
-                "give the generator a core of its own (--pin), more --threads, or a lower rate",
-            );
+            reasons.push(Reason::LeftOut {
+                share: skipped / evidence.planned as f64,
+            });
         }
     }
     if let Some(stood) = evidence.standstill().filter(|it| matters(evidence, it)) {
-        add(
-            said(evidence, &stood),
-            match stood.kind {
-                StallKind::HeldUp => {
-                    "stop what else runs on this machine, give the generator a core of its own (--pin), and do not \
-                     stop it while it measures"
-                }
-                StallKind::Suspended => "keep the machine from being suspended while it measures",
-            },
-        );
+        reasons.push(Reason::StoodStill {
+            stood,
+            window_ns: evidence.window_ns,
+        });
     }
     // In an open loop what was found late makes the next requests late, which is told above.
     for (q, name) in [(0.99, "p99"), (0.9, "p90"), (0.5, "median")] {
@@ -112,24 +99,19 @@ pub(super) fn findings(evidence: &Evidence) -> Vec<Finding> {
             continue;
         };
         if lag > LAG_NS && lag > LAG * whole {
-            add(
-                format!(
-                    "what had come waited for the generator: {name} {}, which is {} of the {what}",
-                    time(lag),
-                    percent((lag / whole).min(1.0))
-                ),
-                "give the generator a core of its own (--pin), more --threads, or less load",
-            );
+            reasons.push(Reason::ReceiveDelay {
+                quantile: name,
+                lag_ns: lag,
+                whole_ns: whole,
+                of: what,
+            });
             break;
         }
     }
     if let Some(busy) = evidence.busiest()
         && busy >= BUSY
     {
-        add(
-            format!("a core of the generator was busy for {}", percent(busy)),
-            "use more --threads, larger batches, or fewer sessions",
-        );
+        reasons.push(Reason::GeneratorBusy { share: busy });
     }
     let starved = evidence
         .cores
@@ -140,37 +122,17 @@ pub(super) fn findings(evidence: &Evidence) -> Vec<Finding> {
     if let Some(starved) = starved
         && starved >= STARVED
     {
-        add(
-            format!(
-                "a core of the generator waited {} of its time for a CPU that others had",
-                percent(starved)
-            ),
-            "stop what else runs on this machine, or keep it off the generator's core (--pin)",
-        );
+        reasons.push(Reason::GeneratorStarved { share: starved });
     }
-    for limit in &evidence.limits {
-        add(
-            format!(
-                "{} {} were wanted, this machine allows {}",
-                limit.wanted, limit.what, limit.allowed
-            ),
-            "raise the limit (ulimit -n, net.ipv4.ip_local_port_range), or use more machines",
-        );
-    }
+    reasons.extend(evidence.limits.iter().cloned().map(Reason::OwnLimit));
     // Stolen time explains lateness; it is no fault by itself.
-    if !findings.is_empty()
+    if !reasons.is_empty()
         && let Some(stolen) = evidence.stolen_share
         && stolen >= 0.02
     {
-        findings.push(Finding {
-            evidence: format!(
-                "the hypervisor took {} of this machine's time",
-                percent(stolen)
-            ),
-            advice: "use a machine whose CPUs are not shared",
-        });
+        reasons.push(Reason::Stolen { share: stolen });
     }
-    findings
+    reasons
 }
 
 /// Whether a figure of the run is likely to be the generator's own.
@@ -185,26 +147,8 @@ fn matters(evidence: &Evidence, stood: &Standstill) -> bool {
     stood.total_ns >= STOOD_NS && (share >= STOOD || of_largest)
 }
 
-/// How long it was, and when.
-fn said(evidence: &Evidence, stood: &Standstill) -> String {
-    let at = time(stood.at_ns as f64);
-    let (total, longest) = (time(stood.total_ns as f64), time(stood.longest_ns as f64));
-    let often = match stood.times {
-        1 => format!("for {total} at {at}"),
-        n => format!("for {total} in all, {n} times, the longest {longest} at {at}"),
-    };
-    match stood.kind {
-        StallKind::Suspended => format!("this machine was suspended {often}"),
-        StallKind::HeldUp => {
-            let share = stood.total_ns as f64 / evidence.window_ns.max(1) as f64;
-            let share = percent(share.min(1.0));
-            format!("the generator itself did not run {often}: {share} of the time")
-        }
-    }
-}
-
 /// What is known of it where it does not decide.
 pub(super) fn note(evidence: &Evidence) -> Option<String> {
     let stood = evidence.standstill()?;
-    (!matters(evidence, &stood)).then(|| said(evidence, &stood))
+    (!matters(evidence, &stood)).then(|| stood_still(&stood, evidence.window_ns))
 }

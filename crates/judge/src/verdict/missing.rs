@@ -1,6 +1,6 @@
 //! What was asked and did not happen: less than was planned is INCOMPLETE, however good the rest looks.
 
-use record::run::{Kind, Verdict};
+use record::run::{About, Kind, Verdict};
 
 use super::words::time;
 
@@ -81,7 +81,7 @@ pub enum EndedBy {
 }
 
 impl Missing {
-    fn evidence(&self) -> String {
+    pub(super) fn text(&self) -> String {
         let because = |why: &Option<String>| match why {
             Some(why) => format!(": {why}"),
             None => String::new(),
@@ -139,7 +139,21 @@ impl Missing {
         }
     }
 
-    fn advice(&self) -> &'static str {
+    /// What it is about, for programs.
+    pub(super) fn about(&self) -> About {
+        match self {
+            Self::Time { .. } => About::EndedEarly,
+            Self::Target { .. } => About::Target,
+            Self::Sessions { .. } => About::FewerSessions,
+            Self::Lost { .. } => About::LostSessions,
+            Self::Requests { .. } => About::FewerRequests,
+            Self::Subscriptions { .. } => About::FewerSubscriptions,
+            Self::Items { .. } => About::FewerItems,
+            Self::Phase { .. } => About::Phase,
+        }
+    }
+
+    pub(super) fn advice(&self) -> &'static str {
         match self {
             Self::Time { .. } => "let it run to its end",
             Self::Target { .. } => {
@@ -161,35 +175,21 @@ impl Missing {
 /// Lowers a verdict to INCOMPLETE where something is missing. What it was before stays as a note; FAILED stays
 /// FAILED, with what is missing beside its reasons.
 #[must_use]
-pub fn lower(verdict: Verdict, missing: &[Missing]) -> Verdict {
+pub fn lower(mut verdict: Verdict, missing: &[Missing]) -> Verdict {
     if missing.is_empty() {
         return verdict;
     }
-    let mut verdict = match verdict.kind {
-        Kind::Failed | Kind::Incomplete => verdict,
-        Kind::Valid => Verdict {
-            evidence: Vec::new(),
-            ..verdict
-        },
-        kind => {
-            let before = verdict.evidence.iter().map(|it| format!("{kind}: {it}"));
-            Verdict {
-                notes: before.chain(verdict.notes).collect(),
-                evidence: Vec::new(),
-                ..verdict
-            }
+    let kind = verdict.kind;
+    if !matches!(kind, Kind::Failed | Kind::Incomplete) {
+        let before = verdict.take_evidence();
+        if kind != Kind::Valid {
+            let before = before.into_iter().map(|it| format!("{kind}: {it}"));
+            verdict.notes = before.chain(verdict.notes).collect();
         }
-    };
-    verdict.kind = verdict.kind.max(Kind::Incomplete);
+    }
+    verdict.kind = kind.max(Kind::Incomplete);
     for it in missing {
-        let evidence = it.evidence();
-        if !verdict.evidence.contains(&evidence) {
-            verdict.evidence.push(evidence);
-        }
-        let advice = it.advice();
-        if !advice.is_empty() && !verdict.advice.iter().any(|it| it == advice) {
-            verdict.advice.push(advice.to_owned());
-        }
+        verdict.add(it.about(), it.text(), it.advice());
     }
     verdict
 }

@@ -5,184 +5,77 @@
 
 mod evidence;
 mod generator;
+mod judgement;
 mod missing;
+pub(crate) mod reason;
 mod server;
 pub(crate) mod status;
+mod text;
 pub(crate) mod words;
 
-use record::run::{Kind, Verdict};
+use record::run::{About, Kind, Verdict};
 
 pub use evidence::{CoreUse, Evidence, Load, OwnLimit, ServerUse, Sessions};
+pub use judgement::Judgement;
 pub use missing::{EndedBy, Missing, lower};
 
+use reason::Reason;
 use words::{percent, time};
-
-/// One reason for a verdict, and what would help.
-pub(crate) struct Finding {
-    evidence: String,
-    advice: &'static str,
-}
 
 /// Little's law is held to so much, where it can be.
 const LITTLE: f64 = 0.2;
 
 impl Evidence {
-    /// The verdict. FAILED comes before GENERATOR-LIMITED, that before SERVER-SATURATED, that before
-    /// UNSTEADY: what comes first explains what comes later.
+    /// The verdict, where nothing else has a say in it.
     pub fn verdict(&self) -> Verdict {
-        let mut verdict = self.decide();
-        verdict.notes = self.notes();
-        verdict
+        Judgement::of(self).verdict()
     }
 
-    fn decide(&self) -> Verdict {
-        let of = |kind, findings: Vec<Finding>| {
-            let mut advice: Vec<String> = Vec::new();
-            for finding in &findings {
-                if !finding.advice.is_empty() && !advice.iter().any(|it| it == finding.advice) {
-                    advice.push(finding.advice.to_owned());
-                }
-            }
-            Verdict {
-                kind,
-                evidence: findings.into_iter().map(|it| it.evidence).collect(),
-                advice,
-                notes: Vec::new(),
-            }
-        };
-        // A server that was away is not one that was asked for too much, and looks like it.
-        let mut outages = self.outages();
-        let saturated = server::findings(self);
-        if !outages.is_empty() {
-            outages.extend(self.drifts());
-        }
-        let kinds: [(Kind, Vec<Finding>); 5] = [
-            (Kind::Failed, self.failures()),
-            (Kind::GeneratorLimited, generator::findings(self)),
-            (Kind::Unsteady, outages),
-            (Kind::ServerSaturated, saturated),
-            (Kind::Unsteady, self.drifts()),
-        ];
-        for (kind, findings) in kinds {
-            if !findings.is_empty() {
-                return of(kind, findings);
-            }
-        }
-        of(Kind::Valid, self.soundness())
+    /// All that speaks for one verdict or another.
+    pub(crate) fn reasons(&self) -> Vec<Reason> {
+        let mut reasons = self.failures();
+        reasons.extend(generator::reasons(self));
+        reasons.extend(self.settling.outages.iter().copied().map(Reason::Outage));
+        reasons.extend(server::reasons(self));
+        reasons.extend(self.drifts());
+        reasons.extend(self.soundness());
+        reasons
     }
 
-    fn failures(&self) -> Vec<Finding> {
-        let mut findings = Vec::new();
-        let mut add = |evidence: String, advice| findings.push(Finding { evidence, advice });
+    fn failures(&self) -> Vec<Reason> {
+        let mut reasons = Vec::new();
         // Who was interrupted before the first answer has not failed.
         if self.completed == 0 && !self.interrupted {
-            add(
-                match self.unfinished {
-                    0 => "no operation was completed".to_owned(),
-                    n => format!("none of {n} operations was answered"),
-                },
-                "see with `uaperf probe` whether the server answers at all, or allow more time with --timeout",
-            );
+            reasons.push(Reason::NothingCompleted {
+                unanswered: self.unfinished,
+            });
         } else if self.completed > 0 && self.errors >= self.completed {
-            add(
-                format!(
-                    "all {} operations failed{}",
-                    self.completed,
-                    self.most_common_error()
-                ),
-                status::advice(self.common_error.as_ref().map_or("", |(name, _)| name)),
-            );
+            reasons.push(Reason::AllFailed {
+                count: self.completed,
+                common: self.common_error.clone(),
+            });
         }
         if self.sessions.wanted > 0 && self.sessions.lost >= self.sessions.wanted {
-            add(
-                match self.sessions.wanted {
-                    1 => "the session was lost".to_owned(),
-                    n => format!("all {n} sessions were lost"),
-                },
-                "see in the server's log why it closed them; --reconnect goes on all the same",
-            );
+            reasons.push(Reason::SessionsGone(self.sessions.wanted));
         }
-        findings
+        reasons
     }
 
-    fn outages(&self) -> Vec<Finding> {
-        let outages = self.settling.outages.iter();
-        outages
-            .map(|outage| {
-                let (from, to) = (time(outage.from_ns as f64), time(outage.to_ns as f64));
-                let length = time(outage.to_ns.saturating_sub(outage.from_ns) as f64);
-                let until = if outage.lasts { "the end" } else { &*to };
-                let failed = outage.failed;
-                let evidence = match (outage.is_silent, failed) {
-                    (true, 0) => {
-                        format!("no operation succeeded from {from} to {until} ({length})")
-                    }
-                    (true, _) => format!(
-                        "no operation succeeded from {from} to {until} ({length}), and {failed} failed"
-                    ),
-                    (false, _) => format!(
-                        "{failed} operations failed between {from} and {to}: a failure is no warm-up"
-                    ),
-                };
-                Finding {
-                    evidence,
-                    advice: "find out in the server's log what it did then; a start that fails is left out \
-                             with --warmup only",
-                }
-            })
-            .collect()
-    }
-
-    fn drifts(&self) -> Vec<Finding> {
-        let mut findings: Vec<Finding> = self
-            .settling
-            .drifts
-            .iter()
-            .map(|drift| {
-                let show = |value: f64| match drift.of {
-                    "response" => time(value),
-                    "cpu" => format!("{value:.2} cores"),
-                    "rate" => format!("{:.0}/s", value * 1e9 / self.bin_ns.max(1) as f64),
-                    _ => format!("{value:.0} operations"),
-                };
-                let what = match drift.of {
-                    "response" => "median response time",
-                    "backlog" => "backlog",
-                    "cpu" => "CPU of the server",
-                    other => other,
-                };
-                Finding {
-                    evidence: format!(
-                        "{what} went from {} to {} at {} (by chance: p = {})",
-                        show(drift.before),
-                        show(drift.after),
-                        time(drift.at_ns as f64),
-                        words::chance(drift.p)
-                    ),
-                    advice: match drift.of {
-                        "backlog" => {
-                            "the rate is above what the server can do for long: lower it, or run longer to see"
-                        }
-                        _ => {
-                            "find out what changed at that time, run longer, or leave out more with --warmup or --max-warmup"
-                        }
-                    },
-                }
+    fn drifts(&self) -> Vec<Reason> {
+        let drifts = self.settling.drifts.iter().cloned();
+        let mut reasons: Vec<Reason> = drifts
+            .map(|drift| Reason::Drift {
+                drift,
+                bin_ns: self.bin_ns,
             })
             .collect();
         if let Some((in_flight, law)) = self.little()
             && (in_flight - law).abs() > LITTLE * in_flight.max(law)
             && (in_flight - law).abs() > 1.0
         {
-            findings.push(Finding {
-                evidence: format!(
-                    "in flight were {in_flight:.1} operations, but rate times service time makes {law:.1} \
-                     (Little's law): what came in is not what went out"
-                ),
-                advice: "run longer, so that what is under way at both ends weighs less",
-            });
+            reasons.push(Reason::Little { in_flight, law });
         }
-        findings
+        reasons
     }
 
     /// Mean number in flight, and what Little's law makes of rate and service time. None where the
@@ -198,30 +91,21 @@ impl Evidence {
         })
     }
 
-    fn soundness(&self) -> Vec<Finding> {
-        let mut findings = Vec::new();
-        let mut add = |evidence| {
-            findings.push(Finding {
-                evidence,
-                advice: "",
-            });
-        };
+    fn soundness(&self) -> Vec<Reason> {
+        let mut reasons = Vec::new();
         if self.load.is_open() && self.planned > 0 {
-            add(format!(
-                "{} of what was planned was sent",
-                percent(self.sent as f64 / self.planned as f64)
-            ));
-            if let Some(p99) = self.pacer.quantile(0.99) {
-                add(format!("pacer lateness p99 {}", time(p99 as f64)));
-            }
+            reasons.push(Reason::Sent {
+                share: self.sent as f64 / self.planned as f64,
+            });
+            let p99 = self.pacer.quantile(0.99);
+            reasons.extend(p99.map(|p99_ns| Reason::PacerOnTime { p99_ns }));
         }
-        if let Some(busy) = self.busiest() {
-            add(format!("busiest core of the generator {}", percent(busy)));
-        }
-        findings
+        let busy = self.busiest();
+        reasons.extend(busy.map(|busy| Reason::GeneratorIdle { busy }));
+        reasons
     }
 
-    fn notes(&self) -> Vec<String> {
+    pub(crate) fn notes(&self) -> Vec<String> {
         let mut notes = Vec::new();
         if self.errors > 0 && self.errors < self.completed {
             notes.push(format!(
@@ -279,33 +163,27 @@ impl Evidence {
 /// The verdict of a run: the worst of its phases, with the name of each that had a say.
 pub fn worst<'a>(phases: impl IntoIterator<Item = (&'a str, &'a Verdict)>) -> Verdict {
     let phases: Vec<(&str, &Verdict)> = phases.into_iter().collect();
+    let mut sum = Verdict::default();
     let Some(kind) = phases.iter().map(|(_, verdict)| verdict.kind).max() else {
-        return Verdict {
-            kind: Kind::Failed,
-            evidence: vec!["there was no phase".to_owned()],
-            ..Verdict::default()
-        };
+        sum.kind = Kind::Failed;
+        sum.add(About::Phase, "there was no phase".to_owned(), "");
+        return sum;
     };
-    let mut sum = Verdict {
-        kind,
-        ..Verdict::default()
-    };
+    sum.kind = kind;
     let several = phases.len() > 1;
     for (name, verdict) in phases {
         if verdict.kind != kind {
             continue;
         }
-        let named = |text: &String| match several {
+        let named = |text: &str| match several {
             true => format!("{name}: {text}"),
-            false => text.clone(),
+            false => text.to_owned(),
         };
-        sum.evidence.extend(verdict.evidence.iter().map(named));
-        sum.notes.extend(verdict.notes.iter().map(named));
-        for advice in &verdict.advice {
-            if !sum.advice.contains(advice) {
-                sum.advice.push(advice.clone());
-            }
+        for (about, text) in verdict.reasons() {
+            sum.add(about, named(text), "");
         }
+        sum.notes.extend(verdict.notes.iter().map(|it| named(it)));
+        verdict.advice.iter().for_each(|it| sum.advise(it));
     }
     sum
 }

@@ -35,7 +35,7 @@ pub use subscriptions::{
     Beside, ByRate, ClockBound, EachSubscription, Ended, EventsHeard, Extremes, Fairness, First,
     Found, Intervals, Names, Outcome, Place, Silence, Slow, StepTaken, Subscriptions,
 };
-pub use verdict::{Expectation, Kind, Verdict};
+pub use verdict::{About, Expectation, Kind, Verdict};
 
 use crate::Timestamp;
 

@@ -41,8 +41,97 @@ impl std::fmt::Display for Kind {
     }
 }
 
-/// A verdict with its evidence and what to change. All of it is sentences for people; the figures
-/// behind them are elsewhere in the file.
+/// What a sentence of evidence is about.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum About {
+    /// No operation was answered at all.
+    NothingCompleted,
+    /// Every operation failed.
+    AllFailed,
+    /// Every session was lost.
+    SessionsLost,
+    /// No subscription was created.
+    NoSubscription,
+    /// No item was created.
+    NoItem,
+    /// No value and no event came.
+    NothingCame,
+    /// Every subscription ended.
+    SubscriptionsEnded,
+    /// The phase ended before its time.
+    EndedEarly,
+    /// A server was not loaded.
+    Target,
+    /// Sessions were not opened.
+    FewerSessions,
+    /// Sessions were lost for good.
+    LostSessions,
+    /// Requests were not sent.
+    FewerRequests,
+    /// Subscriptions were not created.
+    FewerSubscriptions,
+    /// Items were not created.
+    FewerItems,
+    /// A phase was not carried out.
+    Phase,
+    /// How late the generator sent.
+    Pacer,
+    /// Operations were left out as the generator was late.
+    LeftOut,
+    /// The generator did not run.
+    StoodStill,
+    /// What had come waited for the generator.
+    ReceiveDelay,
+    /// The generator's busiest core.
+    GeneratorCpu,
+    /// The generator waited for a CPU.
+    GeneratorStarved,
+    /// A limit of the generator's host.
+    OwnLimit,
+    /// Time that the hypervisor took.
+    Stolen,
+    /// Values overflowed while the generator did not run.
+    OverflowedMeanwhile,
+    /// Subscriptions heard nothing though something was owed.
+    Silence,
+    /// No operation succeeded for a while.
+    Outage,
+    /// Figures changed while it ran.
+    Drift,
+    /// Rate and service time do not make what was in flight.
+    Little,
+    /// A person changed the load.
+    ByHand,
+    /// Operations were not done in time.
+    Behind,
+    /// Operations waited for a slot.
+    SlotsTaken,
+    /// Operations waited for a server that did not read.
+    SocketFull,
+    /// Operations were not answered in time.
+    Unanswered,
+    /// CPU of the server.
+    ServerCpu,
+    /// Values came late.
+    LateValues,
+    /// Fewer values came than change.
+    ShortOfChanges,
+    /// A subscription published too slowly.
+    SlowPublishing,
+    /// Values waited in the server.
+    Queueing,
+    /// How much of the plan was sent.
+    Sent,
+    /// Something that this version does not know, or a file without it.
+    #[default]
+    #[serde(other)]
+    Other,
+}
+
+/// A verdict with its evidence and what to change. Sentences are for people, `about` is for programs; the
+/// figures behind them are elsewhere in the file.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Verdict {
     /// The verdict.
@@ -50,12 +139,49 @@ pub struct Verdict {
     /// What it rests on.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub evidence: Vec<String>,
+    /// What each sentence of the evidence is about.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub about: Vec<About>,
     /// What to change.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub advice: Vec<String>,
     /// What does not change it but should be known.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
+}
+
+impl Verdict {
+    /// Adds a sentence of evidence that is not there yet, and what would help.
+    pub fn add(&mut self, about: About, text: String, advice: &str) {
+        if !self.evidence.contains(&text) {
+            self.about.resize(self.evidence.len(), About::Other);
+            self.evidence.push(text);
+            self.about.push(about);
+        }
+        if !advice.is_empty() {
+            self.advise(advice);
+        }
+    }
+
+    /// Adds what would help, once.
+    pub fn advise(&mut self, advice: &str) {
+        if !self.advice.iter().any(|it| it == advice) {
+            self.advice.push(advice.to_owned());
+        }
+    }
+
+    /// Its evidence, and what each sentence is about.
+    pub fn reasons(&self) -> impl Iterator<Item = (About, &str)> {
+        let about = self.about.iter().copied();
+        let about = about.chain(std::iter::repeat(About::Other));
+        std::iter::zip(about, self.evidence.iter().map(String::as_str))
+    }
+
+    /// Takes the evidence out.
+    pub fn take_evidence(&mut self) -> Vec<String> {
+        self.about.clear();
+        std::mem::take(&mut self.evidence)
+    }
 }
 
 /// A threshold, and what became of it.

@@ -22,7 +22,7 @@ impl Schema {
     fn check(&self, schema: &Value, value: &Value, place: &str, complaints: &mut Vec<String>) {
         for (keyword, rule) in schema.as_object().unwrap() {
             let fits = match keyword.as_str() {
-                "$schema" | "$defs" | "title" | "description" => true,
+                "$schema" | "$defs" | "title" | "description" | "examples" => true,
                 "$ref" => {
                     let name = rule.as_str().unwrap().strip_prefix("#/$defs/").unwrap();
                     let there = self.0["$defs"]

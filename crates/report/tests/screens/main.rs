@@ -48,6 +48,7 @@ fn stalled() -> Run {
             "more requests in flight, or look for what stops the server for a second".into(),
         ],
         notes: Vec::new(),
+        ..Verdict::default()
     };
     run.phases[0].verdict = verdict.clone();
     run.verdict = verdict;

@@ -2,7 +2,7 @@
 
 use record::receipt::{Counter, Head, ItemTerms, Receipt, Seat, Step, SubscriptionTerms, Watch};
 use record::run::{
-    Beside, Figure, Fingerprint, Names, Outcome, Phase, Subscriptions, Target, Verdict, WarmUp,
+    Beside, Figure, Fingerprint, Names, Outcome, Phase, Subscriptions, Target, WarmUp,
 };
 use record::{Ledger, Run};
 
@@ -109,7 +109,11 @@ pub fn behind(warm_up: WarmUp, trouble: Trouble) -> Run {
     let tally = ledger.finish();
     let mut phase = Phase::new("only", started, &tally, warm_up, 0, names.status);
     phase.subscriptions = Some(told);
-    let found = judge::subscriptions::judge(Verdict::default(), &phase);
+    let found = {
+        let mut judgement = judge::Judgement::default();
+        judgement.hear(&phase);
+        judgement.verdict()
+    };
     let mut run = Run::new("subscribe", started, Fingerprint::default());
     run.targets = vec![Target {
         url: "opc.tcp://127.0.0.1:4840".into(),

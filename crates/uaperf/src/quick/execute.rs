@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use anyhow::Context;
-use judge::{EndedBy, Exit, Missing, OwnLimit};
+use judge::{EndedBy, Exit, Judgement, Missing, OwnLimit};
 use load::engine::{self, Control, Options, Outcome, RunError, SessionError, Target, Took};
 use load::work::{Prepared, WorkError};
 use observe::Process;
@@ -114,7 +114,7 @@ pub fn measure(
     let after = told::witnesses(phase, &looked);
 
     let by = missing::ended_by(phase, &outcome, control);
-    let mut run = run(
+    let (mut run, mut judgement) = run(
         command,
         common,
         phase,
@@ -137,21 +137,28 @@ pub fn measure(
     }
     let witnessed = (&*before, &*after);
     let heard = told::subscriptions(phase, &outcome, &looked, &prepared, witnessed, &mut run);
+    let by_hand = result::by_hand(&outcome);
+    if by_hand.iter().any(|it| it.did.changes_load()) {
+        run.marks.push(Mark::ByHand);
+    }
+    if !not_there.is_empty() {
+        run.marks.push(Mark::Degraded);
+    }
     if let Some(measured) = run.phases.last_mut() {
         measured.diagnostics = told::diagnostics(phase, &outcome, heard.as_ref());
         measured.subscriptions = heard;
-        let verdict = std::mem::take(&mut measured.verdict);
-        let verdict = judge::subscriptions::judge(verdict, measured);
-        measured.verdict = judge::diagnostics::judge(verdict, measured);
+        measured.by_hand = by_hand;
+        let tally = result::whole(&outcome);
+        let heard = measured.subscriptions.as_ref();
+        judgement.hear(measured);
+        judgement.by_hand(&measured.by_hand);
+        judgement.lacks(not_there);
+        judgement.lacks(missing::of(phase, &looked, &outcome, &tally, by, heard));
+        measured.verdict = judgement.verdict();
         measured.expectations = judge::expectations(&phase.expect, measured);
         measured.expectations.extend(watcher.aborted.clone());
         run.verdict = measured.verdict.clone();
     }
-    touched(&outcome, &mut run);
-    if !not_there.is_empty() {
-        run.marks.push(Mark::Degraded);
-    }
-    lower(phase, &looked, &outcome, by, not_there, &mut run);
     run.started = started.into();
     if watcher.aborted.is_some() || outcome.stopped && control.is_aborted() {
         run.marks.push(Mark::Aborted);
@@ -333,7 +340,7 @@ fn run(
     outcome: &Outcome,
     seen: Option<&Seen>,
     (own_limits, by): (Vec<OwnLimit>, Option<EndedBy>),
-) -> Run {
+) -> (Run, Judgement) {
     let tally = result::whole(outcome);
     let began = outcome.origin;
     let settling = evidence::settling(phase, &tally, seen, began);
@@ -385,11 +392,10 @@ fn run(
     evidence.remarks.extend(strangers(looked, outcome, &tally));
     evidence.limits = own_limits;
     evidence.interrupted = by.is_some();
-    measured.verdict = evidence.verdict();
+    let judgement = Judgement::of(&evidence);
     let users = evidence
         .mean_in_flight
         .filter(|_| phase.sequences().is_some());
-    measured.expectations = judge::expectations(&phase.expect, &measured);
 
     let mut run = Run::new(command, outcome.began.into(), machine());
     let targets = Targets::from_iter(looked.iter().map(|target| target.access.url.clone()));
@@ -401,7 +407,6 @@ fn run(
     request.insert("identity_each".into(), common.each.is_asked().into());
     run.request = request.into();
     run.targets = looked.iter().map(|target| result::target(target)).collect();
-    run.verdict = measured.verdict.clone();
     let (threads, batch) = (common.load.threads(), phase.work.batch());
     // What was calibrated is a loop over sockets.
     let values = measured.total.values_per_s;
@@ -418,45 +423,11 @@ fn run(
     if !outcome.failed.is_empty() || outcome.losses.iter().any(|(_, loss)| !loss.back) {
         run.marks.push(Mark::Degraded);
     }
-    run
-}
-
-/// What a person did to the phase while it ran.
-fn touched(outcome: &Outcome, run: &mut Run) {
-    let by_hand = result::by_hand(outcome);
-    if by_hand.iter().any(|it| it.did.changes_load()) {
-        run.marks.push(Mark::ByHand);
-    }
-    if let Some(measured) = run.phases.last_mut() {
-        let verdict = std::mem::take(&mut measured.verdict);
-        measured.verdict = judge::by_hand(verdict, &by_hand);
-        measured.by_hand = by_hand;
-        run.verdict = measured.verdict.clone();
-    }
+    (run, judgement)
 }
 
 fn machine() -> record::run::Fingerprint {
     observe::fingerprint()
-}
-
-/// Lowers the verdict where something that was asked did not happen: all else has been judged.
-fn lower(
-    phase: &Phase,
-    looked: &[Arc<Target>],
-    outcome: &Outcome,
-    by: Option<EndedBy>,
-    not_there: Vec<Missing>,
-    run: &mut Run,
-) {
-    if let Some(measured) = run.phases.last_mut() {
-        let tally = result::whole(outcome);
-        let heard = measured.subscriptions.as_ref();
-        let mut all = not_there;
-        all.extend(missing::of(phase, looked, outcome, &tally, by, heard));
-        let verdict = std::mem::take(&mut measured.verdict);
-        measured.verdict = judge::lower(verdict, &all);
-        run.verdict = measured.verdict.clone();
-    }
 }
 
 /// What else should be known of sessions and requests.

@@ -9,8 +9,9 @@ use model::plant::{Fanout, Node, Plant};
 use plan::unit::Rate;
 use plan::{NodeSpec, Sampling, Spread, Subscribe, TargetSpec, Targets, Work};
 use record::run::{
-    Build, ClockBound, Destination, Figure, Fingerprint, Found, Kind, Mark, Outcome as Losses,
-    Phase, Product, Run, Subscriptions, Target, Usage, UsageSeries, Verdict, WarmUp,
+    About, Build, ClockBound, Destination, Figure, Fingerprint, Found, Kind, Mark,
+    Outcome as Losses, Phase, Product, Run, Subscriptions, Target, Usage, UsageSeries, Verdict,
+    WarmUp,
 };
 use record::{Measure, Timestamp};
 use serde_json::json;
@@ -265,26 +266,28 @@ fn judged(node: &Node, group: &Group, phase: &Phase) -> Verdict {
         .histogram(Measure::Queueing.name())
         .quantile(0.99);
     let publishing = (node.publishing_ms * 1e6) as u64;
-    if it.messages == 0 {
-        verdict.kind = Kind::Failed;
-        verdict.evidence.push("no message came".to_owned());
+    let (kind, about, text) = if it.messages == 0 {
+        (
+            Kind::Failed,
+            About::NothingCame,
+            "no message came".to_owned(),
+        )
     } else if it.left_away > 0 {
-        verdict.kind = Kind::Incomplete;
-        verdict.evidence.push(format!(
-            "{} of {} clients have no connection in the end",
-            it.left_away, group.sessions
-        ));
+        let (away, of) = (it.left_away, group.sessions);
+        let text = format!("{away} of {of} clients have no connection in the end");
+        (Kind::Incomplete, About::LostSessions, text)
     } else if share >= SKIPPED || queueing.is_some_and(|it| it > publishing) {
-        verdict.kind = Kind::ServerSaturated;
-        verdict.evidence.push(format!(
+        let text = format!(
             "{:.1} % of publishings were skipped because the message before was not made yet; values queued for {} (p99)",
             share * 100.0,
             plan::unit::duration::show(Duration::from_nanos(queueing.unwrap_or(0)))
-        ));
+        );
+        (Kind::ServerSaturated, About::Queueing, text)
     } else {
-        verdict
-            .evidence
-            .push("each message was made in its interval".to_owned());
-    }
+        let text = "each message was made in its interval".to_owned();
+        (Kind::Valid, About::Queueing, text)
+    };
+    verdict.kind = kind;
+    verdict.add(about, text, "");
     verdict
 }
