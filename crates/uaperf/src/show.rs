@@ -4,9 +4,10 @@ use std::io::Write as _;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use crate::failure::Failure;
 use crate::global::Global;
 use crate::results::{self, Files};
-use crate::{screen, written};
+use crate::{publishing, screen, written};
 
 /// Show results: one in full, a few side by side, many as a trend
 #[derive(Debug, clap::Args)]
@@ -27,11 +28,16 @@ Examples:
   uaperf show before.json after.json
   uaperf show results/*-read.json
   uaperf show results --csv all.csv
-  uaperf show results/20260301T093000Z-read.json --junit verdict.xml";
+  uaperf show results/20260301T093000Z-read.json --junit verdict.xml
+  uaperf show heard.json                             kept by `uaperf listen --out heard.json`";
 
 /// Carries out `uaperf show`.
 pub fn run(args: Args, _global: &Global) -> anyhow::Result<ExitCode> {
     written::check(args.also.named(), &args.files)?;
+    let kept: Vec<_> = args.files.iter().map(|it| publishing::kept(it)).collect();
+    if kept.iter().any(Option::is_some) {
+        return show_kept(&args, kept);
+    }
     let runs = results::read(&args.files)?;
     if args.also.is_any() {
         args.also.write(&runs, &[]);
@@ -39,5 +45,28 @@ pub fn run(args: Args, _global: &Global) -> anyhow::Result<ExitCode> {
     }
     let mut out = screen::out();
     out.write_all(::report::show(&runs, out.style()).as_bytes())?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// What `publish` and `listen` kept, one below the other.
+fn show_kept(args: &Args, kept: Vec<Option<Result<String, Failure>>>) -> anyhow::Result<ExitCode> {
+    if args.also.is_any() {
+        let what = "results of `publish` and `listen` have a screen only";
+        return Err(Failure::usage(what).hint("uaperf show FILE").into());
+    }
+    let several = kept.len() > 1;
+    let mut out = screen::out();
+    for (file, it) in std::iter::zip(&args.files, kept) {
+        let shown = file.display();
+        let Some(text) = it else {
+            let what = format!("{shown}: is no result of `publish` or `listen`, as others are");
+            return Err(Failure::usage(what).hint("show it by itself").into());
+        };
+        let text = text?;
+        if several {
+            writeln!(out, "{shown}")?;
+        }
+        writeln!(out, "{text}")?;
+    }
     Ok(ExitCode::SUCCESS)
 }

@@ -421,3 +421,66 @@ fn a_capture_is_heard_as_a_socket_is() {
     let said = Said::by(&mut command(home.path(), &["listen"]));
     assert_eq!(said.code, 2, "{}", said.err);
 }
+
+#[test]
+fn what_was_kept_is_shown_as_it_was() {
+    let home = tempfile::tempdir().unwrap();
+    let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
+    let url = format!("opc.udp://{}", socket.local_addr().unwrap());
+    let run = |words: &[&str]| Said::by(&mut command(home.path(), words));
+    let words = [
+        "publish",
+        &url,
+        "--cycles",
+        "3",
+        "--interval",
+        "1ms",
+        "--out",
+        "sent.json",
+    ];
+    let sent = run(&[&words[..], &["--expect", "errors=0"]].concat());
+    assert!([0, 4].contains(&sent.code), "{}{}", sent.out, sent.err);
+    assert!(sent.out.contains("expect errors=0: met"), "{}", sent.out);
+    let shown = run(&["show", "sent.json"]);
+    assert_eq!((shown.code, shown.out.trim_end()), (0, sent.out.trim_end()));
+    // Two of them, and one among runs; as a table; of a later version.
+    let shown = run(&["show", "sent.json", "sent.json"]);
+    assert_eq!(
+        shown.out.matches("published to").count(),
+        2,
+        "{}",
+        shown.out
+    );
+    std::fs::write(home.path().join("other.json"), "{}").unwrap();
+    let shown = run(&["show", "sent.json", "other.json"]);
+    assert!(
+        shown.code == 2 && shown.err.contains("other.json"),
+        "{}",
+        shown.err
+    );
+    let shown = run(&["show", "sent.json", "--csv", "x.csv"]);
+    assert!(
+        shown.code == 2 && shown.err.contains("screen only"),
+        "{}",
+        shown.err
+    );
+    let file = home.path().join("sent.json");
+    let later = std::fs::read_to_string(&file).unwrap();
+    std::fs::write(&file, later.replace("\"version\": 1,", "\"version\": 2,")).unwrap();
+    let shown = run(&["show", "sent.json"]);
+    assert!(
+        shown.code == 1 && shown.err.contains("newer uaperf"),
+        "{}",
+        shown.err
+    );
+    // A place that takes no file is said before anything is sent.
+    let refused = run(&["publish", &url, "--out", "other.json/x.json"]);
+    assert_eq!(refused.code, 1, "{}", refused.err);
+    assert!(
+        refused
+            .err
+            .contains("--out other.json/x.json: cannot be written"),
+        "{}",
+        refused.err
+    );
+}

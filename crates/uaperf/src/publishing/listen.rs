@@ -56,6 +56,7 @@ Examples:
 
 /// Carries out `uaperf listen`.
 pub fn run(args: Args) -> anyhow::Result<ExitCode> {
+    args.common.check()?;
     let mut tolerance = match args.strict {
         true => Tolerance::NONE,
         false => Tolerance::HARMLESS,
@@ -103,7 +104,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         (None, None) => return Err(Failure::usage("want a URL, or --pcap FILE").into()),
     };
     let verdict = verdict(&heard, args.datagrams);
-    super::conclude(&args.common, "uaperf-listen", verdict, heard, write_screen)
+    super::conclude(&args.common, super::HEARD, verdict, heard, write_screen)
 }
 
 fn verdict(it: &Heard, wanted: Option<u64>) -> Verdict {
@@ -143,7 +144,7 @@ fn verdict(it: &Heard, wanted: Option<u64>) -> Verdict {
     }
 }
 
-fn write_screen(out: &mut String, it: &Heard) -> std::fmt::Result {
+pub(super) fn write_screen(out: &mut String, it: &Heard) -> std::fmt::Result {
     let seconds = it.elapsed_ns.max(1) as f64 / 1e9;
     writeln!(
         out,

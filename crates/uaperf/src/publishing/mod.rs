@@ -6,7 +6,7 @@ pub mod publish;
 
 use std::fmt::Write as _;
 use std::io::Write as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -14,9 +14,18 @@ use judge::Exit;
 use load::pubsub::Spread;
 use plan::unit::duration::{parse, show, show_nanos};
 use plan::{Figures, Threshold};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
-use crate::{results, screen};
+use crate::failure::Failure;
+use crate::screen::{self, Out};
+use crate::written;
+
+/// The formats of their files.
+const PUBLISHED: &str = "uaperf-publish";
+const HEARD: &str = "uaperf-listen";
+
+/// Their version.
+const VERSION: u32 = 1;
 
 /// Options that both commands have.
 #[derive(Debug, clap::Args)]
@@ -36,24 +45,31 @@ struct Common {
     /// JSON for machines instead of a screen for people
     #[arg(long)]
     json: bool,
-    /// Keep the JSON in this file too
+    /// Keep the JSON in this file too, for `uaperf show`
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
 }
 
+impl Common {
+    /// Finds out before anything is sent or heard whether the result can be kept.
+    fn check(&self) -> Result<(), Failure> {
+        written::check([("--out", &self.out)], &[])
+    }
+}
+
 /// A result with what it is worth.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, Deserialize)]
 struct Judged<T> {
-    format: &'static str,
+    format: String,
     version: u32,
-    verdict: &'static str,
+    verdict: String,
     evidence: Vec<String>,
     expectations: Vec<Expectation>,
     machine: record::run::Fingerprint,
     result: T,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, Deserialize)]
 struct Expectation {
     threshold: String,
     figure: Option<f64>,
@@ -88,36 +104,23 @@ fn conclude<T: Serialize + Figures>(
         })
         .collect();
     let judged = Judged {
-        format,
-        version: 1,
-        verdict: verdict.name,
+        format: format.to_owned(),
+        version: VERSION,
+        verdict: verdict.name.to_owned(),
         evidence: verdict.evidence,
         expectations,
         machine: observe::fingerprint(),
         result,
     };
+    let takes_output = common.out.as_deref().is_some_and(written::is_output);
     if let Some(file) = &common.out {
-        results::write(file, &(serde_json::to_string_pretty(&judged)? + "\n"))?;
+        let text = serde_json::to_string_pretty(&judged)? + "\n";
+        written::put("--out", file, text.as_bytes());
     }
-    let mut out = screen::out();
-    if common.json {
-        screen::json(&mut out, &judged)?;
-    } else {
-        let mut text = judged.verdict.to_owned();
-        for (n, why) in judged.evidence.iter().enumerate() {
-            text.push_str(if n == 0 { ": " } else { "; " });
-            text.push_str(why);
-        }
-        text.push_str("\n\n");
-        text.push_str(&screen::text(&judged.result, draw));
-        for it in &judged.expectations {
-            let met = if it.met { "met" } else { "not met" };
-            let figure = it
-                .figure
-                .map_or("not measured".to_owned(), |it| it.to_string());
-            writeln!(text, "\nexpect {}: {met} ({figure})", it.threshold)?;
-        }
-        out.write_all(text.as_bytes())?;
+    let mut out = Out::beside_file(takes_output);
+    match common.json {
+        true => screen::json(&mut out, &judged)?,
+        false => out.write_all(shown(&judged, draw).as_bytes())?,
     }
     let met = judged.expectations.iter().all(|it| it.met);
     let exit = match verdict.exit {
@@ -125,6 +128,45 @@ fn conclude<T: Serialize + Figures>(
         other => other,
     };
     Ok(ExitCode::from(exit.code()))
+}
+
+/// Its screen.
+fn shown<T>(it: &Judged<T>, draw: screen::Draw<T>) -> String {
+    let mut text = it.verdict.clone();
+    for (n, why) in it.evidence.iter().enumerate() {
+        text.push_str(if n == 0 { ": " } else { "; " });
+        text.push_str(why);
+    }
+    text.push_str("\n\n");
+    text.push_str(&screen::text(&it.result, draw));
+    for it in &it.expectations {
+        let met = if it.met { "met" } else { "not met" };
+        let figure = it
+            .figure
+            .map_or("not measured".to_owned(), |it| it.to_string());
+        // Writing into a String does not fail.
+        let _ = writeln!(text, "\nexpect {}: {met} ({figure})", it.threshold);
+    }
+    text
+}
+
+/// What a file says that one of the two commands kept, as the command has shown it; none if it is another file.
+pub fn kept(file: &Path) -> Option<Result<String, Failure>> {
+    let text = std::fs::read(file).ok()?;
+    let value: serde_json::Value = serde_json::from_slice(&text).ok()?;
+    let format = value["format"].as_str()?;
+    if ![PUBLISHED, HEARD].contains(&format) {
+        return None;
+    }
+    if value["version"].as_u64() != Some(VERSION.into()) {
+        let what = format!("{}: written by a newer uaperf", file.display());
+        return Some(Err(Failure::new(what).hint("update uaperf")));
+    }
+    let read = match format {
+        PUBLISHED => serde_json::from_value(value).map(|it| shown(&it, publish::write_screen)),
+        _ => serde_json::from_value(value).map(|it| shown(&it, listen::write_screen)),
+    };
+    Some(read.map_err(|error| Failure::new(format!("{}: {error}", file.display()))))
 }
 
 /// One line of figures.

@@ -75,6 +75,7 @@ Examples:
 
 /// Carries out `uaperf publish`.
 pub fn run(args: Args) -> anyhow::Result<ExitCode> {
+    args.common.check()?;
     let mode = match args.security.as_str() {
         "none" => None,
         "sign" => Some(Mode::Sign),
@@ -142,7 +143,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     let verdict = verdict(&published, interval);
     super::conclude(
         &args.common,
-        "uaperf-publish",
+        super::PUBLISHED,
         verdict,
         published,
         write_screen,
@@ -190,7 +191,7 @@ fn verdict(it: &Published, interval: Option<Duration>) -> Verdict {
     }
 }
 
-fn write_screen(out: &mut String, it: &Published) -> std::fmt::Result {
+pub(super) fn write_screen(out: &mut String, it: &Published) -> std::fmt::Result {
     let seconds = it.elapsed_ns.max(1) as f64 / 1e9;
     writeln!(out, "published to {}", it.to)?;
     write!(out, "  {} cycles", it.cycles)?;
