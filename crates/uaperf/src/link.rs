@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use judge::Exit;
 use link::{Spec, presets};
 use load::relay::{Account, Carried, Relay, Settings};
 use plan::unit::Bytes;
@@ -104,7 +105,11 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         account,
     };
     screen::print(&told, args.json, write_screen)?;
-    Ok(ExitCode::SUCCESS)
+    // Without a duration there is no other end.
+    Ok(match told.interrupted && args.duration.is_some() {
+        true => ExitCode::from(Exit::Interrupted.code()),
+        false => ExitCode::SUCCESS,
+    })
 }
 
 /// How things stand.

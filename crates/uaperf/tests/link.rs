@@ -42,11 +42,11 @@ impl Relay {
         Self { child, url }
     }
 
-    /// What it says of itself after an interrupt.
+    /// What it says of itself after an interrupt, before its time.
     fn end(self) -> Value {
         support::signal(self.child.id(), "INT");
         let output = self.child.wait_with_output().unwrap();
-        assert_eq!(output.status.code(), Some(0));
+        assert_eq!(output.status.code(), Some(130));
         serde_json::from_slice(&output.stdout).unwrap()
     }
 }
@@ -92,6 +92,30 @@ fn a_client_sees_the_delay_of_a_relay_and_the_relay_keeps_an_account() {
     assert!(account["up"]["bytes"].as_u64().unwrap() > 500, "{told}");
     assert!(account["down"]["packets"].as_u64().unwrap() > 5, "{told}");
     assert_eq!(account["up"]["lost"], 0);
+}
+
+#[test]
+fn an_interrupt_is_the_end_of_a_relay_that_has_none() {
+    let home = tempfile::tempdir().unwrap();
+    let words = [
+        "link",
+        "4g",
+        "--to",
+        "opc.tcp://127.0.0.1:1",
+        "--listen",
+        "127.0.0.1:0",
+    ];
+    let mut child = command(home.path(), &words)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut line = String::new();
+    BufReader::new(child.stderr.as_mut().unwrap())
+        .read_line(&mut line)
+        .unwrap();
+    support::signal(child.id(), "INT");
+    assert_eq!(child.wait().unwrap().code(), Some(0), "{line}");
 }
 
 #[test]
