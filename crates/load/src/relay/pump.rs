@@ -27,8 +27,8 @@ const NAP: Duration = Duration::from_millis(50);
 const TOLD: Duration = Duration::from_secs(1);
 /// After a lack of sockets, so long is nobody taken.
 const BREATHER: Duration = Duration::from_millis(100);
-/// How much is read at once.
-const READ: usize = 16 * 1024;
+/// How much is read at once: whole segments, as a part of one has headers of its own on the line.
+const READ: usize = 11 * link::SEGMENT;
 
 /// A link between sockets.
 #[derive(Debug)]
