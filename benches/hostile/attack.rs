@@ -18,6 +18,7 @@ use wire::types::{
 use zeroize::Zeroizing;
 
 use crate::good::access;
+use crate::legal;
 
 /// The words that make this program one of them.
 pub const ROLE: &str = "attack";
@@ -25,7 +26,7 @@ pub const ROLE: &str = "attack";
 pub const VICTIM: &str = "victim";
 
 /// What they do, and how many do it.
-pub const KINDS: [(&str, &str); 7] = [
+pub const KINDS: [(&str, &str); 14] = [
     (
         "silent",
         "9,000 connections that send nothing, closed and opened again",
@@ -42,11 +43,36 @@ pub const KINDS: [(&str, &str); 7] = [
     ("passwords", "8 clients that log in with a wrong password"),
     ("fuzzed", "8 clients that send chunks with wrong bytes"),
     ("killed", "clients with 100 monitored items, killed"),
+    (
+        "browse",
+        "4 clients that browse a folder of 500, 2,000 times in a request",
+    ),
+    (
+        "everything",
+        "4 clients that browse all there is, 1,000 nodes in a request",
+    ),
+    (
+        "history",
+        "4 clients that read a year of 50 histories in a request",
+    ),
+    ("items", "4 clients that make 10,000 items in a request"),
+    (
+        "activations",
+        "4 clients that send 3,000 ActivateSession requests at once",
+    ),
+    ("subscribers", "4 clients with 5,000 items that do not read"),
+    (
+        "unfinished",
+        "500 clients that begin a message and do not end it",
+    ),
 ];
 
 /// Whether what they leave is forgotten some time after their connections.
 pub fn leaves_sessions(kind: &str) -> bool {
-    matches!(kind, "passwords" | "killed")
+    !matches!(
+        kind,
+        "silent" | "half-open" | "slow" | "certificates" | "fuzzed"
+    )
 }
 
 const SILENT: usize = 9_000;
@@ -54,19 +80,26 @@ const HALF_OPEN: usize = 2_000;
 const SLOW: usize = 50;
 const THREADS: usize = 8;
 /// The bench address space, behind that of the specification and the server's own.
-const BENCH: u16 = 2;
+pub const BENCH: u16 = 2;
 
 /// How often one of them has come and gone.
 static CYCLES: AtomicU64 = AtomicU64::new(0);
 /// Whether as many are there as are to be.
 static READY: AtomicU64 = AtomicU64::new(0);
 
-fn cycle() {
+/// Connections and sessions that one of them did not get.
+static REFUSED: AtomicU64 = AtomicU64::new(0);
+
+pub fn cycle() {
     CYCLES.fetch_add(1, Ordering::Relaxed);
 }
 
-fn ready() {
+pub fn ready() {
     READY.store(1, Ordering::Relaxed);
+}
+
+pub fn refused() {
+    REFUSED.fetch_add(1, Ordering::Relaxed);
 }
 
 /// Does it until standard input ends, and says ten times a second how often.
@@ -91,7 +124,7 @@ pub fn attack(mut words: impl Iterator<Item = String>) -> anyhow::Result<()> {
                 .parse()
                 .map_err(anyhow::Error::msg)?;
             let way = access(&url, security, Path::new(&folder), Credentials::Anonymous)?;
-            Box::new(move || refused(&way))
+            Box::new(move || turned_away(&way))
         }
         "passwords" => {
             let user = Credentials::UserName {
@@ -99,13 +132,20 @@ pub fn attack(mut words: impl Iterator<Item = String>) -> anyhow::Result<()> {
                 password: Zeroizing::new("wrong".into()),
             };
             let way = access(&url, plain(), Path::new(&folder), user)?;
-            Box::new(move || refused(&way))
+            Box::new(move || turned_away(&way))
         }
         "fuzzed" => {
             let hello = hello(&url);
             Box::new(move || fuzzed(address, &hello))
         }
         "killed" => Box::new(move || killed(&url, &folder)),
+        "browse" => Box::new(move || legal::repeated(&url)),
+        "everything" => Box::new(move || legal::everything(&url)),
+        "history" => Box::new(move || legal::year(&url)),
+        "items" => Box::new(move || legal::ten_thousand_items(&url)),
+        "activations" => Box::new(move || legal::activations(&url)),
+        "subscribers" => Box::new(move || legal::subscribers(&url)),
+        "unfinished" => Box::new(move || legal::unfinished(&url)),
         other => bail!("there is no attack {other:?}"),
     };
     std::thread::spawn(begin);
@@ -115,11 +155,9 @@ pub fn attack(mut words: impl Iterator<Item = String>) -> anyhow::Result<()> {
     });
     let mut out = std::io::stdout().lock();
     loop {
-        let (ready, cycles) = (
-            READY.load(Ordering::Relaxed),
-            CYCLES.load(Ordering::Relaxed),
-        );
-        writeln!(out, "{ready} {cycles}")?;
+        let [ready, cycles, refused] =
+            [&READY, &CYCLES, &REFUSED].map(|count| count.load(Ordering::Relaxed));
+        writeln!(out, "{ready} {cycles} {refused}")?;
         out.flush()?;
         std::thread::sleep(Duration::from_millis(100));
     }
@@ -157,7 +195,10 @@ fn crowd(size: usize, address: SocketAddr, come: impl Fn(&mut TcpStream) -> bool
             let came = came.and_then(|mut socket| come(&mut socket).then_some(socket));
             match came {
                 Some(socket) => there.push_back(socket),
-                None => std::thread::sleep(Duration::from_millis(1)),
+                None => {
+                    refused();
+                    std::thread::sleep(Duration::from_millis(1));
+                }
             }
         }
         ready();
@@ -169,7 +210,7 @@ fn crowd(size: usize, address: SocketAddr, come: impl Fn(&mut TcpStream) -> bool
     }
 }
 
-fn session(url: &str) -> Option<Session> {
+pub fn session(url: &str) -> Option<Session> {
     let folder = std::env::temp_dir();
     let way = access(url, plain(), &folder, Credentials::Anonymous).ok()?;
     let opening = way.discover().ok()?;
@@ -183,7 +224,10 @@ fn slow(url: &str) {
         while there.len() < SLOW {
             match session(url).and_then(|session| asking(session).ok()) {
                 Some(socket) => there.push_back(socket),
-                None => std::thread::sleep(Duration::from_millis(10)),
+                None => {
+                    refused();
+                    std::thread::sleep(Duration::from_millis(10));
+                }
             }
         }
         ready();
@@ -229,7 +273,7 @@ fn asking(session: Session) -> anyhow::Result<TcpStream> {
 }
 
 /// Threads that try to come in, and are refused.
-fn refused(way: &Access) {
+fn turned_away(way: &Access) {
     let opening: Opening = loop {
         match way.discover() {
             Ok(opening) => break opening,
@@ -244,7 +288,10 @@ fn refused(way: &Access) {
                     match way.open(opening, &mut Steps::new()) {
                         // Whoever is let in is no attacker: the figures would be of something else.
                         Ok(_) => std::process::exit(1),
-                        Err(_) => cycle(),
+                        Err(_) => {
+                            cycle();
+                            refused();
+                        }
                     }
                     ready();
                 }

@@ -19,6 +19,7 @@ pub struct Attackers {
     child: Child,
     stdin: Option<ChildStdin>,
     cycles: Arc<AtomicU64>,
+    refused: Arc<AtomicU64>,
     places: Range<usize>,
 }
 
@@ -42,12 +43,15 @@ impl Attackers {
         let out = child.stdout.take().context("no output")?;
         let cycles = Arc::new(AtomicU64::new(0));
         let (counter, ready) = (Arc::clone(&cycles), std::sync::mpsc::channel());
+        let refused = Arc::new(AtomicU64::new(0));
+        let turned_away = Arc::clone(&refused);
         let (tell, told) = ready;
         std::thread::spawn(move || {
             for line in BufReader::new(out).lines().map_while(Result::ok) {
                 let mut words = line.split(' ').map(|word| word.parse().unwrap_or(0));
                 let all_there = words.next() == Some(1);
                 counter.store(words.next().unwrap_or(0), Ordering::Relaxed);
+                turned_away.store(words.next().unwrap_or(0), Ordering::Relaxed);
                 if all_there {
                     // Said again and again; the first time is waited for.
                     let _ = tell.send(());
@@ -58,6 +62,7 @@ impl Attackers {
             child,
             stdin,
             cycles,
+            refused,
             places,
         };
         told.recv_timeout(Duration::from_secs(60))
@@ -65,9 +70,13 @@ impl Attackers {
         Ok(this)
     }
 
-    /// Ends it, and tells how often they have come and gone.
-    pub fn stop(self) -> u64 {
-        self.cycles.load(Ordering::Relaxed)
+    /// Ends it, and tells how often they have come and gone, and how often they were refused.
+    pub fn stop(self) -> (u64, u64) {
+        let counts = (&self.cycles, &self.refused);
+        (
+            counts.0.load(Ordering::Relaxed),
+            counts.1.load(Ordering::Relaxed),
+        )
     }
 }
 

@@ -13,6 +13,7 @@ mod attack;
 mod attackers;
 mod awake;
 mod good;
+mod legal;
 mod looking;
 mod places;
 mod serve;
@@ -28,10 +29,11 @@ use benches::child::Plant;
 use crate::attackers::{Attackers, back, process, watch};
 use crate::awake::Awake;
 use crate::good::Good;
-use crate::told::{Attacked, HEAD, Held, Rise, Seen, Told, median};
+use crate::told::{Attacked, HEAD, Held, MOST, Rise, Seen, Told, median};
 
 const USAGE: &str = "\
 cargo bench -p benches --bench hostile -- [silent] [half-open] [slow] [certificates] [passwords] [fuzzed] [killed]
+  [browse] [everything] [history] [items] [activations] [subscribers] [unfinished]
   --quiet N         seconds that the host left alone, with and without each kind [default: 40]
   --seconds S       length of a turn [default: 5]
   --rounds N        turns at most, if the host is busy [default: 30]
@@ -119,7 +121,7 @@ fn run(options: &Options) -> anyhow::Result<()> {
     }
     // Ends with this function.
     let _awake = Awake::start(&places::all())?;
-    let mut rows = Vec::new();
+    let (mut rows, mut failed) = (Vec::new(), Vec::new());
     let done = options.kinds.iter().try_for_each(|kind| {
         let start = Instant::now();
         println!("{}", kind.0);
@@ -127,11 +129,18 @@ fn run(options: &Options) -> anyhow::Result<()> {
         let took = start.elapsed().as_secs();
         println!("\n{}  took          {took} s\n", told.text());
         rows.push(told.row());
+        if told.fails() {
+            failed.push(told.kind);
+        }
         anyhow::Ok(())
     });
     println!("{HEAD}\n{}", rows.join("\n"));
     std::fs::remove_dir_all(&folder).ok();
-    done
+    done?;
+    if !failed.is_empty() {
+        bail!("{MOST} times as slow or more under: {}", failed.join(", "));
+    }
+    Ok(())
 }
 
 /// All turns under one kind of attack, against a plant of its own.
@@ -153,7 +162,7 @@ fn under(
         let places = places::attackers(options.threads);
         Attackers::start(kind, plant.url(), &folder.join("bad"), places)
     };
-    let (mut seen, mut errors, mut cycles) = (Seen::default(), 0, 0);
+    let (mut seen, mut errors, mut cycles, mut refused) = (Seen::default(), 0, 0, 0);
     for round in 0..options.rounds {
         if seen.fewest() >= options.quiet {
             break;
@@ -181,7 +190,8 @@ fn under(
             if let Some(attackers) = attackers {
                 let came = attackers.stop();
                 if let Attacked::Plant = attacked {
-                    cycles += came;
+                    cycles += came.0;
+                    refused += came.1;
                     back(&mut process, &before, Duration::from_secs(60));
                 }
                 if attack::leaves_sessions(kind) {
@@ -196,7 +206,9 @@ fn under(
     let watched = watch(&attackers, plant.pid(), settled.max(serve::FORGOTTEN))?;
     errors += good.stretch(options.soak)?.errors;
     let looks = watched.finish();
-    cycles += attackers.stop();
+    let came = attackers.stop();
+    cycles += came.0;
+    refused += came.1;
     back(&mut process, &before, Duration::from_secs(60));
     let after = process.sample();
     Ok(Told {
@@ -205,6 +217,7 @@ fn under(
         seen,
         errors,
         cycles,
+        refused,
         memory: Rise::of(&looks, |look| look.rss),
         descriptors: Rise::of(&looks, |look| look.descriptors),
         before: Held::of(&before),

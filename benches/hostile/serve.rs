@@ -1,6 +1,9 @@
 //! The plant, in a process of its own, whose memory and descriptors are looked at.
 
 use std::num::NonZeroU32;
+use std::ops::RangeInclusive;
+use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context;
@@ -28,6 +31,22 @@ pub fn start_elsewhere(folder: &str, threads: usize) -> anyhow::Result<Plant> {
 
 const ELSEWHERE: &str = "elsewhere";
 
+/// Signals with a history.
+pub const HISTORIES: RangeInclusive<u32> = 1..=50;
+
+/// They are behind the bench address space.
+const REMEMBERED: &str = r#"
+[[namespace]]
+uri = "urn:uaperf:hostile:history"
+
+[[namespace.signals]]
+ids = "i=1..50"
+type = "Double"
+pattern = "counter"
+update = "100ms"
+history = true
+"#;
+
 /// Is a plant until standard input ends: it trusts nobody, and knows one user.
 pub fn serve(mut words: impl Iterator<Item = String>) -> anyhow::Result<()> {
     places::come_as_any();
@@ -37,12 +56,16 @@ pub fn serve(mut words: impl Iterator<Item = String>) -> anyhow::Result<()> {
     if elsewhere {
         places::keep_to(&places::attackers(threads));
     }
+    let remembered = plant::Plant::parse(REMEMBERED, "histories", Path::new(""))?;
     let mut config = Config {
         identity: Some(child::identity("urn:uaperf:hostile:plant")?),
         trust: TrustPolicy::from(pki::Store::new(folder)),
-        profiles: vec![Profile::Bench {
-            update: Some(Duration::from_millis(100)),
-        }],
+        profiles: vec![
+            Profile::Bench {
+                update: Some(Duration::from_millis(100)),
+            },
+            Profile::Plant(Arc::new(remembered)),
+        ],
         threads,
         pin: match elsewhere {
             true => Vec::new(),

@@ -1,0 +1,256 @@
+//! Requests that the protocol allows and that are large, and clients that have memory taken for what they do not finish.
+
+use std::collections::{HashSet, VecDeque};
+use std::io::Write;
+use std::net::TcpStream;
+use std::time::Duration;
+
+use load::access::{Absent, Session};
+use wire::client::Connection;
+use wire::types::{
+    ActivateSessionRequest, AttributeId, BrowseDescription, BrowseDirection, BrowseRequest,
+    BrowseResultMask, CreateMonitoredItemsRequest, CreateSubscriptionRequest, DateTime,
+    DeleteSubscriptionsRequest, ExtensionObject, HistoryReadRequest, HistoryReadValueId,
+    MonitoredItemCreateRequest, MonitoringMode, MonitoringParameters, NodeId, ObjectId,
+    PublishRequest, ReadRawModifiedDetails, ReadValueId, ReferenceTypeId, StatusCode,
+    TimestampsToReturn,
+};
+
+use crate::attack::{BENCH, cycle, ready, refused, session};
+use crate::serve;
+
+/// Clients of each kind.
+const CLIENTS: usize = 4;
+/// Those that begin a message and do not end it.
+const UNFINISHED: usize = 500;
+
+/// Threads, each with a session for as long as it lasts, that do something over and over.
+fn each(url: &str, work: impl Fn(&mut Session) -> Option<()> + Sync) {
+    std::thread::scope(|scope| {
+        for _ in 0..CLIENTS {
+            scope.spawn(|| {
+                loop {
+                    let Some(mut session) = session(url) else {
+                        refused();
+                        std::thread::sleep(Duration::from_millis(10));
+                        continue;
+                    };
+                    while work(&mut session).is_some() {
+                        cycle();
+                        ready();
+                    }
+                }
+            });
+        }
+    });
+}
+
+/// What is refused is no large request: the figures would be of something else.
+fn granted(mut operations: impl Iterator<Item = StatusCode>) {
+    if let Some(refused) = operations.find(|status| status.is_bad()) {
+        eprintln!("an operation of a large legal request was refused: {refused}");
+        std::process::exit(1);
+    }
+}
+
+fn browse(nodes: Vec<NodeId>) -> BrowseRequest {
+    let what = |node_id| BrowseDescription {
+        node_id,
+        browse_direction: BrowseDirection::Forward,
+        reference_type_id: ReferenceTypeId::HierarchicalReferences.into(),
+        include_subtypes: true,
+        node_class_mask: 0,
+        result_mask: BrowseResultMask::All as u32,
+    };
+    BrowseRequest {
+        request_header: Default::default(),
+        view: Default::default(),
+        requested_max_references_per_node: 0,
+        nodes_to_browse: Some(nodes.into_iter().map(what).collect()),
+    }
+}
+
+/// Browses one folder of 500 nodes 2,000 times in a request: 34 KB that ask for a million references.
+pub fn repeated(url: &str) {
+    each(url, |session| {
+        // What is too much may be refused; the work until then is what counts.
+        let _ = session.call(browse(vec![NodeId::new(BENCH, 1u32); 2_000]));
+        session.read_state().ok().map(drop)
+    });
+}
+
+/// Browses everything there is, a thousand nodes in a request.
+pub fn everything(url: &str) {
+    each(url, |session| {
+        let root = NodeId::from(ObjectId::RootFolder);
+        let mut seen = HashSet::from([root.clone()]);
+        let mut next = VecDeque::from([root]);
+        while !next.is_empty() {
+            let nodes = next.drain(..next.len().min(1_000)).collect();
+            let results = session.call(browse(nodes)).ok()?.results;
+            let found = results.into_iter().flatten();
+            for reference in found.flat_map(|result| result.references.unwrap_or_default()) {
+                let node = reference.node_id.node_id;
+                if seen.insert(node.clone()) {
+                    next.push_back(node);
+                }
+            }
+        }
+        Some(())
+    });
+}
+
+/// Reads a year of all histories at once.
+pub fn year(url: &str) {
+    const YEAR: i64 = 365 * 24 * 3_600 * 10_000_000;
+    each(url, |session| {
+        let now = DateTime::now().ticks();
+        let nodes = serve::HISTORIES.map(|id| HistoryReadValueId {
+            node_id: NodeId::new(BENCH + 1, id),
+            ..Default::default()
+        });
+        let request = HistoryReadRequest {
+            request_header: Default::default(),
+            history_read_details: ExtensionObject::from_message(ReadRawModifiedDetails {
+                is_read_modified: false,
+                start_time: DateTime::from(now - YEAR),
+                end_time: DateTime::from(now),
+                num_values_per_node: 0,
+                return_bounds: false,
+            }),
+            timestamps_to_return: TimestampsToReturn::Both,
+            release_continuation_points: false,
+            nodes_to_read: Some(nodes.collect()),
+        };
+        let results = session.call(request).ok()?.results;
+        granted(results.iter().flatten().map(|result| result.status_code));
+        Some(())
+    });
+}
+
+fn subscription(publishing: f64) -> CreateSubscriptionRequest {
+    CreateSubscriptionRequest {
+        requested_publishing_interval: publishing,
+        requested_lifetime_count: 100,
+        requested_max_keep_alive_count: 10,
+        publishing_enabled: true,
+        ..Default::default()
+    }
+}
+
+fn items(subscription_id: u32, count: u32, sampling: f64) -> CreateMonitoredItemsRequest {
+    let item = |n| MonitoredItemCreateRequest {
+        item_to_monitor: ReadValueId {
+            node_id: NodeId::new(BENCH, 1_000 + n % 500),
+            attribute_id: AttributeId::Value as u32,
+            ..Default::default()
+        },
+        monitoring_mode: MonitoringMode::Reporting,
+        requested_parameters: MonitoringParameters {
+            client_handle: n,
+            sampling_interval: sampling,
+            queue_size: 10,
+            discard_oldest: true,
+            ..Default::default()
+        },
+    };
+    CreateMonitoredItemsRequest {
+        subscription_id,
+        timestamps_to_return: TimestampsToReturn::Source,
+        items_to_create: Some((0..count).map(item).collect()),
+        ..Default::default()
+    }
+}
+
+/// Makes 10,000 items in a request, and deletes them with their subscription.
+pub fn ten_thousand_items(url: &str) {
+    each(url, |session| {
+        let id = session.call(subscription(1_000.0)).ok()?.subscription_id;
+        let results = session.call(items(id, 10_000, 1_000.0)).ok()?.results;
+        granted(results.iter().flatten().map(|result| result.status_code));
+        let request = DeleteSubscriptionsRequest {
+            request_header: Default::default(),
+            subscription_ids: Some(vec![id]),
+        };
+        session.call(request).ok().map(drop)
+    });
+}
+
+/// Sends a request so many times, as far as the server takes it, and reads nothing.
+fn pipelined(
+    (socket, connection, absent): &mut (TcpStream, Connection, Absent),
+    mut request: wire::service::Request,
+    times: usize,
+) -> Option<()> {
+    let patience = Some(Duration::from_millis(50));
+    socket.set_write_timeout(patience).ok()?;
+    request.header_mut().authentication_token = absent.token().clone();
+    let deadline = wire::time::Instant::from_nanos(u64::MAX);
+    for _ in 0..times {
+        let sent = connection.send(deadline, |out, handle| {
+            request.header_mut().request_handle = handle;
+            // What is left out is not asked for.
+            let _ = request.encode(out);
+        });
+        sent.ok()?;
+        while let Ok(n @ 1..) = socket.write(connection.pending()) {
+            connection.wrote(n);
+        }
+    }
+    Some(())
+}
+
+/// Clients that come, do something, stay, and make room for others after a while.
+fn crowd(size: usize, url: &str, come: impl Fn(Session) -> Option<TcpStream>) {
+    let mut there = VecDeque::with_capacity(size);
+    loop {
+        while there.len() < size {
+            match session(url).and_then(&come) {
+                Some(socket) => there.push_back(socket),
+                None => {
+                    refused();
+                    std::thread::sleep(Duration::from_millis(10));
+                }
+            }
+        }
+        ready();
+        std::thread::sleep(Duration::from_millis(200));
+        drop(there.pop_front());
+        cycle();
+    }
+}
+
+/// Thousands of ActivateSession requests at once over one connection.
+pub fn activations(url: &str) {
+    crowd(CLIENTS, url, |session| {
+        let mut parts = session.take_apart();
+        pipelined(&mut parts, ActivateSessionRequest::default().into(), 3_000)?;
+        Some(parts.0)
+    });
+}
+
+/// Subscribers that ask to be told, and do not read what they are told.
+pub fn subscribers(url: &str) {
+    crowd(CLIENTS, url, |mut session| {
+        let id = session.call(subscription(10.0)).ok()?.subscription_id;
+        session.call(items(id, 5_000, 10.0)).ok()?;
+        let mut parts = session.take_apart();
+        pipelined(&mut parts, PublishRequest::default().into(), 1_000)?;
+        Some(parts.0)
+    });
+}
+
+/// Messages that begin, 60 KB each, and are never ended.
+pub fn unfinished(url: &str) {
+    crowd(UNFINISHED, url, |session| {
+        let mut socket = session.take_apart().0;
+        let mut begun = b"MSGF".to_vec();
+        begun.extend_from_slice(&65_000_u32.to_le_bytes());
+        begun.resize(60_000, 0);
+        let patience = Some(Duration::from_millis(50));
+        socket.set_write_timeout(patience).ok()?;
+        // As much of it as is taken.
+        let _ = socket.write_all(&begun);
+        Some(socket)
+    });
+}
