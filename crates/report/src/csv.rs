@@ -57,6 +57,7 @@ fn rows(out: &mut String, run: &Run) {
         let verdict = phase.verdict.kind.name();
         let _ = writeln!(out, "{total},verdict,{verdict},,");
         sum(out, &total, &phase.total);
+        times(out, &total, phase);
         for left in &phase.left_out {
             left_out(out, &total, left);
         }
@@ -76,7 +77,9 @@ fn rows(out: &mut String, run: &Run) {
                 .targets
                 .get(part.target)
                 .map_or("?", |target| target.url.as_str());
-            sum(out, &row(url, &part.service), &part.sum);
+            let row = row(url, &part.service);
+            sum(out, &row, &part.sum);
+            times_of_part(out, &row, &part.sum);
         }
     }
 }
@@ -216,22 +219,60 @@ fn sum(out: &mut String, row: &str, sum: &Sum) {
         let max = level.max.map(|max| max as f64);
         put(out, row, &format!("{name}.max"), max, Unit::Count);
     }
-    let notified = NOTIFIED.into_iter();
-    let notified = notified.filter(|measure| sum.histograms.contains_key(measure.name()));
-    for measure in MEASURES.into_iter().chain(notified) {
+}
+
+/// The times of a phase, as thresholds name and find them.
+fn times(out: &mut String, row: &str, phase: &Phase) {
+    let figures = Measured(phase);
+    let has = |measure: &Measure| {
+        let cycles = *measure == Measure::Cycle && !phase.cycles_ns.is_empty();
+        cycles || phase.total.histograms.contains_key(measure.name())
+    };
+    for measure in MEASURES.into_iter().chain(NOTIFIED.into_iter().filter(has)) {
+        let count = match measure {
+            Measure::Cycle if !phase.cycles_ns.is_empty() => phase.cycles_ns.len() as u64,
+            measure => phase.total.histogram(measure.name()).count(),
+        };
+        one_of_times(out, row, measure, count, |stat| {
+            figures.figure(measure, stat)
+        });
+    }
+}
+
+/// The times of a target or service.
+fn times_of_part(out: &mut String, row: &str, sum: &Sum) {
+    let has = |measure: &Measure| sum.histograms.contains_key(measure.name());
+    for measure in MEASURES.into_iter().chain(NOTIFIED.into_iter().filter(has)) {
         let histogram = sum.histogram(measure.name());
-        let count = Some(histogram.count() as f64);
+        one_of_times(out, row, measure, histogram.count(), |stat| {
+            value(histogram, stat)
+        });
+    }
+}
+
+fn one_of_times(
+    out: &mut String,
+    row: &str,
+    measure: Measure,
+    count: u64,
+    figure: impl Fn(Stat) -> Option<f64>,
+) {
+    let name = measure.name();
+    put(
+        out,
+        row,
+        &format!("{name}.count"),
+        Some(count as f64),
+        Unit::Count,
+    );
+    for stat in STATS {
         put(
             out,
             row,
-            &format!("{}.count", measure.name()),
-            count,
-            Unit::Count,
+            &format!("{name}.{stat}"),
+            figure(stat),
+            Unit::Nanos,
         );
-        for stat in STATS {
-            let metric = format!("{}.{stat}", measure.name());
-            put(out, row, &metric, value(histogram, stat), Unit::Nanos);
-        }
     }
 }
 

@@ -89,7 +89,7 @@ pub(crate) fn times(page: &mut Page, phase: &Phase) {
             doubts.push(value.doubt());
             line.push_str(&format!("{:>COLUMN$}", value.to_string()));
         }
-        let max = histogram.max().map(|max| max as f64);
+        let max = phase.max_ns(name).map(|max| max as f64);
         page.line(&format!("{line}{:>COLUMN$}", time(max)));
     }
     doubts.sort_unstable();

@@ -54,7 +54,7 @@ pub(super) fn percentiles(phase: &Phase, id: &str) -> Markup {
         "Median {first} {}, p99 {}, largest {}.",
         table::time(response.quantile(0.5).map(|it| it as f64)),
         table::time(response.quantile(0.99).map(|it| it as f64)),
-        table::time(response.max().map(|it| it as f64)),
+        table::time(phase.max_ns(first).map(|it| it as f64)),
     );
     let chart = Chart {
         id: format!("{id}-percentiles"),
@@ -138,7 +138,7 @@ fn times(phase: &Phase) -> Table {
             });
         }
         row.push(Cell::number(
-            histogram.max().map(|it| it as f64),
+            phase.max_ns(name).map(|it| it as f64),
             Kind::Nanos,
         ));
         Some(row)

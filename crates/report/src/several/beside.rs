@@ -49,7 +49,7 @@ const TIMES: &[Row] = &[
     time("  p99", |phase| percentile(phase, 0.99)),
     time("  p99.9", |phase| percentile(phase, 0.999)),
     time("  max", |phase| {
-        looked_at(phase).1.max().map(|max| max as f64)
+        phase.max_ns(looked_at(phase).0).map(|max| max as f64)
     }),
 ];
 
