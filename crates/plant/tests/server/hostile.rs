@@ -82,12 +82,19 @@ fn who_asks_and_does_not_read_gets_no_more_and_slows_nobody() {
 
 /// Bytes that the kernel has for somebody at this port of this machine.
 #[cfg(target_os = "linux")]
-fn waiting_for(port: u16) -> u64 {
-    // proc(5): the other's address is the third word of a line, what is to be sent to it the fifth, both hexadecimal.
+fn waiting_for(server: &Server, client: u16) -> u64 {
+    // proc(5): both addresses are the second and third word of a line, what is to be sent the fifth, all hexadecimal.
+    // Another connection may have had the client's port a minute ago, and is still in the table.
     let table = std::fs::read_to_string("/proc/net/tcp").unwrap();
-    let theirs = format!(":{port:04X}");
+    let ends = [server.address().port(), client].map(|port| format!(":{port:04X}"));
     let mut lines = table.lines().map(|line| line.split_whitespace());
-    let line = lines.find(|line| line.clone().nth(2).is_some_and(|to| to.ends_with(&theirs)));
+    let line = lines.find(|line| {
+        let addresses = line.clone().skip(1).zip(&ends);
+        addresses
+            .filter(|(address, end)| address.ends_with(*end))
+            .count()
+            == 2
+    });
     let queues = line.and_then(|mut line| line.nth(4)).unwrap();
     u64::from_str_radix(queues.split(':').next().unwrap(), 16).unwrap()
 }
@@ -101,7 +108,7 @@ fn who_does_not_read_has_few_answers_made_for_the_kernel_to_keep() {
     greedy.send(large());
     let mut waiting = 0;
     until(&server, "no more of it is taken", |_| {
-        let before = std::mem::replace(&mut waiting, waiting_for(port));
+        let before = std::mem::replace(&mut waiting, waiting_for(&server, port));
         // With less the plant was only not there for a moment.
         waiting >= 100_000 && waiting == before
     });
