@@ -75,7 +75,7 @@ const EXAMPLES: &str = "\
 A plant file is that of `uaperf size`, and may say more:
 
   duration = \"10m\"
-  phases = \"random\"           # of publishing intervals: aligned, random, staggered; also in a [[node]]
+  phases = \"random\"           # of publishing intervals: aligned, random, staggered; a node may too
   [[link]]
   name = \"cell switch\"
   link = \"100Mbit/s,delay=200us\"
