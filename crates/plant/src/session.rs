@@ -65,9 +65,10 @@ impl Homes {
         moved.get(key).copied().unwrap_or(key.core)
     }
 
-    /// A session lives in this loop from now on.
-    pub fn moved(&self, key: SessionKey, core: u8) {
+    /// A session goes to a loop: it is sent, and lives there for everybody who asks, in one step.
+    pub fn moves(&self, key: SessionKey, core: u8, send: impl FnOnce()) {
         let mut moved = self.moved.lock().unwrap_or_else(PoisonError::into_inner);
+        send();
         match key.core == core {
             true => moved.remove(&key),
             false => moved.insert(key, core),
@@ -76,7 +77,7 @@ impl Homes {
 
     /// A session lives nowhere any more.
     pub fn forget(&self, key: SessionKey) {
-        self.moved(key, key.core);
+        self.moves(key, key.core, || {});
     }
 }
 

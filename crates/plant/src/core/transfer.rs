@@ -151,14 +151,13 @@ impl Core {
             }
             results.push((at, given));
         }
-        post.send(Mail::Given(Given {
-            transfer: wanted.transfer,
-            results,
-        }));
-        // Only now: whoever asks there finds the subscription in the mail before the question.
-        for record in records {
-            self.shared.register.add_subscription(&record, wanted.core);
-        }
+        // Whoever asks there finds the subscription in the mail before the question.
+        self.shared.register.moves(&records, wanted.core, || {
+            post.send(Mail::Given(Given {
+                transfer: wanted.transfer,
+                results,
+            }));
+        });
     }
 
     /// The loop where a subscription went that is not here any more. It may be this one, if it is in the mail again.

@@ -79,17 +79,19 @@ impl Core {
             .iter()
             .map(|subscription| Arc::clone(&subscription.record))
             .collect();
-        home.send(Mail::Moved(Box::new(Moved {
+        let moved = Moved {
             asked: caller.asked,
             session: held,
             subscriptions,
             welcome,
-        })));
-        // Only now: whoever asks there finds the session in the mail before the question.
-        self.shared.homes.moved(key, caller.core);
-        for record in records {
-            self.shared.register.add_subscription(&record, caller.core);
-        }
+        };
+        // Whoever asks there finds the session in the mail before the question.
+        let (homes, register) = (&self.shared.homes, &self.shared.register);
+        homes.moves(key, caller.core, || {
+            register.moves(&records, caller.core, || {
+                home.send(Mail::Moved(Box::new(moved)));
+            });
+        });
     }
 
     /// Sends those on their way that waited for subscriptions.

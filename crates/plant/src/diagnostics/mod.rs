@@ -140,10 +140,20 @@ impl Register {
         lock(&self.sessions).remove(&number);
     }
 
-    /// Adds a subscription that lives in the loop `home`, or says that it lives there now.
+    /// Adds a subscription that lives in the loop `home`.
     pub fn add_subscription(&self, record: &Arc<SubscriptionRecord>, home: u8) {
-        let record = Arc::clone(record);
-        lock(&self.subscriptions).insert(record.id, Entry { record, home });
+        self.moves(std::slice::from_ref(record), home, || {});
+    }
+
+    /// Subscriptions go to the loop `home`: they are sent, and live there for everybody who asks, in one step. Otherwise a
+    /// loop that is held up between the two could say that they are where others have taken them away again.
+    pub fn moves(&self, records: &[Arc<SubscriptionRecord>], home: u8, send: impl FnOnce()) {
+        let mut table = lock(&self.subscriptions);
+        send();
+        for record in records {
+            let record = Arc::clone(record);
+            table.insert(record.id, Entry { record, home });
+        }
     }
 
     /// Forgets a subscription.
