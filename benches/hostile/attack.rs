@@ -12,8 +12,8 @@ use load::access::{Access, Credentials, Opening, Security, Session};
 use load::transport::Steps;
 use wire::types::{
     AttributeId, CreateMonitoredItemsRequest, CreateSubscriptionRequest,
-    MonitoredItemCreateRequest, MonitoringMode, MonitoringParameters, NodeId, ReadRequest,
-    ReadValueId, TimestampsToReturn,
+    MonitoredItemCreateRequest, MonitoringMode, MonitoringParameters, NodeId, ReadValueId,
+    TimestampsToReturn,
 };
 use zeroize::Zeroizing;
 
@@ -77,7 +77,6 @@ pub fn leaves_sessions(kind: &str) -> bool {
 
 const SILENT: usize = 9_000;
 const HALF_OPEN: usize = 2_000;
-const SLOW: usize = 50;
 const THREADS: usize = 8;
 /// The bench address space, behind that of the specification and the server's own.
 pub const BENCH: u16 = 2;
@@ -118,7 +117,7 @@ pub fn attack(mut words: impl Iterator<Item = String>) -> anyhow::Result<()> {
             let hello = hello(&url);
             Box::new(move || crowd(HALF_OPEN, address, move |socket| greeted(socket, &hello)))
         }
-        "slow" => Box::new(move || slow(&url)),
+        "slow" => Box::new(move || legal::slow(&url)),
         "certificates" => {
             let security = "Basic256Sha256:SignAndEncrypt"
                 .parse()
@@ -215,61 +214,6 @@ pub fn session(url: &str) -> Option<Session> {
     let way = access(url, plain(), &folder, Credentials::Anonymous).ok()?;
     let opening = way.discover().ok()?;
     way.open(&opening, &mut Steps::new()).ok()
-}
-
-/// Clients that ask for much and take nothing; now and then one gives up and another one comes.
-fn slow(url: &str) {
-    let mut there = std::collections::VecDeque::new();
-    loop {
-        while there.len() < SLOW {
-            match session(url).and_then(|session| asking(session).ok()) {
-                Some(socket) => there.push_back(socket),
-                None => {
-                    refused();
-                    std::thread::sleep(Duration::from_millis(10));
-                }
-            }
-        }
-        ready();
-        std::thread::sleep(Duration::from_millis(200));
-        drop(there.pop_front());
-        cycle();
-    }
-}
-
-/// Asks for 4 MB a hundred times over, as far as the server takes it.
-fn asking(session: Session) -> anyhow::Result<TcpStream> {
-    const LARGE: u32 = 3014;
-    let (mut socket, mut connection, absent) = session.take_apart();
-    socket.set_write_timeout(Some(Duration::from_millis(50)))?;
-    let nodes = vec![
-        ReadValueId {
-            node_id: NodeId::new(BENCH, LARGE),
-            attribute_id: AttributeId::Value as u32,
-            ..Default::default()
-        };
-        40
-    ];
-    let mut request: wire::service::Request = ReadRequest {
-        request_header: Default::default(),
-        max_age: 0.0,
-        timestamps_to_return: TimestampsToReturn::Neither,
-        nodes_to_read: Some(nodes),
-    }
-    .into();
-    request.header_mut().authentication_token = absent.token().clone();
-    let deadline = wire::time::Instant::from_nanos(u64::MAX);
-    for _ in 0..100 {
-        connection.send(deadline, |out, handle| {
-            request.header_mut().request_handle = handle;
-            // What is left out is not asked for.
-            let _ = request.encode(out);
-        })?;
-        while let Ok(n @ 1..) = socket.write(connection.pending()) {
-            connection.wrote(n);
-        }
-    }
-    Ok(socket)
 }
 
 /// Threads that try to come in, and are refused.

@@ -12,13 +12,14 @@ use wire::types::{
     BrowseResultMask, CreateMonitoredItemsRequest, CreateSubscriptionRequest, DateTime,
     DeleteSubscriptionsRequest, ExtensionObject, HistoryReadRequest, HistoryReadValueId,
     MonitoredItemCreateRequest, MonitoringMode, MonitoringParameters, NodeId, ObjectId,
-    PublishRequest, ReadRawModifiedDetails, ReadValueId, ReferenceTypeId, StatusCode,
+    PublishRequest, ReadRawModifiedDetails, ReadRequest, ReadValueId, ReferenceTypeId, StatusCode,
     TimestampsToReturn,
 };
 
 use crate::attack::{BENCH, cycle, ready, refused, session};
 use crate::serve;
 
+const SLOW: usize = 50;
 /// Clients of each kind.
 const CLIENTS: usize = 4;
 /// Those that begin a message and do not end it.
@@ -201,7 +202,7 @@ fn pipelined(
 }
 
 /// Clients that come, do something, stay, and make room for others after a while.
-fn crowd(size: usize, url: &str, come: impl Fn(Session) -> Option<TcpStream>) {
+fn sessions(size: usize, url: &str, come: impl Fn(Session) -> Option<TcpStream>) {
     let mut there = VecDeque::with_capacity(size);
     loop {
         while there.len() < size {
@@ -220,9 +221,31 @@ fn crowd(size: usize, url: &str, come: impl Fn(Session) -> Option<TcpStream>) {
     }
 }
 
+/// Clients that ask for 4 MB a hundred times over, as far as the server takes it, and take nothing; now and then one
+/// gives up and another one comes.
+pub fn slow(url: &str) {
+    const LARGE: u32 = 3014;
+    let node = ReadValueId {
+        node_id: NodeId::new(BENCH, LARGE),
+        attribute_id: AttributeId::Value as u32,
+        ..Default::default()
+    };
+    let request = ReadRequest {
+        request_header: Default::default(),
+        max_age: 0.0,
+        timestamps_to_return: TimestampsToReturn::Neither,
+        nodes_to_read: Some(vec![node; 40]),
+    };
+    sessions(SLOW, url, |session| {
+        let mut parts = session.take_apart();
+        pipelined(&mut parts, request.clone().into(), 100)?;
+        Some(parts.0)
+    });
+}
+
 /// Thousands of ActivateSession requests at once over one connection.
 pub fn activations(url: &str) {
-    crowd(CLIENTS, url, |session| {
+    sessions(CLIENTS, url, |session| {
         let mut parts = session.take_apart();
         pipelined(&mut parts, ActivateSessionRequest::default().into(), 3_000)?;
         Some(parts.0)
@@ -231,7 +254,7 @@ pub fn activations(url: &str) {
 
 /// Subscribers that ask to be told, and do not read what they are told.
 pub fn subscribers(url: &str) {
-    crowd(CLIENTS, url, |mut session| {
+    sessions(CLIENTS, url, |mut session| {
         let id = session.call(subscription(10.0)).ok()?.subscription_id;
         session.call(items(id, 5_000, 10.0)).ok()?;
         let mut parts = session.take_apart();
@@ -242,7 +265,7 @@ pub fn subscribers(url: &str) {
 
 /// Messages that begin, 60 KB each, and are never ended.
 pub fn unfinished(url: &str) {
-    crowd(UNFINISHED, url, |session| {
+    sessions(UNFINISHED, url, |session| {
         let mut socket = session.take_apart().0;
         let mut begun = b"MSGF".to_vec();
         begun.extend_from_slice(&65_000_u32.to_le_bytes());

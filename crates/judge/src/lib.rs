@@ -35,7 +35,7 @@ pub use exit::Exit;
 pub use line::Line;
 pub use slope::Slope;
 pub use steady::{Allowed, Course, Drift, Outage, Settling};
-pub use threshold::{Measured, expectations};
+pub use threshold::{Measured, expectations, figure_of};
 pub use verdict::{
     CoreUse, EndedBy, Evidence, Judgement, Load, Missing, OwnLimit, ServerUse, Sessions, lower,
     worst,

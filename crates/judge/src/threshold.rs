@@ -2,6 +2,7 @@
 
 use crate::confidence::needed_for;
 use plan::{Figures, Measure, Stat, Threshold};
+use record::Histogram;
 use record::run::{Counts, Expectation, Phase, UsageSeries};
 
 /// The figures of a phase, for [`Threshold::check`].
@@ -82,16 +83,23 @@ impl Figures for Measured<'_> {
         if measure == Measure::Cycle && !self.0.cycles_ns.is_empty() {
             return cycles(&self.0.cycles_ns, stat);
         }
-        let histogram = sum.histogram(measure.name());
         match stat {
-            Stat::Percentile(_) => histogram.quantile(stat.quantile()?).map(|ns| ns as f64),
-            Stat::Min => histogram.min().map(|ns| ns as f64),
             // Also of a beginning that nobody asked to leave out.
             Stat::Max => self.0.max_ns(measure.name()).map(|ns| ns as f64),
-            Stat::Mean => histogram.mean(),
-            Stat::Deviation => histogram.deviation(),
-            _ => None,
+            stat => figure_of(sum.histogram(measure.name()), stat),
         }
+    }
+}
+
+/// A figure of times that were recorded.
+pub fn figure_of(times: &Histogram, stat: Stat) -> Option<f64> {
+    match stat {
+        Stat::Percentile(_) => times.quantile(stat.quantile()?).map(|ns| ns as f64),
+        Stat::Min => times.min().map(|ns| ns as f64),
+        Stat::Max => times.max().map(|ns| ns as f64),
+        Stat::Mean => times.mean(),
+        Stat::Deviation => times.deviation(),
+        _ => None,
     }
 }
 

@@ -3,9 +3,8 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use judge::Measured;
+use judge::{Measured, figure_of};
 use plan::{Figures, Measure, Stat, Unit};
-use record::Histogram;
 use record::run::{Footprint, LeftOut, Phase, Run, Subscriptions, Sum, Usage};
 
 use crate::points::{Named, Points, families};
@@ -223,34 +222,36 @@ fn sum(out: &mut String, row: &str, sum: &Sum) {
 
 /// The times of a phase, as thresholds name and find them.
 fn times(out: &mut String, row: &str, phase: &Phase) {
-    let figures = Measured(phase);
-    let has = |measure: &Measure| {
-        let cycles = *measure == Measure::Cycle && !phase.cycles_ns.is_empty();
-        cycles || phase.total.histograms.contains_key(measure.name())
-    };
-    for measure in MEASURES.into_iter().chain(NOTIFIED.into_iter().filter(has)) {
+    let cycles = phase.cycles_ns.len() as u64;
+    for measure in MEASURES.into_iter().chain(NOTIFIED) {
         let count = match measure {
-            Measure::Cycle if !phase.cycles_ns.is_empty() => phase.cycles_ns.len() as u64,
+            Measure::Cycle if cycles > 0 => cycles,
+            measure if !is_there(&phase.total, measure) => continue,
             measure => phase.total.histogram(measure.name()).count(),
         };
-        one_of_times(out, row, measure, count, |stat| {
-            figures.figure(measure, stat)
+        stats(out, row, measure, count, |stat| {
+            Measured(phase).figure(measure, stat)
         });
     }
 }
 
 /// The times of a target or service.
 fn times_of_part(out: &mut String, row: &str, sum: &Sum) {
-    let has = |measure: &Measure| sum.histograms.contains_key(measure.name());
-    for measure in MEASURES.into_iter().chain(NOTIFIED.into_iter().filter(has)) {
+    let measures = MEASURES.into_iter().chain(NOTIFIED);
+    for measure in measures.filter(|it| is_there(sum, *it)) {
         let histogram = sum.histogram(measure.name());
-        one_of_times(out, row, measure, histogram.count(), |stat| {
-            value(histogram, stat)
+        stats(out, row, measure, histogram.count(), |stat| {
+            figure_of(histogram, stat)
         });
     }
 }
 
-fn one_of_times(
+/// Measures of subscriptions have rows where there are subscriptions.
+fn is_there(sum: &Sum, measure: Measure) -> bool {
+    !NOTIFIED.contains(&measure) || sum.histograms.contains_key(measure.name())
+}
+
+fn stats(
     out: &mut String,
     row: &str,
     measure: Measure,
@@ -258,13 +259,8 @@ fn one_of_times(
     figure: impl Fn(Stat) -> Option<f64>,
 ) {
     let name = measure.name();
-    put(
-        out,
-        row,
-        &format!("{name}.count"),
-        Some(count as f64),
-        Unit::Count,
-    );
+    let count = Some(count as f64);
+    put(out, row, &format!("{name}.count"), count, Unit::Count);
     for stat in STATS {
         put(
             out,
@@ -330,16 +326,6 @@ fn footprint(out: &mut String, row: &str, left: &Footprint) {
         let error = figure.known().map(|rise| rise.error);
         put(out, row, &format!("{what}.{per}"), each, unit);
         put(out, row, &format!("{what}.{per}.error"), error, unit);
-    }
-}
-
-fn value(histogram: &Histogram, stat: Stat) -> Option<f64> {
-    match stat {
-        Stat::Min => histogram.min().map(|ns| ns as f64),
-        Stat::Max => histogram.max().map(|ns| ns as f64),
-        Stat::Mean => histogram.mean(),
-        Stat::Deviation => histogram.deviation(),
-        stat => histogram.quantile(stat.quantile()?).map(|ns| ns as f64),
     }
 }
 

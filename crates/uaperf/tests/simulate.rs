@@ -166,38 +166,19 @@ fn the_file_that_is_sized_is_simulated_and_both_say_the_same_of_cpu() {
             "{predicted} {found}"
         );
     }
-    let staggered = said(
-        at,
-        &[
-            &[
-                "simulate",
-                "plant",
-                &file,
-                "--duration",
-                "20s",
-                "--phases",
-                "staggered",
-            ],
-            &model[..],
-        ]
-        .concat(),
-    );
-    let aligned = said(
-        at,
-        &[
-            &[
-                "simulate",
-                "plant",
-                &file,
-                "--duration",
-                "20s",
-                "--phases",
-                "aligned",
-            ],
-            &model[..],
-        ]
-        .concat(),
-    );
+    let with_phases = |phases| {
+        let words = [
+            "simulate",
+            "plant",
+            &file,
+            "--duration",
+            "20s",
+            "--phases",
+            phases,
+        ];
+        said(at, &[&words, &model[..]].concat())
+    };
+    let (staggered, aligned) = (with_phases("staggered"), with_phases("aligned"));
     let queueing = |it: &Said| -> u64 {
         let all: Value = serde_json::from_str(&it.out).unwrap();
         all["kinds"][0]["queueing"]["p95_ns"].as_u64().unwrap()

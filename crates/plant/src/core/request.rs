@@ -216,8 +216,7 @@ impl Core {
         else {
             return Ok(());
         };
-        let drawn = steps.draw_on(&held.budget, request);
-        drawn.map_err(|_| StatusCode::BadOutOfMemory)?;
+        steps.draw_on(&held.budget, request)?;
         let mut failed = None;
         let mut work = Work::turn();
         let mut steps = Box::new(steps);

@@ -10,54 +10,34 @@ use wire::types::{
     TimestampsToReturn,
 };
 
+use super::points::Points;
 use super::steps::{Making, Steps, Work};
 use super::{Desk, operations, write_len};
 use crate::history::Span;
 use crate::space::{NodeIndex, access, attribute, encode, range};
 
-/// Reads of a history that are not finished (Part 4, 7.9).
-#[derive(Debug, Default)]
-pub struct HistoryPoints {
-    points: Vec<(u32, NodeIndex, Span)>,
-    last: u32,
-    /// Of the session's memory, for many of them.
-    held: Making,
-}
+/// Reads of a history that are not finished: the node, and what of it is left.
+pub type HistoryPoints = Points<(NodeIndex, Span)>;
 
 /// Continuation points of this service begin with it, those of Browse do not.
 const MARK: u8 = b'H';
 
-impl HistoryPoints {
-    fn keep(
-        &mut self,
-        node: NodeIndex,
-        span: Span,
-        limit: usize,
-        budget: &Budget,
-    ) -> Result<ByteString, StatusCode> {
-        if self.points.len() >= limit {
-            return Err(StatusCode::BadNoContinuationPoints);
-        }
-        let bytes = (self.points.len() + 1) * size_of::<(u32, NodeIndex, Span)>();
-        self.held.is(bytes, budget)?;
-        self.last = self.last.wrapping_add(1);
-        self.points.push((self.last, node, span));
-        let mut bytes = vec![MARK];
-        bytes.extend_from_slice(&self.last.to_le_bytes());
-        Ok(ByteString::from(bytes))
-    }
+fn point(number: u32) -> ByteString {
+    let mut bytes = vec![MARK];
+    bytes.extend_from_slice(&number.to_le_bytes());
+    ByteString::from(bytes)
+}
 
-    fn take(&mut self, point: &ByteString, budget: &Budget) -> Option<(NodeIndex, Span)> {
-        let (mark, number) = point.as_ref().split_first()?;
-        let number = u32::from_le_bytes(number.try_into().ok()?);
-        let found = self.points.iter().position(|(own, ..)| *own == number);
-        let at = found.filter(|_| *mark == MARK)?;
-        let (_, node, span) = self.points.remove(at);
-        // Less is never refused.
-        let bytes = self.points.len() * size_of::<(u32, NodeIndex, Span)>();
-        let _ = self.held.is(bytes, budget);
-        Some((node, span))
-    }
+/// What a point stands for.
+fn take(
+    points: &mut HistoryPoints,
+    point: &ByteString,
+    budget: &Budget,
+) -> Option<(NodeIndex, Span)> {
+    let (mark, number) = point.as_ref().split_first()?;
+    let number = u32::from_le_bytes(number.try_into().ok()?);
+    let known = *mark == MARK;
+    known.then(|| points.take(number, budget))?
 }
 
 /// What is wanted of each node.
@@ -115,7 +95,7 @@ impl Desk<'_> {
                 let session = &mut *desk.session;
                 let point = &node.continuation_point;
                 HistoryReadResult {
-                    status_code: match session.history.take(point, &session.budget) {
+                    status_code: match take(&mut session.history, point, &session.budget) {
                         Some(_) => StatusCode::Good,
                         None => StatusCode::BadContinuationPointInvalid,
                     },
@@ -254,8 +234,8 @@ impl Desk<'_> {
         let mut point = ByteString::null();
         if let Some(rest) = rest {
             let limit = self.shared.config.limits.continuation_points;
-            let kept = session.history.keep(begun.at, rest, limit, &session.budget);
-            point = kept?;
+            let left = (begun.at, rest);
+            point = self::point(session.history.keep(left, limit, &session.budget)?);
         }
         Ok(Some((status, point)))
     }
@@ -267,7 +247,7 @@ impl Desk<'_> {
     ) -> Result<Begun, StatusCode> {
         let session = &mut *self.session;
         let point = &node.continuation_point;
-        let (at, kept) = match session.history.take(point, &session.budget) {
+        let (at, kept) = match take(&mut session.history, point, &session.budget) {
             Some((at, span)) => (at, Some(span)),
             None if !node.continuation_point.is_null_or_empty() => {
                 return Err(StatusCode::BadContinuationPointInvalid);

@@ -8,6 +8,7 @@ pub mod history;
 pub mod item;
 pub mod nodes;
 pub mod plant;
+pub mod points;
 pub mod read;
 pub mod steps;
 pub mod subscription;

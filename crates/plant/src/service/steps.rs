@@ -1,7 +1,7 @@
 //! A request of many operations, answered one operation after another, a part at a time: others have their turn
 //! between the parts, and no more of an answer is there than its client takes.
 
-use wire::budget::{Budget, Held, STEP, Spent};
+use wire::budget::{Budget, Held, STEP};
 use wire::service::encode_bare;
 use wire::service::shape::Kind;
 use wire::types::{BinaryEncodable, StatusCode};
@@ -73,7 +73,7 @@ pub struct Steps {
     /// Bytes of the operations, but for what they point to.
     operations: usize,
     /// Of the session's memory, for many of them.
-    held: Option<Held>,
+    held: Making,
 }
 
 impl std::fmt::Debug for Steps {
@@ -117,7 +117,7 @@ impl Steps {
             given: 0,
             ended: false,
             operations: bytes,
-            held: None,
+            held: Making::default(),
         }
     }
 
@@ -157,14 +157,8 @@ impl Steps {
     }
 
     /// Takes memory for the operations, of a request of so many bytes; it is given back with them.
-    pub fn draw_on(&mut self, budget: &Budget, request: usize) -> Result<(), Spent> {
-        let bytes = self.operations + request;
-        if bytes >= STEP {
-            let mut held = budget.hold();
-            held.set(bytes)?;
-            self.held = Some(held);
-        }
-        Ok(())
+    pub fn draw_on(&mut self, budget: &Budget, request: usize) -> Result<(), StatusCode> {
+        self.held.is(self.operations + request, budget)
     }
 
     /// Appends what comes before the results.
@@ -243,7 +237,7 @@ impl Steps {
     }
 }
 
-/// What was made for an operation that is not done yet: counted once it is more than a little.
+/// Memory of what is at work or kept for a client: counted once it is more than a little.
 #[derive(Debug, Default)]
 pub struct Making(Option<Held>);
 

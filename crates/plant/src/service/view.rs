@@ -2,7 +2,6 @@
 //! (Part 4, 5.9).
 
 use rustc_hash::FxHashSet;
-use wire::budget::Budget;
 use wire::service::shape::Kind;
 use wire::types::{
     BrowseDescription, BrowseDirection, BrowseNextRequest, BrowsePath, BrowsePathResult,
@@ -12,6 +11,7 @@ use wire::types::{
     UnregisterNodesResponse,
 };
 
+use super::points::Points;
 use super::steps::{Making, Steps, Work};
 use super::{Desk, operations, write_len};
 use crate::space::{Body, Link, NodeIndex, Space};
@@ -28,7 +28,7 @@ mod result {
 
 /// A browse of one node, and how far it has come.
 #[derive(Debug, Clone)]
-struct Browsing {
+pub struct Browsing {
     node: NodeIndex,
     direction: BrowseDirection,
     /// The type of references wanted, and whether its subtypes are.
@@ -41,42 +41,8 @@ struct Browsing {
     next: usize,
 }
 
-/// Browses of a session that are not finished (Part 4, 7.9).
-#[derive(Debug, Default)]
-pub struct ContinuationPoints {
-    points: Vec<(u32, Browsing)>,
-    last: u32,
-    /// Of the session's memory, for many of them.
-    held: Making,
-}
-
-impl ContinuationPoints {
-    fn keep(
-        &mut self,
-        browsing: Browsing,
-        limit: usize,
-        budget: &Budget,
-    ) -> Result<ByteString, StatusCode> {
-        if self.points.len() >= limit {
-            return Err(StatusCode::BadNoContinuationPoints);
-        }
-        let bytes = (self.points.len() + 1) * size_of::<(u32, Browsing)>();
-        self.held.is(bytes, budget)?;
-        self.last = self.last.wrapping_add(1);
-        self.points.push((self.last, browsing));
-        Ok(ByteString::from(self.last.to_le_bytes().to_vec()))
-    }
-
-    fn take(&mut self, point: &ByteString, budget: &Budget) -> Option<Browsing> {
-        let number = u32::from_le_bytes(point.as_ref().try_into().ok()?);
-        let at = self.points.iter().position(|(n, _)| *n == number)?;
-        let (_, browsing) = self.points.remove(at);
-        // Less is never refused.
-        let bytes = self.points.len() * size_of::<(u32, Browsing)>();
-        let _ = self.held.is(bytes, budget);
-        Some(browsing)
-    }
-}
+/// Browses of a session that are not finished.
+pub type ContinuationPoints = Points<Browsing>;
 
 /// An operation of Browse or BrowseNext, and what was found so far.
 enum Looking {
@@ -143,8 +109,9 @@ impl Desk<'_> {
         // All are taken first: what this answer keeps is not for this request.
         let kept = points.iter().map(|point| {
             let session = &mut *self.session;
-            let kept = session.points.take(point, &session.budget);
-            match kept {
+            let number = <[u8; 4]>::try_from(point.as_ref()).map(u32::from_le_bytes);
+            let kept = number.map(|it| session.points.take(it, &session.budget));
+            match kept.ok().flatten() {
                 Some(browsing) => Looking::again(browsing),
                 None => Looking::At(Err(StatusCode::BadContinuationPointInvalid)),
             }
@@ -203,7 +170,7 @@ impl Desk<'_> {
         if !finished {
             let limit = self.shared.config.limits.continuation_points;
             match session.points.keep(browsing, limit, &session.budget) {
-                Ok(kept) => point = kept,
+                Ok(kept) => point = ByteString::from(kept.to_le_bytes().to_vec()),
                 Err(status) => {
                     refuse(status, work, out);
                     return None;

@@ -1,10 +1,8 @@
 //! What sessions keep in the server is counted, refused when there is no more memory, and given back.
 
-use std::path::Path;
-use std::sync::Arc;
 use std::time::Duration;
 
-use plant::{Config, Limits, Plant, Profile, Server};
+use plant::{Config, Limits, Server};
 use wire::budget::Budget;
 use wire::types::{
     AddNodesItem, AddNodesRequest, AttributeId, BrowseDescription, BrowseDirection,
@@ -18,7 +16,7 @@ use wire::types::{
 
 use crate::client::{Client, read_value};
 use crate::subscribing::{header, item, publish, subscribe, watch};
-use crate::{bench, start, until};
+use crate::{bench, start, start_plant, until};
 
 const KIB: usize = 1024;
 const MIB: usize = 1024 * KIB;
@@ -152,6 +150,14 @@ fn whoever_comes_back_is_told_of_values_for_which_there_was_no_memory() {
     assert!(!values.is_empty(), "after {seen:?}");
 }
 
+/// Whoever counts what clients take.
+fn counting(memory: &Budget) -> Config {
+    Config {
+        memory: memory.clone(),
+        ..Config::default()
+    }
+}
+
 const EVENTS: &str = r#"
 [[namespace]]
 uri = "urn:test:counted"
@@ -167,13 +173,7 @@ rate = "5000/s"
 #[test]
 fn events_that_wait_are_counted() {
     let memory = Budget::of(MIB);
-    let plant = Plant::parse(EVENTS, "test", Path::new("")).unwrap();
-    let server = Server::start(Config {
-        profiles: vec![Profile::Plant(Arc::new(plant))],
-        memory: memory.clone(),
-        ..Config::default()
-    })
-    .unwrap();
+    let server = start_plant(EVENTS, counting(&memory));
     let mut client = Client::plain(server.url());
     let id = subscribe(&mut client, 50.0).subscription_id;
     let fields = ["EventId", "Message", "SourceName"].map(|name| SimpleAttributeOperand {
@@ -386,13 +386,7 @@ history = true
 #[test]
 fn continuation_points_of_histories_are_counted() {
     let memory = Budget::of(MIB);
-    let plant = Plant::parse(HISTORY, "test", Path::new("")).unwrap();
-    let server = Server::start(plant.config(Config {
-        profiles: Vec::new(),
-        memory: memory.clone(),
-        ..Config::default()
-    }))
-    .unwrap();
+    let server = start_plant(HISTORY, counting(&memory));
     let mut client = Client::plain(server.url());
     std::thread::sleep(Duration::from_millis(100));
     let read = |points: Vec<ByteString>, release| HistoryReadRequest {

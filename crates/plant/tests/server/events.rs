@@ -1,10 +1,8 @@
 use std::collections::BTreeMap;
-use std::path::Path;
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use plant::event::EventId;
-use plant::{Config, Plant, Profile, Server};
+use plant::{Config, Server};
 use wire::types::{
     AttributeId, ByteString, CallMethodRequest, CallMethodResult, CallRequest, ContentFilter,
     ContentFilterElement, ElementOperand, EventFilter, EventFilterResult, EventNotificationList,
@@ -14,6 +12,7 @@ use wire::types::{
 };
 
 use crate::client::Client;
+use crate::start_plant;
 use crate::subscribing::{header, item, publish, subscribe, watch};
 
 const PLANT: &str = r#"
@@ -44,12 +43,7 @@ message = "number {n}"
 "#;
 
 fn served(text: &str) -> Server {
-    let plant = Plant::parse(text, "test", Path::new("")).unwrap();
-    Server::start(Config {
-        profiles: vec![Profile::Plant(Arc::new(plant))],
-        ..Config::default()
-    })
-    .unwrap()
+    start_plant(text, Config::default())
 }
 
 fn field(of: ObjectTypeId, path: &[&str]) -> SimpleAttributeOperand {

@@ -1,7 +1,6 @@
-use std::path::Path;
 use std::time::{Duration, Instant};
 
-use plant::{Config, Plant, Server};
+use plant::{Config, Server};
 use wire::types::{
     AttributeId, ByteString, DataValue, DateTime, DeleteRawModifiedDetails, ExtensionObject,
     HistoryData, HistoryReadRequest, HistoryReadResult, HistoryReadValueId, HistoryUpdateRequest,
@@ -10,6 +9,7 @@ use wire::types::{
 };
 
 use crate::client::{Client, PATIENCE, read_value};
+use crate::start_plant;
 use crate::subscribing::header;
 
 /// An hour in ticks: no test takes as long.
@@ -52,12 +52,7 @@ update = "2ms"
 "#;
 
 fn served() -> Server {
-    let plant = Plant::parse(PLANT, "test", Path::new("")).unwrap();
-    Server::start(plant.config(Config {
-        profiles: Vec::new(),
-        ..Config::default()
-    }))
-    .unwrap()
+    start_plant(PLANT, Config::default())
 }
 
 fn ask(

@@ -29,10 +29,11 @@ mod transferring;
 mod truth;
 mod viewing;
 
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use client::PATIENCE;
-use plant::{Config, Profile, Server};
+use plant::{Config, Plant, Profile, Server};
 use wire::types::NodeId;
 
 /// The namespace of the bench profile when it is the only one.
@@ -47,6 +48,16 @@ fn start(config: Config) -> Server {
         profiles: vec![Profile::Bench { update: None }, Profile::Demo],
         ..config
     })
+    .unwrap()
+}
+
+/// The plant of a text, and nothing else.
+fn start_plant(text: &str, config: Config) -> Server {
+    let plant = Plant::parse(text, "test", Path::new("")).unwrap();
+    Server::start(plant.config(Config {
+        profiles: Vec::new(),
+        ..config
+    }))
     .unwrap()
 }
 

@@ -1,15 +1,13 @@
 //! Parts of arrays and texts by index range (Part 4, 7.27), of any size.
 
-use std::path::Path;
-
-use plant::{Config, Plant, Server};
+use plant::Config;
 use wire::types::{
     AttributeId, ByteString, DataValue, NodeId, StatusCode, TimestampsToReturn, Variant,
     WriteRequest, WriteValue,
 };
 
 use crate::client::{Client, read_value};
-use crate::{bench, start};
+use crate::{bench, start, start_plant};
 
 fn read(client: &mut Client, node: &NodeId, range: &str) -> DataValue {
     let node = read_value(node.clone(), AttributeId::Value, range);
@@ -106,12 +104,7 @@ fn matrices_and_texts_are_read_and_written_in_part() {
         type = "ByteString"
         access = "read-write"
     "#;
-    let plant = Plant::parse(text, "test", Path::new("")).unwrap();
-    let config = Config {
-        profiles: Vec::new(),
-        ..Config::default()
-    };
-    let server = Server::start(plant.config(config)).unwrap();
+    let server = start_plant(text, Config::default());
     let mut client = Client::plain(server.url());
     let node = |id: u32| NodeId::new(2, id);
 

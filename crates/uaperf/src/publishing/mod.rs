@@ -152,19 +152,22 @@ fn shown<T>(it: &Judged<T>, draw: screen::Draw<T>) -> String {
 
 /// What a file says that one of the two commands kept, as the command has shown it; none if it is another file.
 pub fn kept(file: &Path) -> Option<Result<String, Failure>> {
+    /// What tells the kind of file. The rest is passed over: runs are large.
+    #[derive(Deserialize)]
+    struct Kind {
+        format: String,
+        version: u32,
+    }
     let text = std::fs::read(file).ok()?;
-    let value: serde_json::Value = serde_json::from_slice(&text).ok()?;
-    let format = value["format"].as_str()?;
-    if ![PUBLISHED, HEARD].contains(&format) {
-        return None;
-    }
-    if value["version"].as_u64() != Some(VERSION.into()) {
-        let what = format!("{}: written by a newer uaperf", file.display());
-        return Some(Err(Failure::new(what).hint("update uaperf")));
-    }
-    let read = match format {
-        PUBLISHED => serde_json::from_value(value).map(|it| shown(&it, publish::write_screen)),
-        _ => serde_json::from_value(value).map(|it| shown(&it, listen::write_screen)),
+    let Kind { format, version } = serde_json::from_slice(&text).ok()?;
+    let read = match format.as_str() {
+        PUBLISHED | HEARD if version != VERSION => {
+            let what = format!("{}: written by a newer uaperf", file.display());
+            return Some(Err(Failure::new(what).hint("update uaperf")));
+        }
+        PUBLISHED => serde_json::from_slice(&text).map(|it| shown(&it, publish::write_screen)),
+        HEARD => serde_json::from_slice(&text).map(|it| shown(&it, listen::write_screen)),
+        _ => return None,
     };
     Some(read.map_err(|error| Failure::new(format!("{}: {error}", file.display()))))
 }

@@ -72,18 +72,18 @@ impl Resolution {
 
 impl<R: Read> Captures<R> {
     /// Finds out what kind of file it is.
-    pub fn begin(mut source: R) -> Result<Self, CaptureError> {
-        let mut magic = [0; 4];
-        if !fill(&mut source, &mut magic)? {
-            return Err(CaptureError::NotACapture);
-        }
+    pub fn begin(source: R) -> Result<Self, CaptureError> {
         let mut this = Self {
             source,
-            taken: 4,
+            taken: 0,
             swapped: false,
             form: Form::Pcapng(Vec::new()),
             torn: false,
         };
+        let mut magic = [0; 4];
+        if !this.more(&mut magic)? {
+            return Err(CaptureError::NotACapture);
+        }
         let (swapped, unit) = match u32::from_le_bytes(magic) {
             SECTION => {
                 // The length of the block is in the byte order that follows it.
@@ -362,13 +362,5 @@ impl<R: Read> Captures<R> {
         } else {
             half
         }
-    }
-}
-
-fn fill(source: &mut impl Read, into: &mut [u8]) -> io::Result<bool> {
-    match source.read_exact(into) {
-        Ok(()) => Ok(true),
-        Err(error) if error.kind() == ErrorKind::UnexpectedEof => Ok(false),
-        Err(error) => Err(error),
     }
 }
