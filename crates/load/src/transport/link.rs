@@ -65,8 +65,6 @@ pub struct Link {
     socket: TcpStream,
     connection: Connection,
     shell: Shell,
-    /// The deadline after which it has looked once more.
-    looked_after: Option<Mono>,
 }
 
 /// What a link knows beside its socket and connection; what is left of it when these are taken out.
@@ -86,7 +84,6 @@ impl Shell {
             socket,
             connection,
             shell: self,
-            looked_after: None,
         })
     }
 
@@ -103,9 +100,12 @@ enum Turn {
     Opened,
     Response(RequestId, Vec<u8>),
     Aborted(RequestId, StatusCode),
-    TimedOut(RequestId),
+    TimedOut,
     Ended(ChannelError),
 }
+
+/// The end of what has a deadline of its own, or none.
+const NEVER: Mono = Mono::from_nanos(u64::MAX);
 
 /// How much is read at once.
 const READ: usize = 16 * 1024;
@@ -148,7 +148,6 @@ impl Link {
                 lifetime: Duration::ZERO,
                 address,
             },
-            looked_after: None,
         };
         let start = Instant::now();
         link.wait_for(Step::Hello, |turn| matches!(turn, Turn::Acknowledged))?;
@@ -195,7 +194,7 @@ impl Link {
         header.timeout_hint = u32::try_from(timeout.as_millis()).unwrap_or(u32::MAX);
         // What does not encode must not leave half a message behind: tried before it is sent.
         request.encode(&mut Vec::new())?;
-        let id = self.connection.send(now.mono + timeout, |out, handle| {
+        let id = self.connection.send(NEVER, |out, handle| {
             request.header_mut().request_handle = handle;
             let encoded = request.encode(out);
             debug_assert!(encoded.is_ok());
@@ -211,12 +210,10 @@ impl Link {
         &mut self,
         write: impl FnOnce(&mut Vec<u8>, u32, i64),
     ) -> Result<Vec<u8>, CallError> {
-        let now = self.shell.clock.now();
+        let utc = self.shell.clock.now().utc;
         let id = self
             .connection
-            .send(now.mono + self.shell.timeout, |out, handle| {
-                write(out, handle, now.utc)
-            })?;
+            .send(NEVER, |out, handle| write(out, handle, utc))?;
         self.response_to(id)
     }
 
@@ -226,11 +223,15 @@ impl Link {
     }
 
     fn response_to(&mut self, id: RequestId) -> Result<Vec<u8>, CallError> {
+        // The server's time begins when it has the request, however long this process was away before.
+        self.flush()?;
+        let until = self.shell.clock.mono() + self.shell.timeout;
         loop {
-            match self.turn()? {
+            match self.turn(until)? {
                 Turn::Response(got, body) if got == id => return Ok(body),
                 Turn::Aborted(got, status) if got == id => return Err(CallError::Aborted(status)),
-                Turn::TimedOut(got) if got == id => {
+                Turn::TimedOut => {
+                    self.connection.forget(id);
                     return Err(CallError::TimedOut(self.shell.timeout));
                 }
                 Turn::Ended(error) => return Err(LinkError::Channel(error).into()),
@@ -303,7 +304,7 @@ impl Link {
 
     fn wait_for(&mut self, step: Step, done: impl Fn(&Turn) -> bool) -> Result<(), LinkError> {
         loop {
-            match self.turn()? {
+            match self.turn(NEVER)? {
                 turn if done(&turn) => return Ok(()),
                 Turn::Ended(error) => return Err(diagnose(error, step)),
                 _ => {}
@@ -311,8 +312,8 @@ impl Link {
         }
     }
 
-    /// Writes, reads, lets time pass: until something happened.
-    fn turn(&mut self) -> Result<Turn, LinkError> {
+    /// Writes, reads, lets time pass: until something happened, or until then.
+    fn turn(&mut self, until: Mono) -> Result<Turn, LinkError> {
         loop {
             match self.next_event() {
                 Turn::Nothing => {}
@@ -324,8 +325,17 @@ impl Link {
             }
             self.flush()?;
             match self.next_event() {
-                Turn::Nothing => self.read()?,
+                Turn::Nothing => {}
                 turn => return Ok(turn),
+            }
+            let looked = self.shell.clock.now();
+            if self.read(looked.mono, until)? {
+                // A process that was stopped finds in the socket what came in time: what is over by this look is
+                // over, not what became so while it waited.
+                if looked.mono >= until {
+                    return Ok(Turn::TimedOut);
+                }
+                self.connection.handle_timeout(looked);
             }
         }
     }
@@ -340,7 +350,6 @@ impl Link {
                 }
                 Event::Response { id, body } => Turn::Response(id, body.to_vec()),
                 Event::Aborted { id, error } => Turn::Aborted(id, error.status),
-                Event::TimedOut(id) => Turn::TimedOut(id),
                 Event::Closed(error) => Turn::Ended(error),
                 _ => continue,
             };
@@ -359,35 +368,22 @@ impl Link {
         Ok(())
     }
 
-    fn read(&mut self) -> Result<(), LinkError> {
-        let now = self.shell.clock.now();
-        let wait = match self.connection.poll_timeout() {
-            // A process that was stopped finds in the socket what came in time.
-            Some(at) if at <= now.mono && self.looked_after != Some(at) => {
-                self.looked_after = Some(at);
-                Duration::ZERO
-            }
-            Some(at) if at <= now.mono => {
-                self.connection.handle_timeout(now);
-                return Ok(());
-            }
-            Some(at) => at.since(now.mono),
-            None => self.shell.timeout,
-        };
+    /// Reads what there is, or waits for it until the next deadline; tells whether there was nothing.
+    fn read(&mut self, now: Mono, until: Mono) -> Result<bool, LinkError> {
+        let due = self.connection.poll_timeout().unwrap_or(NEVER).min(until);
+        let wait = due.since(now).min(self.shell.timeout);
         self.socket
             .set_read_timeout(Some(wait.max(Duration::from_millis(1))))?;
         match self.socket.read(self.connection.space(READ)) {
             Ok(0) => self.connection.lost(CLOSED),
             Ok(n) => self.connection.filled(n),
             Err(error) => match error.kind() {
-                ErrorKind::WouldBlock | ErrorKind::TimedOut => {
-                    self.connection.handle_timeout(self.shell.clock.now());
-                }
+                ErrorKind::WouldBlock | ErrorKind::TimedOut => return Ok(true),
                 ErrorKind::Interrupted => {}
-                _ => return self.broken(error),
+                _ => self.broken(error)?,
             },
         }
-        Ok(())
+        Ok(false)
     }
 
     /// A reset is how many servers say no; what they wrote before it may still be read.

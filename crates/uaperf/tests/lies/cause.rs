@@ -84,6 +84,8 @@ impl Cause {
             Self::AnswersErrors => format!("bad=BadInternalError,on={service},every=25"),
             Self::SlowAtFirst => format!("delay=200ms,on={service},times=40"),
             Self::DropsNotifications => "drop,on=value,every=5".to_owned(),
+            // It is stopped while it waits for an answer, more often than not.
+            Self::GeneratorStopped => format!("delay=40ms,on={service}"),
             _ => return None,
         })
     }
