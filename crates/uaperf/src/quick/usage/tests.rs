@@ -73,11 +73,11 @@ fn a_window_has_threads_by_name_means_and_what_closer_looks_tell() {
         every: Some(Duration::from_millis(10)),
         ..Asked::default()
     });
-    std::thread::sleep(Duration::from_millis(600));
+    std::thread::sleep(Duration::from_millis(1600));
     let seen = watch.unwrap().finish().unwrap();
     stop.send(()).unwrap();
     burns.unwrap().join().unwrap();
-    let all = seen.series(began, 100_000_000, 600_000_000, None);
+    let all = seen.series(began, 100_000_000, 1_600_000_000, None);
     let server = all.iter().find(|it| it.who == "server").unwrap();
     let thread = server.threads.iter().find(|it| it.name == "burns");
     assert!(*thread.unwrap().cpu_ns.known().unwrap() > 10_000_000);
