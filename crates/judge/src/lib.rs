@@ -10,6 +10,7 @@
 //! - [`diagnostics`] holds a server's own counts beside ours;
 //! - [`Slope`] says what each of many rounds leaves behind, and how well that is known;
 //! - [`Line`] says what each of many costs in a sweep, and whether that is a straight line;
+//! - [`security`] says what messages cost under each protection, and what should be mended at a server;
 //! - [`Average`] says how well the mean of samples is known that follow each other;
 //! - [`Measured`] answers thresholds; [`Exit`] is what the program ends with.
 //!
@@ -23,6 +24,7 @@ mod confidence;
 pub mod diagnostics;
 mod exit;
 mod line;
+pub mod security;
 mod slope;
 mod steady;
 pub mod subscriptions;

@@ -19,5 +19,6 @@ pub mod probe;
 pub mod pubsub;
 pub mod register;
 pub mod relay;
+pub mod security;
 pub mod transport;
 pub mod work;

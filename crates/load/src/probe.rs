@@ -139,7 +139,7 @@ fn open(access: &Access, opening: &Opening, steps: &mut Steps) -> Result<Session
     Ok(session)
 }
 
-fn first_read(error: CallError) -> AccessError {
+pub(crate) fn first_read(error: CallError) -> AccessError {
     let step = Step::FirstRead;
     AccessError::Call { step, error }
 }

@@ -17,6 +17,7 @@ pub mod ledger;
 pub mod receipt;
 pub mod run;
 pub mod samples;
+pub mod security;
 pub mod sweep;
 mod time;
 

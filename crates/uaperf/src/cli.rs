@@ -11,8 +11,8 @@ use clap::{CommandFactory, Parser, Subcommand};
 use crate::global::Global;
 use crate::{
     bench, calibrate, cert, compare, cost, demo, discover, link, model, pages, peers, perfclient,
-    plant, probe, publishing, quick, report, saturate, scenario, serve, show, simulate, size,
-    watch,
+    plant, probe, publishing, quick, report, saturate, scenario, security, serve, show, simulate,
+    size, watch,
 };
 
 /// The performance laboratory for OPC UA: measure, compare, explain, predict.
@@ -51,6 +51,7 @@ enum Command {
     Sequence(quick::Users),
     Perfclient(perfclient::Args),
     Cost(cost::Args),
+    Security(security::Args),
     Calibrate(calibrate::Args),
     Watch(watch::Args),
     Bench(bench::Args),
@@ -88,6 +89,7 @@ impl Cli {
     pub fn run(self) -> anyhow::Result<ExitCode> {
         match self.command {
             Command::Cost(args) => cost::run(args, &self.global),
+            Command::Security(args) => security::run(args, &self.global),
             Command::Calibrate(args) => calibrate::run(args, &self.global),
             Command::Bench(args) => bench::run(args, &self.global),
             Command::Watch(args) => watch::run(args, &self.global),

@@ -30,6 +30,7 @@ mod results;
 mod saturate;
 mod scenario;
 mod screen;
+mod security;
 mod serve;
 mod serving;
 mod show;

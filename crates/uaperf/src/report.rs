@@ -7,7 +7,8 @@ use std::process::{Command, ExitCode, Stdio};
 use crate::failure::Failure;
 use crate::global::Global;
 use crate::lost;
-use crate::{results, screen, written};
+use crate::results::{self, Kept};
+use crate::{screen, security, written};
 
 /// Draw results: one page with charts and tables that opens offline
 #[derive(Debug, clap::Args)]
@@ -28,13 +29,20 @@ const EXAMPLES: &str = "\
 Examples:
   uaperf report results/20260301T093000Z-read.json --open
   uaperf report results/20260301T093000Z-batch -o batch.html
-  uaperf report before.json after.json";
+  uaperf report before.json after.json
+  uaperf report security.json                        the sheet of `uaperf security`";
 
 /// Carries out `uaperf report`.
 pub fn run(args: Args, _global: &Global) -> anyhow::Result<ExitCode> {
     written::check([("--output", &Some(args.output.clone()))], &args.results)?;
-    let runs = results::read(&args.results)?;
-    let page = report::html(&runs);
+    let sheet = match args.results.as_slice() {
+        [file] => Kept::open(file).and_then(|it| security::kept(&it)),
+        _ => None,
+    };
+    let page = match sheet {
+        Some(sheet) => report::security_html(&sheet?),
+        None => report::html(&results::read(&args.results)?),
+    };
     written::put("--output", &args.output, page.as_bytes());
     if !written::is_output(&args.output) && !lost::is_any() {
         writeln!(

@@ -5,6 +5,8 @@ use std::path::{Component, Path, PathBuf};
 use record::run::ReadError;
 use record::{Run, Timestamp, sweep};
 use report::{Named, Unmeasured};
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
 
 use crate::failure::Failure;
 use crate::written;
@@ -78,6 +80,51 @@ pub fn occasions(folder: &Path) -> Result<Vec<(String, Vec<Named>)>, Failure> {
     }
     occasions.sort_by_key(|(started, _)| *started);
     Ok(occasions.into_iter().map(|(_, it)| it).collect())
+}
+
+/// A file that is a result and not a run.
+#[derive(Debug)]
+pub struct Kept {
+    file: PathBuf,
+    text: Vec<u8>,
+    kind: Kind,
+}
+
+/// What tells the kind of such a file. The rest is passed over: runs are large.
+#[derive(Debug, Deserialize)]
+struct Kind {
+    format: String,
+    version: u32,
+}
+
+impl Kept {
+    /// None if it is a run, or nothing that can be read.
+    pub fn open(file: &Path) -> Option<Self> {
+        let text = std::fs::read(file).ok()?;
+        Some(Self {
+            file: file.to_owned(),
+            kind: serde_json::from_slice(&text).ok()?,
+            text,
+        })
+    }
+
+    /// What it says, if it is of this format.
+    pub fn read<T: DeserializeOwned>(
+        &self,
+        format: &str,
+        version: u32,
+    ) -> Option<Result<T, Failure>> {
+        let file = self.file.display();
+        if self.kind.format != format {
+            return None;
+        }
+        if self.kind.version != version {
+            let what = format!("{file}: written by a newer uaperf");
+            return Some(Err(Failure::new(what).hint("update uaperf")));
+        }
+        let read = serde_json::from_slice(&self.text);
+        Some(read.map_err(|error| Failure::new(format!("{file}: {error}"))))
+    }
 }
 
 fn named(file: &Path) -> Result<Named, Failure> {

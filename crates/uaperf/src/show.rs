@@ -1,13 +1,13 @@
 //! `uaperf show`: results that were kept in files, on the screen again.
 
 use std::io::Write as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use crate::failure::Failure;
 use crate::global::Global;
-use crate::results::{self, Files};
-use crate::{publishing, screen, written};
+use crate::results::{self, Files, Kept};
+use crate::{publishing, screen, security, written};
 
 /// Show results: one in full, a few side by side, many as a trend
 #[derive(Debug, clap::Args)]
@@ -29,12 +29,13 @@ Examples:
   uaperf show results/*-read.json
   uaperf show results --csv all.csv
   uaperf show results/20260301T093000Z-read.json --junit verdict.xml
-  uaperf show heard.json                             kept by `uaperf listen --out heard.json`";
+  uaperf show heard.json                             kept by `uaperf listen --out heard.json`
+  uaperf show security.json                          kept by `uaperf security --out security.json`";
 
 /// Carries out `uaperf show`.
 pub fn run(args: Args, _global: &Global) -> anyhow::Result<ExitCode> {
     written::check(args.also.named(), &args.files)?;
-    let kept: Vec<_> = args.files.iter().map(|it| publishing::kept(it)).collect();
+    let kept: Vec<_> = args.files.iter().map(|it| kept(it)).collect();
     if kept.iter().any(Option::is_some) {
         return show_kept(&args, kept);
     }
@@ -48,10 +49,19 @@ pub fn run(args: Args, _global: &Global) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// What `publish` and `listen` kept, one below the other.
+/// The screen of a result that is not a run.
+fn kept(file: &Path) -> Option<Result<String, Failure>> {
+    let file = Kept::open(file)?;
+    publishing::kept(&file).or_else(|| {
+        let sheet = security::kept(&file)?;
+        Some(sheet.map(|it| ::report::security(&it, screen::out().style())))
+    })
+}
+
+/// What `publish`, `listen` and `security` kept, one below the other.
 fn show_kept(args: &Args, kept: Vec<Option<Result<String, Failure>>>) -> anyhow::Result<ExitCode> {
     if args.also.is_any() {
-        let what = "results of `publish` and `listen` have a screen only";
+        let what = "results of `publish`, `listen` and `security` have none of these files";
         return Err(Failure::usage(what).hint("uaperf show FILE").into());
     }
     let several = kept.len() > 1;
@@ -59,7 +69,9 @@ fn show_kept(args: &Args, kept: Vec<Option<Result<String, Failure>>>) -> anyhow:
     for (file, it) in std::iter::zip(&args.files, kept) {
         let shown = file.display();
         let Some(text) = it else {
-            let what = format!("{shown}: is no result of `publish` or `listen`, as others are");
+            let what = format!(
+                "{shown}: is no result of `publish`, `listen` or `security`, as others are"
+            );
             return Err(Failure::usage(what).hint("show it by itself").into());
         };
         let text = text?;

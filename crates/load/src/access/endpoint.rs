@@ -195,7 +195,7 @@ pub fn choose(endpoints: &[Endpoint], security: Security) -> Result<&Endpoint, N
 }
 
 /// A kind of user, for a reader.
-pub(super) fn user(kind: UserTokenType) -> &'static str {
+pub fn user(kind: UserTokenType) -> &'static str {
     match kind {
         UserTokenType::Anonymous => "anonymous",
         UserTokenType::UserName => "user name",

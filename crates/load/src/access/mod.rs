@@ -12,7 +12,7 @@ mod trust;
 
 pub use about::{About, ClockOffset, Limit, Reads};
 pub use each::{Client, Each};
-pub use endpoint::{Endpoint, NotOffered, Security, UnknownSecurity, choose};
+pub use endpoint::{Endpoint, NotOffered, Security, UnknownSecurity, choose, user as user_kind};
 pub use session::{Absent, Session};
 pub use wire::session::token::Credentials;
 
@@ -46,7 +46,7 @@ pub enum TrustRule {
 }
 
 /// How to get to a server.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Access {
     /// Where it is, as typed.
     pub url: Url,
@@ -186,6 +186,13 @@ impl Opening {
         self.protection().policy != Policy::None
     }
 
+    /// The same, by an application of this URI, and with another certificate if there is one.
+    pub(crate) fn posing(mut self, application_uri: &str, identity: Option<Identity>) -> Self {
+        application_uri.clone_into(&mut self.own.application_uri);
+        self.own.identity = identity.or(self.own.identity);
+        self
+    }
+
     /// The application of a client.
     fn own(&self, client: usize) -> &Own {
         self.each.get(client).unwrap_or(&self.own)
@@ -228,8 +235,8 @@ impl Access {
         }
     }
 
-    /// Asks what the server offers, takes what was asked for, and judges the certificate.
-    pub fn discover(&self) -> Result<Opening, AccessError> {
+    /// Asks what the server offers over `opc.tcp`.
+    pub fn offers(&self) -> Result<Vec<Endpoint>, AccessError> {
         let options = Options {
             timeout: self.timeout,
             through: self.through(),
@@ -243,6 +250,12 @@ impl Access {
             })?;
         // Whether the server minds being left is of no interest.
         let _ = link.close();
+        Ok(endpoints)
+    }
+
+    /// Asks what the server offers, takes what was asked for, and judges the certificate.
+    pub fn discover(&self) -> Result<Opening, AccessError> {
+        let endpoints = self.offers()?;
         let chosen = choose(&endpoints, self.security)?;
         self.takes_user(chosen)?;
         let mut opening = Opening {
@@ -404,7 +417,7 @@ impl Access {
     }
 
     /// Where the link begins, if there is one.
-    fn through(&self) -> Option<SocketAddr> {
+    pub(crate) fn through(&self) -> Option<SocketAddr> {
         self.link.as_ref().map(|link| link.address())
     }
 
@@ -423,7 +436,7 @@ fn source(client: usize, sources: u32) -> Option<IpAddr> {
 }
 
 /// RSA keys made at first use: what every current policy takes.
-const KEY_BITS: u32 = 2048;
+pub(crate) const KEY_BITS: u32 = 2048;
 
 /// A certificate and key from the folder, in the form the wire takes.
 pub fn identity(own: &pki::Identity) -> Result<Identity, Box<dyn std::error::Error>> {

@@ -65,6 +65,16 @@ pub struct Link {
     socket: TcpStream,
     connection: Connection,
     shell: Shell,
+    carried: Carried,
+}
+
+/// Bytes that a link has carried, with all that frames and protects them.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Carried {
+    /// To the server.
+    pub sent: u64,
+    /// From it.
+    pub received: u64,
 }
 
 /// What a link knows beside its socket and connection; what is left of it when these are taken out.
@@ -84,6 +94,7 @@ impl Shell {
             socket,
             connection,
             shell: self,
+            carried: Carried::default(),
         })
     }
 
@@ -148,6 +159,7 @@ impl Link {
                 lifetime: Duration::ZERO,
                 address,
             },
+            carried: Carried::default(),
         };
         let start = Instant::now();
         link.wait_for(Step::Hello, |turn| matches!(turn, Turn::Acknowledged))?;
@@ -171,6 +183,11 @@ impl Link {
     /// How long the current security token lives.
     pub fn lifetime(&self) -> Duration {
         self.shell.lifetime
+    }
+
+    /// Bytes so far, of this link; none of those before it was taken apart.
+    pub fn carried(&self) -> Carried {
+        self.carried
     }
 
     /// The clocks of this link.
@@ -360,7 +377,10 @@ impl Link {
     fn flush(&mut self) -> Result<(), LinkError> {
         while !self.connection.pending().is_empty() {
             match self.socket.write(self.connection.pending()) {
-                Ok(n) => self.connection.wrote(n),
+                Ok(n) => {
+                    self.connection.wrote(n);
+                    self.carried.sent += n as u64;
+                }
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 Err(error) => return self.broken(error),
             }
@@ -376,7 +396,10 @@ impl Link {
             .set_read_timeout(Some(wait.max(Duration::from_millis(1))))?;
         match self.socket.read(self.connection.space(READ)) {
             Ok(0) => self.connection.lost(CLOSED),
-            Ok(n) => self.connection.filled(n),
+            Ok(n) => {
+                self.connection.filled(n);
+                self.carried.received += n as u64;
+            }
             Err(error) => match error.kind() {
                 ErrorKind::WouldBlock | ErrorKind::TimedOut => return Ok(true),
                 ErrorKind::Interrupted => {}

@@ -15,7 +15,7 @@ mod timer;
 pub use clock::{Clock, random};
 pub(crate) use dial::look_up;
 pub use error::{CallError, LinkError};
-pub use link::{Link, Options, Shell};
+pub use link::{Carried, Link, Options, Shell};
 pub use socket::{Got, Socket};
 pub use step::{Step, Steps};
 pub use timer::Timer;

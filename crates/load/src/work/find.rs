@@ -121,7 +121,7 @@ impl fmt::Display for Wanted {
 }
 
 /// How many attributes are read at a time: within the limits of any server.
-const AT_A_TIME: usize = 100;
+pub(crate) const AT_A_TIME: usize = 100;
 
 /// Those of the nodes that have what is wanted.
 fn having(
@@ -168,7 +168,8 @@ fn is_there(value: &DataValue) -> bool {
     !has_not.iter().any(|it| it.sub_code() == status)
 }
 
-fn attributes(
+/// An attribute of each of them.
+pub(crate) fn attributes(
     nodes: &[NodeId],
     attribute: AttributeId,
     session: &mut Session,
@@ -255,6 +256,15 @@ const OF_SESSIONS: ObjectId = ObjectId::Server_ServerDiagnostics_SessionsDiagnos
 
 /// All that is below some nodes, each once, the nearest first; but for what comes and goes.
 fn below(nodes: &[NodeId], session: &mut Session) -> Result<Vec<NodeId>, WorkError> {
+    nearest(nodes, usize::MAX, session)
+}
+
+/// So many of them at most.
+pub(crate) fn nearest(
+    nodes: &[NodeId],
+    most: usize,
+    session: &mut Session,
+) -> Result<Vec<NodeId>, WorkError> {
     let mut seen: HashSet<NodeId> = nodes.iter().cloned().collect();
     let mut all: VecDeque<NodeId> = nodes.iter().cloned().collect();
     let mut found = Vec::new();
@@ -271,6 +281,9 @@ fn below(nodes: &[NodeId], session: &mut Session) -> Result<Vec<NodeId>, WorkErr
             if seen.insert(child.clone()) {
                 all.push_back(child.clone());
                 found.push(child);
+                if found.len() == most {
+                    return Ok(found);
+                }
             }
         }
     }

@@ -11,7 +11,7 @@ mod answer;
 mod browse;
 mod call;
 pub(crate) mod events;
-mod find;
+pub(crate) mod find;
 mod history;
 mod operations;
 mod prepare;

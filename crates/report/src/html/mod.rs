@@ -15,6 +15,7 @@ mod place;
 mod printed;
 mod published;
 mod scale;
+mod security;
 mod sweep;
 mod table;
 mod unit;
@@ -49,6 +50,11 @@ pub fn html(runs: &[Named]) -> String {
 /// A report of a comparison.
 pub fn compared_html(compared: &Compared) -> String {
     page("comparison", &compared::page(compared))
+}
+
+/// What protections cost at a server, and what should be mended there.
+pub fn security_html(sheet: &record::security::Sheet) -> String {
+    page(&format!("security {}", sheet.url), &security::page(sheet))
 }
 
 fn page(title: &str, body: &Markup) -> String {

@@ -288,7 +288,7 @@ pub(super) fn side_by_side(run: &Run, phase: &Phase) -> Markup {
             .to_vec(),
         rows: rows.collect(),
     };
-    let spans: Vec<Span> = phase
+    let all: Vec<Span> = phase
         .parts
         .iter()
         .map(|part| {
@@ -298,20 +298,20 @@ pub(super) fn side_by_side(run: &Run, phase: &Phase) -> Markup {
         .collect();
     let told = "Response times, of subscriptions delays, from the median to p99.";
     html! {
-        (median_to_p99("Targets and services side by side", told, &spans))
+        (spans("Targets and services side by side", told, &all))
         (table.markup())
         @if phase.parts.len() > MOST { p.note { "and " (phase.parts.len() - MOST) " more" } }
     }
 }
 
-/// What it is of, and its median and p99.
+/// What it is of, and its two ends: its median, and p99 or p90.
 pub(super) type Span = (String, Option<(f64, f64)>);
 
 /// As many are drawn below each other.
 const DRAWN: usize = 24;
 
-/// Times below each other to a common scale, each from its median to its p99.
-pub(super) fn median_to_p99(title: &str, told: &str, all: &[Span]) -> Markup {
+/// Times below each other to a common scale, each from its median to a percentile above it.
+pub(super) fn spans(title: &str, told: &str, all: &[Span]) -> Markup {
     let known = || all.iter().take(DRAWN).filter_map(|it| it.1);
     if known().next().is_none() {
         return html! {};
@@ -333,7 +333,7 @@ pub(super) fn median_to_p99(title: &str, told: &str, all: &[Span]) -> Markup {
                 p.note { (told) @if all.len() > drawn { " The first " (drawn) " of " (all.len()) "." } }
             }
             div.picture { svg viewBox={ "0 0 860 " (height) } role="img"
-                aria-label={ (title) ": from the median to p99; the table below has the figures" } {
+                aria-label={ (title) ": " (told) " The table below has the figures." } {
                 g.grid {
                     @for tick in scale.ticks() {
                         @let x = place(tick);
@@ -364,7 +364,7 @@ mod tests {
 
     #[test]
     fn where_no_time_is_known_there_is_no_picture_of_times() {
-        let drawn = |ends| median_to_p99("Times", "", &[("a".to_owned(), ends)]).into_string();
+        let drawn = |ends| spans("Times", "", &[("a".to_owned(), ends)]).into_string();
         assert!(drawn(Some((1e6, 2e6))).contains("<svg"));
         assert_eq!(drawn(None), "");
     }

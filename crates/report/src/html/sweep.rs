@@ -8,7 +8,7 @@ use record::run::Phase;
 
 use super::chart::{Chart, Drawn, Series};
 use super::latency::{all, by_percentile};
-use super::parts::{Span, median_to_p99};
+use super::parts::{Span, spans};
 use super::published::same_experiment;
 use super::scale::{Scale, Spread};
 use super::table::{Cell, Table};
@@ -192,7 +192,7 @@ fn beside(points: &Points, phase: &str) -> Markup {
         return html! {};
     }
     let measure = looked_at(points, phase);
-    let spans: Vec<Span> = points
+    let all: Vec<Span> = points
         .points
         .iter()
         .map(|point| {
@@ -215,7 +215,7 @@ fn beside(points: &Points, phase: &str) -> Markup {
         ),
     };
     let title = format!("{title} by {}", points.axes.join(" and "));
-    median_to_p99(&title, told, &spans)
+    spans(&title, told, &all)
 }
 
 fn other_axes(points: &Points, point: &Point, axis: usize) -> String {

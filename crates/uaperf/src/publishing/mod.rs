@@ -6,7 +6,7 @@ pub mod publish;
 
 use std::fmt::Write as _;
 use std::io::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -17,6 +17,7 @@ use plan::{Figures, Threshold};
 use serde::{Deserialize, Serialize};
 
 use crate::failure::Failure;
+use crate::results::Kept;
 use crate::screen::{self, Out};
 use crate::written;
 
@@ -151,25 +152,13 @@ fn shown<T>(it: &Judged<T>, draw: screen::Draw<T>) -> String {
 }
 
 /// What a file says that one of the two commands kept, as the command has shown it; none if it is another file.
-pub fn kept(file: &Path) -> Option<Result<String, Failure>> {
-    /// What tells the kind of file. The rest is passed over: runs are large.
-    #[derive(Deserialize)]
-    struct Kind {
-        format: String,
-        version: u32,
+pub fn kept(file: &Kept) -> Option<Result<String, Failure>> {
+    let published = file.read(PUBLISHED, VERSION);
+    let heard = || file.read(HEARD, VERSION);
+    match published {
+        Some(read) => Some(read.map(|it| shown(&it, publish::write_screen))),
+        None => Some(heard()?.map(|it| shown(&it, listen::write_screen))),
     }
-    let text = std::fs::read(file).ok()?;
-    let Kind { format, version } = serde_json::from_slice(&text).ok()?;
-    let read = match format.as_str() {
-        PUBLISHED | HEARD if version != VERSION => {
-            let what = format!("{}: written by a newer uaperf", file.display());
-            return Some(Err(Failure::new(what).hint("update uaperf")));
-        }
-        PUBLISHED => serde_json::from_slice(&text).map(|it| shown(&it, publish::write_screen)),
-        HEARD => serde_json::from_slice(&text).map(|it| shown(&it, listen::write_screen)),
-        _ => return None,
-    };
-    Some(read.map_err(|error| Failure::new(format!("{}: {error}", file.display()))))
 }
 
 /// One line of figures.

@@ -21,6 +21,7 @@ use super::live::Watcher;
 use super::usage::{Seen, Watch};
 use super::writer::Writer;
 use super::{Common, evidence, footprint, look, missing, result, told};
+use crate::access;
 use crate::advice;
 use crate::calibrate;
 use crate::failure::Failure;
@@ -181,14 +182,9 @@ pub fn measure(
 
 /// The server's process, if all targets are one process of this machine that this user may look into.
 fn found(targets: &[Arc<Target>]) -> Option<Process> {
-    let mut all = targets.iter().map(|target| {
-        let url = &target.access.url;
-        let here = match url.host().parse::<std::net::IpAddr>() {
-            Ok(address) => address.is_loopback(),
-            Err(_) => url.host() == "localhost",
-        };
-        here.then(|| observe::listener(url.port()).ok()).flatten()
-    });
+    let mut all = targets
+        .iter()
+        .map(|target| access::listener(&target.access.url));
     let first = all.next()??;
     let same = all.all(|it| it == Some(first)) && first != std::process::id();
     same.then(|| Process::of(first).ok()).flatten()

@@ -201,6 +201,12 @@ pub const ROWS: &[Row] = &[
         way: Way::Look,
     },
     Row {
+        name: "security",
+        words: &["--quick", "--values", "1", "--connections", "1"],
+        service: "read",
+        way: Way::Look,
+    },
+    Row {
         name: "discover",
         words: &["--repeat", "3"],
         service: "find_servers",
