@@ -2,12 +2,16 @@
 //!
 //! A file is a scenario, or a test description document of 2015, which becomes one.
 
+mod bench;
 pub mod check;
+mod index;
+mod measure;
 pub mod new;
 mod rows;
 pub mod run;
 mod servers;
 mod vocabulary;
+mod whole;
 
 use std::path::Path;
 

@@ -458,7 +458,7 @@ fn the_plan_of_a_scenario_that_was_begun_is_what_is_left_of_it() {
         targets: Vec::new(),
         repeat: None,
     };
-    let mut index = super::run::index(&scenario, source, SystemTime::now().into());
+    let mut index = super::index::index(&scenario, source, SystemTime::now().into());
     let plan =
         |index: Option<&Sweep>| report::planned::plan(&scenario, index, report::Style::PLAIN);
     let rows = |plan: &str| -> Vec<String> {

@@ -1,0 +1,163 @@
+//! All phases of one point.
+
+use std::path::Path;
+use std::time::Duration;
+
+use load::engine::Control;
+use plan::scenario::{Group, Point, Step, Turn};
+use record::Run;
+use record::run::Mark;
+use report::watch::Plan;
+
+use super::bench::Bench;
+use super::servers::Reached;
+use super::vocabulary::{Commands, SOME_SERVER};
+use super::whole::{Lacking, add};
+use crate::failure::Failure;
+use crate::quick;
+use crate::results;
+
+impl Bench<'_> {
+    /// All phases of a point.
+    pub(super) fn measure(
+        &mut self,
+        place: usize,
+        point: &Point,
+        turn: Turn,
+    ) -> anyhow::Result<Run> {
+        let reached = match &point.start {
+            Some(start) => Some(self.servers.for_turn(start, turn)?),
+            None => None,
+        };
+        let control = self.control.for_measurement();
+        let file = self.folder.join(self.index.file_of(place));
+        let alone = point.groups.iter().map(|it| it.steps.len()).sum::<usize>() == 1;
+        // What a phase has written beside the result bears its name where there are several.
+        let beside = |step: &Step| match alone {
+            true => file.with_extension(""),
+            false => file.with_extension(results::in_file_names(&step.name)),
+        };
+        let mut whole: Option<Run> = None;
+        let mut lacking = Lacking::default();
+        let of = point.groups.len();
+        for (n, group) in point.groups.iter().enumerate() {
+            if control.is_aborted() {
+                break;
+            }
+            // What was measured before stays; what follows would not find what it builds on.
+            if control.is_over() || lacking.some() {
+                lacking.left(group, control.is_over());
+                continue;
+            }
+            let length = |group: &Group| group.length(point.servers());
+            let behind = point.groups.iter().skip(n + 1).filter_map(length);
+            let behind = behind.fold(self.behind, Duration::saturating_add);
+            quick::stage::plan(Plan {
+                point: self.measured.clone().filter(|(_, of, _)| *of > 1),
+                phase: (n + 1, of),
+                behind: Some(behind),
+            });
+            let quiet = self.quiet || group.steps.len() > 1 && !quick::stage::is_open();
+            let measure = |step: &Step| {
+                self.phase(
+                    step,
+                    point,
+                    turn,
+                    reached.as_ref(),
+                    (quiet, &beside(step)),
+                    &control,
+                )
+            };
+            let runs: Vec<anyhow::Result<Run>> = match group.steps.as_slice() {
+                [step] => vec![measure(step)],
+                steps => std::thread::scope(|scope| {
+                    let threads: Vec<_> = steps
+                        .iter()
+                        .map(|step| scope.spawn(move || measure(step)))
+                        .collect();
+                    let ended = threads.into_iter().map(std::thread::ScopedJoinHandle::join);
+                    let gone = || Err(Failure::new("a thread ended before its time").into());
+                    ended.map(|it| it.unwrap_or_else(|_| gone())).collect()
+                }),
+            };
+            for (step, run) in group.steps.iter().zip(runs) {
+                match (run, &mut whole) {
+                    (Ok(run), Some(whole)) => add(whole, run),
+                    (Ok(run), None) => whole = Some(run),
+                    (Err(error), _) => lacking.failed(step, error),
+                }
+            }
+        }
+        let mut run = match (whole, lacking.first) {
+            (Some(run), _) => run,
+            (None, Some(error)) => return Err(error),
+            (None, None) => return Err(Failure::new("interrupted").into()),
+        };
+        run.verdict = judge::lower(run.verdict, &lacking.missing);
+        if self.control.is_stopped()
+            && !lacking.missing.is_empty()
+            && !run.marks.contains(&Mark::Interrupted)
+        {
+            run.marks.push(Mark::Interrupted);
+        }
+        "run".clone_into(&mut run.command);
+        if let Some(peer) = reached.and_then(|it| it.peer) {
+            for target in &mut run.targets {
+                target.peer = Some(peer.clone());
+            }
+        }
+        let values = self
+            .scenario
+            .axes
+            .iter()
+            .map(|axis| axis.name.clone())
+            .zip(&point.values);
+        let values: serde_json::Map<String, serde_json::Value> = values
+            .map(|(name, value)| (name, value.as_str().into()))
+            .collect();
+        if let Some(request) = run.request.as_object_mut() {
+            request.insert("scenario".into(), self.scenario.name.as_str().into());
+            if let Some(study) = &self.scenario.study {
+                request.insert("study".into(), study.as_str().into());
+            }
+            request.insert("point".into(), (turn.point + 1).into());
+            request.insert("repetition".into(), turn.repetition.into());
+            request.insert("values".into(), values.into());
+        }
+        Ok(run)
+    }
+
+    fn phase(
+        &self,
+        step: &Step,
+        point: &Point,
+        turn: Turn,
+        reached: Option<&Reached>,
+        (quiet, stem): (bool, &Path),
+        control: &Control,
+    ) -> anyhow::Result<Run> {
+        let targets = reached.map_or(point.targets.as_slice(), |it| it.targets.as_slice());
+        // The phase below has the servers themselves; here they are only to be named.
+        let mut words = vec![SOME_SERVER.to_owned()];
+        if let Some(pid) = reached.map(|it| it.pid).or(self.server_pid) {
+            words.push(format!("--server-pid={pid}"));
+        }
+        words.extend(Commands::beside_result(&step.settings, stem));
+        if quiet {
+            words.push("--quiet".to_owned());
+        }
+        let trusts = step.settings.iter().any(|it| it.option == "trust");
+        if (self.trust || reached.is_some()) && !trusts {
+            words.push("--trust".to_owned());
+        }
+        let asked = self
+            .commands
+            .asked(&step.service, &step.settings, &words)
+            .map_err(|refusal| Failure::usage(refusal.what))?;
+        let targets = self.commands.resolved(targets).map_err(Failure::usage)?;
+        let mut phase = step.phase.clone();
+        // Each repetition has a random course of its own, or all would share one bias.
+        phase.seed = phase.seed.wrapping_add(u64::from(turn.repetition) - 1);
+        asked.measure(&targets, &phase, &control.for_phase(), self.global)
+    }
+}

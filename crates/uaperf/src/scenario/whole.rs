@@ -1,0 +1,64 @@
+//! One result of several phases, some of which may be missing.
+
+use judge::Missing;
+use plan::scenario::{Group, Step};
+use record::Run;
+
+/// Phases of a point that were not carried out.
+#[derive(Default)]
+pub(super) struct Lacking {
+    pub(super) missing: Vec<Missing>,
+    /// What the first of them failed of.
+    pub(super) first: Option<anyhow::Error>,
+}
+
+impl Lacking {
+    pub(super) fn some(&self) -> bool {
+        !self.missing.is_empty()
+    }
+
+    pub(super) fn failed(&mut self, step: &Step, error: anyhow::Error) {
+        self.missing.push(Missing::Phase {
+            name: step.name.clone(),
+            why: format!("{error:#}"),
+        });
+        self.first.get_or_insert(error);
+    }
+
+    /// A group that was not begun.
+    pub(super) fn left(&mut self, group: &Group, interrupted: bool) {
+        let why = match interrupted {
+            true => "interrupted before",
+            false => "what came before it was not done",
+        };
+        let phases = group.steps.iter().map(|step| Missing::Phase {
+            name: step.name.clone(),
+            why: why.to_owned(),
+        });
+        self.missing.extend(phases);
+    }
+}
+
+/// Adds the phases of another run of the same point.
+pub(super) fn add(whole: &mut Run, run: Run) {
+    if let (Some(phases), Some(more)) = (
+        whole.plan["phases"].as_array_mut(),
+        run.plan["phases"].as_array(),
+    ) {
+        phases.extend(more.iter().cloned());
+    }
+    whole.phases.extend(run.phases);
+    let phases = whole.phases.iter();
+    whole.verdict = judge::worst(phases.map(|phase| (phase.name.as_str(), &phase.verdict)));
+    for mark in run.marks {
+        if !whole.marks.contains(&mark) {
+            whole.marks.push(mark);
+        }
+    }
+    for note in run.notes {
+        if !whole.notes.contains(&note) {
+            whole.notes.push(note);
+        }
+    }
+    whole.ended = whole.ended.max(run.ended);
+}
