@@ -11,6 +11,7 @@
 //! - [`Slope`] says what each of many rounds leaves behind, and how well that is known;
 //! - [`Line`] says what each of many costs in a sweep, and whether that is a straight line;
 //! - [`security`] says what messages cost under each protection, and what should be mended at a server;
+//! - [`Shape`] says whether two curves go alike, whatever their heights;
 //! - [`Average`] says how well the mean of samples is known that follow each other;
 //! - [`Measured`] answers thresholds; [`Exit`] is what the program ends with.
 //!
@@ -25,6 +26,7 @@ pub mod diagnostics;
 mod exit;
 mod line;
 pub mod security;
+mod shape;
 mod slope;
 mod steady;
 pub mod subscriptions;
@@ -35,6 +37,7 @@ pub use average::Average;
 pub use confidence::{effective_samples, needed_for, quantile_interval};
 pub use exit::Exit;
 pub use line::Line;
+pub use shape::Shape;
 pub use slope::Slope;
 pub use steady::{Allowed, Course, Drift, Outage, Settling};
 pub use threshold::{Measured, expectations, figure_of};

@@ -11,7 +11,7 @@ use crate::stack::{Stack, State, Step, Tool};
 
 /// A step that takes longer than this has hung, most likely on a registry that says no more. The
 /// longest known takes four minutes alone, and a few times that beside other work.
-const STEP_LIMIT: Duration = Duration::from_secs(15 * 60);
+const STEP_LIMIT: Duration = Duration::from_secs(20 * 60);
 
 /// What an installation is doing, for whoever is waiting for it.
 #[derive(Debug, Clone)]

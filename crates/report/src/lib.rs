@@ -37,7 +37,7 @@ pub mod watch;
 
 pub use compared::{Compared, compared};
 pub use comparison::Comparison;
-pub use html::{compared_html, html, security_html};
+pub use html::{compared_html, html, security_html, shapes};
 pub use junit::{Unmeasured, junit};
 pub use page::WIDTH;
 pub use points::Named;

@@ -10,9 +10,9 @@ use clap::{CommandFactory, Parser, Subcommand};
 
 use crate::global::Global;
 use crate::{
-    bench, calibrate, cert, compare, cost, demo, discover, link, model, pages, peers, perfclient,
-    plant, probe, publishing, quick, report, saturate, scenario, security, serve, show, simulate,
-    size, watch,
+    bench, calibrate, cert, compare, cost, demo, discover, link, model, pages, paper, peers,
+    perfclient, plant, probe, publishing, quick, report, saturate, scenario, security, serve, show,
+    simulate, size, watch,
 };
 
 /// The performance laboratory for OPC UA: measure, compare, explain, predict.
@@ -57,6 +57,7 @@ enum Command {
     Bench(bench::Args),
     Saturate(saturate::Args),
     Run(scenario::run::Args),
+    Paper(paper::Args),
     Check(scenario::check::Args),
     New(scenario::new::Args),
     Serve(serve::Args),
@@ -118,6 +119,7 @@ impl Cli {
             Command::Call(args) => quick::call(args, &self.global),
             Command::Register(args) => quick::register(args, &self.global),
             Command::Run(args) => scenario::run::run(args, &self.global),
+            Command::Paper(args) => paper::run(args, &self.global),
             Command::Check(args) => scenario::check::run(args, &self.global),
             Command::New(args) => scenario::new::run(args, &self.global),
             Command::Man(args) => pages::man(args, Self::command()),

@@ -17,6 +17,7 @@ mod link;
 mod lost;
 mod model;
 mod pages;
+mod paper;
 mod peers;
 mod perfclient;
 mod pinning;

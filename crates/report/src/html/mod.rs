@@ -16,6 +16,7 @@ mod printed;
 mod published;
 mod scale;
 mod security;
+mod shape;
 mod sweep;
 mod table;
 mod unit;
@@ -51,6 +52,8 @@ pub fn html(runs: &[Named]) -> String {
 pub fn compared_html(compared: &Compared) -> String {
     page("comparison", &compared::page(compared))
 }
+
+pub use shape::shapes;
 
 /// What protections cost at a server, and what should be mended there.
 pub fn security_html(sheet: &record::security::Sheet) -> String {
@@ -212,6 +215,7 @@ fn points(runs: &[&Named], id: &str) -> Markup {
             section aria-label={ "Phase " (phase) } {
                 @if phases.len() > 1 { h2 { (phase) } }
                 (sweep::curves(&points, phase, &format!("{id}{i}")))
+                @for told in shape::of_phase(&points, phase) { p.note { (told) "." } }
                 (sweep::table(&points, phase))
                 (sweep::overlay(&points, phase, &format!("{id}{i}")))
                 (sweep::runs(&points, phase))

@@ -17,7 +17,7 @@ use crate::points::{Point, Points};
 use crate::summary::SIMULATED;
 
 /// What a phase is looked at for: how long its requests took, or what was notified.
-fn looked_at(points: &Points, phase: &str) -> Measure {
+pub(super) fn looked_at(points: &Points, phase: &str) -> Measure {
     let runs = points.points.iter().flat_map(|it| &it.runs);
     let mut phases = runs.flat_map(|it| &it.run.phases);
     match phases.any(|it| it.name == phase && it.subscriptions.is_some()) {

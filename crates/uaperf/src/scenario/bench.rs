@@ -2,9 +2,9 @@
 
 use std::io::Write;
 use std::path::PathBuf;
-use std::process::ExitCode;
 use std::time::{Duration, Instant, SystemTime};
 
+use judge::Exit;
 use load::engine::Control;
 use plan::scenario::{Point, Scenario, Turn};
 use plan::unit::duration::show;
@@ -223,7 +223,7 @@ impl Bench<'_> {
     }
 
     /// The table, where everything is, and how it went. Files come first.
-    pub(super) fn finish(self, files: &Files) -> ExitCode {
+    pub(super) fn finish(self, files: &Files) -> Exit {
         let Self {
             folder,
             index,
@@ -258,6 +258,6 @@ impl Bench<'_> {
         // Printing does not fail.
         let _ = out.write_all(text.as_bytes());
         let interrupted = control.is_stopped();
-        ExitCode::from(exit(&index, interrupted).code())
+        exit(&index, interrupted)
     }
 }

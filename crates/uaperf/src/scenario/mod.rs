@@ -61,7 +61,7 @@ fn read(file: &Path) -> anyhow::Result<String> {
 }
 
 /// `-P name=value`.
-fn parameter(text: &str) -> Result<(String, String), String> {
+pub fn parameter(text: &str) -> Result<(String, String), String> {
     match text.split_once('=') {
         Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),
         _ => Err(format!("{text:?} is no parameter (want NAME=VALUE)")),

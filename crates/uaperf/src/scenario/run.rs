@@ -5,9 +5,10 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::{Duration, SystemTime};
 
+use judge::Exit;
 use load::engine::Control;
 use plan::description;
-use plan::scenario::{Given, Scenario};
+use plan::scenario::{self, Scenario};
 use record::Timestamp;
 use record::sweep::{self, Source, Sweep};
 
@@ -31,6 +32,9 @@ pub struct Args {
     /// The scenario, or a test description document of 2015; not needed with --resume
     #[arg(value_name = "FILE", required_unless_present = "resume")]
     file: Option<PathBuf>,
+    /// What is in it, where it comes with the program.
+    #[arg(skip)]
+    text: Option<&'static str>,
     /// A parameter's value instead of the one in the file: rate=500/s, or rate='{ sweep = ["1/s", "2/s"] }'
     #[arg(short = 'P', value_name = "NAME=VALUE", value_parser = parameter, conflicts_with = "resume")]
     parameters: Vec<(String, String)>,
@@ -77,8 +81,63 @@ Examples:
 
 Ctrl-C ends the point that is being measured; --resume goes on from there.";
 
+/// A scenario that comes with the program, and what is asked of it.
+#[derive(Debug)]
+pub struct Given {
+    /// Its file, by name only.
+    pub file: &'static str,
+    /// What is in it.
+    pub text: &'static str,
+    /// Parameters instead of its own.
+    pub parameters: Vec<(String, String)>,
+    /// Servers instead of its own.
+    pub target: Vec<String>,
+    /// How often each point is measured.
+    pub repeat: Option<u32>,
+    /// Whether it is only shown what would be done.
+    pub dry_run: bool,
+    /// Folder of the results.
+    pub out: PathBuf,
+    /// Whether certificates are accepted.
+    pub trust: bool,
+    /// No progress.
+    pub quiet: bool,
+    /// A page of the results.
+    pub report: PathBuf,
+}
+
+impl From<Given> for Args {
+    fn from(it: Given) -> Self {
+        Self {
+            file: Some(it.file.into()),
+            text: Some(it.text),
+            parameters: it.parameters,
+            target: it.target,
+            repeat: it.repeat,
+            dry_run: it.dry_run,
+            out: Some(it.out),
+            resume: None,
+            trust: it.trust,
+            server_pid: None,
+            quiet: it.quiet,
+            plain: true,
+            files: Files {
+                report: Some(it.report),
+                ..Files::default()
+            },
+            feed: quick::feed::Args::default(),
+        }
+    }
+}
+
 /// Carries out `uaperf run`.
 pub fn run(args: Args, global: &Global) -> anyhow::Result<ExitCode> {
+    let exit = carry_out(args, None, global)?;
+    Ok(ExitCode::from(exit.code()))
+}
+
+/// Carries out a scenario; `control` is there where somebody listens for Ctrl-C already.
+pub fn carry_out(args: Args, control: Option<&Control>, global: &Global) -> anyhow::Result<Exit> {
     let resumed = match &args.resume {
         Some(folder) => Some((folder.clone(), resumed(folder, args.file.as_deref())?)),
         None => None,
@@ -88,7 +147,10 @@ pub fn run(args: Args, global: &Global) -> anyhow::Result<ExitCode> {
         None => {
             let file = args.file.clone().unwrap_or_default();
             Source {
-                text: read(&file)?,
+                text: match args.text {
+                    Some(text) => text.to_owned(),
+                    None => read(&file)?,
+                },
                 file,
                 parameters: args.parameters.clone(),
                 targets: args.target.iter().map(|spec| from_here(spec)).collect(),
@@ -96,7 +158,7 @@ pub fn run(args: Args, global: &Global) -> anyhow::Result<ExitCode> {
             }
         }
     };
-    let mut given = Given {
+    let mut given = scenario::Given {
         parameters: source.parameters.clone(),
         targets: source.targets.clone(),
         repeat: source.repeat,
@@ -127,10 +189,16 @@ pub fn run(args: Args, global: &Global) -> anyhow::Result<ExitCode> {
             false => plan,
         };
         out.write_all(plan.as_bytes())?;
-        return Ok(ExitCode::SUCCESS);
+        return Ok(Exit::Good);
     }
-    let control = Control::default();
-    quick::interrupted(&control)?;
+    let control = match control {
+        Some(control) => control.clone(),
+        None => {
+            let control = Control::default();
+            quick::interrupted(&control)?;
+            control
+        }
+    };
     let live = [("--live-file", &args.feed.live_file)];
     let inputs: Vec<PathBuf> = args.file.iter().cloned().collect();
     written::check(live.into_iter().chain(args.files.named()), &inputs)?;
@@ -169,9 +237,9 @@ pub fn run(args: Args, global: &Global) -> anyhow::Result<ExitCode> {
         is_full: false,
     };
     let done = bench.carry_out();
-    let code = bench.finish(&args.files);
+    let exit = bench.finish(&args.files);
     // What was done until then is shown, and stays.
-    done.map(|()| code)
+    done.map(|()| exit)
 }
 
 /// A list of servers that was typed is looked for here, and not beside the scenario.

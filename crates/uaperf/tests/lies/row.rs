@@ -247,6 +247,10 @@ pub const WITHOUT: &[(&str, &str)] = &[
         "its steps are commands that have rows; which of them it leaves out is in tests/cost.rs",
     ),
     (
+        "paper",
+        "carries out scenarios as `run` does, which has a row",
+    ),
+    (
         "watch",
         "looks at processes, and never asks a server for anything",
     ),

@@ -1,0 +1,245 @@
+//! `uaperf paper run`: experiments one after the other, each with a page, and what is to be said of their shapes.
+
+use std::fmt::Write as _;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::SystemTime;
+
+use clap::ValueEnum;
+use judge::Exit;
+use load::engine::Control;
+use plan::description;
+
+use super::catalogue::{Catalogue, Ready};
+use crate::failure::Failure;
+use crate::global::Global;
+use crate::scenario::parameter;
+use crate::scenario::run::{Given, carry_out};
+use crate::screen::{self, tell};
+use crate::{quick, results};
+
+/// Carry out experiments, each into a folder with a page
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Args {
+    /// Such as burger2019.fig_06; a study for all of it; `all` for all studies
+    #[arg(required = true, value_name = "ID")]
+    ids: Vec<String>,
+    /// As long as the study measured, or as short as shows that it works
+    #[arg(long, value_enum, default_value_t)]
+    scale: Scale,
+    /// A parameter's value instead of the scenario's own
+    #[arg(short = 'P', value_name = "NAME=VALUE", value_parser = parameter)]
+    parameters: Vec<(String, String)>,
+    /// These servers instead of those that the scenarios start
+    #[arg(long, value_name = "URL")]
+    target: Vec<String>,
+    /// How often each point is measured [default: as the scenario says; once with --scale quick]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    repeat: Option<u32>,
+    /// Show what would be done, and how long it takes
+    #[arg(long)]
+    dry_run: bool,
+    /// Folder for the folders of the experiments; a new one [default: results/UTCTIME-paper]
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// Accept the servers' certificates this once, whatever is wrong with them
+    #[arg(long)]
+    trust: bool,
+    /// No progress while it runs
+    #[arg(short, long)]
+    quiet: bool,
+}
+
+/// How much is measured.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+enum Scale {
+    /// Seconds instead of minutes, and each point once
+    Quick,
+    /// What the study did
+    #[default]
+    Full,
+}
+
+const EXAMPLES: &str = "\
+An experiment of several points can be gone on with after Ctrl-C: uaperf run --resume FOLDER.
+
+Examples:
+  uaperf paper run burger2019.fig_06 --dry-run
+  uaperf paper run all --scale quick --out papers
+  uaperf paper run tahvanainen2016.table_11 --target opc.tcp://plc1:4840";
+
+/// What became of a scenario.
+struct Done {
+    name: String,
+    exit: Exit,
+    page: Option<PathBuf>,
+    told: Vec<String>,
+}
+
+/// Carries out `uaperf paper run`.
+pub fn run(args: Args, catalogue: &Catalogue, global: &Global) -> anyhow::Result<ExitCode> {
+    let chosen = chosen(&args, catalogue)?;
+    let out = match &args.out {
+        Some(out) => out.clone(),
+        None => results::fresh(SystemTime::now().into(), "paper"),
+    };
+    let control = Control::default();
+    if !args.dry_run {
+        quick::interrupted(&control)?;
+    }
+    let mut done = Vec::new();
+    for (place, ready) in chosen.iter().enumerate() {
+        if control.is_stopped() {
+            break;
+        }
+        if chosen.len() > 1 && !args.quiet {
+            tell!(
+                "experiment {} of {}: {}",
+                place + 1,
+                chosen.len(),
+                ready.name
+            );
+        }
+        done.push(one(&args, ready, catalogue, &out, &control, global)?);
+    }
+    if args.dry_run {
+        return Ok(ExitCode::SUCCESS);
+    }
+    let mut text = String::new();
+    write_screen(&mut text, &done, &out)?;
+    screen::out().write_all(text.as_bytes())?;
+    let exit = match control.is_stopped() {
+        true => Exit::Interrupted,
+        false => worst(&done),
+    };
+    Ok(ExitCode::from(exit.code()))
+}
+
+/// The scenarios of what was asked for, each once.
+fn chosen(args: &Args, catalogue: &Catalogue) -> anyhow::Result<Vec<&'static Ready>> {
+    let mut chosen: Vec<&Ready> = Vec::new();
+    for word in &args.ids {
+        let experiments = catalogue.select(word)?;
+        let alone = experiments.iter().any(|it| it.id == *word);
+        for it in experiments {
+            let ready = match it.ready() {
+                Ok(ready) => ready,
+                Err(error) if alone => return Err(error.into()),
+                Err(_) => continue,
+            };
+            let unserved = args.target.is_empty() && description::is_description(ready.text);
+            if unserved && alone {
+                return Err(Failure::usage(format!(
+                    "{} is a test description of 2015, and these name no server",
+                    it.id
+                ))
+                .hint("uaperf serve --profile gonzalez2015 --trust, then with --target opc.tcp://127.0.0.1:4840 --trust")
+                .into());
+            }
+            if unserved {
+                if !args.quiet {
+                    tell!("{}: left out, it wants --target", it.id);
+                }
+                continue;
+            }
+            if chosen.iter().all(|other| other.name != ready.name) {
+                chosen.push(ready);
+            }
+        }
+    }
+    match chosen.is_empty() {
+        true => Err(Failure::usage("nothing of that can be run").into()),
+        false => Ok(chosen),
+    }
+}
+
+fn one(
+    args: &Args,
+    ready: &'static Ready,
+    catalogue: &Catalogue,
+    out: &Path,
+    control: &Control,
+    global: &Global,
+) -> anyhow::Result<Done> {
+    let stem = ready.name.rsplit_once('.').map_or(ready.name, |it| it.0);
+    let folder = out.join(stem.replace('/', "."));
+    let page = folder.join("report.html");
+    let mut parameters = Vec::new();
+    if args.scale == Scale::Quick {
+        let quick = catalogue.quick.get(ready.name);
+        for text in quick.into_iter().flatten() {
+            parameters.push(parameter(text).map_err(Failure::new)?);
+        }
+    }
+    // What was typed comes last, and holds.
+    parameters.retain(|(name, _)| args.parameters.iter().all(|(other, _)| other != name));
+    parameters.extend(args.parameters.iter().cloned());
+    let given = Given {
+        file: ready.name,
+        text: ready.text,
+        parameters,
+        target: args.target.clone(),
+        repeat: match args.scale {
+            Scale::Quick => Some(args.repeat.unwrap_or(1)),
+            Scale::Full => args.repeat,
+        }
+        .filter(|_| !description::is_description(ready.text)),
+        dry_run: args.dry_run,
+        out: folder.clone(),
+        trust: args.trust,
+        quiet: args.quiet,
+        report: page.clone(),
+    };
+    let exit = carry_out(given.into(), Some(control), global)?;
+    let is_there = page.exists();
+    let runs = match is_there {
+        true => results::read(std::slice::from_ref(&folder))?,
+        false => Vec::new(),
+    };
+    Ok(Done {
+        name: stem.replace('/', "."),
+        exit,
+        page: is_there.then_some(page),
+        told: report::shapes(&runs),
+    })
+}
+
+fn worst(done: &[Done]) -> Exit {
+    // From what says least to what says most of the figures.
+    let order = [
+        Exit::Interrupted,
+        Exit::Nothing,
+        Exit::Verdict,
+        Exit::Threshold,
+    ];
+    let found = order
+        .into_iter()
+        .find(|exit| done.iter().any(|it| it.exit == *exit));
+    found.unwrap_or(Exit::Good)
+}
+
+fn ended(exit: Exit) -> &'static str {
+    match exit {
+        Exit::Good => "done",
+        Exit::Threshold => "done, a threshold was not met",
+        Exit::Verdict => "done, figures in doubt",
+        Exit::Interrupted => "interrupted",
+        Exit::Nothing | Exit::Usage => "FAILED, or not complete",
+    }
+}
+
+fn write_screen(text: &mut String, done: &[Done], out: &Path) -> std::fmt::Result {
+    writeln!(text)?;
+    for it in done {
+        writeln!(text, "{:<40} {}", it.name, ended(it.exit))?;
+        for told in &it.told {
+            writeln!(text, "  {told}")?;
+        }
+        if let Some(page) = &it.page {
+            writeln!(text, "  page  {}", page.display())?;
+        }
+    }
+    writeln!(text, "\nresults     {}", out.display())
+}

@@ -1,0 +1,128 @@
+//! `uaperf paper`: what the studies printed, repeated by one command.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use std::fs;
+use std::path::Path;
+use std::process::Output;
+
+use serde_json::Value;
+use support::{command, text};
+
+mod support;
+
+fn uaperf(folder: &Path, words: &[&str]) -> Output {
+    command(folder, words).output().unwrap()
+}
+
+#[test]
+fn the_list_has_what_was_printed_and_what_becomes_of_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let output = uaperf(folder.path(), &["paper", "list", "--json"]);
+    let all: Vec<Value> = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(all.len(), 96);
+    let output = uaperf(folder.path(), &["paper", "list", "morato2021"]);
+    let said = text(&output.stdout);
+    assert!(said.contains("morato2021.table_04 "), "{said}");
+    assert!(said.contains("not here: a current meter"), "{said}");
+    assert!(!said.contains("burger2019"), "{said}");
+    let output = uaperf(folder.path(), &["paper", "show", "burger2019.fig_07"]);
+    assert!(text(&output.stdout).contains("name = \"burger2019.fig_06\""));
+}
+
+#[test]
+fn what_cannot_be_run_says_why_and_what_to_do() {
+    let folder = tempfile::tempdir().unwrap();
+    for (id, told) in [
+        ("burger2019.fig_99", "uaperf paper list"),
+        ("morato2021.table_10", "a current meter"),
+        ("tahvanainen2016.clock_offset", "uaperf probe URL"),
+        ("gonzalez2015.fig_2a", "uaperf serve --profile gonzalez2015"),
+        ("gonzalez2015", "nothing of that can be run"),
+    ] {
+        let output = uaperf(folder.path(), &["paper", "run", id]);
+        let said = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{id}: {said}");
+        assert!(said.contains(told), "{id}: {said}");
+    }
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+}
+
+#[test]
+fn all_that_is_ready_can_be_planned_short_and_whole() {
+    let folder = tempfile::tempdir().unwrap();
+    for scale in ["quick", "full"] {
+        let words = ["paper", "run", "all", "--dry-run", "--scale", scale];
+        let output = uaperf(folder.path(), &words);
+        assert!(output.status.success(), "{}", text(&output.stderr));
+        let said = text(&output.stdout);
+        let planned = said
+            .lines()
+            .filter(|it| it.starts_with("scenario "))
+            .count();
+        assert_eq!(planned, 23, "{said}");
+    }
+}
+
+#[test]
+fn experiments_of_one_scenario_are_measured_once_and_their_shape_is_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut words = vec!["paper", "run"];
+    words.extend(["tahvanainen2016.table_13", "tahvanainen2016.table_13"]);
+    words.extend([
+        "--scale",
+        "quick",
+        "-P",
+        "requests=20",
+        "--out",
+        "papers",
+        "--quiet",
+    ]);
+    let output = uaperf(folder.path(), &words);
+    let said = text(&output.stdout);
+    // On a busy machine the figures may be in doubt; that is no matter here.
+    assert!(
+        matches!(output.status.code(), Some(0 | 4)),
+        "{said}{}",
+        text(&output.stderr)
+    );
+    assert_eq!(said.matches("ranks correlate").count(), 1, "{said}");
+    assert!(
+        said.contains("over 6 places from batch 100 to 3,000"),
+        "{said}"
+    );
+    let results = folder.path().join("papers/tahvanainen2016.table_13");
+    let page = fs::read_to_string(results.join("report.html")).unwrap();
+    assert!(page.contains("ranks correlate"));
+    assert!(page.contains("What Tahvanainen 2016 printed"));
+    // The scenario is kept with its results.
+    let again = [
+        "run",
+        "--resume",
+        "papers/tahvanainen2016.table_13",
+        "--dry-run",
+    ];
+    let again = uaperf(folder.path(), &again);
+    assert!(again.status.success(), "{}", text(&again.stderr));
+}
+
+#[test]
+fn a_server_that_is_not_there_fails_each_point_and_the_command() {
+    let folder = tempfile::tempdir().unwrap();
+    let words = [
+        "paper",
+        "run",
+        "tahvanainen2016.table_12",
+        "--scale",
+        "quick",
+        "--target",
+        "opc.tcp://127.0.0.1:9",
+        "--out",
+        "papers",
+    ];
+    let output = uaperf(folder.path(), &words);
+    let said = text(&output.stdout);
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(said.contains("FAILED, or not complete"), "{said}");
+    assert!(!said.contains("page "), "{said}");
+}
