@@ -77,7 +77,7 @@ pub(super) fn set_up(run: &Run) -> Markup {
             }
             dt { "Measured" }
             dd {
-                time datetime=(run.started.to_string()) { (when(run)) }
+                time datetime=(run.started.to_string()) { (when(run.started)) }
                 @for phase in &run.phases {
                     br;
                     @if run.phases.len() > 1 { b { (phase.name) } " " }
@@ -92,8 +92,8 @@ pub(super) fn set_up(run: &Run) -> Markup {
 }
 
 /// The beginning without fractions.
-pub(super) fn when(run: &Run) -> String {
-    let text = run.started.to_string();
+pub(super) fn when(started: record::Timestamp) -> String {
+    let text = started.to_string();
     let whole = text.split('.').next().unwrap_or_default();
     format!("{} UTC", whole.trim_end_matches('Z').replace('T', " "))
 }

@@ -38,7 +38,7 @@ const IN_FULL: usize = 4;
 /// A report of one or several runs.
 pub fn html(runs: &[Named]) -> String {
     let title = match runs {
-        [one] => format!("{} {}", one.run.command, head::when(&one.run)),
+        [one] => format!("{} {}", one.run.command, head::when(one.run.started)),
         _ => format!("{} runs", runs.len()),
     };
     let body = match runs {

@@ -325,7 +325,7 @@ pub(super) fn spans(title: &str, told: &str, all: &[Span]) -> Markup {
     );
     let drawn = all.len().min(DRAWN);
     let height = 30.0 + 24.0 * drawn as f64;
-    let place = |time: f64| 260.0 + scale.at(time) * 580.0;
+    let place = |time: f64| 290.0 + scale.at(time) * 550.0;
     html! {
         figure.chart.bars {
             figcaption {
@@ -343,7 +343,7 @@ pub(super) fn spans(title: &str, told: &str, all: &[Span]) -> Markup {
                 }
                 @for (i, (name, ends)) in all.iter().take(DRAWN).enumerate() {
                     @let y = 16.0 + 24.0 * i as f64;
-                    text.label x="250" y=(y + 4.0) { (crate::page::cut_inside(name, 36)) }
+                    text.label x="280" y=(y + 4.0) { (crate::page::cut_inside(name, 36)) }
                     @if let Some((low, high)) = ends {
                         @let (from, to) = (place(*low), place(*high));
                         g class="c0 span" {

@@ -5,6 +5,7 @@ use record::run::Figure;
 use record::security::{Outcome, Sheet, Size, Spread, Way};
 
 use super::chart::{Chart, Drawn, Series};
+use super::head::when;
 use super::parts::{Span, spans};
 use super::scale::{Scale, Spread as Axis};
 use super::table::{Cell, Table};
@@ -30,7 +31,7 @@ pub(super) fn page(sheet: &Sheet) -> Markup {
                 @if let Figure::Known(shown) = &sheet.certificate {
                     dt { "Certificate" } dd { (shown.subject) ", " (shown.key) ", " (shown.days_left) " days left" }
                 }
-                dt { "Measured" } dd { (sheet.started.to_string()) br; (how(sheet)) }
+                dt { "Measured" } dd { (when(sheet.started)) br; (how(sheet)) }
             }
         }
         section aria-label="Connecting" {

@@ -421,7 +421,7 @@ pub(super) fn runs(points: &Points, phase: &str) -> Markup {
         };
         let mut row = vec![
             Cell::text(crate::several::short(&named.name)),
-            Cell::text(super::head::when(&named.run)),
+            Cell::text(super::head::when(named.run.started)),
             Cell::inked(verdict, super::head::ink(it.verdict.kind)),
         ];
         let figures = metrics.iter();

@@ -17,6 +17,7 @@ use crate::global::Global;
 use crate::scenario::parameter;
 use crate::scenario::run::{Given, carry_out};
 use crate::screen::{self, tell};
+use crate::serving::{Folder, Serving};
 use crate::{quick, results};
 
 /// Carry out experiments, each into a folder with a page
@@ -129,18 +130,18 @@ fn chosen(args: &Args, catalogue: &Catalogue) -> anyhow::Result<Vec<&'static Rea
                 Err(error) if alone => return Err(error.into()),
                 Err(_) => continue,
             };
-            let unserved = args.target.is_empty() && description::is_description(ready.text);
-            if unserved && alone {
-                return Err(Failure::usage(format!(
-                    "{} is a test description of 2015, and these name no server",
+            // Its length stands in the document, and is the study's.
+            let is_short = args.scale == Scale::Full || !description::is_description(ready.text);
+            if !is_short && alone {
+                let told = format!(
+                    "{} is a test description of 2015, which has no short run",
                     it.id
-                ))
-                .hint("uaperf serve --profile gonzalez2015 --trust, then with --target opc.tcp://127.0.0.1:4840 --trust")
-                .into());
+                );
+                return Err(Failure::usage(told).hint("leave --scale quick away").into());
             }
-            if unserved {
+            if !is_short {
                 if !args.quiet {
-                    tell!("{}: left out, it wants --target", it.id);
+                    tell!("{}: left out, it has no short run", it.id);
                 }
                 continue;
             }
@@ -176,19 +177,27 @@ fn one(
     // What was typed comes last, and holds.
     parameters.retain(|(name, _)| args.parameters.iter().all(|(other, _)| other != name));
     parameters.extend(args.parameters.iter().cloned());
+    let is_description = description::is_description(ready.text);
+    // The documents of 2015 name no server; a scenario starts its own.
+    let own = match is_description && args.target.is_empty() && !args.dry_run {
+        true => Some(Own::start()?),
+        false => None,
+    };
+    let own_url = own.iter().map(|it| it.serving.urls.first());
+    let target = own_url.flatten().map(ToString::to_string);
     let given = Given {
         file: ready.name,
         text: ready.text,
         parameters,
-        target: args.target.clone(),
+        target: target.chain(args.target.iter().cloned()).collect(),
         repeat: match args.scale {
             Scale::Quick => Some(args.repeat.unwrap_or(1)),
             Scale::Full => args.repeat,
         }
-        .filter(|_| !description::is_description(ready.text)),
+        .filter(|_| !is_description),
         dry_run: args.dry_run,
         out: folder.clone(),
-        trust: args.trust,
+        trust: args.trust || own.is_some(),
         quiet: args.quiet,
         report: page.clone(),
     };
@@ -204,6 +213,23 @@ fn one(
         page: is_there.then_some(page),
         told: report::shapes(&runs),
     })
+}
+
+/// The built-in server for a document that names none, and the folder of its certificates.
+struct Own {
+    serving: Serving,
+    _folder: Folder,
+}
+
+impl Own {
+    fn start() -> anyhow::Result<Self> {
+        let folder = Folder::make("paper")?;
+        let words = ["--profile", "gonzalez2015", "--trust"];
+        Ok(Self {
+            serving: Serving::start(&words, &folder.0.join("server"))?,
+            _folder: folder,
+        })
+    }
 }
 
 fn worst(done: &[Done]) -> Exit {
