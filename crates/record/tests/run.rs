@@ -8,9 +8,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use record::run::{
-    About, Destination, Expectation, Figure, Fingerprint, Kind, LinkUsage, Mark, Mean, Means,
-    Observing, Outside, Part, Phase, Product, ReadError, Target, ThreadUsage, Usage, UsageSeries,
-    Verdict, WarmUp, WriteError,
+    About, Bottleneck, Candidate, Destination, Expectation, Figure, Finding, Fingerprint, Kind,
+    Limiter, LinkUsage, Mark, Mean, Means, Observing, Outside, Part, Phase, Product, ReadError,
+    Sign, SocketUsage, Target, ThreadUsage, Usage, UsageSeries, Verdict, WarmUp, WriteError,
 };
 use record::{Lateness, Ledger, Run, Tally, Times, Timestamp};
 
@@ -132,6 +132,7 @@ fn full() -> Run {
             voluntary_switches: Figure::Known(2),
             involuntary_switches: Figure::Known(3),
             migrations: Figure::missing("three"),
+            busiest: Some(0.75),
         }],
         links: vec![LinkUsage {
             name: "lo".to_owned(),
@@ -140,6 +141,19 @@ fn full() -> Run {
             dropped: Figure::Known(0),
             share: Figure::missing("the loopback has no speed of its own"),
         }],
+        cores_allowed: Some(1.5),
+        busiest_core: Some(0.5),
+        memory_stalled_ns: Some(Figure::Known(3)),
+        sockets: Some(Figure::Known(SocketUsage {
+            connections: 2,
+            outgoing: 1,
+            window_ns: 1000,
+            busy_ns: 500,
+            receiver_limited_ns: 20,
+            buffer_limited_ns: 10,
+            looks: 4,
+            unsent: 2,
+        })),
     });
     phase.observing = Some(Observing {
         interval_ns: 10_000_000,
@@ -168,11 +182,86 @@ fn full() -> Run {
         advice: vec!["two".to_owned()],
         notes: vec!["three".to_owned()],
     };
+    phase.bottleneck = Some(bottleneck());
     run.verdict = phase.verdict.clone();
     run.phases.push(phase);
     run.marks = vec![Mark::Interrupted, Mark::LimitsIgnored];
     run.notes = vec!["a note".to_owned()];
     run
+}
+
+/// All signs that there are.
+fn bottleneck() -> Bottleneck {
+    let signs = vec![
+        Sign::Cores {
+            busy: 0.5,
+            allowed: 2.0,
+            waited: 0.25,
+        },
+        Sign::Thread {
+            name: "plant-0".to_owned(),
+            busy: 0.97,
+            alike: 1,
+        },
+        Sign::Polls { before: 0.95 },
+        Sign::Workers { threads: 4 },
+        Sign::Switches {
+            a_request: 2.5,
+            before: 1.0,
+        },
+        Sign::MajorFaults { faults: 7 },
+        Sign::MemoryStalled { share: 0.25 },
+        Sign::LinkFull {
+            link: "eth0".to_owned(),
+            share: 0.96,
+        },
+        Sign::LinkDelay {
+            delay_ns: 40 * MS,
+            share: 0.96,
+        },
+        Sign::Loopback,
+        Sign::NetworkHeld { share: 0.5 },
+        Sign::BufferFull { share: 0.5 },
+        Sign::ReaderFull { share: 0.5 },
+        Sign::GeneratorCore { busy: 0.125 },
+        Sign::GeneratorLimited,
+        Sign::Refused {
+            status: "BadTooManyOperations".to_owned(),
+            count: 100,
+            share: 0.5,
+        },
+        Sign::NoneRefused,
+        Sign::OfDelay { share: 0.5 },
+        Sign::NotAvailable {
+            why: "nobody asked".to_owned(),
+        },
+    ];
+    let limiters = [
+        Limiter::ServerCpu,
+        Limiter::ServerThread,
+        Limiter::ServerMemory,
+        Limiter::Lock,
+        Limiter::Link,
+        Limiter::SocketBuffers,
+        Limiter::Generator,
+        Limiter::ServerLimits,
+        Limiter::Phase,
+    ];
+    let candidates = limiters.map(|of| Candidate {
+        of,
+        finding: match of {
+            Limiter::ServerThread => Finding::Limits,
+            Limiter::Lock => Finding::CannotTell,
+            _ => Finding::DoesNotLimit,
+        },
+        signs_for: signs.clone(),
+        signs_against: Vec::new(),
+    });
+    Bottleneck {
+        limited_by: Some(Limiter::ServerThread),
+        server_waits: true,
+        candidates: candidates.to_vec(),
+    }
 }
 
 fn read(text: &[u8]) -> Result<Run, ReadError> {
@@ -266,6 +355,14 @@ fn what_has_come_since_is_said_to_be_newer_or_noted() {
     let run = read(value.to_string().as_bytes()).unwrap();
     assert_eq!(run.marks, [Mark::Interrupted]);
     assert!(run.notes.last().unwrap().contains("\"rained-on\""));
+
+    let limit = &mut value["phases"][0]["bottleneck"];
+    limit["limited_by"] = "gravity".into();
+    limit["candidates"][0]["for"][0] = serde_json::json!({ "what": "mass", "kg": 3 });
+    let run = read(value.to_string().as_bytes()).unwrap();
+    let found = run.phases[0].bottleneck.as_ref().unwrap();
+    assert_eq!(found.limited_by, Some(Limiter::Other));
+    assert_eq!(found.candidates[0].signs_for[0], Sign::Other);
 
     value["phases"][0]["verdict"]["kind"] = "SOGGY".into();
     let error = read(value.to_string().as_bytes()).unwrap_err();

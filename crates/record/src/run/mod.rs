@@ -1,6 +1,7 @@
 //! The result file: one JSON document that can be understood alone. `docs/results.md` describes it
 //! for readers; `docs/results.schema.json` is its schema.
 
+mod bottleneck;
 mod diagnostics;
 mod figure;
 mod file;
@@ -18,12 +19,13 @@ mod verdict;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+pub use bottleneck::{Bottleneck, Candidate, Finding, Limiter, Sign};
 pub use diagnostics::{Counted, Diagnostics, OfSessions, OfSubscriptions};
 pub use figure::Figure;
 pub use file::{Destination, ReadError, WriteError, place_file};
 pub use footprint::{Footprint, Held, Rise};
 pub use machine::{Build, Fingerprint};
-pub use observed::{LinkUsage, Mean, Means, Observing, ThreadUsage};
+pub use observed::{LinkUsage, Mean, Means, Observing, SocketUsage, ThreadUsage};
 pub use phase::{
     ByHand, Counts, Hand, LeftOut, Level, Messages, Outside, Part, Phase, Sum, WarmUp,
 };

@@ -47,6 +47,30 @@ pub struct ThreadUsage {
     pub involuntary_switches: Figure<u64>,
     /// How often they went on on another core.
     pub migrations: Figure<u64>,
+    /// The share of the time that the busiest of them had something to do: on a core, or waiting for one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub busiest: Option<f64>,
+}
+
+/// What became of a process's TCP connections in the window: of those that were there at both ends of it, added up.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SocketUsage {
+    /// How many there were.
+    pub connections: u64,
+    /// Those of them that the process itself had opened, to somebody else.
+    pub outgoing: u64,
+    /// How long was looked.
+    pub window_ns: u64,
+    /// Time with something to send or to be acknowledged.
+    pub busy_ns: u64,
+    /// The part of it in which the other end had no room.
+    pub receiver_limited_ns: u64,
+    /// The part of it in which the buffer for sending was too small.
+    pub buffer_limited_ns: u64,
+    /// How often it was looked at a connection.
+    pub looks: u64,
+    /// Those of them in which bytes were written and not handed to the network yet.
+    pub unsent: u64,
 }
 
 /// What went through a network interface in the window.

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Diagnostics, Expectation, Footprint, Observing, Series, Stall, Status, Subscriptions,
-    UsageSeries, Verdict,
+    Bottleneck, Diagnostics, Expectation, Footprint, Observing, Series, Stall, Status,
+    Subscriptions, UsageSeries, Verdict,
 };
 use crate::ledger::{Gauge, Sizes, Statuses};
 use crate::{Histogram, Measure, Tally, Timestamp, Window};
@@ -63,6 +63,9 @@ pub struct Phase {
     pub by_hand: Vec<ByHand>,
     /// Whether it can be believed.
     pub verdict: Verdict,
+    /// What limited it, where the server did not keep up.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bottleneck: Option<Bottleneck>,
     /// Thresholds, and what became of them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub expectations: Vec<Expectation>,
@@ -524,6 +527,7 @@ impl Phase {
             resources: Vec::new(),
             observing: None,
             verdict: Verdict::default(),
+            bottleneck: None,
             expectations: Vec::new(),
         }
     }

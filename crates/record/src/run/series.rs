@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Figure, LinkUsage, Means, ThreadUsage};
+use super::{Figure, LinkUsage, Means, SocketUsage, ThreadUsage};
 use crate::ledger::Bin;
 use crate::{Histogram, Measure, Tally};
 
@@ -131,6 +131,18 @@ pub struct UsageSeries {
     /// Network interfaces that carried something in the window: of the host, where it was to be observed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub links: Vec<LinkUsage>,
+    /// Cores that it may use; of the server.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cores_allowed: Option<f64>,
+    /// The share of its time that the busiest thread that makes load had something to do; of the generator.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub busiest_core: Option<f64>,
+    /// How long work of its control group, or of the machine, stood still for want of memory; of the server.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub memory_stalled_ns: Option<Figure<u64>>,
+    /// Its TCP connections; of server and generator, where the server is watched.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sockets: Option<Figure<SocketUsage>>,
 }
 
 /// Sums over a window; what the machine does not tell has its reason.

@@ -68,7 +68,17 @@ fn together(name: &str, tasks: &[&Task], elapsed_ns: u64) -> ThreadUsage {
         voluntary_switches: whole.voluntary_switches.into(),
         involuntary_switches: whole.involuntary_switches.into(),
         migrations: whole.migrations.into(),
+        busiest: busiest(tasks, elapsed_ns),
     }
+}
+
+/// The share of the time that the busiest of them had something to do: on a core, or waiting for one.
+fn busiest(tasks: &[&Task], elapsed_ns: u64) -> Option<f64> {
+    let shares = tasks.iter().filter_map(|it| {
+        let worked = it.cpu_ns.as_ref().ok()? + it.waited_ns.as_ref().unwrap_or(&0);
+        Some(worked as f64 / (elapsed_ns as f64).max(1.0))
+    });
+    shares.reduce(f64::max).map(|share| share.min(1.0))
 }
 
 /// What interfaces carried between two looks.

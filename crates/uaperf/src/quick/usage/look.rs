@@ -4,6 +4,8 @@ use std::time::{Duration, Instant};
 
 use observe::{Host, Link, Process, Pulse, Sample, Task, Times, Tree, links};
 
+use super::wide::{self, Wide};
+
 /// At one moment.
 pub(super) struct Look {
     pub at: Instant,
@@ -21,6 +23,19 @@ pub(super) struct Close {
     pub threads: Vec<Vec<Task>>,
     /// Where the host was to be observed.
     pub links: Vec<Link>,
+    /// Of server and generator, where the server is watched and it is time for that.
+    pub wide: Option<Wide>,
+}
+
+impl Look {
+    /// How much is in it.
+    pub fn depth(&self) -> u8 {
+        match &self.close {
+            None => 0,
+            Some(Close { wide: None, .. }) => 1,
+            Some(_) => 2,
+        }
+    }
 }
 
 /// Who looks.
@@ -32,6 +47,8 @@ pub(super) struct Looker {
     /// Whether looks follow each other so fast that not each can be a closer one.
     is_fast: bool,
     closer: Instant,
+    server: Option<u32>,
+    wider: Instant,
 }
 
 /// So often at most where looks are fast, and so often at least.
@@ -40,7 +57,7 @@ const CLOSER: (Duration, Duration) = (Duration::from_millis(100), Duration::from
 const PART: u32 = 200;
 
 impl Looker {
-    pub fn new(processes: Vec<Process>, host: bool, is_fast: bool) -> Self {
+    pub fn new(processes: Vec<Process>, host: bool, is_fast: bool, server: Option<u32>) -> Self {
         let pulse = |it: &Process| Pulse::of(it.id()).ok();
         Self {
             pulses: match is_fast {
@@ -51,6 +68,8 @@ impl Looker {
             host,
             is_fast,
             closer: Instant::now(),
+            server,
+            wider: Instant::now(),
         }
     }
 
@@ -70,21 +89,29 @@ impl Looker {
                 _ => tasks.unwrap_or_default(),
             });
         }
-        let look = Look {
-            at,
-            processes,
-            close: Some(Close {
-                host: Host::cpu(),
-                threads,
-                links: match self.host {
-                    true => links(&Tree::here()).unwrap_or_default(),
-                    false => Vec::new(),
-                },
-            }),
+        let mut close = Close {
+            host: Host::cpu(),
+            threads,
+            links: match self.host {
+                true => links(&Tree::here()).unwrap_or_default(),
+                false => Vec::new(),
+            },
+            wide: None,
         };
         let (least, most) = CLOSER;
         self.closer = at + (at.elapsed() * PART).clamp(least, most);
-        look
+        // It has a time of its own until the next one.
+        let wide = self.server.filter(|_| closely || at >= self.wider);
+        close.wide = wide.map(|server| {
+            let (wide, next) = wide::look(server);
+            self.wider = next;
+            wide
+        });
+        Look {
+            at,
+            processes,
+            close: Some(close),
+        }
     }
 
     fn glance(&mut self, at: Instant) -> Look {

@@ -4,6 +4,7 @@ mod detail;
 mod look;
 mod options;
 mod seen;
+mod wide;
 
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
@@ -90,7 +91,8 @@ impl Watch {
             Some(every) => (every, MOST_ASKED),
             None => (EVERY, MOST),
         };
-        let looker = Looker::new(processes, asked.host, every < EVERY);
+        let server = server.and_then(|it| it.pid);
+        let looker = Looker::new(processes, asked.host, every < EVERY, server);
         let (named, observes) = (asked.named, asked.observes);
         let watch = move || {
             let (looks, cost) = watch(looker, every, most, |wait| {
@@ -172,7 +174,7 @@ fn thinned(looks: Vec<Look>) -> Vec<Look> {
     kept.extend(looks.next());
     while let Some(one) = looks.next() {
         kept.push(match looks.next() {
-            Some(two) if two.close.is_some() || one.close.is_none() => two,
+            Some(two) if two.depth() >= one.depth() => two,
             _ => one,
         });
     }

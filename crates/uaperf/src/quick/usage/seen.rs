@@ -6,7 +6,8 @@ use observe::{NotAvailable, Sample, Spent, Task, Times};
 use record::run::{Figure, Means, Observing, Usage, UsageSeries};
 
 use super::look::{Close, Look};
-use super::{SERVER, Who, detail};
+use super::wide::Wide;
+use super::{SERVER, Who, detail, wide};
 
 /// What was seen.
 pub struct Seen {
@@ -90,6 +91,13 @@ impl Seen {
                 let [then, now] = [first, last].map(|look| threads(look, n));
                 series.threads = detail::threads(now, then, plan::unit::duration::nanos(elapsed));
             }
+            if n == SERVER && *who == "server" {
+                self.of_server(&mut series, began, (from_ns, to_ns));
+            }
+            let looks = wide_inside(&self.looks, began, (from_ns, to_ns));
+            if n <= SERVER && !looks.is_empty() {
+                series.sockets = Some(wide::connections(n, &looks));
+            }
             if self.observing.is_some() {
                 self.in_detail(&mut series, n, began, (from_ns, to_ns));
             }
@@ -114,6 +122,16 @@ impl Seen {
         let first = first.or(self.looks.first());
         let last = self.looks.iter().rfind(until(to_ns.saturating_add(NEAR)));
         first.zip(last)
+    }
+
+    /// What is asked of a server alone: its cores, and whether it waits for memory.
+    fn of_server(&self, series: &mut UsageSeries, began: Instant, (from_ns, to_ns): (u64, u64)) {
+        series.cores_allowed = self.allowed;
+        let around = self.around(began, from_ns, to_ns, |look| look.depth() > 1);
+        series.memory_stalled_ns = around.and_then(|(first, last)| {
+            let around = [widely(first)?, widely(last)?];
+            Some(wide::memory_stalled(around, to_ns.saturating_sub(from_ns)))
+        });
     }
 
     /// Means, and what takes closer looks, over time.
@@ -284,6 +302,21 @@ impl Seen {
         let (first, last) = self.looks.first().zip(self.looks.last())?;
         between(first, last).ok()?.stolen().ok()
     }
+}
+
+fn widely(look: &Look) -> Option<(Instant, &Wide)> {
+    Some((look.at, look.close.as_ref()?.wide.as_ref()?))
+}
+
+/// Looks of a window at what takes long.
+fn wide_inside(
+    looks: &[Look],
+    began: Instant,
+    (from_ns, to_ns): (u64, u64),
+) -> Vec<(Instant, &Wide)> {
+    let inside = from_ns..=to_ns.saturating_add(NEAR);
+    let inside = |look: &&Look| since(look.at, began).is_some_and(|at| inside.contains(&at));
+    looks.iter().filter(inside).filter_map(widely).collect()
 }
 
 /// A process at both ends.
