@@ -5,6 +5,7 @@
 //!   what is [`Missing`];
 //! - [`lower`] makes the verdict of a whole run INCOMPLETE where a phase is missing;
 //! - [`effective_samples`] and [`quantile_interval`] say how well a percentile is known;
+//! - [`bottleneck()`] names what limited a phase, with what speaks for and against each candidate;
 //! - [`capacity::Search`] finds how much load meets an objective;
 //! - [`compare`] holds runs against each other: better, worse, the same, or cannot tell;
 //! - [`diagnostics`] holds a server's own counts beside ours;
@@ -19,6 +20,7 @@
 //! threshold.
 
 mod average;
+mod bottleneck;
 pub mod capacity;
 pub mod compare;
 mod confidence;
@@ -34,6 +36,7 @@ mod threshold;
 mod verdict;
 
 pub use average::Average;
+pub use bottleneck::bottleneck;
 pub use confidence::{effective_samples, needed_for, quantile_interval};
 pub use exit::Exit;
 pub use line::Line;

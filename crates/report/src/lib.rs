@@ -3,6 +3,7 @@
 //! - [`summary`] is one run on a screen, the verdict first; [`show`] is one or several;
 //! - [`live`] is the line that changes while a phase runs;
 //! - [`watch`] is the screen that a person has meanwhile;
+//! - [`limited_by`] says what limited a phase, in a sentence;
 //! - [`csv`] is a row for each phase and metric, [`junit()`] a test case for each threshold;
 //! - [`html()`] is one file to look at, [`compared()`] a comparison for the screen and for the page;
 //! - [`running`] is what other programs read while a phase runs.
@@ -11,6 +12,7 @@
 //! [`WIDTH`].
 
 mod asked;
+mod bottleneck;
 pub mod compared;
 mod comparison;
 pub mod csv;
@@ -35,6 +37,7 @@ mod sweep;
 mod table;
 pub mod watch;
 
+pub use bottleneck::{limited_by, limited_by_row};
 pub use compared::{Compared, compared};
 pub use comparison::Comparison;
 pub use html::{compared_html, html, security_html, shapes};

@@ -5,11 +5,12 @@ use std::time::Duration;
 use plan::unit::{Bytes, Rate, duration};
 use plan::{Plan, Threshold};
 use record::run::{
-    Expectation, Figure, Footprint, Kind, LeftOut, Mark, Messages, Phase, Rise, Run, Status,
-    Target, Verdict, WarmUp,
+    Bottleneck, Expectation, Figure, Footprint, Kind, LeftOut, Mark, Messages, Phase, Rise, Run,
+    Status, Target, Verdict, WarmUp,
 };
 
 use crate::asked::asked;
+use crate::bottleneck::limited_by;
 use crate::page::{Page, WIDTH, clean, counted, cut, cut_inside, grouped};
 use crate::style::{Ink, Style};
 use crate::{diagnostics, resources, subscriptions, table};
@@ -23,7 +24,11 @@ pub fn summary(run: &Run, style: Style) -> String {
     if run.is_simulated() {
         page.line(&style.ink(Ink::Warning, SIMULATED));
     }
-    verdict(&mut page, &run.verdict, style);
+    let only = match run.phases.as_slice() {
+        [only] => only.bottleneck.as_ref(),
+        _ => None,
+    };
+    verdict(&mut page, &run.verdict, only, style);
     if let [only] = run.phases.as_slice()
         && let Some(told) = &only.subscriptions
     {
@@ -43,7 +48,7 @@ pub fn summary(run: &Run, style: Style) -> String {
         if run.phases.len() > 1 {
             page.gap();
             page.line(&style.ink(Ink::Bold, cut(&clean(&phase.name), WIDTH)));
-            verdict(&mut page, &phase.verdict, style);
+            verdict(&mut page, &phase.verdict, phase.bottleneck.as_ref(), style);
             if let Some(told) = &phase.subscriptions {
                 subscriptions::accounting(&mut page, told);
             }
@@ -58,11 +63,14 @@ pub fn summary(run: &Run, style: Style) -> String {
     page.finish()
 }
 
-/// The verdict's own line, its evidence and its cure.
-fn verdict(page: &mut Page, verdict: &Verdict, style: Style) {
+/// The verdict's own line, its evidence, what limited it, and its cure.
+fn verdict(page: &mut Page, verdict: &Verdict, limit: Option<&Bottleneck>, style: Style) {
     page.line(&style.ink(ink(verdict.kind), verdict.kind));
     for evidence in &verdict.evidence {
         page.sentence(2, evidence);
+    }
+    if let Some(limit) = limit {
+        page.sentence(2, &format!("limited by: {}", limited_by(limit)));
     }
     for advice in &verdict.advice {
         page.sentence(2, &format!("try: {advice}"));

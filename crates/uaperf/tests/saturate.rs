@@ -6,6 +6,7 @@
 use std::path::Path;
 use std::process::Output;
 
+use serde_json::Value;
 use support::{Server, command, json, text, uaperf};
 
 mod support;
@@ -54,6 +55,10 @@ fn the_capacity_of_a_server_is_found_and_a_search_that_was_stopped_goes_on() {
     let knee = kept["capacity"]["knee"].as_f64().unwrap();
     // 100 a second are what 10 ms allow; a busy machine may take some of it away.
     assert!((75.0..=112.0).contains(&knee), "{said}");
+    // What it takes 10 ms for is no work.
+    let limit = said.lines().find(|line| line.starts_with("limited by"));
+    assert!(limit.is_some_and(|it| it.contains("not known")), "{said}");
+    assert_eq!(kept["bottleneck"]["limited_by"], Value::Null, "{said}");
     let trials = kept["trials"].as_array().unwrap();
     for trial in trials {
         let result = folder

@@ -3,10 +3,11 @@
 use judge::Measured;
 use maud::{Markup, html};
 use plan::{Figures, Measure, Plan, Stat};
-use record::run::{Figure, Kind as Word, Phase, Run, Verdict};
+use record::run::{Bottleneck, Figure, Kind as Word, Phase, Run, Verdict};
 
 use super::unit::Kind;
 use crate::asked::asked;
+use crate::bottleneck::limited_by;
 use crate::page::{counted, grouped};
 use crate::summary::{SIMULATED, left_out, marked, product};
 use crate::table::{self, percentile};
@@ -19,18 +20,33 @@ pub(crate) const fn ink(kind: Word) -> &'static str {
     }
 }
 
-/// Verdict, evidence, what to change, notes. Whether it was simulated stands before it.
-pub(super) fn verdict(verdict: &Verdict, notes: &[String], simulated: bool) -> Markup {
+/// Verdict, evidence, what limited it, what to change, notes. Whether it was simulated stands before it.
+pub(super) fn verdict(
+    verdict: &Verdict,
+    limit: Option<&Bottleneck>,
+    notes: &[String],
+    simulated: bool,
+) -> Markup {
     html! {
         div.verdict.(ink(verdict.kind)) {
             p.word { @if simulated { (SIMULATED) " " } (verdict.kind) }
             ul {
                 @for evidence in &verdict.evidence { li { (evidence) } }
+                @if let Some(limit) = limit { li { b { "Limited by " } (limited_by(limit)) } }
                 @for advice in &verdict.advice { li.try { b { "Try " } (advice) } }
                 @for note in verdict.notes.iter().chain(notes) { li.note { b { "Note " } (note) } }
             }
         }
     }
+}
+
+/// Those of a run with its notes; what limited it, where it has one phase that says so.
+pub(super) fn of_run(run: &Run) -> Markup {
+    let limit = match run.phases.as_slice() {
+        [only] => only.bottleneck.as_ref(),
+        _ => None,
+    };
+    verdict(&run.verdict, limit, &notes(run), run.is_simulated())
 }
 
 /// The notes of a run, its marks among them.

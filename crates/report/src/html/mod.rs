@@ -92,7 +92,7 @@ fn page(title: &str, body: &Markup) -> String {
 fn single(named: &Named) -> Markup {
     html! {
         section.first aria-label="Verdict and set-up" {
-            (head::verdict(&named.run.verdict, &head::notes(&named.run), named.run.is_simulated()))
+            (head::of_run(&named.run))
             @if let [phase] = named.run.phases.as_slice() { (head::figures(phase)) }
             (head::set_up(&named.run))
         }
@@ -111,7 +111,7 @@ fn run(named: &Named, id: &str) -> Markup {
             section aria-label={ "Phase " (phase.name) } {
                 @if several {
                     h2 { (phase.name) }
-                    (head::verdict(&phase.verdict, &[], false))
+                    (head::verdict(&phase.verdict, phase.bottleneck.as_ref(), &[], false))
                     (head::figures(phase))
                 }
                 (parts::expectations(phase))
@@ -122,6 +122,7 @@ fn run(named: &Named, id: &str) -> Markup {
                 (parts::side_by_side(run, phase))
                 (parts::statuses(phase))
                 (parts::resources(phase))
+                (parts::bottleneck(phase))
             }
         }
         section aria-label="Over time" {
@@ -143,7 +144,7 @@ fn several(runs: &[Named]) -> Markup {
     html! {
         section.first aria-label="Verdict and set-up" {
             @if let Some(worst) = worst {
-                (head::verdict(&worst.run.verdict, &[vec![counts(runs, &families)], head::notes(&worst.run)].concat(), worst.run.is_simulated()))
+                (head::verdict(&worst.run.verdict, None, &[vec![counts(runs, &families)], head::notes(&worst.run)].concat(), worst.run.is_simulated()))
             }
             @if let (true, Some(first)) = (alone, runs.first()) { (head::set_up(&first.run)) (OF_FIRST) }
         }
@@ -152,7 +153,7 @@ fn several(runs: &[Named]) -> Markup {
                 section aria-label=(family.name) {
                     h2 { (family.name) }
                     @if let [one] = family.runs.as_slice() {
-                        (head::verdict(&one.run.verdict, &head::notes(&one.run), one.run.is_simulated()))
+                        (head::of_run(&one.run))
                         @if let [phase] = one.run.phases.as_slice() { (head::figures(phase)) }
                     }
                     @if let Some(first) = family.runs.first() { (head::set_up(&first.run)) }
@@ -168,7 +169,7 @@ fn several(runs: &[Named]) -> Markup {
                 @for (k, named) in family.runs.iter().enumerate() {
                     section aria-label=(named.name) {
                         h2 { (crate::several::short(&named.name)) }
-                        (head::verdict(&named.run.verdict, &head::notes(&named.run), named.run.is_simulated()))
+                        (head::of_run(&named.run))
                         (run(named, &format!("r{i}-{k}-")))
                     }
                 }

@@ -192,6 +192,22 @@ fn threads(phase: &Phase) -> Markup {
     .markup()
 }
 
+/// What was looked at for what limited the phase, with what speaks for and against each.
+pub(super) fn bottleneck(phase: &Phase) -> Markup {
+    let Some(found) = &phase.bottleneck else {
+        return html! {};
+    };
+    let rows = crate::bottleneck::rows(found);
+    let rows = rows.into_iter().map(|row| Vec::from(row.map(Cell::text)));
+    let head = ["limited by", "finding", "for it", "against it"];
+    Table {
+        caption: "What limited it".into(),
+        head: head.map(str::to_owned).to_vec(),
+        rows: rows.collect(),
+    }
+    .markup()
+}
+
 /// Network interfaces that carried something.
 fn links(phase: &Phase) -> Markup {
     let all: Vec<_> = phase.resources.iter().flat_map(|it| &it.links).collect();

@@ -14,7 +14,7 @@ use observe::Process;
 use plan::unit::duration::nanos;
 use plan::{Phase, Plan, Targets, Warmup, Work};
 use record::Samples;
-use record::run::{Mark, Phase as Measured, Run, WarmUp};
+use record::run::{Kind, Mark, Phase as Measured, Run, WarmUp};
 use report::Named;
 
 use super::live::Watcher;
@@ -156,6 +156,9 @@ pub fn measure(
         judgement.lacks(not_there);
         judgement.lacks(missing::of(phase, &looked, &outcome, &tally, by, heard));
         measured.verdict = judgement.verdict();
+        if measured.verdict.kind == Kind::ServerSaturated {
+            measured.bottleneck = Some(judge::bottleneck(measured, None, &run.targets));
+        }
         measured.expectations = judge::expectations(&phase.expect, measured);
         measured.expectations.extend(watcher.aborted.clone());
         run.verdict = measured.verdict.clone();
@@ -388,6 +391,10 @@ fn run(
     evidence.remarks.extend(strangers(looked, outcome, &tally));
     evidence.limits = own_limits;
     evidence.interrupted = by.is_some();
+    let own = measured.resources.iter_mut();
+    for it in own.filter(|it| it.who == "generator") {
+        it.busiest_core = evidence.busiest();
+    }
     let judgement = Judgement::of(&evidence);
     let users = evidence
         .mean_in_flight

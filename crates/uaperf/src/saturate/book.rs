@@ -2,9 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use judge::capacity::{Answer, Bounds, Capacity, Judgement, Why};
+use judge::capacity::{Answer, Bounds, Capacity, End, Judgement, Why};
 use plan::{Grow, Threshold};
-use record::run::{Destination, place_file};
+use record::run::{Bottleneck, Destination, place_file};
 use record::sweep::Short;
 use record::{Run, Timestamp};
 use serde::{Deserialize, Serialize};
@@ -39,6 +39,9 @@ struct Page {
     trials: Vec<Trial>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     capacity: Option<Capacity>,
+    /// What limited the server at the smallest load that was too much.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    bottleneck: Option<Bottleneck>,
 }
 
 /// A load that was tried.
@@ -121,6 +124,7 @@ impl Book {
                 bounds: bounds.clone(),
                 trials: Vec::new(),
                 capacity: None,
+                bottleneck: None,
             },
         })
     }
@@ -219,7 +223,32 @@ impl Book {
     /// The search is over.
     pub fn close(&mut self, capacity: Capacity) -> anyhow::Result<()> {
         self.page.capacity = Some(capacity);
+        self.page.bottleneck = self.limit(capacity);
         self.write()
+    }
+
+    /// What limited the server, if the search has ended with that.
+    pub fn bottleneck(&self) -> Option<&Bottleneck> {
+        self.page.bottleneck.as_ref()
+    }
+
+    /// What limited the smallest load above all that held, beside the largest that did.
+    fn limit(&self, capacity: Capacity) -> Option<Bottleneck> {
+        if capacity.end == End::Generator {
+            return None;
+        }
+        let read = |trial: &Trial| Run::read(&self.folder.join(&trial.file)).ok();
+        let trials = || self.page.trials.iter();
+        let above = |it: &&Trial| capacity.holds.is_none_or(|holds| it.load > holds);
+        let missed = trials().filter(|it| it.answer == Answer::Missed && !it.failed());
+        let missed = missed
+            .filter(above)
+            .min_by(|a, b| a.load.total_cmp(&b.load))?;
+        let held = trials().filter(|it| it.answer == Answer::Met && it.load < missed.load);
+        let held = held.max_by(|a, b| a.load.total_cmp(&b.load));
+        let (run, before) = (read(missed)?, held.and_then(read));
+        let before = before.as_ref().and_then(|it| it.phases.first());
+        Some(judge::bottleneck(run.phases.first()?, before, &run.targets))
     }
 
     /// All of it or nothing.

@@ -281,6 +281,7 @@ fn look(trying: &Trying<'_>, book: &mut Book, mut out: Out) -> anyhow::Result<Op
         search: &search,
         capacity,
         trials: book.trials(),
+        bottleneck: book.bottleneck(),
         too_much: too_much.as_deref(),
         clients: trying.clients(),
     };

@@ -5,7 +5,7 @@ use std::fmt;
 use judge::capacity::{Answer, Capacity, End, Search};
 use plan::unit::{Rate, duration};
 use plan::{Grow, Stat, Threshold};
-use record::run::Kind;
+use record::run::{Bottleneck, Kind};
 
 use super::book::Trial;
 
@@ -89,6 +89,8 @@ pub struct Found<'a> {
     pub search: &'a Search,
     pub capacity: Capacity,
     pub trials: &'a [Trial],
+    /// What limited the server at the smallest load that was too much.
+    pub bottleneck: Option<&'a Bottleneck>,
     /// Why there cannot be more load, if that ended it.
     pub too_much: Option<&'a str>,
     /// How many clients there are, where each does one thing at a time and their rate grows.
@@ -220,6 +222,9 @@ impl Found<'_> {
                 "gave out    the objective alone: server and generator kept up with all that was tried"
             )?,
             None => {}
+        }
+        if let Some(found) = self.bottleneck {
+            write!(out, "{}", report::limited_by_row(found))?;
         }
         match self.clients {
             Some(1) => writeln!(

@@ -3,6 +3,7 @@
 use judge::Missing;
 use plan::scenario::{Group, Step};
 use record::Run;
+use record::run::{Kind, Phase as Measured};
 
 /// Phases of a point that were not carried out.
 #[derive(Default)]
@@ -48,6 +49,7 @@ pub(super) fn add(whole: &mut Run, run: Run) {
         phases.extend(more.iter().cloned());
     }
     whole.phases.extend(run.phases);
+    compare_with_less(whole);
     let phases = whole.phases.iter();
     whole.verdict = judge::worst(phases.map(|phase| (phase.name.as_str(), &phase.verdict)));
     for mark in run.marks {
@@ -61,4 +63,25 @@ pub(super) fn add(whole: &mut Run, run: Run) {
         }
     }
     whole.ended = whole.ended.max(run.ended);
+}
+
+/// Names what limited the last phase once more, where one before it did the same work with less load.
+fn compare_with_less(run: &mut Run) {
+    let Some((last, earlier)) = run.phases.split_last_mut() else {
+        return;
+    };
+    if last.bottleneck.is_none() {
+        return;
+    }
+    let work = |n: usize| run.plan["phases"][n].get("work");
+    let wanted = work(earlier.len());
+    let over =
+        |it: &Measured| it.started.unix_ns() + i128::from(it.end_ns) <= last.started.unix_ns();
+    let same = earlier.iter().enumerate().rev();
+    let mut same = same.filter(|(n, it)| {
+        over(it) && it.verdict.kind == Kind::Valid && wanted.is_some() && work(*n) == wanted
+    });
+    if let Some((_, before)) = same.next() {
+        last.bottleneck = Some(judge::bottleneck(last, Some(before), &run.targets));
+    }
 }

@@ -1,0 +1,179 @@
+//! What the rules look at, out of a phase.
+
+use record::run::{Figure, Phase, Sign, SocketUsage, Target, UsageSeries};
+
+use super::FULL;
+
+/// Why nothing is known of a server's process.
+pub(super) const NOT_SEEN: &str = "the server is not one process that is watched: one on this machine is found by its port, or named with --server-pid";
+
+/// Less of the same load is at most this part of it.
+const LESS: f64 = 0.9;
+
+/// A phase, and what stands beside it.
+pub(super) struct Facts<'a> {
+    pub phase: &'a Phase,
+    /// The same with less load.
+    pub before: Option<&'a Phase>,
+    pub targets: &'a [Target],
+}
+
+/// Cores of the server.
+#[derive(Clone, Copy)]
+pub(super) struct Cores {
+    pub busy: f64,
+    pub allowed: f64,
+    /// As far as there are any that others had.
+    pub waited: f64,
+}
+
+impl Cores {
+    pub fn share(self) -> f64 {
+        (self.busy + self.waited) / self.allowed
+    }
+
+    pub fn sign(self) -> Sign {
+        Sign::Cores {
+            busy: self.busy,
+            allowed: self.allowed,
+            waited: self.waited,
+        }
+    }
+}
+
+/// The server's busiest thread.
+#[derive(Clone)]
+pub(super) struct Thread {
+    pub name: String,
+    pub busy: f64,
+    /// How many had as much to do as a thread can.
+    pub alike: u64,
+}
+
+impl Thread {
+    pub fn sign(&self) -> Sign {
+        Sign::Thread {
+            name: self.name.clone(),
+            busy: self.busy,
+            alike: self.alike,
+        }
+    }
+}
+
+impl<'a> Facts<'a> {
+    pub fn of(phase: &'a Phase, before: Option<&'a Phase>, targets: &'a [Target]) -> Self {
+        Self {
+            phase,
+            before: before.filter(|it| is_less(it, phase)),
+            targets,
+        }
+    }
+
+    pub fn server(&self) -> Option<&'a UsageSeries> {
+        usage(self.phase, "server")
+    }
+
+    pub fn cores(&self) -> Option<Cores> {
+        let server = self.server()?;
+        let busy = *server.window.cpu_cores.known()?;
+        let allowed = server.cores_allowed.filter(|it| *it > 0.0)?;
+        let waited = server.window.waited_ns.known().copied().unwrap_or(0) as f64;
+        let waited = waited / window_ns(self.phase) as f64;
+        Some(Cores {
+            busy,
+            allowed,
+            // More threads than cores can wait at a time; they could not all have run.
+            waited: waited.min(allowed - busy).max(0.0),
+        })
+    }
+
+    pub fn thread(&self) -> Option<Thread> {
+        thread(self.server()?)
+    }
+
+    /// The server's connections, or why nothing is known of them.
+    pub fn sockets(&self) -> Result<SocketUsage, String> {
+        sockets(self.server())
+    }
+
+    /// The generator's.
+    pub fn own_sockets(&self) -> Option<SocketUsage> {
+        sockets(usage(self.phase, "generator")).ok()
+    }
+}
+
+fn sockets(of: Option<&UsageSeries>) -> Result<SocketUsage, String> {
+    match of.map(|it| &it.sockets) {
+        None => Err(NOT_SEEN.to_owned()),
+        Some(None) => Err("connections were not looked at".to_owned()),
+        Some(Some(Figure::Missing { not_available })) => Err(not_available.clone()),
+        Some(Some(Figure::Known(it))) if it.connections == 0 || it.window_ns == 0 => {
+            Err("no connection was there from the beginning to the end".to_owned())
+        }
+        Some(Some(Figure::Known(it))) => Ok(*it),
+    }
+}
+
+/// The share of a time of all connections together.
+pub(super) fn of_all(sockets: &SocketUsage, ns: u64) -> f64 {
+    ns as f64 / (sockets.window_ns as f64 * sockets.connections as f64).max(1.0)
+}
+
+pub(super) fn usage<'a>(phase: &'a Phase, who: &str) -> Option<&'a UsageSeries> {
+    phase.resources.iter().find(|it| it.who == who)
+}
+
+/// The thread that had most to do.
+pub(super) fn thread(server: &UsageSeries) -> Option<Thread> {
+    let known = || {
+        let each = server.threads.iter();
+        each.filter_map(|it| Some((it, it.busiest?)))
+    };
+    let (first, busy) = known().max_by(|a, b| a.1.total_cmp(&b.1))?;
+    let alike = known().filter(|(_, busy)| *busy >= FULL).map(|(it, _)| {
+        // Of several by one name only their sum is known: all, or the busiest of them.
+        let cores = it.cpu_cores.known().copied().unwrap_or(0.0);
+        match cores >= FULL * it.count as f64 {
+            true => it.count,
+            false => 1,
+        }
+    });
+    Some(Thread {
+        name: first.name.clone(),
+        busy,
+        alike: alike.sum(),
+    })
+}
+
+pub(super) fn window_ns(phase: &Phase) -> u64 {
+    phase.to_ns.saturating_sub(phase.from_ns).max(1)
+}
+
+/// What is in flight on average, in the window.
+pub(super) fn in_flight(phase: &Phase) -> f64 {
+    let (_, inside) = in_window(phase, &phase.series.in_flight);
+    inside.iter().sum::<f64>() / inside.len().max(1) as f64
+}
+
+/// The part of a column of the series that lies in the window, and how long that is.
+pub(super) fn in_window<'a, T>(phase: &Phase, column: &'a [T]) -> (u64, &'a [T]) {
+    let every = phase.series.interval_ns.max(1);
+    let at = |ns: u64| usize::try_from(ns / every).unwrap_or(usize::MAX);
+    // Whole intervals only.
+    let (from, to) = (
+        at(phase.from_ns.saturating_add(every - 1)),
+        at(phase.to_ns).min(column.len()),
+    );
+    let inside = column.get(from..to).unwrap_or_default();
+    (every.saturating_mul(inside.len() as u64), inside)
+}
+
+fn planned_per_s(phase: &Phase) -> f64 {
+    phase.total.planned as f64 * 1e9 / window_ns(phase) as f64
+}
+
+/// Whether a phase had less to do.
+fn is_less(before: &Phase, phase: &Phase) -> bool {
+    planned_per_s(before) < LESS * planned_per_s(phase)
+        || in_flight(before) < LESS * in_flight(phase)
+}
