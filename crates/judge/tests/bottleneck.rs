@@ -5,9 +5,9 @@
 use judge::bottleneck;
 use record::run::{
     Bottleneck, Figure, Finding, Kind, Limiter, LinkUsage, Phase, Sign, SocketUsage, Status,
-    Target, ThreadUsage, Usage, UsageSeries, WarmUp,
+    Subscriptions, Target, ThreadUsage, Usage, UsageSeries, WarmUp,
 };
-use record::{Lateness, Ledger, Times};
+use record::{Histogram, Lateness, Ledger, Times};
 
 const MS: u64 = 1_000_000;
 const SECOND: u64 = 1000 * MS;
@@ -204,11 +204,12 @@ fn a_server_that_waits_for_pages_is_limited_by_its_memory() {
     server(&mut phase).window.major_faults = Figure::Known(5000);
     assert_eq!(found(&phase).limited_by, Some(Limiter::ServerMemory));
     // Others want for memory, and it does not.
-    server(&mut phase).window.major_faults = Figure::Known(0);
+    server(&mut phase).window.major_faults = Figure::Known(3);
     let others = found(&phase);
     assert_eq!(others.limited_by, None);
     assert_eq!(finding(Limiter::ServerMemory, &others), Finding::CannotTell);
     // A kernel that does not tell: no page came from a disk.
+    server(&mut phase).window.major_faults = Figure::Known(0);
     server(&mut phase).memory_stalled_ns = Some(Figure::missing("psi=0"));
     let none = found(&phase);
     assert_eq!(finding(Limiter::ServerMemory, &none), Finding::DoesNotLimit);
@@ -235,6 +236,17 @@ fn threads_that_wait_more_often_for_each_request_wait_for_a_lock() {
         assert_eq!(alone.limited_by, None);
         assert_eq!(finding(Limiter::Lock, &alone), Finding::CannotTell);
     }
+}
+
+#[test]
+fn of_threads_that_ended_nothing_is_said() {
+    let mut phase = idle(1000);
+    server(&mut phase).window.cpu_cores = Figure::Known(0.5);
+    let found = found(&phase);
+    for of in [Limiter::ServerThread, Limiter::Lock] {
+        assert_eq!(finding(of, &found), Finding::CannotTell);
+    }
+    assert!(!found.server_waits);
 }
 
 #[test]
@@ -387,6 +399,33 @@ fn a_status_that_names_a_limit_is_the_servers_own() {
         finding(Limiter::ServerLimits, &refused(5)),
         Finding::DoesNotLimit
     );
+}
+
+#[test]
+fn delay_that_is_mostly_phase_is_the_limit_where_no_resource_is() {
+    let subscribed = |mut phase: Phase, share: f64| {
+        let whole = 100 * MS;
+        let names = [("delay", whole), ("phase", (share * whole as f64) as u64)];
+        for (name, ns) in names {
+            let values = Histogram::of(ns, 1000);
+            phase.total.histograms.insert(name.to_owned(), values);
+        }
+        phase.subscriptions = Some(Subscriptions::default());
+        found(&phase)
+    };
+    assert_eq!(
+        subscribed(idle(1000), 0.95).limited_by,
+        Some(Limiter::Phase)
+    );
+    assert_eq!(
+        finding(Limiter::Phase, &subscribed(idle(1000), 0.5)),
+        Finding::DoesNotLimit
+    );
+    let busy = with_server(reads(1000), vec![thread("io", 1, 0.97, 0.97)]);
+    let found = subscribed(busy, 0.95);
+    assert_eq!(found.limited_by, Some(Limiter::ServerThread));
+    // Without subscriptions there is no such thing.
+    assert!(self::found(&idle(1000)).candidate(Limiter::Phase).is_none());
 }
 
 #[test]

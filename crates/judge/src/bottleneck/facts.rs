@@ -7,6 +7,10 @@ use super::FULL;
 /// Why nothing is known of a server's process.
 pub(super) const NOT_SEEN: &str = "the server is not one process that is watched: one on this machine is found by its port, or named with --server-pid";
 
+/// Why nothing is known of its threads.
+pub(super) const THREADS_ENDED: &str =
+    "threads of the server that did the work were not there at both ends";
+
 /// Less of the same load is at most this part of it.
 const LESS: f64 = 0.9;
 
@@ -123,8 +127,22 @@ pub(super) fn usage<'a>(phase: &'a Phase, who: &str) -> Option<&'a UsageSeries> 
     phase.resources.iter().find(|it| it.who == who)
 }
 
+/// Threads of which less of the CPU is known were not there at both ends.
+const KNOWN: f64 = 0.5;
+
+/// Whether threads that are known did most of the work: of one that ended nothing is known.
+pub(super) fn knows_threads(server: &UsageSeries) -> bool {
+    let each = server.threads.iter();
+    let known: f64 = each.filter_map(|it| it.cpu_cores.known()).sum();
+    let all = server.window.cpu_cores.known();
+    all.is_none_or(|all| known >= KNOWN * all)
+}
+
 /// The thread that had most to do.
 pub(super) fn thread(server: &UsageSeries) -> Option<Thread> {
+    if !knows_threads(server) {
+        return None;
+    }
     let known = || {
         let each = server.threads.iter();
         each.filter_map(|it| Some((it, it.busiest?)))

@@ -2,7 +2,7 @@
 
 use record::run::{Candidate, Finding, Limiter, Phase, Sign, UsageSeries};
 
-use super::facts::{Facts, NOT_SEEN, usage};
+use super::facts::{Facts, NOT_SEEN, THREADS_ENDED, knows_threads, usage};
 use super::{cannot_tell, does_not_limit, limits, unknown};
 
 /// A thread that has less than this part of the CPU and of the switches of all has no part in the work.
@@ -26,6 +26,9 @@ pub(super) fn lock(facts: &Facts<'_>, [cpu, thread]: [&Candidate; 2]) -> Candida
         .find(|it| it.finding == Finding::Limits);
     if let Some(running) = running {
         return does_not_limit(OF, running.signs_for.clone());
+    }
+    if !knows_threads(server) {
+        return unknown(OF, THREADS_ENDED);
     }
     let threads = workers(server);
     let workers = Sign::Workers { threads };

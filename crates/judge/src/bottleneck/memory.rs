@@ -10,6 +10,9 @@ const STALLED: f64 = 0.1;
 /// ...and for less than so much it is not.
 const NOT_STALLED: f64 = 0.01;
 
+/// A process that waits for memory waits for so many pages a second at least; a few come from a disk anyway.
+const PAGES_PER_S: f64 = 10.0;
+
 /// Work of the server's control group stands still for want of memory, and the server itself waits for pages.
 pub(super) fn memory(facts: &Facts<'_>) -> Candidate {
     const OF: Limiter = Limiter::ServerMemory;
@@ -31,11 +34,12 @@ pub(super) fn memory(facts: &Facts<'_>) -> Candidate {
     let stalled = Sign::MemoryStalled {
         share: share.min(1.0),
     };
-    match (share, faults, paged) {
-        (NOT_STALLED..STALLED, ..) => cannot_tell(OF, vec![stalled], Vec::new()),
-        (STALLED.., Some(1..), Some(some)) => limits(OF, vec![stalled, some]),
+    let per_s = faults.unwrap_or(0) as f64 * 1e9 / window_ns(facts.phase) as f64;
+    match (share, paged) {
+        (NOT_STALLED..STALLED, _) => cannot_tell(OF, vec![stalled], Vec::new()),
+        (STALLED.., Some(pages)) if per_s >= PAGES_PER_S => limits(OF, vec![stalled, pages]),
         // Others in the group or on the machine may be those that stand still.
-        (STALLED.., _, none) => cannot_tell(OF, vec![stalled], none.into_iter().collect()),
+        (STALLED.., pages) => cannot_tell(OF, vec![stalled], pages.into_iter().collect()),
         _ => does_not_limit(OF, vec![stalled]),
     }
 }

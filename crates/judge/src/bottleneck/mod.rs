@@ -42,7 +42,8 @@ pub fn bottleneck(phase: &Phase, before: Option<&Phase>, targets: &[Target]) -> 
         own::generator(&facts),
         own::limits(&facts),
     ];
-    candidates.extend(own::phase(&facts));
+    let resource = candidates.iter().any(|it| it.finding == Finding::Limits);
+    candidates.extend(own::phase(&facts, resource));
     let mut found = Bottleneck {
         limited_by: None,
         server_waits: false,

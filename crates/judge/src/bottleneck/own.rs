@@ -71,6 +71,8 @@ pub(super) fn limits(facts: &Facts<'_>) -> Candidate {
     let total = &facts.phase.total;
     let told = facts.phase.subscriptions.as_ref();
     let ended = told.into_iter().flat_map(|it| &it.ended);
+    // A Publish request more or less is none of these.
+    let ended = ended.filter(|it| matches!(it.what.as_str(), "item" | "ended"));
     // Of what ended badly with subscriptions each once is enough: it is not there any more.
     let ended = ended.map(|it| &it.status).filter(|it| is_of_limit(it));
     let ended = ended.map(|it| (it, 1.0));
@@ -103,8 +105,9 @@ fn is_of_limit(status: &Status) -> bool {
     OF_LIMITS.contains(&status.name.as_str())
 }
 
-/// What of the delay of values sampling and publishing at intervals bring about, where values are subscribed to.
-pub(super) fn phase(facts: &Facts<'_>) -> Option<Candidate> {
+/// What of the delay of values sampling and publishing at intervals bring about, where values are subscribed to. Delay
+/// is mostly that with any load: beside a resource at its limit it proves nothing.
+pub(super) fn phase(facts: &Facts<'_>, resource: bool) -> Option<Candidate> {
     const OF: Limiter = Limiter::Phase;
     facts.phase.subscriptions.as_ref()?;
     let mean = |name: &str| facts.phase.total.histogram(name).mean();
@@ -112,5 +115,9 @@ pub(super) fn phase(facts: &Facts<'_>) -> Option<Candidate> {
         return Some(unknown(OF, "the values have no timestamps"));
     };
     let share = (phase / delay.max(1.0)).min(1.0);
-    Some(by_share(OF, share, Sign::OfDelay { share }))
+    let sign = Sign::OfDelay { share };
+    Some(match resource && share >= FULL {
+        true => cannot_tell(OF, vec![sign], Vec::new()),
+        false => by_share(OF, share, sign),
+    })
 }

@@ -2,7 +2,7 @@
 
 use record::run::{Candidate, Finding, Limiter, Sign};
 
-use super::facts::{Facts, NOT_SEEN, thread as busiest, usage};
+use super::facts::{Facts, NOT_SEEN, THREADS_ENDED, thread as busiest, usage};
 use super::{FULL, by_share, cannot_tell, does_not_limit, unknown};
 
 /// Who did less than this part of it had clearly less to do.
@@ -20,7 +20,10 @@ pub(super) fn cpu(facts: &Facts<'_>) -> Candidate {
 pub(super) fn thread(facts: &Facts<'_>, cpu: &Candidate) -> Candidate {
     const OF: Limiter = Limiter::ServerThread;
     let Some(thread) = facts.thread() else {
-        return unknown(OF, NOT_SEEN);
+        return match facts.server() {
+            None => unknown(OF, NOT_SEEN),
+            Some(_) => unknown(OF, THREADS_ENDED),
+        };
     };
     if cpu.finding == Finding::Limits {
         return does_not_limit(OF, cpu.signs_for.clone());

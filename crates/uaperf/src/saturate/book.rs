@@ -232,7 +232,8 @@ impl Book {
         self.page.bottleneck.as_ref()
     }
 
-    /// What limited the smallest load above all that held, beside the largest that did.
+    /// What limited the smallest load above all that held, beside the smallest that was tried: close to the edge both are
+    /// alike.
     fn limit(&self, capacity: Capacity) -> Option<Bottleneck> {
         if capacity.end == End::Generator {
             return None;
@@ -245,7 +246,7 @@ impl Book {
             .filter(above)
             .min_by(|a, b| a.load.total_cmp(&b.load))?;
         let held = trials().filter(|it| it.answer == Answer::Met && it.load < missed.load);
-        let held = held.max_by(|a, b| a.load.total_cmp(&b.load));
+        let held = held.min_by(|a, b| a.load.total_cmp(&b.load));
         let (run, before) = (read(missed)?, held.and_then(read));
         let before = before.as_ref().and_then(|it| it.phases.first());
         Some(judge::bottleneck(run.phases.first()?, before, &run.targets))

@@ -87,6 +87,7 @@ impl Seen {
                 series.rss_bytes.push(b.rss_bytes.clone().ok());
             }
             if let Some((first, last)) = closely {
+                let last = self.before_threads_ended((first, last), n);
                 let elapsed = last.at.duration_since(first.at);
                 let [then, now] = [first, last].map(|look| threads(look, n));
                 series.threads = detail::threads(now, then, plan::unit::duration::nanos(elapsed));
@@ -132,6 +133,25 @@ impl Seen {
             let around = [widely(first)?, widely(last)?];
             Some(wide::memory_stalled(around, to_ns.saturating_sub(from_ns)))
         });
+    }
+
+    /// The close look before this one if threads have ended since: a thread for each connection ends with the sessions,
+    /// and takes what it did along.
+    fn before_threads_ended<'a>(
+        &'a self,
+        (first, last): (&'a Look, &'a Look),
+        n: usize,
+    ) -> &'a Look {
+        let between = |look: &&Look| look.at > first.at && look.at < last.at;
+        let Some(earlier) = self.closer().map(|it| it.0).filter(between).last() else {
+            return last;
+        };
+        let now = threads(last, n);
+        let is_there = |task: &Task| now.iter().any(|it| it.id == task.id);
+        match threads(earlier, n).iter().all(is_there) {
+            true => last,
+            false => earlier,
+        }
     }
 
     /// Means, and what takes closer looks, over time.

@@ -1,12 +1,12 @@
-//! What takes so long that it is looked at twice a second at most: connections, and a server's wait for memory.
+//! What takes so long that it is looked at four times a second at most: connections, and a server's wait for memory.
 
 use std::time::{Duration, Instant};
 
 use observe::{NotAvailable, Resource, Socket, State, Tree, cgroup, pressure, sockets, thread_cpu};
 use record::run::{Figure, SocketUsage};
 
-/// So often at most, and so often at least.
-const EVERY: (Duration, Duration) = (Duration::from_millis(500), Duration::from_secs(10));
+/// So often at most.
+const EVERY: Duration = Duration::from_millis(250);
 /// It may take one part of so many of the time until the next one.
 const PART: u32 = 200;
 
@@ -17,8 +17,7 @@ pub(super) fn look(server: u32) -> (Wide, Instant) {
     // On a machine that is busy it takes long, and no more of it.
     let spent = thread_cpu().and_then(|now| Ok(now.saturating_sub(before?)));
     let spent = spent.unwrap_or_else(|_| began.elapsed());
-    let (least, most) = EVERY;
-    (wide, began + (spent * PART).clamp(least, most))
+    (wide, began + (spent * PART).max(EVERY))
 }
 
 /// At one moment.
