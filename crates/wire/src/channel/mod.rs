@@ -2,12 +2,13 @@
 //! their order and exchange keys.
 //!
 //! [`asymmetric`] is the OPN message with its certificates, [`symmetric`] everything after it,
-//! [`tokens`] the keys and how long they live, [`sequence`] the order of chunks, [`assembly`]
+//! [`tokens`] the keys and how long they live, [`KeyLog`] who else is given them, [`sequence`] the order of chunks, [`assembly`]
 //! messages put together from several chunks.
 
 pub mod assembly;
 pub mod asymmetric;
 pub mod exchange;
+mod key_log;
 pub mod sequence;
 pub mod stream;
 pub mod symmetric;
@@ -20,7 +21,10 @@ use thiserror::Error;
 
 use crate::budget::Spent;
 use crate::certificate::Certificate;
+pub use key_log::{KeyLog, TokenKeys};
 pub use stream::SendError;
+
+pub use crate::policy::DirectionKeys;
 
 use crate::frame::{ErrorMessage, FrameError};
 use crate::policy::{Mode, Policy, PrivateKey};

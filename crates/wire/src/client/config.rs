@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::certificate::Certificate;
-use crate::channel::{ChannelError, Identity, Protection, Random};
+use crate::channel::{ChannelError, Identity, KeyLog, Protection, Random};
 use crate::frame::Limits;
 use crate::types::StatusCode;
 
@@ -55,6 +55,8 @@ pub struct Config {
     pub timeout: Duration,
     /// Wait for the server's ReverseHello first.
     pub reverse: bool,
+    /// Who is given the keys of the channel's tokens, for a capture of what is sent.
+    pub key_log: Option<KeyLog>,
     /// Where nonces come from.
     pub random: Random,
 }
@@ -72,6 +74,7 @@ impl Config {
             lifetime: Duration::from_secs(3600),
             timeout: Duration::from_secs(10),
             reverse: false,
+            key_log: None,
             random,
         }
     }

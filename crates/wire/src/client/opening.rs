@@ -155,6 +155,13 @@ impl Connection {
             now.mono,
             response.lifetime,
         )?;
+        if let Some(log) = &self.config.key_log {
+            log.derived(
+                self.config.protection,
+                (&exchange.nonce, &response.nonce),
+                (response.channel_id, response.token_id),
+            );
+        }
         self.stream.tokens.add(token, Role::Client);
         self.opened = Some((response.lifetime, exchange.renew));
         Ok(())

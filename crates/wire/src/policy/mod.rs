@@ -30,7 +30,7 @@ mod hmac;
 mod tests;
 
 pub use asymmetric::{KeyError, PrivateKey, PublicKey, RsaError};
-pub use symmetric::{CipherError, Keys};
+pub use symmetric::{CipherError, DirectionKeys, Keys};
 
 use std::fmt;
 use std::ops::RangeInclusive;

@@ -49,6 +49,52 @@ pub enum CipherError {
     },
 }
 
+/// What encrypts one direction of a channel, in the open: for a log of keys, and for nothing else.
+#[derive(Clone)]
+pub struct DirectionKeys {
+    /// What each chunk begins with.
+    pub iv: Zeroizing<[u8; BLOCK]>,
+    /// Of AES: 16 or 32 bytes.
+    pub key: Zeroizing<Vec<u8>>,
+    /// How long a signature is.
+    pub signature_len: usize,
+}
+
+impl DirectionKeys {
+    /// The same as [`Keys::derive`] has inside; none for [`Policy::None`].
+    pub(crate) fn derive(policy: Policy, secret: &[u8], seed: &[u8]) -> Option<Self> {
+        let rules = policy.rules();
+        let (digest, cipher) = (rules.digest?, rules.cipher?);
+        let bytes = derived(digest, secret, seed);
+        let rest = bytes.get(rules.signing_key_len..)?;
+        let (key, iv) = rest.split_at_checked(match cipher {
+            Cipher::Aes128 => 16,
+            Cipher::Aes256 => 32,
+        })?;
+        Some(Self {
+            iv: Zeroizing::new(*iv.first_chunk()?),
+            key: Zeroizing::new(key.to_vec()),
+            signature_len: match digest {
+                Digest::Sha1 => 20,
+                Digest::Sha256 => 32,
+            },
+        })
+    }
+}
+
+impl fmt::Debug for DirectionKeys {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("DirectionKeys")
+    }
+}
+
+/// Signing key, encrypting key and IV, one behind the other; longer than any policy needs.
+fn derived(digest: Digest, secret: &[u8], seed: &[u8]) -> Zeroizing<[u8; 32 + 32 + BLOCK]> {
+    let mut bytes = Zeroizing::new([0; 32 + 32 + BLOCK]);
+    prf(digest, secret, seed, &mut *bytes);
+    bytes
+}
+
 impl Keys {
     /// Derives the keys of one direction (Part 6, 6.7.5).
     ///
@@ -62,8 +108,7 @@ impl Keys {
                 aes: Aes::None,
             };
         };
-        let mut bytes = Zeroizing::new([0; 32 + 32 + BLOCK]);
-        prf(digest, secret, seed, &mut *bytes);
+        let bytes = derived(digest, secret, seed);
         let (signing, rest) = bytes.split_at(rules.signing_key_len);
         Self {
             mac: match digest {

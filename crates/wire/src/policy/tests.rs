@@ -155,6 +155,32 @@ fn derived_keys_sign_and_encrypt_as_the_oracle_does() {
 }
 
 #[test]
+fn keys_in_the_open_are_those_that_messages_are_encrypted_with() {
+    use aes::cipher::{BlockModeDecrypt, KeyIvInit, block_padding::NoPadding};
+    for policy in SECURED {
+        let (secret, seed) = (bytes(policy.nonce_len()), vec![7; policy.nonce_len()]);
+        let keys = Keys::derive(policy, &secret, &seed);
+        let open = DirectionKeys::derive(policy, &secret, &seed).unwrap();
+        assert_eq!(open.signature_len, keys.signature_len(), "{policy}");
+        let data = bytes(160);
+        let mut cipher = data.clone();
+        keys.encrypt(&mut cipher).unwrap();
+        let (key, iv) = (open.key.as_slice(), open.iv.as_slice());
+        let plain = match key.len() {
+            16 => cbc::Decryptor::<aes::Aes128>::new_from_slices(key, iv)
+                .unwrap()
+                .decrypt_padded::<NoPadding>(&mut cipher),
+            _ => cbc::Decryptor::<aes::Aes256>::new_from_slices(key, iv)
+                .unwrap()
+                .decrypt_padded::<NoPadding>(&mut cipher),
+        };
+        assert_eq!(plain.unwrap(), data, "{policy}");
+        assert_eq!(format!("{open:?}"), "DirectionKeys");
+    }
+    assert!(DirectionKeys::derive(Policy::None, b"secret", b"seed").is_none());
+}
+
+#[test]
 fn a_long_secret_is_hashed_before_it_keys_the_derivation() {
     for policy in SECURED {
         let (secret, seed) = (bytes(100), bytes(77));

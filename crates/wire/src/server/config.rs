@@ -4,7 +4,7 @@ use std::ops::RangeInclusive;
 use std::time::Duration;
 
 use crate::budget::Budget;
-use crate::channel::{Identity, Protection, Random};
+use crate::channel::{Identity, KeyLog, Protection, Random};
 use crate::frame::Limits;
 
 /// What a server offers on a connection.
@@ -28,6 +28,8 @@ pub struct Config {
     pub budget: Option<Budget>,
     /// Dial out: ServerUri and EndpointUrl for a ReverseHello.
     pub reverse: Option<(String, String)>,
+    /// Who is given the keys of the channel's tokens, for a capture of what is sent.
+    pub key_log: Option<KeyLog>,
     /// Where nonces come from.
     pub random: Random,
 }
@@ -45,6 +47,7 @@ impl Config {
             message_timeout: Duration::from_secs(60),
             budget: None,
             reverse: None,
+            key_log: None,
             random,
         }
     }

@@ -160,6 +160,14 @@ impl Connection {
             now.mono,
             lifetime,
         )?;
+        if let Some(log) = &self.config.key_log {
+            let channel_and_token = (self.config.channel_id, token_id);
+            log.derived(
+                protection,
+                (&request.nonce, &response.nonce),
+                channel_and_token,
+            );
+        }
         let gap = self.stream.reserve(|sequence| {
             unsealed.sequence = sequence;
             unsealed.sealed_len()

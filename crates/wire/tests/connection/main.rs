@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::panic)]
 
+mod key_log;
 mod pair;
 
 use std::cell::RefCell;
