@@ -12,7 +12,7 @@ const LAYERS: &[&[&str]] = &[
     &["uaperf"],
     &["fleet", "report", "model", "peers"],
     &["load", "plant", "observe", "judge", "simulate"],
-    &["plan", "record", "pki", "pubsub", "wire", "link"],
+    &["plan", "record", "pki", "pubsub", "wire", "link", "capture"],
 ];
 
 /// Crates that only test or measure the others: they may use all, and nobody uses them.
@@ -27,6 +27,8 @@ const BETWEEN_NEIGHBOURS: &[(&str, &str)] = &[
     ("plan", "wire"),
     // The fields of a DataSet are values as the wire encodes them, behind the same guard.
     ("pubsub", "wire"),
+    // A capture has the keys of channels, as the wire derives them.
+    ("capture", "wire"),
     // A link is typed in the quantities of a plan, and its chance is the same on every machine.
     ("link", "plan"),
 ];

@@ -1,19 +1,19 @@
 //! Datagrams out of a capture instead of a socket: the same figures of what went by earlier or elsewhere.
 
-mod file;
 mod packet;
 
 use std::fs::File;
-use std::io::{self, BufReader, Read};
+use std::io::{BufReader, Read};
 use std::net::IpAddr;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+pub use ::capture::reader::CaptureError;
+use ::capture::reader::{Captures, Packet};
 use pubsub::Tolerance;
 use pubsub::security::KeyRing;
 
-use self::file::{Captures, Packet};
 use self::packet::{Found, Payload};
 use super::Address;
 use super::address::PORT;
@@ -32,25 +32,6 @@ pub struct Reading {
     pub keys: KeyRing,
     /// What is taken that the specification does not have.
     pub tolerance: Tolerance,
-}
-
-/// Why a capture cannot be read.
-#[derive(Debug, thiserror::Error)]
-pub enum CaptureError {
-    /// The file itself cannot be.
-    #[error("cannot read it: {0}")]
-    File(#[from] io::Error),
-    /// It is something else.
-    #[error("is no capture (want pcap or pcapng)")]
-    NotACapture,
-    /// It says something that cannot be.
-    #[error("is broken at byte {at}: {what}")]
-    Broken {
-        /// Where.
-        at: u64,
-        /// What.
-        what: &'static str,
-    },
 }
 
 /// Takes the datagrams of a capture as a listener would have, until `stop` is set.

@@ -2,16 +2,29 @@
 
 use std::io::{self, ErrorKind, Read};
 
-use super::CaptureError;
+use crate::block::{BYTE_ORDER, ENHANCED_PACKET, INTERFACE, SECTION, SIMPLE_PACKET};
 
 /// A packet or block is larger in no capture: no interface has frames of this size.
 const MOST: u32 = 16 << 20;
 
-const SECTION: u32 = 0x0a0d_0d0a;
-const INTERFACE: u32 = 1;
-const SIMPLE_PACKET: u32 = 3;
-const ENHANCED_PACKET: u32 = 6;
-const BYTE_ORDER: u32 = 0x1a2b_3c4d;
+/// Why a capture cannot be read.
+#[derive(Debug, thiserror::Error)]
+pub enum CaptureError {
+    /// The file itself cannot be.
+    #[error("cannot read it: {0}")]
+    File(#[from] io::Error),
+    /// It is something else.
+    #[error("is no capture (want pcap or pcapng)")]
+    NotACapture,
+    /// It says something that cannot be.
+    #[error("is broken at byte {at}: {what}")]
+    Broken {
+        /// Where.
+        at: u64,
+        /// What.
+        what: &'static str,
+    },
+}
 
 /// What is known of a packet beside its bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
