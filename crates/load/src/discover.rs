@@ -3,6 +3,7 @@
 
 use std::time::{Duration, Instant};
 
+use capture::Recorder;
 use serde::Serialize;
 use wire::service::Service;
 use wire::types::{
@@ -77,9 +78,15 @@ pub struct OnNetwork {
 }
 
 /// Asks all three services, so many times.
-pub fn discover(url: &Url, repeat: u32, timeout: Duration) -> Result<Discovered, LinkError> {
+pub fn discover(
+    url: &Url,
+    repeat: u32,
+    timeout: Duration,
+    recorder: Option<Recorder>,
+) -> Result<Discovered, LinkError> {
     let options = Options {
         timeout,
+        recorder,
         ..Options::default()
     };
     let mut link = Link::open(url, &options, &mut Steps::new())?;

@@ -3,6 +3,7 @@
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 
+use capture::Recorder;
 use wire::budget::Budget;
 use wire::channel::{Protection, all_protections};
 
@@ -56,6 +57,8 @@ pub struct Config {
     pub pin: Vec<usize>,
     /// Loops never sleep: answers come some microseconds earlier, for a processor each.
     pub spin: bool,
+    /// Records what goes over all connections, and the keys of their channels.
+    pub recorder: Option<Recorder>,
 }
 
 impl Default for Config {
@@ -81,6 +84,7 @@ impl Default for Config {
             threads: 1,
             pin: Vec::new(),
             spin: false,
+            recorder: None,
         }
     }
 }

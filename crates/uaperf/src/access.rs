@@ -16,7 +16,7 @@ use zeroize::Zeroizing;
 
 use crate::failure::Failure;
 use crate::global::Global;
-use crate::place;
+use crate::{pcap, place};
 use plan::unit::duration;
 
 /// How a server is reached.
@@ -68,9 +68,16 @@ pub struct Args {
     /// How long each step and each call may take
     #[arg(long, value_name = "DURATION", default_value = "10s", value_parser = duration::parse)]
     timeout: Duration,
+    #[command(flatten)]
+    pcap: pcap::Args,
 }
 
 impl Args {
+    /// Whether connections are recorded.
+    pub fn pcap(&self) -> &pcap::Args {
+        &self.pcap
+    }
+
     /// How long each step and each call may take.
     pub fn timeout(&self) -> Duration {
         self.timeout
@@ -119,6 +126,7 @@ impl Args {
             user,
             plain_password: self.plain_password,
             link: self.link(&url)?,
+            recorder: self.pcap.begin()?,
             timeout: self.timeout,
             ..Access::new(url, store, place::own_request())
         })

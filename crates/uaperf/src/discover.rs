@@ -9,6 +9,7 @@ use plan::unit::duration::{parse, show};
 use wire::url::Url;
 
 use crate::failure::Failure;
+use crate::pcap;
 use crate::screen;
 
 /// Ask a server or a discovery server what it knows: FindServers, GetEndpoints, FindServersOnNetwork
@@ -27,6 +28,8 @@ pub struct Args {
     /// JSON for machines instead of a screen for people
     #[arg(long)]
     json: bool,
+    #[command(flatten)]
+    pcap: pcap::Args,
 }
 
 const EXAMPLES: &str = "\
@@ -38,10 +41,11 @@ Examples:
 
 /// Carries out `uaperf discover`.
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
-    let found = discover(&args.url, args.repeat, args.timeout).map_err(|error| {
-        let told = Failure::new(format!("{}: {error}", args.url));
-        told.hint("is a server running there, and is it the right port?")
-    })?;
+    let found =
+        discover(&args.url, args.repeat, args.timeout, args.pcap.begin()?).map_err(|error| {
+            let told = Failure::new(format!("{}: {error}", args.url));
+            told.hint("is a server running there, and is it the right port?")
+        })?;
     screen::print(&found, args.json, write_screen)?;
     // Every server has these two (Part 4, 5.5.2 and 5.5.4).
     let refused = [

@@ -18,6 +18,7 @@ mod lost;
 mod model;
 mod pages;
 mod paper;
+mod pcap;
 mod peers;
 mod perfclient;
 mod pinning;
@@ -51,5 +52,6 @@ fn main() -> ExitCode {
         Ok(code) => code,
         Err(error) => ending::report(&error),
     };
+    pcap::finish();
     ending::with_lost(code)
 }

@@ -21,6 +21,7 @@ use wire::types::StatusCode;
 
 use crate::failure::Failure;
 use crate::global::Global;
+use crate::pcap;
 use crate::quick::{self, Asked};
 use crate::screen::{Out, tell};
 use crate::written;
@@ -89,6 +90,8 @@ pub struct Args {
     /// No progress while it runs
     #[arg(short, long)]
     quiet: bool,
+    #[command(flatten)]
+    pcap: pcap::Args,
 }
 
 const EXAMPLES: &str = "\
@@ -166,6 +169,7 @@ pub fn run(args: Args, global: &Global) -> anyhow::Result<ExitCode> {
         Some(file) => written::check([("--out", &Some(file.into()))], &[])?,
         None => written::check_folder(Path::new(written::FOLDER))?,
     }
+    args.pcap.begin()?;
     let run = asked.measure(&targets, &phase, &control, global)?;
     args.tell(&run, &phase, &answers)
 }

@@ -27,7 +27,7 @@ use crate::failure::Failure;
 use crate::global::Global;
 use crate::plant::Choice;
 use crate::screen::{self, tell};
-use crate::{pinning, place};
+use crate::{pcap, pinning, place};
 use running::Running;
 
 /// Serve an address space that is made to be a load
@@ -115,6 +115,8 @@ pub struct Args {
     /// End when standard input ends: for a parent that must not leave a server behind
     #[arg(long, hide = true)]
     with_parent: bool,
+    #[command(flatten)]
+    pcap: pcap::Args,
 }
 
 const EXAMPLES: &str = "\
@@ -248,6 +250,7 @@ impl Known {
                     false => TrustRule::Listed,
                 },
                 timeout: registering::TIMEOUT,
+                recorder: pcap::recorder(),
                 ..Access::new(url.clone(), Store::new(global.pki()?), place::own_request())
             })
         };
@@ -343,6 +346,7 @@ fn config(args: &Args, global: &Global) -> anyhow::Result<(Config, Known)> {
         config.limits.added_nodes = most;
     }
     config.faults.extend_from_slice(&args.fault);
+    config.recorder = args.pcap.begin()?;
     descriptors(&mut config.limits, args.count);
     Ok((config, known))
 }

@@ -21,6 +21,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
+use capture::Recorder;
 use pki::{Checks, Moment, Refusal, Store, StoreError};
 use thiserror::Error;
 use wire::certificate::Certificate;
@@ -71,6 +72,8 @@ pub struct Access {
     pub sources: u32,
     /// A link that lies between us and the server, and is kept for as long as this.
     pub link: Option<Arc<Background>>,
+    /// Records what goes over all connections, and the keys of their channels.
+    pub recorder: Option<Recorder>,
     /// How long each step and call may take.
     pub timeout: Duration,
 }
@@ -218,6 +221,7 @@ impl Access {
             plain_password: false,
             sources: 0,
             link: None,
+            recorder: None,
             timeout: Duration::from_secs(10),
         }
     }
@@ -240,6 +244,7 @@ impl Access {
         let options = Options {
             timeout: self.timeout,
             through: self.through(),
+            recorder: self.recorder.clone(),
             ..Options::default()
         };
         let mut link = Link::open(&self.url, &options, &mut Steps::new())?;
@@ -412,6 +417,7 @@ impl Access {
             timeout: self.timeout,
             source: source(client, self.sources),
             through: self.through(),
+            recorder: self.recorder.clone(),
             ..Options::default()
         }
     }

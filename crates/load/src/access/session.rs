@@ -1,7 +1,6 @@
 //! A session driven by blocking calls.
 
 use std::io;
-use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
 use wire::client::Connection;
@@ -15,7 +14,7 @@ use wire::types::{
 
 use super::each::Own;
 use super::{Access, AccessError, Opening};
-use crate::transport::{CallError, Link, LinkError, Shell, Step, Steps, random};
+use crate::transport::{CallError, Link, LinkError, Shell, Step, Steps, Stream, random};
 
 /// An active session on a link of its own.
 #[derive(Debug)]
@@ -109,7 +108,7 @@ impl Session {
     }
 
     /// Takes socket and connection out, to be driven without blocking.
-    pub fn take_apart(self) -> (TcpStream, Connection, Absent) {
+    pub fn take_apart(self) -> (Stream, Connection, Absent) {
         let (socket, connection, shell) = self.link.take_apart();
         let absent = Absent {
             shell,
@@ -201,7 +200,7 @@ impl Absent {
     }
 
     /// A whole session again.
-    pub fn put_together(self, socket: TcpStream, connection: Connection) -> io::Result<Session> {
+    pub fn put_together(self, socket: Stream, connection: Connection) -> io::Result<Session> {
         Ok(Session {
             link: self.shell.put_together(socket, connection)?,
             state: self.state,

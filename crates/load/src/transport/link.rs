@@ -1,9 +1,10 @@
 //! A connection driven by blocking calls.
 
 use std::io::{self, ErrorKind, Read, Write};
-use std::net::{IpAddr, SocketAddr, TcpStream};
+use std::net::{IpAddr, SocketAddr};
 use std::time::{Duration, Instant};
 
+use capture::Recorder;
 use wire::certificate::Certificate;
 use wire::channel::{ChannelError, Identity, Protection};
 use wire::client::{Config, Connection, Event, RequestId, Vouch};
@@ -15,7 +16,7 @@ use wire::url::Url;
 
 use super::dial::{connect, look_up};
 use super::error::{CLOSED, diagnose};
-use super::{CallError, Clock, LinkError, Step, Steps, random};
+use super::{CallError, Clock, LinkError, Step, Steps, Stream, random};
 
 /// What a link is opened with.
 #[derive(Debug, Clone)]
@@ -40,6 +41,8 @@ pub struct Options {
     pub source: Option<IpAddr>,
     /// The address to connect to instead of those of the URL: of a relay that leads there.
     pub through: Option<SocketAddr>,
+    /// Records what goes over the socket, and the keys of the channel.
+    pub recorder: Option<Recorder>,
 }
 
 impl Default for Options {
@@ -55,6 +58,7 @@ impl Default for Options {
             lifetime: Duration::from_secs(3600),
             source: None,
             through: None,
+            recorder: None,
         }
     }
 }
@@ -62,7 +66,7 @@ impl Default for Options {
 /// An open SecureChannel, and a socket under it.
 #[derive(Debug)]
 pub struct Link {
-    socket: TcpStream,
+    socket: Stream,
     connection: Connection,
     shell: Shell,
     carried: Carried,
@@ -88,7 +92,7 @@ pub struct Shell {
 
 impl Shell {
     /// Makes a link of them again.
-    pub fn put_together(self, socket: TcpStream, connection: Connection) -> io::Result<Link> {
+    pub fn put_together(self, socket: Stream, connection: Connection) -> io::Result<Link> {
         socket.set_nonblocking(false)?;
         Ok(Link {
             socket,
@@ -133,6 +137,7 @@ impl Link {
         steps.push((Step::Lookup, start.elapsed()));
         let start = Instant::now();
         let (socket, address) = connect(&addresses, options.source, options.timeout)?;
+        let socket = Stream::new(socket, options.recorder.as_ref())?;
         steps.push((Step::Connect, start.elapsed()));
         let clock = Clock::new();
         let endpoint_url = options
@@ -147,6 +152,7 @@ impl Link {
             limits: options.limits,
             timeout: options.timeout,
             lifetime: options.lifetime,
+            key_log: options.recorder.as_ref().map(Recorder::key_log),
             ..Config::new(endpoint_url, random())
         };
         let connection = Connection::new(config, clock.now());
@@ -258,7 +264,7 @@ impl Link {
     }
 
     /// Takes socket and connection out, to be driven without blocking.
-    pub fn take_apart(self) -> (TcpStream, Connection, Shell) {
+    pub fn take_apart(self) -> (Stream, Connection, Shell) {
         (self.socket, self.connection, self.shell)
     }
 

@@ -10,6 +10,7 @@ mod error;
 mod link;
 mod socket;
 mod step;
+mod stream;
 mod timer;
 
 pub use clock::{Clock, random};
@@ -18,4 +19,5 @@ pub use error::{CallError, LinkError};
 pub use link::{Carried, Link, Options, Shell};
 pub use socket::{Got, Socket};
 pub use step::{Step, Steps};
+pub use stream::Stream;
 pub use timer::Timer;

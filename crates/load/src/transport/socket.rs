@@ -2,8 +2,11 @@
 
 use std::io::{self, ErrorKind, Read, Write};
 
+use capture::Tap;
 use mio::net::TcpStream;
 use mio::{Interest, Registry, Token};
+
+use super::Stream;
 
 /// What reading brought.
 #[derive(Debug)]
@@ -27,16 +30,19 @@ pub enum Got {
 #[derive(Debug)]
 pub struct Socket {
     stream: TcpStream,
+    tap: Option<Box<Tap>>,
     #[cfg(target_os = "linux")]
     stamps: Option<Vec<u8>>,
 }
 
 impl Socket {
     /// Takes over a connected socket.
-    pub fn new(stream: std::net::TcpStream) -> io::Result<Self> {
+    pub fn new(stream: Stream) -> io::Result<Self> {
         stream.set_nonblocking(true)?;
+        let (stream, tap) = stream.take_apart();
         Ok(Self {
             stream: TcpStream::from_std(stream),
+            tap,
             #[cfg(target_os = "linux")]
             stamps: None,
         })
@@ -62,6 +68,9 @@ impl Socket {
     pub fn read(&mut self, into: &mut [u8]) -> io::Result<Got> {
         let room = into.len();
         let got = self.receive(into);
+        if let (Some(tap), Ok((n, _))) = (&mut self.tap, &got) {
+            tap.received(into.get(..*n).unwrap_or_default());
+        }
         match got {
             Ok((0, _)) => Ok(Got::End),
             // Less than there was room for: epoll(7) says that the socket is empty then.
@@ -90,14 +99,19 @@ impl Socket {
         loop {
             match self.stream.write(bytes) {
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                result => return result,
+                result => {
+                    if let (Some(tap), Ok(n)) = (&mut self.tap, &result) {
+                        tap.sent(bytes.get(..*n).unwrap_or_default());
+                    }
+                    return result;
+                }
             }
         }
     }
 
     /// Gives the socket back, for blocking calls.
-    pub fn into_inner(self) -> std::net::TcpStream {
-        self.stream.into()
+    pub fn into_inner(self) -> Stream {
+        Stream::put_together(self.stream.into(), self.tap)
     }
 }
 

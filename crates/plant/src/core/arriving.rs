@@ -4,6 +4,7 @@
 use std::io::ErrorKind;
 use std::time::Duration;
 
+use capture::Recorder;
 use mio::Interest;
 use mio::net::TcpListener;
 use rustc_hash::FxHashSet;
@@ -45,7 +46,10 @@ impl Core {
             return false;
         };
         match listener.accept() {
-            Ok((socket, _)) => self.welcome(Socket::of(socket)),
+            Ok((socket, _)) => {
+                let recorder = self.shared.config.recorder.as_ref();
+                self.welcome(Socket::of(socket, recorder));
+            }
             Err(error) if error.kind() == ErrorKind::WouldBlock => return false,
             Err(error) if is_of_the_peer(error.kind()) => {}
             // There are no descriptors, or no memory. The listener rings for new clients
@@ -176,6 +180,7 @@ impl Core {
         let budget = memory.within(most);
         config.message_timeout = shared.config.limits.message_timeout;
         config.budget = Some(budget.clone());
+        config.key_log = shared.config.recorder.as_ref().map(Recorder::key_log);
         let connection = Connection::new(config, self.now);
         let mut link = Link::new(socket, connection, budget.hold(), self.now.mono);
         link.refused = refused;

@@ -3,6 +3,7 @@
 use std::io::{self, Read, Write};
 use std::net::{Shutdown, SocketAddr};
 
+use capture::{Recorder, Tap};
 use mio::net::TcpStream;
 use mio::{Interest, Registry, Token};
 
@@ -15,24 +16,34 @@ const UNSENT: u32 = 256 * 1024;
 /// One end of a connection.
 pub enum Socket {
     /// Of the system.
-    Tcp(TcpStream),
+    Tcp(TcpStream, Option<Box<Tap>>),
     /// A client in the same process, without a system between.
     Memory(ServerEnd),
 }
 
 impl Socket {
-    /// A connection that was just accepted.
-    pub fn of(socket: TcpStream) -> Self {
+    /// A connection that was just accepted, recorded if somebody wants to see what goes over it.
+    pub fn of(socket: TcpStream, recorder: Option<&Recorder>) -> Self {
         // Answers are written in groups already; a socket that cannot do without waiting works all the same.
         let _ = socket.set_nodelay(true);
         keep_little_unsent(&socket);
-        Self::Tcp(socket)
+        let tap = recorder.and_then(|recorder| {
+            // One that is gone already has nothing to be recorded.
+            let (own, peer) = (socket.local_addr().ok()?, socket.peer_addr().ok()?);
+            Some(Box::new(recorder.accepted(own, peer)))
+        });
+        Self::Tcp(socket, tap)
     }
 
     #[inline]
     pub fn read(&mut self, space: &mut [u8]) -> io::Result<usize> {
         match self {
-            Self::Tcp(socket) => socket.read(space),
+            Self::Tcp(socket, None) => socket.read(space),
+            Self::Tcp(socket, Some(tap)) => {
+                let n = socket.read(space)?;
+                tap.received(space.get(..n).unwrap_or_default());
+                Ok(n)
+            }
             Self::Memory(end) => end.read(space),
         }
     }
@@ -40,7 +51,12 @@ impl Socket {
     #[inline]
     pub fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match self {
-            Self::Tcp(socket) => socket.write(bytes),
+            Self::Tcp(socket, None) => socket.write(bytes),
+            Self::Tcp(socket, Some(tap)) => {
+                let n = socket.write(bytes)?;
+                tap.sent(bytes.get(..n).unwrap_or_default());
+                Ok(n)
+            }
             Self::Memory(end) => end.write(bytes),
         }
     }
@@ -49,7 +65,7 @@ impl Socket {
     pub fn close(&mut self) {
         match self {
             // One that is gone already is closed as well.
-            Self::Tcp(socket) => drop(socket.shutdown(Shutdown::Write)),
+            Self::Tcp(socket, _) => drop(socket.shutdown(Shutdown::Write)),
             Self::Memory(end) => end.close(),
         }
     }
@@ -58,7 +74,7 @@ impl Socket {
     pub fn register(&mut self, registry: &Registry, token: Token) -> io::Result<()> {
         let interest = Interest::READABLE | Interest::WRITABLE;
         match self {
-            Self::Tcp(socket) => registry.register(socket, token, interest),
+            Self::Tcp(socket, _) => registry.register(socket, token, interest),
             Self::Memory(end) => {
                 end.ring();
                 Ok(())
@@ -68,7 +84,7 @@ impl Socket {
 
     /// No loop is told any more. One that was never registered says so; it is all the same.
     pub fn deregister(&mut self, registry: &Registry) {
-        if let Self::Tcp(socket) = self {
+        if let Self::Tcp(socket, _) = self {
             let _ = registry.deregister(socket);
         }
     }
@@ -76,7 +92,7 @@ impl Socket {
     /// Where its client is.
     pub fn peer(&self) -> Option<SocketAddr> {
         match self {
-            Self::Tcp(socket) => socket.peer_addr().ok(),
+            Self::Tcp(socket, _) => socket.peer_addr().ok(),
             Self::Memory(_) => None,
         }
     }
@@ -84,7 +100,7 @@ impl Socket {
     /// Which address its client reached.
     pub fn local(&self) -> Option<SocketAddr> {
         match self {
-            Self::Tcp(socket) => socket.local_addr().ok(),
+            Self::Tcp(socket, _) => socket.local_addr().ok(),
             Self::Memory(_) => None,
         }
     }

@@ -18,7 +18,7 @@ use crate::scenario::parameter;
 use crate::scenario::run::{Given, carry_out};
 use crate::screen::{self, tell};
 use crate::serving::{Folder, Serving};
-use crate::{quick, results};
+use crate::{pcap, quick, results};
 
 /// Carry out experiments, each into a folder with a page
 #[derive(Debug, clap::Args)]
@@ -51,6 +51,8 @@ pub struct Args {
     /// No progress while it runs
     #[arg(short, long)]
     quiet: bool,
+    #[command(flatten)]
+    pcap: pcap::Args,
 }
 
 /// How much is measured.
@@ -200,6 +202,7 @@ fn one(
         trust: args.trust || own.is_some(),
         quiet: args.quiet,
         report: page.clone(),
+        pcap: args.pcap.clone(),
     };
     let exit = carry_out(given.into(), Some(control), global)?;
     let is_there = page.exists();

@@ -27,6 +27,7 @@ use crate::calibrate;
 use crate::failure::Failure;
 use crate::global::Global;
 use crate::lost;
+use crate::pcap;
 use crate::pinning;
 use crate::screen::{Out, tell};
 use crate::written;
@@ -133,6 +134,9 @@ pub fn measure(
         }
     }
     run.notes.extend(left_out);
+    if pcap::recorder().is_some() {
+        run.notes.push(pcap::NOTE.to_owned());
+    }
     if let Some((writer, wrote)) = writer.as_ref().zip(wrote) {
         writer.end(wrote, &looked, &mut run);
     }

@@ -269,7 +269,7 @@ impl Asked {
         let phase = self.phase(targets.len())?;
         let control = Control::default();
         interrupt::watch(&control)?;
-        self.common.output.check()?;
+        self.common.output.check(self.common.access.pcap())?;
         if !self.common.output.quiet {
             stage::open(self.common.output.plain);
         }
@@ -301,7 +301,10 @@ impl Asked {
             ))
             .into());
         }
-        let live = [("--live-file", &output.feed.live_file)];
+        let live = [
+            ("--live-file", &output.feed.live_file),
+            self.common.access.pcap().named(),
+        ];
         written::check(live.into_iter().chain(output.files.named()), &[])?;
         Ok(output.feed.open()?)
     }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use record::run::Destination;
 
 use crate::results::Files;
-use crate::written;
+use crate::{pcap, written};
 
 /// Where results go.
 #[derive(Debug, clap::Args)]
@@ -37,8 +37,9 @@ pub struct Args {
 
 impl Args {
     /// Finds out before anything is measured whether the files can be what they are meant to be.
-    pub fn check(&self) -> anyhow::Result<()> {
+    pub fn check(&self, pcap: &pcap::Args) -> anyhow::Result<()> {
         let files = [
+            pcap.named(),
             ("--out", &self.out),
             ("--samples", &self.samples),
             ("--hlog", &self.hlog),

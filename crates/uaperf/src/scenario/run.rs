@@ -20,6 +20,7 @@ use super::vocabulary::{Commands, SOME_SERVER};
 use super::{parameter, parse, read};
 use crate::failure::Failure;
 use crate::global::Global;
+use crate::pcap;
 use crate::quick;
 use crate::results::{self, Files};
 use crate::screen;
@@ -69,6 +70,8 @@ pub struct Args {
     files: Files,
     #[command(flatten)]
     feed: quick::feed::Args,
+    #[command(flatten)]
+    pcap: pcap::Args,
 }
 
 const EXAMPLES: &str = "\
@@ -104,6 +107,8 @@ pub struct Given {
     pub quiet: bool,
     /// A page of the results.
     pub report: PathBuf,
+    /// Whether connections are recorded.
+    pub pcap: pcap::Args,
 }
 
 impl From<Given> for Args {
@@ -126,6 +131,7 @@ impl From<Given> for Args {
                 ..Files::default()
             },
             feed: quick::feed::Args::default(),
+            pcap: it.pcap,
         }
     }
 }
@@ -199,10 +205,11 @@ pub fn carry_out(args: Args, control: Option<&Control>, global: &Global) -> anyh
             control
         }
     };
-    let live = [("--live-file", &args.feed.live_file)];
+    let live = [("--live-file", &args.feed.live_file), args.pcap.named()];
     let inputs: Vec<PathBuf> = args.file.iter().cloned().collect();
     written::check(live.into_iter().chain(args.files.named()), &inputs)?;
     args.feed.open()?;
+    args.pcap.begin()?;
     let rows = document.map(|document| {
         Rows::of(
             document,

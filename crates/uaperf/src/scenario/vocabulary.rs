@@ -25,6 +25,8 @@ const OF_RESULTS: &[&str] = &[
     "plain",
     "quiet",
     "server-pid",
+    "pcap",
+    "pcap-max",
 ];
 /// Files of a result, for which a phase only says that it wants them: they lie beside the result.
 const BESIDE_RESULTS: &[(&str, &str)] = &[
@@ -54,6 +56,8 @@ const OF_SERVERS: &[&str] = &[
     "with-parent",
     "background",
     "server-pki",
+    "pcap",
+    "pcap-max",
 ];
 /// Options that are lists of one thing each are named for all of them.
 const PLURALS: &[&str] = &["node", "path", "arg", "sequence"];
