@@ -177,6 +177,12 @@ pub fn ten_thousand_items(url: &str) {
     });
 }
 
+/// The socket of a session by itself, and what else there is of it.
+fn parts(session: Session) -> (TcpStream, Connection, Absent) {
+    let (stream, connection, absent) = session.take_apart();
+    (stream.take_apart().0, connection, absent)
+}
+
 /// Sends a request so many times, as far as the server takes it, and reads nothing.
 fn pipelined(
     (socket, connection, absent): &mut (TcpStream, Connection, Absent),
@@ -237,7 +243,7 @@ pub fn slow(url: &str) {
         nodes_to_read: Some(vec![node; 40]),
     };
     sessions(SLOW, url, |session| {
-        let mut parts = session.take_apart();
+        let mut parts = parts(session);
         pipelined(&mut parts, request.clone().into(), 100)?;
         Some(parts.0)
     });
@@ -246,7 +252,7 @@ pub fn slow(url: &str) {
 /// Thousands of ActivateSession requests at once over one connection.
 pub fn activations(url: &str) {
     sessions(CLIENTS, url, |session| {
-        let mut parts = session.take_apart();
+        let mut parts = parts(session);
         pipelined(&mut parts, ActivateSessionRequest::default().into(), 3_000)?;
         Some(parts.0)
     });
@@ -257,7 +263,7 @@ pub fn subscribers(url: &str) {
     sessions(CLIENTS, url, |mut session| {
         let id = session.call(subscription(10.0)).ok()?.subscription_id;
         session.call(items(id, 5_000, 10.0)).ok()?;
-        let mut parts = session.take_apart();
+        let mut parts = parts(session);
         pipelined(&mut parts, PublishRequest::default().into(), 1_000)?;
         Some(parts.0)
     });
@@ -266,7 +272,7 @@ pub fn subscribers(url: &str) {
 /// Messages that begin, 60 KB each, and are never ended.
 pub fn unfinished(url: &str) {
     sessions(UNFINISHED, url, |session| {
-        let mut socket = session.take_apart().0;
+        let mut socket = parts(session).0;
         let mut begun = b"MSGF".to_vec();
         begun.extend_from_slice(&65_000_u32.to_le_bytes());
         begun.resize(60_000, 0);

@@ -1,13 +1,12 @@
 //! A client that watches: a blocking socket, `wire`, one thread.
 
 use std::io::{ErrorKind, Read, Write};
-use std::net::TcpStream;
 use std::ops::AddAssign;
 use std::time::{Duration, Instant};
 
 use anyhow::{anyhow, bail};
 use load::access::{Access, Security, Session, TrustRule};
-use load::transport::Clock;
+use load::transport::{Clock, Stream};
 use pki::Store;
 use wire::channel::Protection;
 use wire::client::{Connection, Event};
@@ -50,7 +49,7 @@ impl AddAssign for Watched {
 
 /// A session.
 pub struct Watcher {
-    socket: TcpStream,
+    socket: Stream,
     connection: Connection,
     clock: Clock,
     token: NodeId,

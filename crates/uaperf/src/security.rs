@@ -95,7 +95,11 @@ const QUICK: (u32, Duration) = (2, Duration::from_millis(50));
 
 /// Carries out `uaperf security`.
 pub fn run(args: Args, global: &Global) -> anyhow::Result<ExitCode> {
-    let files = [("--out", &args.out), ("--report", &args.report)];
+    let files = [
+        ("--out", &args.out),
+        ("--report", &args.report),
+        args.access.pcap().named(),
+    ];
     written::check(files, &[])?;
     let takes_output = files
         .iter()

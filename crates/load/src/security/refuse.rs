@@ -195,6 +195,7 @@ fn unprotected(access: &Access, endpoints: &[Endpoint]) -> Refusal {
     let options = Options {
         timeout: access.timeout,
         through: access.through(),
+        recorder: access.recorder.clone(),
         ..Options::default()
     };
     let mut link = match Link::open(&access.url, &options, &mut Steps::new()) {
