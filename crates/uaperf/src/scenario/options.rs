@@ -234,6 +234,8 @@ fn what_the_commands_have_and_phases_have_not_is_what_runs_have() {
         "junit",
         "live-file",
         "out",
+        "pcap",
+        "pcap-max",
         "plain",
         "prometheus",
         "quiet",
