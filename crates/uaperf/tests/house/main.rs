@@ -11,3 +11,4 @@ mod links;
 mod modules;
 mod printing;
 mod scenarios;
+mod ways;
