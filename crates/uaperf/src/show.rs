@@ -61,7 +61,7 @@ fn kept(file: &Path) -> Option<Result<String, Failure>> {
 /// What `publish`, `listen` and `security` kept, one below the other.
 fn show_kept(args: &Args, kept: Vec<Option<Result<String, Failure>>>) -> anyhow::Result<ExitCode> {
     if args.also.is_any() {
-        let what = "results of `publish`, `listen` and `security` have none of these files";
+        let what = "results of `publish`, `listen` and `security` have a screen only";
         return Err(Failure::usage(what).hint("uaperf show FILE").into());
     }
     let several = kept.len() > 1;
