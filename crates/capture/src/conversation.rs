@@ -62,6 +62,12 @@ impl Numbers {
         }
     }
 
+    /// What the first bytes of both sides have: behind the first segment of each.
+    #[must_use]
+    pub fn opened(self) -> Self {
+        self.after(Side::Client, 1).after(Side::Server, 1)
+    }
+
     /// Behind so many bytes of a side.
     #[must_use]
     pub fn after(self, side: Side, bytes: usize) -> Self {
@@ -97,14 +103,11 @@ pub struct Scribe<'a> {
 }
 
 impl Scribe<'_> {
-    /// It opens: three segments. The first bytes have the numbers that are returned.
-    pub fn open(&mut self, first: Numbers) -> Numbers {
+    /// It opens: three segments.
+    pub fn open(&mut self, first: Numbers) {
         self.segment(Side::Client, first, SYN, &[]);
-        let sent = first.after(Side::Client, 1);
-        self.segment(Side::Server, sent, SYN | ACK, &[]);
-        let sent = sent.after(Side::Server, 1);
-        self.segment(Side::Client, sent, ACK, &[]);
-        sent
+        self.segment(Side::Server, first.after(Side::Client, 1), SYN | ACK, &[]);
+        self.segment(Side::Client, first.opened(), ACK, &[]);
     }
 
     /// Bytes of a side, in as many segments as they take. Returns how many.
@@ -182,7 +185,8 @@ mod tests {
             client: u32::MAX - 1,
             server: 70,
         };
-        let mut next = scribe.open(first);
+        scribe.open(first);
+        let mut next = first.opened();
         assert_eq!(scribe.carry(Side::Client, next, &[1; 3]), 1);
         next = next.after(Side::Client, 3);
         assert_eq!(scribe.carry(Side::Server, next, &vec![2; MOST + 5]), 2);

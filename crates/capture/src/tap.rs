@@ -40,8 +40,7 @@ impl Tap {
             queue,
             ends,
             ours,
-            // Behind the first segment of each side.
-            next: first.after(Side::Client, 1).after(Side::Server, 1),
+            next: first.opened(),
             left: false,
         }
     }

@@ -1,7 +1,7 @@
 //! The options by which a server is reached: security, trust, user. The same for every
 //! subcommand that talks to one.
 
-use std::net::{IpAddr, Ipv4Addr};
+use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -226,11 +226,8 @@ impl Args {
 
 /// The process that serves this URL, if that is on this machine and this user may see it.
 pub fn listener(url: &Url) -> Option<u32> {
-    let here = match url.host().parse::<IpAddr>() {
-        Ok(address) => address.is_loopback(),
-        Err(_) => url.host() == "localhost",
-    };
-    here.then(|| observe::listener(url.port()).ok()).flatten()
+    let found = || observe::listener(url.port()).ok();
+    url.is_loopback().then(found).flatten()
 }
 
 /// Stands for the number of a session in the name of its user.

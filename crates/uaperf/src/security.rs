@@ -1,5 +1,6 @@
 //! `uaperf security`: what each protection that a server offers costs, what it refuses, and what should be mended.
 
+use std::io::Write as _;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::{Duration, SystemTime};
@@ -104,7 +105,7 @@ pub fn run(args: Args, global: &Global) -> anyhow::Result<ExitCode> {
     let takes_output = files
         .iter()
         .any(|(_, it)| it.as_deref().is_some_and(written::is_output));
-    let out = screen::Out::beside_file(takes_output);
+    let mut out = screen::Out::beside_file(takes_output);
     let access = args.access.resolve(args.url.clone(), global)?;
     let sheet = measure(&args, &access)?;
     if let Some(file) = &args.out {
@@ -114,12 +115,9 @@ pub fn run(args: Args, global: &Global) -> anyhow::Result<ExitCode> {
     if let Some(file) = &args.report {
         written::put("--report", file, report::security_html(&sheet).as_bytes());
     }
-    if args.json {
-        screen::print(&sheet, true, |_, _| Ok(()))?;
-    } else {
-        use std::io::Write as _;
-        let mut out = out;
-        write!(out, "{}", report::security(&sheet, out.style()))?;
+    match args.json {
+        true => screen::json(&mut out, &sheet)?,
+        false => out.write_all(report::security(&sheet, out.style()).as_bytes())?,
     }
     let measured = sheet.ways.iter().any(|it| it.failed.is_none());
     Ok(ExitCode::from(match &sheet {

@@ -39,6 +39,12 @@ impl Url {
         &self.host
     }
 
+    /// Whether it leads to this machine, as far as that can be told without a name service.
+    pub fn is_loopback(&self) -> bool {
+        let address = self.host.parse::<std::net::IpAddr>();
+        self.host == "localhost" || address.is_ok_and(|it| it.is_loopback())
+    }
+
     /// The port; 4840 if the text named none.
     pub fn port(&self) -> u16 {
         self.port
@@ -128,6 +134,19 @@ impl fmt::Display for Url {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_url_of_this_machine_is_told() {
+        for (text, here) in [
+            ("opc.tcp://localhost", true),
+            ("opc.tcp://127.3.0.1:4841/a", true),
+            ("opc.tcp://[::1]", true),
+            ("opc.tcp://10.0.0.1", false),
+            ("opc.tcp://localhost.example", false),
+        ] {
+            assert_eq!(text.parse::<Url>().unwrap().is_loopback(), here, "{text}");
+        }
+    }
 
     #[test]
     fn a_url_has_a_host_a_port_and_a_path() {

@@ -24,6 +24,7 @@ mod witness;
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
+pub use shape::shapes;
 pub(crate) use unit::Kind;
 
 use crate::compared::Compared;
@@ -52,8 +53,6 @@ pub fn html(runs: &[Named]) -> String {
 pub fn compared_html(compared: &Compared) -> String {
     page("comparison", &compared::page(compared))
 }
-
-pub use shape::shapes;
 
 /// What protections cost at a server, and what should be mended there.
 pub fn security_html(sheet: &record::security::Sheet) -> String {

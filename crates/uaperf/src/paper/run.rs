@@ -15,7 +15,7 @@ use super::catalogue::{Catalogue, Ready};
 use crate::failure::Failure;
 use crate::global::Global;
 use crate::scenario::parameter;
-use crate::scenario::run::{Given, carry_out};
+use crate::scenario::run::{Bundled, carry_out};
 use crate::screen::{self, tell};
 use crate::serving::{Folder, Serving};
 use crate::{pcap, quick, results};
@@ -187,7 +187,7 @@ fn one(
     };
     let own_url = own.iter().map(|it| it.serving.urls.first());
     let target = own_url.flatten().map(ToString::to_string);
-    let given = Given {
+    let bundled = Bundled {
         file: ready.name,
         text: ready.text,
         parameters,
@@ -204,7 +204,7 @@ fn one(
         report: page.clone(),
         pcap: args.pcap.clone(),
     };
-    let exit = carry_out(given.into(), Some(control), global)?;
+    let exit = carry_out(bundled.into(), Some(control), global)?;
     let is_there = page.exists();
     let runs = match is_there {
         true => results::read(std::slice::from_ref(&folder))?,

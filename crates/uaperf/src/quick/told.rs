@@ -205,7 +205,7 @@ fn refused(shape: &Shape) -> Vec<String> {
 
 /// By how much delays can be wrong.
 fn clock_error(looked: &[Arc<Target>]) -> Figure<u64> {
-    if looked.iter().all(|it| is_here(it.access.url.host())) {
+    if looked.iter().all(|it| it.access.url.is_loopback()) {
         return Figure::Known(0);
     }
     let clocks = looked.iter().map(|target| target.about.clock);
@@ -214,12 +214,6 @@ fn clock_error(looked: &[Arc<Target>]) -> Figure<u64> {
         Some(errors) => Figure::Known(errors.into_iter().max().unwrap_or(0).unsigned_abs()),
         None => Figure::missing("the server does not tell its time"),
     }
-}
-
-/// Whether a name is that of this machine.
-fn is_here(host: &str) -> bool {
-    let address = host.trim_matches(['[', ']']).parse::<std::net::IpAddr>();
-    host == "localhost" || address.is_ok_and(|it| it.is_loopback())
 }
 
 /// What a subscription's shape does to its figures, each with the option that changes it.

@@ -8,7 +8,7 @@ use std::time::{Duration, SystemTime};
 use judge::Exit;
 use load::engine::Control;
 use plan::description;
-use plan::scenario::{self, Scenario};
+use plan::scenario::{Given, Scenario};
 use record::Timestamp;
 use record::sweep::{self, Source, Sweep};
 
@@ -86,7 +86,7 @@ Ctrl-C ends the point that is being measured; --resume goes on from there.";
 
 /// A scenario that comes with the program, and what is asked of it.
 #[derive(Debug)]
-pub struct Given {
+pub struct Bundled {
     /// Its file, by name only.
     pub file: &'static str,
     /// What is in it.
@@ -111,8 +111,8 @@ pub struct Given {
     pub pcap: pcap::Args,
 }
 
-impl From<Given> for Args {
-    fn from(it: Given) -> Self {
+impl From<Bundled> for Args {
+    fn from(it: Bundled) -> Self {
         Self {
             file: Some(it.file.into()),
             text: Some(it.text),
@@ -164,7 +164,7 @@ pub fn carry_out(args: Args, control: Option<&Control>, global: &Global) -> anyh
             }
         }
     };
-    let mut given = scenario::Given {
+    let mut given = Given {
         parameters: source.parameters.clone(),
         targets: source.targets.clone(),
         repeat: source.repeat,
