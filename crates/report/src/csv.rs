@@ -55,7 +55,7 @@ fn rows(out: &mut String, run: &Run) {
         let total = row("all", planned.unwrap_or(&run.command));
         let verdict = phase.verdict.kind.name();
         let _ = writeln!(out, "{total},verdict,{verdict},,");
-        sum(out, &total, &phase.total);
+        sum(out, &total, &phase.total, phase.values_per_s());
         times(out, &total, phase);
         for left in &phase.left_out {
             left_out(out, &total, left);
@@ -77,7 +77,8 @@ fn rows(out: &mut String, run: &Run) {
                 .get(part.target)
                 .map_or("?", |target| target.url.as_str());
             let row = row(url, &part.service);
-            sum(out, &row, &part.sum);
+            let values = phase.part_values_per_s(part);
+            sum(out, &row, &part.sum, values);
             times_of_part(out, &row, &part.sum);
         }
     }
@@ -163,7 +164,7 @@ const STATS: [Stat; 8] = [
     Stat::Max,
 ];
 
-fn sum(out: &mut String, row: &str, sum: &Sum) {
+fn sum(out: &mut String, row: &str, sum: &Sum, values_per_s: Option<f64>) {
     for (metric, count) in [
         ("planned", sum.planned),
         ("sent", sum.sent),
@@ -188,7 +189,7 @@ fn sum(out: &mut String, row: &str, sum: &Sum) {
     ] {
         put(out, row, metric, rate, Unit::PerSecond);
     }
-    put(out, row, "values", sum.values_per_s, Unit::PerSecond);
+    put(out, row, "values", values_per_s, Unit::PerSecond);
     for status in &sum.statuses {
         let metric = quoted(&format!("status.{}", status.name));
         put(out, row, &metric, Some(status.count as f64), Unit::Count);

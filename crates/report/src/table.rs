@@ -40,11 +40,8 @@ const ROWS: [(&str, &str); 17] = [
 pub(crate) fn of_part<'a>(phase: &Phase, part: &'a Part) -> (Option<f64>, &'a Histogram) {
     let response = part.sum.histogram("response");
     let delays = ["delay", "server-delay"].map(|name| part.sum.histogram(name));
-    let seconds = phase.to_ns.saturating_sub(phase.from_ns) as f64 / 1e9;
     match delays.into_iter().find(|delay| !delay.is_empty()) {
-        Some(delay) if response.is_empty() && seconds > 0.0 => {
-            (Some(delay.count() as f64 / seconds), delay)
-        }
+        Some(delay) if response.is_empty() => (phase.part_values_per_s(part), delay),
         _ => (part.sum.rate_per_s, response),
     }
 }

@@ -22,7 +22,7 @@ use super::running::{Begin, PER_THREAD, Running, listen};
 use super::settings::Settings;
 use super::spent::Spent;
 use super::target::Target;
-use super::told::{Progress, Report};
+use super::told::{self, Progress, Report};
 use super::witness::Witness;
 use crate::access::Session;
 use crate::transport::{Clock, Socket};
@@ -184,7 +184,7 @@ fn work(
             },
             1,
         );
-        tell(&mut ledgers, (client.number, free, slept), progress);
+        tell(&mut ledgers, (client.number, free, slept), progress, false);
         // The next request of a closed loop is due when the client is free, so that closing is in none.
         source.answered(free);
     }
@@ -200,6 +200,7 @@ fn work(
             ledger.unsent(planned, ended, 1);
         }
     }
+    tell(&mut ledgers, (client.number, ran, slept), progress, true);
     Report {
         abandons: false,
         ledgers,
@@ -247,11 +248,9 @@ fn tell(
     ledgers: &mut [Ledger],
     (core, t, idle_ns): (usize, u64, u64),
     progress: &Sender<Progress>,
+    last: bool,
 ) {
-    let mut closed = Vec::new();
-    for (work, ledger) in ledgers.iter_mut().enumerate() {
-        closed.extend(ledger.take_closed(t).map(|tick| (work, tick)));
-    }
+    let closed = told::closed(ledgers.iter_mut().enumerate(), t, last);
     if !closed.is_empty() {
         // Nobody may be listening.
         let _ = progress.send(Progress {
@@ -260,6 +259,7 @@ fn tell(
             heard: None,
             ran_ns: t,
             idle_ns,
+            last,
         });
     }
 }

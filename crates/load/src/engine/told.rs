@@ -21,6 +21,24 @@ pub struct Progress {
     pub ran_ns: u64,
     /// Time of that in which there was nothing to do.
     pub idle_ns: u64,
+    /// Whether it is the last of this core: the rest of what happened, however short the interval.
+    pub last: bool,
+}
+
+/// What ledgers have for whoever watches, by their number.
+pub(super) fn closed<'a>(
+    ledgers: impl IntoIterator<Item = (usize, &'a mut Ledger)>,
+    t: u64,
+    last: bool,
+) -> Vec<(usize, Closed)> {
+    let mut closed = Vec::new();
+    for (number, ledger) in ledgers {
+        match last {
+            true => closed.extend(ledger.take_rest(t).map(|tick| (number, tick))),
+            false => closed.extend(ledger.take_closed(t).map(|tick| (number, tick))),
+        }
+    }
+    closed
 }
 
 /// A session that was lost.

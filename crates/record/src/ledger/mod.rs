@@ -305,12 +305,20 @@ impl Ledger {
         self.waiting.drain(..)
     }
 
+    /// All that was not taken yet, when nothing more will be written down. What was drained has the width up to now.
+    pub fn take_rest(&mut self, now: u64) -> impl Iterator<Item = Closed> + '_ {
+        self.close_open();
+        self.close_straggler();
+        self.waiting.drain(..).map(move |tick| Closed {
+            width_ns: tick.width_ns.min(now.saturating_sub(tick.start_ns)),
+            ..tick
+        })
+    }
+
     /// The phase is over: what was written down, to be merged with that of other cores.
     pub fn finish(mut self) -> Tally {
         self.close_open();
-        if let Some(straggler) = &mut self.straggler {
-            straggler.close_into(&mut self.tally);
-        }
+        self.close_straggler();
         self.tally.end_ns = (self.end != u64::MAX).then_some(self.end);
         self.tally
     }
@@ -332,9 +340,12 @@ impl Ledger {
         }
         let tick = self.straggler.get_or_insert_with(|| Box::new(Tick::new()));
         if !tick.covers(at) {
-            if let Some((counters, _)) = tick.close_into(&mut self.tally) {
-                self.in_flight += counters.level();
-            }
+            close(
+                tick,
+                &mut self.tally,
+                &mut self.in_flight,
+                &mut self.waiting,
+            );
             tick.place(at, self.end, &self.cuts);
         }
         tick
@@ -347,24 +358,45 @@ impl Ledger {
     }
 
     fn close_open(&mut self) {
-        let (start_ns, width_ns) = (self.open.start(), self.open.width());
-        let statuses = self.open.statuses.clone();
-        let Some((counters, [response, delay])) = self.open.close_into(&mut self.tally) else {
-            return;
-        };
-        self.in_flight += counters.level();
-        if self.waiting.len() == WAITING {
-            self.waiting.pop_front();
-        }
-        self.waiting.push_back(Closed {
-            start_ns,
-            width_ns,
-            counters,
-            response,
-            delay,
-            errors: statuses.bad(),
-            statuses,
-            in_flight: self.in_flight,
-        });
+        close(
+            &mut self.open,
+            &mut self.tally,
+            &mut self.in_flight,
+            &mut self.waiting,
+        );
     }
+
+    fn close_straggler(&mut self) {
+        if let Some(tick) = &mut self.straggler {
+            close(
+                tick,
+                &mut self.tally,
+                &mut self.in_flight,
+                &mut self.waiting,
+            );
+        }
+    }
+}
+
+/// Empties a tick into the tally, and tells whoever watches.
+fn close(tick: &mut Tick, tally: &mut Tally, in_flight: &mut i64, waiting: &mut VecDeque<Closed>) {
+    let (start_ns, width_ns) = (tick.start(), tick.width());
+    let statuses = tick.statuses.clone();
+    let Some((counters, [response, delay])) = tick.close_into(tally) else {
+        return;
+    };
+    *in_flight += counters.level();
+    if waiting.len() == WAITING {
+        waiting.pop_front();
+    }
+    waiting.push_back(Closed {
+        start_ns,
+        width_ns,
+        counters,
+        response,
+        delay,
+        errors: statuses.bad(),
+        statuses,
+        in_flight: *in_flight,
+    });
 }

@@ -354,6 +354,12 @@ impl Sum {
         }
     }
 
+    /// How often one of these times was taken; none where it never was.
+    fn taken(&self, times: &[&str]) -> Option<u64> {
+        let taken = times.iter().map(|it| self.histogram(it).count());
+        taken.max().filter(|&taken| taken > 0)
+    }
+
     /// One of its histograms; an empty one if there is none of that name.
     pub fn histogram(&self, name: &str) -> &Histogram {
         const NONE: &Histogram = &Histogram::EMPTY;
@@ -383,6 +389,9 @@ impl Level {
         }
     }
 }
+
+/// A value that a subscription brought has one of these times.
+const VALUE_TIMES: &[&str] = &["delay", "server-delay"];
 
 impl Phase {
     /// What became of all operations, in the window and outside of it.
@@ -438,7 +447,7 @@ impl Phase {
     /// Values per second: answered ones, or those that subscriptions brought.
     pub fn values_per_s(&self) -> Option<f64> {
         match &self.subscriptions {
-            Some(told) => self.came_per_s(told, &["delay", "server-delay"], "received"),
+            Some(told) => self.came_per_s(told, VALUE_TIMES, "received"),
             None => self.total.values_per_s,
         }
     }
@@ -453,7 +462,7 @@ impl Phase {
     /// no subscriptions.
     pub fn values_in_window(&self) -> Option<u64> {
         self.subscriptions.as_ref()?;
-        self.taken(&["delay", "server-delay"])
+        self.taken(VALUE_TIMES)
     }
 
     /// The messages that came in the window; as values.
@@ -462,10 +471,20 @@ impl Phase {
         self.taken(&["publish-delay"])
     }
 
+    /// Values per second of one target or service: answered ones, or those that subscriptions brought.
+    pub fn part_values_per_s(&self, part: &Part) -> Option<f64> {
+        let window = self.to_ns.saturating_sub(self.from_ns);
+        match part.sum.taken(VALUE_TIMES) {
+            Some(taken) if self.subscriptions.is_some() => {
+                (window > 0).then(|| taken as f64 * 1e9 / window as f64)
+            }
+            _ => part.sum.values_per_s,
+        }
+    }
+
     /// How often times were taken in the window.
     fn taken(&self, times: &[&str]) -> Option<u64> {
-        let taken = times.iter().map(|it| self.total.histogram(it).count());
-        taken.max().filter(|&taken| taken > 0)
+        self.total.taken(times)
     }
 
     /// How much came a second: as often as these times were taken in the window. Without timestamps there are none;

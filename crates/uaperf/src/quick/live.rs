@@ -72,7 +72,8 @@ impl Watcher {
         for (ledger, closed) in &progress.closed {
             self.live.add(progress.core, *ledger, closed);
         }
-        if !self.abort_on.is_empty() {
+        // Behind its end a phase cannot be ended early, and has no rate.
+        if !self.abort_on.is_empty() && !progress.last {
             self.so_far.add(progress);
         }
         if let Some(heard) = &progress.heard {
@@ -90,7 +91,7 @@ impl Watcher {
             // A terminal that is gone does not stop a measurement.
             let _ = board.tick(&mut self.live, elapsed.as_nanos() as u64);
         }
-        if elapsed >= self.checked + CHECK && self.aborted.is_none() {
+        if elapsed >= self.checked + CHECK && self.aborted.is_none() && !progress.last {
             self.checked = elapsed;
             self.check(elapsed);
         }

@@ -125,6 +125,7 @@ mod tests {
         closed.counters.completed = completed;
         closed.counters.values = completed - errors;
         Progress {
+            last: false,
             core: 0,
             closed: vec![(0, closed)],
             heard: None,

@@ -5,7 +5,7 @@ use record::Receipt;
 use super::super::host::Host;
 use super::super::seat::Coalescing;
 use super::super::spent::Spent;
-use super::super::told::{CoreSpent, Left, Progress, Report};
+use super::super::told::{self, CoreSpent, Left, Progress, Report};
 use super::{Core, TICK};
 
 impl<H: Host> Core<H> {
@@ -60,7 +60,7 @@ impl<H: Host> Core<H> {
         }
         if self.begun {
             self.change();
-            self.tell(t);
+            self.tell(t, false);
         }
         if self.settings.spin {
             self.read_mail();
@@ -94,11 +94,8 @@ impl<H: Host> Core<H> {
     }
 
     /// What is over, for whoever watches.
-    fn tell(&mut self, t: u64) {
-        let mut closed = Vec::new();
-        for (work, ledger) in self.ledgers.iter_mut().enumerate() {
-            closed.extend(ledger.take_closed(t).map(|tick| (work, tick)));
-        }
+    fn tell(&mut self, t: u64, last: bool) {
+        let closed = told::closed(self.ledgers.iter_mut().enumerate(), t, last);
         if !closed.is_empty() {
             let heard = self.receipt.as_ref().map(Receipt::measured_so_far);
             // Nobody may be listening.
@@ -108,11 +105,13 @@ impl<H: Host> Core<H> {
                 heard: heard.map(Box::new),
                 ran_ns: t,
                 idle_ns: self.idle.ns(),
+                last,
             });
         }
     }
 
-    pub(super) fn report(self, t: u64, spent: Spent) -> Report<H::Socket> {
+    pub(super) fn report(mut self, t: u64, spent: Spent) -> Report<H::Socket> {
+        self.tell(t, true);
         let spent = Spent::so_far().since(&spent);
         let mut host = self.host;
         let seats = self.seats.len();

@@ -6,13 +6,13 @@
 use std::sync::mpsc::Sender;
 
 use record::samples::Sheet;
-use record::{Closed, Lateness, Ledger, Times};
+use record::{Lateness, Ledger, Times};
 use wire::types::StatusCode;
 
 use super::super::held::Rounds;
 use super::super::running::Running;
 use super::super::settings::Settings;
-use super::super::told::Progress;
+use super::super::told::{self, Progress};
 
 /// Where the threads tell what is over.
 type Tell = Sender<Progress>;
@@ -135,7 +135,10 @@ impl Book {
             self.ends.push(times.completed);
         }
         self.steps(target, notes);
-        self.tell(target, times.completed);
+        if let Some(progress) = self.progress(target, times.completed, false) {
+            // Nobody may be listening.
+            let _ = self.tell.send(progress);
+        }
         self.count(target, -1);
     }
 
@@ -187,26 +190,32 @@ impl Book {
     }
 
     /// What is over by now, for whoever watches: rounds only.
-    fn tell(&mut self, target: usize, t: u64) {
+    fn progress(&mut self, target: usize, t: u64, last: bool) -> Option<Progress> {
         let place = target * self.names.len();
-        let Some(ledger) = self.ledgers.get_mut(place) else {
-            return;
-        };
+        let ledger = self.ledgers.get_mut(place)?;
+        let mut closed = told::closed([(place, ledger)], t, last);
         // Rounds are written down when they are over: the ledger does not know of those under way.
         let in_flight = self.under_way.get(target).copied().unwrap_or(0);
-        let told = |tick| (place, Closed { in_flight, ..tick });
-        let closed: Vec<_> = ledger.take_closed(t).map(told).collect();
-        if !closed.is_empty() {
-            // Nobody may be listening.
-            let _ = self.tell.send(Progress {
-                core: 0,
-                closed,
-                heard: None,
-                ran_ns: t,
-                // Clients wait, each in a thread of its own: no core is busy with them.
-                idle_ns: t,
-            });
+        for (_, tick) in &mut closed {
+            tick.in_flight = in_flight;
         }
+        (!closed.is_empty()).then_some(Progress {
+            core: 0,
+            closed,
+            heard: None,
+            ran_ns: t,
+            // Clients wait, each in a thread of its own: no core is busy with them.
+            idle_ns: t,
+            last,
+        })
+    }
+
+    /// What nobody who watches was told yet, when all is over.
+    pub fn rest(&mut self, t: u64) -> Vec<Progress> {
+        let targets = 0..self.under_way.len();
+        targets
+            .filter_map(|target| self.progress(target, t, true))
+            .collect()
     }
 
     /// All that was written down.

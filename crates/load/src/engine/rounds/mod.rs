@@ -101,7 +101,9 @@ pub(super) fn run(
     let diagnostics = ended(&course, witnesses, &mut shares);
     close(&course, shares);
     let ended = course.storm.as_ref().map(|storm| storm.held());
-    let book = course.book.into_inner().map_err(|_| RunError::Thread)?;
+    let mut book = course.book.into_inner().map_err(|_| RunError::Thread)?;
+    let rest = book.rest(clock.mono().nanos_since(begin.origin));
+    rest.into_iter().for_each(&mut *progress);
     let (ledgers, mut rounds) = book.close();
     if let Some(first) = reports.first_mut() {
         first.ledgers = ledgers;
