@@ -6,6 +6,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use record::Timestamp;
+use tracing::warn;
 use wire::time::{Instant, Now};
 use wire::types::{StatusCode, UAString};
 
@@ -143,6 +144,8 @@ impl Book {
         if pages.kept.len() == KEPT {
             pages.kept.pop_front();
         }
+        let Refused { address, who, .. } = &refused;
+        warn!(?address, who, %status, "refused");
         pages.kept.push_back(refused);
         pages.told += 1;
     }

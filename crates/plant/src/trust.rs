@@ -6,6 +6,7 @@ use std::time::{Duration, Instant, SystemTime};
 use pki::{
     Certificate, Checks, Expected, KeyRule, Moment, Reason, Refusal, Role, Store, WatchedTrust,
 };
+use tracing::debug;
 use wire::policy::Policy;
 use wire::types::StatusCode;
 
@@ -49,7 +50,16 @@ impl TrustPolicy {
             Self::All => allowed(sent, keys),
             Self::Listed(listed) => listed.judge(sent, role, keys)?,
         };
-        judged.map_err(|refusal| StatusCode::from(refusal.status()))
+        match judged {
+            Ok(()) => {
+                debug!(?role, %policy, "a certificate was accepted");
+                Ok(())
+            }
+            Err(refusal) => {
+                debug!(?role, %policy, check = ?refusal.reason, "a certificate was refused: {refusal}");
+                Err(StatusCode::from(refusal.status()))
+            }
+        }
     }
 
     /// How often the folder was read; it is when something in it changed.

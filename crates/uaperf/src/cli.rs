@@ -88,6 +88,7 @@ Exit codes:
 impl Cli {
     /// Carries out the subcommand.
     pub fn run(self) -> anyhow::Result<ExitCode> {
+        self.global.log.begin()?;
         match self.command {
             Command::Cost(args) => cost::run(args, &self.global),
             Command::Security(args) => security::run(args, &self.global),

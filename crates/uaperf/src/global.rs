@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::builder::{OsStringValueParser, TypedValueParser as _};
 
-use crate::place;
+use crate::{log, place};
 
 /// Options that every subcommand understands.
 #[derive(Debug, clap::Args)]
@@ -20,6 +20,8 @@ pub struct Global {
         value_parser = OsStringValueParser::new().map(PathBuf::from)
     )]
     pki: Option<PathBuf>,
+    #[command(flatten)]
+    pub log: log::Args,
 }
 
 impl Global {

@@ -14,6 +14,7 @@ mod ending;
 mod failure;
 mod global;
 mod link;
+mod log;
 mod lost;
 mod model;
 mod pages;

@@ -112,9 +112,22 @@ fn went(printed: io::Result<()>) {
     }
 }
 
+/// Whether a log is written to standard error.
+static SHARED: AtomicBool = AtomicBool::new(false);
+
+/// From now on standard error is a log's, too.
+pub fn share() {
+    SHARED.store(true, Ordering::Relaxed);
+}
+
+/// Whether lines of standard error may take each other's place: it is a terminal, and no log is written to it.
+pub fn is_drawn_on() -> bool {
+    io::stderr().is_terminal() && !SHARED.load(Ordering::Relaxed)
+}
+
 /// A line on standard error that takes the place of the one before, where a terminal is.
 pub fn status(what: &str) {
-    if io::stderr().is_terminal() {
+    if is_drawn_on() {
         let _ = write!(io::stderr().lock(), "\r\x1b[K{what}");
     }
 }

@@ -11,6 +11,7 @@ pub mod channel;
 pub mod client;
 pub mod frame;
 pub mod job;
+mod log;
 pub mod policy;
 pub mod server;
 pub mod service;

@@ -3,6 +3,7 @@
 use std::io;
 use std::time::{Duration, Instant};
 
+use tracing::{debug, info};
 use wire::client::Connection;
 use wire::service::Service;
 use wire::session::client::Config;
@@ -47,6 +48,12 @@ impl Session {
         let verified = state.created(response)?.run();
         state.verified(verified)?;
         steps.push((Step::CreateSession, start.elapsed()));
+        debug!(
+            channel = link.connection().channel_id(),
+            session = %state.session_id(),
+            timeout = ?state.timeout(),
+            "session created"
+        );
         let start = Instant::now();
         let request = state
             .activate(access.user_of(client), None, link.clock().now())?
@@ -57,6 +64,7 @@ impl Session {
             .map_err(at(Step::ActivateSession))?;
         state.activated(response)?;
         steps.push((Step::ActivateSession, start.elapsed()));
+        info!(session = %state.session_id(), user = access.user_name(), "session activated");
         Ok(Self { link, state, token })
     }
 
@@ -148,6 +156,7 @@ impl Session {
         self.link.call(&token, request).map_err(at(Step::Close))?;
         self.link.close()?;
         steps.push((Step::Close, start.elapsed()));
+        info!(session = %self.state.session_id(), "session closed");
         Ok(())
     }
 }
@@ -192,6 +201,7 @@ impl Absent {
             .map_err(at(Step::ActivateSession))?;
         self.state.activated(response)?;
         steps.push((Step::ActivateSession, start.elapsed()));
+        info!(session = %self.state.session_id(), "session activated over another channel");
         Ok(Session {
             link,
             state: self.state,

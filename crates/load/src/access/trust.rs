@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::SystemTime;
 
 use pki::{Checks, Expected, KeyRule, Moment, Reason, Refusal, Role, Trust, WatchedTrust};
+use tracing::{debug, warn};
 use wire::client::Vouch;
 use wire::types::StatusCode;
 
@@ -50,6 +51,12 @@ impl Shown {
             ..Expected::of(Role::Server, now)
         };
         let judged = trust.judge(&self.certificate, &expected).map(drop);
+        match &judged {
+            Ok(()) => debug!(host = self.host, "the server's certificate was accepted"),
+            Err(refusal) => {
+                warn!(host = self.host, check = ?refusal.reason, "the server's certificate was refused: {refusal}");
+            }
+        }
         *last = Some(Verdict {
             trust,
             now,

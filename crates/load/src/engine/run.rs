@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use plan::{Phase, Plan, Seat, Targets};
+use tracing::info;
 
 use super::control::Control;
 use super::error::RunError;
@@ -47,6 +48,8 @@ pub fn run(
     let mut seats: Vec<Seat> = all.copied().collect();
     seats.sort_unstable();
     let pulse = Pulse::start()?;
+    let name = phase.name.as_deref().unwrap_or_default();
+    info!(phase = name, sessions = seats.len(), threads, "load begins");
     let calls = !phase.work.steps().is_empty() || phase.fresh_session;
     let mut outcome = if !phase.work.steps().is_empty() {
         rounds::run(&running, &seats, &mut progress)
@@ -58,5 +61,6 @@ pub fn run(
     let began = Clock::new().at(outcome.origin);
     outcome.stalls.extend(pulse.finish(began, !calls));
     outcome.stalls.sort_by_key(|it| it.at_ns);
+    info!(phase = name, lost = outcome.losses.len(), "load is over");
     Ok(outcome)
 }

@@ -5,6 +5,7 @@ use std::net::{IpAddr, SocketAddr, TcpStream, ToSocketAddrs};
 use std::time::Duration;
 
 use socket2::{Domain, Socket, Type};
+use tracing::debug;
 use wire::url::Url;
 
 use super::LinkError;
@@ -22,6 +23,7 @@ pub fn look_up(url: &Url) -> Result<Vec<SocketAddr>, LinkError> {
     if addresses.is_empty() {
         return Err(failed(io::Error::other("it has no address")));
     }
+    debug!(host = url.host(), ?addresses, "looked up");
     Ok(addresses)
 }
 
@@ -40,9 +42,13 @@ pub fn connect(
         match socket {
             Ok(socket) => {
                 socket.set_nodelay(true)?;
+                debug!(%address, "connected");
                 return Ok((socket, address));
             }
-            Err(error) => last = Some((address, error)),
+            Err(error) => {
+                debug!(%address, %error, "not connected");
+                last = Some((address, error));
+            }
         }
     }
     Err(match last {

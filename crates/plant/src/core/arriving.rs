@@ -8,6 +8,7 @@ use capture::Recorder;
 use mio::Interest;
 use mio::net::TcpListener;
 use rustc_hash::FxHashSet;
+use tracing::info;
 use wire::server::{self, Connection};
 use wire::template::walk::{RequestHead, type_id};
 use wire::types::StatusCode;
@@ -184,6 +185,10 @@ impl Core {
         let connection = Connection::new(config, self.now);
         let mut link = Link::new(socket, connection, budget.hold(), self.now.mono);
         link.refused = refused;
+        let address = link.address();
+        link.connection
+            .span()
+            .in_scope(|| info!(?address, refused, "connection accepted"));
         self.keep(link);
     }
 

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mio::net::TcpListener;
+use tracing::warn;
 use wire::server::RequestId;
 use wire::template::walk::RequestHead;
 use wire::time::Instant;
@@ -47,6 +48,12 @@ impl Core {
         head: &RequestHead<'_>,
         fate: RequestFate,
     ) -> bool {
+        warn!(
+            type_id = head.type_id,
+            handle = head.request_handle,
+            ?fate,
+            "a fault rule hits a request"
+        );
         if let Some(away) = fate.restart {
             self.tell_all(|| Mail::Restart(away));
         }
@@ -223,6 +230,7 @@ impl Core {
     /// Something goes wrong by the clock.
     pub(super) fn fault_due(&mut self) {
         for tick in self.shared.faults.tick(self.now.mono) {
+            warn!(?tick, "a fault rule is due");
             match tick {
                 Tick::Stall(time) => self.stall_all(time),
                 Tick::Restart(away) => self.tell_all(|| Mail::Restart(away)),

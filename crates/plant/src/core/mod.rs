@@ -42,6 +42,7 @@ use std::time::Duration;
 
 use mio::net::TcpListener;
 use mio::{Events, Poll, Token, Waker};
+use tracing::info;
 use wire::channel::ChannelError;
 use wire::policy::Policy;
 use wire::time::{Instant, Now};
@@ -364,6 +365,9 @@ impl Core {
             self.take_back(id);
         }
         if let Some(mut link) = self.links.remove(id) {
+            link.connection
+                .span()
+                .in_scope(|| info!("connection closed"));
             link.socket.deregister(self.poll.registry());
             link.socket.close();
             match link.refused {

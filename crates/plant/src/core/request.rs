@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use tracing::debug;
 use wire::channel::SendError;
 use wire::server::{Reply, RequestId};
 use wire::service::{Limits, Request, Response};
@@ -282,6 +283,7 @@ impl Core {
 
     /// Sends a ServiceFault.
     pub(super) fn fault(&mut self, link: SlotId, id: RequestId, handle: u32, status: StatusCode) {
+        debug!(handle, %status, "request refused");
         let counters = &self.shared.counters;
         counters.rejected_requests.add(1);
         if matches!(

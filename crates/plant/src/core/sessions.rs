@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use tracing::{debug, info};
 use wire::channel::Protection;
 use wire::job::Job;
 use wire::policy::Policy;
@@ -137,7 +138,7 @@ impl Core {
         let number = self.shared.session_number();
         let (config, now, core) = (&self.shared.session_config, self.now, self.index);
         let (memory, limits) = (&self.shared.config.memory, &self.shared.config.limits);
-        let protection = channel.protection;
+        let (channel_id, protection) = (channel.id, channel.protection);
         let mut outcome = Err(Refusal::Closed);
         let session = self.sessions.try_insert_with(|slot| {
             let key = SessionKey {
@@ -181,6 +182,7 @@ impl Core {
         self.tidy_unused();
         let job = std::mem::replace(job, Job::new(|| Err(Refusal::Closed)));
         counters.cumulated_sessions.add(1);
+        debug!(session = number, channel = channel_id, "session created");
         if let Some(held) = self.sessions.get(session) {
             self.shared.register.add_session(&held.record);
         }
@@ -359,6 +361,11 @@ impl Core {
         let held = self.sessions.get_mut(session);
         let held = held.ok_or(StatusCode::BadSessionIdInvalid)?;
         let (user, shown, mechanism) = name(&self.shared, activation.user());
+        info!(
+            session = held.record.number,
+            user = shown,
+            "session activated"
+        );
         let rights = rights(&self.shared, activation.user());
         let activated = held.protocol.activated(activation, nonce(), self.now);
         let response = activated.map_err(|refusal| refusal.status())?;
@@ -458,6 +465,10 @@ impl Core {
         let Some(session) = self.sessions.part_with(id) else {
             return;
         };
+        info!(
+            session = session.record.number,
+            delete_subscriptions, "session ended"
+        );
         if session.key.core != self.index {
             self.shared.homes.forget(session.key);
         }

@@ -1,6 +1,6 @@
 //! `--identity-each`: sessions that are not all the same application and user.
 
-use std::io::{IsTerminal, Write};
+use std::io::Write;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -10,7 +10,7 @@ use load::engine::Control;
 use crate::access;
 use crate::failure::Failure;
 use crate::global::Global;
-use crate::place;
+use crate::{place, screen};
 use plan::unit::duration;
 
 /// A code of terminals that changes nothing keeps clap from taking `{n}` for the end of a line; it prints
@@ -64,7 +64,7 @@ impl Args {
         });
         let folder = global.pki()?.join("own").join("each");
         let control = control.clone();
-        let terminal = std::io::stderr().is_terminal();
+        let terminal = screen::is_drawn_on();
         let began = Instant::now();
         let go_on = move |made: usize, all: usize| {
             if !quiet {

@@ -26,11 +26,11 @@ use crate::advice;
 use crate::calibrate;
 use crate::failure::Failure;
 use crate::global::Global;
-use crate::lost;
 use crate::pcap;
 use crate::pinning;
 use crate::screen::{Out, tell};
 use crate::written;
+use crate::{log, lost};
 
 /// Carries the phase out. A scenario does this again and again, and keeps the runs itself.
 pub fn measure(
@@ -134,6 +134,7 @@ pub fn measure(
         }
     }
     run.notes.extend(left_out);
+    run.notes.extend(log::note().map(str::to_owned));
     if pcap::recorder().is_some() {
         run.notes.push(pcap::NOTE.to_owned());
     }

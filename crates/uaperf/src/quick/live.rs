@@ -1,6 +1,6 @@
 //! What a person sees while a phase runs.
 
-use std::io::{IsTerminal, Stderr};
+use std::io::Stderr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -13,6 +13,7 @@ use super::feed::Teller;
 use super::result::status_name;
 use super::so_far::SoFar;
 use super::stage::Act;
+use crate::screen;
 use report::Style;
 use report::live::{Board, Live};
 use report::watch::About;
@@ -46,7 +47,7 @@ impl Watcher {
     ) -> Self {
         let stderr = std::io::stderr();
         let style = Style::detect(&stderr, |name| std::env::var_os(name));
-        let terminal = stderr.is_terminal();
+        let terminal = screen::is_drawn_on();
         let act = match quiet {
             true => None,
             false => Act::begin(about(command, phase, targets), phase, control),

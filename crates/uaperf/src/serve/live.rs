@@ -3,7 +3,7 @@
 
 mod between;
 
-use std::io::{IsTerminal, Write};
+use std::io::Write;
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
@@ -11,7 +11,7 @@ use observe::{Figure, Process, Sample, Task};
 use plant::{Counted, FaultCount, Refused, Tally, Watch};
 
 use super::taking::{self, Device};
-use crate::screen::tell;
+use crate::screen::{self, tell};
 use between::{Between, up};
 
 /// Time between two looks.
@@ -203,7 +203,7 @@ impl Display {
 /// Both ways write to standard error: standard output is for whoever started this.
 fn show(mut looker: Looker, told: &mpsc::Receiver<Told>) {
     let mut out = std::io::stderr();
-    let terminal = out.is_terminal();
+    let terminal = screen::is_drawn_on();
     let mut before = looker.look();
     let mut lines = 0;
     loop {

@@ -4,6 +4,7 @@
 use std::ops::Range;
 
 use opcua_types::StatusCode;
+use tracing::{Level, enabled, trace};
 
 use super::assembly::Assembly;
 use super::asymmetric::Opened;
@@ -12,6 +13,7 @@ use super::symmetric::{BODY_AT, ChunkHead, Seal, names};
 use super::tokens::{Role, Tokens};
 use super::{ChannelError, Protection};
 use crate::frame::{ChunkKind, ErrorMessage, Gap, Header, Inbox, Limits, MessageType, Outbox};
+use crate::log::Named;
 use crate::policy::Policy;
 use crate::time::Instant;
 
@@ -205,6 +207,17 @@ impl Stream {
                 } else {
                     Body::Chunk(body)
                 };
+                if enabled!(Level::TRACE) {
+                    let body = self.body(body.clone());
+                    let channel = self.channel_id;
+                    trace!(
+                        channel,
+                        request = request_id,
+                        bytes = body.len(),
+                        "{} came",
+                        Named(body)
+                    );
+                }
                 Ok(Arrival::Message {
                     message: header.message,
                     request_id,
@@ -309,6 +322,18 @@ impl<'a> Outward<'a> {
         let start = Seal::begin(out);
         let more = write(out);
         let bytes = out.len() - start - BODY_AT;
+        if enabled!(Level::TRACE) {
+            let body = out.get(start + BODY_AT..).unwrap_or_default();
+            let channel = self.channel_id;
+            trace!(
+                channel,
+                request = request_id,
+                bytes,
+                more,
+                "{} sent",
+                Named(body)
+            );
+        }
         if !more && let Err(error) = sealing.allows(self.limits, bytes) {
             out.truncate(start);
             return Err(error);

@@ -25,6 +25,7 @@ pub use opening::Done;
 use std::time::Duration;
 
 use opcua_types::StatusCode;
+use tracing::{Span, debug, debug_span, field};
 
 use crate::channel::stream::{Arrival, Body, Stream};
 use crate::channel::tokens::{Role, Token};
@@ -69,6 +70,8 @@ pub struct Connection {
     server_nonce: Vec<u8>,
     /// The number of the newest OPN request.
     opened_as: u16,
+    /// What a log says of it belongs together.
+    span: Span,
 }
 
 impl Connection {
@@ -84,6 +87,7 @@ impl Connection {
             opened: None,
             server_nonce: Vec::new(),
             opened_as: 0,
+            span: debug_span!("client", url = %config.endpoint_url, channel = field::Empty),
             config,
         };
         connection.stream.protect(connection.config.protection);
@@ -94,6 +98,7 @@ impl Connection {
     }
 
     fn hello(&mut self) {
+        self.span.in_scope(|| debug!("hello sent"));
         let hello = self.config.limits.hello(&self.config.endpoint_url);
         hello.write(self.stream.outbox.tail());
         self.state = State::AwaitAcknowledge;
@@ -150,6 +155,11 @@ impl Connection {
     /// The sizes agreed on, once acknowledged.
     pub fn limits(&self) -> &Limits {
         &self.stream.limits
+    }
+
+    /// What a log says of this connection is said inside of it.
+    pub fn span(&self) -> &Span {
+        &self.span
     }
 
     /// Policy and mode of the channel.
@@ -226,6 +236,7 @@ impl Connection {
 
     fn end(&mut self, reason: ChannelError) {
         if !self.is_closed() {
+            self.span.in_scope(|| debug!(%reason, "connection ended"));
             self.exchange = None;
             self.job = None;
             self.stream.outbox.abandon();
@@ -363,6 +374,8 @@ impl Connection {
                 let chunk = self.stream.inbox.chunk(range);
                 let answer = Acknowledge::parse(chunk.get(HEADER_LEN..).unwrap_or_default())?;
                 self.stream.limits = self.config.limits.acknowledged(&answer)?;
+                self.span
+                    .in_scope(|| debug!(limits = ?self.stream.limits, "hello acknowledged"));
                 self.state = State::Channel;
                 self.open(false, now);
                 Some(Event::Acknowledged(answer))

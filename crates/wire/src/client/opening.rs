@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use tracing::debug;
+
 use super::Connection;
 use crate::channel::asymmetric::{self, OpenHead, Opened, Parties, Unsealed};
 use crate::channel::exchange::{OpenRequest, OpenResponse};
@@ -75,6 +77,9 @@ impl Connection {
             deadline: now.mono + self.config.timeout,
             gap: Some(gap),
             opening: false,
+        });
+        self.span.in_scope(|| {
+            debug!(protection = %self.config.protection, renew, "channel asked for");
         });
         // Before anything more is said to a server that is not trusted any more (Part 4, 6.1.3).
         let vouch = self.config.vouch.clone();
@@ -163,6 +168,15 @@ impl Connection {
             );
         }
         self.stream.tokens.add(token, Role::Client);
+        self.span.record("channel", response.channel_id);
+        self.span.in_scope(|| {
+            debug!(
+                token = response.token_id,
+                lifetime = ?response.lifetime,
+                renewed = exchange.renew,
+                "channel opened"
+            );
+        });
         self.opened = Some((response.lifetime, exchange.renew));
         Ok(())
     }

@@ -16,6 +16,7 @@ pub use opening::Done;
 use std::ops::Range;
 
 use opcua_types::StatusCode;
+use tracing::{Span, debug, debug_span};
 
 use crate::certificate::Certificate;
 use crate::channel::stream::{Arrival, Body, Outward, Stream};
@@ -122,6 +123,8 @@ pub struct Connection {
     event: Option<Event<'static>>,
     /// How long responses may be as agreed in the hello, where a session said that they are to be shorter.
     agreed: Option<u32>,
+    /// What a log says of it belongs together.
+    span: Span,
 }
 
 impl Connection {
@@ -139,6 +142,7 @@ impl Connection {
             begun: None,
             event: None,
             agreed: None,
+            span: debug_span!("server", channel = config.channel_id),
             config,
         };
         if let Some(budget) = &connection.config.budget {
@@ -277,6 +281,11 @@ impl Connection {
         };
     }
 
+    /// What a log says of this connection is said inside of it.
+    pub fn span(&self) -> &Span {
+        &self.span
+    }
+
     /// The number of the channel.
     pub fn channel_id(&self) -> u32 {
         self.config.channel_id
@@ -355,6 +364,7 @@ impl Connection {
 
     fn end(&mut self, reason: ChannelError) {
         if !self.is_closed() {
+            self.span.in_scope(|| debug!(%reason, "connection ended"));
             self.exchange = None;
             self.job = None;
             self.stream.outbox.abandon();
@@ -479,6 +489,8 @@ impl Connection {
         let hello = Hello::parse(chunk.get(HEADER_LEN..).unwrap_or_default())?;
         let (limits, answer) = self.config.limits.accept(&hello)?;
         let endpoint_url = hello.endpoint_url.to_owned();
+        self.span
+            .in_scope(|| debug!(url = %endpoint_url, ?limits, "hello"));
         self.stream.limits = limits;
         answer.write(self.stream.outbox.tail());
         self.state = State::Channel;

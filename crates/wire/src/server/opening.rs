@@ -4,6 +4,7 @@ use std::ops::Range;
 use std::time::Duration;
 
 use opcua_types::StatusCode;
+use tracing::debug;
 
 use super::{Connection, Event};
 use crate::certificate::Certificate;
@@ -171,6 +172,9 @@ impl Connection {
         let gap = self.stream.reserve(|sequence| {
             unsealed.sequence = sequence;
             unsealed.sealed_len()
+        });
+        self.span.in_scope(|| {
+            debug!(%protection, token = token_id, ?lifetime, renewed, "channel opened");
         });
         self.exchange = Some(Exchange::Sealing(gap));
         self.stream.tokens.add(token, Role::Server);

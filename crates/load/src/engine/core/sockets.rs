@@ -1,7 +1,9 @@
 //! What comes in and goes out: sockets read and written, lost and opened again; what helpers send.
 
 use std::io;
+use std::time::Duration;
 
+use tracing::{info, warn};
 use wire::channel::ChannelError;
 use wire::time::Now;
 
@@ -147,6 +149,7 @@ impl<H: Host> Core<H> {
         }
         seat.alive = false;
         seat.lost = t;
+        warn!(session = seat.index, %error, "session lost");
         self.host.deregister(&mut seat.socket);
         self.losses.push(Loss {
             session: seat.index,
@@ -200,6 +203,7 @@ impl<H: Host> Core<H> {
             seat.coalescing = Coalescing::Learning(0, 0);
         }
         let (lost, index, base) = (seat.lost, seat.index, seat.base);
+        info!(session = index, after = ?Duration::from_nanos(t.saturating_sub(lost)), "session back");
         if let Some(loss) = self
             .losses
             .iter_mut()

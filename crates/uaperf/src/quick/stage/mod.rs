@@ -64,9 +64,8 @@ fn lock<T>(it: &Mutex<T>) -> MutexGuard<'_, T> {
 /// From now on phases are shown on the terminal, if there is one: input, output and errors.
 pub fn open(plain: bool) {
     let dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
-    let terminal = std::io::stdin().is_terminal()
-        && screen::out().is_terminal()
-        && std::io::stderr().is_terminal();
+    let terminal =
+        std::io::stdin().is_terminal() && screen::out().is_terminal() && screen::is_drawn_on();
     if terminal && !plain && !dumb {
         // A second command in the same process would go on with the first one's.
         let _ = STAGE.set(Stage::default());
