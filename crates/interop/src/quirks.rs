@@ -37,6 +37,13 @@ pub const MET: &[Met] = &[
         tolerated: DONE,
     },
     Met {
+        stack: "node-opcua",
+        what: "a server that dials clients (reverse connect) calls one again only when its channel there has ended: \
+               a client has one channel at a time",
+        clause: "Part 6, 7.1.3 (a server keeps a connection waiting, also while others are used)",
+        tolerated: "our client waits for the next call; with several sessions it times out",
+    },
+    Met {
         stack: "gopcua",
         what: NO_RESULTS,
         clause: RESULTS,

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use capture::Recorder;
 use wire::budget::Budget;
 use wire::channel::{Protection, all_protections};
+use wire::url::Url;
 
 use crate::describe::Plant;
 use crate::fault::Fault;
@@ -25,6 +26,8 @@ pub struct Config {
     pub host: Option<String>,
     /// The whole URL that clients are told, where they come by another way than this machine knows of.
     pub advertise: Option<String>,
+    /// Clients that this server dials, so that they need not reach it (Part 6, 7.1.2.6).
+    pub reverse: Vec<Url>,
     /// The application URI, when there is no certificate that says it.
     pub application_uri: String,
     /// The application's name, for people.
@@ -68,6 +71,7 @@ impl Default for Config {
             listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
             host: None,
             advertise: None,
+            reverse: Vec::new(),
             application_uri: "urn:uaperf:plant".into(),
             name: "uaperf plant".into(),
             identity: None,
@@ -103,6 +107,7 @@ impl Plant {
         if let Some(url) = &self.advertise {
             config.advertise = Some(url.to_string());
         }
+        config.reverse.extend(self.reverse.iter().cloned());
         if let Some(bytes) = self.memory {
             config.memory = Budget::of(bytes);
         }

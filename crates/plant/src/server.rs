@@ -18,9 +18,11 @@ use crate::core::{Core, Mail, Post};
 use crate::counters::{Counted, Counters};
 use crate::describe::IndexTaken;
 use crate::diagnostics::Register;
+use crate::dialler;
 use crate::fault::{Fault, FaultCount, NoSuchNode};
 use crate::file::Wrong;
 use crate::ledger::{GroundTruth, Tally};
+use crate::line::Line;
 use crate::nodeset::{NodeSet, NodeSetError};
 use crate::pool::Pool;
 use crate::shared::Shared;
@@ -78,6 +80,7 @@ pub struct Server {
     pool: Pool,
     threads: Vec<JoinHandle<()>>,
     updates: update::Running,
+    lines: Vec<Arc<Line>>,
 }
 
 impl std::fmt::Debug for Server {
@@ -129,6 +132,7 @@ impl Server {
             pool,
             threads,
             updates: update::Running::default(),
+            lines: Vec::new(),
         };
         server.updates.start(updates.loops, &server.shared)?;
         if let Some(mut meter) = updates.meter {
@@ -164,6 +168,12 @@ impl Server {
                 }
                 core.run();
             })?);
+        }
+        if let Some(door) = server.posts.last() {
+            for client in &server.shared.config.reverse {
+                let line = dialler::begin(client.clone(), door.clone())?;
+                server.lines.push(line);
+            }
         }
         server.faults_changed();
         Ok(server)
@@ -252,6 +262,7 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
+        self.lines.iter().for_each(|line| line.end());
         for post in &self.posts {
             post.send(Mail::Stop);
         }

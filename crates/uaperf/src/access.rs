@@ -10,13 +10,14 @@ use anyhow::Context;
 use link::Spec;
 use load::access::{Access, Credentials, Each, Security, TrustRule};
 use load::relay::{Background, Settings};
+use load::transport::Callers;
 use pki::Store;
 use wire::url::Url;
 use zeroize::Zeroizing;
 
 use crate::failure::Failure;
 use crate::global::Global;
-use crate::{pcap, place};
+use crate::{pcap, place, reverse};
 use plan::unit::duration;
 
 /// How a server is reached.
@@ -68,6 +69,8 @@ pub struct Args {
     /// How long each step and each call may take
     #[arg(long, value_name = "DURATION", default_value = "10s", value_parser = duration::parse)]
     timeout: Duration,
+    #[command(flatten)]
+    reverse: reverse::Args,
     #[command(flatten)]
     pcap: pcap::Args,
 }
@@ -126,10 +129,23 @@ impl Args {
             user,
             plain_password: self.plain_password,
             link: self.link(&url)?,
+            callers: self.callers()?,
             recorder: self.pcap.begin()?,
             timeout: self.timeout,
             ..Access::new(url, store, place::own_request())
         })
+    }
+
+    /// Where servers are awaited that dial.
+    fn callers(&self) -> Result<Option<Arc<Callers>>, Failure> {
+        let callers = self.reverse.begin()?;
+        match (&callers, &self.link) {
+            (Some(_), Some(_)) => Err(Failure::usage(
+                "--link and --listen-reverse: a link leads to servers that are dialled (want one of them; \
+                 `uaperf link` between the server and here emulates one)",
+            )),
+            _ => Ok(callers),
+        }
     }
 
     /// A link of its own to this server, at work from now on.

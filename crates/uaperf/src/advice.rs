@@ -44,6 +44,10 @@ pub fn hint(error: &AccessError, access: &Access) -> Option<String> {
                 ),
             }
         }
+        AccessError::Link(LinkError::NotCalled { others, .. }) => match others.is_empty() {
+            true => "is the server told to dial this host and port? a plant is with `uaperf serve --reverse URL`".into(),
+            false => "name the server by the URL that it says".into(),
+        },
         AccessError::NotOffered(_) => {
             "choose one of these with --security POLICY:MODE, or --security best".into()
         }

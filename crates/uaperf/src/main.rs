@@ -30,6 +30,7 @@ mod publishing;
 mod quick;
 mod report;
 mod results;
+mod reverse;
 mod saturate;
 mod scenario;
 mod screen;

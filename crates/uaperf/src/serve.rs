@@ -53,6 +53,9 @@ pub struct Args {
     /// server that listens on all of them what each client came by]
     #[arg(long, value_name = "URL", conflicts_with_all = ["host", "count"])]
     advertise: Option<Url>,
+    /// Dial this client, too (reverse connect), which awaits servers with --listen-reverse; may be given several times
+    #[arg(long, value_name = "URL")]
+    reverse: Vec<Url>,
     /// Threads that serve connections [default: half as many as there are processors]
     #[arg(long, value_parser = clap::value_parser!(u16).range(1..=255))]
     threads: Option<u16>,
@@ -301,6 +304,7 @@ fn config(args: &Args, global: &Global) -> anyhow::Result<(Config, Known)> {
         let what = "the plant advertises one URL, and --count wants one for each server (leave advertise out of the file)";
         return Err(Failure::usage(what.to_owned()).into());
     }
+    config.reverse.extend(args.reverse.iter().cloned());
     if args.memory.is_some() {
         config.memory = memory::budget(args.memory);
     }

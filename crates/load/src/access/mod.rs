@@ -16,7 +16,7 @@ pub use endpoint::{Endpoint, NotOffered, Security, UnknownSecurity, choose, user
 pub use session::{Absent, Session};
 pub use wire::session::token::Credentials;
 
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -34,7 +34,7 @@ use wire::url::Url;
 use each::Own;
 
 use crate::relay::Background;
-use crate::transport::{CallError, Link, LinkError, Options, Step, Steps};
+use crate::transport::{CallError, Callers, Link, LinkError, Options, Step, Steps, Way};
 
 /// Whether the server's certificate has to be a trusted one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -72,6 +72,8 @@ pub struct Access {
     pub sources: u32,
     /// A link that lies between us and the server, and is kept for as long as this.
     pub link: Option<Arc<Background>>,
+    /// Where the server is awaited, if it is the one that dials.
+    pub callers: Option<Arc<Callers>>,
     /// Records what goes over all connections, and the keys of their channels.
     pub recorder: Option<Recorder>,
     /// How long each step and call may take.
@@ -221,6 +223,7 @@ impl Access {
             plain_password: false,
             sources: 0,
             link: None,
+            callers: None,
             recorder: None,
             timeout: Duration::from_secs(10),
         }
@@ -243,7 +246,7 @@ impl Access {
     pub fn offers(&self) -> Result<Vec<Endpoint>, AccessError> {
         let options = Options {
             timeout: self.timeout,
-            through: self.through(),
+            way: self.way(),
             recorder: self.recorder.clone(),
             ..Options::default()
         };
@@ -416,15 +419,19 @@ impl Access {
             vouch: opening.vouch.clone().filter(|_| opening.is_secured()),
             timeout: self.timeout,
             source: source(client, self.sources),
-            through: self.through(),
+            way: self.way(),
             recorder: self.recorder.clone(),
             ..Options::default()
         }
     }
 
-    /// Where the link begins, if there is one.
-    pub(crate) fn through(&self) -> Option<SocketAddr> {
-        self.link.as_ref().map(|link| link.address())
+    /// How the server is reached.
+    pub(crate) fn way(&self) -> Way {
+        match (&self.callers, &self.link) {
+            (Some(callers), _) => Way::Called(Arc::clone(callers)),
+            (None, Some(link)) => Way::Through(link.address()),
+            (None, None) => Way::Dial,
+        }
     }
 
     /// The user that a client logs in.

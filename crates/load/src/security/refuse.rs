@@ -194,7 +194,7 @@ fn unprotected(access: &Access, endpoints: &[Endpoint]) -> Refusal {
     }
     let options = Options {
         timeout: access.timeout,
-        through: access.through(),
+        way: access.way(),
         recorder: access.recorder.clone(),
         ..Options::default()
     };

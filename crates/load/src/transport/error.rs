@@ -43,6 +43,16 @@ pub enum LinkError {
         /// What the system said.
         error: io::Error,
     },
+    /// The server was to dial, and did not.
+    #[error("no server of this URL dialled {at} within {after:?}{}", came(.others))]
+    NotCalled {
+        /// Where it was awaited.
+        at: SocketAddr,
+        /// The time given to it.
+        after: Duration,
+        /// The URLs of others that did.
+        others: Vec<String>,
+    },
     /// The port accepts connections, but says nothing to a hello.
     #[error("the port is open, but nothing answers to a hello")]
     Silent,
@@ -58,6 +68,13 @@ pub enum LinkError {
     /// The socket failed.
     #[error(transparent)]
     Io(#[from] io::Error),
+}
+
+fn came(others: &[String]) -> String {
+    match others {
+        [] => String::new(),
+        others => format!("; those that did are {}", others.join(", ")),
+    }
 }
 
 /// Why a call has no good response.

@@ -2,6 +2,7 @@
 
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use capture::Recorder;
@@ -14,9 +15,51 @@ use wire::time::Instant as Mono;
 use wire::types::{NodeId, StatusCode};
 use wire::url::Url;
 
+use super::callers::Callers;
 use super::dial::{connect, look_up};
 use super::error::{CLOSED, diagnose};
 use super::{CallError, Clock, LinkError, Step, Steps, Stream, random};
+
+/// How a server is reached.
+#[derive(Debug, Clone, Default)]
+pub enum Way {
+    /// At the addresses of its URL.
+    #[default]
+    Dial,
+    /// At the address of a relay that leads there.
+    Through(SocketAddr),
+    /// It dials.
+    Called(Arc<Callers>),
+}
+
+impl Way {
+    /// A socket to a server, or from it, with what it has said already.
+    fn take(
+        &self,
+        url: &Url,
+        options: &Options,
+        steps: &mut Steps,
+    ) -> Result<(Stream, SocketAddr, Vec<u8>), LinkError> {
+        let recorder = options.recorder.as_ref();
+        let mut start = Instant::now();
+        let addresses = match self {
+            Self::Called(callers) => {
+                let call = callers.next(url, options.timeout)?;
+                steps.push((Step::Connect, start.elapsed()));
+                let socket = Stream::called(call.socket, &call.hello, recorder)?;
+                return Ok((socket, call.address, call.hello));
+            }
+            Self::Through(relay) => vec![*relay],
+            Self::Dial => look_up(url)?,
+        };
+        steps.push((Step::Lookup, start.elapsed()));
+        start = Instant::now();
+        let (socket, address) = connect(&addresses, options.source, options.timeout)?;
+        let socket = Stream::new(socket, recorder)?;
+        steps.push((Step::Connect, start.elapsed()));
+        Ok((socket, address, Vec::new()))
+    }
+}
 
 /// What a link is opened with.
 #[derive(Debug, Clone)]
@@ -39,8 +82,8 @@ pub struct Options {
     pub lifetime: Duration,
     /// The own address to connect from; none: the system's choice.
     pub source: Option<IpAddr>,
-    /// The address to connect to instead of those of the URL: of a relay that leads there.
-    pub through: Option<SocketAddr>,
+    /// How the server is reached.
+    pub way: Way,
     /// Records what goes over the socket, and the keys of the channel.
     pub recorder: Option<Recorder>,
 }
@@ -57,7 +100,7 @@ impl Default for Options {
             timeout: Duration::from_secs(10),
             lifetime: Duration::from_secs(3600),
             source: None,
-            through: None,
+            way: Way::Dial,
             recorder: None,
         }
     }
@@ -129,16 +172,7 @@ impl Link {
     /// Looks up, connects, says hello and opens the channel. `steps` has what each took, the
     /// steps before a failing one too.
     pub fn open(url: &Url, options: &Options, steps: &mut Steps) -> Result<Self, LinkError> {
-        let start = Instant::now();
-        let addresses = match options.through {
-            Some(relay) => vec![relay],
-            None => look_up(url)?,
-        };
-        steps.push((Step::Lookup, start.elapsed()));
-        let start = Instant::now();
-        let (socket, address) = connect(&addresses, options.source, options.timeout)?;
-        let socket = Stream::new(socket, options.recorder.as_ref())?;
-        steps.push((Step::Connect, start.elapsed()));
+        let (socket, address, said) = options.way.take(url, options, steps)?;
         let clock = Clock::new();
         let endpoint_url = options
             .endpoint_url
@@ -153,9 +187,11 @@ impl Link {
             timeout: options.timeout,
             lifetime: options.lifetime,
             key_log: options.recorder.as_ref().map(Recorder::key_log),
+            reverse: matches!(options.way, Way::Called(_)),
             ..Config::new(endpoint_url, random())
         };
-        let connection = Connection::new(config, clock.now());
+        let mut connection = Connection::new(config, clock.now());
+        connection.receive(&said);
         let mut link = Self {
             socket,
             connection,
@@ -165,7 +201,10 @@ impl Link {
                 lifetime: Duration::ZERO,
                 address,
             },
-            carried: Carried::default(),
+            carried: Carried {
+                received: said.len() as u64,
+                ..Carried::default()
+            },
         };
         let start = Instant::now();
         link.wait_for(Step::Hello, |turn| matches!(turn, Turn::Acknowledged))?;

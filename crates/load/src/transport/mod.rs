@@ -4,6 +4,7 @@
 //! setting a run up and tearing it down. [`Socket`] and [`Timer`] never block: they are what the
 //! loops of a run are made of.
 
+mod callers;
 mod clock;
 mod dial;
 mod error;
@@ -13,10 +14,11 @@ mod step;
 mod stream;
 mod timer;
 
+pub use callers::{Call, Callers};
 pub use clock::{Clock, random};
 pub(crate) use dial::look_up;
 pub use error::{CallError, LinkError};
-pub use link::{Carried, Link, Options, Shell};
+pub use link::{Carried, Link, Options, Shell, Way};
 pub use socket::{Got, Socket};
 pub use step::{Step, Steps};
 pub use stream::Stream;

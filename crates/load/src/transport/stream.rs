@@ -26,6 +26,20 @@ impl Stream {
         Ok(Self { socket, tap })
     }
 
+    /// The same of a server that dialled, and has said this much.
+    pub fn called(socket: TcpStream, said: &[u8], recorder: Option<&Recorder>) -> io::Result<Self> {
+        let tap = match recorder {
+            None => None,
+            Some(recorder) => {
+                let (own, peer) = (socket.local_addr()?, socket.peer_addr()?);
+                let mut tap = recorder.accepted(own, peer);
+                tap.received(said);
+                Some(Box::new(tap))
+            }
+        };
+        Ok(Self { socket, tap })
+    }
+
     /// The socket, and what records it.
     pub fn take_apart(self) -> (TcpStream, Option<Box<Tap>>) {
         (self.socket, self.tap)

@@ -2,6 +2,7 @@
 //! is no room.
 
 use std::io::ErrorKind;
+use std::sync::Arc;
 use std::time::Duration;
 
 use capture::Recorder;
@@ -17,6 +18,7 @@ use super::link::Link;
 use super::socket::Socket;
 use super::{Core, Due, LISTENER, Mail, Post, SlotId, token};
 use crate::fault::Class;
+use crate::line::{Dialled, Line};
 use crate::shared::random;
 
 /// After this time those are asked in again for whom there were no descriptors.
@@ -104,12 +106,25 @@ impl Core {
             // A few at a time are told why; a flood is not.
             if self.refusing < REFUSING {
                 self.refusing += 1;
-                self.adopt(socket, true);
+                self.adopt(socket, true, None);
             }
             return;
         }
         self.shared.counters.cumulated_connections.add(1);
-        self.adopt(socket, false);
+        self.adopt(socket, false, None);
+    }
+
+    /// Takes a connection to a client that was dialled in, if there is room, and the server is there.
+    pub(super) fn dialled(&mut self, dialled: Dialled) {
+        let Dialled { socket, line } = dialled;
+        let counters = &self.shared.counters;
+        let limit = self.shared.config.limits.connections;
+        if self.listener.is_none() || !counters.connections.admit(limit) {
+            return line.lost();
+        }
+        counters.cumulated_connections.add(1);
+        let recorder = self.shared.config.recorder.as_ref();
+        self.adopt(Socket::dialled(socket, recorder), false, Some(line));
     }
 
     /// There are as many as may be: the oldest without a session make room (Part 4, 5.6.2). Where they are with another
@@ -165,7 +180,7 @@ impl Core {
         idle.len()
     }
 
-    fn adopt(&mut self, socket: Socket, refused: bool) {
+    fn adopt(&mut self, socket: Socket, refused: bool, line: Option<Arc<Line>>) {
         let shared = &self.shared;
         let mut config = server::Config::new(shared.channel_id(), Box::new(random));
         config.limits = shared.config.limits.sizes;
@@ -182,9 +197,14 @@ impl Core {
         config.message_timeout = shared.config.limits.message_timeout;
         config.budget = Some(budget.clone());
         config.key_log = shared.config.recorder.as_ref().map(Recorder::key_log);
+        config.reverse = line.as_ref().map(|_| {
+            let shown = &shared.advertised;
+            (shared.config.application_uri.clone(), shown.url.clone())
+        });
         let connection = Connection::new(config, self.now);
         let mut link = Link::new(socket, connection, budget.hold(), self.now.mono);
         link.refused = refused;
+        link.line = line;
         let address = link.address();
         link.connection
             .span()

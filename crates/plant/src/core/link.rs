@@ -1,6 +1,7 @@
 //! One connection: a socket and the protocol's state over it.
 
 use std::io::ErrorKind;
+use std::sync::Arc;
 
 use wire::budget::{Held, Spent};
 use wire::channel::SendError;
@@ -13,6 +14,7 @@ use super::long::{Hall, Long, PIECE};
 use super::ready::Ready;
 use super::socket::Socket;
 use crate::fault::MessageFate;
+use crate::line::Line;
 use crate::service::steps::Work;
 
 /// More than this waiting to be written, and a connection's requests are not looked at: who does
@@ -29,6 +31,8 @@ const LEAST_READ: usize = 64 * 1024;
 pub struct Link {
     pub socket: Socket,
     pub connection: Connection,
+    /// The line that it is of, if this side dialled and the client has not said hello yet.
+    pub line: Option<Arc<Line>>,
     /// The endpoint that the client said hello to.
     pub endpoint_url: String,
     /// Its requests wait until its answers were taken.
@@ -98,6 +102,7 @@ impl Link {
         Self {
             socket,
             connection,
+            line: None,
             endpoint_url: String::new(),
             paused: false,
             unwritten: false,

@@ -12,6 +12,7 @@ use wire::types::{CreateSessionResponse, StatusCode};
 
 use super::parcel::{Caller, Given, Led, Moved, Wanted, Wish};
 use super::{Asked, Core, SlotId};
+use crate::line::Dialled;
 
 /// What others tell a loop.
 pub enum Mail {
@@ -37,6 +38,8 @@ pub enum Mail {
     MakeRoom,
     /// There are too many connections: the oldest without a session are to end.
     EndIdle,
+    /// A client was dialled.
+    Dialled(Box<Dialled>),
     /// A connection whose session lives here or is to, with the request that says so.
     Led(Box<Led>),
     /// Another loop wants subscriptions that live here.
@@ -129,6 +132,7 @@ impl Core {
             Mail::EndIdle => {
                 self.end_idle();
             }
+            Mail::Dialled(dialled) => self.dialled(*dialled),
             Mail::Led(led) => self.led(*led),
             Mail::Wanted(wanted) => self.give(wanted),
             Mail::Given(given) => self.given(given),

@@ -368,6 +368,9 @@ impl Core {
             link.connection
                 .span()
                 .in_scope(|| info!("connection closed"));
+            if let Some(line) = link.line.take() {
+                line.lost();
+            }
             link.socket.deregister(self.poll.registry());
             link.socket.close();
             match link.refused {

@@ -197,6 +197,9 @@ impl Core {
                 Some(Polled::Other(event)) => match event {
                     Event::Hello { endpoint_url } => {
                         link.endpoint_url = endpoint_url;
+                        if let Some(line) = link.line.take() {
+                            line.used();
+                        }
                         if link.refused {
                             // Part 6, 7.1.5: what there is to say to one too many.
                             let reason = "the server has no more room for connections";

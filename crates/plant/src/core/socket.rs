@@ -35,6 +35,17 @@ impl Socket {
         Self::Tcp(socket, tap)
     }
 
+    /// A connection that this side dialled.
+    pub fn dialled(socket: TcpStream, recorder: Option<&Recorder>) -> Self {
+        let _ = socket.set_nodelay(true);
+        keep_little_unsent(&socket);
+        let tap = recorder.and_then(|recorder| {
+            let (own, peer) = (socket.local_addr().ok()?, socket.peer_addr().ok()?);
+            Some(Box::new(recorder.connected(own, peer)))
+        });
+        Self::Tcp(socket, tap)
+    }
+
     #[inline]
     pub fn read(&mut self, space: &mut [u8]) -> io::Result<usize> {
         match self {

@@ -76,7 +76,7 @@ impl Core {
     pub(super) fn put_off(&mut self, mail: Mail) -> Option<Mail> {
         let stranger = match &mail {
             // Nobody is logged in on one that comes from the door.
-            Mail::Led(_) => true,
+            Mail::Led(_) | Mail::Dialled(_) => true,
             Mail::Channel(link, _) | Mail::Judged(link, _) => !self.is_known(*link),
             Mail::Created(asked, ..) | Mail::NotActivated(asked, _) => !self.is_known(asked.link),
             Mail::Proven(caller, ..) if caller.core == self.index => {

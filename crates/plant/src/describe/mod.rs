@@ -55,6 +55,8 @@ pub struct Plant {
     pub transfer: Option<Transfer>,
     /// Whether other servers may register at it.
     pub discovery: bool,
+    /// The clients that it dials.
+    pub reverse: Vec<Url>,
     /// The discovery servers that it is to be known to. Whoever runs it sees to that.
     pub register: Vec<Url>,
     /// How often it tells them that it is there, if it says so.

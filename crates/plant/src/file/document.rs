@@ -30,6 +30,7 @@ pub struct Document {
     pub metrics: Option<bool>,
     pub transfer: Option<Transfer>,
     pub discovery: Option<bool>,
+    pub reverse: Option<Vec<Spanned<String>>>,
     pub register: Option<Vec<Spanned<String>>>,
     pub register_every: Option<Spanned<Span>>,
     pub limits: Option<LimitsTable>,

@@ -79,6 +79,12 @@ pub fn plant(document: Document, folder: &Path) -> Read<Plant> {
         zones: groups.zones,
         transfer: document.transfer,
         discovery: document.discovery.unwrap_or(false),
+        reverse: document
+            .reverse
+            .unwrap_or_default()
+            .iter()
+            .map(advertised)
+            .collect::<Read<_>>()?,
         register: document
             .register
             .unwrap_or_default()
@@ -120,7 +126,7 @@ fn listen(endpoint: &Spanned<String>) -> Read<(SocketAddr, bool)> {
     Ok((SocketAddr::new(address, url.port()), named))
 }
 
-/// The whole URL that clients are told.
+/// The whole URL that clients are told, or of a client that is dialled.
 fn advertised(text: &Spanned<String>) -> Read<Url> {
     text.get_ref().parse().map_err(|_| {
         let what = format!(

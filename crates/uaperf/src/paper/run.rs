@@ -18,7 +18,7 @@ use crate::scenario::parameter;
 use crate::scenario::run::{Bundled, carry_out};
 use crate::screen::{self, tell};
 use crate::serving::{Folder, Serving};
-use crate::{pcap, quick, results};
+use crate::{pcap, quick, results, reverse};
 
 /// Carry out experiments, each into a folder with a page
 #[derive(Debug, clap::Args)]
@@ -202,6 +202,7 @@ fn one(
         trust: args.trust || own.is_some(),
         quiet: args.quiet,
         report: page.clone(),
+        reverse: reverse::Args::default(),
         pcap: args.pcap.clone(),
     };
     let exit = carry_out(bundled.into(), Some(control), global)?;

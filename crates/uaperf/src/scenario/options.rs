@@ -232,6 +232,7 @@ fn what_the_commands_have_and_phases_have_not_is_what_runs_have() {
     let of_runs = [
         "csv",
         "junit",
+        "listen-reverse",
         "live-file",
         "out",
         "pcap",

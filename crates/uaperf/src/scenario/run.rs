@@ -20,11 +20,11 @@ use super::vocabulary::{Commands, SOME_SERVER};
 use super::{parameter, parse, read};
 use crate::failure::Failure;
 use crate::global::Global;
-use crate::pcap;
 use crate::quick;
 use crate::results::{self, Files};
 use crate::screen;
 use crate::written;
+use crate::{pcap, reverse};
 
 /// Carry out a scenario: a file per point, a table at the end
 #[derive(Debug, clap::Args)]
@@ -71,6 +71,8 @@ pub struct Args {
     #[command(flatten)]
     feed: quick::feed::Args,
     #[command(flatten)]
+    reverse: reverse::Args,
+    #[command(flatten)]
     pcap: pcap::Args,
 }
 
@@ -108,6 +110,7 @@ pub struct Bundled {
     /// A page of the results.
     pub report: PathBuf,
     /// Whether connections are recorded.
+    pub reverse: reverse::Args,
     pub pcap: pcap::Args,
 }
 
@@ -131,6 +134,7 @@ impl From<Bundled> for Args {
                 ..Files::default()
             },
             feed: quick::feed::Args::default(),
+            reverse: it.reverse,
             pcap: it.pcap,
         }
     }
@@ -210,6 +214,7 @@ pub fn carry_out(args: Args, control: Option<&Control>, global: &Global) -> anyh
     written::check(live.into_iter().chain(args.files.named()), &inputs)?;
     args.feed.open()?;
     args.pcap.begin()?;
+    args.reverse.begin()?;
     let rows = document.map(|document| {
         Rows::of(
             document,

@@ -27,6 +27,7 @@ const OF_RESULTS: &[&str] = &[
     "server-pid",
     "pcap",
     "pcap-max",
+    "listen-reverse",
 ];
 /// Files of a result, for which a phase only says that it wants them: they lie beside the result.
 const BESIDE_RESULTS: &[(&str, &str)] = &[
