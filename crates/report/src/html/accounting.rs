@@ -34,7 +34,7 @@ pub(super) fn accounting(run: &Run, phase: &Phase) -> Markup {
             (counts("Values as they came; what is not named is 0", &told.values).markup())
         }
         (counts("Messages and requests; what is not named is 0", &told.messages).markup())
-        (steps(told).markup())
+        @if !told.steps.is_empty() { (steps(told).markup()) }
         (evenly::evenly(run, told))
         @if !told.beside.is_empty() { (beside("What the server says beside what came", &told.beside).markup()) }
     }

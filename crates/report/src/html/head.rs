@@ -91,7 +91,7 @@ pub(super) fn set_up(run: &Run) -> Markup {
                     (asked(phase, run.targets.len()))
                 }
             }
-            dt { "Measured" }
+            dt { @if run.is_simulated() { "Simulated" } @else { "Measured" } }
             dd {
                 time datetime=(run.started.to_string()) { (when(run.started)) }
                 @for phase in &run.phases {
@@ -117,7 +117,7 @@ pub(super) fn when(started: record::Timestamp) -> String {
 fn window(phase: &Phase) -> String {
     let length = phase.to_ns.saturating_sub(phase.from_ns) as f64;
     let cut = phase.warm_up.cut_ns as f64;
-    let mut text = format!("{} measured", Kind::Nanos.show(length));
+    let mut text = Kind::Nanos.show(length);
     if cut > 0.0 {
         let how = if phase.warm_up.given_ns.is_some() {
             "given"
@@ -134,6 +134,9 @@ fn window(phase: &Phase) -> String {
 
 fn machine(run: &Run) -> String {
     let machine = &run.machine;
+    if run.is_simulated() {
+        return format!("none: in virtual time, by uaperf {}", machine.build.version);
+    }
     let known = |figure: &Figure<String>| figure.known().cloned().filter(|text| !text.is_empty());
     let cores = machine.cores.known().map(|&n| counted(n, "core", "cores"));
     let ram = machine

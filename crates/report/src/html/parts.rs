@@ -28,21 +28,48 @@ pub(super) fn statuses(phase: &Phase) -> Markup {
     };
     let mut all = rows(&sum.statuses, "requests");
     all.extend(rows(&sum.value_statuses, "values"));
-    for (name, count) in [
-        ("timed out", sum.timeouts),
-        ("skipped to catch up", sum.skipped),
-        ("due and never sent", sum.unsent),
-        ("without an answer at the end", sum.unfinished),
-        ("answered after the end", sum.drained),
-        ("connections lost and back", sum.reconnects),
+    // A connection is no request: it has no share of them.
+    let of_requests = |count: u64| (sum.planned > 0).then(|| count as f64 / sum.planned as f64);
+    for (name, of, count, share) in [
+        (
+            "timed out",
+            "requests",
+            sum.timeouts,
+            of_requests(sum.timeouts),
+        ),
+        (
+            "skipped to catch up",
+            "requests",
+            sum.skipped,
+            of_requests(sum.skipped),
+        ),
+        (
+            "due and never sent",
+            "requests",
+            sum.unsent,
+            of_requests(sum.unsent),
+        ),
+        (
+            "without an answer at the end",
+            "requests",
+            sum.unfinished,
+            of_requests(sum.unfinished),
+        ),
+        (
+            "answered after the end",
+            "requests",
+            sum.drained,
+            of_requests(sum.drained),
+        ),
+        ("lost and back", "connections", sum.reconnects, None),
     ] {
         if count > 0 {
             all.push(vec![
                 Cell::text(name),
                 Cell::text(""),
-                Cell::text("requests"),
+                Cell::text(of),
                 Cell::number(Some(count as f64), Kind::Count),
-                Cell::number(Some(count as f64 / sum.planned.max(1) as f64), Kind::Share),
+                share.map_or_else(|| Cell::text(""), |it| Cell::number(Some(it), Kind::Share)),
             ]);
         }
     }
