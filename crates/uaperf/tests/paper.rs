@@ -134,3 +134,36 @@ fn a_server_that_is_not_there_fails_each_point_and_the_command() {
     assert!(said.contains("FAILED, or not complete"), "{said}");
     assert!(!said.contains("page "), "{said}");
 }
+
+#[test]
+fn an_experiment_is_repeated_with_the_server_of_another_stack() {
+    if peers::testing::require("node-opcua").is_none() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let words = |peer| {
+        let words = [
+            "paper",
+            "run",
+            "tahvanainen2016.table_13",
+            "--scale",
+            "quick",
+        ];
+        [&words[..], &["--peer", peer, "--out", "papers"]].concat()
+    };
+    let output = uaperf(folder.path(), &words("node-opcua"));
+    let (said, errors) = (text(&output.stdout), text(&output.stderr));
+    assert!(
+        [0, 4].contains(&output.status.code().unwrap()),
+        "{said}{errors}"
+    );
+    let results = folder.path().join("papers/tahvanainen2016.table_13");
+    let page = fs::read_to_string(results.join("report.html")).unwrap();
+    assert!(
+        page.contains("NodeOPCUA") || page.contains("node-opcua"),
+        "{said}"
+    );
+    let output = uaperf(folder.path(), &words("nobody"));
+    assert_eq!(output.status.code(), Some(2));
+    assert!(text(&output.stderr).contains("there is no peer \"nobody\""));
+}

@@ -4,12 +4,13 @@ use std::fmt::Write as _;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use clap::ValueEnum;
 use judge::Exit;
 use load::engine::Control;
 use plan::description;
+use plan::unit::duration;
 
 use super::catalogue::{Catalogue, Ready};
 use crate::failure::Failure;
@@ -18,7 +19,7 @@ use crate::scenario::parameter;
 use crate::scenario::run::{Bundled, carry_out};
 use crate::screen::{self, tell};
 use crate::serving::{Folder, Serving};
-use crate::{pcap, quick, results, reverse};
+use crate::{pcap, peers, quick, results, reverse};
 
 /// Carry out experiments, each into a folder with a page
 #[derive(Debug, clap::Args)]
@@ -36,6 +37,12 @@ pub struct Args {
     /// These servers instead of those that the scenarios start
     #[arg(long, value_name = "URL")]
     target: Vec<String>,
+    /// The server of another stack instead, as in `uaperf peers list`; it has the bench address space
+    #[arg(long, value_name = "NAME", conflicts_with = "target")]
+    peer: Option<String>,
+    /// How often values of --peer change
+    #[arg(long, value_name = "DURATION", default_value = "1s", value_parser = duration::parse)]
+    update: Duration,
     /// How often each point is measured [default: as the scenario says; once with --scale quick]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     repeat: Option<u32>,
@@ -71,7 +78,13 @@ An experiment of several points can be gone on with after Ctrl-C: uaperf run --r
 Examples:
   uaperf paper run burger2019.fig_06 --dry-run
   uaperf paper run all --scale quick --out papers
-  uaperf paper run tahvanainen2016.table_11 --target opc.tcp://plc1:4840";
+  uaperf paper run tahvanainen2016.table_11 --target opc.tcp://plc1:4840 -P 'node=ns=3;s=Temperature'
+  uaperf paper run tahvanainen2016.table_11 --scale quick --peer open62541";
+
+/// Where a scenario says which nodes it is about.
+const NODE: &str = "\"$node\"";
+/// Those of other stacks.
+const BENCH: &str = "nsu=urn:bench;i=1000..1999";
 
 /// What became of a scenario.
 struct Done {
@@ -88,6 +101,13 @@ pub fn run(args: Args, catalogue: &Catalogue, global: &Global) -> anyhow::Result
         Some(out) => out.clone(),
         None => results::fresh(SystemTime::now().into(), "paper"),
     };
+    // Kept for all experiments; none measures how it starts.
+    let peer = match &args.peer {
+        Some(name) if !args.dry_run => Some(peers::changing(name, args.update)?),
+        _ => None,
+    };
+    let mut targets = args.target.clone();
+    targets.extend(peer.iter().map(|it| it.url().to_owned()));
     let control = Control::default();
     if !args.dry_run {
         quick::interrupted(&control)?;
@@ -105,7 +125,8 @@ pub fn run(args: Args, catalogue: &Catalogue, global: &Global) -> anyhow::Result
                 ready.name
             );
         }
-        done.push(one(&args, ready, catalogue, &out, &control, global)?);
+        let done_now = one(&args, ready, catalogue, (&targets, &out), &control, global)?;
+        done.push(done_now);
     }
     if args.dry_run {
         return Ok(ExitCode::SUCCESS);
@@ -162,7 +183,7 @@ fn one(
     args: &Args,
     ready: &'static Ready,
     catalogue: &Catalogue,
-    out: &Path,
+    (targets, out): (&[String], &Path),
     control: &Control,
     global: &Global,
 ) -> anyhow::Result<Done> {
@@ -176,12 +197,16 @@ fn one(
             parameters.push(parameter(text).map_err(Failure::new)?);
         }
     }
+    // Another stack has none of the study's nodes.
+    if args.peer.is_some() && ready.text.contains(NODE) {
+        parameters.push(("node".to_owned(), BENCH.to_owned()));
+    }
     // What was typed comes last, and holds.
     parameters.retain(|(name, _)| args.parameters.iter().all(|(other, _)| other != name));
     parameters.extend(args.parameters.iter().cloned());
     let is_description = description::is_description(ready.text);
     // The documents of 2015 name no server; a scenario starts its own.
-    let own = match is_description && args.target.is_empty() && !args.dry_run {
+    let own = match is_description && targets.is_empty() && !args.dry_run {
         true => Some(Own::start()?),
         false => None,
     };
@@ -191,7 +216,7 @@ fn one(
         file: ready.name,
         text: ready.text,
         parameters,
-        target: target.chain(args.target.iter().cloned()).collect(),
+        target: target.chain(targets.iter().cloned()).collect(),
         repeat: match args.scale {
             Scale::Quick => Some(args.repeat.unwrap_or(1)),
             Scale::Full => args.repeat,
@@ -199,7 +224,7 @@ fn one(
         .filter(|_| !is_description),
         dry_run: args.dry_run,
         out: folder.clone(),
-        trust: args.trust || own.is_some(),
+        trust: args.trust || own.is_some() || args.peer.is_some(),
         quiet: args.quiet,
         report: page.clone(),
         reverse: reverse::Args::default(),

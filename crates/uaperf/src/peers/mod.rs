@@ -7,6 +7,7 @@ mod start;
 mod stop;
 
 use std::process::ExitCode;
+use std::time::Duration;
 
 use ::peers::{Stack, State};
 
@@ -48,6 +49,15 @@ pub fn start_definition() -> clap::Command {
 pub fn started(name: &str, typed: &clap::ArgMatches) -> anyhow::Result<::peers::Server> {
     let args = <start::Args as clap::FromArgMatches>::from_arg_matches(typed)?;
     ::peers::Server::start(named(name)?, &args.options()).map_err(start::explained)
+}
+
+/// Starts a peer's server on a free port, its values changing so often.
+pub fn changing(name: &str, update: Duration) -> anyhow::Result<::peers::Server> {
+    let options = ::peers::StartOptions {
+        update: Some(update),
+        ..::peers::StartOptions::default()
+    };
+    ::peers::Server::start(named(name)?, &options).map_err(start::explained)
 }
 
 /// Carries out `uaperf peers`.
