@@ -352,6 +352,6 @@ proptest! {
         prop_assert!(same(figures.figure(Measure::Delay, Stat::Max), *found.last().unwrap()));
         let screen = report::summary(&run, Style::PLAIN);
         let rate = Rate::show(figures.figure(Measure::Delay, Stat::Values).unwrap());
-        prop_assert!(screen.contains(&format!("{rate}")), "{} in {}", rate, screen);
+        prop_assert!(screen.contains(&rate.to_string()), "{} in {}", rate, screen);
     }
 }
