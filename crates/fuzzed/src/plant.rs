@@ -5,9 +5,9 @@
 //! comes back; a turn moves no more than its share, and all that is to do comes to an end; and another client, who has a
 //! session, is answered within a few turns.
 
-mod caller;
+pub mod caller;
 mod requests;
-mod served;
+pub mod served;
 
 pub use requests::KINDS;
 

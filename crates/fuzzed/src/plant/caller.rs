@@ -21,11 +21,15 @@ const URL: &str = "opc.tcp://127.0.0.1:4840";
 /// Turns until a client is answered that has a session, whatever others do: it is read in the first of them.
 const TURNS: usize = 4;
 
+/// The client.
 pub struct Caller {
+    /// The way to the server.
     pub end: ClientEnd,
+    /// What it speaks over it.
     pub connection: Connection,
     /// Its session, if it has one.
     pub token: NodeId,
+    /// The connection ended.
     pub closed: bool,
     /// It reads at most so many bytes at a time.
     pub appetite: usize,

@@ -11,6 +11,7 @@ const WORK: usize = 40_000;
 /// seconds.
 const TURN: Duration = Duration::from_secs(3);
 
+/// The server.
 pub struct Served(pub InMemory);
 
 impl Deref for Served {
@@ -22,6 +23,7 @@ impl Deref for Served {
 }
 
 impl Served {
+    /// A client comes that takes `room` bytes before it reads them.
     pub fn connect(&mut self, room: usize) -> ClientEnd {
         self.0.connect(room)
     }

@@ -12,7 +12,7 @@ use wire::types::StatusCode;
 use super::{SlotId, Slots, Timers};
 use crate::fault::MessageFate;
 use crate::service::steps::{Steps, Work};
-use crate::service::{Desk, read};
+use crate::service::{Desk, read, write};
 use crate::session::Session;
 use crate::shared::Shared;
 use crate::subscription::Subscriptions;
@@ -34,6 +34,8 @@ pub struct Hall<'a> {
 pub enum Rest {
     /// Values.
     Read(Box<read::Rest>),
+    /// Values that are still to be written.
+    Write(Box<write::Rest>),
     /// Operations for a session.
     Steps(SlotId, Box<Steps>),
 }
@@ -47,7 +49,10 @@ impl Rest {
         out: &mut Vec<u8>,
     ) -> Result<bool, StatusCode> {
         let (id, steps) = match self {
-            Self::Read(rest) => return Ok(rest.write(hall.shared, hall.now, PIECE, out)),
+            Self::Read(rest) => {
+                return Ok(rest.write(hall.shared, hall.now, PIECE, work, out));
+            }
+            Self::Write(rest) => return Ok(rest.write(hall.shared, hall.now, work, out)),
             Self::Steps(id, steps) => (*id, steps),
         };
         let session = hall.sessions.get_mut(id);
@@ -75,13 +80,15 @@ impl Rest {
     pub fn measure(&mut self, hall: &Hall<'_>, work: &mut Work) -> Result<bool, StatusCode> {
         match self {
             Self::Read(rest) => rest.measure(hall.shared, PIECE, work),
-            Self::Steps(..) => Ok(false),
+            Self::Write(_) | Self::Steps(..) => Ok(false),
         }
     }
 
+    /// Bytes that are kept for it: of the request, or made and not given yet.
     fn bytes(&self) -> usize {
         match self {
-            Self::Read(_) => 0,
+            Self::Read(rest) => rest.bytes(),
+            Self::Write(rest) => rest.bytes(),
             Self::Steps(_, steps) => steps.bytes(),
         }
     }
@@ -155,7 +162,7 @@ impl Long {
     /// The session that operations are done for.
     pub fn session(&self) -> Option<SlotId> {
         match &self.rest {
-            Rest::Read(_) => None,
+            Rest::Read(_) | Rest::Write(_) => None,
             Rest::Steps(session, _) => Some(*session),
         }
     }

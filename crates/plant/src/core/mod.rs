@@ -226,6 +226,7 @@ impl Core {
         }
         self.write_on();
         self.receive_strangers();
+        self.subscriptions.go_on_to_end();
         // Last: what all of them left for others to be told goes now.
         self.run_timers();
         self.be_slower(start);
@@ -246,7 +247,7 @@ impl Core {
         self.now = self.shared.clock.now();
         let start = self.now.mono;
         let due = self.timers.wake().is_some_and(|at| at <= self.now.mono);
-        let waited = !self.again.is_empty() || !self.unwritten.is_empty() || self.strangers.wait();
+        let waited = self.has_more();
         let mut busy = self.read_mail() || due || waited;
         for id in self.links.ids() {
             if let Some(link) = self.links.get(id)
@@ -277,10 +278,15 @@ impl Core {
         (links, sessions, self.subscriptions.len())
     }
 
+    /// Whether there is something to go on with although nothing happens.
+    fn has_more(&self) -> bool {
+        let connections = !self.again.is_empty() || !self.unwritten.is_empty();
+        connections || self.strangers.wait() || self.subscriptions.are_ending()
+    }
+
     /// How long to wait for something to happen.
     fn sleep(&mut self) -> Option<Duration> {
-        let more = !self.again.is_empty() || !self.unwritten.is_empty() || self.strangers.wait();
-        if more || (self.shared.config.spin && !self.is_door()) {
+        if self.has_more() || (self.shared.config.spin && !self.is_door()) {
             return Some(Duration::ZERO);
         }
         let at = self.timers.wake()?;

@@ -342,11 +342,11 @@ impl Core {
 
     /// Forgets a subscription that its session does not name any more.
     pub(super) fn forget_subscription(&mut self, id: u32) {
-        if let Some(subscription) = self.subscriptions.remove(&id) {
+        if let Some(items) = self.subscriptions.end(id) {
             self.shared.register.drop_subscription(id);
             let counters = &self.shared.counters;
             counters.subscriptions.sub(1);
-            counters.items.sub(subscription.len() as u64);
+            counters.items.sub(items as u64);
         }
     }
 

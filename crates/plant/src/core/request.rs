@@ -71,9 +71,12 @@ impl Core {
             return;
         };
         let handle = head.request_handle;
+        let mut work = Work::turn();
         let sent = there.begin(id, handle, now, |out| {
-            answer_walked(shared, held, body, head, now, PIECE, out).map(Rest::Read)
+            answer_walked(shared, held, body, head, now, &mut work, out)
         });
+        self.worked += work.spent();
+        self.spent += work.spent();
         if let Err(error) = sent {
             self.not_sent(link, id, handle, &error);
         }
@@ -330,6 +333,8 @@ pub(super) enum Answer {
         type_id: u32,
         /// The request's handle.
         handle: u32,
+        /// Work that it was.
+        work: usize,
         /// Whether it went.
         sent: Result<(), SendError>,
     },
@@ -337,6 +342,8 @@ pub(super) enum Answer {
     Long {
         /// What was asked.
         type_id: u32,
+        /// Work that it was up to now.
+        work: usize,
         /// Where it stands.
         long: Box<Long>,
     },
@@ -369,41 +376,42 @@ pub(super) fn answer_now(
         return Answer::Later;
     }
     let (type_id, handle) = (head.type_id, head.request_handle);
-    let mut rest = None;
+    let (mut rest, mut work) = (None, Work::turn());
     let begun = reply.begin(|out| {
-        rest = answer_walked(shared, session, body, &head, now, PIECE, out);
+        rest = answer_walked(shared, session, body, &head, now, &mut work, out);
         rest.is_some()
     });
+    let work = work.spent();
     let sent = match (begun, rest) {
         (Ok(Some(unfinished)), Some(rest)) => {
-            let long = Long::new(
-                (reply.id(), handle),
-                unfinished,
-                Rest::Read(rest),
-                reply.most(),
-            );
+            let long = Long::new((reply.id(), handle), unfinished, rest, reply.most());
             let long = Box::new(long);
-            return Answer::Long { type_id, long };
+            return Answer::Long {
+                type_id,
+                work,
+                long,
+            };
         }
         (begun, _) => begun.map(drop),
     };
     Answer::Given {
         type_id,
         handle,
+        work,
         sent,
     }
 }
 
-/// Appends the response to a Read or Write, or a fault. A Read has a rest behind about `most` bytes.
+/// Appends the response to a Read or Write, or a fault. There is a rest behind a piece of it, or when the work is over.
 fn answer_walked(
     shared: &Shared,
     session: &Session,
     body: &[u8],
     head: &RequestHead<'_>,
     now: Now,
-    most: usize,
+    work: &mut Work,
     out: &mut Vec<u8>,
-) -> Option<Box<read::Rest>> {
+) -> Option<Rest> {
     let rights = session.rights;
     let service = match head.type_id {
         type_id::READ_REQUEST => Service::Read,
@@ -411,14 +419,14 @@ fn answer_walked(
     };
     session.record.asked(Some(service), now.utc);
     let start = out.len();
-    let mut outcome = walk(shared, rights, body, head, now, most, out);
+    let mut outcome = walk(shared, rights, body, head, now, work, out);
     if let Err(Refusal::Walk(_)) = outcome {
         out.truncate(start);
         outcome = canonical(body, &shared.decoding)
             .map_err(Refusal::Status)
             .and_then(|body| {
                 let head = &RequestHead::parse(&body)?;
-                walk(shared, rights, &body, head, now, most, out)
+                walk(shared, rights, &body, head, now, work, out)
             });
     }
     let status = match outcome {
@@ -440,12 +448,18 @@ fn walk(
     body: &[u8],
     head: &RequestHead<'_>,
     now: Now,
-    most: usize,
+    work: &mut Work,
     out: &mut Vec<u8>,
-) -> Result<Option<Box<read::Rest>>, Refusal> {
+) -> Result<Option<Rest>, Refusal> {
     match head.type_id {
-        type_id::READ_REQUEST => read::answer(shared, rights, head, body, now, most, out),
-        _ => write::answer(shared, rights, body, now, out).map(|()| None),
+        type_id::READ_REQUEST => {
+            let rest = read::answer(shared, rights, head, body, now, PIECE, work, out);
+            rest.map(|rest| rest.map(Rest::Read))
+        }
+        _ => {
+            let rest = write::answer(shared, rights, body, now, work, out);
+            rest.map(|rest| rest.map(Rest::Write))
+        }
     }
 }
 

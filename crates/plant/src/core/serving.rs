@@ -19,6 +19,8 @@ const READS_IN_A_ROW: usize = 8;
 const ANSWERS_IN_A_ROW: usize = 16;
 /// Or so many bytes of them.
 const BYTES_IN_A_ROW: usize = 64 * 1024;
+/// Work of a request that is answered where it lies, whatever it asks for.
+const REQUEST: usize = 2;
 
 impl Core {
     /// Reads what there is, answers it and writes the answers.
@@ -171,8 +173,11 @@ impl Core {
                         Answer::Given {
                             type_id,
                             handle,
+                            work,
                             sent,
                         } => {
+                            self.worked += REQUEST + work;
+                            self.spent += REQUEST + work;
                             if slow {
                                 self.slower.asked.add(type_id);
                             }
@@ -181,7 +186,13 @@ impl Core {
                                 Err(error) => Step::NotSent(id, handle, error),
                             }
                         }
-                        Answer::Long { type_id, long } => {
+                        Answer::Long {
+                            type_id,
+                            work,
+                            long,
+                        } => {
+                            self.worked += work;
+                            self.spent += work;
                             if slow {
                                 self.slower.asked.add(type_id);
                             }
@@ -223,6 +234,10 @@ impl Core {
                 Step::Answered => {
                     answers += 1;
                     unflushed += 1;
+                    if self.worked >= PART {
+                        self.write_later(id);
+                        break;
+                    }
                     // Answering gives a channel nothing to do.
                     continue;
                 }

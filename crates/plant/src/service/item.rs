@@ -261,17 +261,11 @@ impl Desk<'_> {
             false => StatusCode::BadMonitoredItemIdInvalid,
         };
         // Part 4, 5.13.5.2: those to remove first.
-        let removed = remove
-            .iter()
-            .map(|id| status(links.retain(|other| other != *id)));
+        let removed = links.remove(&remove).into_iter().map(status);
         let removed: Vec<_> = removed.collect();
-        let added = add.iter().zip(known).map(|(id, known)| {
-            if known {
-                links.add(*id);
-            }
-            status(known)
-        });
-        let added: Vec<_> = added.collect();
+        let found = add.iter().zip(&known).filter(|(_, known)| **known);
+        links.add(found.map(|(id, _)| *id));
+        let added: Vec<_> = known.into_iter().map(status).collect();
         subscription.settle(now);
         self.schedule(request.subscription_id);
         Ok(SetTriggeringResponse {

@@ -161,9 +161,8 @@ impl Desk<'_> {
         let limit = self.shared.config.limits.subscriptions_per_session;
         let ids = operations(request.subscription_ids, limit)?;
         let results = ids.into_iter().map(|id| match self.subscription(id) {
-            Ok(subscription) => {
-                let items = subscription.len() as u64;
-                self.subscriptions.remove(&id);
+            Ok(_) => {
+                let items = self.subscriptions.end(id).unwrap_or(0) as u64;
                 self.shared.register.drop_subscription(id);
                 self.session.subscriptions.retain(|other| *other != id);
                 self.shared.counters.subscriptions.sub(1);

@@ -1,12 +1,15 @@
-//! Write (Part 4, 5.11.4), done while the request is walked.
+//! Write (Part 4, 5.11.4), done while the request is walked; of many values or such that are long, a part in each turn.
 
 use std::sync::Arc;
 
 use wire::budget::Spent;
-use wire::template::walk::{BuiltInType, RawNodeId, RawVariant, WriteNode, WriteRequest, type_id};
+use wire::template::walk::{
+    BuiltInType, RawNodeId, RawVariant, WalkError, WriteNode, WriteNodes, WriteRequest, type_id,
+};
 use wire::time::Now;
 use wire::types::StatusCode;
 
+use super::steps::Work;
 use super::{Refusal, count, write_head, write_len, write_null_array};
 use crate::history::{History, Past};
 use crate::shared::Shared;
@@ -16,20 +19,28 @@ use crate::space::value::hold;
 use crate::space::{NodeIndex, Source, Stamp, Variable, access, range};
 use crate::users::Rights;
 
-/// Appends the response to a Write request.
+/// Work of a value, however short.
+const VALUE: usize = 2;
+
+/// Bytes of a value that are copied in the time of a unit of work; each of them is a few times.
+const BYTES_IN_A_UNIT: usize = 32;
+
+/// Appends the response to a Write request, or begins to: when the work of a turn is over there is a rest.
 pub fn answer(
     shared: &Shared,
     rights: Rights,
     body: &[u8],
     now: Now,
+    work: &mut Work,
     out: &mut Vec<u8>,
-) -> Result<(), Refusal> {
+) -> Result<Option<Box<Rest>>, Refusal> {
     let request = WriteRequest::parse(body)?;
-    let nodes = request.nodes.left();
-    count(nodes, shared.config.limits.nodes_per_write)?;
+    let mut nodes = request.nodes;
+    let asked = nodes.left();
+    count(asked, shared.config.limits.nodes_per_write)?;
     // The whole request is looked at before anything is written: half of a request that is
     // malformed must not come true.
-    for node in request.nodes.clone() {
+    for node in nodes.clone() {
         node?;
     }
     write_head(
@@ -38,11 +49,62 @@ pub fn answer(
         request.head.request_handle,
         now,
     );
-    write_len(out, nodes);
+    write_len(out, asked);
+    shared.counters.writes.add(asked as u64);
+    let more = values(shared, rights, &mut nodes, now, work, out)?;
+    Ok(more.then(|| {
+        Box::new(Rest {
+            nodes: nodes.rest().to_vec(),
+            at: 0,
+            left: nodes.left(),
+            rights,
+        })
+    }))
+}
+
+/// What of a Write is not done yet.
+#[derive(Debug)]
+pub struct Rest {
+    /// The nodes as they are in the request.
+    nodes: Vec<u8>,
+    at: usize,
+    left: usize,
+    rights: Rights,
+}
+
+impl Rest {
+    /// Writes more values, as many as there is work for; true if there are still more.
+    pub fn write(&mut self, shared: &Shared, now: Now, work: &mut Work, out: &mut Vec<u8>) -> bool {
+        let rest = self.nodes.get(self.at..).unwrap_or_default();
+        let mut nodes = WriteNodes::again(rest, self.left);
+        let more = values(shared, self.rights, &mut nodes, now, work, out);
+        let (rest, left) = (nodes.rest().len(), nodes.left());
+        self.at = self.nodes.len() - rest;
+        self.left = left;
+        // All of them were walked before.
+        more.unwrap_or(false)
+    }
+
+    /// Bytes of the request that are kept.
+    pub fn bytes(&self) -> usize {
+        self.nodes.len()
+    }
+}
+
+/// Writes values until there are no more or the work is over; true if there are more.
+fn values(
+    shared: &Shared,
+    rights: Rights,
+    nodes: &mut WriteNodes<'_>,
+    now: Now,
+    work: &mut Work,
+    out: &mut Vec<u8>,
+) -> Result<bool, WalkError> {
     let mut updates = 0;
-    for node in request.nodes {
+    while let Some(node) = nodes.next() {
         let node = node?;
-        let status = match write(shared, rights, &node, now) {
+        work.spend(VALUE);
+        let status = match write(shared, rights, &node, now, work) {
             Ok(()) => {
                 updates += 1;
                 if let RawNodeId::Numeric { namespace: 0, id } = node.node_id {
@@ -53,11 +115,16 @@ pub fn answer(
             Err(status) => status,
         };
         out.extend_from_slice(&status.bits().to_le_bytes());
+        if work.is_over() && nodes.left() > 0 {
+            break;
+        }
     }
-    write_null_array(out);
-    shared.counters.writes.add(nodes as u64);
     shared.counters.updates.add(updates);
-    Ok(())
+    let more = nodes.left() > 0;
+    if !more {
+        write_null_array(out);
+    }
+    Ok(more)
 }
 
 /// Sees to what follows from a write to one of the server's own variables.
@@ -78,6 +145,7 @@ fn write(
     rights: Rights,
     what: &WriteNode<'_>,
     now: Now,
+    work: &mut Work,
 ) -> Result<(), StatusCode> {
     let space = &shared.space;
     let unknown = StatusCode::BadNodeIdUnknown;
@@ -102,6 +170,12 @@ fn write(
     let value = what.value.value.unwrap_or(null);
     let current = current(&variable.source)?;
     let current = RawVariant::parse(&current).map_err(|_| StatusCode::BadInternalError)?;
+    let copied = match what.index_range {
+        [] => value.encoded().len(),
+        // The whole is made anew.
+        _ => current.encoded().len(),
+    };
+    work.spend(copied / BYTES_IN_A_UNIT);
     if !what.index_range.is_empty() {
         let whole = write_range(shared, variable, what, &value, stamp)?;
         return remember(shared, at, variable, &whole, stamp, now);

@@ -109,9 +109,10 @@ pub(crate) fn may_call(node: &Node, rights: Rights) -> bool {
     node.id.namespace == 0 || rights.within(zone).call
 }
 
-/// Appends what reading one attribute of one node gives.
+/// Appends what reading one attribute of one node gives. Returns how many bytes were looked at beside those appended: an
+/// index range takes a part of a value that has to be there whole.
 #[inline]
-pub fn read(space: &Space, what: &ReadNode<'_>, reading: Reading, out: &mut Vec<u8>) {
+pub fn read(space: &Space, what: &ReadNode<'_>, reading: Reading, out: &mut Vec<u8>) -> usize {
     let Reading {
         stamps,
         rights,
@@ -135,13 +136,14 @@ pub fn read(space: &Space, what: &ReadNode<'_>, reading: Reading, out: &mut Vec<
                 finish(out, start, stamp, stamps, now);
             }
         }
-        return;
+        return 0;
     }
-    let start = out.len();
-    if let Err(status) = read_any(space, what, reading, out) {
+    let (start, mut whole) = (out.len(), 0);
+    if let Err(status) = read_any(space, what, reading, &mut whole, out) {
         out.truncate(start);
         refuse(out, status, stamps, now);
     }
+    whole
 }
 
 /// The longest DataValue of a scalar: mask, Variant, status and two times.
@@ -219,6 +221,7 @@ fn read_any(
     space: &Space,
     what: &ReadNode<'_>,
     reading: Reading,
+    whole: &mut usize,
     out: &mut Vec<u8>,
 ) -> Result<(), StatusCode> {
     let Reading {
@@ -236,6 +239,7 @@ fn read_any(
             known_encoding(space, variable, what.data_encoding)?;
             let stamp = variable.source.write(now, space.anchor(), out);
             if range.has_range() {
+                *whole = out.len() - start;
                 range::cut(out, start + 1, &range)?;
             }
             stamp

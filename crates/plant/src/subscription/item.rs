@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use plan::unit::duration;
+use rustc_hash::FxHashSet;
 use wire::time::Now;
 use wire::types::{MonitoringMode, NumericRange};
 
@@ -42,26 +43,43 @@ pub struct Parameters {
 pub struct Links(Option<Box<Vec<u32>>>);
 
 impl Links {
-    /// Adds one that is not among them.
-    pub fn add(&mut self, id: u32) {
-        let links = self.0.get_or_insert_default();
-        if !links.contains(&id) {
-            links.push(id);
+    /// Adds those that are not among them. However many there are, they are gone through once.
+    pub fn add(&mut self, ids: impl IntoIterator<Item = u32>) {
+        let mut ids = ids.into_iter().peekable();
+        if ids.peek().is_some() {
+            let links = self.0.get_or_insert_default();
+            links.extend(ids);
+            links.sort();
+            links.dedup();
         }
     }
 
-    /// Keeps only some. True if any went.
-    pub fn retain(&mut self, keep: impl Fn(u32) -> bool) -> bool {
+    /// Removes some; returns of each whether it was among them.
+    pub fn remove(&mut self, ids: &[u32]) -> Vec<bool> {
+        let (mut gone, mut found) = (ids.to_vec(), ids.to_vec());
+        gone.sort_unstable();
+        found.clear();
+        self.retain(|id| {
+            let goes = gone.binary_search(&id).is_ok();
+            if goes {
+                found.push(id);
+            }
+            !goes
+        });
+        // Who is named twice is there once.
+        let mut left: FxHashSet<u32> = found.into_iter().collect();
+        ids.iter().map(|id| left.remove(id)).collect()
+    }
+
+    /// Keeps only some.
+    pub fn retain(&mut self, mut keep: impl FnMut(u32) -> bool) {
         let Some(links) = &mut self.0 else {
-            return false;
+            return;
         };
-        let before = links.len();
         links.retain(|id| keep(*id));
-        let went = links.len() < before;
         if links.is_empty() {
             self.0 = None;
         }
-        went
     }
 
     /// Bytes that they take.

@@ -13,6 +13,9 @@ use super::{
 use crate::ledger::Tally;
 use crate::space::Space;
 
+/// Links of all items of a subscription: whenever items are deleted they are gone through.
+const MOST_LINKS: usize = 100_000;
+
 impl Subscription {
     /// Between two publishings: takes the samples of items that have to be asked in time.
     pub fn sample(&mut self, space: &Space, now: Now) {
@@ -158,8 +161,13 @@ impl Subscription {
         self.item(id).is_some() || self.events.get(id).is_some()
     }
 
-    /// Whether there is memory for so many more links of an item.
+    /// Whether there is memory for so many more links of an item, and all links are gone through in a moment.
     pub fn has_room_for_links(&self, links: usize) -> bool {
+        let events = self.events.items().iter().map(|item| item.links.ids());
+        let all = self.items.iter().map(Item::links).chain(events);
+        if all.map(<[u32]>::len).sum::<usize>() + links > MOST_LINKS {
+            return false;
+        }
         // A list that grows is twice as long for a moment.
         let bytes = links * 4 * 2;
         let has = self.memory.take(bytes);

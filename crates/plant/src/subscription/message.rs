@@ -18,6 +18,10 @@ const STATUS_CHANGE: u16 = 820;
 /// Bytes before the first notification of a kind: type, length and count.
 const HEAD: usize = 16;
 
+/// A message that has so many bytes takes no more, whatever its client takes: the rest comes in the next one. Memory and
+/// time of making one are bounded, that of its largest value aside.
+const ENOUGH: usize = 1024 * 1024;
+
 /// What a message was.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Message {
@@ -189,14 +193,15 @@ impl Subscription {
             most => (most as usize).saturating_sub(load.total()),
         };
         let next = self.events.next_len().unwrap_or(0);
-        let full = load.total() > 0 && out.len() + HEAD + next > until;
+        let enough = until.min(parts_at.saturating_add(ENOUGH));
+        let full = load.total() > 0 && out.len() + HEAD + next > enough;
         if both && (most == 0 || full || self.ready > 0) {
             // The message is full of values: events come with the next.
             if let Some(parts) = out.get_mut(parts_at) {
                 *parts = 1;
             }
         } else if self.events.ready() {
-            self.happenings((most, until), now, faults, &mut load, out);
+            self.happenings((most, enough), now, faults, &mut load, out);
         }
         load
     }
@@ -245,8 +250,9 @@ impl Subscription {
         };
         let mut count = 0;
         let mut pace = Pace::default();
+        let enough = out.len().saturating_add(ENOUGH);
         // Room for numbers with all their times.
-        let room = until.saturating_sub(out.len());
+        let room = until.saturating_sub(out.len()).min(ENOUGH);
         out.reserve(self.ready.min(most).saturating_mul(40).min(room));
         // Behind the values: that there are no diagnostics.
         let until = until.saturating_sub(4);
@@ -264,6 +270,9 @@ impl Subscription {
             };
             let ready = item.ready();
             for _ in 0..ready.min(most - count) {
+                if count > 0 && out.len() >= enough {
+                    break;
+                }
                 if until < usize::MAX - 4 && out.len() + item.next_len() > until {
                     if count > 0 {
                         break;

@@ -4,6 +4,7 @@
 //! [`Subscription::tick`] is to be called each publishing interval, [`Subscription::publish`]
 //! whenever a Publish request can be answered and [`Subscription::wants`] one.
 
+mod all;
 mod asked;
 mod computed;
 mod event;
@@ -19,6 +20,7 @@ mod queue;
 #[cfg(test)]
 mod tests;
 
+pub use all::Subscriptions;
 pub use event::{EventItem, EventItems, EventParameters};
 pub use filter::Filter;
 pub use item::{Item, Links, Parameters, Watch};
@@ -28,7 +30,6 @@ pub use publishing::Tick;
 use std::sync::Arc;
 use std::time::Duration;
 
-use rustc_hash::FxHashMap;
 use wire::budget::Budget;
 use wire::time::{Instant, Now};
 
@@ -39,9 +40,6 @@ use crate::session::Owner;
 use kept::Kept;
 use memory::Memory;
 use publishing::State;
-
-/// Subscriptions by their numbers.
-pub type Subscriptions = FxHashMap<u32, Subscription>;
 
 /// Time goes on, whatever somebody asks for.
 const LEAST_INTERVAL: Duration = Duration::from_micros(100);

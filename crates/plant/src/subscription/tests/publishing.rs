@@ -185,3 +185,21 @@ fn an_ending_is_told_in_a_message_of_its_own() {
     };
     assert_eq!(status, StatusCode::BadTimeout);
 }
+
+#[test]
+fn a_message_has_a_mebibyte_and_the_rest_follows_whatever_its_client_takes() {
+    let mut bench = Bench::new(terms(100_000, 10_000));
+    bench.report(FAST, 100_000);
+    bench.intervals(8_000);
+    for _ in 0..3 {
+        bench.ask();
+    }
+    // Fourteen bytes each: handle, mask and a Double with its type.
+    let full = (1 << 20) / 14;
+    let values: Vec<usize> = bench.sent.iter().map(|sent| sent.values.len()).collect();
+    assert_eq!(values.len(), 2, "{values:?}");
+    assert!(values[0].abs_diff(full) < 10, "{values:?}");
+    assert!(bench.sent[0].more && !bench.sent[1].more);
+    let all = bench.sent.iter().flat_map(Sent::numbers);
+    assert!(all.clone().eq((0..values.iter().sum()).map(|n| n as f64)));
+}

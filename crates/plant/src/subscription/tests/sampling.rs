@@ -146,7 +146,7 @@ fn a_sampling_item_reports_when_another_one_triggers_it() {
     };
     let quiet = bench.add(FAST, MonitoringMode::Sampling, quiet);
     let loud = bench.report(SLOW, 1);
-    bench.subscription.links_mut(loud).unwrap().add(quiet);
+    bench.subscription.links_mut(loud).unwrap().add([quiet]);
     bench.requests = 100;
     bench.intervals(9);
     let of = |sent: &Sent| {
@@ -286,7 +286,7 @@ fn items_are_removed_with_the_links_to_them() {
     let mut bench = Bench::new(terms(30, 100));
     let a = bench.report(FAST, 1);
     let b = bench.report(SLOW, 1);
-    bench.subscription.links_mut(a).unwrap().add(b);
+    bench.subscription.links_mut(a).unwrap().add([b]);
     assert_eq!(bench.subscription.remove(&[b, 77]), [true, false]);
     assert!(bench.subscription.item(a).unwrap().links().is_empty());
     assert_eq!(bench.subscription.items().len(), 1);
