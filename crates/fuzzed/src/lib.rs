@@ -10,6 +10,7 @@
     reason = "a target fails by panicking"
 )]
 
+pub mod allocated;
 pub mod certificates;
 pub mod change;
 pub mod channel;

@@ -37,6 +37,7 @@ fn count(bytes: isize) {
 // SAFETY: every call is passed on to the system's allocator as it came.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        fuzzed::allocated::count(layout.size());
         count(layout.size() as isize);
         unsafe { System.alloc(layout) }
     }
@@ -47,6 +48,7 @@ unsafe impl GlobalAlloc for Counting {
     }
 
     unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        fuzzed::allocated::count(size);
         // Both may be there for a moment.
         count(size as isize);
         count(-(layout.size() as isize));

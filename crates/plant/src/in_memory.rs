@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use wire::time::Now;
 
-use crate::clock::Clock;
+use crate::clock::{Clock, thread_cpu};
 use crate::config::Config;
 use crate::core::{Core, pair};
 use crate::counters::Counted;
@@ -19,6 +19,11 @@ pub use crate::core::ClientEnd;
 
 /// Real time when it begins, in ticks of 100 ns since 1601: some day in 2026.
 const BEGIN: i64 = 134_116_992_000_000_000;
+
+/// Time that the processor gave this thread so far, whoever else it works for; none where nobody can tell.
+pub fn processor_time() -> Option<Duration> {
+    thread_cpu()
+}
 
 /// How much a server has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

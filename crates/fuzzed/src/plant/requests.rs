@@ -2,25 +2,27 @@
 
 use wire::service::Request;
 use wire::types::{
-    AddNodesItem, AddNodesRequest, BrowseDescription, BrowseDirection, BrowseNextRequest,
-    BrowsePath, BrowseRequest, ByteString, CallMethodRequest, CallRequest, CancelRequest,
-    CloseSessionRequest, CreateMonitoredItemsRequest, CreateSubscriptionRequest, DataChangeFilter,
-    DataChangeTrigger, DateTime, DeleteMonitoredItemsRequest, DeleteNodesItem, DeleteNodesRequest,
-    DeleteSubscriptionsRequest, ExtensionObject, FindServersRequest, GetEndpointsRequest,
-    HistoryReadRequest, HistoryReadValueId, ModifyMonitoredItemsRequest, ModifySubscriptionRequest,
+    AddNodesItem, AddNodesRequest, AddReferencesItem, AddReferencesRequest, BrowseDescription,
+    BrowseDirection, BrowseNextRequest, BrowsePath, BrowseRequest, ByteString, CallMethodRequest,
+    CallRequest, CancelRequest, CloseSessionRequest, CreateMonitoredItemsRequest,
+    CreateSubscriptionRequest, DataChangeFilter, DataChangeTrigger, DateTime,
+    DeleteMonitoredItemsRequest, DeleteNodesItem, DeleteNodesRequest, DeleteRawModifiedDetails,
+    DeleteReferencesItem, DeleteReferencesRequest, DeleteSubscriptionsRequest, ExtensionObject,
+    FindServersRequest, GetEndpointsRequest, HistoryReadRequest, HistoryReadValueId,
+    HistoryUpdateRequest, ModifyMonitoredItemsRequest, ModifySubscriptionRequest,
     MonitoredItemCreateRequest, MonitoredItemModifyRequest, MonitoringMode, MonitoringParameters,
-    NodeClass, NodeId, ObjectAttributes, PublishRequest, QualifiedName, ReadRawModifiedDetails,
-    ReadRequest, ReadValueId, RegisterNodesRequest, RelativePath, RelativePathElement,
-    RepublishRequest, RequestHeader, SetMonitoringModeRequest, SetPublishingModeRequest,
-    SetTriggeringRequest, SubscriptionAcknowledgement, TimestampsToReturn,
-    TransferSubscriptionsRequest, TranslateBrowsePathsToNodeIdsRequest, UnregisterNodesRequest,
-    Variant, WriteRequest, WriteValue,
+    NodeClass, NodeId, NumericRange, ObjectAttributes, PublishRequest, QualifiedName,
+    ReadAtTimeDetails, ReadRawModifiedDetails, ReadRequest, ReadValueId, RegisterNodesRequest,
+    RelativePath, RelativePathElement, RepublishRequest, RequestHeader, SetMonitoringModeRequest,
+    SetPublishingModeRequest, SetTriggeringRequest, SubscriptionAcknowledgement,
+    TimestampsToReturn, TransferSubscriptionsRequest, TranslateBrowsePathsToNodeIdsRequest,
+    UnregisterNodesRequest, Variant, WriteRequest, WriteValue,
 };
 
 use crate::script::Script;
 
 /// How many kinds there are.
-pub const KINDS: usize = 29;
+pub const KINDS: usize = 33;
 
 /// Numbers that requests go on with.
 #[derive(Debug, Default)]
@@ -60,15 +62,24 @@ fn several<T: Clone>(script: &mut Script<'_>, one: impl Fn(&mut Script<'_>) -> T
 }
 
 fn read_value(script: &mut Script<'_>) -> ReadValueId {
+    let node_id = node(script);
+    let (attribute_id, index_range) = match script.below(4) {
+        0 => (u32::from(script.byte()) % 28, NumericRange::None),
+        1 => (13, part(script)),
+        _ => (13, NumericRange::None),
+    };
     ReadValueId {
-        node_id: node(script),
-        attribute_id: match script.below(4) {
-            0 => u32::from(script.byte()) % 28,
-            _ => 13,
-        },
-        index_range: Default::default(),
+        node_id,
+        attribute_id,
+        index_range,
         data_encoding: QualifiedName::null(),
     }
+}
+
+/// A part of an array, which has to be there whole for that.
+fn part(script: &mut Script<'_>) -> NumericRange {
+    let first = u32::from(script.byte()) * 100;
+    NumericRange::Range(first, first + 1)
 }
 
 /// A path, now and then a long one.
@@ -121,15 +132,23 @@ pub fn request(script: &mut Script<'_>, known: &Known) -> Request {
         .into(),
         1 => WriteRequest {
             request_header: header(),
-            nodes_to_write: Some(several(script, |script| WriteValue {
-                node_id: node(script),
-                attribute_id: 13,
-                index_range: Default::default(),
-                value: match script.below(3) {
-                    0 => Variant::Double(1.5).into(),
-                    1 => Variant::UInt32(7).into(),
-                    _ => Variant::from("text".repeat(script.below(255))).into(),
-                },
+            nodes_to_write: Some(several(script, |script| {
+                let node_id = node(script);
+                let (index_range, value) = match script.below(4) {
+                    0 => (NumericRange::None, Variant::Double(1.5)),
+                    1 => (NumericRange::None, Variant::UInt32(7)),
+                    2 => (part(script), Variant::from(vec![1_u8, 2])),
+                    _ => {
+                        let text = "text".repeat(script.below(255));
+                        (NumericRange::None, Variant::from(text))
+                    }
+                };
+                WriteValue {
+                    node_id,
+                    attribute_id: 13,
+                    index_range,
+                    value: value.into(),
+                }
             })),
         }
         .into(),
@@ -333,6 +352,57 @@ pub fn request(script: &mut Script<'_>, known: &Known) -> Request {
         24 => CloseSessionRequest {
             request_header: header(),
             delete_subscriptions: script.byte() & 1 == 1,
+        }
+        .into(),
+        29 => AddReferencesRequest {
+            request_header: header(),
+            references_to_add: Some(several(script, |script| AddReferencesItem {
+                source_node_id: node(script),
+                reference_type_id: NodeId::new(0, [35, 47, 40, 33][script.below(4)]),
+                is_forward: script.byte() & 1 == 0,
+                target_server_uri: Default::default(),
+                target_node_id: node(script).into(),
+                target_node_class: NodeClass::Object,
+            })),
+        }
+        .into(),
+        30 => DeleteReferencesRequest {
+            request_header: header(),
+            references_to_delete: Some(several(script, |script| DeleteReferencesItem {
+                source_node_id: node(script),
+                reference_type_id: NodeId::new(0, [35, 47, 40, 33][script.below(4)]),
+                is_forward: script.byte() & 1 == 0,
+                target_node_id: node(script).into(),
+                delete_bidirectional: script.byte() & 1 == 0,
+            })),
+        }
+        .into(),
+        31 => HistoryReadRequest {
+            request_header: header(),
+            history_read_details: ExtensionObject::from_message(ReadAtTimeDetails {
+                req_times: Some(several(script, |script| {
+                    DateTime::from(134_116_992_000_000_000 + i64::from(script.byte()) * 100_000)
+                })),
+                use_simple_bounds: false,
+            }),
+            timestamps_to_return: TimestampsToReturn::Both,
+            release_continuation_points: false,
+            nodes_to_read: Some(several(script, |script| HistoryReadValueId {
+                node_id: node(script),
+                ..Default::default()
+            })),
+        }
+        .into(),
+        32 => HistoryUpdateRequest {
+            request_header: header(),
+            history_update_details: Some(several(script, |script| {
+                ExtensionObject::from_message(DeleteRawModifiedDetails {
+                    node_id: node(script),
+                    is_delete_modified: false,
+                    start_time: DateTime::from(134_116_000_000_000_000),
+                    end_time: DateTime::from(134_200_000_000_000_000),
+                })
+            })),
         }
         .into(),
         _ => match script.below(2) {

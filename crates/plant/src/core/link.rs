@@ -47,6 +47,8 @@ pub struct Link {
     limits: Vec<(SlotId, u32)>,
     /// What happened on it that it was not looked at for, as it is a stranger's.
     pub waiting: Option<Ready>,
+    /// Work that was done for it in which turn of its loop.
+    worked: (u64, usize),
     /// When it is looked at next.
     pub timer: Option<Instant>,
     /// Steps of its channel that helpers are at.
@@ -110,6 +112,7 @@ impl Link {
             known: false,
             limits: Vec::new(),
             waiting: None,
+            worked: (0, 0),
             timer: None,
             busy: 0,
             proving: false,
@@ -123,6 +126,19 @@ impl Link {
             owed: Vec::new(),
             held,
         }
+    }
+
+    /// Work that was done for it in this turn.
+    pub fn worked(&self, turn: u64) -> usize {
+        match self.worked {
+            (of, work) if of == turn => work,
+            _ => 0,
+        }
+    }
+
+    /// So much work was done for it in this turn.
+    pub fn has_worked(&mut self, turn: u64, work: usize) {
+        self.worked = (turn, work);
     }
 
     /// A session goes on to publish when its client has taken what waits.

@@ -121,7 +121,9 @@ pub struct Core {
     /// Memory to write into, lent to the connection that has its turn.
     spare: Vec<u8>,
     body: Vec<u8>,
-    /// Work that was done for the connection that has its turn.
+    /// How many turns there were.
+    turns: u64,
+    /// Work that was done in this turn for the connection that is looked at.
     worked: usize,
     /// Work that was done in pieces, all of it.
     spent: usize,
@@ -169,6 +171,7 @@ impl Core {
             scratch: vec![0; READ],
             spare: Vec::new(),
             body: Vec::new(),
+            turns: 1,
             worked: 0,
             spent: 0,
             stopping: false,
@@ -230,6 +233,7 @@ impl Core {
         // Last: what all of them left for others to be told goes now.
         self.run_timers();
         self.be_slower(start);
+        self.turns += 1;
     }
 
     /// Makes this the door for clients in the same process.

@@ -123,11 +123,16 @@ impl Core {
             Request(RequestId),
             Closed(ChannelError),
         }
+        let turn = self.turns;
+        self.worked = self.links.get(id).map_or(0, |link| link.worked(turn));
+        if self.worked >= PART {
+            // Others have theirs first, however it comes to be looked at once more.
+            return self.write_later(id);
+        }
         let mut body = std::mem::take(&mut self.body);
         let mut answers = 0;
         let mut unflushed = 0;
         let mut room = WRITE;
-        self.worked = 0;
         loop {
             let now = self.now;
             let Some(link) = self.links.get_mut(id) else {
@@ -253,6 +258,10 @@ impl Core {
                     if !self.go_on(id, &mut room) {
                         break;
                     }
+                    if self.worked >= PART {
+                        self.write_later(id);
+                        break;
+                    }
                 }
                 Step::Judge(certificate, policy) => self.judge(id, certificate, policy),
                 Step::Opened { renewed } => {
@@ -287,6 +296,9 @@ impl Core {
         }
         body.shrink_to(KEEP);
         self.body = body;
+        if let Some(link) = self.links.get_mut(id) {
+            link.has_worked(turn, self.worked);
+        }
         self.flush(id);
     }
 }

@@ -5,19 +5,25 @@ use wire::types::StatusCode;
 use super::link::{HIGH_WATER, Put};
 use super::long::Hall;
 use super::{Core, KEEP, SlotId};
-use crate::service::steps::Work;
+use crate::service::steps::{PART, Work};
 
 impl Core {
     /// Writes, and goes on with a connection that waited for it.
     pub(super) fn flush(&mut self, id: SlotId) {
-        let share = match self.links.get(id) {
-            Some(link) if !link.unwritten => link.share(),
+        let (share, worked) = match self.links.get(id) {
+            Some(link) if !link.unwritten => (link.share(), link.worked(self.turns)),
             _ => return,
         };
+        if worked >= PART {
+            return self.write_later(id);
+        }
+        self.worked = worked;
         self.flush_only(id, share);
+        let (turn, worked) = (self.turns, self.worked);
         let Some(link) = self.links.get_mut(id) else {
             return;
         };
+        link.has_worked(turn, worked);
         if let Some(memory) = link.connection.reclaim_outbox()
             && memory.capacity() <= KEEP
             && memory.capacity() > self.spare.capacity()
@@ -73,6 +79,7 @@ impl Core {
         let mut work = Work::turn();
         let put = link.flush(most, &mut hall, &mut work);
         self.spent += work.spent();
+        self.worked += work.spent();
         if let Some(session) = session {
             self.answer_publish(session);
             self.faults_changed();
