@@ -65,7 +65,7 @@ pub struct Config {
 }
 
 impl Default for Config {
-    /// Loopback, a free port, every policy, anybody.
+    /// Loopback, a free port, every policy, anybody; subscriptions are of their users.
     fn default() -> Self {
         Self {
             listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),

@@ -57,6 +57,7 @@ pub use counters::Counted;
 pub use describe::Plant;
 pub use directory::REGISTER_EVERY;
 pub use fault::{Effect, Fault, FaultCount, FaultError, NoSuchNode, Pick, Rule, Target};
+pub use file::LEAST_MEMORY;
 pub use ledger::{GroundTruth, Messages, Subscriptions, Taking, TakingNow, Tally, Updates, Values};
 pub use limits::{Limits, Transfer};
 pub use nodeset::{LeftOut, Loaded, NodeSet, NodeSetError};

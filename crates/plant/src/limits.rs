@@ -5,16 +5,24 @@ use std::time::Duration;
 
 /// Who may take a subscription over from another session with TransferSubscriptions (Part 4, 5.14.7).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[serde(try_from = "String")]
 pub enum Transfer {
     /// The same user, as Part 4 has it. Users without a name are the same if their applications are, and that is
     /// known of channels that are signed only.
+    #[default]
     SameUser,
     /// Nobody: the service is not there.
     Never,
     /// Whoever knows its number: for a bench without certificates.
-    #[default]
     Anyone,
+}
+
+impl TryFrom<String> for Transfer {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, Self::Error> {
+        text.parse()
+    }
 }
 
 impl std::str::FromStr for Transfer {

@@ -67,7 +67,7 @@ pub struct Args {
     spin: bool,
     /// Memory for what clients send, ask for and do not take, such as 512MiB; the process takes some tens of MiB more
     /// [default: half of what is free]
-    #[arg(long, value_name = "SIZE")]
+    #[arg(long, value_name = "SIZE", value_parser = memory::size)]
     memory: Option<Bytes>,
     /// Offer this POLICY:MODE only; may be given several times [default: None and all others]
     #[arg(long, value_name = "POLICY:MODE")]
@@ -281,7 +281,6 @@ fn config(args: &Args, global: &Global) -> anyhow::Result<(Config, Known)> {
         threads: 0,
         pin: args.pin.clone().map_or(Vec::new(), |list| list.0),
         spin: args.spin,
-        transfer: Transfer::SameUser,
         profiles: Vec::new(),
         memory: memory::budget(None),
         ..Config::default()
@@ -445,6 +444,65 @@ fn protections(asked: &[Security]) -> anyhow::Result<Vec<Protection>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// What a server is started with that a plant file has a key for.
+    fn started(folder: &std::path::Path, options: &str, keys: &str) -> String {
+        let file = folder.join("plant.toml");
+        // Without security nothing has to be made for it first.
+        std::fs::write(&file, format!("security = [\"None\"]\n{keys}\n")).unwrap();
+        let words = ["serve", file.to_str().unwrap()].into_iter();
+        let words = words.chain(options.split_whitespace());
+        let typed = definition().get_matches_from(words);
+        let args = <Args as clap::FromArgMatches>::from_arg_matches(&typed).unwrap();
+        let global = <Global as clap::Args>::augment_args(clap::Command::new("global"));
+        let global = global.get_matches_from(["global", "--pki", folder.to_str().unwrap()]);
+        let global = <Global as clap::FromArgMatches>::from_arg_matches(&global).unwrap();
+        let (config, known) = config(&args, &global).unwrap();
+        format!(
+            "{:?}",
+            (
+                (config.listen, config.host, config.advertise, config.threads),
+                (config.transfer, config.limits, config.memory.limit()),
+                (config.discovery, known.at, known.every),
+            )
+        )
+    }
+
+    #[test]
+    fn what_can_be_typed_of_limits_can_be_written_in_a_plant_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let none = started(folder.path(), "--memory 5MiB", "");
+        for (typed, written) in [
+            (
+                "--port 1 --listen 127.0.0.2",
+                "endpoint = \"opc.tcp://127.0.0.2:1\"",
+            ),
+            ("--host plc1", "host = \"plc1\""),
+            (
+                "--advertise opc.tcp://plc1:1",
+                "advertise = \"opc.tcp://plc1:1\"",
+            ),
+            ("--threads 3", "threads = 3"),
+            ("--transfer never", "transfer = \"never\""),
+            ("--transfer anyone", "transfer = \"anyone\""),
+            ("--memory 6MiB", "[limits]\nmemory = \"6MiB\""),
+            ("--allow-nodes 5", "[limits]\nadded_nodes = 5"),
+            ("--discovery", "discovery = true"),
+            ("--register-every 2s", "register_every = \"2s\""),
+        ] {
+            // Where memory is not what is looked at, it is not what is free at the moment.
+            let memory = match typed.contains("--memory") {
+                true => "",
+                false => "--memory 5MiB",
+            };
+            let is_typed = started(folder.path(), &format!("{memory} {typed}"), "");
+            let is_written = started(folder.path(), memory, written);
+            assert_eq!(is_typed, is_written, "{typed}");
+            assert_ne!(is_typed, none, "{typed}");
+        }
+        let refused = |word: &str| definition().try_get_matches_from(["serve", "--memory", word]);
+        assert!(refused("1000kB").is_err() && refused("1MiB").is_ok());
+    }
 
     #[test]
     fn processors_are_listed_by_number_and_range() {

@@ -34,6 +34,8 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// Attempts of a flood, by so many at once.
 const ATTEMPTS: usize = 320;
 const AT_ONCE: usize = 8;
+/// Bytes that loops and helpers write to wake each other for an attempt, and to the log.
+const BETWEEN_LOOPS: u64 = 192;
 
 const PLANT: &str = r#"
 # Less than a flood leaves behind of sessions that nobody activates.
@@ -103,6 +105,14 @@ impl Flooded {
     fn memory(&self) -> u64 {
         let process = observe::Process::of(self.server.child.id());
         process.ok().unwrap().sample().rss_bytes.unwrap()
+    }
+
+    /// Bytes that it has written so far, but for those to sockets.
+    fn written(&self) -> u64 {
+        let io = format!("/proc/{}/io", self.server.child.id());
+        let io = std::fs::read_to_string(io).unwrap();
+        let line = io.lines().find_map(|line| line.strip_prefix("wchar: "));
+        line.unwrap().parse().unwrap()
     }
 
     /// Waits until connections of a flood are gone.
@@ -384,7 +394,7 @@ fn a_flood_of_as_many_strangers_reads_no_trust_list_and_writes_twenty_files() {
         Watched::of(&folders),
         Watched::of(&[theirs.certificates(Place::Rejected)]),
     );
-    let began = Instant::now();
+    let (began, before) = (Instant::now(), flooded.written());
     std::thread::scope(|scope| {
         for n in 0..AT_ONCE {
             let (ways, openings) = (&ways, &openings);
@@ -402,7 +412,22 @@ fn a_flood_of_as_many_strangers_reads_no_trust_list_and_writes_twenty_files() {
     let most = 20 + began.elapsed().as_secs() as usize / 10 + 1;
     let (lists, notes) = (lists.done(), notes.done());
     assert_eq!((lists.opened, lists.written), (0, 0));
+    // Nothing is written or synced that is not opened; who opens one of these files writes it.
     assert!(notes.written <= most, "{notes:?}");
+    assert!(notes.opened <= notes.written, "{notes:?}");
+    let longest = ways.iter().map(|way| {
+        let own = way.store.certificates(Place::Own);
+        let files = std::fs::read_dir(own).unwrap();
+        files
+            .map(|file| file.unwrap().metadata().unwrap().len())
+            .max()
+    });
+    let longest = longest.max().unwrap().unwrap();
+    // Beside the notes: the log, and some words between the loops for each attempt. A file for each would be more.
+    let written = flooded.written() - before;
+    let bound = most as u64 * longest + ATTEMPTS as u64 * BETWEEN_LOOPS;
+    assert!(bound < ATTEMPTS as u64 * longest / 2);
+    assert!(written <= bound, "{written} bytes, {notes:?}");
     let kept = std::fs::read_dir(theirs.certificates(Place::Rejected)).unwrap();
     let kept = kept.count();
     assert!((2..=most).contains(&kept), "{kept}");

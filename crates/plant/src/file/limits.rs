@@ -13,7 +13,7 @@ use crate::limits::Limits;
 const LEAST_BUFFER: u32 = wire::frame::MIN_BUFFER;
 
 /// With less nothing can be served: a message has 64 KiB, and a client half of the memory at most.
-const LEAST_MEMORY: usize = 1024 * 1024;
+pub const LEAST_MEMORY: usize = 1024 * 1024;
 
 /// The memory for all clients, if the file says so.
 pub fn memory(table: Option<&LimitsTable>) -> Result<Option<usize>, Complaint> {

@@ -21,6 +21,7 @@ mod types;
 mod users;
 
 pub use error::{FileError, Wrong};
+pub use limits::LEAST_MEMORY;
 
 use std::path::Path;
 

@@ -1,6 +1,6 @@
 //! Several sessions on one connection, whichever loops they were made in.
 
-use plant::{Config, Server};
+use plant::{Config, Server, Transfer};
 use wire::channel::Protection;
 use wire::policy::{Mode, Policy};
 use wire::session::client::Session;
@@ -100,6 +100,7 @@ fn a_session_changes_over_with_all_that_waits_for_it() {
     for threads in [1, 2] {
         let server = start(Config {
             threads,
+            transfer: Transfer::Anyone,
             ..Config::default()
         });
         let (mut shared, stays) = come(&server);
@@ -172,6 +173,7 @@ fn what_a_session_was_to_be_told_it_is_told_where_it_went() {
     for threads in [1, 2] {
         let server = start(Config {
             threads,
+            transfer: Transfer::Anyone,
             ..Config::default()
         });
         let (mut shared, _) = come(&server);

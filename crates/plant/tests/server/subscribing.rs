@@ -1,6 +1,6 @@
 use std::time::{Duration, Instant};
 
-use plant::{Config, Limits};
+use plant::{Config, Limits, Transfer};
 use wire::channel::Protection;
 use wire::session::token::Credentials;
 use wire::types::{
@@ -282,7 +282,10 @@ fn a_lost_message_is_had_again_until_it_is_acknowledged() {
 
 #[test]
 fn a_subscription_goes_over_to_another_session_and_the_old_one_is_told() {
-    let server = start(Config::default());
+    let server = start(Config {
+        transfer: Transfer::Anyone,
+        ..Config::default()
+    });
     let mut old = Client::plain(server.url());
     let id = subscribe(&mut old, 50.0).subscription_id;
     watch(&mut old, id, vec![item(bench(1000), 7, 50.0)]);

@@ -65,7 +65,10 @@ fn status(response: PublishResponse) -> StatusCode {
 
 #[test]
 fn the_old_session_is_told_at_once_by_a_loop_that_has_nothing_else_to_do() {
-    let server = start(Config::default());
+    let server = start(Config {
+        transfer: Transfer::Anyone,
+        ..Config::default()
+    });
     let mut old = Client::plain(server.url());
     // Publishing would wake the loop: it is longer until then than anybody waits here.
     let made = subscribe(&mut old, 10.0 * PATIENCE.as_secs_f64() * 1e3);
@@ -296,6 +299,7 @@ fn subscriptions_of_a_session_that_timed_out_wait_for_their_client() {
     let short = Duration::from_secs(2);
     let server = start(Config {
         threads: 2,
+        transfer: Transfer::Anyone,
         limits: Limits {
             session_timeout: short..=short,
             ..Limits::default()

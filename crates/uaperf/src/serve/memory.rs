@@ -7,6 +7,19 @@ use wire::budget::Budget;
 /// What is taken where nobody can tell what is free.
 const UNKNOWN: u64 = 1 << 30;
 
+/// A size as it is typed, held to what a plant file is held to.
+pub fn size(text: &str) -> Result<Bytes, String> {
+    let size: Bytes = text.parse().map_err(|error| format!("{error}"))?;
+    match size.0 < plant::LEAST_MEMORY as u64 {
+        true => Err(format!(
+            "is {} bytes (want {} or more)",
+            size.0,
+            plant::LEAST_MEMORY
+        )),
+        false => Ok(size),
+    }
+}
+
 /// What was asked for, or half of what is free.
 pub fn budget(asked: Option<Bytes>) -> Budget {
     let bytes = asked.map_or_else(|| free().map_or(UNKNOWN, |free| free / 2), |asked| asked.0);

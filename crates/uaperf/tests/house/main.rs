@@ -10,5 +10,6 @@ mod licences;
 mod links;
 mod modules;
 mod printing;
+mod promises;
 mod scenarios;
 mod ways;
