@@ -26,7 +26,7 @@ pub const ROLE: &str = "attack";
 pub const VICTIM: &str = "victim";
 
 /// What they do, and how many do it.
-pub const KINDS: [(&str, &str); 14] = [
+pub const KINDS: [(&str, &str); 16] = [
     (
         "silent",
         "9,000 connections that send nothing, closed and opened again",
@@ -54,6 +54,11 @@ pub const KINDS: [(&str, &str); 14] = [
     (
         "history",
         "4 clients that read a year of 50 histories in a request",
+    ),
+    ("writes", "4 clients that write 10,000 values in a request"),
+    (
+        "parts",
+        "4 clients that read and write 1,000 parts of a large array in a request",
     ),
     ("items", "4 clients that make 10,000 items in a request"),
     (
@@ -141,6 +146,8 @@ pub fn attack(mut words: impl Iterator<Item = String>) -> anyhow::Result<()> {
         "browse" => Box::new(move || legal::repeated(&url)),
         "everything" => Box::new(move || legal::everything(&url)),
         "history" => Box::new(move || legal::year(&url)),
+        "writes" => Box::new(move || legal::ten_thousand_values(&url)),
+        "parts" => Box::new(move || legal::parts_of_an_array(&url)),
         "items" => Box::new(move || legal::ten_thousand_items(&url)),
         "activations" => Box::new(move || legal::activations(&url)),
         "subscribers" => Box::new(move || legal::subscribers(&url)),

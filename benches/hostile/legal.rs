@@ -9,17 +9,19 @@ use load::access::{Absent, Session};
 use wire::client::Connection;
 use wire::types::{
     ActivateSessionRequest, AttributeId, BrowseDescription, BrowseDirection, BrowseRequest,
-    BrowseResultMask, CreateMonitoredItemsRequest, CreateSubscriptionRequest, DateTime,
+    BrowseResultMask, CreateMonitoredItemsRequest, CreateSubscriptionRequest, DataValue, DateTime,
     DeleteSubscriptionsRequest, ExtensionObject, HistoryReadRequest, HistoryReadValueId,
-    MonitoredItemCreateRequest, MonitoringMode, MonitoringParameters, NodeId, ObjectId,
-    PublishRequest, ReadRawModifiedDetails, ReadRequest, ReadValueId, ReferenceTypeId, StatusCode,
-    TimestampsToReturn,
+    MonitoredItemCreateRequest, MonitoringMode, MonitoringParameters, NodeId, NumericRange,
+    ObjectId, PublishRequest, ReadRawModifiedDetails, ReadRequest, ReadValueId, ReferenceTypeId,
+    StatusCode, TimestampsToReturn, Variant, WriteRequest, WriteValue,
 };
 
 use crate::attack::{BENCH, cycle, ready, refused, session};
 use crate::serve;
 
 const SLOW: usize = 50;
+/// An array of 100 KB.
+const LARGE: u32 = 3014;
 /// Clients of each kind.
 const CLIENTS: usize = 4;
 /// Those that begin a message and do not end it.
@@ -129,6 +131,59 @@ pub fn year(url: &str) {
     });
 }
 
+fn write(nodes: Vec<WriteValue>) -> WriteRequest {
+    WriteRequest {
+        request_header: Default::default(),
+        nodes_to_write: Some(nodes),
+    }
+}
+
+/// Writes 10,000 numbers in a request.
+pub fn ten_thousand_values(url: &str) {
+    let value = |n: u32| WriteValue {
+        node_id: NodeId::new(BENCH, 1_000 + n % 500),
+        attribute_id: AttributeId::Value as u32,
+        index_range: NumericRange::None,
+        value: Variant::Double(f64::from(n)).into(),
+    };
+    each(url, |session| {
+        let request = write((0..10_000).map(value).collect());
+        granted(session.call(request).ok()?.results.into_iter().flatten());
+        Some(())
+    });
+}
+
+/// Reads and writes the first bytes of 100 KB, a thousand times in a request: each time all of it is looked at.
+pub fn parts_of_an_array(url: &str) {
+    let index_range = NumericRange::Range(0, 1);
+    let read = ReadValueId {
+        node_id: NodeId::new(BENCH, LARGE),
+        attribute_id: AttributeId::Value as u32,
+        index_range: index_range.clone(),
+        ..Default::default()
+    };
+    let written = WriteValue {
+        node_id: NodeId::new(BENCH, LARGE),
+        attribute_id: AttributeId::Value as u32,
+        index_range,
+        value: Variant::from(vec![1_u8, 2]).into(),
+    };
+    each(url, |session| {
+        let request = ReadRequest {
+            request_header: Default::default(),
+            max_age: 0.0,
+            timestamps_to_return: TimestampsToReturn::Neither,
+            nodes_to_read: Some(vec![read.clone(); 1_000]),
+        };
+        let results = session.call(request).ok()?.results;
+        let status = |value: &DataValue| value.status.unwrap_or(StatusCode::Good);
+        granted(results.iter().flatten().map(status));
+        let request = write(vec![written.clone(); 1_000]);
+        granted(session.call(request).ok()?.results.into_iter().flatten());
+        Some(())
+    });
+}
+
 fn subscription(publishing: f64) -> CreateSubscriptionRequest {
     CreateSubscriptionRequest {
         requested_publishing_interval: publishing,
@@ -230,7 +285,6 @@ fn sessions(size: usize, url: &str, come: impl Fn(Session) -> Option<TcpStream>)
 /// Clients that ask for 4 MB a hundred times over, as far as the server takes it, and take nothing; now and then one
 /// gives up and another one comes.
 pub fn slow(url: &str) {
-    const LARGE: u32 = 3014;
     let node = ReadValueId {
         node_id: NodeId::new(BENCH, LARGE),
         attribute_id: AttributeId::Value as u32,

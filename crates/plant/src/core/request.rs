@@ -453,7 +453,7 @@ fn walk(
 ) -> Result<Option<Rest>, Refusal> {
     match head.type_id {
         type_id::READ_REQUEST => {
-            let rest = read::answer(shared, rights, head, body, now, PIECE, work, out);
+            let rest = read::answer(shared, rights, head, body, now, (PIECE, work), out);
             rest.map(|rest| rest.map(Rest::Read))
         }
         _ => {

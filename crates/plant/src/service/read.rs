@@ -24,8 +24,7 @@ pub fn answer(
     head: &RequestHead<'_>,
     body: &[u8],
     now: Now,
-    most: usize,
-    work: &mut Work,
+    (most, work): (usize, &mut Work),
     out: &mut Vec<u8>,
 ) -> Result<Option<Box<Rest>>, Refusal> {
     let request = ReadRequest::behind(*head, body)?;
