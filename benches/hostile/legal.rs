@@ -138,13 +138,14 @@ fn write(nodes: Vec<WriteValue>) -> WriteRequest {
     }
 }
 
-/// Writes 10,000 numbers in a request.
+/// Writes 10,000 small arrays in a request.
 pub fn ten_thousand_values(url: &str) {
+    const SMALL: u32 = 3010;
     let value = |n: u32| WriteValue {
-        node_id: NodeId::new(BENCH, 1_000 + n % 500),
+        node_id: NodeId::new(BENCH, SMALL),
         attribute_id: AttributeId::Value as u32,
         index_range: NumericRange::None,
-        value: Variant::Double(f64::from(n)).into(),
+        value: Variant::from(vec![n as u8; 10]).into(),
     };
     each(url, |session| {
         let request = write((0..10_000).map(value).collect());
