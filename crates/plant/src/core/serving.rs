@@ -255,7 +255,7 @@ impl Core {
                     answers += 1;
                     unflushed = 0;
                     link.long = Some(long);
-                    if !self.go_on(id, &mut room) {
+                    if self.worked < PART && !self.go_on(id, &mut room) {
                         break;
                     }
                     if self.worked >= PART {
@@ -275,7 +275,7 @@ impl Core {
                     answers += 1;
                     unflushed += 1;
                     let long = self.links.get(id).is_some_and(|link| link.long.is_some());
-                    if long && !self.go_on(id, &mut room) {
+                    if long && self.worked < PART && !self.go_on(id, &mut room) {
                         break;
                     }
                     if self.worked >= PART {

@@ -20,7 +20,7 @@ use crate::space::{NodeIndex, Source, Stamp, Variable, access, range};
 use crate::users::Rights;
 
 /// Work of a value, however short.
-const VALUE: usize = 2;
+const VALUE: usize = 8;
 
 /// Bytes of a value that are copied in the time of a unit of work; each of them is a few times.
 const BYTES_IN_A_UNIT: usize = 32;
