@@ -2,6 +2,7 @@
 
 use std::sync::LazyLock;
 
+use pki::ocsp::{OcspRequest, OcspResponse};
 use pki::{Certificate, Checks, Expected, KeyRule, Moment, RevocationList, Role, Trust};
 use wire::policy::Policy;
 
@@ -138,7 +139,23 @@ fn key(key: &wire::policy::PublicKey) {
     }
 }
 
+/// What a responder of OCSP, or a client of one, may have sent.
+fn answered(bytes: &[u8]) {
+    if let Ok(response) = OcspResponse::from_der(bytes) {
+        let authorities = TRUST.issuers.iter().chain(&TRUST.trusted);
+        for authority in authorities {
+            // None of them has signed an answer.
+            let good = response.standing(authority, authority, NOW);
+            assert!(good.is_err(), "{good:?}");
+        }
+    }
+    if let Ok(request) = OcspRequest::from_der(bytes) {
+        assert_eq!(OcspRequest::from_der(&request.der()), Ok(request));
+    }
+}
+
 fn list(bytes: &[u8]) {
+    answered(bytes);
     let Ok(list) = RevocationList::from_der(bytes) else {
         return;
     };

@@ -1,9 +1,50 @@
-//! The few lines of DER that private keys need; certificates have a parser.
+//! The few lines of DER that private keys and OCSP need; certificates have a parser.
 
 pub(crate) const INTEGER: u8 = 0x02;
 pub(crate) const BIT_STRING: u8 = 0x03;
 pub(crate) const OCTET_STRING: u8 = 0x04;
+pub(crate) const NULL: u8 = 0x05;
+pub(crate) const OBJECT: u8 = 0x06;
+pub(crate) const ENUMERATED: u8 = 0x0a;
+pub(crate) const TIME: u8 = 0x18;
 pub(crate) const SEQUENCE: u8 = 0x30;
+/// uniformResourceIdentifier of a GeneralName.
+pub(crate) const URI: u8 = 0x86;
+
+/// A tag of the context around other elements, such as `[0] EXPLICIT`.
+pub(crate) const fn context(number: u8) -> u8 {
+    0xa0 | number
+}
+
+/// A tag of the context instead of a primitive one, such as `[0] IMPLICIT NULL`.
+pub(crate) const fn primitive(number: u8) -> u8 {
+    0x80 | number
+}
+
+/// The whole of the element at the beginning, and what comes behind it.
+pub(crate) fn whole(tag: u8, bytes: &[u8]) -> Option<(&[u8], &[u8])> {
+    let (_, rest) = take(tag, bytes)?;
+    bytes.split_at_checked(bytes.len() - rest.len())
+}
+
+/// Goes over an element with this tag, if there is one.
+pub(crate) fn optional(tag: u8, bytes: &[u8]) -> Option<(Option<&[u8]>, &[u8])> {
+    if bytes.first() != Some(&tag) {
+        return Some((None, bytes));
+    }
+    let (content, rest) = take(tag, bytes)?;
+    Some((Some(content), rest))
+}
+
+/// A positive INTEGER of these bytes.
+pub(crate) fn unsigned(bytes: &[u8]) -> Vec<u8> {
+    let mut content = Vec::with_capacity(bytes.len() + 1);
+    if bytes.first().is_none_or(|first| *first >= 0x80) {
+        content.push(0);
+    }
+    content.extend_from_slice(bytes);
+    element(INTEGER, &content)
+}
 
 /// The content of the element at the beginning, and what comes behind it; `None`
 /// when it has another tag or is cut off.

@@ -20,6 +20,27 @@ pub enum KeyError {
     /// The random number generator or the key generation failed.
     #[error("cannot make a key of {0} bits (want 2048, 3072 or 4096)")]
     Generate(u32),
+    /// The same on an elliptic curve.
+    #[error("cannot make a key on the curve {0}")]
+    Curve(Curve),
+}
+
+/// Elliptic curves that an authority's key can be on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Curve {
+    /// 256 bits.
+    P256,
+    /// 384 bits.
+    P384,
+}
+
+impl fmt::Display for Curve {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::P256 => "P-256",
+            Self::P384 => "P-384",
+        })
+    }
 }
 
 /// A private key, kept as PKCS #8. The bytes are wiped when it is dropped.
@@ -41,6 +62,17 @@ impl Key {
         };
         let pair = rcgen::KeyPair::generate_rsa_for(&rcgen::PKCS_RSA_SHA256, size)
             .map_err(|_| KeyError::Generate(bits))?;
+        Self::from_der(pair.serialized_der())
+    }
+
+    /// A new key on the curve P-256 or P-384. The security policies of RSA take none from applications; authorities may
+    /// have one.
+    pub fn generate_on(curve: Curve) -> Result<Self, KeyError> {
+        let pair = rcgen::KeyPair::generate_for(match curve {
+            Curve::P256 => &rcgen::PKCS_ECDSA_P256_SHA256,
+            Curve::P384 => &rcgen::PKCS_ECDSA_P384_SHA384,
+        });
+        let pair = pair.map_err(|_| KeyError::Curve(curve))?;
         Self::from_der(pair.serialized_der())
     }
 
@@ -98,6 +130,21 @@ impl Key {
     /// Whether this is the private half of the certificate's key.
     pub fn belongs_to(&self, certificate: &Certificate) -> bool {
         certificate.public_key().bytes() == self.public
+    }
+
+    /// The AlgorithmIdentifier of what it signs.
+    pub(crate) fn signature_algorithm(&self) -> Result<Vec<u8>, rcgen::Error> {
+        let algorithm = self.pair()?.algorithm();
+        let content: &[u8] = if *algorithm == rcgen::PKCS_ECDSA_P256_SHA256 {
+            b"\x06\x08\x2a\x86\x48\xce\x3d\x04\x03\x02"
+        } else if *algorithm == rcgen::PKCS_ECDSA_P384_SHA384 {
+            b"\x06\x08\x2a\x86\x48\xce\x3d\x04\x03\x03"
+        } else if *algorithm == rcgen::PKCS_RSA_SHA256 {
+            b"\x06\x09\x2a\x86\x48\x86\xf7\x0d\x01\x01\x0b\x05\x00"
+        } else {
+            return Err(rcgen::Error::UnsupportedSignatureAlgorithm);
+        };
+        Ok(der::element(der::SEQUENCE, content))
     }
 
     pub(crate) fn pair(&self) -> Result<rcgen::KeyPair, rcgen::Error> {

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use time::OffsetDateTime;
+use time::{Date, Month, OffsetDateTime, PrimitiveDateTime, Time};
 
 /// Seconds since 1970 in UTC; what validity periods are written in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -36,6 +36,19 @@ impl Moment {
     /// Whole days from `earlier` to here, rounded down.
     pub fn days_since(self, earlier: Self) -> i64 {
         self.0.saturating_sub(earlier.0).div_euclid(DAY)
+    }
+
+    /// From the digits of year, month, day, hour, minute and second, as ASN.1 has them: `20260301120000`.
+    pub fn from_digits(digits: &str) -> Option<Self> {
+        let plain = digits.len() == 14 && digits.bytes().all(|it| it.is_ascii_digit());
+        plain.then_some(())?;
+        let number = |from: usize, to: usize| digits.get(from..to)?.parse::<u16>().ok();
+        let small = |from: usize| u8::try_from(number(from, from + 2)?).ok();
+        let month = Month::try_from(small(4)?).ok()?;
+        let date = Date::from_calendar_date(number(0, 4)?.into(), month, small(6)?).ok()?;
+        let time = Time::from_hms(small(8)?, small(10)?, small(12)?).ok()?;
+        let at = PrimitiveDateTime::new(date, time).assume_utc();
+        Some(Self(at.unix_timestamp()))
     }
 
     pub(crate) fn to_date_time(self) -> Option<OffsetDateTime> {

@@ -74,6 +74,12 @@ impl Name {
         self.get(COMMON_NAME)
     }
 
+    /// Its attributes, by short names or object identifiers, with their values.
+    pub fn parts(&self) -> impl Iterator<Item = (&str, &str)> {
+        let parts = self.parts.iter();
+        parts.map(|part| (part.kind.as_str(), part.value.as_str()))
+    }
+
     /// The first value of an attribute such as `O`, `OU` or `DC`.
     pub fn get(&self, kind: &str) -> Option<&str> {
         let part = self.parts.iter().find(|part| part.kind == kind)?;

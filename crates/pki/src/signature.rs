@@ -113,6 +113,16 @@ impl Signed {
         })
     }
 
+    /// Content whose algorithm stands beside it only, as of OCSP.
+    pub fn beside(content: &[u8], algorithm: &AlgorithmIdentifier<'_>, signature: &[u8]) -> Self {
+        Self {
+            algorithm: identify(algorithm),
+            content: content.to_vec(),
+            signature: signature.to_vec(),
+            verified: OnceLock::new(),
+        }
+    }
+
     /// Whether the owner of `key` signed this.
     pub fn is_by(&self, key: &PublicKey) -> bool {
         if self.verified.get() == Some(key) {

@@ -8,6 +8,7 @@ use crate::crl::RevocationList;
 use crate::moment::Moment;
 use crate::policy::KeyRule;
 use crate::refusal::{Reason, Refusal};
+use crate::revocation::{Fail, Findings, Known, Lookup, Question, Revocation};
 use crate::usage::Usage;
 
 /// The two lists of Part 4, 6.1.3, the revocation lists of both, and whom the administrator distrusts.
@@ -50,6 +51,8 @@ pub struct Expected<'a> {
     pub keys: Option<KeyRule>,
     /// The checks that are to be made.
     pub checks: Checks,
+    /// Where it is looked up whether it was revoked.
+    pub revocation: Revocation,
 }
 
 impl Expected<'_> {
@@ -62,7 +65,21 @@ impl Expected<'_> {
             application_uri: None,
             keys: None,
             checks: Checks::ALL,
+            revocation: Revocation::default(),
         }
+    }
+}
+
+/// Why there is no verdict for a certificate to pass.
+#[derive(Debug)]
+pub(crate) enum Stop {
+    Refused(Refusal),
+    Ask(Vec<Question>),
+}
+
+impl From<Refusal> for Stop {
+    fn from(refusal: Refusal) -> Self {
+        Self::Refused(refusal)
     }
 }
 
@@ -78,14 +95,10 @@ pub struct Accepted {
 
 impl Trust {
     /// Judges a certificate as it was sent: DER, with or without the authorities
-    /// above it.
+    /// above it. Nobody is asked; [`Judging`](crate::Judging) lets the caller do that.
     pub fn judge(&self, sent: &[u8], expected: &Expected<'_>) -> Result<Accepted, Refusal> {
-        let sent = Certificate::chain_from_der(sent)
-            .map_err(|error| Refusal::new(Reason::Structure, "", error.to_string()))?;
-        let Some((leaf, above)) = sent.split_first() else {
-            return Err(Refusal::new(Reason::Structure, "", "no certificate"));
-        };
-        self.judge_parsed(leaf, above, expected)
+        let (leaf, above) = parse(sent)?;
+        self.judge_parsed(&leaf, &above, expected)
     }
 
     /// The same for certificates that are parsed already.
@@ -95,24 +108,49 @@ impl Trust {
         above: &[Certificate],
         expected: &Expected<'_>,
     ) -> Result<Accepted, Refusal> {
+        let mut findings = Findings::new();
+        loop {
+            match self.judge_knowing(leaf, above, expected, &findings) {
+                Ok(accepted) => return Ok(accepted),
+                Err(Stop::Refused(refusal)) => return Err(refusal),
+                Err(Stop::Ask(questions)) => {
+                    let nobody = |it| (it, Err("nobody was asked".to_owned()));
+                    findings.extend(questions.into_iter().map(nobody));
+                }
+            }
+        }
+    }
+
+    /// The same with what was answered so far.
+    pub(crate) fn judge_knowing(
+        &self,
+        leaf: &Certificate,
+        above: &[Certificate],
+        expected: &Expected<'_>,
+        findings: &Findings,
+    ) -> Result<Accepted, Stop> {
         understood(leaf)?;
         // Also where no chain leads to a root any more, because the authority was distrusted with it.
         self.not_distrusted(leaf, true)?;
         // Ours before those that were sent along: their signatures are verified once.
         let known = self.trusted.iter().chain(&self.issuers);
         let paths = chain::paths(leaf, known.chain(above))?;
-        // Several ways up: one that passes is enough, else the one that came
-        // furthest has the most to say.
+        // Several ways up: one that passes is enough, then one that passes if the answers are good; else the one that
+        // came furthest has the most to say.
         let mut furthest: Option<Refusal> = None;
+        let mut ask = None;
         for path in &paths {
-            match self.walk(path, expected) {
+            match self.walk(path, expected, findings) {
                 Ok(overlooked) => {
                     return Ok(Accepted {
                         chain: path.iter().copied().cloned().collect(),
                         overlooked,
                     });
                 }
-                Err(refusal) => {
+                Err(Stop::Ask(questions)) => {
+                    ask.get_or_insert(questions);
+                }
+                Err(Stop::Refused(refusal)) => {
                     let further = furthest
                         .as_ref()
                         .is_none_or(|other| other.reason < refusal.reason);
@@ -122,12 +160,21 @@ impl Trust {
                 }
             }
         }
-        Err(furthest.unwrap_or_else(|| {
+        if let Some(questions) = ask {
+            return Err(Stop::Ask(questions));
+        }
+        let refusal = furthest.unwrap_or_else(|| {
             Refusal::new(Reason::ChainIncomplete, leaf.subject(), "it has no chain")
-        }))
+        });
+        Err(refusal.into())
     }
 
-    fn walk(&self, path: &Path<'_>, expected: &Expected<'_>) -> Result<Vec<Refusal>, Refusal> {
+    fn walk(
+        &self,
+        path: &Path<'_>,
+        expected: &Expected<'_>,
+        findings: &Findings,
+    ) -> Result<Vec<Refusal>, Stop> {
         let mut overlooked = Vec::new();
         let mut step = |check: Checks, result: Result<(), Refusal>| match result {
             Err(refusal) if !expected.checks.contains(check) => {
@@ -156,20 +203,19 @@ impl Trust {
             may_issue(issuer, path, below)?;
             step(Checks::USAGE, issuer_usage(issuer))?;
         }
-        for pair in path.windows(2).enumerate() {
-            let (index, &[certificate, issuer]) = pair else {
-                continue;
-            };
-            step(
-                Checks::REVOCATION,
-                self.revocation_known(certificate, issuer, index == 0, expected.now),
-            )?;
+        let known = self
+            .revocation(path, expected, findings)
+            .map_err(Stop::Ask)?;
+        let soft = expected.revocation.fail == Fail::Soft;
+        let lax = soft || !expected.checks.contains(Checks::REVOCATION);
+        for (place, known) in known.iter().enumerate() {
+            match unknown(known, place, path) {
+                Err(refusal) if lax => overlooked.push(refusal),
+                other => other?,
+            }
         }
-        for pair in path.windows(2).enumerate() {
-            let (index, &[certificate, issuer]) = pair else {
-                continue;
-            };
-            self.not_revoked(certificate, issuer, index == 0)?;
+        for (place, known) in known.iter().enumerate() {
+            revoked(known, place, path)?;
         }
         Ok(overlooked)
     }
@@ -209,63 +255,86 @@ impl Trust {
         Err(Refusal::new(Reason::Untrusted, subject, detail))
     }
 
-    fn lists_of<'a>(&'a self, issuer: &'a Certificate) -> impl Iterator<Item = &'a RevocationList> {
-        self.revocations.iter().filter(|list| list.is_of(issuer))
-    }
-
-    fn revocation_known(
+    /// All but the last of a path: that one is trusted or not, nobody stands above it to revoke it.
+    fn revocation(
         &self,
-        certificate: &Certificate,
-        issuer: &Certificate,
-        leaf: bool,
-        now: Moment,
-    ) -> Result<(), Refusal> {
-        let mut objection = None;
-        for list in self.lists_of(issuer) {
-            // A list that takes it back is an answer, however old it is.
-            if list.takes_back(certificate) {
-                return Ok(());
-            }
-            match list.objection(now) {
-                None => return Ok(()),
-                other => objection = objection.or(other),
-            }
+        path: &Path<'_>,
+        expected: &Expected<'_>,
+        findings: &Findings,
+    ) -> Result<Vec<Known>, Vec<Question>> {
+        let asks = expected.checks.contains(Checks::REVOCATION);
+        let mut all = Vec::new();
+        for pair in path.windows(2).enumerate() {
+            let (index, &[certificate, issuer]) = pair else {
+                continue;
+            };
+            // Addresses are followed only where they were signed by somebody who is trusted, or stand in a certificate
+            // that is. Above that a peer may put what it wants: the same key in a certificate of another issuer.
+            let vouched = path.iter().skip(index);
+            let may_ask = asks && vouched.into_iter().any(|it| self.trusted.contains(it));
+            let lists = self.revocations.iter().filter(|list| list.is_of(issuer));
+            let lookup = Lookup {
+                certificate,
+                issuer,
+                now: expected.now,
+                source: expected.revocation.source,
+                may_ask,
+                findings,
+            };
+            all.push(lookup.known(lists));
         }
-        let reason = if leaf {
-            Reason::RevocationUnknown
+        let open = all.iter().filter_map(|known| match known {
+            Known::Ask(question) => Some(question.clone()),
+            _ => None,
+        });
+        let open: Vec<_> = open.collect();
+        // That one was revoked is the end, whatever the others are.
+        if open.is_empty() || all.contains(&Known::Revoked) {
+            Ok(all)
         } else {
-            Reason::IssuerRevocationUnknown
-        };
-        let detail = match objection {
-            Some(why) => format!(
-                "the revocation list of {} cannot be used: {why}",
-                issuer.subject()
-            ),
-            None => format!("there is no revocation list of {}", issuer.subject()),
-        };
-        Err(Refusal::new(reason, certificate.subject(), detail))
+            Err(open)
+        }
     }
+}
 
-    fn not_revoked(
-        &self,
-        certificate: &Certificate,
-        issuer: &Certificate,
-        leaf: bool,
-    ) -> Result<(), Refusal> {
-        if !self
-            .lists_of(issuer)
-            .any(|list| list.takes_back(certificate))
-        {
-            return Ok(());
-        }
-        let reason = if leaf {
-            Reason::Revoked
-        } else {
-            Reason::IssuerRevoked
-        };
-        let detail = format!("{} took it back", issuer.subject());
-        Err(Refusal::new(reason, certificate.subject(), detail))
+/// The peer's own, and those above it.
+pub(crate) fn parse(sent: &[u8]) -> Result<(Certificate, Vec<Certificate>), Refusal> {
+    let mut sent = Certificate::chain_from_der(sent)
+        .map_err(|error| Refusal::new(Reason::Structure, "", error.to_string()))?;
+    if sent.is_empty() {
+        return Err(Refusal::new(Reason::Structure, "", "no certificate"));
     }
+    let leaf = sent.remove(0);
+    Ok((leaf, sent))
+}
+
+fn unknown(known: &Known, place: usize, path: &Path<'_>) -> Result<(), Refusal> {
+    let Known::Unknown(why) = known else {
+        return Ok(());
+    };
+    let reason = match place {
+        0 => Reason::RevocationUnknown,
+        _ => Reason::IssuerRevocationUnknown,
+    };
+    Err(of(path, place, reason, why.clone()))
+}
+
+fn revoked(known: &Known, place: usize, path: &Path<'_>) -> Result<(), Refusal> {
+    if *known != Known::Revoked {
+        return Ok(());
+    }
+    let reason = match place {
+        0 => Reason::Revoked,
+        _ => Reason::IssuerRevoked,
+    };
+    let issuer = path.get(place).map(|it| it.issuer().to_string());
+    let detail = format!("{} took it back", issuer.unwrap_or_default());
+    Err(of(path, place, reason, detail))
+}
+
+fn of(path: &Path<'_>, place: usize, reason: Reason, detail: String) -> Refusal {
+    let subject = path.get(place).map(|it| it.subject().to_string());
+    Refusal::new(reason, subject.unwrap_or_default(), detail)
 }
 
 fn understood(certificate: &Certificate) -> Result<(), Refusal> {

@@ -85,6 +85,8 @@ pub struct ExtendedUsage {
     pub server: bool,
     /// May be a client.
     pub client: bool,
+    /// May sign what an OCSP responder answers (RFC 6960, 4.2.2.2).
+    pub ocsp: bool,
 }
 
 impl fmt::Display for ExtendedUsage {
@@ -93,6 +95,7 @@ impl fmt::Display for ExtendedUsage {
             (self.any, "any"),
             (self.server, "serverAuth"),
             (self.client, "clientAuth"),
+            (self.ocsp, "OCSPSigning"),
         ];
         write_list(f, rows.into_iter().filter(|row| row.0).map(|row| row.1))
     }

@@ -2,7 +2,10 @@
 
 use std::net::IpAddr;
 
-use x509_parser::extensions::{GeneralName, ParsedExtension};
+use x509_parser::extensions::{
+    AuthorityInfoAccess, CRLDistributionPoint, DistributionPointName, GeneralName, ParsedExtension,
+};
+use x509_parser::oid_registry as oid;
 use x509_parser::prelude::X509Extension;
 
 use super::error::CertificateError;
@@ -20,6 +23,8 @@ pub(super) struct Extensions {
     pub uris: Vec<String>,
     pub dns: Vec<String>,
     pub ips: Vec<IpAddr>,
+    pub lists: Vec<String>,
+    pub responders: Vec<String>,
     pub unknown_critical: Option<String>,
 }
 
@@ -48,6 +53,7 @@ impl Extensions {
                         any: usage.any,
                         server: usage.server_auth,
                         client: usage.client_auth,
+                        ocsp: usage.ocsp_signing,
                     });
                 }
                 ParsedExtension::SubjectKeyIdentifier(key) => {
@@ -59,11 +65,15 @@ impl Extensions {
                 ParsedExtension::SubjectAlternativeName(names) => {
                     found.read_names(&names.general_names);
                 }
+                ParsedExtension::CRLDistributionPoints(points) => {
+                    found.lists = points.iter().flat_map(list_urls).collect();
+                }
+                ParsedExtension::AuthorityInfoAccess(access) => {
+                    found.responders = responder_urls(access);
+                }
                 // Understood well enough to be ignored: they restrict nothing that
                 // OPC UA asks for.
-                ParsedExtension::CertificatePolicies(_)
-                | ParsedExtension::CRLDistributionPoints(_)
-                | ParsedExtension::NSCertType(_) => {}
+                ParsedExtension::CertificatePolicies(_) | ParsedExtension::NSCertType(_) => {}
                 // RFC 5280, 4.2: a critical extension that is not understood
                 // makes the certificate unusable.
                 _ if extension.critical => found.unknown_critical = Some(id()),
@@ -88,5 +98,30 @@ impl Extensions {
                 _ => {}
             }
         }
+    }
+}
+
+// RFC 5280, 4.2.1.13: a point for some reasons only, or of another issuer, says nothing about all certificates.
+fn list_urls(point: &CRLDistributionPoint<'_>) -> Vec<String> {
+    match &point.distribution_point {
+        Some(DistributionPointName::FullName(names))
+            if point.reasons.is_none() && point.crl_issuer.is_none() =>
+        {
+            names.iter().filter_map(url).collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
+fn responder_urls(access: &AuthorityInfoAccess<'_>) -> Vec<String> {
+    let ways = access.iter();
+    let ways = ways.filter(|way| way.access_method == oid::OID_PKIX_ACCESS_DESCRIPTOR_OCSP);
+    ways.filter_map(|way| url(&way.access_location)).collect()
+}
+
+fn url(name: &GeneralName<'_>) -> Option<String> {
+    match name {
+        GeneralName::URI(url) => Some(printable(url)),
+        _ => None,
     }
 }

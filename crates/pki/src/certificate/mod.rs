@@ -27,6 +27,8 @@ pub struct Certificate {
     thumbprint: [u8; 20],
     serial: Vec<u8>,
     subject: Name,
+    /// As it stands in the certificate: OCSP names an issuer by a hash of this.
+    subject_der: Vec<u8>,
     issuer: Name,
     not_before: Moment,
     not_after: Moment,
@@ -114,6 +116,7 @@ impl Certificate {
             thumbprint: thumbprint(der),
             serial: without_leading_zeros(tbs.raw_serial()).to_vec(),
             subject: Name::read(&tbs.subject).ok_or(CertificateError::Name)?,
+            subject_der: tbs.subject.as_raw().to_vec(),
             issuer: Name::read(&tbs.issuer).ok_or(CertificateError::Name)?,
             not_before: Moment::from_unix(tbs.validity.not_before.timestamp()),
             not_after: Moment::from_unix(tbs.validity.not_after.timestamp()),
@@ -214,6 +217,16 @@ impl Certificate {
         &self.extensions.ips
     }
 
+    /// Where the revocation list of its issuer is (CRLDistributionPoints).
+    pub fn list_urls(&self) -> &[String] {
+        &self.extensions.lists
+    }
+
+    /// Who knows whether it was revoked: OCSP responders (AuthorityInfoAccess).
+    pub fn responder_urls(&self) -> &[String] {
+        &self.extensions.responders
+    }
+
     /// Whether it is for this host, as typed in a URL.
     pub fn names_host(&self, host: &str) -> bool {
         let host = host.trim_start_matches('[').trim_end_matches(']');
@@ -245,6 +258,10 @@ impl Certificate {
     /// signature can be written in several ways, and so the thumbprint.
     pub(crate) fn is_a_copy_of(&self, other: &Self) -> bool {
         self.serial == other.serial && self.key == other.key && self.issuer.matches(&other.issuer)
+    }
+
+    pub(crate) fn subject_der(&self) -> &[u8] {
+        &self.subject_der
     }
 
     pub(crate) fn unknown_critical(&self) -> Option<&str> {

@@ -1,7 +1,8 @@
 //! Authorities: they sign certificates and take them back.
 
 use rcgen::{
-    CertificateRevocationListParams, Issuer, KeyIdMethod, KeyPair, RevokedCertParams, SerialNumber,
+    CertificateRevocationListParams, Issuer, KeyIdMethod, KeyPair, RevocationReason,
+    RevokedCertParams, SerialNumber,
 };
 
 use super::{MakeError, Request, date};
@@ -16,6 +17,29 @@ use crate::name::Name;
 pub struct Authority {
     certificate: Certificate,
     key: Key,
+}
+
+/// A certificate that is taken back.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Revoked {
+    /// Its serial number.
+    pub serial: Vec<u8>,
+    /// When.
+    pub at: Moment,
+    /// CRLReason of RFC 5280, 5.3.1.
+    pub reason: Option<u8>,
+}
+
+fn reason(number: u8) -> Option<RevocationReason> {
+    Some(match number {
+        1 => RevocationReason::KeyCompromise,
+        2 => RevocationReason::CaCompromise,
+        3 => RevocationReason::AffiliationChanged,
+        4 => RevocationReason::Superseded,
+        5 => RevocationReason::CessationOfOperation,
+        6 => RevocationReason::CertificateHold,
+        _ => return None,
+    })
 }
 
 impl Authority {
@@ -77,20 +101,37 @@ impl Authority {
         now: Moment,
         days: u32,
     ) -> Result<RevocationList, MakeError> {
-        let revocation_time = date(now)?;
-        let revoked = certificates.iter().map(|certificate| RevokedCertParams {
-            serial_number: SerialNumber::from_slice(certificate.serial()),
-            revocation_time,
-            reason_code: None,
-            invalidity_date: None,
+        let revoked = certificates.iter().map(|certificate| Revoked {
+            serial: certificate.serial().to_vec(),
+            at: now,
+            reason: None,
         });
+        self.revocation_list(revoked, now, days)
+    }
+
+    /// The same by serial numbers, each with its own time and reason.
+    pub fn revocation_list(
+        &self,
+        revoked: impl IntoIterator<Item = Revoked>,
+        now: Moment,
+        days: u32,
+    ) -> Result<RevocationList, MakeError> {
+        let entry = |it: Revoked| {
+            Ok(RevokedCertParams {
+                serial_number: SerialNumber::from_slice(&it.serial),
+                revocation_time: date(it.at)?,
+                reason_code: it.reason.and_then(reason),
+                invalidity_date: None,
+            })
+        };
+        let revoked: Result<_, MakeError> = revoked.into_iter().map(entry).collect();
         let parameters = CertificateRevocationListParams {
-            this_update: revocation_time,
+            this_update: date(now)?,
             next_update: date(now.plus_days(days.into()))?,
             // A later list has a greater number.
             crl_number: SerialNumber::from(now.unix().unsigned_abs()),
             issuing_distribution_point: None,
-            revoked_certs: revoked.collect(),
+            revoked_certs: revoked?,
             key_identifier_method: KeyIdMethod::Sha256,
         };
         let made = parameters

@@ -12,12 +12,14 @@
 //! # Ok::<(), pki::make::MakeError>(())
 //! ```
 
+mod answer;
 mod authority;
 mod request;
 
 use time::OffsetDateTime;
 
-pub use authority::Authority;
+pub use answer::Answers;
+pub use authority::{Authority, Revoked};
 pub use request::{DEFAULT_DAYS, Request};
 
 use crate::certificate::CertificateError;

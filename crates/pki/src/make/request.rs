@@ -3,14 +3,16 @@
 use std::net::IpAddr;
 
 use rcgen::{
-    BasicConstraints, CertificateParams, DistinguishedName, DnType, ExtendedKeyUsagePurpose, IsCa,
-    KeyUsagePurpose, SanType, SerialNumber,
+    BasicConstraints, CertificateParams, CrlDistributionPoint, CustomExtension, DistinguishedName,
+    DnType, ExtendedKeyUsagePurpose, IsCa, KeyUsagePurpose, SanType, SerialNumber,
 };
 
 use super::{MakeError, date};
 use crate::certificate::Certificate;
+use crate::der;
 use crate::key::Key;
 use crate::moment::Moment;
+use crate::ocsp;
 use crate::usage::{ExtendedUsage, Usage};
 
 /// What a certificate is to say.
@@ -27,6 +29,8 @@ pub struct Request {
     kind: Kind,
     usage: Option<Usage>,
     extended: Option<ExtendedUsage>,
+    lists: Vec<String>,
+    responders: Vec<String>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -52,6 +56,8 @@ impl Request {
             kind,
             usage: None,
             extended: None,
+            lists: Vec::new(),
+            responders: Vec::new(),
         }
     }
 
@@ -139,6 +145,18 @@ impl Request {
         self
     }
 
+    /// One more URL of the issuer's revocation list (CRLDistributionPoints).
+    pub fn list_at(mut self, url: impl Into<String>) -> Self {
+        self.lists.push(url.into());
+        self
+    }
+
+    /// One more URL of a responder that knows whether it was revoked (AuthorityInfoAccess).
+    pub fn responder_at(mut self, url: impl Into<String>) -> Self {
+        self.responders.push(url.into());
+        self
+    }
+
     /// The application URI, the first if there are several.
     pub fn application_uri(&self) -> Option<&str> {
         self.uris.first().map(String::as_str)
@@ -203,11 +221,38 @@ impl Request {
                 any: false,
                 server: true,
                 client: true,
+                ocsp: false,
             }),
             Kind::Authority { .. } => None,
         });
         parameters.extended_key_usages = extended.map(extended_purposes).unwrap_or_default();
+        parameters.crl_distribution_points = self.points()?;
+        if !self.responders.is_empty() {
+            let content = self.access()?;
+            let access = CustomExtension::from_oid_content(&AUTHORITY_INFO_ACCESS, content);
+            parameters.custom_extensions.push(access);
+        }
         Ok(parameters)
+    }
+
+    fn points(&self) -> Result<Vec<CrlDistributionPoint>, MakeError> {
+        let point = |url: &String| {
+            Ok(CrlDistributionPoint {
+                uris: vec![ascii(url)?.to_owned()],
+            })
+        };
+        self.lists.iter().map(point).collect()
+    }
+
+    /// RFC 5280, 4.2.2.1: AuthorityInfoAccess with the method id-ad-ocsp.
+    fn access(&self) -> Result<Vec<u8>, MakeError> {
+        let mut all = Vec::new();
+        for url in &self.responders {
+            let mut way = der::element(der::OBJECT, ocsp::METHOD);
+            way.extend(der::element(der::URI, ascii(url)?.as_bytes()));
+            all.extend(der::element(der::SEQUENCE, &way));
+        }
+        Ok(der::element(der::SEQUENCE, &all))
     }
 
     fn subject(&self) -> DistinguishedName {
@@ -240,6 +285,15 @@ impl Request {
     }
 }
 
+fn ascii(text: &str) -> Result<&str, MakeError> {
+    let good = text.bytes().all(|byte| byte.is_ascii_graphic());
+    good.then_some(text)
+        .ok_or_else(|| MakeError::Name(text.to_owned()))
+}
+
+/// id-pe-authorityInfoAccess.
+const AUTHORITY_INFO_ACCESS: [u64; 9] = [1, 3, 6, 1, 5, 5, 7, 1, 1];
+
 // RFC 5280, 4.1.2.2: positive, unique, at most 20 bytes.
 fn serial() -> Result<SerialNumber, MakeError> {
     let mut bytes = [0; 16];
@@ -270,6 +324,7 @@ fn extended_purposes(usage: ExtendedUsage) -> Vec<ExtendedKeyUsagePurpose> {
         (usage.any, ExtendedKeyUsagePurpose::Any),
         (usage.server, ExtendedKeyUsagePurpose::ServerAuth),
         (usage.client, ExtendedKeyUsagePurpose::ClientAuth),
+        (usage.ocsp, ExtendedKeyUsagePurpose::OcspSigning),
     ];
     let wanted = table.into_iter().filter(|row| row.0);
     wanted.map(|row| row.1).collect()
