@@ -10,7 +10,7 @@ use clap::{CommandFactory, Parser, Subcommand};
 
 use crate::global::Global;
 use crate::{
-    bench, calibrate, cert, compare, cost, demo, discover, link, model, pages, paper, peers,
+    bench, ca, calibrate, cert, compare, cost, demo, discover, link, model, pages, paper, peers,
     perfclient, plant, probe, publishing, quick, report, saturate, scenario, security, serve, show,
     simulate, size, watch,
 };
@@ -72,6 +72,7 @@ enum Command {
     Size(size::Args),
     Simulate(simulate::Args),
     Cert(cert::Args),
+    Ca(ca::Args),
     Peers(peers::Args),
     Man(pages::Man),
     Completions(pages::Completions),
@@ -97,6 +98,7 @@ impl Cli {
             Command::Watch(args) => watch::run(args, &self.global),
             Command::Saturate(args) => saturate::run(args, &self.global, Self::search),
             Command::Cert(args) => cert::run(args, &self.global),
+            Command::Ca(args) => ca::run(args, &self.global),
             Command::Perfclient(args) => perfclient::run(args, &self.global),
             Command::Peers(args) => peers::run(args, &self.global),
             Command::Probe(args) => probe::run(args, &self.global),

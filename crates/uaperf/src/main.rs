@@ -3,6 +3,7 @@
 mod access;
 mod advice;
 mod bench;
+mod ca;
 mod calibrate;
 mod cert;
 mod cli;

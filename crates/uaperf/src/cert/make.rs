@@ -68,7 +68,7 @@ pub struct Args {
 
 /// What the security policies of today accept.
 #[derive(Debug, Clone, Copy, clap::ValueEnum)]
-enum Bits {
+pub enum Bits {
     #[value(name = "2048")]
     B2048,
     #[value(name = "3072")]
@@ -78,7 +78,8 @@ enum Bits {
 }
 
 impl Bits {
-    fn count(self) -> u32 {
+    /// How many these are.
+    pub fn count(self) -> u32 {
         match self {
             Self::B2048 => 2048,
             Self::B3072 => 3072,

@@ -13,6 +13,8 @@ use std::time::SystemTime;
 use pki::store::{Entry, Place, read_certificates};
 use pki::{Certificate, Moment, Store};
 
+pub use make::Bits;
+
 use crate::failure::Failure;
 use crate::global::Global;
 

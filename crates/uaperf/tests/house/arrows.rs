@@ -12,7 +12,16 @@ const LAYERS: &[&[&str]] = &[
     &["uaperf"],
     &["fleet", "report", "model", "peers"],
     &["load", "plant", "observe", "judge", "simulate"],
-    &["plan", "record", "pki", "pubsub", "wire", "link", "capture"],
+    &[
+        "plan",
+        "record",
+        "pki",
+        "revocation",
+        "pubsub",
+        "wire",
+        "link",
+        "capture",
+    ],
 ];
 
 /// Crates that only test or measure the others: they may use all, and nobody uses them.
@@ -31,6 +40,9 @@ const BETWEEN_NEIGHBOURS: &[(&str, &str)] = &[
     ("capture", "wire"),
     // A link is typed in the quantities of a plan, and its chance is the same on every machine.
     ("link", "plan"),
+    // What judging a certificate wants to know is asked over sockets, which judging has none of; client and server both
+    // do.
+    ("revocation", "pki"),
 ];
 
 /// One arrow: `from` uses `to`.

@@ -281,6 +281,10 @@ pub const WITHOUT: &[(&str, &str)] = &[
         "asks no server: what it computes is in tests/simulate.rs",
     ),
     ("cert", "keeps certificates"),
+    (
+        "ca",
+        "keeps authorities and answers for them; openssl judges that in tests/ca.rs",
+    ),
     ("peers", "keeps other stacks"),
     ("man", "prints"),
     ("completions", "prints"),

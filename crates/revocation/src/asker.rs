@@ -1,0 +1,255 @@
+//! Asks what judging wants to know: so many at once, each for so long, and nothing twice that is still true.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, mpsc};
+use std::time::{Duration, Instant};
+
+use pki::{Accepted, Answer, Expected, Judging, Moment, Next, Question, Refusal, Source, Trust};
+
+use crate::fetch::{LATE, fetch};
+
+/// How long an authority has for its answer, if nothing else is said.
+pub const TIMEOUT: Duration = Duration::from_secs(5);
+/// So many are asked at a time; whoever comes then waits.
+const AT_ONCE: usize = 16;
+/// An answer is not kept longer, however late a new one is due.
+const KEPT: Duration = Duration::from_secs(3600);
+/// Who did not answer is not asked again for so long, where answers are kept at all.
+const FAILED: Duration = Duration::from_secs(10);
+/// More answers are not kept.
+const MOST_KEPT: usize = 1024;
+/// Nor more bytes of revocation lists, as they were sent.
+const MOST_BYTES: usize = 128 << 20;
+
+/// Asks authorities, and keeps their answers.
+#[derive(Debug)]
+pub struct Asker {
+    timeout: Duration,
+    state: Mutex<State>,
+    freed: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    busy: usize,
+    asked: u64,
+    kept: HashMap<Question, Kept>,
+}
+
+#[derive(Debug, Clone)]
+struct Kept {
+    found: Found,
+    until: Moment,
+    bytes: usize,
+}
+
+type Found = Result<Answer, String>;
+
+/// A certificate that is judged once some authorities have answered.
+#[derive(Debug)]
+pub struct Asking<'a> {
+    judging: Judging<'a>,
+    questions: Vec<Question>,
+    source: Source,
+    now: Moment,
+}
+
+impl Asker {
+    /// Gives each authority so long.
+    pub fn new(timeout: Duration) -> Self {
+        Self {
+            timeout,
+            state: Mutex::default(),
+            freed: Condvar::new(),
+        }
+    }
+
+    /// How often an authority was asked.
+    pub fn asked(&self) -> u64 {
+        self.lock().asked
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        // Nothing is left half done by a thread that panics.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Judges as far as that goes without asking anybody.
+    pub fn begin<'a>(
+        &self,
+        trust: Arc<Trust>,
+        sent: &[u8],
+        expected: Expected<'a>,
+    ) -> Result<Result<Accepted, Asking<'a>>, Refusal> {
+        let mut judging = Judging::new(trust, sent, expected)?;
+        loop {
+            match judging.advance() {
+                Next::Accepted(accepted) => return Ok(Ok(accepted)),
+                Next::Refused(refusal) => return Err(refusal),
+                Next::Ask(questions) => {
+                    let source = expected.revocation.source;
+                    let now = expected.now;
+                    let kept: Vec<_> = {
+                        let state = self.lock();
+                        let kept = |it: &Question| state.kept(it, source, now);
+                        questions.iter().map(kept).collect()
+                    };
+                    if kept.iter().any(Option::is_none) {
+                        return Ok(Err(Asking {
+                            judging,
+                            questions,
+                            source,
+                            now,
+                        }));
+                    }
+                    for (question, found) in questions.into_iter().zip(kept.into_iter().flatten()) {
+                        judging.answer(question, found);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Asks, waits and judges to the end.
+    pub fn finish(self: &Arc<Self>, asking: Asking<'_>) -> Result<Accepted, Refusal> {
+        let Asking {
+            mut judging,
+            mut questions,
+            source,
+            now,
+        } = asking;
+        loop {
+            for (question, found) in self.ask(questions, source, now) {
+                judging.answer(question, found);
+            }
+            match judging.advance() {
+                Next::Accepted(accepted) => return Ok(accepted),
+                Next::Refused(refusal) => return Err(refusal),
+                Next::Ask(more) => questions = more,
+            }
+        }
+    }
+
+    /// Both at once: for whoever may wait.
+    pub fn judge(
+        self: &Arc<Self>,
+        trust: Arc<Trust>,
+        sent: &[u8],
+        expected: Expected<'_>,
+    ) -> Result<Accepted, Refusal> {
+        match self.begin(trust, sent, expected)? {
+            Ok(accepted) => Ok(accepted),
+            Err(asking) => self.finish(asking),
+        }
+    }
+
+    /// Asks all of them at the same time.
+    fn ask(
+        self: &Arc<Self>,
+        questions: Vec<Question>,
+        source: Source,
+        now: Moment,
+    ) -> Vec<(Question, Found)> {
+        let until = Instant::now() + self.timeout;
+        let (send, receive) = mpsc::channel();
+        let mut found: Vec<(Question, Option<Found>)> = Vec::new();
+        let mut waiting = 0;
+        for question in questions {
+            let kept = self.lock().kept(&question, source, now);
+            let kept = kept.or_else(|| match self.spawn(&question, until, now, send.clone()) {
+                Ok(()) => {
+                    waiting += 1;
+                    None
+                }
+                Err(why) => Some(Err(why)),
+            });
+            found.push((question, kept));
+        }
+        for _ in 0..waiting {
+            // A name that is not looked up in time has a thread of its own that goes on waiting.
+            let left = until.saturating_duration_since(Instant::now());
+            let Ok((question, answer)) = receive.recv_timeout(left) else {
+                break;
+            };
+            if let Some(place) = found.iter_mut().find(|it| it.0 == question) {
+                place.1 = Some(answer);
+            }
+        }
+        let late = || Err(LATE.to_owned());
+        found
+            .into_iter()
+            .map(|(question, found)| (question, found.unwrap_or_else(late)))
+            .collect()
+    }
+
+    /// Asks on a thread of its own, once there is room for one.
+    fn spawn(
+        self: &Arc<Self>,
+        question: &Question,
+        until: Instant,
+        now: Moment,
+        send: mpsc::Sender<(Question, Found)>,
+    ) -> Result<(), String> {
+        let mut state = self.lock();
+        while state.busy >= AT_ONCE {
+            let left = until.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return Err(format!("{AT_ONCE} are being asked and do not answer"));
+            }
+            let woken = self.freed.wait_timeout(state, left);
+            state = woken.unwrap_or_else(PoisonError::into_inner).0;
+        }
+        state.busy += 1;
+        state.asked += 1;
+        drop(state);
+        let (asker, question) = (Arc::clone(self), question.clone());
+        let thread = std::thread::Builder::new().name("revocation".into());
+        let spawned = thread.spawn(move || {
+            let bytes = fetch(&question, until);
+            let weight = bytes.as_ref().map_or(0, Vec::len);
+            let found = bytes.and_then(|bytes| question.read(&bytes));
+            let mut state = asker.lock();
+            state.busy -= 1;
+            state.keep(&question, &found, weight, now);
+            drop(state);
+            asker.freed.notify_one();
+            // Whoever asked may be gone.
+            let _ = send.send((question, found));
+        });
+        spawned.map(drop).map_err(|error| {
+            self.lock().busy -= 1;
+            error.to_string()
+        })
+    }
+}
+
+impl State {
+    /// What was answered before, where that will do.
+    fn kept(&self, question: &Question, source: Source, now: Moment) -> Option<Found> {
+        if source != Source::Cached {
+            return None;
+        }
+        let kept = self.kept.get(question)?;
+        (now < kept.until).then(|| kept.found.clone())
+    }
+
+    fn keep(&mut self, question: &Question, found: &Found, bytes: usize, now: Moment) {
+        let until = match found {
+            Ok(answer) => answer.next_update().map(|due| due.min(now.plus(KEPT))),
+            Err(_) => Some(now.plus(FAILED)),
+        };
+        let Some(until) = until else { return };
+        self.kept.retain(|_, kept| now < kept.until);
+        self.kept.remove(question);
+        let total: usize = self.kept.values().map(|kept| kept.bytes).sum();
+        // Whoever comes then is asked each time: better than to forget those that many ask for.
+        if self.kept.len() < MOST_KEPT && total.saturating_add(bytes) <= MOST_BYTES {
+            let kept = Kept {
+                found: found.clone(),
+                until,
+                bytes,
+            };
+            self.kept.insert(question.clone(), kept);
+        }
+    }
+}

@@ -1,0 +1,138 @@
+//! One exchange over HTTP: a request, and the whole of its answer, within bounds.
+
+use std::io::{ErrorKind, Read, Write};
+use std::net::{TcpStream, ToSocketAddrs};
+use std::time::{Duration, Instant};
+
+use pki::{Ask, Question};
+
+use crate::address::Address;
+
+/// Revocation lists of large authorities weigh megabytes; the folder takes no larger ones either.
+const LONGEST_LIST: usize = 32 << 20;
+/// An answer of OCSP has a signature and a certificate or two.
+const LONGEST_STATUS: usize = 64 << 10;
+/// Status line and headers.
+const LONGEST_HEAD: usize = 16 << 10;
+
+/// Asks, and gives what came. No redirection is followed.
+pub(crate) fn fetch(question: &Question, until: Instant) -> Result<Vec<u8>, String> {
+    let address: Address = question.url.parse().map_err(|error| format!("{error}"))?;
+    let mut stream = connect(&address, until)?;
+    let (method, body) = match &question.ask {
+        Ask::List => ("GET", [].as_slice()),
+        Ask::Status(body) => ("POST", body.as_slice()),
+    };
+    // Nobody answers HTTP/1.0 in chunks.
+    let mut request = format!(
+        "{method} {} HTTP/1.0\r\nHost: {}\r\nConnection: close\r\n",
+        address.path,
+        address.authority()
+    );
+    if let Ask::Status(body) = &question.ask {
+        request.push_str("Content-Type: application/ocsp-request\r\n");
+        request.push_str(&format!("Content-Length: {}\r\n", body.len()));
+    }
+    request.push_str("\r\n");
+    let mut request = request.into_bytes();
+    request.extend_from_slice(body);
+    let left = left(until)?;
+    stream.set_write_timeout(Some(left)).map_err(text)?;
+    stream.write_all(&request).map_err(text)?;
+    let most = match question.ask {
+        Ask::List => LONGEST_LIST,
+        Ask::Status(_) => LONGEST_STATUS,
+    };
+    read(&mut stream, most, until)
+}
+
+fn connect(address: &Address, until: Instant) -> Result<TcpStream, String> {
+    let host = (address.host.as_str(), address.port);
+    let mut failed = "its name has no address".to_owned();
+    for at in host.to_socket_addrs().map_err(text)? {
+        match TcpStream::connect_timeout(&at, left(until)?) {
+            Ok(stream) => return Ok(stream),
+            Err(error) => failed = text(error),
+        }
+    }
+    Err(failed)
+}
+
+fn left(until: Instant) -> Result<Duration, String> {
+    let left = until.saturating_duration_since(Instant::now());
+    match left.is_zero() {
+        true => Err(LATE.to_owned()),
+        false => Ok(left),
+    }
+}
+
+pub(crate) const LATE: &str = "no answer in time";
+
+fn text(error: std::io::Error) -> String {
+    match error.kind() {
+        ErrorKind::TimedOut | ErrorKind::WouldBlock => LATE.to_owned(),
+        _ => error.to_string(),
+    }
+}
+
+/// The body of an answer whose status is 200.
+fn read(stream: &mut TcpStream, most: usize, until: Instant) -> Result<Vec<u8>, String> {
+    let mut bytes = Vec::new();
+    let mut head = None;
+    let mut buffer = vec![0; 64 << 10];
+    loop {
+        if head.is_none()
+            && let Some(end) = bytes.windows(4).position(|four| four == b"\r\n\r\n")
+        {
+            head = Some((end + 4, length(bytes.get(..end).unwrap_or_default(), most)?));
+        }
+        if let Some((start, Some(length))) = head
+            && bytes.len() - start >= length
+        {
+            bytes.truncate(start + length);
+            return Ok(bytes.split_off(start));
+        }
+        let longest = head.map_or(LONGEST_HEAD, |(start, _)| start + most);
+        if bytes.len() > longest {
+            return Err(format!("more than {most} bytes"));
+        }
+        stream.set_read_timeout(Some(left(until)?)).map_err(text)?;
+        match stream.read(&mut buffer).map_err(text)? {
+            0 => {
+                return match head {
+                    Some((start, None)) => Ok(bytes.split_off(start)),
+                    _ => Err("the answer ends too early".to_owned()),
+                };
+            }
+            read => bytes.extend_from_slice(buffer.get(..read).unwrap_or_default()),
+        }
+    }
+}
+
+/// How long the body is said to be.
+fn length(head: &[u8], most: usize) -> Result<Option<usize>, String> {
+    let head = String::from_utf8_lossy(head);
+    let mut lines = head.lines();
+    let status = lines.next().unwrap_or_default();
+    let mut words = status.split_ascii_whitespace();
+    let version = words.next().unwrap_or_default();
+    match words.next() {
+        Some("200") if version.starts_with("HTTP/1.") => {}
+        Some(code) if version.starts_with("HTTP/1.") && code.parse::<u16>().is_ok() => {
+            return Err(format!("HTTP status {code}"));
+        }
+        _ => return Err("no answer of HTTP".to_owned()),
+    }
+    for line in lines {
+        if let Some((name, value)) = line.split_once(':')
+            && name.eq_ignore_ascii_case("content-length")
+        {
+            return match value.trim().parse() {
+                Ok(length) if length <= most => Ok(Some(length)),
+                Ok(length) => Err(format!("{length} bytes, more than {most}")),
+                Err(_) => Err("no answer of HTTP".to_owned()),
+            };
+        }
+    }
+    Ok(None)
+}

@@ -1,0 +1,14 @@
+//! Asking authorities whether a certificate was revoked, and answering as one, over HTTP.
+//!
+//! `pki` judges without sockets: it tells what has to be asked. [`Asker`] asks it, within bounds of time, size and
+//! number, and keeps what was answered. [`Responder`] is the other side: an OCSP responder and a host of revocation
+//! lists that can be slow, wrong or out of order on purpose.
+
+mod address;
+mod asker;
+mod fetch;
+mod responder;
+
+pub use address::{Address, BadAddress};
+pub use asker::{Asker, Asking, TIMEOUT};
+pub use responder::{Account, Answers, Outage, Reply, Responder, Trouble};
