@@ -31,6 +31,9 @@ pub struct Probe {
     pub agreed: Agreed,
     /// How long the steps took.
     pub steps: Vec<StepTimes>,
+    /// How long the first check of the server's certificate took, before anything was opened: when nothing was known yet of
+    /// whether it was revoked.
+    pub first_check_ns: Option<u64>,
     /// What is worth knowing before measuring.
     pub notes: Vec<String>,
 }
@@ -179,6 +182,7 @@ fn describe(access: &Access, opening: &Opening, session: &Session, about: About)
             channel_lifetime_ns: nanos(session.link().lifetime()),
         },
         steps: Vec::new(),
+        first_check_ns: opening.first_check().map(nanos),
         notes: opening.notes().to_vec(),
     }
 }

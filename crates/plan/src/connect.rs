@@ -42,10 +42,11 @@ pub enum ConnectKind {
 }
 
 /// The steps to a session.
-const OPENING: [&str; 6] = [
+const OPENING: [&str; 7] = [
     "name lookup",
     "TCP connect",
     "hello",
+    "certificate check",
     "open channel",
     "create session",
     "activate session",
@@ -72,19 +73,20 @@ impl Connect {
 
     /// What one round is made of, in order.
     pub const fn steps(&self) -> &'static [&'static str] {
-        const WHOLE: [&str; 9] = [
+        const WHOLE: [&str; 10] = [
             OPENING[0],
             OPENING[1],
             OPENING[2],
             OPENING[3],
             OPENING[4],
             OPENING[5],
+            OPENING[6],
             "read",
             "close session",
             "close channel",
         ];
-        const BACK: [&str; 6] = [
-            OPENING[0], OPENING[1], OPENING[2], OPENING[3], OPENING[5], "read",
+        const BACK: [&str; 7] = [
+            OPENING[0], OPENING[1], OPENING[2], OPENING[3], OPENING[4], OPENING[6], "read",
         ];
         match self.kind {
             ConnectKind::Storm | ConnectKind::Churn => &WHOLE,

@@ -23,6 +23,18 @@ impl Inner {
         // Nothing is left half done in the queue by a thread that panics.
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
+
+    fn submit(&self, work: Work) {
+        self.lock().waiting.push_back(work);
+        self.more.notify_one();
+    }
+
+    fn close(&self) {
+        let mut queue = self.lock();
+        queue.closed = true;
+        queue.waiting.clear();
+        self.more.notify_all();
+    }
 }
 
 /// Where work is handed in; cheap to copy.
@@ -30,35 +42,55 @@ impl Inner {
 /// The number of threads is bounded. What waits is bounded by the connections: each has at most
 /// one step of its channel and one of its sessions under way.
 #[derive(Clone)]
-pub struct Pool(Arc<Inner>);
+pub struct Pool {
+    work: Arc<Inner>,
+    /// What waits for others, for seconds maybe, has threads of its own.
+    waits: Arc<Inner>,
+}
+
+/// Threads that wait for an authority to answer.
+const WAITING: usize = 16;
 
 impl Pool {
     /// Starts the threads; each begins with `begin`.
+    ///
+    /// With `waits` there are threads for what waits, too. Nobody waits for these when it ends: they end with what they
+    /// wait for.
     pub fn start(
         threads: usize,
+        waits: bool,
         begin: impl Fn() + Clone + Send + 'static,
     ) -> std::io::Result<(Self, Vec<JoinHandle<()>>)> {
-        let pool = Self(Arc::default());
-        let mut handles = Vec::new();
-        for n in 0..threads.max(1) {
-            let (inner, begin) = (Arc::clone(&pool.0), begin.clone());
-            let thread = std::thread::Builder::new().name(format!("plant-helper-{n}"));
-            handles.push(thread.spawn(move || {
+        let pool = Self::without_threads();
+        let spawn = |name: String, inner: &Arc<Inner>| {
+            let (inner, begin) = (Arc::clone(inner), begin.clone());
+            std::thread::Builder::new().name(name).spawn(move || {
                 begin();
                 work(&inner);
-            })?);
+            })
+        };
+        let mut handles = Vec::new();
+        for n in 0..threads.max(1) {
+            handles.push(spawn(format!("plant-helper-{n}"), &pool.work)?);
+        }
+        for n in 0..if waits { WAITING } else { 0 } {
+            spawn(format!("plant-asker-{n}"), &pool.waits)?;
         }
         Ok((pool, handles))
     }
 
     /// One without threads: whoever has it does the work [himself](Self::do_one).
     pub fn without_threads() -> Self {
-        Self(Arc::default())
+        Self {
+            work: Arc::default(),
+            waits: Arc::default(),
+        }
     }
 
     /// Does what waits longest. Whether there was anything.
     pub fn do_one(&self) -> bool {
-        let next = self.0.lock().waiting.pop_front();
+        let next = self.work.lock().waiting.pop_front();
+        let next = next.or_else(|| self.waits.lock().waiting.pop_front());
         next.is_some_and(|work| {
             work();
             true
@@ -67,16 +99,18 @@ impl Pool {
 
     /// Hands work in.
     pub fn submit(&self, work: impl FnOnce() + Send + 'static) {
-        self.0.lock().waiting.push_back(Box::new(work));
-        self.0.more.notify_one();
+        self.work.submit(Box::new(work));
+    }
+
+    /// Hands in what waits for others and costs little itself.
+    pub fn wait_for(&self, work: impl FnOnce() + Send + 'static) {
+        self.waits.submit(Box::new(work));
     }
 
     /// Lets the threads end after what they do now.
     pub fn close(&self) {
-        let mut queue = self.0.lock();
-        queue.closed = true;
-        queue.waiting.clear();
-        self.0.more.notify_all();
+        self.work.close();
+        self.waits.close();
     }
 }
 

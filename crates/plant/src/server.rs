@@ -123,7 +123,8 @@ impl Server {
         let all = std::thread::available_parallelism().map_or(1, |all| all.get());
         let helpers = all.saturating_sub(cores).clamp(1, HELPERS);
         let pinned = shared.config.pin.clone();
-        let (pool, threads) = Pool::start(helpers, move || keep_off(&pinned))?;
+        let asks = shared.config.trust.asks();
+        let (pool, threads) = Pool::start(helpers, asks, move || keep_off(&pinned))?;
         // From here on a failure stops what was started, by way of Drop.
         let mut server = Self {
             shared,

@@ -4,8 +4,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
 use pki::{
-    Certificate, Checks, Expected, KeyRule, Moment, Reason, Refusal, Role, Store, WatchedTrust,
+    Certificate, Checks, Expected, KeyRule, Moment, Reason, Refusal, Revocation, Role, Store,
+    WatchedTrust,
 };
+use revocation::{Asker, Asking};
 use tracing::debug;
 use wire::policy::Policy;
 use wire::types::StatusCode;
@@ -24,20 +26,66 @@ pub enum TrustPolicy {
 #[derive(Debug)]
 pub struct Listed {
     lists: WatchedTrust,
+    revocation: Revocation,
+    asker: Arc<Asker>,
     notes: Mutex<Allowance>,
 }
 
 impl From<Store> for TrustPolicy {
     /// Trusting somebody needs no restart: the folder is read again when it changes.
     fn from(store: Store) -> Self {
-        Self::Listed(Arc::new(Listed {
-            lists: WatchedTrust::new(store),
-            notes: Mutex::default(),
-        }))
+        Self::asking(store, Revocation::default(), Asker::default())
     }
 }
 
+/// How far a certificate was judged.
+#[derive(Debug)]
+pub enum Judged {
+    /// To the end.
+    Done(Result<(), StatusCode>),
+    /// Up to where authorities have to be asked, for seconds maybe.
+    Asks(Box<Asking<'static>>),
+}
+
 impl TrustPolicy {
+    /// Those that a folder says, unless they were revoked: that is looked up here.
+    pub fn asking(store: Store, revocation: Revocation, asker: Asker) -> Self {
+        Self::Listed(Arc::new(Listed {
+            lists: WatchedTrust::new(store),
+            revocation,
+            asker: Arc::new(asker),
+            notes: Mutex::default(),
+        }))
+    }
+
+    /// Whether authorities may have to be asked.
+    pub fn asks(&self) -> bool {
+        match self {
+            Self::All => false,
+            Self::Listed(listed) => listed.revocation.source.asks(),
+        }
+    }
+
+    /// Judges as [`judge`](Self::judge) does, as far as that goes without asking anybody.
+    pub fn begin(&self, sent: &[u8], role: Role, policy: Policy) -> Judged {
+        match self {
+            Self::All => Judged::Done(self.judge(sent, role, policy)),
+            Self::Listed(listed) => listed.begin(sent, role, KeyRule::of_policy(policy.uri())),
+        }
+    }
+
+    /// Asks, waits and judges to the end.
+    ///
+    /// # Errors
+    /// As those of [`judge`](Self::judge).
+    pub fn finish(&self, asking: Asking<'static>) -> Result<(), StatusCode> {
+        match self {
+            // Nothing begins so.
+            Self::All => Err(StatusCode::BadInternalError),
+            Self::Listed(listed) => status(listed.asker.finish(asking).map(drop)),
+        }
+    }
+
     /// Judges a certificate as it was sent, with the security policy that its key is used under; none for a user's
     /// that comes without one. May read files, so with a folder it belongs on a helper thread.
     ///
@@ -46,19 +94,12 @@ impl TrustPolicy {
     pub fn judge(&self, sent: &[u8], role: Role, policy: Policy) -> Result<(), StatusCode> {
         // Part 7, the security policies: CertificateSignatureAlgorithm and the lengths of keys.
         let keys = KeyRule::of_policy(policy.uri());
-        let judged = match self {
-            Self::All => allowed(sent, keys),
-            Self::Listed(listed) => listed.judge(sent, role, keys)?,
-        };
-        match judged {
-            Ok(()) => {
-                debug!(?role, %policy, "a certificate was accepted");
-                Ok(())
-            }
-            Err(refusal) => {
-                debug!(?role, %policy, check = ?refusal.reason, "a certificate was refused: {refusal}");
-                Err(StatusCode::from(refusal.status()))
-            }
+        match self {
+            Self::All => status(allowed(sent, keys)),
+            Self::Listed(listed) => match listed.begin(sent, role, keys) {
+                Judged::Done(judged) => judged,
+                Judged::Asks(asking) => self.finish(*asking),
+            },
         }
     }
 
@@ -71,32 +112,46 @@ impl TrustPolicy {
     }
 }
 
+fn status(judged: Result<(), Refusal>) -> Result<(), StatusCode> {
+    match judged {
+        Ok(()) => {
+            debug!("a certificate was accepted");
+            Ok(())
+        }
+        Err(refusal) => {
+            debug!(check = ?refusal.reason, "a certificate was refused: {refusal}");
+            Err(StatusCode::from(refusal.status()))
+        }
+    }
+}
+
 fn allowed(sent: &[u8], keys: Option<KeyRule>) -> Result<(), Refusal> {
     keys.map_or(Ok(()), |rule| rule.judge(sent))
 }
 
 impl Listed {
-    fn judge(
-        &self,
-        sent: &[u8],
-        role: Role,
-        keys: Option<KeyRule>,
-    ) -> Result<Result<(), Refusal>, StatusCode> {
+    fn begin(&self, sent: &[u8], role: Role, keys: Option<KeyRule>) -> Judged {
         let now = Moment::from(SystemTime::now());
-        let trust = self.lists.current(now);
-        let trust = trust.map_err(|_| StatusCode::BadInternalError)?;
+        let Ok(trust) = self.lists.for_source(self.revocation.source, now) else {
+            return Judged::Done(Err(StatusCode::BadInternalError));
+        };
         let expected = Expected {
             keys,
             checks: Checks::ALL,
+            revocation: self.revocation,
             ..Expected::of(role, now)
         };
-        let judged = trust.judge(sent, &expected).map(drop);
+        let judged = match self.asker.begin(trust, sent, expected) {
+            Ok(Err(asking)) => return Judged::Asks(Box::new(asking)),
+            Ok(Ok(_)) => Ok(()),
+            Err(refusal) => Err(refusal),
+        };
         if let Err(refusal) = &judged
             && matches!(refusal.reason, Reason::Untrusted | Reason::ChainIncomplete)
         {
             self.note(sent);
         }
-        Ok(judged)
+        Judged::Done(status(judged))
     }
 
     /// Keeps a certificate so that a person can trust it; it is refused all the same if it cannot be kept.

@@ -8,8 +8,9 @@ use pki::{Accepted, Answer, Expected, Judging, Moment, Next, Question, Refusal, 
 
 use crate::fetch::{LATE, fetch};
 
-/// How long an authority has for its answer, if nothing else is said.
-pub const TIMEOUT: Duration = Duration::from_secs(5);
+/// How long an authority has for its answer, if nothing else is said. A certificate that names four that do not answer is
+/// judged before opening a channel takes too long.
+pub const TIMEOUT: Duration = Duration::from_secs(2);
 /// So many are asked at a time; whoever comes then waits.
 const AT_ONCE: usize = 16;
 /// An answer is not kept longer, however late a new one is due.
@@ -52,6 +53,12 @@ pub struct Asking<'a> {
     questions: Vec<Question>,
     source: Source,
     now: Moment,
+}
+
+impl Default for Asker {
+    fn default() -> Self {
+        Self::new(TIMEOUT)
+    }
 }
 
 impl Asker {

@@ -17,7 +17,7 @@ use zeroize::Zeroizing;
 
 use crate::failure::Failure;
 use crate::global::Global;
-use crate::{pcap, place, reverse};
+use crate::{looking_up, pcap, place, reverse};
 use plan::unit::duration;
 
 /// How a server is reached.
@@ -39,6 +39,8 @@ pub struct Args {
     /// Certificate checks to leave out: policy, time, host, uri, usage, revocation
     #[arg(long, value_name = "CHECK", value_delimiter = ',')]
     skip_check: Vec<pki::Checks>,
+    #[command(flatten)]
+    looking_up: looking_up::Args,
     /// Log in with this name; the secret comes from UAPERF_PASSWORD, --password-file or a prompt
     #[arg(
         long,
@@ -126,6 +128,8 @@ impl Args {
             security: self.security.unwrap_or_default(),
             trust,
             checks,
+            revocation: self.looking_up.revocation(),
+            asker: Arc::new(self.looking_up.asker()),
             user,
             plain_password: self.plain_password,
             link: self.link(&url)?,

@@ -16,6 +16,7 @@ mod failure;
 mod global;
 mod link;
 mod log;
+mod looking_up;
 mod lost;
 mod model;
 mod pages;

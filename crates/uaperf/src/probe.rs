@@ -132,6 +132,14 @@ pub fn write_screen(out: &mut String, probe: &Probe) -> std::fmt::Result {
             .map(|nanos| show(Duration::from_nanos(nanos)));
         writeln!(out, "{:<18}{median:>10}{min:>12}{max:>12}", step.step)?;
     }
+    if let Some(took) = probe.first_check_ns {
+        let took = show(Duration::from_nanos(took));
+        writeln!(
+            out,
+            "{:<18}{took:>10}   before anything was opened",
+            "first check"
+        )?;
+    }
     for note in &probe.notes {
         writeln!(out, "\nnote: {note}")?;
     }

@@ -27,7 +27,7 @@ use crate::failure::Failure;
 use crate::global::Global;
 use crate::plant::Choice;
 use crate::screen::{self, tell};
-use crate::{pcap, pinning, place};
+use crate::{looking_up, pcap, pinning, place};
 use running::Running;
 
 /// Serve an address space that is made to be a load
@@ -76,6 +76,8 @@ pub struct Args {
     /// `uaperf cert trust`
     #[arg(long)]
     trust: bool,
+    #[command(flatten)]
+    looking_up: looking_up::Args,
     /// Let in users with a certificate that this folder trusts (`uaperf --pki DIR cert trust FILE`)
     #[arg(long, value_name = "DIR")]
     user_pki: Option<PathBuf>,
@@ -335,7 +337,10 @@ fn config(args: &Args, global: &Global) -> anyhow::Result<(Config, Known)> {
     }
     config.trust = match args.trust {
         true => TrustPolicy::All,
-        false => TrustPolicy::from(store),
+        false => {
+            let (revocation, asker) = (args.looking_up.revocation(), args.looking_up.asker());
+            TrustPolicy::asking(store, revocation, asker)
+        }
     };
     if let Some(folder) = &args.user_pki {
         config.users.certificates = Some(TrustPolicy::from(Store::new(folder)));

@@ -5,72 +5,41 @@
 
 use std::fs;
 use std::io::{BufRead, BufReader};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use pki::make::{Authority, Request};
-use pki::store::{read_certificates, read_key, write_certificate, write_key};
+use lab::Lab;
+use pki::make::Request;
+use pki::store::{write_certificate, write_key};
 use pki::{
     Certificate, Expected, ExtendedUsage, Fail, Key, Reason, Refusal, Revocation, Role, Source,
     Trust, Usage,
 };
 use revocation::Asker;
 use serde_json::Value;
-use support::{Said, Server, command};
-use tempfile::TempDir;
 
+#[path = "support/lab.rs"]
+mod lab;
 mod support;
 
 /// For what comes at once unless the machine has more to do.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-struct Lab {
-    folder: TempDir,
+/// What is done with a folder of authorities here.
+struct Bench(Lab);
+
+impl std::ops::Deref for Bench {
+    type Target = Lab;
+    fn deref(&self) -> &Lab {
+        &self.0
+    }
 }
 
-impl Lab {
+impl Bench {
     fn new() -> Self {
-        let folder = TempDir::new().unwrap();
-        Self { folder }
-    }
-
-    /// A port that was free a moment ago, as it has to be in the certificates before anybody listens.
-    fn at() -> String {
-        let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-        format!("http://{}", port.local_addr().unwrap())
-    }
-
-    fn path(&self, name: &str) -> PathBuf {
-        self.folder.path().join(name)
-    }
-
-    fn ca(&self, arguments: &str) -> Said {
-        let mut command = command(self.folder.path(), &["ca"]);
-        Said::by(command.args(arguments.split_whitespace()))
-    }
-
-    fn good(&self, arguments: &str) -> String {
-        let said = self.ca(arguments);
-        assert_eq!(said.code, 0, "{arguments}: {}", said.err);
-        said.out
-    }
-
-    fn serve(&self, arguments: &str) -> Server {
-        let mut command = command(self.folder.path(), &["ca", "serve", "lab"]);
-        Server::of(command.args(arguments.split_whitespace()))
-    }
-
-    fn certificate(&self, name: &str) -> Certificate {
-        read_certificates(&self.path(&format!("lab/{name}.der")))
-            .unwrap()
-            .remove(0)
-    }
-
-    fn authority(&self, name: &str) -> Authority {
-        let key = read_key(&self.path(&format!("lab/{name}.key"))).unwrap();
-        Authority::new(self.certificate(name), key).unwrap()
+        Self(Lab::new())
     }
 
     /// The certificates of the folder as OpenSSL reads them.
@@ -128,12 +97,12 @@ fn skipped() {
 
 #[test]
 fn openssl_asks_our_responder_and_fetches_our_lists() {
-    let lab = Lab::new();
-    for (key, hash) in [("2048", ""), ("P-256", "-sha256")] {
+    let lab = Bench::new();
+    for (algorithm, hash) in [("rsa2048", ""), ("p256", "-sha256")] {
         let _ = fs::remove_dir_all(lab.path("lab"));
         let at = Lab::at();
         lab.good(&format!(
-            "make lab --intermediates 1 --key {key} --at {at} --entries 3"
+            "make lab --intermediates 1 --algorithm {algorithm} --at {at} --entries 3"
         ));
         lab.good("issue lab plc1 --dns plc1");
         lab.good("issue lab plc2 --dns plc2");
@@ -182,7 +151,7 @@ fn openssl_asks_our_responder_and_fetches_our_lists() {
 
 #[test]
 fn what_openssl_revokes_in_our_folder_counts_and_the_other_way_round() {
-    let lab = Lab::new();
+    let lab = Bench::new();
     lab.good(&format!("make lab --at {}", Lab::at()));
     for name in ["plc1", "plc2"] {
         lab.good(&format!("issue lab {name} --dns {name}"));
@@ -224,7 +193,7 @@ fn what_openssl_revokes_in_our_folder_counts_and_the_other_way_round() {
 struct Theirs(Child);
 
 impl Theirs {
-    fn start(lab: &Lab, signer: &str, at: &str) -> Option<Self> {
+    fn start(lab: &Bench, signer: &str, at: &str) -> Option<Self> {
         let port = at.rsplit(':').next().unwrap();
         let arguments = format!(
             "ocsp -index lab/ca1.index -CA ca1.pem -rsigner {signer}.pem -rkey {signer}.key -port {port} -nmin 5"
@@ -256,7 +225,7 @@ impl Drop for Theirs {
 
 #[test]
 fn we_ask_the_responder_of_openssl() {
-    let lab = Lab::new();
+    let lab = Bench::new();
     lab.good("make lab --intermediates 1");
     let line = lab.authority("ca1");
     write_key(&lab.path("ca1.key"), line.key()).unwrap();
@@ -314,7 +283,7 @@ fn we_ask_the_responder_of_openssl() {
 
 #[test]
 fn a_responder_in_trouble_says_so_and_one_that_is_out_says_nothing() {
-    let lab = Lab::new();
+    let lab = Bench::new();
     lab.good(&format!("make lab --at {} --intermediates 1", Lab::at()));
     lab.good("issue lab plc1 --dns plc1");
     let plc = lab.certificate("issued/plc1");
@@ -333,7 +302,7 @@ fn a_responder_in_trouble_says_so_and_one_that_is_out_says_nothing() {
 
 #[test]
 fn what_cannot_be_is_refused_with_what_to_do() {
-    let lab = Lab::new();
+    let lab = Bench::new();
     lab.good("make lab");
     lab.good("issue lab plc1 --dns plc1");
     for (arguments, code, why) in [
@@ -361,7 +330,7 @@ fn what_cannot_be_is_refused_with_what_to_do() {
 #[test]
 fn help_is_there_for_every_verb() {
     for verb in ["make", "issue", "revoke", "list", "serve"] {
-        let said = Lab::new().ca(&format!("{verb} --help"));
+        let said = Bench::new().ca(&format!("{verb} --help"));
         assert_eq!(said.code, 0);
         assert!(said.out.contains("Examples:"), "{verb}");
     }

@@ -19,10 +19,11 @@ pub use wire::session::token::Credentials;
 use std::net::{IpAddr, Ipv4Addr};
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 
 use capture::Recorder;
-use pki::{Checks, Moment, Refusal, Store, StoreError};
+use pki::{Checks, Moment, Refusal, Revocation, Store, StoreError};
+use revocation::Asker;
 use thiserror::Error;
 use wire::certificate::Certificate;
 use wire::channel::{Identity, Protection};
@@ -61,6 +62,10 @@ pub struct Access {
     pub trust: TrustRule,
     /// The checks to make on the server's certificate.
     pub checks: Checks,
+    /// Where it is looked up whether that was revoked.
+    pub revocation: Revocation,
+    /// Asks for it.
+    pub asker: Arc<Asker>,
     /// The user.
     pub user: Credentials,
     /// Sessions that are not all of one application and user.
@@ -140,7 +145,8 @@ impl AccessError {
             Self::Link(_) => StatusCode::BadConnectionRejected,
             Self::Call { error, .. } => error.status(),
             Self::Session(error) => error.status(),
-            Self::Untrusted { .. } | Self::NoCertificate(_) => StatusCode::BadCertificateUntrusted,
+            Self::Untrusted { refusal, .. } => StatusCode::from(refusal.status()),
+            Self::NoCertificate(_) => StatusCode::BadCertificateUntrusted,
             _ => StatusCode::BadConfigurationError,
         }
     }
@@ -159,6 +165,7 @@ pub struct Opening {
     vouched: bool,
     /// Judges it again whenever a channel is opened or renewed.
     vouch: Option<Vouch>,
+    first_check: Option<Duration>,
     notes: Vec<String>,
 }
 
@@ -181,6 +188,16 @@ impl Opening {
     /// What is worth telling.
     pub fn notes(&self) -> &[String] {
         &self.notes
+    }
+
+    /// How long it took to judge the server's certificate before anything was opened, if it was.
+    pub fn first_check(&self) -> Option<Duration> {
+        self.first_check
+    }
+
+    /// Whether the server's certificate is judged each time that a channel is opened.
+    pub(crate) fn is_checked(&self) -> bool {
+        self.vouch.is_some() && self.is_secured()
     }
 
     fn protection(&self) -> Protection {
@@ -218,6 +235,8 @@ impl Access {
             own,
             trust: TrustRule::default(),
             checks: Checks::default(),
+            revocation: Revocation::default(),
+            asker: Arc::default(),
             user: Credentials::Anonymous,
             each: None,
             plain_password: false,
@@ -290,11 +309,14 @@ impl Access {
             each: Arc::default(),
             vouched: false,
             vouch: None,
+            first_check: None,
             notes: self.notes(chosen),
             endpoints,
         };
         if opening.is_secured() || self.hides_secret(opening.endpoint()) {
+            let start = Instant::now();
             opening.vouch = self.accept(&opening)?;
+            opening.first_check = opening.vouch.is_some().then(|| start.elapsed());
             opening.vouched = true;
         }
         match &self.each {

@@ -4,7 +4,11 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::SystemTime;
 
-use pki::{Checks, Expected, KeyRule, Moment, Reason, Refusal, Role, Trust, WatchedTrust};
+use pki::{
+    Checks, Expected, KeyRule, Moment, Reason, Refusal, Revocation, Role, Source, Trust,
+    WatchedTrust,
+};
+use revocation::Asker;
 use tracing::{debug, warn};
 use wire::client::Vouch;
 use wire::types::StatusCode;
@@ -19,6 +23,8 @@ struct Shown {
     host: String,
     keys: Option<KeyRule>,
     checks: Checks,
+    revocation: Revocation,
+    asker: Arc<Asker>,
     lists: WatchedTrust,
     last: Mutex<Option<Verdict>>,
 }
@@ -32,10 +38,15 @@ struct Verdict {
 }
 
 impl Shown {
-    /// Thousands of clients of one server ask in the same second: its signatures are verified once.
+    /// Thousands of clients of one server ask in the same second: its signatures are verified once. Where each is to
+    /// read or ask anew, they do.
     fn judge(&self, now: Moment) -> Result<(), Refusal> {
         // Lists that cannot be read trust nobody.
-        let trust = self.lists.current(now).unwrap_or_default();
+        let trust = self.lists.for_source(self.revocation.source, now);
+        let trust = trust.unwrap_or_default();
+        if let Source::Reread | Source::Online = self.revocation.source {
+            return self.judge_with(trust, now);
+        }
         let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(last) = &*last
             && last.now == now
@@ -43,14 +54,7 @@ impl Shown {
         {
             return last.judged.clone();
         }
-        let expected = Expected {
-            host: Some(&self.host),
-            application_uri: Some(&self.application_uri),
-            keys: self.keys,
-            checks: self.checks,
-            ..Expected::of(Role::Server, now)
-        };
-        let judged = trust.judge(&self.certificate, &expected).map(drop);
+        let judged = self.judge_with(Arc::clone(&trust), now);
         match &judged {
             Ok(()) => debug!(host = self.host, "the server's certificate was accepted"),
             Err(refusal) => {
@@ -64,6 +68,19 @@ impl Shown {
         });
         judged
     }
+
+    fn judge_with(&self, trust: Arc<Trust>, now: Moment) -> Result<(), Refusal> {
+        let expected = Expected {
+            host: Some(&self.host),
+            application_uri: Some(&self.application_uri),
+            keys: self.keys,
+            checks: self.checks,
+            revocation: self.revocation,
+            ..Expected::of(Role::Server, now)
+        };
+        let judged = self.asker.judge(trust, &self.certificate, expected);
+        judged.map(drop)
+    }
 }
 
 impl Access {
@@ -76,6 +93,8 @@ impl Access {
             host: self.url.host().to_owned(),
             keys: KeyRule::of_policy(description.security_policy_uri.as_ref()),
             checks: self.checks,
+            revocation: self.revocation,
+            asker: Arc::clone(&self.asker),
             lists: WatchedTrust::new(self.store.clone()),
             last: Mutex::default(),
         }

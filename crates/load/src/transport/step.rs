@@ -11,6 +11,8 @@ pub enum Step {
     Connect,
     /// HEL is answered by ACK.
     Hello,
+    /// The server's certificate is judged, and whoever knows is asked whether it was revoked.
+    CheckCertificate,
     /// The SecureChannel is opened.
     OpenChannel,
     /// GetEndpoints, on a channel of its own.
@@ -27,10 +29,11 @@ pub enum Step {
 
 impl Step {
     /// All of them, in order.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Lookup,
         Self::Connect,
         Self::Hello,
+        Self::CheckCertificate,
         Self::OpenChannel,
         Self::Discover,
         Self::CreateSession,
@@ -45,6 +48,7 @@ impl Step {
             Self::Lookup => "name lookup",
             Self::Connect => "TCP connect",
             Self::Hello => "hello",
+            Self::CheckCertificate => "certificate check",
             Self::OpenChannel => "open channel",
             Self::Discover => "get endpoints",
             Self::CreateSession => "create session",

@@ -9,6 +9,7 @@ use std::time::SystemTime;
 use super::files::{self, failed};
 use super::{Place, Store, StoreError};
 use crate::moment::Moment;
+use crate::revocation::Source;
 use crate::trust::Trust;
 
 /// Trust lists that are read anew when a file of theirs comes, goes or changes.
@@ -87,6 +88,26 @@ impl WatchedTrust {
             readings: readings + 1,
         });
         Ok(trust)
+    }
+
+    /// The same, and all files are read again whether something changed or not.
+    pub fn anew(&self, now: Moment) -> Result<Arc<Trust>, StoreError> {
+        {
+            let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
+            if let Some(held) = &mut *held {
+                held.folders.clear();
+                held.files.clear();
+            }
+        }
+        self.current(now)
+    }
+
+    /// The trust lists for judging with this source of revocation.
+    pub fn for_source(&self, source: Source, now: Moment) -> Result<Arc<Trust>, StoreError> {
+        match source {
+            Source::Reread => self.anew(now),
+            _ => self.current(now),
+        }
     }
 
     /// How often the files were read.

@@ -52,6 +52,7 @@ use crate::pool::Pool;
 use crate::refused::Who;
 use crate::shared::Shared;
 use crate::subscription::Subscriptions;
+use crate::trust::Judged;
 use alarm::Alarm;
 use link::Link;
 use ready::Ready;
@@ -333,16 +334,25 @@ impl Core {
         };
         link.busy += 1;
         let address = link.address();
+        let pool = self.pool.clone();
         self.pool.submit(move || {
             let trust = &shared.config.trust;
-            let judged = trust.judge(certificate.as_bytes(), pki::Role::Client, policy);
-            if let Err(status) = judged {
-                let who = Who::Certificate(Who::common_name(certificate.as_bytes()));
-                shared
-                    .refused
-                    .note(shared.clock.now(), address, &who, status);
+            let begun = trust.begin(certificate.as_bytes(), pki::Role::Client, policy);
+            let told = Arc::clone(&shared);
+            let tell = move |judged| {
+                if let Err(status) = judged {
+                    let who = Who::Certificate(Who::common_name(certificate.as_bytes()));
+                    told.refused.note(told.clock.now(), address, &who, status);
+                }
+                post.send(Mail::Judged(id, judged));
+            };
+            match begun {
+                Judged::Done(judged) => tell(judged),
+                // Those who help with what takes milliseconds do not wait for an authority.
+                Judged::Asks(asking) => {
+                    pool.wait_for(move || tell(shared.config.trust.finish(*asking)));
+                }
             }
-            post.send(Mail::Judged(id, judged));
         });
     }
 

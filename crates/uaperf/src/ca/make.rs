@@ -30,8 +30,8 @@ pub struct Args {
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u8).range(0..=3))]
     intermediates: u8,
     /// Their keys: RSA of so many bits, or an elliptic curve
-    #[arg(long, value_enum, default_value = "2048")]
-    key: KeyKind,
+    #[arg(long, value_enum, default_value = "rsa2048")]
+    algorithm: Algorithm,
     /// Their names: "NAME root", "NAME 1" and so on
     #[arg(long, value_name = "TEXT", default_value = "uaperf lab")]
     name: String,
@@ -62,20 +62,20 @@ pub const MOST_ENTRIES: i64 = 500_000;
 
 /// What keys authorities have.
 #[derive(Debug, Clone, Copy, clap::ValueEnum)]
-enum KeyKind {
-    #[value(name = "2048")]
+enum Algorithm {
+    #[value(name = "rsa2048")]
     Rsa2048,
-    #[value(name = "3072")]
+    #[value(name = "rsa3072")]
     Rsa3072,
-    #[value(name = "4096")]
+    #[value(name = "rsa4096")]
     Rsa4096,
-    #[value(name = "P-256")]
+    #[value(name = "p256")]
     P256,
-    #[value(name = "P-384")]
+    #[value(name = "p384")]
     P384,
 }
 
-impl KeyKind {
+impl Algorithm {
     fn make(self) -> Result<Key, pki::KeyError> {
         match self {
             Self::Rsa2048 => Key::generate(2048),
@@ -149,7 +149,7 @@ fn authorities(args: &Args, folder: &Folder, now: Moment) -> anyhow::Result<Vec<
     let request = |name: String| Request::authority(name).days(args.days);
     let mut all: Vec<One> = Vec::new();
     for (place, name) in folder.made.authorities.iter().enumerate() {
-        let key = args.key.make()?;
+        let key = args.algorithm.make()?;
         let authority = match all.last() {
             None => Authority::root(request(format!("{} root", args.name)), key, now)?,
             Some(above) => {

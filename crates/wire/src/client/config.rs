@@ -22,8 +22,14 @@ impl Vouch {
         Self(Arc::new(judge))
     }
 
+    /// Judges now.
+    pub fn ask(&self) -> Result<(), (StatusCode, String)> {
+        (self.0)()
+    }
+
     pub(super) fn judge(&self) -> Result<(), ChannelError> {
-        (self.0)().map_err(|(status, why)| ChannelError::Server { status, why })
+        self.ask()
+            .map_err(|(status, why)| ChannelError::Server { status, why })
     }
 }
 

@@ -10,7 +10,7 @@ use wire::types::StatusCode;
 use super::book::Note;
 use super::client::Client;
 use super::round::Round;
-use crate::access::{Access, AccessError, Session};
+use crate::access::{Access, AccessError, Opening, Session};
 use crate::transport::{Step, Steps};
 
 /// A server that was told that a channel is closed is to close the socket; this long is waited for it.
@@ -45,15 +45,8 @@ fn open(client: &Client<'_>, round: &mut Round<'_>) -> Result<Session, StatusCod
     let (began, mut steps) = (round.t(), Steps::new());
     let opened = access.open_as(client.seat.index as usize, opening, &mut steps);
     let failed = opened.as_ref().err().map(AccessError::status);
-    const ORDER: [Step; 6] = [
-        Step::Lookup,
-        Step::Connect,
-        Step::Hello,
-        Step::OpenChannel,
-        Step::CreateSession,
-        Step::ActivateSession,
-    ];
-    note(round, access, began, &steps, &ORDER, failed);
+    let order = order(opening, &[Step::CreateSession, Step::ActivateSession]);
+    note(round, access, began, &steps, &order, failed);
     opened.map_err(|error| error.status())
 }
 
@@ -72,14 +65,8 @@ fn come_back(client: &mut Client<'_>, round: &mut Round<'_>) -> Result<Session, 
     let index = client.seat.index as usize;
     let back = access.resume_in(index, opening, *absent, &mut steps);
     let failed = back.as_ref().err().map(|(error, _)| error.status());
-    const ORDER: [Step; 5] = [
-        Step::Lookup,
-        Step::Connect,
-        Step::Hello,
-        Step::OpenChannel,
-        Step::ActivateSession,
-    ];
-    note(round, access, began, &steps, &ORDER, failed);
+    let order = order(opening, &[Step::ActivateSession]);
+    note(round, access, began, &steps, &order, failed);
     back.map_err(|(error, absent)| {
         client.absent = absent;
         error.status()
@@ -96,6 +83,15 @@ fn renew(client: &mut Client<'_>, round: &mut Round<'_>) -> Result<Session, Stat
             .map_err(|error| AccessError::from(error).status())
     })?;
     Ok(session)
+}
+
+/// The steps to a channel, and those behind it.
+fn order(opening: &Opening, behind: &[Step]) -> Vec<Step> {
+    let mut order = vec![Step::Lookup, Step::Connect, Step::Hello];
+    order.extend(opening.is_checked().then_some(Step::CheckCertificate));
+    order.push(Step::OpenChannel);
+    order.extend_from_slice(behind);
+    order
 }
 
 /// Writes down steps that were taken one after the other, and the one that failed behind them.
