@@ -283,11 +283,14 @@ impl Trust {
             };
             all.push(lookup.known(lists));
         }
-        let open = all.iter().filter_map(|known| match known {
-            Known::Ask(question) => Some(question.clone()),
-            _ => None,
-        });
-        let open: Vec<_> = open.collect();
+        let mut open: Vec<Question> = Vec::new();
+        for known in &all {
+            if let Known::Ask(question) = known
+                && !open.contains(question)
+            {
+                open.push(question.clone());
+            }
+        }
         // That one was revoked is the end, whatever the others are.
         if open.is_empty() || all.contains(&Known::Revoked) {
             Ok(all)

@@ -20,7 +20,7 @@ const FAILED: Duration = Duration::from_secs(10);
 /// More answers are not kept.
 const MOST_KEPT: usize = 1024;
 /// Nor more bytes of revocation lists, as they were sent.
-const MOST_BYTES: usize = 128 << 20;
+const MOST_BYTES: usize = 64 << 20;
 
 /// Asks authorities, and keeps their answers.
 #[derive(Debug)]

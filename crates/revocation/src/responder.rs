@@ -98,7 +98,6 @@ impl Responder {
         trouble: Trouble,
     ) -> std::io::Result<Self> {
         let listener = TcpListener::bind(at)?;
-        listener.set_nonblocking(true)?;
         Ok(Self {
             listener,
             shared: Arc::new(Shared {
@@ -122,38 +121,51 @@ impl Responder {
         &self.shared.account
     }
 
-    /// Answers until `stop` says so.
-    pub fn run(&self, stop: impl Fn() -> bool) {
-        while !stop() {
-            match self.listener.accept() {
-                Ok((stream, _)) if self.shared.open.load(Ordering::Relaxed) < MOST => {
-                    self.shared.open.fetch_add(1, Ordering::Relaxed);
-                    let shared = Arc::clone(&self.shared);
-                    let thread = std::thread::Builder::new().name("responder".into());
-                    let spawned = thread.spawn(move || {
-                        // Who goes away in the middle is no trouble.
-                        let _ = serve(&stream, &shared);
-                        shared.open.fetch_sub(1, Ordering::Relaxed);
-                    });
-                    if spawned.is_err() {
-                        self.shared.open.fetch_sub(1, Ordering::Relaxed);
-                    }
+    /// Answers until `stop` says so. The thread that takes connections stays until the process ends.
+    pub fn run(&self, stop: impl Fn() -> bool) -> std::io::Result<()> {
+        let (listener, shared) = (self.listener.try_clone()?, Arc::clone(&self.shared));
+        let thread = std::thread::Builder::new().name("responder-door".into());
+        thread.spawn(move || {
+            for stream in listener.incoming() {
+                match stream {
+                    Ok(stream) => take(stream, &shared),
+                    // Too many descriptors, most likely: some will be free again.
+                    Err(_) => std::thread::sleep(LOOK),
                 }
-                // Closed at once.
-                Ok(_) => {
-                    self.shared.account.refused.fetch_add(1, Ordering::Relaxed);
-                }
-                Err(_) => std::thread::sleep(LOOK.min(Duration::from_millis(1))),
             }
+        })?;
+        while !stop() {
+            std::thread::sleep(LOOK);
         }
+        Ok(())
+    }
+}
+
+/// Answers on a thread of its own, if there is room for one.
+fn take(stream: TcpStream, shared: &Arc<Shared>) {
+    if shared.open.fetch_add(1, Ordering::Relaxed) >= MOST {
+        shared.open.fetch_sub(1, Ordering::Relaxed);
+        // Closed at once.
+        shared.account.refused.fetch_add(1, Ordering::Relaxed);
+        return;
+    }
+    let own = Arc::clone(shared);
+    let thread = std::thread::Builder::new().name("responder".into());
+    let spawned = thread.spawn(move || {
+        // Who goes away in the middle is no trouble.
+        let _ = serve(&stream, &own);
+        own.open.fetch_sub(1, Ordering::Relaxed);
+    });
+    if spawned.is_err() {
+        shared.open.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
 impl Shared {
     fn is_out(&self) -> bool {
         let now = self.begun.elapsed();
-        let outages = self.trouble.outages.iter();
-        outages.into_iter().any(|it| it.from <= now && now < it.to)
+        let mut outages = self.trouble.outages.iter();
+        outages.any(|it| it.from <= now && now < it.to)
     }
 
     /// Whether this request is one of those that get an error: spread evenly, the first one last.
@@ -172,7 +184,6 @@ struct Request {
 }
 
 fn serve(stream: &TcpStream, shared: &Shared) -> std::io::Result<()> {
-    stream.set_nonblocking(false)?;
     stream.set_read_timeout(Some(PATIENCE))?;
     stream.set_write_timeout(Some(PATIENCE))?;
     stream.set_nodelay(true)?;
@@ -220,11 +231,8 @@ fn serve(stream: &TcpStream, shared: &Shared) -> std::io::Result<()> {
             answer(stream, "404 Not Found", "text/plain", b"")
         }
         Reply::Failed(why) => {
-            let mut failed = shared.account.failed.lock();
-            let failed = failed.as_deref_mut();
-            if let Ok(failed) = failed {
-                *failed = Some(why);
-            }
+            let failed = shared.account.failed.lock();
+            *failed.unwrap_or_else(PoisonError::into_inner) = Some(why);
             answer(stream, "500 Internal Server Error", "text/plain", b"")
         }
     }

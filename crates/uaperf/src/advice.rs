@@ -38,6 +38,11 @@ pub fn hint(error: &AccessError, access: &Access) -> Option<String> {
                      --trust accepts it this once"
                         .into()
                 }
+                pki::Reason::RevocationUnknown | pki::Reason::IssuerRevocationUnknown => {
+                    "let its authority be asked with --revocation cached, bring the authority's list with `uaperf cert trust \
+                     FILE.crl`, or take it all the same with --revocation-fail soft"
+                        .into()
+                }
                 _ => format!(
                     "see what is wrong with it: uaperf cert show {name}; leave checks out with \
                      --skip-check, or all of them this once with --trust"

@@ -12,7 +12,7 @@ use revocation::Asker;
 pub struct Args {
     /// Where it is looked up whether a certificate was revoked: offline, in the lists of the folder; reread, the same, read
     /// anew each time; cached, there or with its authority, whose answer is kept; online, with its authority each time
-    #[arg(long, value_name = "WHERE", default_value_t)]
+    #[arg(long, value_name = "WHERE", default_value_t, conflicts_with = "trust")]
     revocation: Source,
     /// What follows if nobody knows: hard, it is refused, or soft, it is taken
     #[arg(long, value_name = "hard|soft", default_value_t)]

@@ -89,7 +89,7 @@ impl Two {
 
     /// What the server's log says of this client, which is refused.
     fn refused(&self, access: &Access) -> String {
-        let error = open(access).err().expect("refused by the server");
+        let error = open(access).expect_err("refused by the server");
         let AccessError::Link(LinkError::Channel(ChannelError::Peer(message))) = &error else {
             panic!("{error:?}")
         };
@@ -214,7 +214,7 @@ fn a_server_that_waits_for_an_authority_serves_others() {
                 timeout: Duration::from_secs(3),
                 ..client
             };
-            open(&quick).err().expect("nobody answers")
+            open(&quick).expect_err("nobody answers")
         }));
     }
     let plain = Access {

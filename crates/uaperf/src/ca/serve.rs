@@ -112,7 +112,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     tell!("OCSP at {listen}/ocsp, revocation lists at {listen}/NAME.crl; Ctrl-C ends it");
     let begun = Instant::now();
     let over = || args.duration.is_some_and(|it| begun.elapsed() >= it);
-    responder.run(|| over() || stop.load(Ordering::Relaxed));
+    responder.run(|| over() || stop.load(Ordering::Relaxed))?;
     let account = responder.account();
     let count = |it: &AtomicU64| it.load(Ordering::Relaxed);
     let told = Told {
