@@ -4,8 +4,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
 use pki::{
-    Certificate, Checks, Expected, KeyRule, Moment, Reason, Refusal, Revocation, Role, Store,
-    WatchedTrust,
+    Certificate, Checks, Expected, Fail, KeyRule, Moment, Reason, Refusal, Revocation, Role,
+    Source, Store, WatchedTrust,
 };
 use revocation::{Asker, Asking};
 use tracing::debug;
@@ -70,19 +70,37 @@ impl TrustPolicy {
     pub fn begin(&self, sent: &[u8], role: Role, policy: Policy) -> Judged {
         match self {
             Self::All => Judged::Done(self.judge(sent, role, policy)),
-            Self::Listed(listed) => listed.begin(sent, role, KeyRule::of_policy(policy.uri())),
+            Self::Listed(listed) => {
+                let keys = KeyRule::of_policy(policy.uri());
+                listed.begin(sent, role, keys, listed.revocation)
+            }
         }
     }
 
-    /// Asks, waits and judges to the end.
+    /// Asks, waits and judges to the end the certificate with which that began.
     ///
     /// # Errors
     /// As those of [`judge`](Self::judge).
-    pub fn finish(&self, asking: Asking<'static>) -> Result<(), StatusCode> {
-        match self {
+    pub fn finish(
+        &self,
+        asking: Asking<'static>,
+        sent: &[u8],
+        role: Role,
+        policy: Policy,
+    ) -> Result<(), StatusCode> {
+        let Self::Listed(listed) = self else {
             // Nothing begins so.
-            Self::All => Err(StatusCode::BadInternalError),
-            Self::Listed(listed) => status(listed.asker.finish(asking).map(drop)),
+            return Err(StatusCode::BadInternalError);
+        };
+        status(listed.asker.finish(asking).map(drop))?;
+        // Somebody may have distrusted it meanwhile.
+        let offline = Revocation {
+            source: Source::Offline,
+            fail: Fail::Soft,
+        };
+        match listed.begin(sent, role, KeyRule::of_policy(policy.uri()), offline) {
+            Judged::Done(judged) => judged,
+            Judged::Asks(_) => Err(StatusCode::BadInternalError),
         }
     }
 
@@ -93,12 +111,11 @@ impl TrustPolicy {
     /// The status code that Part 4, 6.1.3 has for it, to be kept on this side.
     pub fn judge(&self, sent: &[u8], role: Role, policy: Policy) -> Result<(), StatusCode> {
         // Part 7, the security policies: CertificateSignatureAlgorithm and the lengths of keys.
-        let keys = KeyRule::of_policy(policy.uri());
         match self {
-            Self::All => status(allowed(sent, keys)),
-            Self::Listed(listed) => match listed.begin(sent, role, keys) {
+            Self::All => status(allowed(sent, KeyRule::of_policy(policy.uri()))),
+            Self::Listed(_) => match self.begin(sent, role, policy) {
                 Judged::Done(judged) => judged,
-                Judged::Asks(asking) => self.finish(*asking),
+                Judged::Asks(asking) => self.finish(*asking, sent, role, policy),
             },
         }
     }
@@ -130,15 +147,21 @@ fn allowed(sent: &[u8], keys: Option<KeyRule>) -> Result<(), Refusal> {
 }
 
 impl Listed {
-    fn begin(&self, sent: &[u8], role: Role, keys: Option<KeyRule>) -> Judged {
+    fn begin(
+        &self,
+        sent: &[u8],
+        role: Role,
+        keys: Option<KeyRule>,
+        revocation: Revocation,
+    ) -> Judged {
         let now = Moment::from(SystemTime::now());
-        let Ok(trust) = self.lists.for_source(self.revocation.source, now) else {
+        let Ok(trust) = self.lists.for_source(revocation.source, now) else {
             return Judged::Done(Err(StatusCode::BadInternalError));
         };
         let expected = Expected {
             keys,
             checks: Checks::ALL,
-            revocation: self.revocation,
+            revocation,
             ..Expected::of(role, now)
         };
         let judged = match self.asker.begin(trust, sent, expected) {

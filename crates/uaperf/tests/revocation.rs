@@ -5,6 +5,7 @@
 
 use std::cell::Cell;
 use std::fs;
+use std::net::TcpListener;
 use std::path::Path;
 use std::process::Stdio;
 use std::sync::Arc;
@@ -233,6 +234,25 @@ fn a_server_that_waits_for_an_authority_serves_others() {
     for it in waiting {
         it.join().unwrap();
     }
+}
+
+#[test]
+fn whom_a_person_rejects_while_an_authority_is_asked_is_refused() {
+    let two = Two::start("", &["--revocation", "online", "--revocation-fail", "soft"]);
+    let authority = TcpListener::bind(two.lab.address()).unwrap();
+    let (folder, asked) = (two.lab.folder.path().to_owned(), two.lab.path("lab/issued"));
+    std::thread::spawn(move || {
+        let mut rejected = false;
+        for stream in authority.incoming() {
+            // The server has judged as far as that goes without an answer.
+            if !std::mem::replace(&mut rejected, true) {
+                let mut command = command(&folder, &["cert", "reject", "--pki", "server"]);
+                assert_eq!(Said::by(command.arg(asked.join("client.der"))).code, 0);
+            }
+            drop(stream);
+        }
+    });
+    assert_eq!(two.refused(&two.client()), "BadCertificateUntrusted");
 }
 
 #[test]

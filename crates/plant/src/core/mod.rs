@@ -338,10 +338,10 @@ impl Core {
         self.pool.submit(move || {
             let trust = &shared.config.trust;
             let begun = trust.begin(certificate.as_bytes(), pki::Role::Client, policy);
-            let told = Arc::clone(&shared);
+            let (told, named) = (Arc::clone(&shared), certificate.clone());
             let tell = move |judged| {
                 if let Err(status) = judged {
-                    let who = Who::Certificate(Who::common_name(certificate.as_bytes()));
+                    let who = Who::Certificate(Who::common_name(named.as_bytes()));
                     told.refused.note(told.clock.now(), address, &who, status);
                 }
                 post.send(Mail::Judged(id, judged));
@@ -349,9 +349,10 @@ impl Core {
             match begun {
                 Judged::Done(judged) => tell(judged),
                 // Those who help with what takes milliseconds do not wait for an authority.
-                Judged::Asks(asking) => {
-                    pool.wait_for(move || tell(shared.config.trust.finish(*asking)));
-                }
+                Judged::Asks(asking) => pool.wait_for(move || {
+                    let (sent, role) = (certificate.as_bytes(), pki::Role::Client);
+                    tell(shared.config.trust.finish(*asking, sent, role, policy));
+                }),
             }
         });
     }

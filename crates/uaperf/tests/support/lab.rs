@@ -28,6 +28,13 @@ impl Lab {
         format!("http://{}", port.local_addr().unwrap())
     }
 
+    /// Where its certificates say that they can be asked for.
+    pub fn address(&self) -> String {
+        let made = crate::support::json(&self.path("lab/ca.json"));
+        let at = made["at"].as_str().unwrap();
+        at.strip_prefix("http://").unwrap().to_owned()
+    }
+
     pub fn path(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
     }
