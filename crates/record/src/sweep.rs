@@ -131,9 +131,10 @@ pub struct Short {
     pub name: String,
     /// Its verdict.
     pub verdict: Kind,
-    /// What `p50_ns` and `p99_ns` are of: `response`, or `delay` where values were subscribed to.
+    /// What `p50_ns` and `p99_ns` are of: `response`, or `delay` where values were subscribed to or
+    /// published.
     pub of: String,
-    /// Operations that succeeded, per second; of a subscription, values.
+    /// Operations that succeeded, per second; of a subscription and PubSub, values.
     pub rate_per_s: Option<f64>,
     /// The median.
     pub p50_ns: Option<u64>,
@@ -141,7 +142,7 @@ pub struct Short {
     pub p99_ns: Option<u64>,
     /// Operations that ended badly.
     pub errors: u64,
-    /// Values of subscriptions that were sent, or promised, and never came.
+    /// Values of subscriptions, or messages of PubSub, that were sent, or promised, and never came.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lost: Option<u64>,
     /// Cores that the server kept busy, where it was watched.
@@ -152,11 +153,9 @@ pub struct Short {
 impl Short {
     /// Of a phase.
     pub fn of(phase: &crate::run::Phase) -> Self {
-        let subscriptions = phase.subscriptions.as_ref();
-        let of = if subscriptions.is_some() {
-            "delay"
-        } else {
-            "response"
+        let of = match phase.is_notified() {
+            true => "delay",
+            false => "response",
         };
         let times = phase.total.histogram(of);
         let server = phase.resources.iter().find(|usage| usage.who == "server");
@@ -168,7 +167,7 @@ impl Short {
             p50_ns: times.quantile(0.5),
             p99_ns: times.quantile(0.99),
             errors: phase.total.errors,
-            lost: subscriptions.map(|it| it.lost),
+            lost: phase.lost(),
             server_cpu_cores: server.and_then(|it| it.window.cpu_cores.known().copied()),
         }
     }

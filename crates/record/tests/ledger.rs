@@ -435,3 +435,23 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn what_comes_unasked_counts_over_all_the_time_that_was_listened() {
+    let mut ledger = Ledger::with_end(1_000_000_000);
+    for n in 0..5 {
+        ledger.came(n * 100_000_000, 0, 10);
+    }
+    ledger.came(450_000_000, 0x8007_0000, 0);
+    ledger.quiet_until(1_000_000_000);
+    let tally = ledger.finish();
+    let whole = tally.whole();
+    assert_eq!((whole.to_ns, whole.succeeded_in_time()), (1_000_000_000, 5));
+    assert_eq!(
+        (whole.sum.counters.values, whole.sum.statuses.bad()),
+        (50, 1)
+    );
+    // Sent and there in one moment: nothing was in flight, and nothing has a response time.
+    assert!(tally.in_flight().iter().all(|level| *level == 0.0));
+    assert!(whole.histogram(Measure::Response).is_empty());
+}

@@ -16,6 +16,7 @@ pub use measure::Measure;
 pub use tally::{BINS, Tally, Window};
 
 use crate::Histogram;
+use moments::Moments;
 use tick::Tick;
 
 /// Width of a tick: the first width of bins, and the rhythm of the live display.
@@ -202,6 +203,24 @@ impl Ledger {
         }
     }
 
+    /// A message came that nobody had asked for, with so many values: it counts as one operation, sent and completed
+    /// in the same moment, and has no times but those that are noted of it. One that cannot be read has a Bad
+    /// status.
+    #[inline]
+    pub fn came(&mut self, at: u64, status: u32, values: u32) {
+        let tick = self.tick(at);
+        let counters = &mut tick.counters;
+        counters.sent += 1;
+        counters.sent_at += u128::from(at);
+        counters.completed += 1;
+        counters.completed_at += u128::from(at);
+        counters.values += u64::from(values);
+        tick.statuses.add(status, 1);
+        if !is_bad(status) {
+            tick.moments.note(at);
+        }
+    }
+
     /// `n` operations completed with an error; as [`done`](Self::done) without values. They stay in
     /// the population of response and service.
     #[inline]
@@ -294,6 +313,14 @@ impl Ledger {
         let counters = &mut self.tick(at).counters;
         counters.reconnects += 1;
         counters.outage_ns += outage_ns;
+    }
+
+    /// Nothing more happened until a time that the phase lasted all the same.
+    pub fn quiet_until(&mut self, at: u64) {
+        self.close_open();
+        let last = at.saturating_sub(1);
+        self.tally.add(last, &Bin::default(), Moments::default());
+        self.open.place(at, self.end, &self.cuts);
     }
 
     /// Ticks that are over by now and were not taken yet, the oldest first. Costs a few

@@ -10,6 +10,7 @@ mod machine;
 mod observed;
 mod phase;
 mod place;
+mod pubsub;
 mod series;
 mod stall;
 mod status;
@@ -30,6 +31,7 @@ pub use phase::{
     ByHand, Counts, Hand, LeftOut, Level, Messages, Outside, Part, Phase, Sum, WarmUp,
 };
 pub use place::{create, replace, target, try_out};
+pub use pubsub::{Listener, PubSub, Published, Unread, WHOLE_DATAGRAM};
 pub use series::{Course, Series, Usage, UsageSeries};
 pub use stall::{Stall, StallKind};
 pub use status::Status;

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Bottleneck, Diagnostics, Expectation, Footprint, Observing, Series, Stall, Status,
+    Bottleneck, Diagnostics, Expectation, Footprint, Observing, PubSub, Series, Stall, Status,
     Subscriptions, UsageSeries, Verdict,
 };
 use crate::ledger::{Gauge, Sizes, Statuses};
@@ -43,6 +43,9 @@ pub struct Phase {
     /// What subscriptions brought, where there were any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub subscriptions: Option<Subscriptions>,
+    /// What was published and heard over PubSub, where that was done.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pubsub: Option<PubSub>,
     /// What the servers counted themselves, where they were asked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub diagnostics: Option<Diagnostics>,
@@ -436,19 +439,48 @@ impl Phase {
         outside.chain(self.total.histogram(name).max()).max()
     }
 
-    /// Requests per second; of subscriptions, values.
+    /// Whether values came without being asked for one by one: from subscriptions or publishers. Their delays are
+    /// looked at then, not response times.
+    pub fn is_notified(&self) -> bool {
+        self.subscriptions.is_some() || self.pubsub.is_some()
+    }
+
+    /// Requests per second; of subscriptions and PubSub, values.
     pub fn rate_per_s(&self) -> Option<f64> {
-        match self.subscriptions {
-            Some(_) => self.values_per_s(),
-            None => self.total.rate_per_s,
+        match self.is_notified() {
+            true => self.values_per_s(),
+            false => self.total.rate_per_s,
         }
     }
 
-    /// Values per second: answered ones, or those that subscriptions brought.
+    /// Values per second: answered ones, or those that subscriptions brought; of PubSub, those that a listener got,
+    /// on average.
     pub fn values_per_s(&self) -> Option<f64> {
+        if let Some(pubsub) = &self.pubsub {
+            let listeners = pubsub.listeners.len().max(1) as f64;
+            return self.total.values_per_s.map(|all| all / listeners);
+        }
         match &self.subscriptions {
             Some(told) => self.came_per_s(told, VALUE_TIMES, "received"),
             None => self.total.values_per_s,
+        }
+    }
+
+    /// Values that were sent or promised and never came; none where nothing tells of it.
+    pub fn lost(&self) -> Option<u64> {
+        match (&self.subscriptions, &self.pubsub) {
+            (Some(told), _) => Some(told.lost),
+            (None, Some(pubsub)) => pubsub.lost(),
+            (None, None) => None,
+        }
+    }
+
+    /// Bytes of a value that came without being asked for, with its share of the message around it.
+    pub fn bytes_per_value(&self) -> Option<f64> {
+        match (&self.subscriptions, &self.pubsub) {
+            (Some(told), _) => told.bytes_per_value,
+            (None, Some(pubsub)) => pubsub.bytes_per_value(),
+            (None, None) => None,
         }
     }
 
@@ -541,6 +573,7 @@ impl Phase {
             stalls: Vec::new(),
             by_hand: Vec::new(),
             subscriptions: None,
+            pubsub: None,
             diagnostics: None,
             footprint: None,
             resources: Vec::new(),
