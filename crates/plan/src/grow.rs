@@ -133,6 +133,7 @@ impl Phase {
                 Work::Items(items) => items.items_per_call = Some(whole),
                 Work::Nodes(new) => new.nodes_per_call = Some(whole),
                 Work::Connect(_) | Work::Sequence(_) => return Err(bad("rate or sessions")),
+                Work::Publish(_) | Work::Listen(_) => return Err(bad("a scenario with a sweep")),
             },
             Grow::Subscriptions | Grow::Items => match &mut phase.work {
                 Work::Items(it) if grow == Grow::Items => it.items = Some(whole),

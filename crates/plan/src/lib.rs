@@ -22,6 +22,7 @@ mod made;
 mod nodes;
 mod path;
 mod phase;
+mod pubsub;
 mod random;
 mod request;
 pub mod scenario;
@@ -48,6 +49,7 @@ pub use made::{Items, NewNodes};
 pub use nodes::{Namespace, NodeError, NodeSpec, Nodes};
 pub use path::{BrowsePath, PathStep};
 pub use phase::{Phase, Plan, Warmup};
+pub use pubsub::{Listen, Publish};
 pub use random::{Random, mixed};
 pub use request::{
     Attribute, Browse, Call, Direction, Read, Register, Timestamps, Translate, Values, Write,

@@ -7,6 +7,7 @@ use crate::error::PlanError;
 use crate::history::History;
 use crate::made::{Items, NewNodes};
 use crate::nodes::Nodes;
+use crate::pubsub::{Listen, Publish};
 use crate::request::{Browse, Call, Read, Register, Translate, Write, some};
 use crate::sequence::{Request, Sequences};
 use crate::subscribe::Subscribe;
@@ -40,6 +41,10 @@ pub enum Work {
     Nodes(NewNodes),
     /// What simulated users do, one thing after the other.
     Sequence(Box<Sequences>),
+    /// Publish signals, and listen to them.
+    Publish(Box<Publish>),
+    /// Listen to a publisher.
+    Listen(Box<Listen>),
 }
 
 impl From<Request> for Work {
@@ -69,6 +74,8 @@ impl Work {
             Self::Items(_) => "items",
             Self::Nodes(_) => "nodes",
             Self::Sequence(_) => "sequence",
+            Self::Publish(_) => "publish",
+            Self::Listen(_) => "listen",
         }
     }
 
@@ -79,7 +86,7 @@ impl Work {
             Self::Subscribe(subscribe) => subscribe.items_per_call.unwrap_or(0),
             Self::Items(items) => items.items_per_call.unwrap_or(0),
             Self::Nodes(new) => new.nodes_per_call.unwrap_or(0),
-            Self::Connect(_) | Self::Sequence(_) => 1,
+            Self::Connect(_) | Self::Sequence(_) | Self::Publish(_) | Self::Listen(_) => 1,
             Self::Read(Read { batch, .. })
             | Self::Register(Register {
                 read: Read { batch, .. },
@@ -110,7 +117,9 @@ impl Work {
             | Self::Call(_)
             | Self::Connect(_)
             | Self::Nodes(_)
-            | Self::Sequence(_) => None,
+            | Self::Sequence(_)
+            | Self::Publish(_)
+            | Self::Listen(_) => None,
         }
     }
 
@@ -126,6 +135,11 @@ impl Work {
         }
     }
 
+    /// Whether it is PubSub: there is no server that would be asked, and so no target.
+    pub const fn is_pubsub(&self) -> bool {
+        matches!(self, Self::Publish(_) | Self::Listen(_))
+    }
+
     /// Whether it makes sense; what does not is named.
     pub fn check(&self) -> Result<(), PlanError> {
         if let Self::Subscribe(subscribe) = self {
@@ -136,6 +150,8 @@ impl Work {
             Self::Items(items) => return items.check(),
             Self::Nodes(new) => return new.check(),
             Self::Sequence(sequences) => return sequences.check(),
+            Self::Publish(publish) => return publish.check(),
+            Self::Listen(listen) => return listen.check(),
             _ => {}
         }
         some(self.batch(), self.nodes())?;

@@ -2,7 +2,7 @@
 
 use super::complaint::{Wrong, unknown};
 use super::phases::{self, Inherited};
-use super::tree::{Entry, Item, Scalar};
+use super::tree::{Entry, Item, Node, Scalar};
 use super::values::{one, refused, setting, table, texts, word};
 use super::vocabulary::{Kind, Setting, Shape, Vocabulary};
 use super::{Group, Restart, Start, keys};
@@ -42,6 +42,7 @@ pub fn read(top: &Item, instead: &[String], vocabulary: &dyn Vocabulary) -> Resu
                 targets = specs.into_iter().map(|(text, _)| text).collect();
             }
             (None, Some(_)) => {}
+            (None, None) if !needs_server(get("phase"), vocabulary) => {}
             (None, None) => {
                 let what =
                     "there is none (want target = \"opc.tcp://host:4840\" or a table [start])";
@@ -51,6 +52,8 @@ pub fn read(top: &Item, instead: &[String], vocabulary: &dyn Vocabulary) -> Resu
     }
     let servers = match &start {
         Some(start) => start.servers(),
+        // Publishers and listeners are no clients.
+        None if targets.is_empty() => 0,
         None => {
             let at = written.map_or(0..0, |entry| entry.item.at.clone());
             vocabulary
@@ -69,6 +72,18 @@ pub fn read(top: &Item, instead: &[String], vocabulary: &dyn Vocabulary) -> Resu
         targets,
         start,
         groups,
+    })
+}
+
+/// Whether any phase does; what is no phase is complained about when phases are read.
+fn needs_server(phases: Option<&Entry>, vocabulary: &dyn Vocabulary) -> bool {
+    let Some(Node::List(items)) = phases.map(|entry| &entry.item.node) else {
+        return true;
+    };
+    items.iter().any(|item| {
+        let entries = table(item, "phase").unwrap_or_default();
+        let service = entries.iter().find(|entry| entry.key == "service");
+        service.is_none_or(|it| vocabulary.needs_server(&it.item.to_string()))
     })
 }
 

@@ -94,6 +94,8 @@ pub enum Kind {
 pub trait Vocabulary {
     /// Services that a phase can name.
     fn services(&self) -> Vec<String>;
+    /// Whether a phase of this service needs a server.
+    fn needs_server(&self, service: &str) -> bool;
     /// The keys of a phase of this service.
     fn keys(&self, service: &str) -> Vec<Key>;
     /// The keys of a server that is started.

@@ -1,0 +1,125 @@
+//! What is published and listened to over PubSub.
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::PlanError;
+use crate::text::nanos;
+
+/// A publisher of ours, and listeners that hear it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Publish {
+    /// Where to: `opc.udp://HOST:PORT`; port 0 is a free one.
+    pub to: String,
+    /// The address of the interface that a group is reached by.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub interface: Option<String>,
+    /// How many routers multicast datagrams may pass.
+    pub ttl: u32,
+    /// Who publishes.
+    pub publisher: String,
+    /// NetworkMessages in a cycle.
+    pub groups: u16,
+    /// DataSetMessages in each.
+    pub writers: u16,
+    /// Fields of each.
+    pub signals: u16,
+    /// Their type: `float`.
+    pub kind: String,
+    /// `variant`, `raw`, `value`.
+    pub encoding: String,
+    /// `dynamic`, `periodic-fixed`.
+    pub layout: String,
+    /// `none`, `sign`, `sign-and-encrypt`.
+    pub security: String,
+    /// How long each key is used, where that was said.
+    #[serde(
+        rename = "roll_over_ns",
+        default,
+        skip_serializing_if = "Option::is_none",
+        with = "nanos::option"
+    )]
+    pub roll_over: Option<Duration>,
+    /// Time between two cycles; none: one after another without a pause.
+    #[serde(rename = "interval_ns", with = "nanos::option")]
+    pub interval: Option<Duration>,
+    /// Who hears it, each with a socket and a thread.
+    pub listeners: u32,
+    /// The room for datagrams that wait to be read, of each of them.
+    pub receive_buffer: u64,
+}
+
+/// Listeners to a publisher that is there.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Listen {
+    /// Where datagrams come to: `opc.udp://ADDRESS:PORT`.
+    pub from: String,
+    /// The address of the interface that a group is joined on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub interface: Option<String>,
+    /// What messages have to be secured by at least: `none`, `sign`, `sign-and-encrypt`.
+    pub security: String,
+    /// How many listen, each with a socket and a thread.
+    pub listeners: u32,
+    /// The room for datagrams that wait to be read, of each of them.
+    pub receive_buffer: u64,
+    /// Take only what the specification has.
+    pub strict: bool,
+    /// Take secured messages whose nonce stands still.
+    pub constant_nonce: bool,
+}
+
+/// A socket and a thread for each.
+const MOST_LISTENERS: u32 = 1024;
+
+impl Publish {
+    /// Values in a cycle.
+    pub fn values(&self) -> u64 {
+        u64::from(self.groups) * u64::from(self.writers) * u64::from(self.signals)
+    }
+
+    /// Values in a second, where cycles have a time.
+    pub fn values_per_s(&self) -> Option<f64> {
+        let seconds = self.interval?.as_secs_f64();
+        (seconds > 0.0).then(|| self.values() as f64 / seconds)
+    }
+
+    pub(crate) fn check(&self) -> Result<(), PlanError> {
+        listeners(self.listeners)?;
+        if self.interval == Some(Duration::ZERO) {
+            let want = "more than nothing; cycles without a pause are max = true";
+            return Err(PlanError::new("interval", "0s", want));
+        }
+        if self.roll_over == Some(Duration::ZERO) {
+            return Err(PlanError::new("roll-over", "0s", "more than nothing"));
+        }
+        if self.values() == 0 {
+            return Err(PlanError::new("signals", 0, "1 or more"));
+        }
+        let all = u32::from(self.groups) * u32::from(self.writers);
+        if all > u32::from(u16::MAX) {
+            let want = "at most 65535 DataSetWriters in all groups together";
+            return Err(PlanError::new("writers", all, want));
+        }
+        if self.layout == "periodic-fixed" && self.writers > 1 {
+            let want =
+                "1 in the layout periodic-fixed: its messages do not say where the next one begins";
+            return Err(PlanError::new("writers", self.writers, want));
+        }
+        Ok(())
+    }
+}
+
+impl Listen {
+    pub(crate) fn check(&self) -> Result<(), PlanError> {
+        listeners(self.listeners)
+    }
+}
+
+fn listeners(count: u32) -> Result<(), PlanError> {
+    match (1..=MOST_LISTENERS).contains(&count) {
+        true => Ok(()),
+        false => Err(PlanError::new("listeners", count, "1 to 1024")),
+    }
+}
