@@ -253,7 +253,7 @@ fn it_reads_what_is_published(name: &str, secured: Option<Secured>) {
                 duration: Duration::from_secs(60),
                 cycles: Some(CYCLES.into()),
             };
-            let sent = publish(plan, &AtomicBool::new(false)).unwrap();
+            let sent = publish(plan, &AtomicBool::new(false), |_| ()).unwrap();
             assert_eq!(sent.datagrams, u64::from(CYCLES));
             for cycle in 0..CYCLES {
                 let line = subscriber.line().unwrap().unwrap();

@@ -113,6 +113,13 @@ pub struct Receiver {
     control: Vec<u8>,
 }
 
+impl Receiver {
+    /// The port that it listens at.
+    pub fn port(&self) -> io::Result<u16> {
+        Ok(self.socket.local_addr()?.port())
+    }
+}
+
 #[cfg(target_os = "linux")]
 impl Receiver {
     fn new(socket: UdpSocket, buffer: usize) -> io::Result<Self> {

@@ -4,11 +4,13 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use pubsub::header::Kind;
+use pubsub::raw::RawType;
 use pubsub::reader::Reader;
 use pubsub::security::KeyRing;
 use pubsub::sequence::Tracker;
 use pubsub::view::{Known, SetView};
 use pubsub::{Header, PublisherId, Tolerance, View};
+use record::{Ledger, Measure, Tally};
 
 use super::datagram::{Came, Source};
 use super::heard::{Captured, Delay, Heard, Stream, Unread, Writer};
@@ -20,10 +22,17 @@ const REASONS: usize = 16;
 /// So many writers of each.
 const WRITERS: usize = 1024;
 
+/// The status of a datagram that cannot be read, as a client would have it.
+const BAD_DECODING_ERROR: u32 = 0x8007_0000;
+
 #[derive(Debug, Default)]
 pub(super) struct Ears {
     /// Datagrams that came.
     pub datagrams: u64,
+    /// Types of the fields of each DataSet, where they are known: RawData does not say them.
+    types: Vec<RawType>,
+    /// What is written down of each datagram, if anybody wants that.
+    book: Option<Book>,
     bytes: u64,
     values: u64,
     stamped: bool,
@@ -32,6 +41,55 @@ pub(super) struct Ears {
     streams: Vec<Followed>,
     /// Where in `streams` each publisher and group is.
     places: BTreeMap<Key<'static>, usize>,
+}
+
+/// The times of a phase.
+#[derive(Debug, Clone, Copy)]
+pub struct PhaseClock {
+    /// When it begins, in nanoseconds since 1970: with the first cycle of a publisher of ours.
+    pub origin_ns: u64,
+    /// How long its load goes on.
+    pub end_ns: u64,
+    /// Where its beginning can be cut off.
+    pub cut_ns: u64,
+}
+
+/// A ledger, when its phase began, in nanoseconds since 1970, and how long that is.
+#[derive(Debug)]
+struct Book {
+    ledger: Ledger,
+    origin: u64,
+    end: u64,
+}
+
+/// What a datagram said.
+#[derive(Debug, Clone, Copy, Default)]
+struct Said {
+    values: u64,
+    /// Since the datagram before.
+    arrival: Option<u64>,
+    /// Since it was sent.
+    delay: Option<u64>,
+}
+
+impl Book {
+    fn note(&mut self, len: usize, at: Option<u64>, said: Option<Said>) {
+        let at = at.unwrap_or(self.origin).saturating_sub(self.origin);
+        let length = u32::try_from(len).unwrap_or(u32::MAX);
+        self.ledger.received_bytes(at, length, 1);
+        let Some(said) = said else {
+            return self.ledger.came(at, BAD_DECODING_ERROR, 0);
+        };
+        let values = u32::try_from(said.values).unwrap_or(u32::MAX);
+        self.ledger.came(at, 0, values);
+        if let Some(ns) = said.arrival {
+            self.ledger.note(at, Measure::Arrival, ns, 1);
+        }
+        if let Some(ns) = said.delay {
+            // RawData of unknown types has values that nobody can count.
+            self.ledger.note(at, Measure::Delay, ns, said.values.max(1));
+        }
+    }
 }
 
 /// Publisher and group, as messages say them.
@@ -73,6 +131,33 @@ struct Ear {
 }
 
 impl Ears {
+    /// For a phase with this clock: all is written down as well.
+    pub fn writing(clock: PhaseClock, types: Vec<RawType>) -> Self {
+        let ledger = Ledger::with_end(clock.end_ns).with_cuts(&[clock.cut_ns]);
+        Self {
+            types,
+            book: Some(Book {
+                ledger,
+                origin: clock.origin_ns,
+                end: clock.end_ns,
+            }),
+            ..Self::default()
+        }
+    }
+
+    /// What was written down in so much time.
+    pub fn take_tally(&mut self, heard_for_ns: u64) -> Option<Tally> {
+        let Book {
+            mut ledger, end, ..
+        } = self.book.take()?;
+        if heard_for_ns < end {
+            ledger.end_at(heard_for_ns);
+        }
+        // It listened to the end, whether anything came then or not.
+        ledger.quiet_until(heard_for_ns.min(end));
+        Some(ledger.finish())
+    }
+
     /// Takes a datagram that came at `at`, if that is known.
     pub fn take(
         &mut self,
@@ -85,28 +170,38 @@ impl Ears {
         self.stamped |= came.stamp.is_some();
         self.datagrams += 1;
         self.bytes += came.len as u64;
-        let Some(bytes) = buffer.get_mut(..came.len) else {
-            return;
-        };
-        let opened = match keys.open(bytes) {
-            Ok(opened) => opened,
-            Err(error) => return self.refuse(error.to_string()),
-        };
-        let view = match View::parse_opened(bytes, opened, tolerance) {
-            Ok(view) => view,
-            Err(error) => return self.refuse(error.to_string()),
-        };
-        let visited = match self.followed(&view.header) {
-            Some(stream) => stream.take(&view, came, at),
-            None => {
-                self.not_followed += 1;
-                return;
-            }
-        };
-        match visited {
-            Ok(values) => self.values += values,
-            Err(error) => self.refuse(error.to_string()),
+        let said = self.understand(buffer, came, at, keys, tolerance);
+        let said = said.map_err(|reason| self.refuse(reason)).ok();
+        if let Some(said) = said {
+            self.values += said.values;
         }
+        if let Some(book) = &mut self.book {
+            book.note(came.len, at, said);
+        }
+    }
+
+    /// What it says, or why it cannot be read.
+    fn understand(
+        &mut self,
+        buffer: &mut [u8],
+        came: Came,
+        at: Option<u64>,
+        keys: &mut KeyRing,
+        tolerance: Tolerance,
+    ) -> Result<Said, String> {
+        let bytes = buffer.get_mut(..came.len).unwrap_or_default();
+        let opened = keys.open(bytes).map_err(|error| error.to_string())?;
+        let view = View::parse_opened(bytes, opened, tolerance);
+        let view = view.map_err(|error| error.to_string())?;
+        let Some(place) = self.followed(&view.header) else {
+            self.not_followed += 1;
+            return Ok(Said::default());
+        };
+        let Some(stream) = self.streams.get_mut(place) else {
+            return Ok(Said::default());
+        };
+        let said = stream.take(&view, came, at, &self.types);
+        said.map_err(|error| error.to_string())
     }
 
     fn refuse(&mut self, reason: String) {
@@ -128,21 +223,22 @@ impl Ears {
         }
     }
 
-    /// Nothing is allocated for one that was heard before.
-    fn followed(&mut self, header: &Header<'_>) -> Option<&mut Followed> {
+    /// Where it is in `streams`. Nothing is allocated for one that was heard before.
+    fn followed(&mut self, header: &Header<'_>) -> Option<usize> {
         let key = (header.publisher_id.clone(), header.writer_group_id());
         // The compiler takes the keys for as short-lived as the one that is looked up.
         let places: &BTreeMap<Key<'_>, usize> = &self.places;
         if let Some(&place) = places.get(&key) {
-            return self.streams.get_mut(place);
+            return Some(place);
         }
         if self.streams.len() >= STREAMS {
             return None;
         }
         let id = key.0.map(PublisherId::into_owned);
-        self.places.insert((id, key.1), self.streams.len());
+        let place = self.streams.len();
+        self.places.insert((id, key.1), place);
         self.streams.push(Followed::new());
-        self.streams.last_mut()
+        Some(place)
     }
 
     pub fn close(self, ending: Ending) -> Heard {
@@ -187,13 +283,14 @@ impl Followed {
         }
     }
 
-    /// Tells how many values there were.
     fn take(
         &mut self,
         view: &View<'_>,
         came: Came,
         at: Option<u64>,
-    ) -> Result<u64, pubsub::DecodeError> {
+        types: &[RawType],
+    ) -> Result<Said, pubsub::DecodeError> {
+        let mut said = Said::default();
         self.source = came.source;
         self.datagrams += 1;
         self.bytes += came.len as u64;
@@ -205,7 +302,9 @@ impl Followed {
         if let Some(at) = at
             && let Some(last) = self.last.replace(at)
         {
-            self.arrival.note(at.saturating_sub(last));
+            let since = at.saturating_sub(last);
+            said.arrival = Some(since);
+            self.arrival.note(since);
         }
         if let Some(sequence) = view.header.group.and_then(|it| it.sequence) {
             let tracker = self.sequence.get_or_insert_with(Tracker::default);
@@ -218,24 +317,31 @@ impl Followed {
             self.discovery += 1;
         }
         let mut time = view.header.timestamp;
-        let mut values = 0;
         for (place, set) in view.messages(Known::default())?.enumerate() {
             let set = set?;
             time = time.or(set.header.timestamp);
-            values += self.note(&set, u16::try_from(place).unwrap_or(u16::MAX))?;
+            said.values += self.note(&set, u16::try_from(place).unwrap_or(u16::MAX), types)?;
         }
         if let Some(sent) = time {
             self.timestamps += 1;
             if let Some(at) = at
                 && came.source.is_some_and(Source::is_this_host)
             {
-                self.delay.note(at.saturating_sub(unix_nanos(sent)));
+                let delay = at.saturating_sub(unix_nanos(sent));
+                said.delay = Some(delay);
+                self.delay.note(delay);
             }
         }
-        Ok(values)
+        Ok(said)
     }
 
-    fn note(&mut self, set: &SetView<'_>, place: u16) -> Result<u64, pubsub::DecodeError> {
+    /// Tells how many values there were.
+    fn note(
+        &mut self,
+        set: &SetView<'_>,
+        place: u16,
+        types: &[RawType],
+    ) -> Result<u64, pubsub::DecodeError> {
         use pubsub::view::{Encoding, Frame};
         let key = (
             set.writer_id,
@@ -248,7 +354,10 @@ impl Followed {
         let ear = entry.or_insert_with(|| Ear {
             writer: Writer::new(set.writer_id, place),
             sequence: None,
-            reader: Reader::default(),
+            reader: match types {
+                [] => Reader::default(),
+                types => Reader::with_types(types),
+            },
         });
         let writer = &mut ear.writer;
         writer.messages += 1;

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use pubsub::Tolerance;
 use pubsub::security::KeyRing;
 
-use super::datagram::receiver;
+use super::datagram::{Receiver, receiver};
 use super::ears::{Ears, Ending};
 use super::{Address, Heard};
 
@@ -55,25 +55,18 @@ pub fn listen(
         error,
     };
     let mut socket = receiver(plan.from, plan.interface, plan.buffer).map_err(failed)?;
-    let mut buffer = vec![0; 65_536];
     let mut ears = Ears::default();
     ready();
     let start = Instant::now();
     let mut interrupted = false;
-    while start.elapsed() < plan.duration {
-        if stop.load(Ordering::Relaxed) {
-            interrupted = true;
-            break;
+    let over = |ears: &Ears, _| {
+        if start.elapsed() >= plan.duration {
+            return true;
         }
-        if plan.datagrams.is_some_and(|most| ears.datagrams >= most) {
-            break;
-        }
-        let Some(came) = socket.receive(&mut buffer).map_err(failed)? else {
-            continue;
-        };
-        let at = Some(came.stamp.unwrap_or_else(now));
-        ears.take(&mut buffer, came, at, &mut plan.keys, plan.tolerance);
-    }
+        interrupted = stop.load(Ordering::Relaxed);
+        interrupted || plan.datagrams.is_some_and(|most| ears.datagrams >= most)
+    };
+    take_all(&mut socket, &mut ears, &mut plan.keys, plan.tolerance, over).map_err(failed)?;
     Ok(ears.close(Ending {
         from: plan.from.to_string(),
         elapsed: start.elapsed(),
@@ -84,7 +77,29 @@ pub fn listen(
     }))
 }
 
-fn now() -> u64 {
+/// Takes what comes until `over` says so, which is told whether nothing came for a while.
+pub(super) fn take_all(
+    socket: &mut Receiver,
+    ears: &mut Ears,
+    keys: &mut KeyRing,
+    tolerance: Tolerance,
+    mut over: impl FnMut(&Ears, bool) -> bool,
+) -> io::Result<()> {
+    let mut buffer = vec![0; 65_536];
+    let mut idle = false;
+    while !over(ears, idle) {
+        let came = socket.receive(&mut buffer)?;
+        idle = came.is_none();
+        if let Some(came) = came {
+            let at = Some(came.stamp.unwrap_or_else(now));
+            ears.take(&mut buffer, came, at, keys, tolerance);
+        }
+    }
+    Ok(())
+}
+
+/// In nanoseconds since 1970.
+pub(super) fn now() -> u64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH);
     since.map_or(0, |it| u64::try_from(it.as_nanos()).unwrap_or(u64::MAX))
 }

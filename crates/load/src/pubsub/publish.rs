@@ -12,6 +12,7 @@ use pubsub::security::{GroupKeys, Mode, Sealer};
 use pubsub::template::{NoField, Template, TemplateError};
 use pubsub::view::Encoding;
 use pubsub::{Content, Fields, PublisherId};
+use record::Histogram;
 use serde::{Deserialize, Serialize};
 use wire::template::walk::BuiltInType;
 use wire::types::{DataValue, DateTime, Variant};
@@ -57,6 +58,11 @@ impl Signal {
             Self::Float => "float",
             Self::Double => "double",
         }
+    }
+
+    /// As RawData has it.
+    pub fn raw(self) -> RawType {
+        RawType::scalar(self.kind())
     }
 
     const fn kind(self) -> BuiltInType {
@@ -162,6 +168,9 @@ pub struct Published {
     pub elapsed_ns: u64,
     /// How long after its time each cycle began.
     pub lateness: Option<Spread>,
+    /// The same, all of it.
+    #[serde(default, skip_serializing_if = "Histogram::is_empty")]
+    pub lateness_histogram: Histogram,
     /// Ended before its time.
     pub interrupted: bool,
 }
@@ -193,11 +202,16 @@ pub enum PublishError {
 /// The largest payload of UDP over IPv4.
 const LARGEST: usize = 65_507;
 
-/// Publishes until the time is over or `stop` is set.
+/// Publishes until the time is over or `stop` is set. `ready` is called when the first cycle
+/// begins, with that time in nanoseconds since 1970.
 ///
 /// # Errors
 /// The message cannot be made, or the socket failed.
-pub fn publish(plan: Publish, stop: &AtomicBool) -> Result<Published, PublishError> {
+pub fn publish(
+    plan: Publish,
+    stop: &AtomicBool,
+    ready: impl FnOnce(u64),
+) -> Result<Published, PublishError> {
     let clock = Clock::new();
     let mut random = random();
     let mut nonce = || {
@@ -245,9 +259,11 @@ pub fn publish(plan: Publish, stop: &AtomicBool) -> Result<Published, PublishErr
         roll_overs: 0,
         elapsed_ns: 0,
         lateness: None,
+        lateness_histogram: Histogram::default(),
         interrupted: false,
     };
     let start = clock.mono();
+    ready(super::listen::now());
     let end = start + plan.duration;
     while planned.is_none_or(|planned| done.cycles < planned) {
         if stop.load(Ordering::Relaxed) {
@@ -309,6 +325,7 @@ pub fn publish(plan: Publish, stop: &AtomicBool) -> Result<Published, PublishErr
     }
     done.elapsed_ns = clock.mono().nanos_since(start);
     done.lateness = late.spread();
+    done.lateness_histogram = late.histogram();
     Ok(done)
 }
 
@@ -325,7 +342,7 @@ fn nanos(duration: Duration) -> u64 {
 
 fn template(plan: &Publish, group: u16, sealer: Option<Sealer>) -> Result<Template, TemplateError> {
     let n = usize::from(plan.signals);
-    let types = vec![RawType::scalar(plan.signal.kind()); n];
+    let types = vec![plan.signal.raw(); n];
     let fields = match plan.encoding {
         Encoding::Variant => Fields::Variant(vec![plan.signal.zero(); n]),
         Encoding::Raw => {

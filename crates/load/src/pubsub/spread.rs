@@ -56,6 +56,16 @@ impl Times {
         })
     }
 
+    /// All of them, as results keep them.
+    pub fn histogram(&self) -> record::Histogram {
+        let mut all = record::Histogram::default();
+        for it in self.0.iter().flat_map(Histogram::iter_recorded) {
+            let each = record::Histogram::of(it.value_iterated_to(), it.count_at_value());
+            all.merge(&each);
+        }
+        all
+    }
+
     /// How far each is from their median.
     pub fn away_from_median(&self) -> Option<Spread> {
         let all = self.0.as_ref().filter(|it| !it.is_empty())?;
