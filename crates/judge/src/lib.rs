@@ -12,6 +12,7 @@
 //! - [`Slope`] says what each of many rounds leaves behind, and how well that is known;
 //! - [`Line`] says what each of many costs in a sweep, and whether that is a straight line;
 //! - [`security`] says what messages cost under each protection, and what should be mended at a server;
+//! - [`fn@pubsub`] says what a phase of PubSub is worth;
 //! - [`Shape`] says whether two curves go alike, whatever their heights;
 //! - [`Average`] says how well the mean of samples is known that follow each other;
 //! - [`Measured`] answers thresholds; [`Exit`] is what the program ends with.
@@ -27,6 +28,7 @@ mod confidence;
 pub mod diagnostics;
 mod exit;
 mod line;
+mod pubsub;
 pub mod security;
 mod shape;
 mod slope;
@@ -40,6 +42,7 @@ pub use bottleneck::bottleneck;
 pub use confidence::{effective_samples, needed_for, quantile_interval};
 pub use exit::Exit;
 pub use line::Line;
+pub use pubsub::pubsub;
 pub use shape::Shape;
 pub use slope::Slope;
 pub use steady::{Allowed, Course, Drift, Outage, Settling};

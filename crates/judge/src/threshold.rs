@@ -57,8 +57,13 @@ impl Figures for Measured<'_> {
     fn figure(&self, measure: Measure, stat: Stat) -> Option<f64> {
         let sum = &self.0.total;
         match (measure, stat) {
-            (_, Stat::Loss) => return self.0.subscriptions.as_ref().map(|it| it.lost as f64),
-            (_, Stat::LossShare) => return self.0.subscriptions.as_ref()?.loss_share(),
+            (_, Stat::Loss) => return self.0.lost().map(|lost| lost as f64),
+            (_, Stat::LossShare) => {
+                return match (&self.0.subscriptions, &self.0.pubsub) {
+                    (Some(told), _) => told.loss_share(),
+                    (None, told) => told.as_ref()?.loss_share(),
+                };
+            }
             (Measure::Response | Measure::Service, Stat::Rate) => return sum.rate_per_s,
             (_, Stat::Values) => return self.0.values_per_s(),
             // Of the whole phase: a failure is one whenever it happens.
@@ -158,6 +163,9 @@ pub fn expectations(thresholds: &[Threshold], phase: &Phase) -> Vec<Expectation>
                 met: outcome.is_met(),
                 reason: outcome.figure.is_none().then(|| match threshold.stat {
                     _ if let Some(few) = few => few,
+                    Stat::Loss | Stat::LossShare if phase.pubsub.is_some() => {
+                        "loss was not measured: messages have no sequence numbers".to_owned()
+                    }
                     Stat::Loss | Stat::LossShare => {
                         "loss was not measured: nothing was subscribed to".to_owned()
                     }

@@ -22,6 +22,12 @@ pub enum Direction {
 pub enum Metric {
     /// CPU time of the server for each completed request: it stays meaningful on a machine that does other things.
     CpuPerRequest,
+    /// CPU time of the server or publisher for each value that subscriptions or PubSub brought to one receiver.
+    CpuPerValue,
+    /// CPU time of the clients or listeners for each value that they received.
+    ReceiverCpuPerValue,
+    /// Bytes of a value that came from subscriptions or over PubSub, with its share of the message around it.
+    BytesPerValue,
     /// The share of completed operations that succeeded; of subscriptions, of values that came. Of the whole phase.
     Success,
     /// The share of what was planned that was completed. Of the whole phase.
@@ -33,7 +39,7 @@ pub enum Metric {
 /// Why a text is no metric.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "{text:?} is no metric (want cpu-per-request, rate, mean, p50, p99, service.p99, delay.p99, cpu, rss …): {error}"
+    "{text:?} is no metric (want cpu-per-request, cpu-per-value, rate, mean, p50, p99, service.p99, delay.p99, cpu, rss …): {error}"
 )]
 pub struct MetricError {
     text: String,
@@ -46,6 +52,9 @@ impl FromStr for Metric {
     fn from_str(text: &str) -> Result<Self, MetricError> {
         match text {
             CPU_PER_REQUEST => return Ok(Self::CpuPerRequest),
+            CPU_PER_VALUE => return Ok(Self::CpuPerValue),
+            RECEIVER_CPU_PER_VALUE => return Ok(Self::ReceiverCpuPerValue),
+            BYTES_PER_VALUE => return Ok(Self::BytesPerValue),
             SUCCESS => return Ok(Self::Success),
             COMPLETE => return Ok(Self::Complete),
             _ => {}
@@ -59,6 +68,9 @@ impl FromStr for Metric {
 }
 
 const CPU_PER_REQUEST: &str = "cpu-per-request";
+const CPU_PER_VALUE: &str = "cpu-per-value";
+const RECEIVER_CPU_PER_VALUE: &str = "receiver-cpu-per-value";
+const BYTES_PER_VALUE: &str = "bytes-per-value";
 const SUCCESS: &str = "success";
 const COMPLETE: &str = "complete";
 
@@ -66,6 +78,9 @@ impl fmt::Display for Metric {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::CpuPerRequest => f.pad(CPU_PER_REQUEST),
+            Self::CpuPerValue => f.pad(CPU_PER_VALUE),
+            Self::ReceiverCpuPerValue => f.pad(RECEIVER_CPU_PER_VALUE),
+            Self::BytesPerValue => f.pad(BYTES_PER_VALUE),
             Self::Success => f.pad(SUCCESS),
             Self::Complete => f.pad(COMPLETE),
             Self::Figure(_, stat @ (Stat::Rate | Stat::Values | Stat::Errors | Stat::Loss)) => {
@@ -90,7 +105,8 @@ impl Metric {
     /// In which unit it is.
     pub fn unit(self) -> Unit {
         match self {
-            Self::CpuPerRequest => Unit::Nanos,
+            Self::CpuPerRequest | Self::CpuPerValue | Self::ReceiverCpuPerValue => Unit::Nanos,
+            Self::BytesPerValue => Unit::Bytes,
             Self::Success | Self::Complete => Unit::Share,
             Self::Figure(measure, stat) => stat.unit(measure),
         }
@@ -104,6 +120,21 @@ impl Metric {
     /// The figure of a phase; none if it was not measured.
     pub fn of(self, phase: &Phase) -> Option<f64> {
         match self {
+            Self::CpuPerValue => {
+                let values = phase.values_per_s().filter(|_| phase.is_notified())?;
+                spent(phase, "server", values)
+            }
+            Self::ReceiverCpuPerValue => match &phase.pubsub {
+                // Of its threads alone: the rest of this process has other work.
+                Some(told) => told.listener_cpu_per_value_ns(),
+                None => {
+                    let values = phase.values_per_s().filter(|_| phase.is_notified())?;
+                    spent(phase, "generator", values)
+                }
+            },
+            Self::BytesPerValue => phase.bytes_per_value(),
+            // A datagram is no request.
+            Self::CpuPerRequest if phase.pubsub.is_some() => None,
             Self::CpuPerRequest => {
                 let server = phase.resources.iter().find(|it| it.who == "server")?;
                 let cpu = *server.window.cpu_ns.known()?;
@@ -119,7 +150,14 @@ impl Metric {
     }
 }
 
-/// What is compared when nothing is said: what all the phases have of CPU for each request, times of response and
+/// CPU time that somebody spent for each of so many things a second.
+fn spent(phase: &Phase, who: &str, per_s: f64) -> Option<f64> {
+    let usage = phase.resources.iter().find(|it| it.who == who)?;
+    let cores = *usage.window.cpu_cores.known()?;
+    (per_s > 0.0 && cores > 0.0).then(|| cores * 1e9 / per_s)
+}
+
+/// What is compared when nothing is said: what all the phases have of CPU for each request (of PubSub, each value), times of response and
 /// delays of notifications; the rate where the server sets it, in a `closed` loop. Few, because each one makes it
 /// harder for the others.
 pub fn usual(phases: &[&Phase], closed: bool) -> Vec<Metric> {
@@ -128,9 +166,14 @@ pub fn usual(phases: &[&Phase], closed: bool) -> Vec<Metric> {
     let response = times.map(|stat| Metric::Figure(Measure::Response, stat));
     let delay = times.map(|stat| Metric::Figure(Measure::Delay, stat));
     let loss = [Metric::Figure(Measure::Response, Stat::Loss)];
+    let published = phases.iter().any(|phase| phase.pubsub.is_some());
+    let cpu = match published {
+        true => vec![Metric::CpuPerValue, Metric::ReceiverCpuPerValue],
+        false => vec![Metric::CpuPerRequest],
+    };
     let all = rate
         .into_iter()
-        .chain([Metric::CpuPerRequest])
+        .chain(cpu)
         .chain(response)
         .chain(delay)
         .chain(loss);
@@ -144,6 +187,10 @@ pub(super) fn counts(metric: Metric, phase: &Phase) -> Option<(u64, u64)> {
     let whole = phase.whole();
     let (good, all) = match (metric, &phase.subscriptions) {
         (Metric::Success, Some(told)) => (told.delivered(), told.delivered() + told.lost),
+        (Metric::Success, None) if let Some(told) = &phase.pubsub => {
+            let came = told.sum(|it| it.messages);
+            (came, came + told.lost()?)
+        }
         (Metric::Success, None) => (
             whole.completed.saturating_sub(whole.errors),
             whole.completed,
