@@ -5,14 +5,17 @@ use std::time::Duration;
 use plan::sequence::Sequences;
 use plan::unit::duration::show;
 use plan::{
-    Arrival, Connect, Items, NewNodes, NodeSpec, Nodes, Phase, Read, Sampling, Spread, Subscribe,
-    Values, Warmup, Work,
+    Arrival, Connect, Items, Listen, NewNodes, NodeSpec, Nodes, Phase, Publish, Read, Sampling,
+    Spread, Subscribe, Values, Warmup, Work,
 };
 
 use crate::page::counted;
 
 /// `read Value of ns=2;i=1000..1099, 10 nodes a request; 4 sessions, constant 1k/s each; 10 s`.
 pub(crate) fn asked(phase: &Phase, targets: usize) -> String {
+    if phase.work.is_pubsub() {
+        return format!("{}; {}", work(&phase.work), length(phase));
+    }
     let beside = phase.beside.iter().map(work);
     let mut parts = vec![work(&phase.work)];
     parts.extend(beside.map(|what| format!("beside it {what}")));
@@ -41,6 +44,9 @@ pub(crate) fn asked(phase: &Phase, targets: usize) -> String {
 
 /// The same without what is taken for granted: `read Value of ns=2;i=1000; 4 sessions, constant 1k/s each`.
 pub(crate) fn in_brief(phase: &Phase, targets: usize) -> String {
+    if phase.work.is_pubsub() {
+        return work(&phase.work);
+    }
     format!("{}; {}", work(&phase.work), load(phase, targets))
 }
 
@@ -81,11 +87,53 @@ fn work(work: &Work) -> String {
         Work::Items(plan) => return making_items(plan),
         Work::Nodes(plan) => return making_nodes(plan),
         Work::Sequence(plan) => return acting(plan),
+        Work::Publish(plan) => return publishing(plan),
+        Work::Listen(plan) => return listening(plan),
         other => other.name().to_owned(),
     };
     match work.batch() {
         1 => what,
         n => format!("{what}, {n} a request"),
+    }
+}
+
+/// `publish 100 floats each 10 ms as Variants, dynamic, to opc.udp://127.0.0.1:0; 1 listener`.
+fn publishing(plan: &Publish) -> String {
+    let each = match plan.interval {
+        Some(interval) => format!("each {}", show(interval)),
+        None => "as fast as possible".to_owned(),
+    };
+    let messages = match (plan.groups, plan.writers) {
+        (1, 1) => String::new(),
+        (groups, 1) => format!(" in {groups} NetworkMessages"),
+        (1, writers) => format!(" in {writers} DataSetMessages"),
+        (groups, writers) => format!(" in {groups} NetworkMessages of {writers} DataSetMessages"),
+    };
+    let encoding = match plan.encoding.as_str() {
+        "raw" => "RawData",
+        "value" => "DataValues",
+        _ => "Variants",
+    };
+    format!(
+        "publish {} values ({}) {each}{messages} as {encoding}, layout {}, security {}, to {}; {}",
+        plan.values(),
+        plan.kind,
+        plan.layout,
+        plan.security,
+        plan.to,
+        counted(plan.listeners.into(), "listener", "listeners")
+    )
+}
+
+/// `listen at opc.udp://239.0.0.1:4840; 2 listeners`.
+fn listening(plan: &Listen) -> String {
+    let listeners = counted(plan.listeners.into(), "listener", "listeners");
+    match plan.security.as_str() {
+        "none" => format!("listen at {}; {listeners}", plan.from),
+        security => format!(
+            "listen at {}, security {security} or better; {listeners}",
+            plan.from
+        ),
     }
 }
 

@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
+use judge::compare::Metric;
 use judge::{Measured, figure_of};
 use plan::{Figures, Measure, Stat, Unit};
-use record::run::{Footprint, LeftOut, Phase, Run, Subscriptions, Sum, Usage};
+use record::run::{Footprint, LeftOut, Listener, Phase, PubSub, Run, Subscriptions, Sum, Usage};
 
 use crate::points::{Named, Points, families};
 
@@ -66,6 +67,9 @@ fn rows(out: &mut String, run: &Run) {
             let messages = phase.messages_in_window().map(|n| n as f64);
             put(out, &total, "window.messages", messages, Unit::Count);
             subscriptions(out, &total, told);
+        }
+        if let Some(told) = &phase.pubsub {
+            pubsub(out, &total, phase, told);
         }
         resources(out, &total, phase);
         if let Some(left) = &phase.footprint {
@@ -309,6 +313,54 @@ fn subscriptions(out: &mut String, row: &str, told: &Subscriptions) {
     for step in &told.steps {
         let metric = format!("set-up.{}", step.step.replace('_', "-"));
         put(out, row, &metric, Some(step.span_ns as f64), Unit::Nanos);
+    }
+}
+
+/// Of PubSub: what all listeners heard together, and what a value costs.
+fn pubsub(out: &mut String, row: &str, phase: &Phase, told: &PubSub) {
+    let lost = told.lost().map(|lost| lost as f64);
+    put(out, row, "loss", lost, Unit::Count);
+    put(out, row, "loss.share", told.loss_share(), Unit::Share);
+    for (metric, count) in [
+        ("listeners", told.listeners.len() as u64),
+        ("datagrams", told.sum(|it| it.datagrams)),
+        ("datagrams.unreadable", told.sum(Listener::unreadable)),
+        ("messages", told.sum(|it| it.messages)),
+        ("messages.repeated", told.sum(|it| it.repeated)),
+        ("messages.late", told.sum(|it| it.late)),
+        ("messages.gaps", told.sum(|it| it.gaps)),
+    ] {
+        put(out, row, metric, Some(count as f64), Unit::Count);
+    }
+    let drops = told.socket_drops().map(|drops| drops as f64);
+    put(out, row, "socket.drops", drops, Unit::Count);
+    let each = phase.values_per_s();
+    put(out, row, "values.of-a-listener", each, Unit::PerSecond);
+    if let Some(sent) = &told.published {
+        for (metric, count) in [
+            ("published.cycles", Some(sent.cycles)),
+            ("published.cycles.planned", sent.planned_cycles),
+            ("published.datagrams", Some(sent.datagrams)),
+            ("published.values", Some(sent.values)),
+            ("published.refused", Some(sent.refused)),
+        ] {
+            put(out, row, metric, count.map(|it| it as f64), Unit::Count);
+        }
+        let size = Some(sent.datagram_bytes as f64);
+        put(out, row, "datagram-bytes", size, Unit::Bytes);
+    }
+    for metric in [
+        Metric::CpuPerValue,
+        Metric::ReceiverCpuPerValue,
+        Metric::BytesPerValue,
+    ] {
+        put(
+            out,
+            row,
+            &metric.to_string(),
+            metric.of(phase),
+            metric.unit(),
+        );
     }
 }
 

@@ -25,6 +25,7 @@ pub mod live;
 mod page;
 pub mod planned;
 mod points;
+mod pubsub;
 mod resources;
 pub mod running;
 mod security;

@@ -218,7 +218,7 @@ pub fn described(run: &Run) -> BTreeMap<String, String> {
 
 /// Ports of servers that are started for a measurement differ, and mean nothing.
 fn host(url: &str) -> &str {
-    let rest = url.strip_prefix("opc.tcp://").unwrap_or(url);
+    let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
     match rest.starts_with("127.") || rest.starts_with("localhost") {
         true => rest.split(':').next().unwrap_or(rest),
         false => rest,

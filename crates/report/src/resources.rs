@@ -14,7 +14,7 @@ pub(crate) fn rows(page: &mut Page, phase: &Phase) {
     for usage in &phase.resources {
         // What others spend is not for our requests.
         let ours = matches!(usage.who.as_str(), "generator" | "server");
-        let done = ours.then_some(phase.total.completed);
+        let done = (ours && phase.pubsub.is_none()).then_some(phase.total.completed);
         let working = Measured(phase).figure(Measure::GeneratorCpu, Stat::Mean);
         let working = working.filter(|_| usage.who == "generator");
         page.row(label(usage), &spent(&usage.window, done, working));

@@ -13,7 +13,7 @@ use crate::asked::asked;
 use crate::bottleneck::limited_by;
 use crate::page::{Page, WIDTH, clean, counted, cut, cut_inside, grouped};
 use crate::style::{Ink, Style};
-use crate::{diagnostics, resources, subscriptions, table};
+use crate::{diagnostics, pubsub, resources, subscriptions, table};
 
 /// What stands above the verdict of a run that nobody measured.
 pub(crate) const SIMULATED: &str = "SIMULATED";
@@ -152,8 +152,15 @@ fn measured(page: &mut Page, run: &Run, phase: &Phase) {
     if let Some(told) = &phase.subscriptions {
         subscriptions::details(page, phase, told);
     }
+    if let Some(told) = &phase.pubsub {
+        pubsub::details(page, phase, told);
+        if phase.total.errors > 0 {
+            page.row("status", &statuses(&phase.total.statuses));
+        }
+    }
     // Beside subscriptions there need not be requests of another kind.
-    if phase.subscriptions.is_none() || phase.total.completed > 0 {
+    let asks = phase.pubsub.is_none();
+    if asks && (phase.subscriptions.is_none() || phase.total.completed > 0) {
         page.row("rate", &rate(phase));
         page.row("requests", &requests(phase));
         page.row("status", &statuses(&phase.total.statuses));
@@ -161,7 +168,7 @@ fn measured(page: &mut Page, run: &Run, phase: &Phase) {
     if !phase.total.value_statuses.is_empty() {
         page.row("values", &statuses(&phase.total.value_statuses));
     }
-    if phase.subscriptions.is_none() || phase.total.responses.count > 0 {
+    if asks && (phase.subscriptions.is_none() || phase.total.responses.count > 0) {
         page.row("messages", &messages(phase));
     }
     if let Some(told) = &phase.diagnostics {

@@ -41,7 +41,7 @@ pub fn sweep(sweep: &Sweep, style: Style) -> String {
     if phases.any(|it| it.of == "delay") {
         page.sentence(
             0,
-            "Of subscriptions: values that came a second, and their delays.",
+            "Of subscriptions and PubSub: values that came a second, and their delays.",
         );
     }
     for (place, it) in sweep.measurements.iter().enumerate() {
@@ -183,8 +183,12 @@ fn table(page: &mut Page, sweep: &Sweep) {
             let shorts: Vec<&Short> = done.iter().filter_map(|it| it.phases.get(n)).collect();
             let name = shorts.first().map(|it| it.name.as_str());
             let last = n + 1 == phases;
-            let marks = if last { marks(&all) } else { Vec::new() };
-            rows.push((label(name), figures(&shorts), marks.join(", ")));
+            // What was lost stands with its phase, the rest with the last one of the point.
+            let mut notes = Vec::from_iter(lost(&shorts));
+            if last {
+                notes.extend(marks(&all));
+            }
+            rows.push((label(name), figures(&shorts), notes.join(", ")));
         }
     }
     let mut widths: Vec<usize> = heads
@@ -256,16 +260,14 @@ fn figures(shorts: &[&Short]) -> String {
     )
 }
 
+/// What a phase lost in all its repetitions.
+fn lost(shorts: &[&Short]) -> Option<String> {
+    let lost: u64 = shorts.iter().filter_map(|it| it.lost).sum();
+    (lost > 0).then(|| format!("{} lost", grouped(lost)))
+}
+
 fn marks(all: &[&Measurement]) -> Vec<String> {
     let mut marks = Vec::new();
-    let lost = all
-        .iter()
-        .flat_map(|it| &it.phases)
-        .filter_map(|it| it.lost);
-    let lost: u64 = lost.sum();
-    if lost > 0 {
-        marks.push(format!("{} lost", grouped(lost)));
-    }
     let missed = |of: fn(&Measurement) -> Option<bool>| all.iter().any(|it| of(it) == Some(false));
     if missed(|it| it.expected.filter(|_| it.aborted.is_none())) {
         marks.push("expect missed".to_owned());

@@ -75,7 +75,7 @@ pub(super) fn set_up(run: &Run) -> Markup {
                 dd {
                     span.mono { (target.url) }
                     @if let Some(product) = product(target) { br; (product) }
-                    br; (target.security) ", " (target.user)
+                    br; (target.security) @if !target.user.is_empty() { ", " (target.user) }
                     @if let Some(link) = &target.link { br; "over an emulated link: " (link) }
                 }
             }
@@ -170,6 +170,9 @@ pub(super) fn figures(phase: &Phase) -> Markup {
     let cpu = Measured(phase).figure(Measure::Cpu, Stat::Mean);
     let each = judge::compare::Metric::CpuPerRequest.of(phase);
     let mut all: Vec<(String, &str, Option<String>)> = Vec::new();
+    if let Some(told) = &phase.pubsub {
+        all.extend(super::pubsub::figures(phase, told));
+    }
     if let Some(told) = &phase.subscriptions {
         let whole = told.values.get("received").copied().unwrap_or(0);
         let values = phase.values_in_window().unwrap_or(whole);
@@ -192,7 +195,8 @@ pub(super) fn figures(phase: &Phase) -> Markup {
         all.push((at(0.5), "median delay", None));
         all.push((at(0.99), "p99 delay", None));
     }
-    if let Some(rate) = sum.rate_per_s.filter(|_| sum.planned > 0) {
+    let asks = phase.pubsub.is_none();
+    if let Some(rate) = sum.rate_per_s.filter(|_| asks && sum.planned > 0) {
         let values = sum.values_per_s.filter(|it| *it > 0.0 && *it != rate);
         let values = values.map(|it| format!("{} values", Kind::PerSecond.show(it)));
         all.push((Kind::PerSecond.show(rate), "requests", values));
@@ -203,12 +207,16 @@ pub(super) fn figures(phase: &Phase) -> Markup {
     }
     let errors = (sum.errors > 0 && sum.completed > 0)
         .then(|| Kind::Share.show(sum.errors as f64 / sum.completed as f64));
-    if sum.planned > 0 || sum.errors > 0 {
+    if asks && sum.planned > 0 || sum.errors > 0 {
         all.push((grouped(sum.errors), "errors", errors));
     }
     if let Some(cpu) = cpu {
         let each = each.map(|it| format!("{} a request", Kind::Nanos.show(it)));
-        all.push((Kind::Share.show(cpu), "of a core, server", each));
+        let who = match asks {
+            true => "of a core, server",
+            false => "of a core, publisher",
+        };
+        all.push((Kind::Share.show(cpu), who, each));
     }
     html! {
         ul.figures {

@@ -10,10 +10,12 @@ mod course;
 mod evenly;
 mod head;
 mod latency;
+mod models;
 mod parts;
 mod place;
 mod printed;
 mod published;
+mod pubsub;
 mod scale;
 mod security;
 mod shape;
@@ -115,6 +117,7 @@ fn run(named: &Named, id: &str) -> Markup {
                 }
                 (parts::expectations(phase))
                 (accounting::accounting(run, phase))
+                @if let Some(told) = &phase.pubsub { (pubsub::section(told)) }
                 @if let Some(told) = &phase.diagnostics { (witness::section(told)) }
                 (latency::percentiles(phase, &id))
                 (latency::density(phase, &id))
@@ -147,6 +150,7 @@ fn several(runs: &[Named]) -> Markup {
             }
             @if let (true, Some(first)) = (alone, runs.first()) { (head::set_up(&first.run)) (OF_FIRST) }
         }
+        (models::beside(&families))
         @for (i, family) in families.iter().enumerate() {
             @if !alone {
                 section aria-label=(family.name) {

@@ -106,7 +106,8 @@ pub(super) fn resources(phase: &Phase) -> Markup {
         let it = &usage.window;
         let ns = |figure: &record::run::Figure<u64>| figure.known().map(|&ns| ns as f64);
         let done = phase.total.completed as f64;
-        let each = ns(&it.cpu_ns).filter(|_| ours(usage) && done > 0.0);
+        let asks = ours(usage) && phase.pubsub.is_none();
+        let each = ns(&it.cpu_ns).filter(|_| asks && done > 0.0);
         vec![
             Cell::text(crate::resources::label(usage).to_owned()),
             Cell::number(it.cpu_cores.known().copied(), Kind::Share),

@@ -69,6 +69,7 @@ const READY: &[Ready] = ready! {
         "morato2021.table_04": "table_04" "table_05" "table_06";
         "morato2021.table_04_stacks": "table_04";
         "morato2021.table_07": "table_07" "table_08";
+        "morato2021.table_09": "table_09" | "fig_11";
     }
 };
 
@@ -137,6 +138,23 @@ fn printed(study: &str, place: &str, text: &str) -> Table {
             .map(|row| of(row).into_iter().map(cell).collect())
             .collect(),
     }
+}
+
+/// What the study says of its server's CPU at so many signals a second, if the run is one of its scenarios: what it
+/// was measured on, and points.
+pub(super) fn cpu_over_signals(run: &Run) -> Option<(&'static str, Vec<(f64, f64)>)> {
+    let ready = ready(run)?;
+    let point = |cells: Vec<String>| {
+        let [of, what, when, value, _, unit, _] = <[String; 7]>::try_from(cells).ok()?;
+        let signals = when.split(" signals/s").next()?.rsplit(' ').next()?;
+        let is_it = of == ready.experiment && what == "server CPU" && unit == "%";
+        let place = signals.parse().ok().filter(|_| is_it)?;
+        Some((place, value.parse::<f64>().ok()? / 100.0))
+    };
+    let lines = SAID.iter().flat_map(|text| text.lines()).map(cells);
+    let mut points: Vec<(f64, f64)> = lines.filter_map(point).collect();
+    points.sort_by(|a, b| a.0.total_cmp(&b.0));
+    (!points.is_empty()).then_some((ready.study, points))
 }
 
 /// What the text of the study says of an experiment.
@@ -208,6 +226,18 @@ mod tests {
         let text = of("burger2019.fig_06");
         assert!(text.contains("about 40000 signals/s"), "{text}");
         assert!(text.contains("client/server, 1 client"), "{text}");
+    }
+
+    #[test]
+    fn a_study_s_words_about_its_cpu_are_points_over_signals() {
+        let started = "2026-03-01T09:30:00Z".parse().unwrap();
+        let mut run = Run::new("run", started, Fingerprint::default());
+        assert_eq!(cpu_over_signals(&run), None);
+        run.request = json!({ "study": "burger2019.fig_06" });
+        let (study, points) = cpu_over_signals(&run).unwrap();
+        assert_eq!(study, "Burger et al. 2019");
+        let wanted = [(5e3, 0.2), (1e4, 0.8), (1e4, 0.35), (1e4, 0.5)];
+        assert_eq!(points, wanted);
     }
 
     #[test]

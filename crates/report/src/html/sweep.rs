@@ -20,9 +20,24 @@ use crate::summary::SIMULATED;
 pub(super) fn looked_at(points: &Points, phase: &str) -> Measure {
     let runs = points.points.iter().flat_map(|it| &it.runs);
     let mut phases = runs.flat_map(|it| &it.run.phases);
-    match phases.any(|it| it.name == phase && it.subscriptions.is_some()) {
+    match phases.any(|it| it.name == phase && it.is_notified()) {
         true => Measure::Delay,
         false => Measure::Response,
+    }
+}
+
+/// Whether a phase is one of PubSub.
+fn is_pubsub(points: &Points, phase: &str) -> bool {
+    let runs = points.points.iter().flat_map(|it| &it.runs);
+    let mut phases = runs.flat_map(|it| &it.run.phases);
+    phases.any(|it| it.name == phase && it.pubsub.is_some())
+}
+
+/// The time between two messages with values: of subscriptions as the server made them, of PubSub as they came.
+const fn cycle_of(pubsub: bool) -> Measure {
+    match pubsub {
+        true => Measure::Arrival,
+        false => Measure::Cycle,
     }
 }
 
@@ -85,9 +100,21 @@ pub(super) fn curves(points: &Points, phase: &str, id: &str) -> Markup {
     ]);
     let mut rates = family(&[(of(Stat::Values), "values", 0)]);
     let cpu = family(&[(Metric::CpuPerRequest, "server CPU a request", 5)]);
-    let cycle = |stat| Metric::Figure(Measure::Cycle, stat);
+    let pubsub = is_pubsub(points, phase);
+    let cycle = |stat| Metric::Figure(cycle_of(pubsub), stat);
     let cycles = match notified {
         true => family(&[(cycle(Stat::Mean), "mean", 0), (cycle(Stat::P99), "p99", 3)]),
+        false => Vec::new(),
+    };
+    let each = match pubsub {
+        true => family(&[
+            (Metric::CpuPerValue, "publisher", 5),
+            (Metric::ReceiverCpuPerValue, "listener", 2),
+        ]),
+        false => Vec::new(),
+    };
+    let sizes = match pubsub {
+        true => family(&[(Metric::BytesPerValue, "bytes a value", 4)]),
         false => Vec::new(),
     };
     let busy = family(&[(Metric::Figure(Measure::Cpu, Stat::Mean), "server CPU", 5)]);
@@ -145,6 +172,8 @@ pub(super) fn curves(points: &Points, phase: &str, id: &str) -> Markup {
         &rates,
     );
     let spent = scale(Spread::Linear, Kind::Nanos, &cpu);
+    let of_value = scale(spread(all(&each).map(|it| it.1), 10.0), Kind::Nanos, &each);
+    let size = scale(Spread::Linear, Kind::Bytes, &sizes);
     let between = scale(Spread::Log, Kind::Nanos, &cycles);
     let share = scale(Spread::Linear, Kind::Share, &busy);
     let bytes = scale(Spread::Linear, Kind::Bytes, &memory);
@@ -159,22 +188,31 @@ pub(super) fn curves(points: &Points, phase: &str, id: &str) -> Markup {
         @for it in &published { p.note { "Rings: " (it.source) ". " (it.setting) "." } }
         (chart("rates", "Values per second", "per second", rate, rates).figure(None))
         @if !cycles.is_empty() {
-            (chart("cycles", "Time between notifications of a subscription", "time", between, cycles).figure(None))
+            @let title = if pubsub { "Time between arrivals" } else { "Time between notifications of a subscription" };
+            (chart("cycles", title, "time", between, cycles).figure(None))
         }
         @if !cpu.is_empty() {
             (chart("cpu", "Server CPU a request", "CPU time", spent, cpu).figure(None))
         }
+        @if !each.is_empty() {
+            (chart("each", "CPU a value at both ends", "CPU time", of_value, each).figure(None))
+        }
+        @if !sizes.is_empty() {
+            (chart("sizes", "Bytes a value", "bytes", size, sizes).figure(None))
+        }
         @if !busy.is_empty() {
-            (chart("busy", "Server CPU", "share of a core", share, busy).figure(None))
+            @let title = if pubsub { "CPU of the publisher" } else { "Server CPU" };
+            (chart("busy", title, "share of a core", share, busy).figure(None))
         }
         @if !memory.is_empty() {
-            (chart("memory", "Server memory", "resident", bytes, memory).figure(None))
+            @let title = if pubsub { "Memory of the publisher" } else { "Server memory" };
+            (chart("memory", title, "resident", bytes, memory).figure(None))
         }
     }
 }
 
 /// Where the largest value is so many times the least, small ones would lie flat on a linear axis.
-fn spread(values: impl Iterator<Item = f64>, times: f64) -> Spread {
+pub(super) fn spread(values: impl Iterator<Item = f64>, times: f64) -> Spread {
     let (low, high) = values
         .filter(|it| it.is_finite())
         .fold((f64::INFINITY, 0.0), |(low, high), it| {
@@ -321,7 +359,7 @@ pub(super) fn overlay(points: &Points, phase: &str, id: &str) -> Markup {
 }
 
 /// The columns of a table of points or runs.
-fn columns(measure: Measure) -> Vec<(&'static str, Metric, Kind)> {
+fn columns(measure: Measure, pubsub: bool) -> Vec<(&'static str, Metric, Kind)> {
     let of = |stat| Metric::Figure(measure, stat);
     let mut columns = vec![
         ("values", of(Stat::Values), Kind::PerSecond),
@@ -333,22 +371,33 @@ fn columns(measure: Measure) -> Vec<(&'static str, Metric, Kind)> {
     let busy = Metric::Figure(Measure::Cpu, Stat::Mean);
     let memory = Metric::Figure(Measure::Rss, Stat::Mean);
     if measure == Measure::Delay {
-        let cycle = Metric::Figure(Measure::Cycle, Stat::Mean);
+        let cycle = Metric::Figure(cycle_of(pubsub), Stat::Mean);
         columns.push(("cycle", cycle, Kind::Nanos));
+        if pubsub {
+            let jitter = Metric::Figure(Measure::Jitter, Stat::P99);
+            columns.push(("p99 jitter", jitter, Kind::Nanos));
+            columns.push(("bytes a value", Metric::BytesPerValue, Kind::Bytes));
+            columns.push(("CPU a value", Metric::CpuPerValue, Kind::Nanos));
+            columns.push(("at a listener", Metric::ReceiverCpuPerValue, Kind::Nanos));
+        }
         columns.push(("lost", of(Stat::Loss), Kind::Count));
     } else {
         columns.insert(0, ("rate", of(Stat::Rate), Kind::PerSecond));
         columns.push(("CPU a request", Metric::CpuPerRequest, Kind::Nanos));
         columns.push(("errors", of(Stat::Errors), Kind::Count));
     }
-    columns.push(("server CPU", busy, Kind::Share));
-    columns.push(("server memory", memory, Kind::Bytes));
+    let (cpu, rss) = match pubsub {
+        true => ("publisher CPU", "publisher memory"),
+        false => ("server CPU", "server memory"),
+    };
+    columns.push((cpu, busy, Kind::Share));
+    columns.push((rss, memory, Kind::Bytes));
     columns
 }
 
 /// A row for each point: means over its repetitions with their intervals.
 pub(super) fn table(points: &Points, phase: &str) -> Markup {
-    let metrics = columns(looked_at(points, phase));
+    let metrics = columns(looked_at(points, phase), is_pubsub(points, phase));
     // One run has no interval.
     let repeated = points.points.iter().any(|it| it.runs.len() > 1);
     let mut head: Vec<String> = points.axes.clone();
@@ -412,7 +461,7 @@ fn verdicts(point: &Point) -> Cell {
 
 /// A row for each run.
 pub(super) fn runs(points: &Points, phase: &str) -> Markup {
-    let metrics = columns(looked_at(points, phase));
+    let metrics = columns(looked_at(points, phase), is_pubsub(points, phase));
     let row = |named: &&crate::points::Named| {
         let it = named.run.phases.iter().find(|it| it.name == phase)?;
         let verdict = match named.run.is_simulated() {

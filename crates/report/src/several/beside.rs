@@ -1,5 +1,6 @@
 //! A column for each run, a row for each figure.
 
+use judge::compare::Metric;
 use plan::Measure;
 use plan::unit::{Bytes, Rate, duration};
 use record::run::{Phase, Run};
@@ -24,20 +25,11 @@ type Row = (&'static str, fn(&Phase) -> Option<f64>, fn(f64) -> String);
 const DONE: &[Row] = &[
     (
         "rate",
-        |phase| {
-            phase
-                .total
-                .rate_per_s
-                .filter(|_| phase.subscriptions.is_none())
-        },
+        |phase| phase.total.rate_per_s.filter(|_| !phase.is_notified()),
         Rate::show,
     ),
     ("values", Phase::values_per_s, Rate::show),
-    (
-        "lost",
-        |phase| Some(phase.subscriptions.as_ref()?.lost as f64),
-        count,
-    ),
+    ("lost", |phase| Some(phase.lost()? as f64), count),
     ("errors", |phase| Some(phase.total.errors as f64), count),
 ];
 
@@ -73,6 +65,15 @@ const TAKEN: &[Row] = &[
         percent,
     ),
     ("server CPU", |phase| cpu(phase, Measure::Cpu), percent),
+    time("CPU a value", |phase| {
+        Metric::CpuPerValue
+            .of(phase)
+            .filter(|_| phase.pubsub.is_some())
+    }),
+    time("  receiver", |phase| {
+        let each = Metric::ReceiverCpuPerValue.of(phase);
+        each.filter(|_| phase.pubsub.is_some())
+    }),
 ];
 
 const fn time(name: &'static str, of: fn(&Phase) -> Option<f64>) -> Row {

@@ -25,7 +25,7 @@ pub fn show(runs: &[Named], style: Style) -> String {
 
 /// The times that a phase is looked at for: of requests, or of notifications until they came.
 fn looked_at(phase: &Phase) -> (&'static str, &Histogram) {
-    let name = match phase.subscriptions.is_some() {
+    let name = match phase.is_notified() {
         false => "response",
         // Some servers give no source timestamps.
         true if phase.total.histogram("delay").is_empty() => "server-delay",
@@ -42,10 +42,7 @@ fn percentile(phase: &Phase, quantile: f64) -> Option<f64> {
 
 /// What went wrong: errors, and what subscriptions lost.
 fn bad(phase: &Phase) -> u64 {
-    match &phase.subscriptions {
-        Some(told) => told.lost + phase.total.errors,
-        None => phase.total.errors,
-    }
+    phase.lost().unwrap_or(0) + phase.total.errors
 }
 
 /// Mean CPU in cores, without spinning.

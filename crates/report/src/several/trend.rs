@@ -29,7 +29,7 @@ pub(super) fn screen(runs: &[Named], style: Style) -> String {
             .iter()
             .filter_map(|(label, it)| Some((label, phase(&it.run, name)?)))
             .collect();
-        let notified = all.iter().any(|(_, it)| it.subscriptions.is_some());
+        let notified = all.iter().any(|(_, it)| it.is_notified());
         page.line(&format!(
             "{:LABEL$} {:17}{:>10}{:>8}{:>10}{:>10}{:>8}{:>9}{:>7}",
             cut(&head, LABEL),
@@ -87,7 +87,7 @@ pub(super) fn screen(runs: &[Named], style: Style) -> String {
     page.gap();
     page.sentence(0, "× is the ratio to the first; CPU is the server's.");
     let mut all = runs.iter().flat_map(|it| &it.run.phases);
-    if all.any(|it| it.subscriptions.is_some()) {
+    if all.any(|it| it.is_notified()) {
         page.sentence(
             0,
             "Of subscriptions: values that came a second, their delays, and what was lost.",

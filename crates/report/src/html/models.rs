@@ -1,0 +1,259 @@
+//! Client/server beside PubSub: what the same signals cost in either model.
+
+use judge::Measured;
+use judge::compare::Metric;
+use maud::{Markup, html};
+use plan::{Figures, Measure, Stat};
+use record::run::Phase;
+
+use super::chart::{Chart, Drawn, Series};
+use super::latency::all;
+use super::printed::cpu_over_signals;
+use super::scale::{Scale, Spread};
+use super::sweep::{interval, spread};
+use super::table::{Cell, Table};
+use super::unit::Kind;
+use crate::points::{Family, Point, Points};
+
+/// A model at several loads: its name, and each load as values per second.
+struct Model<'a> {
+    name: String,
+    phase: &'a str,
+    pubsub: bool,
+    /// By their load.
+    points: Vec<(f64, Point<'a>)>,
+}
+
+/// What a study says of its CPU: its name, and points over values per second.
+type Study = (&'static str, Vec<(f64, f64)>);
+
+/// A figure of a phase.
+type Of = fn(&Phase) -> Option<f64>;
+
+/// The columns, each with what it is called in a chart; none has no chart.
+const FIGURES: [(&str, Of, Kind, Option<&str>); 10] = [
+    (
+        "CPU",
+        |phase| figure(phase, Measure::Cpu, Stat::Mean),
+        Kind::Share,
+        Some(CPU),
+    ),
+    (
+        "CPU a value",
+        |phase| Metric::CpuPerValue.of(phase),
+        Kind::Nanos,
+        Some("CPU a value at server or publisher"),
+    ),
+    (
+        "at a receiver",
+        |phase| Metric::ReceiverCpuPerValue.of(phase),
+        Kind::Nanos,
+        Some("CPU a value at client or listener"),
+    ),
+    (
+        "memory",
+        |phase| figure(phase, Measure::Rss, Stat::Max),
+        Kind::Bytes,
+        Some("Memory of server or publisher"),
+    ),
+    (
+        "cycle",
+        |phase| match phase.pubsub {
+            Some(_) => figure(phase, Measure::Arrival, Stat::Mean),
+            None => figure(phase, Measure::Cycle, Stat::Mean),
+        },
+        Kind::Nanos,
+        Some("Mean time between two updates"),
+    ),
+    (
+        "bytes a value",
+        Phase::bytes_per_value,
+        Kind::Bytes,
+        Some("Bytes a value"),
+    ),
+    (
+        "bytes a second",
+        |phase| Some(phase.bytes_per_value()? * phase.values_per_s()?),
+        Kind::Bytes,
+        Some("Bytes a second that server or publisher send"),
+    ),
+    (
+        "p50 delay",
+        |phase| figure(phase, Measure::Delay, Stat::P50),
+        Kind::Nanos,
+        Some("Median delay"),
+    ),
+    (
+        "p99 delay",
+        |phase| figure(phase, Measure::Delay, Stat::P99),
+        Kind::Nanos,
+        None,
+    ),
+    (
+        "lost",
+        |phase| figure(phase, Measure::Response, Stat::Loss),
+        Kind::Count,
+        None,
+    ),
+];
+
+/// The chart that studies have as well.
+const CPU: &str = "CPU of server or publisher";
+
+fn figure(phase: &Phase, measure: Measure, stat: Stat) -> Option<f64> {
+    Measured(phase).figure(measure, stat)
+}
+
+/// The mean over the repetitions of a point; not a number where nothing was measured.
+fn mean(point: &Point, phase: &str, of: Of) -> f64 {
+    let phases = point.runs.iter().flat_map(|it| &it.run.phases);
+    let found: Vec<f64> = phases
+        .filter(|it| it.name == phase)
+        .filter_map(of)
+        .collect();
+    interval(&found).0
+}
+
+/// Both models over the signals per second, where both were measured.
+pub(super) fn beside(families: &[Family]) -> Markup {
+    let mut models: Vec<Model> = families.iter().flat_map(of_family).collect();
+    let some = |pubsub: bool| models.iter().any(|it| it.pubsub == pubsub);
+    if !some(true) || !some(false) {
+        return html! {};
+    }
+    models.sort_by_key(|it| it.pubsub);
+    let firsts = families.iter().filter_map(|it| it.runs.first());
+    let studies: Vec<Study> = firsts.filter_map(|it| cpu_over_signals(&it.run)).collect();
+    html! {
+        section aria-label="Client/server beside PubSub" {
+            h2 { "Client/server beside PubSub" }
+            p.note {
+                "Over values a second: of a subscription those that its clients got together, of PubSub those that each "
+                "listener got. A published value is made in its cycle, and its delay is the way only; one that is subscribed to "
+                "waits for sampling and publishing. CPU of a receiver is that of the whole process of clients, and that of the listeners' "
+                "threads. Bytes are those of messages, without TCP, UDP and IP."
+            }
+            @for (source, _) in &studies {
+                p.note { "Rings: what " (source) " says of its CPU in words, on another device; the tables below name each." }
+            }
+            @for (n, (_, of, kind, title)) in FIGURES.iter().enumerate() {
+                @if let Some(title) = title { (chart(&models, n, title, *of, *kind, &studies)) }
+            }
+            (table(&models).markup())
+        }
+    }
+}
+
+fn of_family<'a>(family: &Family<'a>) -> Vec<Model<'a>> {
+    let points = Points::of(family.runs.iter().copied());
+    let names = crate::several::phases(family.runs.iter().copied());
+    let several = names.len() > 1;
+    // What makes more or fewer signals is the way along a curve; what else was varied makes curves of its own.
+    let along = points.curve();
+    let mut models: Vec<Model> = Vec::new();
+    for phase in names {
+        for point in &points.points {
+            let found = || point.runs.iter().flat_map(|it| &it.run.phases);
+            let of_it = |it: &&Phase| it.name == phase && it.is_notified();
+            let Some(first) = found().find(of_it) else {
+                continue;
+            };
+            let load = mean(point, phase, Phase::values_per_s);
+            if !load.is_finite() {
+                continue;
+            }
+            let named = match several {
+                true => phase.to_owned(),
+                false => family.name.clone(),
+            };
+            let others = points.axes.iter().zip(&point.values).enumerate();
+            let others = others.filter(|(axis, _)| Some(*axis) != along);
+            let others = others.map(|(_, (axis, value))| format!(", {axis} {value}"));
+            let name = named + &others.collect::<String>();
+            let place = (
+                load,
+                Point {
+                    values: point.values.clone(),
+                    runs: point.runs.clone(),
+                },
+            );
+            match models.iter_mut().find(|it| it.name == name) {
+                Some(model) => model.points.push(place),
+                None => models.push(Model {
+                    name,
+                    phase,
+                    pubsub: first.pubsub.is_some(),
+                    points: vec![place],
+                }),
+            }
+        }
+    }
+    for model in &mut models {
+        model.points.sort_by(|a, b| a.0.total_cmp(&b.0));
+    }
+    models
+}
+
+fn chart(models: &[Model], n: usize, title: &str, of: Of, kind: Kind, studies: &[Study]) -> Markup {
+    let curve = |(colour, model): (usize, &Model)| {
+        let at = |(load, point): &(f64, Point)| (*load, mean(point, model.phase, of));
+        let points: Vec<(f64, f64)> = model.points.iter().map(at).collect();
+        let points = points.into_iter().filter(|it| it.1.is_finite());
+        Series::new(&model.name, &model.name, colour, points.collect()).drawn(Drawn::Curve)
+    };
+    let mut series: Vec<Series> = models.iter().enumerate().map(curve).collect();
+    series.retain(|it| !it.points.is_empty());
+    for (source, points) in studies.iter().filter(|_| title == CPU) {
+        let rings = points.clone();
+        series.push(Series::new(source, source, 2, rings).drawn(Drawn::Rings));
+    }
+    if series.is_empty() {
+        return html! {};
+    }
+    let along = spread(all(&series).map(|it| it.0), 10.0);
+    let over = match kind {
+        Kind::Share => spread(all(&series).map(|it| it.1), 10.0),
+        _ => Spread::Log,
+    };
+    Chart {
+        id: format!("models-{n}"),
+        title: title.to_owned(),
+        told: "A curve for each model; the table has their figures.".into(),
+        x: Scale::around(along, Kind::PerSecond, all(&series).map(|it| it.0)),
+        y: Scale::around(over, kind, all(&series).map(|it| it.1)),
+        x_of: "values per second".into(),
+        y_of: match kind {
+            Kind::Share => "share of a core",
+            Kind::Bytes => "bytes",
+            _ => "time",
+        }
+        .to_owned(),
+        series,
+        zones: Vec::new(),
+        height: 300.0,
+    }
+    .figure(None)
+}
+
+fn table(models: &[Model]) -> Table {
+    let mut head = ["model", "values"].map(str::to_owned).to_vec();
+    head.extend(FIGURES.iter().map(|(name, ..)| (*name).to_owned()));
+    let rows = models.iter().flat_map(|model| {
+        model.points.iter().map(move |(load, point)| {
+            let mut row = vec![
+                Cell::text(&model.name),
+                Cell::number(Some(*load), Kind::PerSecond),
+            ];
+            for (_, of, kind, _) in FIGURES {
+                let mean = mean(point, model.phase, of);
+                row.push(Cell::number(mean.is_finite().then_some(mean), kind));
+            }
+            row
+        })
+    });
+    Table {
+        caption: "Both models: geometric means of the runs of a point".into(),
+        head,
+        rows: rows.collect(),
+    }
+}

@@ -1,0 +1,110 @@
+//! What was published, and what each listener heard.
+
+use judge::compare::Metric;
+use maud::{Markup, html};
+use plan::unit::Rate;
+use record::run::{Listener, Phase, PubSub};
+
+use super::table::{Cell, Table};
+use super::unit::Kind;
+use crate::page::grouped;
+
+/// The figures that one looks for first.
+pub(super) fn figures(phase: &Phase, told: &PubSub) -> Vec<(String, &'static str, Option<String>)> {
+    let mut all = Vec::new();
+    if let Some(values) = phase.values_per_s() {
+        let datagrams = phase.total.rate_per_s.unwrap_or(0.0) / told.listeners.len().max(1) as f64;
+        let of = format!("{} datagrams", Rate::show(datagrams));
+        all.push((Rate::show(values), "values", Some(of)));
+    }
+    let listeners = told.listeners.len();
+    let who = if listeners == 1 {
+        "listener"
+    } else {
+        "listeners"
+    };
+    all.push((grouped(listeners as u64), who, None));
+    let share = told
+        .loss_share()
+        .filter(|it| *it > 0.0)
+        .map(|it| Kind::Share.show(it));
+    match told.lost() {
+        Some(lost) => all.push((grouped(lost), "lost", share)),
+        None => all.push(("n/a".to_owned(), "lost: no sequence numbers", None)),
+    }
+    for (metric, of) in [
+        (Metric::BytesPerValue, "a value"),
+        (Metric::CpuPerValue, "CPU a value, publisher"),
+        (Metric::ReceiverCpuPerValue, "CPU a value, listener"),
+    ] {
+        if let Some(value) = metric.of(phase) {
+            all.push((Kind::from(metric.unit()).show(value), of, None));
+        }
+    }
+    all
+}
+
+/// More listeners than these are only counted.
+const SHOWN: usize = 32;
+
+/// What was sent, and a row for each listener.
+pub(super) fn section(told: &PubSub) -> Markup {
+    html! {
+        @if let Some(sent) = &told.published {
+            p.note {
+                (grouped(sent.cycles)) " cycles"
+                @if let Some(planned) = sent.planned_cycles { " of " (grouped(planned)) }
+                @if let Some(interval) = sent.interval_ns { ", one each " (Kind::Nanos.show(interval as f64)) }
+                ": " (grouped(sent.datagrams)) " datagrams of " (Kind::Bytes.show(sent.datagram_bytes as f64))
+                " with " (grouped(sent.values)) " values, sent to " (told.to) "."
+            }
+        }
+        (listeners(told).markup())
+        @if told.listeners.len() > SHOWN {
+            p.note { "And " (told.listeners.len() - SHOWN) " more listeners." }
+        }
+    }
+}
+
+fn listeners(told: &PubSub) -> Table {
+    let head = [
+        "listener",
+        "datagrams",
+        "values",
+        "lost",
+        "gaps",
+        "longest gap",
+        "repeated",
+        "late",
+        "socket drops",
+        "not readable",
+        "CPU",
+        "encoding",
+        "security",
+    ];
+    let count = |n: u64| Cell::number(Some(n as f64), Kind::Count);
+    let maybe = |n: Option<u64>, kind| Cell::number(n.map(|n| n as f64), kind);
+    let row = |(n, it): (usize, &Listener)| {
+        vec![
+            Cell::text((n + 1).to_string()),
+            count(it.datagrams),
+            count(it.values),
+            maybe(it.lost.max(it.never_came), Kind::Count),
+            count(it.gaps),
+            count(it.longest_gap),
+            count(it.repeated),
+            count(it.late),
+            maybe(it.socket_drops.known().copied(), Kind::Count),
+            count(it.unreadable()),
+            maybe(it.cpu_ns.known().copied(), Kind::Nanos),
+            Cell::text(it.encodings.join(", ")),
+            Cell::text(it.security.join(", ")),
+        ]
+    };
+    let rows = told.listeners.iter().enumerate().take(SHOWN);
+    Table {
+        caption: "Listeners, each with a socket and a thread, over the whole phase".into(),
+        head: head.map(str::to_owned).to_vec(),
+        rows: rows.map(row).collect(),
+    }
+}

@@ -1,0 +1,136 @@
+//! What was published and heard, on a screen.
+
+use std::time::Duration;
+
+use judge::compare::Metric;
+use plan::unit::{Bytes, Rate, duration};
+use record::run::{Listener, Phase, PubSub, Published};
+
+use crate::page::{Page, counted, grouped};
+
+/// The rows of a phase.
+pub(crate) fn details(page: &mut Page, phase: &Phase, told: &PubSub) {
+    let listeners = told.listeners.len() as u64;
+    page.row("rate", &rate(phase, listeners));
+    if let Some(sent) = &told.published {
+        page.row("published", &published(sent));
+    }
+    page.row("heard", &heard(told));
+    page.row("lost", &lost(told));
+    page.row("a value", &each(phase));
+    if listeners > 1 {
+        let cost = "each listener on this host costs the publisher time: the kernel delivers while it sends";
+        page.row("", cost);
+    }
+}
+
+fn rate(phase: &Phase, listeners: u64) -> String {
+    let (Some(values), Some(datagrams)) = (phase.values_per_s(), phase.total.rate_per_s) else {
+        return "n/a: nothing was measured".to_owned();
+    };
+    let datagrams = datagrams / listeners.max(1) as f64;
+    let text = format!(
+        "{} values in {} datagrams",
+        Rate::show(values),
+        Rate::show(datagrams)
+    );
+    match listeners {
+        1 => text,
+        n => format!("{text}, at each of {n} listeners on average"),
+    }
+}
+
+fn published(it: &Published) -> String {
+    let mut text = grouped(it.cycles);
+    if let Some(planned) = it.planned_cycles.filter(|planned| *planned != it.cycles) {
+        text.push_str(&format!(" of {}", grouped(planned)));
+    }
+    text.push_str(" cycles");
+    if let Some(interval) = it.interval_ns {
+        let interval = duration::show(Duration::from_nanos(interval));
+        text.push_str(&format!(", one each {interval}"));
+    }
+    text.push_str(&format!(
+        ": {} of {}, {} values",
+        counted(it.datagrams, "datagram", "datagrams"),
+        Bytes::show(it.datagram_bytes as f64),
+        grouped(it.values)
+    ));
+    if it.refused > 0 {
+        text.push_str(&format!(", {} refused by the kernel", grouped(it.refused)));
+    }
+    text
+}
+
+fn heard(told: &PubSub) -> String {
+    let sum = |of: fn(&Listener) -> u64| told.sum(of);
+    let mut text = format!(
+        "{} by {}, {} values",
+        counted(sum(|it| it.datagrams), "datagram", "datagrams"),
+        counted(told.listeners.len() as u64, "listener", "listeners"),
+        grouped(sum(|it| it.values))
+    );
+    let mut kinds: Vec<&str> = told
+        .listeners
+        .iter()
+        .flat_map(|it| it.encodings.iter().chain(&it.security))
+        .map(String::as_str)
+        .filter(|it| *it != "none")
+        .collect();
+    kinds.sort_unstable();
+    kinds.dedup();
+    if !kinds.is_empty() {
+        text.push_str(&format!(", {}", kinds.join(", ")));
+    }
+    for (count, what) in [
+        (sum(|it| it.repeated), "repeated"),
+        (sum(|it| it.late), "late"),
+        (sum(|it| it.restarts), "times begun anew"),
+        (sum(Listener::unreadable), "not readable"),
+    ] {
+        if count > 0 {
+            text.push_str(&format!(", {} {what}", grouped(count)));
+        }
+    }
+    text
+}
+
+fn lost(told: &PubSub) -> String {
+    let Some(lost) = told.lost() else {
+        return "unknown: messages have no sequence numbers".to_owned();
+    };
+    let mut text = grouped(lost);
+    if lost > 0 {
+        let share = told.loss_share().unwrap_or(0.0) * 100.0;
+        text.push_str(&format!(" ({share:.3} %)"));
+        let longest = told.listeners.iter().map(|it| it.longest_gap).max();
+        let gaps = counted(told.sum(|it| it.gaps), "gap", "gaps");
+        text.push_str(&format!(
+            " in {gaps}, the longest of {}",
+            longest.unwrap_or(0)
+        ));
+    }
+    match told.socket_drops() {
+        Some(drops) => text.push_str(&format!(
+            "; dropped by sockets of this host: {}",
+            grouped(drops)
+        )),
+        None => text.push_str("; this system does not tell what its sockets dropped"),
+    }
+    text
+}
+
+/// What a value costs.
+fn each(phase: &Phase) -> String {
+    let time = |metric: Metric| {
+        let each = metric.of(phase).map(duration::show_nanos);
+        each.unwrap_or_else(|| "n/a".to_owned())
+    };
+    let bytes = Metric::BytesPerValue.of(phase).map(Bytes::show);
+    format!(
+        "{}; CPU {} at its sender, {} at a listener",
+        bytes.unwrap_or_else(|| "n/a: no value was counted".to_owned()),
+        time(Metric::CpuPerValue),
+        time(Metric::ReceiverCpuPerValue)
+    )
+}
