@@ -7,11 +7,31 @@ use zeroize::Zeroizing;
 
 use crate::failure::Failure;
 
-/// Reads a file: a line `POLICY TOKEN HEX` for each key; `#` begins a comment. Keys never appear in messages.
-pub fn read(file: &Path) -> Result<Vec<(u32, GroupKeys)>, Failure> {
+/// Keys by their tokens, in the order in which they are used.
+pub type Keys = Vec<(u32, GroupKeys)>;
+
+/// What is in a file of keys.
+pub fn text(file: &Path) -> Result<Zeroizing<String>, Failure> {
     let text = std::fs::read_to_string(file)
         .map_err(|error| Failure::new(format!("cannot read {}: {error}", file.display())))?;
-    let text = Zeroizing::new(text);
+    Ok(Zeroizing::new(text))
+}
+
+/// A key that nobody had before, as a file has it.
+pub fn made(policy: PubSubPolicy) -> Zeroizing<String> {
+    let mut key = Zeroizing::new(vec![0; policy.key_len()]);
+    load::transport::random()(&mut key);
+    let hex = key.iter().map(|byte| format!("{byte:02x}"));
+    Zeroizing::new(format!("{} 1 {}\n", policy.name(), hex.collect::<String>()))
+}
+
+/// Reads a file: a line `POLICY TOKEN HEX` for each key; `#` begins a comment. Keys never appear in messages.
+pub fn read(file: &Path) -> Result<Keys, Failure> {
+    parse(&text(file)?, file)
+}
+
+/// The same of what is in it.
+pub fn parse(text: &str, file: &Path) -> Result<Keys, Failure> {
     let mut keys = Vec::new();
     for (n, line) in text.lines().enumerate() {
         let line = line.split('#').next().unwrap_or_default();

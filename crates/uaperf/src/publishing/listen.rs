@@ -12,7 +12,7 @@ use load::pubsub::{
 use plan::unit::Bytes;
 use plan::unit::duration::show;
 use pubsub::Tolerance;
-use pubsub::security::{KeyRing, Mode};
+use pubsub::security::KeyRing;
 
 use super::{Common, Verdict};
 use crate::failure::Failure;
@@ -62,11 +62,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         false => Tolerance::HARMLESS,
     };
     tolerance.constant_nonce = args.allow_constant_nonce;
-    let required = match args.security.as_str() {
-        "none" => None,
-        "sign" => Some(Mode::Sign),
-        _ => Some(Mode::SignAndEncrypt),
-    };
+    let required = super::message::mode(&args.security);
     let mut keys = KeyRing::new(required, tolerance);
     if let Some(file) = &args.common.keys {
         for (token, key) in super::keys::read(file)? {

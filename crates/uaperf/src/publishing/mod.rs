@@ -1,8 +1,14 @@
-//! `uaperf publish` and `uaperf listen`: PubSub over UDP.
+//! `uaperf publish` and `uaperf listen`: PubSub over UDP; and phases of scenarios that do both.
 
+mod carried_out;
 mod keys;
 pub mod listen;
+mod message;
+mod parent;
+pub mod phase;
 pub mod publish;
+mod publisher;
+mod told;
 
 use std::fmt::Write as _;
 use std::io::Write as _;

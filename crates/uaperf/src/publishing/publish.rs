@@ -4,16 +4,12 @@ use std::fmt::Write as _;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use clap::builder::PossibleValuesParser;
 use judge::Exit;
-use load::pubsub::{Address, Publish, PublishError, Published, Signal};
-use plan::unit::duration::{parse, show};
-use pubsub::PublisherId;
-use pubsub::layout::Layout;
-use pubsub::security::Mode;
-use pubsub::view::Encoding;
+use load::pubsub::{Address, Publish, PublishError, Published};
+use plan::unit::duration::show;
 
-use super::{Common, Verdict};
+use super::message::{self, Message};
+use super::{Common, Verdict, parent};
 use crate::failure::Failure;
 
 /// Publish signals over UDP (PubSub, UADP), to a host or a multicast group
@@ -23,45 +19,15 @@ pub struct Args {
     /// Where to: opc.udp://HOST:PORT; without a port, 4840
     #[arg(value_name = "URL")]
     to: Address,
-    /// Fields of each DataSetMessage; each value is the number of its cycle
-    #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u16).range(1..))]
-    signals: u16,
-    /// Their type
-    #[arg(long = "type", value_name = "TYPE", default_value = "float", value_parser = PossibleValuesParser::new(Signal::ALL.map(Signal::name)))]
-    kind: String,
-    /// DataSetMessages in each NetworkMessage
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=255))]
-    writers: u16,
-    /// Writer groups: NetworkMessages in each cycle
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=1024))]
-    groups: u16,
-    /// PublisherId: a number (UInt16 if it fits, else UInt64) or a text
-    #[arg(long, value_name = "ID", default_value = "1")]
-    publisher: String,
-    /// Header layout of Annex A: periodic-fixed, dynamic
-    #[arg(long, value_name = "LAYOUT", default_value = "dynamic")]
-    layout: Layout,
-    /// How fields are encoded
-    #[arg(long, default_value = "variant", value_parser = ["variant", "raw", "value"])]
-    encoding: String,
-    /// How messages are secured, with the keys of --keys
-    #[arg(long, default_value = "none", value_parser = ["none", "sign", "sign-and-encrypt"])]
-    security: String,
-    /// Take the next key of the file after each such time; the last one stays
-    #[arg(long, value_name = "TIME", requires = "keys", value_parser = parse)]
-    roll_over: Option<Duration>,
-    /// Distance of cycles: a cycle has its time, whatever the one before took
-    #[arg(long, value_name = "TIME", default_value = "100ms", value_parser = parse)]
-    interval: Duration,
-    /// As many cycles as possible, without a pause
-    #[arg(long, conflicts_with = "interval")]
-    max: bool,
+    #[command(flatten)]
+    message: Message,
     /// End after so many cycles
     #[arg(long, value_name = "N")]
     cycles: Option<u64>,
-    /// Routers that multicast datagrams may pass
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(0..=255))]
-    ttl: u32,
+    /// For a parent: READY is written, keys are read from standard input up to an empty line, BEGUN is written with
+    /// the first cycle, the result is one line, and the end of standard input ends it
+    #[arg(long, hide = true)]
+    with_parent: bool,
     #[command(flatten)]
     common: Common,
 }
@@ -76,12 +42,14 @@ Examples:
 /// Carries out `uaperf publish`.
 pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     args.common.check()?;
-    let mode = match args.security.as_str() {
-        "none" => None,
-        "sign" => Some(Mode::Sign),
-        _ => Some(Mode::SignAndEncrypt),
-    };
+    let Message {
+        interval,
+        roll_over,
+        ..
+    } = &args.message;
+    let mode = message::mode(&args.message.security);
     let keys = match (&args.common.keys, mode) {
+        _ if args.with_parent => parent::keys()?,
         (Some(file), Some(_)) => super::keys::read(file)?,
         (Some(_), None) => {
             return Err(
@@ -97,11 +65,11 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         }
         (None, None) => Vec::new(),
     };
-    let zero = [Some(args.interval), args.roll_over].contains(&Some(Duration::ZERO));
-    if zero && !args.max {
+    let zero = [Some(*interval), *roll_over].contains(&Some(Duration::ZERO));
+    if zero && !args.message.max {
         return Err(Failure::usage("a time of zero; for no pause between cycles use --max").into());
     }
-    let all = u32::from(args.groups) * u32::from(args.writers);
+    let all = u32::from(args.message.groups) * u32::from(args.message.writers);
     if all > u32::from(u16::MAX) {
         let what = format!("{all} DataSetWriters in all groups; their ids end at 65535");
         return Err(Failure::usage(what).into());
@@ -109,37 +77,42 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     let plan = Publish {
         to: args.to,
         interface: args.common.interface,
-        ttl: args.ttl,
-        publisher_id: publisher_id(&args.publisher),
-        groups: args.groups,
-        writers: args.writers,
-        signals: args.signals,
-        signal: Signal::ALL
-            .into_iter()
-            .find(|it| it.name() == args.kind)
-            .unwrap_or(Signal::Float),
-        encoding: match args.encoding.as_str() {
-            "raw" => Encoding::Raw,
-            "value" => Encoding::DataValue,
-            _ => Encoding::Variant,
-        },
-        layout: args.layout,
+        ttl: args.message.ttl,
+        publisher_id: message::publisher_id(&args.message.publisher),
+        groups: args.message.groups,
+        writers: args.message.writers,
+        signals: args.message.signals,
+        signal: message::signal(&args.message.kind),
+        encoding: message::encoding(&args.message.encoding),
+        layout: args.message.layout,
         mode,
         keys,
-        roll_over: args.roll_over,
-        interval: (!args.max).then_some(args.interval),
+        roll_over: *roll_over,
+        interval: args.message.interval(),
         duration: args.common.duration,
         cycles: args.cycles,
     };
-    let stop = crate::quick::interrupt::flag()?;
-    let published = load::pubsub::publish(plan, &stop).map_err(|error| {
+    let stop = match args.with_parent {
+        true => parent::end(),
+        false => crate::quick::interrupt::flag()?,
+    };
+    let published = load::pubsub::publish(plan, &stop, |at_ns| {
+        if args.with_parent {
+            parent::begun(at_ns);
+        }
+    })
+    .map_err(|error| {
         let failure = Failure::new(format!("{}: {error}", args.to));
         match error {
             PublishError::Io(_) => failure.hint("is --interface an address of this host?"),
             _ => failure,
         }
     })?;
-    let interval = (!args.max).then_some(args.interval);
+    if args.with_parent {
+        parent::tell(&published, &stop)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let interval = args.message.interval();
     let verdict = verdict(&published, interval);
     super::conclude(
         &args.common,
@@ -148,17 +121,6 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         published,
         write_screen,
     )
-}
-
-/// A number where it is one.
-fn publisher_id(text: &str) -> PublisherId<'static> {
-    if let Ok(id) = text.parse::<u16>() {
-        return PublisherId::UInt16(id);
-    }
-    match text.parse::<u64>() {
-        Ok(id) => PublisherId::UInt64(id),
-        Err(_) => PublisherId::String(text.to_owned().into()),
-    }
 }
 
 fn verdict(it: &Published, interval: Option<Duration>) -> Verdict {

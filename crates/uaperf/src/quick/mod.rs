@@ -24,7 +24,7 @@ mod so_far;
 pub mod stage;
 mod subscribe;
 mod told;
-mod usage;
+pub mod usage;
 mod work;
 mod writer;
 

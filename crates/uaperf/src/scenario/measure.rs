@@ -4,7 +4,8 @@ use std::path::Path;
 use std::time::Duration;
 
 use load::engine::Control;
-use plan::scenario::{Group, Point, Step, Turn};
+use plan::Targets;
+use plan::scenario::{Group, Point, Step, Turn, Vocabulary};
 use record::Run;
 use record::run::Mark;
 use report::watch::Plan;
@@ -137,24 +138,29 @@ impl Bench<'_> {
         control: &Control,
     ) -> anyhow::Result<Run> {
         let targets = reached.map_or(point.targets.as_slice(), |it| it.targets.as_slice());
+        let is_client = self.commands.needs_server(&step.service);
         // The phase below has the servers themselves; here they are only to be named.
-        let mut words = vec![SOME_SERVER.to_owned()];
+        let server = is_client.then(|| SOME_SERVER.to_owned());
+        let mut words = Vec::from_iter(server);
         if let Some(pid) = reached.map(|it| it.pid).or(self.server_pid) {
             words.push(format!("--server-pid={pid}"));
         }
         words.extend(Commands::beside_result(&step.settings, stem));
-        if quiet {
+        if quiet && is_client {
             words.push("--quiet".to_owned());
         }
         let trusts = step.settings.iter().any(|it| it.option == "trust");
-        if (self.trust || reached.is_some()) && !trusts {
+        if is_client && (self.trust || reached.is_some()) && !trusts {
             words.push("--trust".to_owned());
         }
         let asked = self
             .commands
             .asked(&step.service, &step.settings, &words)
             .map_err(|refusal| Failure::usage(refusal.what))?;
-        let targets = self.commands.resolved(targets).map_err(Failure::usage)?;
+        let targets = match is_client {
+            true => self.commands.resolved(targets).map_err(Failure::usage)?,
+            false => Targets::from_iter([]),
+        };
         let mut phase = step.phase.clone();
         // Each repetition has a random course of its own, or all would share one bias.
         phase.seed = phase.seed.wrapping_add(u64::from(turn.repetition) - 1);

@@ -2,6 +2,7 @@
 //!
 //! A file is a scenario, or a test description document of 2015, which becomes one.
 
+mod asked;
 mod bench;
 pub mod check;
 mod index;

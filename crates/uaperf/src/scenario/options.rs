@@ -6,6 +6,7 @@ use std::path::Path;
 use plan::scenario::{Given, Scenario, Vocabulary};
 
 use super::vocabulary::{Commands, SOME_SERVER};
+use crate::publishing::phase::SERVICES as PUBSUB;
 
 /// What a phase has to have beside anything else.
 const NEEDED: &[(&str, &str)] = &[
@@ -16,6 +17,7 @@ const NEEDED: &[(&str, &str)] = &[
     ("connect", "allow = 'storm'\n"),
     ("nodes", "allow = 'nodes'\n"),
     ("sequence", "sequences = 'one*1: read i=2258'\n"),
+    ("listen", "from = 'opc.udp://127.0.0.1'\n"),
 ];
 
 /// A key, a value that is not what holds without it, and what else it wants.
@@ -136,6 +138,30 @@ const VALUES: &[(&str, &str, &str)] = &[
     ("ago", "'1s'", ""),
     ("backwards", "true", ""),
     ("bounds", "true", ""),
+    ("to", "'opc.udp://127.0.0.1:5000'", ""),
+    ("from", "'opc.udp://127.0.0.1:5000'", ""),
+    ("interface", "'127.0.0.1'", ""),
+    ("listeners", "2", "to = 'opc.udp://239.0.0.1'"),
+    ("receive_buffer", "'1MiB'", ""),
+    ("signals", "7", ""),
+    ("type", "'double'", ""),
+    ("writers", "2", ""),
+    ("groups", "2", ""),
+    ("publisher", "'me'", ""),
+    ("layout", "'periodic-fixed'", ""),
+    ("encoding", "'raw'", ""),
+    ("policy", "'PubSub-Aes128-CTR'", ""),
+    ("keys", "'group.keys'", "security = 'sign'"),
+    (
+        "roll_over",
+        "'1s'",
+        "keys = 'group.keys'; security = 'sign'",
+    ),
+    ("interval", "'5ms'", ""),
+    ("max", "true", ""),
+    ("ttl", "3", ""),
+    ("strict", "true", ""),
+    ("allow_constant_nonce", "true", ""),
 ];
 
 /// Not for requests, but for each service: what it does not go with, and says so.
@@ -178,7 +204,11 @@ fn asked(service: &str, lines: &str) -> Result<String, String> {
     let commands = Commands::beside(Path::new("folder/x.toml"));
     let step = &scenario.points[0].groups[0].steps[0];
     let mut more = Commands::beside_result(&step.settings, Path::new("out/001"));
-    more.push(SOME_SERVER.to_owned());
+    more.extend(
+        commands
+            .needs_server(service)
+            .then(|| SOME_SERVER.to_owned()),
+    );
     let asked = commands
         .asked(service, &step.settings, &more)
         .map_err(|it| it.what)?;
@@ -199,7 +229,13 @@ fn every_option_of_every_command_can_be_said_in_a_phase_and_is_heard() {
             let value = match key.value.as_str() {
                 "N" if key.name == "values" => "10",
                 "WHICH" if service == "history" => "'both'",
+                _ if PUBSUB.contains(&service.as_str()) && key.name == "security" => "'sign'",
                 _ => value,
+            };
+            // Who only listens does so wherever that is, and says what it refuses.
+            let more = match service.as_str() {
+                "listen" if key.name == "listeners" => "",
+                _ => more,
             };
             let without = format!("{}\n", more.replace("; ", "\n"));
             let with = format!("{without}{} = {value}\n", key.name);
@@ -226,7 +262,7 @@ fn what_the_commands_have_and_phases_have_not_is_what_runs_have() {
     let commands = Commands::beside(Path::new("x.toml"));
     for service in commands.services() {
         let keys = commands.keys(&service);
-        let command = super::super::quick::definition(&service).unwrap();
+        let command = super::asked::definition(&service).unwrap();
         let options = command.get_arguments().filter_map(|arg| arg.get_long());
         let unsaid = options.filter(|it| !keys.iter().any(|key| key.option == *it));
         missing.extend(unsaid.map(str::to_owned));

@@ -65,7 +65,9 @@ fn reference() -> String {
             (service, keys)
         })
         .collect();
-    let everywhere = |key: &Key| all.iter().all(|(_, keys)| keys.contains(key));
+    // PubSub has no server that would be asked.
+    let asks = |service: &&(String, Vec<Key>)| commands.needs_server(&service.0);
+    let everywhere = |key: &Key| all.iter().filter(asks).all(|(_, keys)| keys.contains(key));
     let first = all.first().map_or(&[][..], |(_, keys)| keys.as_slice());
     let common: Vec<Key> = first
         .iter()
@@ -74,20 +76,24 @@ fn reference() -> String {
         .collect();
     table(
         &mut text,
-        "Of every service",
+        "Of every service that asks a server",
         "How much load, when, for how long, and how the server is reached.",
         &common,
     );
     for (service, keys) in &all {
         let own: Vec<Key> = keys
             .iter()
-            .filter(|key| !common.contains(key))
+            .filter(|key| !commands.needs_server(service) || !common.contains(key))
             .cloned()
             .collect();
         table(
             &mut text,
             &format!("`service = \"{service}\"`"),
-            &format!("As `uaperf {service} --help` has them."),
+            &match commands.needs_server(service) {
+                true => format!("As `uaperf {service} --help` has them."),
+                false => "PubSub over UDP ([pubsub.md](pubsub.md#in-scenarios)): all of its keys."
+                    .to_owned(),
+            },
             &own,
         );
     }

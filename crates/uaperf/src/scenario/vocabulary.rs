@@ -10,8 +10,10 @@ use plan::scenario::{Key, Kind, Refusal, Scalar, Setting, Shape, Vocabulary};
 use plan::{Phase, TargetSpec, Targets};
 use plant::Profile;
 
+use super::asked::{self, Asked};
 use crate::failure::Failure;
-use crate::quick::{self, Asked};
+use crate::publishing::phase::SERVICES as PUBSUB;
+use crate::quick;
 use crate::{peers, serve};
 
 /// Options that are about a single result and not about what is measured.
@@ -48,6 +50,7 @@ const NAMES_FILES: &[&str] = &[
     "user-token",
     "nodeset",
     "user-pki",
+    "keys",
 ];
 /// Options of a server that the scenario itself sees to.
 const OF_SERVERS: &[&str] = &[
@@ -302,7 +305,7 @@ impl Commands {
         settings: &[Setting],
         more: &[String],
     ) -> Result<Asked, Refusal> {
-        let command = quick::definition(service).ok_or_else(|| Refusal {
+        let command = asked::definition(service).ok_or_else(|| Refusal {
             option: None,
             what: format!("there is no service {service:?}"),
         })?;
@@ -311,7 +314,7 @@ impl Commands {
         let words = settings.flat_map(|setting| self.beside_it(setting).words());
         let words = words.chain(more.iter().cloned()).collect();
         let typed = matched(command, words)?;
-        quick::asked(service, &typed).map_err(|error| refused(&error))
+        asked::asked(service, &typed).map_err(|error| refused(&error))
     }
 }
 
@@ -326,14 +329,16 @@ pub const SOME_SERVER: &str = "opc.tcp://localhost:4840";
 
 impl Vocabulary for Commands {
     fn services(&self) -> Vec<String> {
-        quick::SERVICES
-            .iter()
-            .map(|&name| name.to_owned())
-            .collect()
+        let all = quick::SERVICES.iter().copied().chain(PUBSUB);
+        all.map(str::to_owned).collect()
+    }
+
+    fn needs_server(&self, service: &str) -> bool {
+        !PUBSUB.contains(&service)
     }
 
     fn keys(&self, service: &str) -> Vec<Key> {
-        let command = quick::definition(service);
+        let command = asked::definition(service);
         command.map_or_else(Vec::new, |command| keys(&command, OF_RESULTS))
     }
 
@@ -370,7 +375,8 @@ impl Vocabulary for Commands {
     }
 
     fn phase(&self, service: &str, settings: &[Setting], servers: usize) -> Result<Phase, Refusal> {
-        self.asked(service, settings, &[SOME_SERVER.to_owned()])?
+        let server = self.needs_server(service).then(|| SOME_SERVER.to_owned());
+        self.asked(service, settings, server.as_slice())?
             .phase(servers)
             .map_err(|error| refused(&error))
     }

@@ -260,11 +260,11 @@ pub const WITHOUT: &[(&str, &str)] = &[
     ("serve", "is the server"),
     (
         "publish",
-        "sends datagrams that nobody answers; what it says of itself is in tests/pubsub.rs",
+        "sends datagrams that nobody answers; what it says of itself is in tests/pubsub.rs, as a phase in tests/pubsub_phase.rs",
     ),
     (
         "listen",
-        "hears a publisher, not a server; each fault of one is in tests/pubsub.rs",
+        "hears a publisher, not a server; each fault of one is in tests/pubsub.rs, as a phase in tests/pubsub_phase.rs",
     ),
     (
         "link",

@@ -1,0 +1,194 @@
+//! `service = "publish"` and `service = "listen"`: phases of scenarios.
+
+use std::net::IpAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::builder::PossibleValuesParser;
+use load::pubsub::Address;
+use plan::unit::Bytes;
+use plan::unit::duration::parse;
+use plan::{Phase, PlanError, Threshold, Warmup, Work};
+use pubsub::security::PubSubPolicy;
+
+use super::message::Message;
+use crate::failure::Failure;
+use crate::quick::usage;
+
+/// The services of such phases.
+pub const SERVICES: [&str; 2] = ["publish", "listen"];
+
+/// A publisher in a process of its own, and listeners that hear it
+#[derive(Debug, clap::Args)]
+pub struct Publish {
+    /// Where to: opc.udp://HOST:PORT, or a multicast group, which several listeners need; port 0 is a free one
+    #[arg(long, value_name = "URL", default_value = "opc.udp://127.0.0.1:0")]
+    to: Address,
+    #[command(flatten)]
+    message: Message,
+    /// The policy of keys that are made for this phase alone, without keys
+    #[arg(long, value_name = "NAME", default_value = "PubSub-Aes256-CTR", hide_possible_values = true, value_parser = PossibleValuesParser::new(PubSubPolicy::ALL.map(PubSubPolicy::name)))]
+    policy: String,
+    #[command(flatten)]
+    common: Common,
+}
+
+/// Listeners to a publisher that is there
+#[derive(Debug, clap::Args)]
+pub struct Listen {
+    /// Where datagrams come to: opc.udp://ADDRESS:PORT of this host, or of a multicast group to join
+    #[arg(long, value_name = "URL", required = true)]
+    from: Address,
+    /// Refuse messages that are secured less: none, sign, sign-and-encrypt
+    #[arg(long, value_name = "HOW", default_value = "none", hide_possible_values = true, value_parser = ["none", "sign", "sign-and-encrypt"])]
+    security: String,
+    /// Take only what the specification has, not what other stacks are known to write
+    #[arg(long)]
+    strict: bool,
+    /// Take secured messages whose nonce stands still, as open62541 before 1.5.10 sends them
+    #[arg(long)]
+    allow_constant_nonce: bool,
+    #[command(flatten)]
+    common: Common,
+}
+
+/// What both have.
+#[derive(Debug, clap::Args)]
+#[group(id = "pubsub")]
+pub struct Common {
+    /// Who listens, each with a socket and a thread of its own
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1024))]
+    listeners: u32,
+    /// Address of the interface that a multicast group is reached by [default: the system's choice]
+    #[arg(long, value_name = "IP")]
+    interface: Option<IpAddr>,
+    /// File with keys: a line `POLICY TOKEN HEX` for each key
+    #[arg(long, value_name = "FILE")]
+    pub(super) keys: Option<PathBuf>,
+    /// Room for datagrams that wait to be read, of each listener
+    #[arg(long, value_name = "SIZE", default_value = "4MiB")]
+    receive_buffer: Bytes,
+    /// How long to measure
+    #[arg(long, value_name = "DURATION", default_value = "10s", value_parser = parse)]
+    duration: Duration,
+    /// Leave out so much at the beginning
+    #[arg(long, value_name = "DURATION", default_value = "0s", value_parser = parse)]
+    warmup: Duration,
+    /// A condition on the result, such as loss=0 or 'delay.p99<1ms': exit code 3 if it is not met
+    #[arg(long, value_name = "THRESHOLD", value_delimiter = ',')]
+    expect: Vec<Threshold>,
+    #[command(flatten)]
+    pub(super) observed: usage::Args,
+}
+
+/// What was asked for.
+#[derive(Debug)]
+pub struct Asked {
+    work: Work,
+    pub(super) common: Common,
+    pub(super) policy: PubSubPolicy,
+}
+
+/// The options of a service.
+pub fn definition(service: &str) -> Option<clap::Command> {
+    let name = SERVICES.into_iter().find(|name| *name == service)?;
+    let command = clap::Command::new(name);
+    Some(match name {
+        "publish" => <Publish as clap::Args>::augment_args(command),
+        _ => <Listen as clap::Args>::augment_args(command),
+    })
+}
+
+/// What a phase says.
+pub fn asked(service: &str, typed: &clap::ArgMatches) -> anyhow::Result<Asked> {
+    match service {
+        "publish" => <Publish as clap::FromArgMatches>::from_arg_matches(typed)?.try_into(),
+        _ => Ok(<Listen as clap::FromArgMatches>::from_arg_matches(typed)?.into()),
+    }
+}
+
+impl TryFrom<Publish> for Asked {
+    type Error = anyhow::Error;
+
+    fn try_from(args: Publish) -> anyhow::Result<Self> {
+        let Publish {
+            to,
+            message,
+            policy,
+            common,
+        } = args;
+        if common.listeners > 1 && !to.is_multicast() {
+            let what = format!(
+                "--listeners {}: {to} (want a group such as opc.udp://239.255.0.1:0: a datagram to one host has one \
+                 listener)",
+                common.listeners
+            );
+            return Err(Failure::usage(what).into());
+        }
+        if common.keys.is_some() && message.security == "none" {
+            let what = "--keys without security: nothing would be secured: want security = \"sign-and-encrypt\"";
+            return Err(Failure::usage(what).into());
+        }
+        let work = Work::Publish(Box::new(plan::Publish {
+            to: to.to_string(),
+            interface: common.interface.map(|it| it.to_string()),
+            ttl: message.ttl,
+            publisher: message.publisher.clone(),
+            groups: message.groups,
+            writers: message.writers,
+            signals: message.signals,
+            kind: message.kind.clone(),
+            encoding: message.encoding.clone(),
+            layout: message.layout.to_string(),
+            security: message.security.clone(),
+            roll_over: message.roll_over,
+            interval: message.interval(),
+            listeners: common.listeners,
+            receive_buffer: common.receive_buffer.0,
+        }));
+        Ok(Self {
+            work,
+            common,
+            policy: policy.parse()?,
+        })
+    }
+}
+
+impl From<Listen> for Asked {
+    fn from(args: Listen) -> Self {
+        let common = args.common;
+        let work = Work::Listen(Box::new(plan::Listen {
+            from: args.from.to_string(),
+            interface: common.interface.map(|it| it.to_string()),
+            security: args.security,
+            listeners: common.listeners,
+            receive_buffer: common.receive_buffer.0,
+            strict: args.strict,
+            constant_nonce: args.allow_constant_nonce,
+        }));
+        Self {
+            work,
+            common,
+            policy: PubSubPolicy::Aes256Ctr,
+        }
+    }
+}
+
+impl Asked {
+    /// The phase, if it makes sense.
+    pub fn phase(&self) -> anyhow::Result<Phase> {
+        let common = &self.common;
+        let phase = Phase {
+            duration: Some(common.duration),
+            warmup: Warmup::Given {
+                warmup: common.warmup,
+            },
+            expect: common.expect.clone(),
+            ..Phase::new(self.work.clone())
+        };
+        phase.check().map_err(|PlanError { field, value, want }| {
+            Failure::usage(format!("--{field} {value}: want {want}"))
+        })?;
+        Ok(phase)
+    }
+}

@@ -1,0 +1,133 @@
+//! What publisher and listeners say, as results keep it.
+
+use load::pubsub::{Counted, Delay, Heard, Published, Stream};
+use plan::Work;
+use pubsub::security::PubSubPolicy;
+use record::Histogram;
+use record::run::{self, Figure};
+
+/// What was published.
+pub fn published(it: &Published, interval_ns: Option<u64>) -> run::Published {
+    run::Published {
+        interval_ns,
+        planned_cycles: it.planned_cycles,
+        cycles: it.cycles,
+        datagrams: it.datagrams,
+        refused: it.refused,
+        bytes: it.bytes,
+        datagram_bytes: it.datagram_bytes,
+        values: it.values,
+        elapsed_ns: it.elapsed_ns,
+    }
+}
+
+/// What one listener heard, of what was sent if that is known.
+pub fn listener(it: &Heard, cpu_ns: Figure<u64>, sent: Option<&Published>) -> run::Listener {
+    let streams = || it.streams.iter();
+    let writers = || streams().flat_map(|it| &it.writers);
+    // Writers of a stream are numbered, or the stream is.
+    let numbered = |it: &Stream| match it.writers.iter().any(|it| it.sequence.is_some()) {
+        true => it.writers.iter().filter_map(|it| it.sequence).collect(),
+        false => Vec::from_iter(it.sequence),
+    };
+    let counted: Vec<Counted> = streams().flat_map(numbered).collect();
+    let sum = |of: fn(&Counted) -> u64| counted.iter().map(of).sum();
+    let repeated = sum(|it| it.duplicates);
+    run::Listener {
+        datagrams: it.datagrams,
+        bytes: it.bytes,
+        values: it.values,
+        messages: writers().map(|it| it.messages).sum(),
+        lost: it.knows_loss().then(|| it.lost()),
+        never_came: sent.map(|sent| {
+            let once = it.datagrams.saturating_sub(repeated);
+            sent.datagrams.saturating_sub(once)
+        }),
+        repeated,
+        late: sum(|it| it.late),
+        gaps: sum(|it| it.gaps),
+        longest_gap: counted.iter().map(|it| it.longest_gap).max().unwrap_or(0),
+        restarts: sum(|it| it.restarts),
+        socket_drops: match it.socket_drops {
+            Some(drops) => Figure::Known(drops),
+            None => Figure::missing("this system does not tell"),
+        },
+        buffer_bytes: it.buffer_bytes,
+        kernel_stamps: it.kernel_stamps,
+        cpu_ns,
+        streams: it.streams.len() as u64,
+        encodings: distinct(writers().map(|it| it.encoding.clone())),
+        security: distinct(streams().map(|it| it.security.clone())),
+        no_delay: no_delay(it),
+        unread: it
+            .unread
+            .iter()
+            .map(|it| run::Unread {
+                reason: it.reason.clone(),
+                datagrams: it.datagrams,
+            })
+            .collect(),
+    }
+}
+
+fn distinct(all: impl Iterator<Item = String>) -> Vec<String> {
+    let mut all: Vec<String> = all.filter(|it| !it.is_empty()).collect();
+    all.sort();
+    all.dedup();
+    all
+}
+
+/// Why no delay is known.
+fn no_delay(it: &Heard) -> Option<String> {
+    let known = |it: &Stream| matches!(it.delay, Delay::SameClock(_));
+    if it.streams.iter().any(known) {
+        return None;
+    }
+    let first = it.streams.first()?;
+    Some(
+        match first.delay {
+            Delay::NoTimestamp => "messages say no time",
+            _ => "the publisher's clock is another",
+        }
+        .to_owned(),
+    )
+}
+
+/// How far arrivals are from each other beyond what they should be: from the interval of the cycles, or from their
+/// median where nobody knows it.
+pub fn jitter(arrival: &Histogram, interval_ns: Option<u64>) -> Option<Histogram> {
+    let middle = interval_ns.or_else(|| arrival.quantile(0.5))?;
+    let mut all = Histogram::default();
+    for (value, count) in arrival.values() {
+        all.merge(&Histogram::of(value.abs_diff(middle), count));
+    }
+    (!all.is_empty()).then_some(all)
+}
+
+/// How messages are secured, as targets say it.
+pub fn security(work: &Work, policy: PubSubPolicy, has_file: bool) -> String {
+    match work {
+        Work::Publish(plan) if plan.security == "none" => "None".to_owned(),
+        // A file may have keys of either policy.
+        Work::Publish(plan) if has_file => plan.security.clone(),
+        Work::Publish(plan) => format!("{policy}:{}", plan.security),
+        _ => String::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn jitter_is_the_distance_from_the_interval_or_from_the_median() {
+        let mut arrival = Histogram::of(900, 1);
+        arrival.merge(&Histogram::of(1000, 8));
+        arrival.merge(&Histogram::of(1500, 1));
+        let known = jitter(&arrival, Some(1100)).unwrap_or_default();
+        assert_eq!((known.count(), known.max()), (10, Some(400)));
+        let unknown = jitter(&arrival, None).unwrap_or_default();
+        assert_eq!((unknown.min(), unknown.max()), (Some(0), Some(500)));
+        assert_eq!(jitter(&Histogram::default(), None), None);
+    }
+}

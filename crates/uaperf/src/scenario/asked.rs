@@ -1,0 +1,55 @@
+//! What a phase asks for: requests to a server, or PubSub, which has none.
+
+use load::engine::Control;
+use plan::{Phase, Targets};
+use record::Run;
+
+use crate::global::Global;
+use crate::publishing::phase as pubsub;
+use crate::quick;
+
+/// A phase, with everything that was said about it.
+#[derive(Debug)]
+pub enum Asked {
+    /// Requests to servers.
+    Requests(Box<quick::Asked>),
+    /// A publisher, or listeners, or both.
+    PubSub(Box<pubsub::Asked>),
+}
+
+/// The options of a service.
+pub fn definition(service: &str) -> Option<clap::Command> {
+    quick::definition(service).or_else(|| pubsub::definition(service))
+}
+
+/// What was said.
+pub fn asked(service: &str, typed: &clap::ArgMatches) -> anyhow::Result<Asked> {
+    Ok(match pubsub::SERVICES.contains(&service) {
+        true => Asked::PubSub(Box::new(pubsub::asked(service, typed)?)),
+        false => Asked::Requests(Box::new(quick::asked(service, typed)?)),
+    })
+}
+
+impl Asked {
+    /// The phase with so many servers, if it makes sense.
+    pub fn phase(&self, servers: usize) -> anyhow::Result<Phase> {
+        match self {
+            Self::Requests(asked) => asked.phase(servers),
+            Self::PubSub(asked) => asked.phase(),
+        }
+    }
+
+    /// Measures.
+    pub fn measure(
+        &self,
+        targets: &Targets,
+        phase: &Phase,
+        control: &Control,
+        global: &Global,
+    ) -> anyhow::Result<Run> {
+        match self {
+            Self::Requests(asked) => asked.measure(targets, phase, control, global),
+            Self::PubSub(asked) => asked.measure(phase, control),
+        }
+    }
+}
