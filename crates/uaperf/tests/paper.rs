@@ -59,7 +59,7 @@ fn what_cannot_be_run_says_why_and_what_to_do() {
 #[test]
 fn all_that_is_ready_can_be_planned_short_and_whole() {
     let folder = tempfile::tempdir().unwrap();
-    for (scale, scenarios) in [("quick", 23), ("full", 27)] {
+    for (scale, scenarios) in [("quick", 24), ("full", 28)] {
         let words = ["paper", "run", "all", "--dry-run", "--scale", scale];
         let output = uaperf(folder.path(), &words);
         assert!(output.status.success(), "{}", text(&output.stderr));

@@ -122,6 +122,7 @@ const READY: &[Ready] = ready! {
     "morato2021/table_04.toml"
     "morato2021/table_04_stacks.toml"
     "morato2021/table_07.toml"
+    "morato2021/table_09.toml"
     "tahvanainen2016/sample_read_run.toml"
     "tahvanainen2016/sample_subscription_run.toml"
     "tahvanainen2016/table_10.toml"

@@ -2,6 +2,9 @@
 
 use crate::files::{text, tracked};
 
+/// A publisher waits for no answer.
+const PUBSUB: &str = "service = \"publish\"";
+
 /// Sections of a scenario whose phases have no timeout: their own, or that of all.
 fn without_timeout(scenario: &str) -> usize {
     let is_header = |line: &&str| line.starts_with('[') && line.ends_with(']');
@@ -9,7 +12,7 @@ fn without_timeout(scenario: &str) -> usize {
     for line in scenario.lines().map(str::trim_end) {
         if is_header(&line) {
             sections.push((line, false));
-        } else if line.starts_with("timeout = ")
+        } else if (line.starts_with("timeout = ") || line == PUBSUB)
             && let Some((_, has)) = sections.last_mut()
         {
             *has = true;
@@ -41,4 +44,5 @@ fn a_phase_without_a_timeout_is_seen() {
     assert_eq!(without_timeout(with), 0);
     let without = "[defaults]\nrate = \"1/s\"\n[[phase]]\ntimeout = \"60s\"\n[[phase]]\n";
     assert_eq!(without_timeout(without), 1);
+    assert_eq!(without_timeout(&format!("[[phase]]\n{PUBSUB}\n")), 0);
 }
