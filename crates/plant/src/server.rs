@@ -26,6 +26,7 @@ use crate::line::Line;
 use crate::nodeset::{NodeSet, NodeSetError};
 use crate::pool::Pool;
 use crate::shared::Shared;
+use crate::signals::Signals;
 use crate::space::server_object::Own;
 use crate::space::{Builder, Space, plant_object, server_object, standard};
 use crate::status::Status;
@@ -240,6 +241,11 @@ impl Server {
     /// What it was told before it started, with what it found out since.
     pub fn config(&self) -> &Config {
         &self.shared.config
+    }
+
+    /// Its signals, or the first so many, to publish them.
+    pub fn signals(&self, most: Option<usize>) -> Signals {
+        Signals::of(&self.shared, most)
     }
 
     /// To look at it from another thread.

@@ -7,7 +7,7 @@ pub mod kind;
 pub mod motion;
 pub mod payload;
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -61,6 +61,8 @@ pub struct Plant {
     pub register: Vec<Url>,
     /// How often it tells them that it is there, if it says so.
     pub register_every: Option<Duration>,
+    /// Where its signals are published, over PubSub. Whoever runs it sees to that.
+    pub publish: Vec<Publishing>,
     /// Bytes of memory for all clients, if it says so.
     pub memory: Option<usize>,
     /// What is granted at most.
@@ -75,6 +77,37 @@ pub struct Plant {
     pub faults: Vec<Fault>,
     /// What it adds to the address space.
     pub namespaces: Vec<Namespace>,
+}
+
+/// Where signals are published, and how.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Publishing {
+    /// `opc.udp://HOST:PORT`, of a host or a multicast group.
+    pub to: String,
+    /// The address of the interface that a group is reached by.
+    pub interface: Option<IpAddr>,
+    /// The distance of two messages.
+    pub interval: Duration,
+    /// Whether values are RawData, and not Variants.
+    pub raw: bool,
+    /// The first so many signals; without it all.
+    pub signals: Option<usize>,
+    /// The PublisherId; of several servers that of the first.
+    pub publisher: u16,
+}
+
+impl Publishing {
+    /// All signals as Variants each 100 ms, from publisher 1.
+    pub fn new(to: impl Into<String>) -> Self {
+        Self {
+            to: to.into(),
+            interface: None,
+            interval: Duration::from_millis(100),
+            raw: false,
+            signals: None,
+            publisher: 1,
+        }
+    }
 }
 
 /// A user with a password, a certificate, or both.

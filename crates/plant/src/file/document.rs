@@ -1,5 +1,6 @@
 //! A plant file as it is typed. What it means, and whether it makes sense, is seen to in `read`.
 
+use std::net::IpAddr;
 use std::path::PathBuf;
 
 use serde::Deserialize;
@@ -35,6 +36,8 @@ pub struct Document {
     pub register_every: Option<Spanned<Span>>,
     pub limits: Option<LimitsTable>,
     #[serde(default)]
+    pub publish: Vec<PublishTable>,
+    #[serde(default)]
     pub user: Vec<UserTable>,
     #[serde(default)]
     pub group: Vec<GroupTable>,
@@ -42,6 +45,18 @@ pub struct Document {
     pub namespace: Vec<Spanned<NamespaceTable>>,
     #[serde(default)]
     pub fault: Vec<Fault>,
+}
+
+/// Where signals are published; see [`Publishing`](crate::Publishing).
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PublishTable {
+    pub to: Spanned<String>,
+    pub interface: Option<IpAddr>,
+    pub interval: Option<Spanned<Span>>,
+    pub encoding: Option<Spanned<String>>,
+    pub signals: Option<Spanned<usize>>,
+    pub publisher: Option<u16>,
 }
 
 /// The limits of a server; see [`Limits`](crate::Limits).

@@ -9,7 +9,7 @@ use wire::channel::Protection;
 use wire::url::Url;
 
 use super::common::path;
-use super::document::{Document, NamespaceTable};
+use super::document::{Document, NamespaceTable, PublishTable};
 use super::error::{Complaint, Read};
 use super::event;
 use super::group;
@@ -18,7 +18,7 @@ use super::limits;
 use super::terms::{Id, Span};
 use super::types::Types;
 use super::users::{Groups, rights};
-use crate::describe::{Does, EventSources, Folder, MethodNode, Namespace, Plant};
+use crate::describe::{Does, EventSources, Folder, MethodNode, Namespace, Plant, Publishing};
 use crate::directory::REGISTER_EVERY;
 use crate::users::Rights;
 
@@ -92,6 +92,11 @@ pub fn plant(document: Document, folder: &Path) -> Read<Plant> {
             .map(discovery_server)
             .collect::<Read<_>>()?,
         register_every: document.register_every.as_ref().map(every).transpose()?,
+        publish: document
+            .publish
+            .into_iter()
+            .map(publishing)
+            .collect::<Read<_>>()?,
         memory: limits::memory(document.limits.as_ref())?,
         limits: limits::limits(document.limits.unwrap_or_default())?,
         threads: threads(document.threads, 255)?,
@@ -145,6 +150,49 @@ fn discovery_server(text: &Spanned<String>) -> Read<Url> {
         );
         Complaint::about(text, what)
     })
+}
+
+/// Where signals are published.
+fn publishing(table: PublishTable) -> Read<Publishing> {
+    if !table.to.get_ref().starts_with("opc.udp://") {
+        let what = format!(
+            "{:?} is no place to publish to (want \"opc.udp://HOST:PORT\")",
+            table.to.get_ref()
+        );
+        return Err(Complaint::about(&table.to, what));
+    }
+    if let Some(none) = table.signals.as_ref().filter(|it| *it.get_ref() == 0) {
+        return Err(Complaint::about(
+            none,
+            "is 0 (want 1 or more; without it all)",
+        ));
+    }
+    let raw = match &table.encoding {
+        None => false,
+        Some(encoding) => match encoding.get_ref().as_str() {
+            "variant" => false,
+            "raw" => true,
+            other => {
+                let what = format!("is {other:?} (want variant or raw)");
+                return Err(Complaint::about(encoding, what));
+            }
+        },
+    };
+    let mut publishing = Publishing::new(table.to.into_inner());
+    publishing.raw = raw;
+    publishing.interface = table.interface;
+    publishing.signals = table.signals.map(Spanned::into_inner);
+    publishing.publisher = table.publisher.unwrap_or(publishing.publisher);
+    if let Some(interval) = table.interval {
+        publishing.interval = interval.get_ref().0;
+        if publishing.interval.is_zero() {
+            return Err(Complaint::about(
+                &interval,
+                "is 0s (want more than nothing)",
+            ));
+        }
+    }
+    Ok(publishing)
 }
 
 /// Part 4, 5.5.5.1: at least each ten minutes.

@@ -236,8 +236,12 @@ impl Space {
 
     /// All nodes that were there from the start.
     pub fn nodes(&self) -> impl Iterator<Item = &Node> {
-        let all = 0..u32::try_from(self.len()).unwrap_or(u32::MAX);
-        all.filter_map(|at| self.lasting(NodeIndex(at)))
+        self.places().filter_map(|at| self.lasting(at))
+    }
+
+    /// Their places.
+    pub(crate) fn places(&self) -> impl Iterator<Item = NodeIndex> + use<> {
+        (0..u32::try_from(self.len()).unwrap_or(u32::MAX)).map(NodeIndex)
     }
 
     /// The references of a node, forward ones last; behind them those that came later.

@@ -1,0 +1,56 @@
+//! The signals of a server, for who publishes them: what a subscription to the same nodes would sample.
+
+use std::sync::Arc;
+
+use wire::template::walk::BuiltInType;
+
+use crate::shared::Shared;
+use crate::space::NodeIndex;
+
+/// All variables that change by themselves and are a Boolean or a number, in the order of the address space.
+pub struct Signals {
+    shared: Arc<Shared>,
+    all: Vec<(NodeIndex, BuiltInType)>,
+}
+
+impl std::fmt::Debug for Signals {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("Signals").field(&self.all.len()).finish()
+    }
+}
+
+impl Signals {
+    /// The first so many, or all.
+    pub(crate) fn of(shared: &Arc<Shared>, most: Option<usize>) -> Self {
+        let space = &shared.space;
+        let now = shared.clock.now();
+        let scalar = |at: NodeIndex| {
+            space.rhythm(at)?;
+            let source = &space.lasting(at)?.variable()?.source;
+            let (kind, ..) = source.bits(now, space.anchor())?;
+            Some((at, kind))
+        };
+        let all = space.places().filter_map(scalar);
+        Self {
+            shared: Arc::clone(shared),
+            all: all.take(most.unwrap_or(usize::MAX)).collect(),
+        }
+    }
+
+    /// Their types.
+    pub fn kinds(&self) -> impl ExactSizeIterator<Item = BuiltInType> + '_ {
+        self.all.iter().map(|(_, kind)| *kind)
+    }
+
+    /// The values of one moment: which signal, and its little-endian bytes, the rest zero.
+    pub fn read(&self, mut visit: impl FnMut(usize, u64)) {
+        let space = &self.shared.space;
+        let (now, anchor) = (self.shared.clock.now(), space.anchor());
+        for (n, (at, _)) in self.all.iter().enumerate() {
+            let variable = space.lasting(*at).and_then(|node| node.variable());
+            if let Some((_, bits, _)) = variable.and_then(|it| it.source.bits(now, anchor)) {
+                visit(n, bits);
+            }
+        }
+    }
+}
