@@ -9,7 +9,7 @@ use std::sync::mpsc::channel;
 use std::thread;
 use std::time::Duration;
 
-use load::pubsub::{Heard, Listen, Publish, Signal, listen, publish};
+use load::pubsub::{Heard, Listen, Publish, Signal, Values, listen, publish};
 use peers::testing::require;
 use peers::{PubSub, Stack};
 use pubsub::layout::Layout;
@@ -242,8 +242,7 @@ fn it_reads_what_is_published(name: &str, secured: Option<Secured>) {
                 publisher_id: PublisherId::UInt16(1),
                 groups: 1,
                 writers: 1,
-                signals: 4,
-                signal: Signal::Double,
+                values: Values::Count(Signal::Double, 4),
                 encoding,
                 layout,
                 mode: secured.map(|it| it.mode),

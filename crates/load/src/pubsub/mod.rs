@@ -17,5 +17,5 @@ pub use ears::PhaseClock;
 pub use heard::{Captured, Counted, Delay, Heard, Stream, Unread, Writer};
 pub use listen::{Listen, ListenError, listen};
 pub use post::{Knowledge, Post, Until};
-pub use publish::{Publish, PublishError, Published, Signal, publish};
+pub use publish::{Publish, PublishError, Published, Signal, Source, Values, publish};
 pub use spread::Spread;

@@ -77,18 +77,6 @@ impl Signal {
         }
     }
 
-    fn zero(self) -> Variant {
-        match self {
-            Self::Byte => Variant::Byte(0),
-            Self::UInt16 => Variant::UInt16(0),
-            Self::Int32 => Variant::Int32(0),
-            Self::UInt32 => Variant::UInt32(0),
-            Self::Int64 => Variant::Int64(0),
-            Self::Float => Variant::Float(0.0),
-            Self::Double => Variant::Double(0.0),
-        }
-    }
-
     /// Integers wrap around; a Float counts to 16,777,216 and begins again.
     fn set(self, template: &mut Template, set: usize, cycle: u64) -> Result<(), NoField> {
         let [a, b, c, d, ..] = cycle.to_le_bytes();
@@ -106,6 +94,84 @@ impl Signal {
     }
 }
 
+/// Values that are somewhere, such as those of a server.
+pub trait Source: Send {
+    /// Their types, of a fixed size each.
+    fn kinds(&self) -> Vec<BuiltInType>;
+
+    /// Those of this moment: which field, and its little-endian bytes, the rest zero.
+    fn read(&mut self, visit: &mut dyn FnMut(usize, u64));
+}
+
+/// What the fields of a DataSetMessage are.
+pub enum Values {
+    /// So many of one type, each the number of its cycle.
+    Count(Signal, u16),
+    /// Those of somebody else; all DataSetMessages have the same.
+    From(Box<dyn Source>),
+}
+
+impl std::fmt::Debug for Values {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Count(signal, n) => f.debug_tuple("Count").field(signal).field(n).finish(),
+            Self::From(source) => f.debug_tuple("From").field(&source.kinds().len()).finish(),
+        }
+    }
+}
+
+impl Values {
+    fn kinds(&self) -> Vec<BuiltInType> {
+        match self {
+            Self::Count(signal, n) => vec![signal.kind(); usize::from(*n)],
+            Self::From(source) => source.kinds(),
+        }
+    }
+
+    fn set(
+        &mut self,
+        kinds: &[BuiltInType],
+        template: &mut Template,
+        set: usize,
+        cycle: u64,
+    ) -> Result<(), NoField> {
+        let source = match self {
+            Self::Count(signal, _) => return signal.set(template, set, cycle),
+            Self::From(source) => source,
+        };
+        let mut done = Ok(());
+        source.read(&mut |field, bits| {
+            let size = kinds.get(field).and_then(|it| it.size()).unwrap_or(0);
+            let bytes = bits.to_le_bytes();
+            let value = bytes.get(..size).unwrap_or_default();
+            let one = template.set(set, field, value);
+            if done.is_ok() {
+                done = one;
+            }
+        });
+        done
+    }
+}
+
+/// A Boolean or a number, whichever.
+fn zero(kind: BuiltInType) -> Option<Variant> {
+    use BuiltInType as T;
+    Some(match kind {
+        T::Boolean => Variant::Boolean(false),
+        T::SByte => Variant::SByte(0),
+        T::Byte => Variant::Byte(0),
+        T::Int16 => Variant::Int16(0),
+        T::UInt16 => Variant::UInt16(0),
+        T::Int32 => Variant::Int32(0),
+        T::UInt32 => Variant::UInt32(0),
+        T::Int64 => Variant::Int64(0),
+        T::UInt64 => Variant::UInt64(0),
+        T::Float => Variant::Float(0.0),
+        T::Double => Variant::Double(0.0),
+        _ => return None,
+    })
+}
+
 /// What to publish.
 #[derive(Debug)]
 pub struct Publish {
@@ -121,10 +187,8 @@ pub struct Publish {
     pub groups: u16,
     /// DataSetMessages in each, with ids from 1 on through all groups; together at most 65,535.
     pub writers: u16,
-    /// Fields of each.
-    pub signals: u16,
-    /// Their type.
-    pub signal: Signal,
+    /// Their fields.
+    pub values: Values,
     /// How they are encoded.
     pub encoding: Encoding,
     /// The headers.
@@ -191,6 +255,9 @@ pub enum PublishError {
     /// UDP takes no larger datagrams.
     #[error("a datagram of {0} bytes; UDP takes 65507: use fewer signals or writers")]
     TooLarge(usize),
+    /// Only a Boolean or a number has a place of its own.
+    #[error("a value that is no Boolean and no number")]
+    Kind,
     /// A secured message without a key.
     #[error("no key to secure messages with")]
     NoKey,
@@ -208,7 +275,7 @@ const LARGEST: usize = 65_507;
 /// # Errors
 /// The message cannot be made, or the socket failed.
 pub fn publish(
-    plan: Publish,
+    mut plan: Publish,
     stop: &AtomicBool,
     ready: impl FnOnce(u64),
 ) -> Result<Published, PublishError> {
@@ -219,6 +286,7 @@ pub fn publish(
         random(&mut bytes);
         bytes
     };
+    let kinds = plan.values.kinds();
     // Each group has counters and a nonce of its own, so each has its own copy of every key.
     let mut templates = Vec::new();
     for group in 1..=plan.groups {
@@ -229,7 +297,7 @@ pub fn publish(
                 Some(Sealer::new(keys.clone(), *token, mode, nonce()))
             }
         };
-        templates.push(template(&plan, group, sealer)?);
+        templates.push(template(&plan, &kinds, group, sealer)?);
     }
     let size = templates.first().map_or(0, Template::len);
     if size > LARGEST {
@@ -305,7 +373,7 @@ pub fn publish(
         let utc = clock.now().utc;
         for template in &mut templates {
             for set in 0..usize::from(plan.writers) {
-                plan.signal.set(template, set, done.cycles)?;
+                plan.values.set(&kinds, template, set, done.cycles)?;
             }
             if !template.write(utc, &mut out) {
                 return Err(PublishError::KeyUsedUp);
@@ -314,7 +382,7 @@ pub fn publish(
                 Ok(_) => {
                     done.datagrams += 1;
                     done.bytes += out.len() as u64;
-                    done.values += u64::from(plan.writers) * u64::from(plan.signals);
+                    done.values += u64::from(plan.writers) * kinds.len() as u64;
                 }
                 // Nobody listens there; the error is of an earlier datagram.
                 Err(error) if is_refused(&error) => done.refused += 1,
@@ -340,22 +408,28 @@ fn nanos(duration: Duration) -> u64 {
     u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
 }
 
-fn template(plan: &Publish, group: u16, sealer: Option<Sealer>) -> Result<Template, TemplateError> {
-    let n = usize::from(plan.signals);
-    let types = vec![plan.signal.raw(); n];
+fn template(
+    plan: &Publish,
+    kinds: &[BuiltInType],
+    group: u16,
+    sealer: Option<Sealer>,
+) -> Result<Template, PublishError> {
+    let types: Vec<RawType> = kinds.iter().map(|kind| RawType::scalar(*kind)).collect();
+    let zeros: Option<Vec<Variant>> = kinds.iter().map(|kind| zero(*kind)).collect();
+    let zeros = zeros.ok_or(PublishError::Kind)?;
     let fields = match plan.encoding {
-        Encoding::Variant => Fields::Variant(vec![plan.signal.zero(); n]),
+        Encoding::Variant => Fields::Variant(zeros),
         Encoding::Raw => {
-            let size = plan.signal.kind().size().unwrap_or_default();
-            Fields::Raw(vec![0; n * size])
+            let sizes = kinds.iter().map(|kind| kind.size().unwrap_or_default());
+            Fields::Raw(vec![0; sizes.sum()])
         }
         Encoding::DataValue => {
-            let value = DataValue {
-                value: Some(plan.signal.zero()),
+            let value = |zero| DataValue {
+                value: Some(zero),
                 source_timestamp: Some(DateTime::from(1)),
                 ..DataValue::default()
             };
-            Fields::DataValue(vec![value; n])
+            Fields::DataValue(zeros.into_iter().map(value).collect())
         }
     };
     // A DataSetWriterId is that of one writer of the publisher, whatever its group.
@@ -365,5 +439,5 @@ fn template(plan: &Publish, group: u16, sealer: Option<Sealer>) -> Result<Templa
     let id = plan.publisher_id.clone();
     let message = plan.layout.message(id, group, 1, sets);
     let types = vec![types.as_slice(); usize::from(plan.writers)];
-    Template::new(&message, &types, sealer)
+    Ok(Template::new(&message, &types, sealer)?)
 }

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use judge::Exit;
-use load::pubsub::{Address, Publish, PublishError, Published};
+use load::pubsub::{Address, Publish, PublishError, Published, Values};
 use plan::unit::duration::show;
 
 use super::message::{self, Message};
@@ -81,8 +81,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         publisher_id: message::publisher_id(&args.message.publisher),
         groups: args.message.groups,
         writers: args.message.writers,
-        signals: args.message.signals,
-        signal: message::signal(&args.message.kind),
+        values: Values::Count(message::signal(&args.message.kind), args.message.signals),
         encoding: message::encoding(&args.message.encoding),
         layout: args.message.layout,
         mode,
