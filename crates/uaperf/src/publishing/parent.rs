@@ -10,6 +10,7 @@ use load::pubsub::Published;
 use zeroize::Zeroizing;
 
 use super::keys::{self, Keys};
+use crate::screen;
 
 /// What it writes when it may be given its keys.
 pub const READY: &str = "READY";
@@ -20,12 +21,12 @@ pub const BEGUN: &str = "BEGUN";
 /// Says that the first cycle begins, and when.
 pub fn begun(at_ns: u64) {
     // A parent that is gone ends this process soon.
-    let _ = writeln!(std::io::stdout(), "{BEGUN} {at_ns}");
+    let _ = writeln!(screen::out(), "{BEGUN} {at_ns}");
 }
 
 /// Keys from standard input, up to an empty line. What is published begins behind them.
 pub fn keys() -> anyhow::Result<Keys> {
-    let mut out = std::io::stdout();
+    let mut out = screen::out();
     writeln!(out, "{READY}")?;
     out.flush()?;
     let mut text = Zeroizing::new(String::new());
@@ -56,7 +57,7 @@ pub fn end() -> Arc<AtomicBool> {
 
 /// Writes what was published, and waits to be ended: until then it can be seen what this process took.
 pub fn tell(published: &Published, stop: &AtomicBool) -> anyhow::Result<()> {
-    let mut out = std::io::stdout();
+    let mut out = screen::out();
     serde_json::to_writer(&mut out, published)?;
     writeln!(out)?;
     out.flush()?;
