@@ -3,6 +3,7 @@
 mod live;
 mod memory;
 mod offer;
+mod publishing;
 mod registering;
 mod running;
 mod taking;
@@ -104,6 +105,8 @@ pub struct Args {
     /// it needs
     #[arg(long, value_name = "FILE")]
     nodeset: Vec<PathBuf>,
+    #[command(flatten)]
+    publishing: publishing::Args,
     /// Let something go wrong, such as delay=2ms,on=read,share=1% or drop,on=notification,every=1000;
     /// may be given several times
     #[arg(long, value_name = "FAULT")]
@@ -130,6 +133,8 @@ Examples:
   uaperf serve --update 100ms --port 0         changing values, on a free port
   uaperf serve --security none                 without certificates
   uaperf serve line4.toml                      a plant of your own
+  uaperf serve --update 100ms --publish opc.udp://239.0.0.1
+                                               PubSub beside client and server
   uaperf serve --profile devices --count 20    20 devices on ports 4840 to 4859
   uaperf serve --fault drop,every=1000         without each thousandth notification message
   uaperf serve --port 0 --register opc.tcp://localhost:4840
@@ -152,7 +157,7 @@ pub fn check(typed: &clap::ArgMatches) -> anyhow::Result<()> {
 
 /// Carries out `uaperf serve`.
 pub fn run(args: Args, global: &Global) -> anyhow::Result<ExitCode> {
-    let (config, known) = config(&args, global)?;
+    let (config, known, publish) = config(&args, global)?;
     if let Some(path) = &args.ledger {
         running::check_ledger(path)?;
     }
@@ -172,12 +177,14 @@ pub fn run(args: Args, global: &Global) -> anyhow::Result<ExitCode> {
         // For people; who started this as a program reads standard output.
         tell!("{}", offer::text(first, servers.len()).trim_end());
     }
+    let quiet = running.quiet;
+    let publishers = publishing::Publishers::start(&servers, &publish, quiet)?;
     let mut out = screen::out();
     for server in &servers {
         writeln!(out, "READY {}", server.url())?;
     }
     out.flush()?;
-    running::run(servers, &ended, running)?;
+    running::run(servers, publishers, &ended, running)?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -271,12 +278,13 @@ fn register_every(text: &str) -> Result<Duration, String> {
     }
 }
 
-fn config(args: &Args, global: &Global) -> anyhow::Result<(Config, Known)> {
+fn config(args: &Args, global: &Global) -> anyhow::Result<(Config, Known, Vec<plant::Publishing>)> {
     if let Some(Processors(pins)) = &args.pin {
         pinning::check(pins)?;
     }
     let plant = args.plant.plant()?;
     let known = Known::of(&plant, args);
+    let publish = args.publishing.of(&plant)?;
     let store = Store::new(global.pki()?);
     let mut config = plant.config(Config {
         listen: SocketAddr::from((Ipv4Addr::LOCALHOST, PORT)),
@@ -356,7 +364,7 @@ fn config(args: &Args, global: &Global) -> anyhow::Result<(Config, Known)> {
     config.faults.extend_from_slice(&args.fault);
     config.recorder = args.pcap.begin()?;
     descriptors(&mut config.limits, args.count);
-    Ok((config, known))
+    Ok((config, known, publish))
 }
 
 /// The host by which clients are told to come, if it is not one that this program's certificate is for anyway.

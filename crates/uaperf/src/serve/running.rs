@@ -12,6 +12,7 @@ use load::access::Access;
 use plant::{Server, Watch};
 
 use super::live::{self, Display};
+use super::publishing::Publishers;
 use super::registering::{self, Registering};
 use crate::failure::Failure;
 use crate::screen;
@@ -46,6 +47,7 @@ pub enum End {
 /// Serves until it is told to end, then tells clients and says what it did.
 pub fn run(
     servers: Vec<Server>,
+    publishers: Publishers,
     ended: &mpsc::Receiver<End>,
     running: Running,
 ) -> anyhow::Result<()> {
@@ -60,6 +62,8 @@ pub fn run(
     let end = ended.recv().context("nobody is left who could end this")?;
     // First of all, so that nobody is sent here any more.
     registering.end();
+    // Who only listens is not told that it ends.
+    drop(publishers);
     // Whoever started this waits for its end and not for its words.
     if let End::Signal = end {
         say_goodbye(&servers, running.grace);
