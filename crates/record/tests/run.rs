@@ -9,8 +9,9 @@ use std::path::{Path, PathBuf};
 
 use record::run::{
     About, Bottleneck, Candidate, Destination, Expectation, Figure, Finding, Fingerprint, Kind,
-    Limiter, LinkUsage, Mark, Mean, Means, Observing, Outside, Part, Phase, Product, ReadError,
-    Sign, SocketUsage, Target, ThreadUsage, Usage, UsageSeries, Verdict, WarmUp, WriteError,
+    Limiter, LinkUsage, Listener, Mark, Mean, Means, Observing, Outside, Part, Phase, Product,
+    PubSub, Published, ReadError, Sign, SocketUsage, Target, ThreadUsage, Unread, Usage,
+    UsageSeries, Verdict, WarmUp, WriteError,
 };
 use record::{Lateness, Ledger, Run, Tally, Times, Timestamp};
 
@@ -60,6 +61,39 @@ fn tally() -> Tally {
 }
 
 /// A run in which every field has something to say.
+/// One listener that heard all and one that could read nothing.
+fn pubsub() -> PubSub {
+    let heard = Listener {
+        lost: Some(1),
+        never_came: Some(2),
+        socket_drops: Figure::Known(3),
+        cpu_ns: Figure::Known(4),
+        encodings: vec!["RawData".into()],
+        security: vec!["sign".into()],
+        ..Listener::default()
+    };
+    let deaf = Listener {
+        socket_drops: Figure::missing("this system does not tell"),
+        no_delay: Some("messages say no time".into()),
+        unread: vec![Unread {
+            reason: "wrong key".into(),
+            datagrams: 7,
+        }],
+        ..Listener::default()
+    };
+    PubSub {
+        to: "opc.udp://239.0.0.1:4840".into(),
+        multicast: true,
+        published: Some(Published {
+            interval_ns: Some(MS),
+            planned_cycles: Some(9),
+            roll_overs: 1,
+            ..Published::default()
+        }),
+        listeners: vec![heard, deaf],
+    }
+}
+
 fn full() -> Run {
     let tally = tally();
     let mut run = Run::new(
@@ -155,6 +189,7 @@ fn full() -> Run {
             unsent: 2,
         })),
     });
+    phase.pubsub = Some(pubsub());
     phase.observing = Some(Observing {
         interval_ns: 10_000_000,
         looks: 100,

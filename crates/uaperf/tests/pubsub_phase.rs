@@ -148,6 +148,34 @@ fn several_listeners_of_a_group_hear_the_same_or_it_is_said_why_not() {
     assert!(said.err.contains("want a group"), "{}", said.err);
 }
 
+#[test]
+fn a_phase_that_asks_a_server_needs_one_whatever_stands_beside_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("x.toml");
+    let check = |text: &str| {
+        std::fs::write(&file, text).unwrap();
+        Said::by(&mut command(folder.path(), &["check", "x.toml"]))
+    };
+    let publish = "[[phase]]\nservice = 'publish'\n";
+    assert_eq!(check(publish).code, 0);
+    let said = check(&format!("{publish}[[phase]]\nservice = 'read'\n"));
+    assert_eq!(said.code, 2, "{}", said.out);
+    assert!(said.err.contains("target"), "{}", said.err);
+    for (wrong, told) in [
+        ("interval = '0s'", "interval"),
+        ("security = 'signed'", "security"),
+        ("layout = 'periodic-fixed'\nwriters = 2", "writers"),
+        ("roll_over = '1s'", "roll_over"),
+        ("keys = 'group.keys'", "keys"),
+        ("nodes = ['i=1']", "nodes"),
+    ] {
+        let said = check(&format!("{publish}{wrong}\n"));
+        let context = format!("{wrong}: {}{}", said.out, said.err);
+        assert_eq!(said.code, 2, "{context}");
+        assert!(said.err.contains(told), "{context}");
+    }
+}
+
 /// A message of two DataSetWriters, with sequence numbers.
 fn template() -> Template {
     let content = Content::Key(Fields::Variant(vec![Variant::UInt32(0); 5]));
@@ -269,6 +297,34 @@ fn messages_that_nobody_can_read_fail() {
     );
     let told = told(&runs[0]);
     assert_eq!(told.sum(|it| it.datagrams), told.sum(|it| it.unreadable()));
+}
+
+#[test]
+fn keys_of_a_file_roll_over_without_a_loss() {
+    let folder = tempfile::tempdir().unwrap();
+    let key = |token: u32| {
+        format!(
+            "PubSub-Aes128-CTR {token} {}\n",
+            token.to_string().repeat(104)
+        )
+    };
+    let file = [1, 2, 3].map(key).concat();
+    std::fs::write(folder.path().join("group.keys"), &file).unwrap();
+    let scenario = "[[phase]]\nservice = 'publish'\nkeys = 'group.keys'\nsecurity = 'sign-and-encrypt'\n\
+        roll_over = '100ms'\ninterval = '10ms'\nduration = '400ms'\n";
+    let (said, runs) = run(folder.path(), scenario);
+    let context = format!("{}{}", said.out, said.err);
+    assert!([0, 4].contains(&said.code), "{context}");
+    let told = told(&runs[0]);
+    assert_eq!(
+        (told.lost(), told.sum(|it| it.unreadable())),
+        (Some(0), 0),
+        "{context}"
+    );
+    assert_eq!(told.published.as_ref().unwrap().roll_overs, 2, "{context}");
+    // No key is in a result.
+    let result = std::fs::read_to_string(folder.path().join("out/001-point1-1.json")).unwrap();
+    assert!(!result.contains(&"1".repeat(104)) && !result.contains(&"2".repeat(104)));
 }
 
 #[test]

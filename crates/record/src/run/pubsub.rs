@@ -42,6 +42,9 @@ pub struct Published {
     pub datagram_bytes: u64,
     /// Values in them.
     pub values: u64,
+    /// How often another key was taken.
+    #[serde(default)]
+    pub roll_overs: u64,
     /// From the first cycle to the end of the last.
     pub elapsed_ns: u64,
 }

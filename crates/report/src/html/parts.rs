@@ -26,7 +26,16 @@ pub(super) fn statuses(phase: &Phase) -> Markup {
         };
         often.iter().map(row).collect()
     };
-    let mut all = rows(&sum.statuses, "requests");
+    // All datagrams came, or there is more to say.
+    if phase.pubsub.is_some() && sum.errors == 0 {
+        return html! {};
+    }
+    let what = if phase.pubsub.is_some() {
+        "datagrams"
+    } else {
+        "requests"
+    };
+    let mut all = rows(&sum.statuses, what);
     all.extend(rows(&sum.value_statuses, "values"));
     // A connection is no request: it has no share of them.
     let of_requests = |count: u64| (sum.planned > 0).then(|| count as f64 / sum.planned as f64);

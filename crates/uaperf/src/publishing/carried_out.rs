@@ -14,7 +14,7 @@ use plan::{Phase, Plan, Targets, Work};
 use pubsub::Tolerance;
 use pubsub::security::{KeyRing, Mode};
 use record::Tally;
-use record::run::{Figure, Mark, Phase as Measured, PubSub, Run, Target, WarmUp};
+use record::run::{Figure, Mark, Phase as Measured, PubSub, Run, Target, UsageSeries, WarmUp};
 use zeroize::Zeroizing;
 
 use super::keys::{self, Keys};
@@ -132,6 +132,7 @@ impl Asked {
         let (from, to) = (measured.from_ns, measured.to_ns);
         if let Some(seen) = &outcome.seen {
             measured.resources = seen.series(outcome.began, from, to, None);
+            measured.resources.iter_mut().for_each(|it| within(it, to));
             measured.observing.clone_from(&seen.observing);
         }
         let interval = match &phase.work {
@@ -182,6 +183,16 @@ impl Asked {
         run.ended = SystemTime::now().into();
         run
     }
+}
+
+/// Leaves out looks behind the end: how a publisher tells what it did is no load.
+fn within(usage: &mut UsageSeries, to_ns: u64) {
+    let rows = usage.at_ns.iter().take_while(|at| **at <= to_ns).count();
+    usage.at_ns.truncate(rows);
+    usage.cpu_cores.truncate(rows);
+    usage.rss_bytes.truncate(rows);
+    usage.waited_cores.truncate(rows);
+    usage.switches_per_s.truncate(rows);
 }
 
 /// Load and what is left out before it.
@@ -261,6 +272,9 @@ fn words(plan: &plan::Publish, to: Address, duration: Duration) -> Vec<String> {
     match plan.interval {
         Some(interval) => words.push(format!("--interval={}ns", nanos(interval))),
         None => words.push("--max".to_owned()),
+    }
+    if let Some(each) = plan.roll_over {
+        words.push(format!("--roll-over={}ns", nanos(each)));
     }
     if let Some(interface) = &plan.interface {
         words.push(format!("--interface={interface}"));

@@ -39,7 +39,7 @@ pub struct Message {
     #[arg(long, value_name = "HOW", default_value = "none", hide_possible_values = true, value_parser = ["none", "sign", "sign-and-encrypt"])]
     pub security: String,
     /// Take the next key of the file after each such time; the last one stays
-    #[arg(long, value_name = "TIME", requires = "keys", value_parser = parse)]
+    #[arg(long, value_name = "TIME", value_parser = parse)]
     pub roll_over: Option<Duration>,
     /// Distance of cycles: a cycle has its time, whatever the one before took
     #[arg(long, value_name = "TIME", default_value = "100ms", value_parser = parse)]

@@ -129,6 +129,11 @@ impl TryFrom<Publish> for Asked {
             let what = "--keys without security: nothing would be secured: want security = \"sign-and-encrypt\"";
             return Err(Failure::usage(what).into());
         }
+        if message.roll_over.is_some() && common.keys.is_none() {
+            let what =
+                "--roll-over without keys: want keys = \"group.keys\", with a line for each key";
+            return Err(Failure::usage(what).into());
+        }
         let work = Work::Publish(Box::new(plan::Publish {
             to: to.to_string(),
             interface: common.interface.map(|it| it.to_string()),

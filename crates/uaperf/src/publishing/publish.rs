@@ -65,6 +65,9 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         }
         (None, None) => Vec::new(),
     };
+    if roll_over.is_some() && args.common.keys.is_none() && !args.with_parent {
+        return Err(Failure::usage("--roll-over without --keys: there is no next key").into());
+    }
     let zero = [Some(*interval), *roll_over].contains(&Some(Duration::ZERO));
     if zero && !args.message.max {
         return Err(Failure::usage("a time of zero; for no pause between cycles use --max").into());

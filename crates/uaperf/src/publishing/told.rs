@@ -17,6 +17,7 @@ pub fn published(it: &Published, interval_ns: Option<u64>) -> run::Published {
         bytes: it.bytes,
         datagram_bytes: it.datagram_bytes,
         values: it.values,
+        roll_overs: it.roll_overs,
         elapsed_ns: it.elapsed_ns,
     }
 }
