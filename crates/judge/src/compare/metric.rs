@@ -39,7 +39,7 @@ pub enum Metric {
 /// Why a text is no metric.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "{text:?} is no metric (want cpu-per-request, cpu-per-value, rate, mean, p50, p99, service.p99, delay.p99, cpu, rss …): {error}"
+    "{text:?} is no metric (want cpu-per-request, rate, mean, p50, p99, service.p99, delay.p99, cpu, rss, cpu-per-value …): {error}"
 )]
 pub struct MetricError {
     text: String,
