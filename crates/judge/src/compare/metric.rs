@@ -22,7 +22,7 @@ pub enum Direction {
 pub enum Metric {
     /// CPU time of the server for each completed request: it stays meaningful on a machine that does other things.
     CpuPerRequest,
-    /// CPU time of the server or publisher for each value that subscriptions or PubSub brought to one receiver.
+    /// CPU time of the server or publisher for each value that it sent; where nobody knows that, for each that came.
     CpuPerValue,
     /// CPU time of the clients or listeners for each value that they received.
     ReceiverCpuPerValue,
@@ -121,8 +121,12 @@ impl Metric {
     pub fn of(self, phase: &Phase) -> Option<f64> {
         match self {
             Self::CpuPerValue => {
-                let values = phase.values_per_s().filter(|_| phase.is_notified())?;
-                spent(phase, "server", values)
+                let sent = phase.pubsub.as_ref().and_then(|it| it.published.as_ref());
+                let values = match sent {
+                    Some(sent) => sent.values_per_s(),
+                    None => phase.values_per_s().filter(|_| phase.is_notified()),
+                };
+                spent(phase, "server", values?)
             }
             Self::ReceiverCpuPerValue => match &phase.pubsub {
                 // Of its threads alone: the rest of this process has other work.

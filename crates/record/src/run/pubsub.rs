@@ -110,6 +110,17 @@ pub struct Unread {
     pub datagrams: u64,
 }
 
+impl Published {
+    /// Values that were sent, per second. The time of the last cycle belongs to it.
+    pub fn values_per_s(&self) -> Option<f64> {
+        let ns = match self.interval_ns {
+            Some(interval) => interval.saturating_mul(self.cycles),
+            None => self.elapsed_ns,
+        };
+        (ns > 0).then(|| self.values as f64 * 1e9 / ns as f64)
+    }
+}
+
 impl Listener {
     /// Datagrams that could not be read.
     pub fn unreadable(&self) -> u64 {
@@ -206,6 +217,21 @@ mod tests {
         assert_eq!(of(vec![heard(8, Some(1), Some(2))]).lost(), Some(2));
         let two = of(vec![heard(9, Some(1), Some(1)), heard(0, None, Some(10))]);
         assert_eq!((two.lost(), two.loss_share()), (Some(11), Some(0.55)));
+    }
+
+    #[test]
+    fn what_is_sent_in_a_second_is_told_by_the_cycles_or_by_the_time_that_they_took() {
+        let mut sent = Published {
+            interval_ns: Some(100_000_000),
+            cycles: 20,
+            values: 2_000,
+            elapsed_ns: 1_900_000_000,
+            ..Published::default()
+        };
+        assert_eq!(sent.values_per_s(), Some(1_000.0));
+        sent.interval_ns = None;
+        sent.elapsed_ns = 500_000_000;
+        assert_eq!(sent.values_per_s(), Some(4_000.0));
     }
 
     #[test]
