@@ -115,8 +115,8 @@ fn publishing(plan: &Publish) -> String {
         _ => "Variants",
     };
     format!(
-        "publish {} values ({}) {each}{messages} as {encoding}, layout {}, security {}, to {}; {}",
-        plan.values(),
+        "publish {} ({}) {each}{messages} as {encoding}, layout {}, security {}, to {}; {}",
+        counted(plan.values(), "value", "values"),
         plan.kind,
         plan.layout,
         plan.security,
