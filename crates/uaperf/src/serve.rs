@@ -470,7 +470,7 @@ mod tests {
         let global = <Global as clap::Args>::augment_args(clap::Command::new("global"));
         let global = global.get_matches_from(["global", "--pki", folder.to_str().unwrap()]);
         let global = <Global as clap::FromArgMatches>::from_arg_matches(&global).unwrap();
-        let (config, known) = config(&args, &global).unwrap();
+        let (config, known, _) = config(&args, &global).unwrap();
         format!(
             "{:?}",
             (
