@@ -78,7 +78,7 @@ An experiment of several points can be gone on with after Ctrl-C: uaperf run --r
 Examples:
   uaperf paper run burger2019.fig_06 --dry-run
   uaperf paper run all --scale quick --out papers
-  uaperf paper run tahvanainen2016.table_11 --target opc.tcp://plc1:4840 -P 'node=ns=3;s=Temperature'
+  uaperf paper run tahvanainen2016.table_11 --target opc.tcp://plc1:4840 -P 'node=ns=3;s=Temp'
   uaperf paper run tahvanainen2016.table_11 --scale quick --peer open62541";
 
 /// Where a scenario says which nodes it is about.
