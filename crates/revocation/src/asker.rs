@@ -5,6 +5,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, mpsc};
 use std::time::{Duration, Instant};
 
 use pki::{Accepted, Answer, Expected, Judging, Moment, Next, Question, Refusal, Source, Trust};
+use tracing::{debug, warn};
 
 use crate::fetch::{LATE, fetch};
 
@@ -212,9 +213,15 @@ impl Asker {
         let (asker, question) = (Arc::clone(self), question.clone());
         let thread = std::thread::Builder::new().name("revocation".into());
         let spawned = thread.spawn(move || {
+            let begun = Instant::now();
             let bytes = fetch(&question, until);
             let weight = bytes.as_ref().map_or(0, Vec::len);
             let found = bytes.and_then(|bytes| question.read(&bytes));
+            let (url, took) = (&question.url, begun.elapsed());
+            match &found {
+                Ok(_) => debug!(url, ?took, bytes = weight, "an authority answered"),
+                Err(why) => warn!(url, ?took, why, "an authority did not answer"),
+            }
             let mut state = asker.lock();
             state.busy -= 1;
             state.keep(&question, &found, weight, now);

@@ -62,7 +62,16 @@ fn filter(text: &str) -> Result<Filter, String> {
         return Ok(Filter(None));
     }
     let known = [
-        "capture", "link", "load", "observe", "pki", "plant", "pubsub", "uaperf", "wire",
+        "capture",
+        "link",
+        "load",
+        "observe",
+        "pki",
+        "plant",
+        "pubsub",
+        "revocation",
+        "uaperf",
+        "wire",
     ];
     let targets: Targets = text.parse().map_err(|_| wanted())?;
     for (target, _) in &targets {
