@@ -14,9 +14,12 @@ use crate::written;
 /// Reads results: files, and all that lie in folders, in the order of their names.
 pub fn read(paths: &[PathBuf]) -> Result<Vec<Named>, Failure> {
     let mut runs = Vec::new();
+    // `results/*.json` names a scenario's index as well.
+    let is_index = |path: &Path| path.file_name().is_some_and(|name| name == sweep::FILE);
     for path in paths {
         match path.is_dir() {
             true => runs.extend(folder(path)?),
+            false if paths.len() > 1 && is_index(path) => {}
             false => runs.push(named(path)?),
         }
     }

@@ -229,3 +229,17 @@ fn thresholds_are_test_cases_for_ci_servers() {
         assert_eq!(text(&parsed.stdout).trim(), "testsuites");
     }
 }
+
+#[test]
+fn the_index_of_a_scenario_is_passed_over_among_results() {
+    let folder = tempfile::tempdir().unwrap();
+    write(folder.path(), "a.json", 1000);
+    write(folder.path(), "b.json", 2000);
+    std::fs::write(folder.path().join("index.json"), "{}").unwrap();
+    // As a shell makes it of *.json.
+    let output = show(folder.path(), &["a.json", "b.json", "index.json"]);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    assert!(text(&output.stdout).contains("response mean"));
+    let output = show(folder.path(), &["index.json"]);
+    assert_eq!(output.status.code(), Some(1));
+}

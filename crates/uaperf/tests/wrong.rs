@@ -3,7 +3,7 @@
 
 #![allow(clippy::unwrap_used)]
 
-use support::{text, uaperf};
+use support::{Server, text, uaperf};
 
 mod support;
 
@@ -337,4 +337,32 @@ fn an_empty_variable_is_one_that_is_not_set() {
     list.env("XDG_CONFIG_HOME", folder.path().join("config"));
     let said = support::Said::by(&mut list);
     assert_eq!(said.code, 0, "{}{}", said.out, said.err);
+}
+
+#[test]
+fn a_path_that_leads_nowhere_is_told_what_is_there() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = Server::start(&folder.path().join("server"), &[]);
+    for (path, error) in [
+        (
+            "browse:/Objcts/*",
+            "/Objcts/*: there is no Objcts (did you mean Objects?)",
+        ),
+        ("browse:/Something/*", "there is no Something (there are "),
+    ] {
+        let words = [
+            "read",
+            &server.url,
+            "-n",
+            path,
+            "--security",
+            "none",
+            "--requests",
+            "1",
+        ];
+        let output = uaperf(folder.path(), &words);
+        let said = text(&output.stderr);
+        assert!(said.contains(error), "{error}: {said}");
+        assert_ne!(output.status.code(), Some(0));
+    }
 }

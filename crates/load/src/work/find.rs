@@ -221,17 +221,33 @@ fn along(path: &BrowsePath, session: &mut Session) -> Result<Vec<NodeId>, WorkEr
             }
         };
         if next.is_empty() {
+            let (step, there) = match step {
+                PathStep::Any | PathStep::Below => ("node below it".into(), Vec::new()),
+                PathStep::Name { name, .. } => (name.clone(), names_below(&at, session)?),
+            };
             return Err(WorkError::NoSuchPath {
                 path: path.to_string(),
-                step: match step {
-                    PathStep::Any | PathStep::Below => "node below it".into(),
-                    PathStep::Name { name, .. } => name.clone(),
-                },
+                step,
+                there,
             });
         }
         at = next;
     }
     Ok(at)
+}
+
+/// What the children of some nodes are called.
+fn names_below(nodes: &[NodeId], session: &mut Session) -> Result<Vec<String>, WorkError> {
+    let mut names = Vec::new();
+    for node in nodes {
+        let children = children(node, session)?;
+        names.extend(
+            children
+                .into_iter()
+                .map(|it| it.browse_name.name.as_ref().to_owned()),
+        );
+    }
+    Ok(names)
 }
 
 /// The children of some nodes whose names are wanted, each once.

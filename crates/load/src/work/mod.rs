@@ -87,6 +87,22 @@ impl Service {
     }
 }
 
+/// So many names are told where none is near.
+const TOLD: usize = 8;
+
+/// What may have been meant instead of a name that is not there.
+fn instead(name: &str, there: &[String]) -> String {
+    match plan::scenario::nearest(name, there.iter().map(String::as_str)) {
+        Some(near) => format!(" (did you mean {near}?)"),
+        None if there.is_empty() => String::new(),
+        None => {
+            let more = if there.len() > TOLD { ", …" } else { "" };
+            let told: Vec<&str> = there.iter().take(TOLD).map(String::as_str).collect();
+            format!(" (there are {}{more})", told.join(", "))
+        }
+    }
+}
+
 /// Why the operations of a run could not be prepared.
 #[derive(Debug, Error)]
 #[non_exhaustive]
@@ -95,12 +111,14 @@ pub enum WorkError {
     #[error(transparent)]
     Spec(NodeError),
     /// Nothing is where a path leads to.
-    #[error("{path}: there is no {step}")]
+    #[error("{path}: there is no {step}{}", instead(.step, .there))]
     NoSuchPath {
         /// The path.
         path: String,
         /// The name that is not there.
         step: String,
+        /// The names that are.
+        there: Vec<String>,
     },
     /// Of what a path with a wildcard leads to, nothing is of use.
     #[error("{0}; name other nodes")]
