@@ -77,11 +77,20 @@ fn file() -> anyhow::Result<PathBuf> {
 /// From this share on, a server that could do more would not show it.
 const NEAR: f64 = 0.8;
 
+/// What was kept of a calibration, if anything was.
+fn kept() -> Option<Calibration> {
+    serde_json::from_slice(&std::fs::read(file().ok()?).ok()?).ok()
+}
+
+/// Whether a calibration is of this host and build; nothing if there is none.
+pub fn is_current() -> Option<bool> {
+    Some(kept()?.is_of(&observe::fingerprint()))
+}
+
 /// How much of what this host can do a load was: to be said beside a result. Nothing if it was
 /// never calibrated, or as another build.
 pub fn headroom(values_per_s: f64, batch: u32, threads: u32) -> Option<String> {
-    let text = std::fs::read(file().ok()?).ok()?;
-    let calibration: Calibration = serde_json::from_slice(&text).ok()?;
+    let calibration = kept()?;
     if !calibration.is_of(&observe::fingerprint()) {
         return None;
     }

@@ -10,9 +10,9 @@ use clap::{CommandFactory, Parser, Subcommand};
 
 use crate::global::Global;
 use crate::{
-    bench, ca, calibrate, cert, compare, cost, demo, discover, link, model, pages, paper, peers,
-    perfclient, plant, probe, publishing, quick, report, saturate, scenario, security, serve, show,
-    simulate, size, watch,
+    bench, ca, calibrate, cert, compare, cost, demo, discover, doctor, link, model, pages, paper,
+    peers, perfclient, plant, probe, publishing, quick, report, saturate, scenario, security,
+    serve, show, simulate, size, watch,
 };
 
 /// The performance laboratory for OPC UA: measure, compare, explain, predict.
@@ -55,6 +55,7 @@ enum Command {
     Calibrate(calibrate::Args),
     Watch(watch::Args),
     Bench(bench::Args),
+    Doctor(doctor::Args),
     Saturate(saturate::Args),
     Run(scenario::run::Args),
     Paper(paper::Args),
@@ -95,6 +96,7 @@ impl Cli {
             Command::Security(args) => security::run(args, &self.global),
             Command::Calibrate(args) => calibrate::run(args, &self.global),
             Command::Bench(args) => bench::run(args, &self.global),
+            Command::Doctor(args) => doctor::run(args, &self.global),
             Command::Watch(args) => watch::run(args, &self.global),
             Command::Saturate(args) => saturate::run(args, &self.global, Self::search),
             Command::Cert(args) => cert::run(args, &self.global),

@@ -11,6 +11,7 @@ mod compare;
 mod cost;
 mod demo;
 mod discover;
+mod doctor;
 mod ending;
 mod failure;
 mod global;

@@ -255,6 +255,7 @@ pub const WITHOUT: &[(&str, &str)] = &[
         "looks at processes, and never asks a server for anything",
     ),
     ("bench", "looks at this machine, and measures no server"),
+    ("doctor", "looks at this machine, and measures no server"),
     ("check", "reads a scenario and measures nothing"),
     ("new", "writes a scenario and measures nothing"),
     ("serve", "is the server"),
