@@ -32,6 +32,7 @@ mod probe;
 mod publishing;
 mod quick;
 mod report;
+mod rerun;
 mod results;
 mod reverse;
 mod saturate;
