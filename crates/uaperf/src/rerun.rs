@@ -32,7 +32,7 @@ that it reads are looked for from here. Of a scenario's result the whole scenari
 
 Examples:
   uaperf rerun results/20261126T094920Z-read.json
-  uaperf rerun before.json --out after.json && uaperf compare before.json after.json
+  uaperf rerun before.json --out after.json
   uaperf rerun before.json --dry-run";
 
 /// Options that name a file or a folder which the command writes.
