@@ -42,6 +42,9 @@ pub fn summary(run: &Run, style: Style) -> String {
         page.inked_row("note", Ink::Warning, note);
     }
     page.gap();
+    if !run.tags.is_empty() {
+        page.row("tags", &tags(run));
+    }
     targets(&mut page, &run.targets);
     let plan: Option<Plan> = serde_json::from_value(run.plan.clone()).ok();
     for (i, phase) in run.phases.iter().enumerate() {
@@ -61,6 +64,15 @@ pub fn summary(run: &Run, style: Style) -> String {
         measured(&mut page, run, phase);
     }
     page.finish()
+}
+
+/// What a person said of a run.
+pub(crate) fn tags(run: &Run) -> String {
+    let all = run
+        .tags
+        .iter()
+        .map(|(name, value)| format!("{name}={value}"));
+    all.collect::<Vec<_>>().join(", ")
 }
 
 /// The verdict's own line, its evidence, what limited it, and its cure.

@@ -10,8 +10,8 @@ use clap::{CommandFactory, Parser, Subcommand};
 
 use crate::global::Global;
 use crate::{
-    bench, ca, calibrate, cert, compare, cost, demo, discover, doctor, link, model, pages, paper,
-    peers, perfclient, plant, probe, publishing, quick, report, rerun, saturate, scenario,
+    bench, ca, calibrate, cert, compare, cost, demo, discover, doctor, kept, link, model, pages,
+    paper, peers, perfclient, plant, probe, publishing, quick, report, rerun, saturate, scenario,
     security, serve, show, simulate, size, watch,
 };
 
@@ -59,6 +59,7 @@ enum Command {
     Saturate(saturate::Args),
     Run(scenario::run::Args),
     Paper(paper::Args),
+    Results(kept::Args),
     Rerun(rerun::Args),
     Check(scenario::check::Args),
     New(scenario::new::Args),
@@ -97,6 +98,7 @@ impl Cli {
             Command::Security(args) => security::run(args, &self.global),
             Command::Calibrate(args) => calibrate::run(args, &self.global),
             Command::Bench(args) => bench::run(args, &self.global),
+            Command::Results(args) => kept::run(args, &self.global),
             Command::Rerun(args) => rerun::run(args, &self.global),
             Command::Doctor(args) => doctor::run(args, &self.global),
             Command::Watch(args) => watch::run(args, &self.global),

@@ -17,6 +17,8 @@ mod status;
 mod subscriptions;
 mod verdict;
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -83,6 +85,9 @@ pub struct Run {
     /// What a reader should know: sentences.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
+    /// What a person said of it, by name.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub tags: BTreeMap<String, String>,
 }
 
 /// What happened to a run.
@@ -128,7 +133,7 @@ pub struct Target {
     pub link: Option<String>,
     /// What it declares, by the specification's names (`MaxNodesPerRead`); 0 means no limit.
     #[serde(default)]
-    pub limits: std::collections::BTreeMap<String, u64>,
+    pub limits: BTreeMap<String, u64>,
 }
 
 /// `ServerStatus/BuildInfo`.
@@ -168,6 +173,7 @@ impl Run {
             verdict: Verdict::default(),
             marks: Vec::new(),
             notes: Vec::new(),
+            tags: BTreeMap::new(),
         }
     }
 }

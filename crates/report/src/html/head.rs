@@ -9,7 +9,7 @@ use super::unit::Kind;
 use crate::asked::asked;
 use crate::bottleneck::limited_by;
 use crate::page::{counted, grouped};
-use crate::summary::{SIMULATED, left_out, marked, product};
+use crate::summary::{SIMULATED, left_out, marked, product, tags};
 use crate::table::{self, percentile};
 
 pub(crate) const fn ink(kind: Word) -> &'static str {
@@ -100,6 +100,10 @@ pub(super) fn set_up(run: &Run) -> Markup {
                     (window(phase))
                     @for part in &phase.left_out { br; "Left out: " (left_out(part)) }
                 }
+            }
+            @if !run.tags.is_empty() {
+                dt { "Tags" }
+                dd { (tags(run)) }
             }
             dt { "Machine" }
             dd { (machine(run)) }

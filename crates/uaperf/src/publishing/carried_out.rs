@@ -164,6 +164,7 @@ impl Asked {
         measured.expectations = judge::expectations(&phase.expect, &measured);
 
         let mut run = Run::new(name, outcome.started.into(), observe::fingerprint());
+        crate::tags::put(&mut run);
         let targets = Targets::from_iter([]);
         run.plan = serde_json::to_value(Plan::of(targets, phase.clone())).unwrap_or_default();
         run.request = crate::usage::asked().into();

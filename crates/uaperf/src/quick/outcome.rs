@@ -12,6 +12,7 @@ use super::usage::Seen;
 use super::{Common, evidence, footprint, missing, result};
 use crate::advice;
 use crate::calibrate;
+use crate::tags;
 
 /// The run of one phase, and its judgement so far: what subscriptions heard and what is missing are told to it later.
 pub fn run(
@@ -109,6 +110,7 @@ pub fn run(
     if !outcome.failed.is_empty() || outcome.losses.iter().any(|(_, loss)| !loss.back) {
         run.marks.push(Mark::Degraded);
     }
+    tags::put(&mut run);
     (run, judgement)
 }
 

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use record::run::Destination;
 
 use crate::results::Files;
-use crate::{pcap, written};
+use crate::{pcap, tags, written};
 
 /// Where results go.
 #[derive(Debug, clap::Args)]
@@ -23,6 +23,8 @@ pub struct Args {
     /// Also write histograms of each interval as a log that HdrHistogram's tools read
     #[arg(long, value_name = "FILE")]
     pub hlog: Option<PathBuf>,
+    #[command(flatten)]
+    pub tags: tags::Args,
     #[command(flatten)]
     pub feed: super::feed::Args,
     /// No progress while it runs
@@ -50,6 +52,7 @@ impl Args {
             written::check_folder(Path::new(written::FOLDER))?;
         }
         self.feed.open()?;
+        self.tags.begin();
         Ok(())
     }
 

@@ -273,6 +273,7 @@ fn what_the_commands_have_and_phases_have_not_is_what_runs_have() {
         "junit",
         "listen-reverse",
         "live-file",
+        "note",
         "out",
         "pcap",
         "pcap-max",
@@ -281,6 +282,7 @@ fn what_the_commands_have_and_phases_have_not_is_what_runs_have() {
         "quiet",
         "report",
         "server-pid",
+        "tag",
     ];
     assert_eq!(
         missing.iter().map(String::as_str).collect::<Vec<_>>(),

@@ -24,7 +24,7 @@ use crate::quick;
 use crate::results::{self, Files};
 use crate::screen;
 use crate::written;
-use crate::{pcap, reverse};
+use crate::{pcap, reverse, tags};
 
 /// Carry out a scenario: a file per point, a table at the end
 #[derive(Debug, clap::Args)]
@@ -70,6 +70,8 @@ pub struct Args {
     files: Files,
     #[command(flatten)]
     feed: quick::feed::Args,
+    #[command(flatten)]
+    tags: tags::Args,
     #[command(flatten)]
     reverse: reverse::Args,
     #[command(flatten)]
@@ -134,6 +136,7 @@ impl From<Bundled> for Args {
                 ..Files::default()
             },
             feed: quick::feed::Args::default(),
+            tags: tags::Args::default(),
             reverse: it.reverse,
             pcap: it.pcap,
         }
@@ -215,6 +218,7 @@ pub fn carry_out(args: Args, control: Option<&Control>, global: &Global) -> anyh
     args.feed.open()?;
     args.pcap.begin()?;
     args.reverse.begin()?;
+    args.tags.begin();
     let rows = document.map(|document| {
         Rows::of(
             document,

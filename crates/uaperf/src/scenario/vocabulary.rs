@@ -30,6 +30,8 @@ const OF_RESULTS: &[&str] = &[
     "pcap",
     "pcap-max",
     "listen-reverse",
+    "tag",
+    "note",
 ];
 /// Files of a result, for which a phase only says that it wants them: they lie beside the result.
 const BESIDE_RESULTS: &[(&str, &str)] = &[

@@ -255,6 +255,7 @@ pub const WITHOUT: &[(&str, &str)] = &[
         "looks at processes, and never asks a server for anything",
     ),
     ("bench", "looks at this machine, and measures no server"),
+    ("results", "lists files of runs, which `show` shows"),
     ("rerun", "becomes the command of a result, which has a row"),
     ("doctor", "looks at this machine, and measures no server"),
     ("check", "reads a scenario and measures nothing"),
