@@ -16,7 +16,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use peers::{Client, ClientOptions, Stack};
-use plant::{Config, Profile, Server};
+use plant::{Config, Profile, Server, Transfer};
 
 /// The stacks that judge. python-opcua is no longer kept up by its makers, who point to asyncua.
 const JUDGES: &[&str] = &[
@@ -33,6 +33,8 @@ const JUDGES: &[&str] = &[
 fn plant(update: Option<Duration>) -> Server {
     Server::start(Config {
         profiles: vec![Profile::Bench { update }],
+        // After a cut Milo 0.6 has its subscriptions transferred to a new session, over a channel without signatures.
+        transfer: Transfer::Anyone,
         ..Config::default()
     })
     .unwrap()
