@@ -76,11 +76,12 @@ impl Rest {
         }
     }
 
-    /// Whether there is more to be measured before anything is written.
+    /// Whether there is more to be measured or looked at before anything is written.
     pub fn measure(&mut self, hall: &Hall<'_>, work: &mut Work) -> Result<bool, StatusCode> {
         match self {
             Self::Read(rest) => rest.measure(hall.shared, PIECE, work),
-            Self::Write(_) | Self::Steps(..) => Ok(false),
+            Self::Write(rest) => rest.look(hall.shared, work),
+            Self::Steps(..) => Ok(false),
         }
     }
 

@@ -11,11 +11,10 @@ use wire::time::Instant;
 use wire::types::{CancelRequest, CancelResponse, RepublishRequest, StatusCode};
 
 use super::link::HIGH_WATER;
-use super::request::canonical;
 use super::{Asked, Core, SlotId};
 use crate::diagnostics::Service;
 use crate::fault::MessageFate;
-use crate::service::{write_head, write_len, write_null_array};
+use crate::service::{canonical, write_head, write_len, write_null_array};
 use crate::session::PublishRequest;
 use crate::space;
 use crate::subscription::{Delivery, Message, Tick, status_change};

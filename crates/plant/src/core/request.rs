@@ -5,7 +5,7 @@ use std::sync::Arc;
 use tracing::debug;
 use wire::channel::SendError;
 use wire::server::{Reply, RequestId};
-use wire::service::{Limits, Request, Response};
+use wire::service::{Request, Response};
 use wire::template::walk::{RequestHead, type_id};
 use wire::time::Now;
 use wire::types::{DateTime, RegisterServerResponse, RegisteredServer, StatusCode};
@@ -16,7 +16,7 @@ use super::session_table::Sessions;
 use super::{Core, SlotId};
 use crate::diagnostics::Service;
 use crate::service::steps::{Steps, Work};
-use crate::service::{Answer as Answered, Desk, Refusal, discovery, read, write};
+use crate::service::{Answer as Answered, Desk, Refusal, canonical, discovery, read, write};
 use crate::session::Session;
 use crate::shared::Shared;
 use crate::space;
@@ -461,13 +461,4 @@ fn walk(
             rest.map(|rest| rest.map(Rest::Write))
         }
     }
-}
-
-/// The same request in the shape that walkers know.
-pub(super) fn canonical(body: &[u8], limits: &Limits) -> Result<Vec<u8>, StatusCode> {
-    let request = Request::decode(body, limits).map_err(|error| error.status())?;
-    let mut body = Vec::new();
-    let encoded = request.encode(&mut body);
-    encoded.map_err(|_| StatusCode::BadDecodingError)?;
-    Ok(body)
 }

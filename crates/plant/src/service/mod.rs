@@ -15,7 +15,7 @@ pub mod subscription;
 pub mod view;
 pub mod write;
 
-use wire::service::{Request, Response};
+use wire::service::{Limits, Request, Response};
 use wire::template::walk::WalkError;
 use wire::time::Now;
 use wire::types::StatusCode;
@@ -150,4 +150,13 @@ pub fn write_null_array(out: &mut Vec<u8>) {
 /// Appends the length of an array.
 pub fn write_len(out: &mut Vec<u8>, len: usize) {
     out.extend_from_slice(&i32::try_from(len).unwrap_or(i32::MAX).to_le_bytes());
+}
+
+/// The same request in the shape that walkers know.
+pub fn canonical(body: &[u8], limits: &Limits) -> Result<Vec<u8>, StatusCode> {
+    let request = Request::decode(body, limits).map_err(|error| error.status())?;
+    let mut body = Vec::new();
+    let encoded = request.encode(&mut body);
+    encoded.map_err(|_| StatusCode::BadDecodingError)?;
+    Ok(body)
 }

@@ -10,7 +10,7 @@ use wire::time::Now;
 use wire::types::StatusCode;
 
 use super::steps::Work;
-use super::{Refusal, count, write_head, write_len, write_null_array};
+use super::{Refusal, canonical, count, write_head, write_len, write_null_array};
 use crate::history::{History, Past};
 use crate::shared::Shared;
 use crate::space::attribute::{self, id};
@@ -18,6 +18,9 @@ use crate::space::server_object::ENABLED_FLAG;
 use crate::space::value::hold;
 use crate::space::{NodeIndex, Source, Stamp, Variable, access, range};
 use crate::users::Rights;
+
+/// Nodes of a request that are looked at in one go.
+const LOOKED_AT_ONCE: usize = 500;
 
 /// Work of a value, however short.
 const VALUE: usize = 8;
@@ -38,26 +41,30 @@ pub fn answer(
     let mut nodes = request.nodes;
     let asked = nodes.left();
     count(asked, shared.config.limits.nodes_per_write)?;
+    let handle = request.head.request_handle;
+    let head = |out: &mut Vec<u8>| {
+        write_head(out, type_id::WRITE_RESPONSE, handle, now);
+        write_len(out, asked);
+    };
     // The whole request is looked at before anything is written: half of a request that is
     // malformed must not come true.
+    if asked > LOOKED_AT_ONCE {
+        head(out);
+        return Ok(Some(Box::new(Rest::unseen(body, nodes, rights))));
+    }
     for node in nodes.clone() {
         node?;
     }
-    write_head(
-        out,
-        type_id::WRITE_RESPONSE,
-        request.head.request_handle,
-        now,
-    );
-    write_len(out, asked);
+    head(out);
     shared.counters.writes.add(asked as u64);
     let more = values(shared, rights, &mut nodes, now, work, out)?;
     Ok(more.then(|| {
         Box::new(Rest {
-            nodes: nodes.rest().to_vec(),
+            bytes: nodes.rest().to_vec(),
             at: 0,
             left: nodes.left(),
             rights,
+            unseen: None,
         })
     }))
 }
@@ -65,21 +72,90 @@ pub fn answer(
 /// What of a Write is not done yet.
 #[derive(Debug)]
 pub struct Rest {
-    /// The nodes as they are in the request.
-    nodes: Vec<u8>,
+    /// The nodes as they are in the request; those that are left begin at `at`.
+    bytes: Vec<u8>,
     at: usize,
     left: usize,
     rights: Rights,
+    unseen: Option<Unseen>,
+}
+
+/// What of a request was not looked at yet, so that nothing of it is written.
+#[derive(Debug)]
+struct Unseen {
+    at: usize,
+    left: usize,
+    /// It came in another spelling, and has that of walkers now.
+    spelled_out: bool,
 }
 
 impl Rest {
+    /// All of a request.
+    fn unseen(body: &[u8], nodes: WriteNodes<'_>, rights: Rights) -> Self {
+        let (at, left) = (body.len() - nodes.rest().len(), nodes.left());
+        Self {
+            bytes: body.to_vec(),
+            at,
+            left,
+            rights,
+            unseen: Some(Unseen {
+                at,
+                left,
+                spelled_out: false,
+            }),
+        }
+    }
+
+    /// Looks at more of the request; true if there is still more to be looked at before anything is written.
+    ///
+    /// # Errors
+    /// It is malformed.
+    pub fn look(&mut self, shared: &Shared, work: &mut Work) -> Result<bool, StatusCode> {
+        let Some(unseen) = &mut self.unseen else {
+            return Ok(false);
+        };
+        let rest = self.bytes.get(unseen.at..).unwrap_or_default();
+        let mut nodes = WriteNodes::again(rest, unseen.left);
+        while let Some(node) = nodes.next() {
+            if node.is_err() {
+                return self.spell_out(shared);
+            }
+            work.spend(1);
+            if work.is_over() {
+                break;
+            }
+        }
+        unseen.at = self.bytes.len() - nodes.rest().len();
+        unseen.left = nodes.left();
+        if unseen.left == 0 {
+            self.unseen = None;
+            shared.counters.writes.add(self.left as u64);
+        }
+        Ok(self.unseen.is_some())
+    }
+
+    /// What a walker does not follow may be spelled in another way than usual.
+    #[cold]
+    fn spell_out(&mut self, shared: &Shared) -> Result<bool, StatusCode> {
+        if self.unseen.as_ref().is_none_or(|it| it.spelled_out) {
+            return Err(StatusCode::BadDecodingError);
+        }
+        let body = canonical(&self.bytes, &shared.decoding)?;
+        let request = WriteRequest::parse(&body).map_err(|_| StatusCode::BadDecodingError)?;
+        *self = Self::unseen(&body, request.nodes, self.rights);
+        if let Some(unseen) = &mut self.unseen {
+            unseen.spelled_out = true;
+        }
+        Ok(true)
+    }
+
     /// Writes more values, as many as there is work for; true if there are still more.
     pub fn write(&mut self, shared: &Shared, now: Now, work: &mut Work, out: &mut Vec<u8>) -> bool {
-        let rest = self.nodes.get(self.at..).unwrap_or_default();
+        let rest = self.bytes.get(self.at..).unwrap_or_default();
         let mut nodes = WriteNodes::again(rest, self.left);
         let more = values(shared, self.rights, &mut nodes, now, work, out);
         let (rest, left) = (nodes.rest().len(), nodes.left());
-        self.at = self.nodes.len() - rest;
+        self.at = self.bytes.len() - rest;
         self.left = left;
         // All of them were walked before.
         more.unwrap_or(false)
@@ -87,7 +163,7 @@ impl Rest {
 
     /// Bytes of the request that are kept.
     pub fn bytes(&self) -> usize {
-        self.nodes.len()
+        self.bytes.len()
     }
 }
 

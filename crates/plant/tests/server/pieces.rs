@@ -6,9 +6,9 @@ use plant::{Config, Server};
 use wire::types::{
     AttributeId, BrowseDescription, BrowseDirection, BrowsePath, BrowseRequest, BrowseResponse,
     CreateMonitoredItemsRequest, CreateMonitoredItemsResponse, DeleteMonitoredItemsRequest,
-    DeleteMonitoredItemsResponse, NodeId, ReadRequest, ReferenceTypeId, RelativePath,
+    DeleteMonitoredItemsResponse, NodeId, NumericRange, ReadRequest, ReferenceTypeId, RelativePath,
     RelativePathElement, StatusCode, TimestampsToReturn, TranslateBrowsePathsToNodeIdsRequest,
-    TranslateBrowsePathsToNodeIdsResponse,
+    TranslateBrowsePathsToNodeIdsResponse, Variant, WriteRequest, WriteValue,
 };
 
 use crate::client::{Client, read_value};
@@ -211,4 +211,48 @@ fn an_answer_is_measured_in_pieces_for_who_does_not_take_any_length() {
         meanwhile
     });
     assert!(meanwhile > 50, "{meanwhile}");
+}
+
+/// A Write of two thousand values to one node, as bytes: its last value ends with them.
+fn write_of_many(client: &Client, value: f64) -> Vec<u8> {
+    let what = WriteValue {
+        node_id: bench(1000),
+        attribute_id: AttributeId::Value as u32,
+        index_range: NumericRange::None,
+        value: Variant::Double(value).into(),
+    };
+    let mut request = wire::service::Request::from(WriteRequest {
+        request_header: header(),
+        nodes_to_write: Some(vec![what; 2_000]),
+    });
+    request.header_mut().authentication_token = client.token.clone();
+    let mut body = Vec::new();
+    request.encode(&mut body).unwrap();
+    body
+}
+
+#[test]
+fn a_large_write_is_looked_at_as_a_whole_before_any_of_it_comes_true() {
+    let server = start(Config::default());
+    let mut client = Client::plain(server.url());
+    let now = |client: &mut Client| client.read(&[bench(1000)]).remove(0).value;
+    // Behind the mask of the last DataValue and its type are the eight bytes of a Double.
+    let (mask, kind) = (10, 9);
+    let mut malformed = write_of_many(&client, 7.0);
+    let end = malformed.len();
+    malformed[end - kind] = 0x3f;
+    let asked = client.send_raw(&malformed);
+    assert_eq!(client.answer_raw(asked), StatusCode::BadDecodingError);
+    assert_eq!(now(&mut client), Some(Variant::Double(1000.0)));
+    // Bits of a mask that nobody knows are for the full decoder, which passes them over.
+    let mut unusual = write_of_many(&client, 8.0);
+    unusual[end - mask] |= 0x40;
+    let asked = client.send_raw(&unusual);
+    let answer = client.raw_answer(asked);
+    let answer = wire::service::Response::decode(&answer, &wire::service::Limits::default());
+    let Ok(wire::service::Response::Write(answer)) = answer else {
+        panic!("{answer:?}");
+    };
+    assert_eq!(answer.results.unwrap(), [StatusCode::Good; 2_000]);
+    assert_eq!(now(&mut client), Some(Variant::Double(8.0)));
 }
