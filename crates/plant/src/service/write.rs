@@ -116,7 +116,7 @@ impl Rest {
         };
         let rest = self.bytes.get(unseen.at..).unwrap_or_default();
         let mut nodes = WriteNodes::again(rest, unseen.left);
-        while let Some(node) = nodes.next() {
+        for node in nodes.by_ref() {
             if node.is_err() {
                 return self.spell_out(shared);
             }
