@@ -1,7 +1,7 @@
 //! A socket of the system, recorded if somebody wants to see what goes over it.
 
 use std::io::{self, Read, Write};
-use std::net::{Shutdown, TcpStream};
+use std::net::{Shutdown, SocketAddr, TcpStream};
 use std::time::Duration;
 
 use capture::{Recorder, Tap};
@@ -16,27 +16,16 @@ pub struct Stream {
 impl Stream {
     /// Recorded from now on, if there is a recorder.
     pub fn new(socket: TcpStream, recorder: Option<&Recorder>) -> io::Result<Self> {
-        let tap = match recorder {
-            None => None,
-            Some(recorder) => {
-                let (own, peer) = (socket.local_addr()?, socket.peer_addr()?);
-                Some(Box::new(recorder.connected(own, peer)))
-            }
-        };
+        let tap = tap(&socket, recorder, Recorder::connected)?;
         Ok(Self { socket, tap })
     }
 
     /// The same of a server that dialled, and has said this much.
     pub fn called(socket: TcpStream, said: &[u8], recorder: Option<&Recorder>) -> io::Result<Self> {
-        let tap = match recorder {
-            None => None,
-            Some(recorder) => {
-                let (own, peer) = (socket.local_addr()?, socket.peer_addr()?);
-                let mut tap = recorder.accepted(own, peer);
-                tap.received(said);
-                Some(Box::new(tap))
-            }
-        };
+        let mut tap = tap(&socket, recorder, Recorder::accepted)?;
+        if let Some(tap) = &mut tap {
+            tap.received(said);
+        }
         Ok(Self { socket, tap })
     }
 
@@ -64,6 +53,19 @@ impl Stream {
     pub fn shutdown(&self, how: Shutdown) -> io::Result<()> {
         self.socket.shutdown(how)
     }
+}
+
+/// What records a socket that came about in this way.
+fn tap(
+    socket: &TcpStream,
+    recorder: Option<&Recorder>,
+    begin: fn(&Recorder, SocketAddr, SocketAddr) -> Tap,
+) -> io::Result<Option<Box<Tap>>> {
+    let Some(recorder) = recorder else {
+        return Ok(None);
+    };
+    let (own, peer) = (socket.local_addr()?, socket.peer_addr()?);
+    Ok(Some(Box::new(begin(recorder, own, peer))))
 }
 
 impl Read for Stream {

@@ -24,24 +24,26 @@ pub enum Socket {
 impl Socket {
     /// A connection that was just accepted, recorded if somebody wants to see what goes over it.
     pub fn of(socket: TcpStream, recorder: Option<&Recorder>) -> Self {
+        Self::tapped(socket, recorder, Recorder::accepted)
+    }
+
+    /// One that this side dialled.
+    pub fn dialled(socket: TcpStream, recorder: Option<&Recorder>) -> Self {
+        Self::tapped(socket, recorder, Recorder::connected)
+    }
+
+    fn tapped(
+        socket: TcpStream,
+        recorder: Option<&Recorder>,
+        tap: fn(&Recorder, SocketAddr, SocketAddr) -> Tap,
+    ) -> Self {
         // Answers are written in groups already; a socket that cannot do without waiting works all the same.
         let _ = socket.set_nodelay(true);
         keep_little_unsent(&socket);
         let tap = recorder.and_then(|recorder| {
             // One that is gone already has nothing to be recorded.
             let (own, peer) = (socket.local_addr().ok()?, socket.peer_addr().ok()?);
-            Some(Box::new(recorder.accepted(own, peer)))
-        });
-        Self::Tcp(socket, tap)
-    }
-
-    /// A connection that this side dialled.
-    pub fn dialled(socket: TcpStream, recorder: Option<&Recorder>) -> Self {
-        let _ = socket.set_nodelay(true);
-        keep_little_unsent(&socket);
-        let tap = recorder.and_then(|recorder| {
-            let (own, peer) = (socket.local_addr().ok()?, socket.peer_addr().ok()?);
-            Some(Box::new(recorder.connected(own, peer)))
+            Some(Box::new(tap(recorder, own, peer)))
         });
         Self::Tcp(socket, tap)
     }
