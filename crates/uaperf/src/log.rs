@@ -33,13 +33,7 @@ pub struct Args {
     #[arg(long, value_name = "FILE", global = true)]
     log_file: Option<PathBuf>,
     /// How a line looks
-    #[arg(
-        long,
-        value_name = "FORMAT",
-        global = true,
-        default_value = "text",
-        hide_possible_values = false
-    )]
+    #[arg(long, value_name = "FORMAT", global = true, default_value = "text")]
     log_format: Format,
 }
 

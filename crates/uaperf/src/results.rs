@@ -15,7 +15,6 @@ use crate::written;
 pub fn read(paths: &[PathBuf]) -> Result<Vec<Named>, Failure> {
     let mut runs = Vec::new();
     // `results/*.json` names a scenario's index as well.
-    let is_index = |path: &Path| path.file_name().is_some_and(|name| name == sweep::FILE);
     for path in paths {
         match path.is_dir() {
             true => runs.extend(folder(path)?),
@@ -26,6 +25,11 @@ pub fn read(paths: &[PathBuf]) -> Result<Vec<Named>, Failure> {
     Ok(runs)
 }
 
+/// Whether it is what a scenario has beside its results.
+fn is_index(file: &Path) -> bool {
+    file.file_name().is_some_and(|name| name == sweep::FILE)
+}
+
 /// All results of a folder. Other files that happen to be JSON are passed over; broken results are not.
 fn folder(folder: &Path) -> Result<Vec<Named>, Failure> {
     let unreadable =
@@ -34,7 +38,7 @@ fn folder(folder: &Path) -> Result<Vec<Named>, Failure> {
     for entry in std::fs::read_dir(folder).map_err(unreadable)? {
         let file = entry.map_err(unreadable)?.path();
         let json = file.extension().is_some_and(|ending| ending == "json");
-        if json && file.file_name().is_some_and(|name| name != sweep::FILE) {
+        if json && !is_index(&file) {
             files.push(file);
         }
     }

@@ -2,9 +2,9 @@
 
 use std::io::{self, ErrorKind};
 use std::net::{IpAddr, SocketAddr, TcpStream, ToSocketAddrs};
-use std::sync::mpsc::channel;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
+use mio::{Events, Interest, Poll, Token};
 use socket2::{Domain, Socket, Type};
 use tracing::debug;
 use wire::url::Url;
@@ -42,39 +42,170 @@ pub fn connect(
         let tried = attempt(address, source, timeout);
         return finish(address, tried, timeout);
     }
-    let (tell, told) = channel();
-    let mut left = alternating(addresses).into_iter();
-    let (mut under_way, mut last) = (0, None);
+    let mut race = Race::begin(addresses, source, timeout)?;
     loop {
-        if let Some(address) = left.next() {
-            let tell = tell.clone();
-            // Whoever comes too late is closed when nobody listens any more.
-            std::thread::Builder::new()
-                .name("dial".into())
-                .spawn(move || drop(tell.send((address, attempt(address, source, timeout)))))?;
-            under_way += 1;
+        if let Some((address, tried)) = race.turn()? {
+            return finish(address, tried, timeout);
         }
-        if under_way == 0 {
-            break;
-        }
-        let wait = match left.len() {
-            0 => timeout + HEAD_START,
-            _ => HEAD_START,
-        };
-        match told.recv_timeout(wait) {
-            Ok((address, Ok(socket))) => return finish(address, Ok(socket), timeout),
-            Ok((address, Err(error))) => {
-                under_way -= 1;
-                last = Some((address, error));
+    }
+}
+
+/// Several addresses that are tried beside each other, on one thread.
+struct Race {
+    poll: Poll,
+    source: Option<IpAddr>,
+    timeout: Duration,
+    left: std::vec::IntoIter<SocketAddr>,
+    /// When the next one has its turn.
+    next_at: Instant,
+    /// Those that were begun, by their token; none where one has failed.
+    begun: Vec<Option<Begun>>,
+    last: Option<(SocketAddr, io::Error)>,
+}
+
+struct Begun {
+    address: SocketAddr,
+    socket: mio::net::TcpStream,
+    until: Instant,
+}
+
+impl Race {
+    fn begin(
+        addresses: &[SocketAddr],
+        source: Option<IpAddr>,
+        timeout: Duration,
+    ) -> io::Result<Self> {
+        Ok(Self {
+            poll: Poll::new()?,
+            source,
+            timeout,
+            left: alternating(addresses).into_iter(),
+            next_at: Instant::now(),
+            begun: Vec::new(),
+            last: None,
+        })
+    }
+
+    /// Begins another one if it is time, and waits for what comes of them. The first that is connected ends it, or the
+    /// last one's failure.
+    fn turn(&mut self) -> io::Result<Option<(SocketAddr, io::Result<TcpStream>)>> {
+        let now = Instant::now();
+        for n in 0..self.begun.len() {
+            let late = self.begun.get(n).and_then(Option::as_ref);
+            if late.is_some_and(|it| it.until <= now) {
+                self.fail(n, ErrorKind::TimedOut.into());
             }
-            // The next one has its turn as well.
-            Err(_) => {}
+        }
+        let is_idle = self.begun.iter().all(Option::is_none);
+        if (is_idle || self.next_at <= now)
+            && let Some(address) = self.left.next()
+        {
+            self.next_at = now + HEAD_START;
+            match self.dial(address, now) {
+                Ok(begun) => self.begun.push(Some(begun)),
+                Err(error) => self.lose(address, error),
+            }
+            return Ok(None);
+        }
+        if is_idle {
+            let (address, error) = self
+                .last
+                .take()
+                .ok_or_else(|| io::Error::other("no address to connect to"))?;
+            return Ok(Some((address, Err(error))));
+        }
+        let deadlines = self.begun.iter().flatten().map(|it| it.until);
+        let next = (self.left.len() > 0).then_some(self.next_at);
+        let wake = deadlines.chain(next).min().unwrap_or(now);
+        let mut events = Events::with_capacity(8);
+        match self
+            .poll
+            .poll(&mut events, Some(wake.saturating_duration_since(now)))
+        {
+            Err(error) if error.kind() != ErrorKind::Interrupted => return Err(error),
+            _ => {}
+        }
+        for event in &events {
+            if let Some(done) = self.look(event.token().0)? {
+                return Ok(Some(done));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Something happened on one of them.
+    fn look(&mut self, n: usize) -> io::Result<Option<(SocketAddr, io::Result<TcpStream>)>> {
+        let Some(begun) = self.begun.get_mut(n).and_then(Option::as_mut) else {
+            return Ok(None);
+        };
+        if let Some(error) = begun.socket.take_error()? {
+            self.fail(n, error);
+            return Ok(None);
+        }
+        if begun.socket.peer_addr().is_err() {
+            // Woken for nothing.
+            return Ok(None);
+        }
+        let won = self.begun.get_mut(n).and_then(Option::take);
+        let Some(Begun {
+            address,
+            mut socket,
+            ..
+        }) = won
+        else {
+            return Ok(None);
+        };
+        self.poll.registry().deregister(&mut socket)?;
+        let socket = TcpStream::from(socket);
+        let ready = socket
+            .set_nonblocking(false)
+            .and_then(|()| socket.set_nodelay(true));
+        Ok(Some((address, ready.map(|()| socket))))
+    }
+
+    fn dial(&self, address: SocketAddr, now: Instant) -> io::Result<Begun> {
+        let socket = Socket::new(Domain::for_address(address), Type::STREAM, None)?;
+        if let Some(source) = self.source {
+            socket.bind(&SocketAddr::new(source, 0).into())?;
+        }
+        socket.set_nonblocking(true)?;
+        let mut socket = match socket.connect(&address.into()) {
+            Err(error) if !is_under_way(&error) => return Err(error),
+            _ => mio::net::TcpStream::from_std(socket.into()),
+        };
+        let token = Token(self.begun.len());
+        self.poll
+            .registry()
+            .register(&mut socket, token, Interest::WRITABLE)?;
+        let until = now + self.timeout;
+        Ok(Begun {
+            address,
+            socket,
+            until,
+        })
+    }
+
+    fn fail(&mut self, n: usize, error: io::Error) {
+        if let Some(failed) = self.begun.get_mut(n).and_then(Option::take) {
+            self.lose(failed.address, error);
         }
     }
-    match last {
-        Some((address, error)) => finish(address, Err(error), timeout),
-        None => Err(LinkError::Io(io::Error::other("no address to connect to"))),
+
+    /// The next one need not wait for an address that has failed.
+    fn lose(&mut self, address: SocketAddr, error: io::Error) {
+        debug!(%address, %error, "not connected");
+        self.next_at = Instant::now();
+        self.last = Some((address, error));
     }
+}
+
+/// A connection that does not block is not there at once.
+fn is_under_way(error: &io::Error) -> bool {
+    #[cfg(unix)]
+    let begun = error.raw_os_error() == Some(rustix::io::Errno::INPROGRESS.raw_os_error());
+    #[cfg(not(unix))]
+    let begun = false;
+    begun || error.kind() == ErrorKind::WouldBlock
 }
 
 /// The addresses in the order of the lookup, one of each family in turn.

@@ -205,10 +205,9 @@ impl Core {
         let mut link = Link::new(socket, connection, budget.hold(), self.now.mono);
         link.refused = refused;
         link.line = line;
-        let address = link.address();
         link.connection
             .span()
-            .in_scope(|| info!(?address, refused, "connection accepted"));
+            .in_scope(|| info!(address = ?link.address(), refused, "connection accepted"));
         self.keep(link);
     }
 
