@@ -235,11 +235,7 @@ fn knowledge(work: &Work, keys: &Keys) -> Knowledge {
             (message::mode(&plan.security), Tolerance::NONE, types)
         }
         Work::Listen(plan) => {
-            let mut tolerance = match plan.strict {
-                true => Tolerance::NONE,
-                false => Tolerance::HARMLESS,
-            };
-            tolerance.constant_nonce = plan.constant_nonce;
+            let tolerance = super::tolerance(plan.strict, plan.constant_nonce);
             (message::mode(&plan.security), tolerance, Vec::new())
         }
         _ => (None::<Mode>, Tolerance::NONE, Vec::new()),

@@ -11,10 +11,9 @@ use load::pubsub::{
 };
 use plan::unit::Bytes;
 use plan::unit::duration::show;
-use pubsub::Tolerance;
 use pubsub::security::KeyRing;
 
-use super::{Common, Verdict};
+use super::{Common, Taking, Verdict};
 use crate::failure::Failure;
 use crate::screen::tell;
 
@@ -31,18 +30,11 @@ pub struct Args {
     /// End after so many datagrams
     #[arg(long, value_name = "N")]
     datagrams: Option<u64>,
-    /// Refuse messages that are secured less
-    #[arg(long, default_value = "none", value_parser = ["none", "sign", "sign-and-encrypt"])]
-    security: String,
+    #[command(flatten)]
+    taking: Taking,
     /// Room for datagrams that wait to be read
     #[arg(long, value_name = "SIZE", default_value = "4MiB")]
     receive_buffer: Bytes,
-    /// Take only what the specification has, not what other stacks are known to write
-    #[arg(long)]
-    strict: bool,
-    /// Take secured messages whose nonce stands still, as open62541 before 1.5.10 sends them
-    #[arg(long)]
-    allow_constant_nonce: bool,
     #[command(flatten)]
     common: Common,
 }
@@ -57,12 +49,8 @@ Examples:
 /// Carries out `uaperf listen`.
 pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     args.common.check()?;
-    let mut tolerance = match args.strict {
-        true => Tolerance::NONE,
-        false => Tolerance::HARMLESS,
-    };
-    tolerance.constant_nonce = args.allow_constant_nonce;
-    let required = super::message::mode(&args.security);
+    let tolerance = super::tolerance(args.taking.strict, args.taking.allow_constant_nonce);
+    let required = super::message::mode(&args.taking.security);
     let mut keys = KeyRing::new(required, tolerance);
     if let Some(file) = &args.common.keys {
         for (token, key) in super::keys::read(file)? {

@@ -20,6 +20,7 @@ use judge::Exit;
 use load::pubsub::Spread;
 use plan::unit::duration::{parse, show, show_nanos};
 use plan::{Figures, Threshold};
+use pubsub::Tolerance;
 use serde::{Deserialize, Serialize};
 
 use crate::failure::Failure;
@@ -33,6 +34,32 @@ const HEARD: &str = "uaperf-listen";
 
 /// Their version.
 const VERSION: u32 = 1;
+
+/// What of what comes is taken.
+#[derive(Debug, clap::Args)]
+#[group(id = "taking")]
+struct Taking {
+    /// Refuse messages that are secured less: none, sign, sign-and-encrypt
+    #[arg(long, value_name = "HOW", default_value = "none", hide_possible_values = true, value_parser = ["none", "sign", "sign-and-encrypt"])]
+    security: String,
+    /// Take only what the specification has, not what other stacks are known to write
+    #[arg(long)]
+    strict: bool,
+    /// Take secured messages whose nonce stands still, as open62541 before 1.5.10 sends them
+    #[arg(long)]
+    allow_constant_nonce: bool,
+}
+
+/// What is taken though the specification has it otherwise.
+fn tolerance(strict: bool, constant_nonce: bool) -> Tolerance {
+    Tolerance {
+        constant_nonce,
+        ..match strict {
+            true => Tolerance::NONE,
+            false => Tolerance::HARMLESS,
+        }
+    }
+}
 
 /// Options that both commands have.
 #[derive(Debug, clap::Args)]

@@ -11,6 +11,7 @@ use plan::unit::duration::parse;
 use plan::{Phase, PlanError, Threshold, Warmup, Work};
 use pubsub::security::PubSubPolicy;
 
+use super::Taking;
 use super::message::Message;
 use crate::failure::Failure;
 use crate::quick::usage;
@@ -39,15 +40,8 @@ pub struct Listen {
     /// Where datagrams come to: opc.udp://ADDRESS:PORT of this host, or of a multicast group to join
     #[arg(long, value_name = "URL", required = true)]
     from: Address,
-    /// Refuse messages that are secured less: none, sign, sign-and-encrypt
-    #[arg(long, value_name = "HOW", default_value = "none", hide_possible_values = true, value_parser = ["none", "sign", "sign-and-encrypt"])]
-    security: String,
-    /// Take only what the specification has, not what other stacks are known to write
-    #[arg(long)]
-    strict: bool,
-    /// Take secured messages whose nonce stands still, as open62541 before 1.5.10 sends them
-    #[arg(long)]
-    allow_constant_nonce: bool,
+    #[command(flatten)]
+    taking: Taking,
     #[command(flatten)]
     common: Common,
 }
@@ -165,11 +159,11 @@ impl From<Listen> for Asked {
         let work = Work::Listen(Box::new(plan::Listen {
             from: args.from.to_string(),
             interface: common.interface.map(|it| it.to_string()),
-            security: args.security,
+            security: args.taking.security,
             listeners: common.listeners,
             receive_buffer: common.receive_buffer.0,
-            strict: args.strict,
-            constant_nonce: args.allow_constant_nonce,
+            strict: args.taking.strict,
+            constant_nonce: args.taking.allow_constant_nonce,
         }));
         Self {
             work,
