@@ -61,6 +61,11 @@ pub const KINDS: [(&str, &str); 16] = [
         "4 clients that read and write 1,000 parts of a large array in a request",
     ),
     ("items", "4 clients that make 10,000 items in a request"),
+    ("texts", "4 clients that call a method with 500,000 texts"),
+    (
+        "watched",
+        "4 clients that watch 100,000 values in a subscription",
+    ),
     (
         "activations",
         "4 clients that send 3,000 ActivateSession requests at once",
@@ -149,6 +154,8 @@ pub fn attack(mut words: impl Iterator<Item = String>) -> anyhow::Result<()> {
         "writes" => Box::new(move || legal::ten_thousand_values(&url)),
         "parts" => Box::new(move || legal::parts_of_an_array(&url)),
         "items" => Box::new(move || legal::ten_thousand_items(&url)),
+        "texts" => Box::new(move || legal::many_texts(&url)),
+        "watched" => Box::new(move || legal::all_in_one(&url)),
         "activations" => Box::new(move || legal::activations(&url)),
         "subscribers" => Box::new(move || legal::subscribers(&url)),
         "unfinished" => Box::new(move || legal::unfinished(&url)),

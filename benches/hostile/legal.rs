@@ -9,11 +9,12 @@ use load::access::{Absent, Session};
 use wire::client::Connection;
 use wire::types::{
     ActivateSessionRequest, AttributeId, BrowseDescription, BrowseDirection, BrowseRequest,
-    BrowseResultMask, CreateMonitoredItemsRequest, CreateSubscriptionRequest, DataValue, DateTime,
-    DeleteSubscriptionsRequest, ExtensionObject, HistoryReadRequest, HistoryReadValueId,
-    MonitoredItemCreateRequest, MonitoringMode, MonitoringParameters, NodeId, NumericRange,
-    ObjectId, PublishRequest, ReadRawModifiedDetails, ReadRequest, ReadValueId, ReferenceTypeId,
-    StatusCode, TimestampsToReturn, Variant, WriteRequest, WriteValue,
+    BrowseResultMask, CallMethodRequest, CallRequest, CreateMonitoredItemsRequest,
+    CreateSubscriptionRequest, DataValue, DateTime, DeleteSubscriptionsRequest, ExtensionObject,
+    HistoryReadRequest, HistoryReadValueId, MonitoredItemCreateRequest, MonitoringMode,
+    MonitoringParameters, NodeId, NumericRange, ObjectId, PublishRequest, ReadRawModifiedDetails,
+    ReadRequest, ReadValueId, ReferenceTypeId, StatusCode, TimestampsToReturn, UAString, Variant,
+    WriteRequest, WriteValue,
 };
 
 use crate::attack::{BENCH, cycle, ready, refused, session};
@@ -230,6 +231,38 @@ pub fn ten_thousand_items(url: &str) {
             subscription_ids: Some(vec![id]),
         };
         session.call(request).ok().map(drop)
+    });
+}
+
+/// Calls a method that is not there with an array of 500,000 texts.
+pub fn many_texts(url: &str) {
+    let texts = Variant::from(vec![UAString::from("a"); 500_000]);
+    each(url, |session| {
+        let request = CallRequest {
+            request_header: Default::default(),
+            methods_to_call: Some(vec![CallMethodRequest {
+                object_id: ObjectId::Server.into(),
+                method_id: NodeId::new(BENCH, 1u32),
+                input_arguments: Some(vec![texts.clone()]),
+            }]),
+        };
+        session.call(request).ok().map(drop)
+    });
+}
+
+/// Has 100,000 values looked at ten times a second in one subscription, and told.
+pub fn all_in_one(url: &str) {
+    each(url, |session| {
+        let id = session.call(subscription(100.0)).ok()?.subscription_id;
+        for _ in 0..10 {
+            let results = session.call(items(id, 10_000, 100.0)).ok()?.results;
+            granted(results.iter().flatten().map(|result| result.status_code));
+        }
+        loop {
+            session.call(PublishRequest::default()).ok()?;
+            cycle();
+            ready();
+        }
     });
 }
 

@@ -33,7 +33,8 @@ use crate::told::{Attacked, HEAD, Held, MOST, Rise, Seen, Told, median};
 
 const USAGE: &str = "\
 cargo bench -p benches --bench hostile -- [silent] [half-open] [slow] [certificates] [passwords] [fuzzed] [killed]
-  [browse] [everything] [history] [writes] [parts] [items] [activations] [subscribers] [unfinished]
+  [browse] [everything] [history] [writes] [parts] [items] [texts] [watched] [activations]
+  [subscribers] [unfinished]
   --quiet N         seconds that the host left alone, with and without each kind [default: 40]
   --seconds S       length of a turn [default: 5]
   --rounds N        turns at most, if the host is busy [default: 30]

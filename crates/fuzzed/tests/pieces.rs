@@ -17,14 +17,14 @@ use wire::service::{Request, Response};
 use wire::types::{
     AddNodesItem, AddNodesRequest, BrowseDescription, BrowseDirection, BrowseNextRequest,
     BrowsePath, BrowseRequest, ByteString, CallMethodRequest, CallRequest,
-    CreateMonitoredItemsRequest, CreateSubscriptionRequest, DateTime, DeleteMonitoredItemsRequest,
-    DeleteNodesItem, DeleteNodesRequest, DeleteSubscriptionsRequest, ExtensionObject,
-    HistoryReadRequest, HistoryReadValueId, ModifyMonitoredItemsRequest,
+    CreateMonitoredItemsRequest, CreateSubscriptionRequest, DataChangeNotification, DateTime,
+    DeleteMonitoredItemsRequest, DeleteNodesItem, DeleteNodesRequest, DeleteSubscriptionsRequest,
+    ExtensionObject, HistoryReadRequest, HistoryReadValueId, ModifyMonitoredItemsRequest,
     MonitoredItemCreateRequest, MonitoredItemModifyRequest, MonitoringMode, MonitoringParameters,
-    NodeClass, NodeId, NumericRange, ObjectAttributes, QualifiedName, ReadRawModifiedDetails,
-    ReadRequest, ReadValueId, RegisterNodesRequest, RelativePath, RelativePathElement,
-    SetMonitoringModeRequest, SetTriggeringRequest, StatusCode, TimestampsToReturn,
-    TranslateBrowsePathsToNodeIdsRequest, Variant, WriteRequest, WriteValue,
+    NodeClass, NodeId, NumericRange, ObjectAttributes, PublishRequest, PublishResponse,
+    QualifiedName, ReadRawModifiedDetails, ReadRequest, ReadValueId, RegisterNodesRequest,
+    RelativePath, RelativePathElement, SetMonitoringModeRequest, SetTriggeringRequest, StatusCode,
+    TimestampsToReturn, TranslateBrowsePathsToNodeIdsRequest, Variant, WriteRequest, WriteValue,
 };
 
 /// The pipe to a client, and the longest answer that it takes.
@@ -554,4 +554,52 @@ fn links_are_made_and_removed_in_one_go_through_them() {
     // Removed first, then added (Part 4, 5.13.5.2).
     assert_eq!(set(vec![linked[2]], vec![linked[2]]), Ok((1, 1)));
     assert_eq!(set(Vec::new(), all), Ok((0, 9_997)));
+}
+
+/// What is seen of many items is told after all of them were looked at, and others have their turn before.
+#[test]
+fn a_subscription_looks_at_its_items_in_pieces() {
+    const ITEMS: usize = 25_000;
+    let mut two = Two::with(&[]);
+    let Response::CreateSubscription(subscription) = two.answer(CreateSubscriptionRequest {
+        requested_publishing_interval: 1_000.0,
+        requested_lifetime_count: 1_000,
+        requested_max_keep_alive_count: 100,
+        publishing_enabled: true,
+        ..Default::default()
+    }) else {
+        panic!();
+    };
+    let mut items = create(subscription.subscription_id, ITEMS);
+    for (n, item) in items.items_to_create.iter_mut().flatten().enumerate() {
+        item.item_to_monitor.node_id = node(2_001 + n as u32 % 40);
+        item.requested_parameters.sampling_interval = 500.0;
+    }
+    assert_eq!(good(&two.answer(items)), ITEMS);
+    let publish = |two: &mut Two| match two.ask(PublishRequest::default()) {
+        (Response::Publish(it), turns) => (told(&it), it.more_notifications, turns),
+        other => panic!("{other:?}"),
+    };
+    // The first values of all, then those of the second since; and of a minute in which nobody asked.
+    for time in [1_000, 1_000, 60_000] {
+        two.server.pass(Duration::from_millis(time));
+        let (mut values, mut more, turns) = publish(&mut two);
+        assert!(turns >= ITEMS / 5_000, "{turns} turns after {time} ms");
+        while more {
+            let (next, goes_on, _) = publish(&mut two);
+            (values, more) = (values + next, goes_on);
+        }
+        assert_eq!(values, ITEMS, "after {time} ms");
+    }
+}
+
+/// How many values a message tells.
+fn told(response: &PublishResponse) -> usize {
+    let data = response.notification_message.notification_data.iter();
+    let changes = data
+        .flatten()
+        .map(|data| data.inner_as::<DataChangeNotification>().unwrap());
+    changes
+        .map(|change| change.monitored_items.iter().flatten().count())
+        .sum()
 }

@@ -49,6 +49,15 @@ pub struct Shared {
     next_node: AtomicU32,
 }
 
+/// What a request may take once it is decoded: what fits into a message, and no more than a connection has.
+fn decoding(message: usize, memory: usize) -> wire::service::Limits {
+    let limits = wire::service::Limits::for_message_size(message);
+    wire::service::Limits {
+        memory: limits.memory.min(memory),
+        ..limits
+    }
+}
+
 impl Shared {
     pub fn new(
         config: Config,
@@ -66,7 +75,7 @@ impl Shared {
         session_config.max_request_message_size = limits.sizes.receive_message;
         let message = limits.sizes.receive_message;
         Self {
-            decoding: wire::service::Limits::for_message_size(message as usize),
+            decoding: decoding(message as usize, limits.connection_memory),
             session_config: Arc::new(session_config),
             advertised,
             clock,

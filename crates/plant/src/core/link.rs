@@ -53,9 +53,11 @@ pub struct Link {
     pub timer: Option<Instant>,
     /// Steps of its channel that helpers are at.
     pub busy: u32,
-    /// Helpers are at a signature or a password for it: what it asks meanwhile waits, so that each connection has one
+    /// Helpers are at a signature, a password or a long request for it: what it asks meanwhile waits, so that each connection has one
     /// of them at work.
     pub proving: bool,
+    /// Bytes of a request that a helper decodes.
+    pub decoding: usize,
     /// When it came.
     pub since: Instant,
     /// It is one too many, and is told so.
@@ -116,6 +118,7 @@ impl Link {
             timer: None,
             busy: 0,
             proving: false,
+            decoding: 0,
             since,
             refused: false,
             noted: false,
@@ -164,7 +167,8 @@ impl Link {
     /// Counts what waits, and was not looked at or not written.
     #[inline]
     pub fn settle(&mut self) -> Result<(), Spent> {
-        self.held.set(self.connection.unread() + self.backlog())
+        let waits = self.connection.unread() + self.backlog();
+        self.held.set(waits + self.decoding)
     }
 
     /// A session takes responses of so many bytes only; 0 is any. Of several sessions on a connection the least holds:

@@ -11,6 +11,7 @@ use wire::time::Instant;
 use wire::types::{CreateSessionResponse, StatusCode};
 
 use super::parcel::{Caller, Given, Led, Moved, Wanted, Wish};
+use super::request::Decoded;
 use super::{Asked, Core, SlotId};
 use crate::line::Dialled;
 
@@ -20,6 +21,8 @@ pub enum Mail {
     Channel(SlotId, server::Done),
     /// A client's certificate was judged.
     Judged(SlotId, Result<(), StatusCode>),
+    /// A long request was decoded.
+    Decoded(SlotId, Box<Decoded>),
     /// The response to a CreateSession request is signed, or not.
     Created(
         Asked,
@@ -109,6 +112,7 @@ impl Core {
                     self.serve(id);
                 }
             }
+            Mail::Decoded(link, decoded) => self.goes_on_with(link, *decoded),
             Mail::Created(asked, session, result) => {
                 self.created(asked, session, result);
                 self.flush(asked.link);

@@ -480,7 +480,11 @@ impl Core {
                 Due::Listen => self.listen_again(),
                 Due::Session(id) => self.session_due(id),
                 Due::Accept => self.strangers.knock(),
-                Due::Subscription(id) => self.subscription_due(id, at),
+                Due::Subscription(id) => {
+                    if self.subscription_due(id, at) {
+                        break;
+                    }
+                }
             }
             if self.shared.clock.now().mono.since(start) >= DUE_IN_A_ROW {
                 break;

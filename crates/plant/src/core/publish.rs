@@ -11,7 +11,7 @@ use wire::time::Instant;
 use wire::types::{CancelRequest, CancelResponse, RepublishRequest, StatusCode};
 
 use super::link::HIGH_WATER;
-use super::{Asked, Core, SlotId};
+use super::{Asked, Core, Due, SlotId};
 use crate::diagnostics::Service;
 use crate::fault::MessageFate;
 use crate::service::{canonical, write_head, write_len, write_null_array};
@@ -178,10 +178,19 @@ impl Core {
 
     /// The subscription that is served first: by priority, then the one that waited longest.
     fn next_waiting(&mut self, session: SlotId) -> Option<u32> {
-        let subscriptions = &self.subscriptions;
+        let (subscriptions, timers) = (&mut self.subscriptions, &mut self.timers);
         let held = self.sessions.get_mut(session)?;
-        let wants = |id: &u32| subscriptions.get(id).is_some_and(|s| s.wants());
-        held.waiting.retain(wants);
+        let now = self.now;
+        held.waiting.retain(|id| {
+            let Some(subscription) = subscriptions.get_mut(id) else {
+                return false;
+            };
+            if subscription.wants() && subscription.looks_first(now) {
+                timers.follow(subscription);
+            }
+            subscription.wants()
+        });
+        let subscriptions = &self.subscriptions;
         let priority = |id: &u32| subscriptions.get(id).map_or(0, |s| s.terms.priority);
         let highest = held.waiting.iter().map(priority).max()?;
         let at = held.waiting.iter().position(|id| priority(id) == highest)?;
@@ -291,29 +300,39 @@ impl Core {
         }
     }
 
-    /// A timer of a subscription rang.
-    pub(super) fn subscription_due(&mut self, id: u32, at: Instant) {
+    /// A timer of a subscription rang. True if there is more to do for it after others had their turn.
+    pub(super) fn subscription_due(&mut self, id: u32, at: Instant) -> bool {
         let now = self.now;
         let Some(subscription) = self.subscriptions.get_mut(&id) else {
-            return;
+            return false;
         };
         if subscription.wake != at {
-            return;
+            return false;
         }
         let session = subscription.session;
-        if subscription.is_due(now) {
+        let done = if subscription.is_due(now) {
             let held = session.and_then(|session| self.sessions.get(session));
             let requests = held.is_some_and(|held| !held.requests.is_empty());
-            if subscription.tick(&self.shared.space, now, requests) == Tick::Expired {
-                return self.subscription_expired(id);
+            match subscription.tick(&self.shared.space, now, requests) {
+                Tick::Expired => {
+                    self.subscription_expired(id);
+                    return false;
+                }
+                Tick::Looking => false,
+                Tick::Alive => true,
             }
         } else {
-            subscription.sample(&self.shared.space, now);
-        }
+            subscription.sample(&self.shared.space, now)
+        };
         self.shared
             .counters
             .overflows
             .add(subscription.take_dropped());
+        if !done {
+            subscription.wake = now.mono;
+            self.timers.add(now.mono, Due::Subscription(id));
+            return true;
+        }
         let wants = subscription.wants();
         self.timers.follow(subscription);
         if let (true, Some(session)) = (wants, session) {
@@ -324,6 +343,7 @@ impl Core {
             }
             self.answer_publish(session);
         }
+        false
     }
 
     fn subscription_expired(&mut self, id: u32) {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use tracing::debug;
 use wire::channel::SendError;
 use wire::server::{Reply, RequestId};
-use wire::service::{Request, Response};
+use wire::service::{DecodeError, Request, Response};
 use wire::template::walk::{RequestHead, type_id};
 use wire::time::Now;
 use wire::types::{DateTime, RegisterServerResponse, RegisteredServer, StatusCode};
@@ -13,14 +13,32 @@ use wire::types::{DateTime, RegisterServerResponse, RegisteredServer, StatusCode
 use super::long::{Long, PIECE, Rest};
 use super::response::encode_fault;
 use super::session_table::Sessions;
-use super::{Core, SlotId};
+use super::{Core, Mail, SlotId};
 use crate::diagnostics::Service;
 use crate::service::steps::{Steps, Work};
-use crate::service::{Answer as Answered, Desk, Refusal, canonical, discovery, read, write};
+use crate::service::{
+    Answer as Answered, DECODED_AT_ONCE, Desk, Refusal, canonical, discovery, read, write,
+};
 use crate::session::Session;
 use crate::shared::Shared;
 use crate::space;
 use crate::users::Rights;
+
+/// A request that a helper has decoded.
+pub struct Decoded {
+    id: RequestId,
+    body: Vec<u8>,
+    /// None for one of those that are walked: its body is in the usual spelling now.
+    result: Option<Result<Request, DecodeError>>,
+}
+
+/// Whether it is walked where it lies, and never decoded if its type is spelled as usual.
+fn is_walked(request: &Request) -> bool {
+    matches!(
+        request,
+        Request::Read(_) | Request::Write(_) | Request::Publish(_)
+    )
+}
 
 impl Core {
     /// Answers a request, or sees to it that it is answered later.
@@ -82,9 +100,66 @@ impl Core {
         }
     }
 
-    /// Services whose request is decoded first.
+    /// Services whose request is decoded first: by a helper if it is long.
     pub(super) fn decode(&mut self, link: SlotId, id: RequestId, body: &[u8]) {
-        let request = match Request::decode(body, &self.shared.decoding) {
+        if body.len() > DECODED_AT_ONCE {
+            return self.have_decoded(link, id, body);
+        }
+        let decoded = Request::decode(body, &self.shared.decoding);
+        self.decoded(link, id, body, decoded);
+    }
+
+    /// Millions of values in a request take a hundred milliseconds. What the connection asks next waits meanwhile.
+    fn have_decoded(&mut self, link: SlotId, id: RequestId, body: &[u8]) {
+        let Some(there) = self.links.get_mut(link) else {
+            return;
+        };
+        there.decoding = body.len();
+        there.proving = true;
+        there.busy += 1;
+        let (shared, post, mut body) = (Arc::clone(&self.shared), self.post(), body.to_vec());
+        self.pool.submit(move || {
+            let result = Request::decode(&body, &shared.decoding);
+            let walked = result.as_ref().is_ok_and(is_walked);
+            if let (true, Ok(request)) = (walked, &result) {
+                body.clear();
+                // Nothing of it can be too much to be written again.
+                let _ = request.encode(&mut body);
+            }
+            let result = if walked { None } else { Some(result) };
+            let decoded = Decoded { id, body, result };
+            post.send(Mail::Decoded(link, Box::new(decoded)));
+        });
+    }
+
+    /// A helper has decoded a request.
+    pub(super) fn goes_on_with(&mut self, link: SlotId, decoded: Decoded) {
+        let Decoded { id, body, result } = decoded;
+        let turn = self.turns;
+        let Some(there) = self.links.get_mut(link) else {
+            return;
+        };
+        (there.proving, there.decoding) = (false, 0);
+        self.worked = there.worked(turn);
+        self.unbusy(link);
+        match result {
+            Some(result) => self.decoded(link, id, &body, result),
+            None => self.request(link, id, &body),
+        }
+        if let Some(there) = self.links.get_mut(link) {
+            there.has_worked(turn, self.worked);
+        }
+        self.flush(link);
+    }
+
+    fn decoded(
+        &mut self,
+        link: SlotId,
+        id: RequestId,
+        body: &[u8],
+        decoded: Result<Request, DecodeError>,
+    ) {
+        let request = match decoded {
             Ok(request) => request,
             Err(error) => {
                 let handle = error.request_handle.unwrap_or(0);
@@ -95,12 +170,8 @@ impl Core {
         let token = space::raw(&request.header().authentication_token);
         let session = self.sessions.find(token).ok();
         let service = Service::of(&request);
-        let known_by_type = match &request {
-            Request::Read(_) | Request::Write(_) | Request::Publish(_) => true,
-            Request::CreateSession(_) => self.is_door(),
-            _ => false,
-        };
-        if known_by_type {
+        let creates = matches!(request, Request::CreateSession(_));
+        if is_walked(&request) || (creates && self.is_door()) {
             // Its type was spelled out in another way than usual; now it is not.
             let mut body = Vec::new();
             return match request.encode(&mut body) {

@@ -77,7 +77,9 @@ impl Core {
         let stranger = match &mail {
             // Nobody is logged in on one that comes from the door.
             Mail::Led(_) | Mail::Dialled(_) => true,
-            Mail::Channel(link, _) | Mail::Judged(link, _) => !self.is_known(*link),
+            Mail::Channel(link, _) | Mail::Judged(link, _) | Mail::Decoded(link, _) => {
+                !self.is_known(*link)
+            }
             Mail::Created(asked, ..) | Mail::NotActivated(asked, _) => !self.is_known(asked.link),
             Mail::Proven(caller, ..) if caller.core == self.index => {
                 !self.is_known(caller.asked.link)

@@ -152,8 +152,14 @@ pub fn write_len(out: &mut Vec<u8>, len: usize) {
     out.extend_from_slice(&i32::try_from(len).unwrap_or(i32::MAX).to_le_bytes());
 }
 
-/// The same request in the shape that walkers know.
+/// Bytes of a request that is decoded while others wait: that takes a millisecond at most.
+pub const DECODED_AT_ONCE: usize = 64 * 1024;
+
+/// The same request in the shape that walkers know, if it is not a long one.
 pub fn canonical(body: &[u8], limits: &Limits) -> Result<Vec<u8>, StatusCode> {
+    if body.len() > DECODED_AT_ONCE {
+        return Err(StatusCode::BadEncodingLimitsExceeded);
+    }
     let request = Request::decode(body, limits).map_err(|error| error.status())?;
     let mut body = Vec::new();
     let encoded = request.encode(&mut body);

@@ -17,46 +17,8 @@ use crate::space::Space;
 const MOST_LINKS: usize = 100_000;
 
 impl Subscription {
-    /// Between two publishings: takes the samples of items that have to be asked in time.
-    pub fn sample(&mut self, space: &Space, now: Now) {
-        self.sample_some(space, now, false);
-    }
-
-    /// Takes the samples that are due, those of items that can look back only if told to.
-    pub(super) fn sample_some(&mut self, space: &Space, now: Now, all: bool) {
-        if let Some((interval, at)) = &mut self.poll {
-            while *at <= now.mono {
-                *at = *at + *interval;
-            }
-        }
-        if all {
-            self.looked = now.mono;
-        }
-        let memory = &self.memory;
-        let tally = &mut self.account.tally;
-        let mut triggered = self.events.catch_up(space, now, memory, tally);
-        let mut pace = Pace::default();
-        for item in &mut self.items {
-            if !all && item.polled().is_none() {
-                continue;
-            }
-            let before = item.ready();
-            let queued = item.catch_up(space, now, &mut pace, memory, tally);
-            if queued {
-                self.ready += item.ready();
-                self.ready -= before;
-                triggered.extend_from_slice(item.links());
-            }
-        }
-        for id in triggered {
-            self.events.trigger(id);
-            self.change(id, |item, _, _| item.set_triggered(true));
-        }
-        self.account.settle();
-    }
-
     /// Changes an item; none if it is not there.
-    fn change<R>(
+    pub(super) fn change<R>(
         &mut self,
         id: u32,
         what: impl FnOnce(&mut Item, &Memory, &mut Tally) -> R,

@@ -12,6 +12,7 @@ mod filter;
 mod item;
 mod items;
 mod kept;
+mod looking;
 mod memory;
 mod message;
 mod moment;
@@ -38,6 +39,7 @@ use crate::diagnostics::SubscriptionRecord;
 use crate::ledger::{Account, Ledger, Load};
 use crate::session::Owner;
 use kept::Kept;
+use looking::Look;
 use memory::Memory;
 use publishing::State;
 
@@ -122,8 +124,12 @@ pub struct Subscription {
     late_since: Option<Instant>,
     /// When it was looked at last.
     seen: Instant,
-    /// When all of its items were looked at last.
+    /// When all of its items were looked at last: when that began.
     looked: Instant,
+    /// When it ended: of many items that is later.
+    look_ended: Instant,
+    /// A look that has begun and not ended.
+    look: Option<Look>,
 }
 
 impl Subscription {
@@ -164,6 +170,8 @@ impl Subscription {
             late_since: None,
             seen: now.mono,
             looked: now.mono,
+            look_ended: now.mono,
+            look: None,
         };
         subscription.tell_terms();
         subscription.tell();

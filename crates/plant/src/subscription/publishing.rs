@@ -29,6 +29,8 @@ pub(super) enum State {
 pub enum Tick {
     /// It goes on; see [`Subscription::wants`].
     Alive,
+    /// It has many items and did not look at all of them yet: it is to be called again.
+    Looking,
     /// Nobody asked for so long that it is to be deleted.
     Expired,
 }
@@ -36,11 +38,14 @@ pub enum Tick {
 impl Subscription {
     /// Whether something is to be sent as soon as there is a Publish request.
     pub fn wants(&self) -> bool {
-        self.wants
+        self.wants && !self.is_looking()
     }
 
     /// When it is to be looked at next: for a publishing, or to ask items before.
     pub fn due(&self) -> Instant {
+        if let Some(at) = self.looks_on() {
+            return at;
+        }
         let next = self.next + self.interval().saturating_mul(self.rest - 1);
         match self.poll {
             Some((_, at)) => next.min(at),
@@ -48,12 +53,12 @@ impl Subscription {
         }
     }
 
-    /// Whether a publishing interval is over.
+    /// Whether a publishing interval is over, or what is to be done then has begun.
     pub fn is_due(&self, now: Now) -> bool {
-        self.next <= now.mono
+        self.next <= now.mono || self.is_looking()
     }
 
-    fn interval(&self) -> Duration {
+    pub(super) fn interval(&self) -> Duration {
         self.terms.interval.max(LEAST_INTERVAL)
     }
 
@@ -74,13 +79,6 @@ impl Subscription {
         self.lifetime = self.terms.lifetime;
         if self.rest > 1 {
             self.go_on(now);
-        }
-    }
-
-    /// Whoever asks after a rest is told what there is.
-    pub(super) fn catch_up(&mut self, space: &Space, now: Now) {
-        if now.mono.since(self.looked) >= self.interval() {
-            self.sample_some(space, now, true);
         }
     }
 
@@ -110,22 +108,27 @@ impl Subscription {
     /// A publishing interval is over. `requests`: Publish requests of its session wait.
     pub fn tick(&mut self, space: &Space, now: Now, requests: bool) -> Tick {
         self.seen = now.mono;
-        let passed = self.go_on(now);
-        // Part 4, 5.14.1.3: the counter is set back by Publish requests; one that waits means
-        // that the client is there.
-        self.lifetime = match requests {
-            true => self.terms.lifetime,
-            false => self.lifetime.saturating_sub(passed),
-        };
-        if self.lifetime == 0 {
-            if let Some(took) = self.account.took() {
-                took.expired();
+        if !self.is_looking() {
+            let passed = self.go_on(now);
+            // Part 4, 5.14.1.3: the counter is set back by Publish requests; one that waits means
+            // that the client is there.
+            self.lifetime = match requests {
+                true => self.terms.lifetime,
+                false => self.lifetime.saturating_sub(passed),
+            };
+            if self.lifetime == 0 {
+                if let Some(took) = self.account.took() {
+                    took.expired();
+                }
+                return Tick::Expired;
             }
-            return Tick::Expired;
+            // If nobody asks, it is enough to know that there is something to be told.
+            if requests || !self.ready() || self.leaves() < self.next {
+                self.begin_look(now, true);
+            }
         }
-        // If nobody asks, it is enough to know that there is something to be told.
-        if requests || !self.ready() || self.leaves() < self.next {
-            self.sample_some(space, now, true);
+        if !self.look_on(space, now) {
+            return Tick::Looking;
         }
         self.wants = match self.state {
             // Row 12.

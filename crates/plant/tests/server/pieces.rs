@@ -5,9 +5,10 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use plant::{Config, Server};
 use wire::types::{
     AttributeId, BrowseDescription, BrowseDirection, BrowsePath, BrowseRequest, BrowseResponse,
-    CreateMonitoredItemsRequest, CreateMonitoredItemsResponse, DeleteMonitoredItemsRequest,
-    DeleteMonitoredItemsResponse, NodeId, NumericRange, ReadRequest, ReferenceTypeId, RelativePath,
-    RelativePathElement, StatusCode, TimestampsToReturn, TranslateBrowsePathsToNodeIdsRequest,
+    CallMethodRequest, CallRequest, CallResponse, CreateMonitoredItemsRequest,
+    CreateMonitoredItemsResponse, DeleteMonitoredItemsRequest, DeleteMonitoredItemsResponse,
+    NodeId, NumericRange, ReadRequest, ReferenceTypeId, RelativePath, RelativePathElement,
+    StatusCode, TimestampsToReturn, TranslateBrowsePathsToNodeIdsRequest,
     TranslateBrowsePathsToNodeIdsResponse, Variant, WriteRequest, WriteValue,
 };
 
@@ -53,6 +54,37 @@ fn who_browses_much_in_one_request_holds_up_nobody() {
     // Nothing is of this class: there is nothing to send, but millions of references to look at.
     let times = answered_meanwhile(&server, browse(5_000, 1 << 10));
     assert!(times > 8, "{times}");
+}
+
+/// A Call of a method that is not there, with so many arrays of half a million texts.
+fn texts(arrays: usize) -> CallRequest {
+    let texts = Variant::from(vec![wire::types::UAString::from("a"); 500_000]);
+    CallRequest {
+        request_header: header(),
+        methods_to_call: Some(vec![CallMethodRequest {
+            object_id: bench(1),
+            method_id: bench(2),
+            input_arguments: Some(vec![texts; arrays]),
+        }]),
+    }
+}
+
+#[test]
+fn who_asks_for_what_takes_long_to_decode_holds_up_nobody() {
+    let server = start(Config::default());
+    let times = answered_meanwhile(&server, texts(1));
+    assert!(times > 8, "{times}");
+}
+
+/// A message of 13 MB would be 150 MB once it is decoded.
+#[test]
+fn a_request_takes_no_more_once_it_is_decoded_than_its_connection_has() {
+    let server = start(Config::default());
+    let mut client = Client::plain(server.url());
+    let asked = client.send(texts(5));
+    assert_eq!(client.failed(asked), StatusCode::BadEncodingLimitsExceeded);
+    let one: CallResponse = client.call(texts(1)).unwrap();
+    assert_eq!(one.results.unwrap().len(), 1);
 }
 
 #[test]
