@@ -12,7 +12,7 @@ use crate::global::Global;
 use crate::{
     bench, ca, calibrate, cert, compare, cost, demo, discover, doctor, kept, link, model, pages,
     paper, peers, perfclient, plant, probe, publishing, quick, report, rerun, saturate, scenario,
-    security, serve, show, simulate, size, watch,
+    security, serve, settings, show, simulate, size, watch,
 };
 
 /// The performance laboratory for OPC UA: measure, compare, explain, predict.
@@ -77,6 +77,7 @@ enum Command {
     Cert(cert::Args),
     Ca(ca::Args),
     Peers(peers::Args),
+    Config(settings::Args),
     Man(pages::Man),
     Completions(pages::Completions),
 }
@@ -131,6 +132,7 @@ impl Cli {
             Command::Paper(args) => paper::run(args, &self.global),
             Command::Check(args) => scenario::check::run(args, &self.global),
             Command::New(args) => scenario::new::run(args, &self.global),
+            Command::Config(args) => settings::run(args, &self.global, &Self::command()),
             Command::Man(args) => pages::man(args, Self::command()),
             Command::Completions(args) => pages::completions(args, Self::command()),
             Command::Subscribe(args) => quick::subscribe(*args, &self.global),

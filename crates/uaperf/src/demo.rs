@@ -2,7 +2,7 @@
 
 use std::io::Write;
 use std::path::Path;
-use std::process::{Command, ExitCode};
+use std::process::ExitCode;
 use std::time::{Duration, SystemTime};
 
 use anyhow::{Context, bail};
@@ -14,7 +14,7 @@ use wire::url::Url;
 use crate::failure::Failure;
 use crate::global::Global;
 use crate::serving::{self, Folder, Serving};
-use crate::{advice, results, screen};
+use crate::{advice, results, screen, settings};
 use plan::unit::duration::show;
 
 /// Show what uaperf does, on a server of its own on this machine
@@ -49,8 +49,7 @@ const REPEAT: usize = 5;
 fn typed(out: &mut impl Write, told: &str, words: &[&str], pki: &Path) -> anyhow::Result<()> {
     writeln!(out, "\n$ uaperf {told}\n")?;
     out.flush()?;
-    let program = std::env::current_exe().context("cannot tell where this program is")?;
-    let done = Command::new(program)
+    let done = settings::this_program()?
         .args(words)
         .arg("--pki")
         .arg(pki)

@@ -20,6 +20,9 @@ pub struct Global {
         value_parser = OsStringValueParser::new().map(PathBuf::from)
     )]
     pki: Option<PathBuf>,
+    /// File with settings instead of uaperf.toml, or none [default: see `uaperf config show --help`]
+    #[arg(long, value_name = "FILE|none", global = true)]
+    pub settings: Option<PathBuf>,
     #[command(flatten)]
     pub log: log::Args,
 }

@@ -42,6 +42,7 @@ mod screen;
 mod security;
 mod serve;
 mod serving;
+mod settings;
 mod show;
 mod simulate;
 mod size;

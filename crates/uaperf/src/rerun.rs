@@ -10,7 +10,7 @@ use serde_json::Value;
 use crate::failure::Failure;
 use crate::global::Global;
 use crate::screen::{self, tell};
-use crate::{quick, results};
+use crate::{quick, results, settings};
 
 /// Carry out the command of a result once more, into a file of its own
 #[derive(Debug, clap::Args)]
@@ -67,7 +67,7 @@ pub fn run(args: Args, _: &Global) -> anyhow::Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     }
     tell!("{line}");
-    let mut command = Command::new(std::env::current_exe()?);
+    let mut command = settings::this_program()?;
     carry_out(command.args(&words)).map_err(Into::into)
 }
 

@@ -2,7 +2,7 @@
 
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
@@ -15,7 +15,7 @@ use wire::channel::Protection;
 use wire::url::Url;
 
 use crate::failure::Failure;
-use crate::place;
+use crate::{place, settings};
 
 /// What is to be ended and removed should this process be interrupted.
 static LEFT: Mutex<Left> = Mutex::new(Left {
@@ -81,12 +81,11 @@ impl Serving {
 
     /// The same for so many servers in one process; a port among the arguments stands.
     pub fn start_several(args: &[&str], servers: usize, pki: &Path) -> anyhow::Result<Self> {
-        let program = std::env::current_exe().context("cannot tell where this program is")?;
         let port: &[&str] = match args.iter().any(|arg| arg.starts_with("--port")) {
             true => &[],
             false => &["--port", "0"],
         };
-        let mut command = Command::new(program);
+        let mut command = settings::this_program()?;
         command
             .args(["serve", "--with-parent"])
             .args(port)

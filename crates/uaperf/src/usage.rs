@@ -8,10 +8,17 @@ use clap::{ArgAction, ArgMatches, Command, CommandFactory, Error, Parser};
 use serde_json::{Map, Value};
 
 use crate::screen::tell;
+use crate::{ending, failure, settings};
 
 /// The arguments, or the end of the program: with help if that was asked for, else with one line about
 /// what is wrong and exit code 2.
 pub fn parse<C: Parser>(words: impl IntoIterator<Item = OsString>) -> C {
+    let words = settings::expand(&C::command(), words.into_iter().collect());
+    let words = words.unwrap_or_else(|failure| {
+        ending::report(&failure.into());
+        std::process::exit(failure::USAGE.into());
+    });
+    WORDS.get_or_init(|| words.clone());
     let matches = C::command().try_get_matches_from(words);
     let cli = matches.and_then(|matches| {
         let options = options(&C::command(), &matches);
@@ -27,11 +34,20 @@ pub fn parse<C: Parser>(words: impl IntoIterator<Item = OsString>) -> C {
 /// Every option of the command with its value, also where it is the default.
 static OPTIONS: OnceLock<Value> = OnceLock::new();
 
-/// What was asked of this program, for its results: the words as typed, without its own name, and every option
+/// The words of the command line, those of settings among them.
+static WORDS: OnceLock<Vec<OsString>> = OnceLock::new();
+
+/// These words, without the program's own name.
+pub fn words() -> impl Iterator<Item = String> {
+    let words = WORDS.get().map(Vec::as_slice).unwrap_or_default();
+    let words = words.iter().skip(1);
+    words.map(|it| it.to_string_lossy().into_owned())
+}
+
+/// What was asked of this program, for its results: its words, and every option
 /// with its value. No option carries a secret: passwords come from files, the environment or a prompt.
 pub fn asked() -> Map<String, Value> {
-    let words = std::env::args_os().skip(1);
-    let words: Vec<Value> = words.map(|it| it.to_string_lossy().into()).collect();
+    let words: Vec<Value> = words().map(Value::from).collect();
     let mut asked = Map::new();
     asked.insert("argv".into(), words.into());
     let options = OPTIONS.get().cloned().unwrap_or_default();
@@ -100,6 +116,9 @@ fn refuse<C: CommandFactory>(error: &Error) -> ! {
                 .flatten();
             let line = negative.unwrap_or_else(|| one_line(&error.render().to_string()));
             tell!("{line}");
+            if let Some(place) = settings::blamed(&line) {
+                tell!("  set by: {place}");
+            }
             tell!("  try: {}", help::<C>(std::env::args().skip(1)));
             std::process::exit(error.exit_code());
         }

@@ -1,7 +1,7 @@
 //! The publisher of a phase: a process of its own, so that its CPU and memory are seen apart from the listeners'.
 
 use std::io::{BufRead, BufReader, Read, Write};
-use std::process::{Child, ChildStderr, Command, Stdio};
+use std::process::{Child, ChildStderr, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::Duration;
 
@@ -10,6 +10,7 @@ use load::pubsub::Published;
 
 use super::parent::{BEGUN, READY};
 use crate::failure::Failure;
+use crate::settings;
 
 /// So long it may take until it is ready, and until it has told what it did when it was to end.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -24,8 +25,7 @@ pub struct Publisher {
 impl Publisher {
     /// Starts `uaperf publish` with these words. It waits for [`begin`](Self::begin).
     pub fn start(words: &[String]) -> anyhow::Result<Self> {
-        let program = std::env::current_exe().context("cannot tell where this program is")?;
-        let mut command = Command::new(program);
+        let mut command = settings::this_program()?;
         command
             .args(["publish", "--with-parent"])
             .args(words)

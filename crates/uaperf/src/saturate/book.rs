@@ -110,14 +110,13 @@ impl Book {
                 let folder = folder.display();
                 Failure::usage(format!("cannot make the folder {folder}: {error}"))
             })?;
-        let words = std::env::args_os().skip(1);
         Ok(Self {
             folder,
             page: Page {
                 format: FORMAT.to_owned(),
                 version: VERSION,
                 started,
-                command: words.map(|it| it.to_string_lossy().into_owned()).collect(),
+                command: crate::usage::words().collect(),
                 from,
                 grow: grow.to_string(),
                 objective: objective.iter().map(ToString::to_string).collect(),

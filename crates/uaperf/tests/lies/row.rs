@@ -239,6 +239,10 @@ pub const WITHOUT: &[(&str, &str)] = &[
         "runs commands that have rows, against a server of its own",
     ),
     (
+        "config",
+        "shows what is set; that settings are those of the command is in tests/settings.rs",
+    ),
+    (
         "calibrate",
         "measures this host, against no server of anybody",
     ),
