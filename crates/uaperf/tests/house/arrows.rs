@@ -21,6 +21,7 @@ const LAYERS: &[&[&str]] = &[
         "wire",
         "link",
         "capture",
+        "wss",
     ],
 ];
 

@@ -1,0 +1,306 @@
+//! How a connection of HTTP/1.1 becomes one of WebSocket frames (RFC 6455, 4), with the sub-protocol of UACP.
+
+use std::fmt::Write;
+
+use aws_lc_rs::digest::{SHA1_FOR_LEGACY_USE_ONLY, digest};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use thiserror::Error;
+
+/// A head that is longer is not read.
+pub const MOST_HEAD: usize = 8 * 1024;
+/// Nor is one of more fields.
+const MOST_FIELDS: usize = 64;
+
+/// Binary UACP in frames (Part 6, 7.5.2), as it is called since 1.05, and as 1.04 called it.
+pub const PROTOCOLS: [&str; 2] = ["opcua+uacp", "opcua+cp"];
+
+/// RFC 6455, 1.3.
+const MAGIC: &str = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
+
+/// Why a server does not answer with WebSocket frames.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum UpgradeError {
+    /// What it said is not HTTP.
+    #[error("the server's answer to the upgrade is no HTTP: {0}")]
+    NotHttp(String),
+    /// It said no.
+    #[error("the server refuses the upgrade to a WebSocket: {status} {reason}")]
+    Refused {
+        /// The status of HTTP.
+        status: u16,
+        /// The words after it.
+        reason: String,
+    },
+    /// A proof or a field that is not what it has to be.
+    #[error("the server's answer to the upgrade is wrong: {0}")]
+    Wrong(&'static str),
+    /// More than is read.
+    #[error("the server's answer to the upgrade is longer than {MOST_HEAD} bytes")]
+    TooLong,
+}
+
+/// Why a client gets no WebSocket, as a status of HTTP.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+#[error("{status}: {reason}")]
+pub struct Refused {
+    /// The status.
+    pub status: u16,
+    /// The words after it.
+    pub reason: &'static str,
+}
+
+const fn refused(status: u16, reason: &'static str) -> Refused {
+    Refused { status, reason }
+}
+
+/// What a client asks for, and what it is to be answered with.
+#[derive(Debug)]
+pub struct Request {
+    /// The bytes to send.
+    pub text: Vec<u8>,
+    /// The field that proves that its reader understood.
+    pub accept: String,
+}
+
+impl Request {
+    /// For this path of this host, which stands there as in the URL.
+    pub fn new(host: &str, path: &str, random: fn(&mut [u8])) -> Self {
+        let mut nonce = [0; 16];
+        random(&mut nonce);
+        let key = STANDARD.encode(nonce);
+        let path = if path.is_empty() { "/" } else { path };
+        let protocols = PROTOCOLS.join(", ");
+        let text = format!(
+            "GET {path} HTTP/1.1\r\nHost: {host}\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\
+             Sec-WebSocket-Key: {key}\r\nSec-WebSocket-Version: 13\r\n\
+             Sec-WebSocket-Protocol: {protocols}\r\n\r\n"
+        );
+        Self {
+            text: text.into_bytes(),
+            accept: accept(&key),
+        }
+    }
+}
+
+fn accept(key: &str) -> String {
+    let both = [key, MAGIC].concat();
+    STANDARD.encode(digest(&SHA1_FOR_LEGACY_USE_ONLY, both.as_bytes()))
+}
+
+/// Reads the answer to a request whose proof is `wanted`. How long it is, once all of it is there.
+pub fn read_answer(bytes: &[u8], wanted: &str) -> Result<Option<usize>, UpgradeError> {
+    let mut fields = [httparse::EMPTY_HEADER; MOST_FIELDS];
+    let mut answer = httparse::Response::new(&mut fields);
+    let length = match answer.parse(bytes) {
+        Ok(httparse::Status::Complete(length)) => length,
+        Ok(httparse::Status::Partial) if bytes.len() >= MOST_HEAD => {
+            return Err(UpgradeError::TooLong);
+        }
+        Ok(httparse::Status::Partial) => return Ok(None),
+        Err(error) => return Err(UpgradeError::NotHttp(error.to_string())),
+    };
+    let status = answer.code.unwrap_or_default();
+    if status != 101 {
+        let reason = answer.reason.unwrap_or_default();
+        return Err(UpgradeError::Refused {
+            status,
+            reason: reason.chars().take(80).collect(),
+        });
+    }
+    let fields = &*answer.headers;
+    if !has_word(fields, "upgrade", "websocket") {
+        return Err(UpgradeError::Wrong("it upgrades to something else"));
+    }
+    if !has_word(fields, "connection", "upgrade") {
+        return Err(UpgradeError::Wrong("its Connection is no Upgrade"));
+    }
+    if one(fields, "sec-websocket-accept") != Some(wanted) {
+        return Err(UpgradeError::Wrong("its Sec-WebSocket-Accept is not ours"));
+    }
+    if words(fields, "sec-websocket-extensions").next().is_some() {
+        return Err(UpgradeError::Wrong(
+            "it has extensions that nobody asked for",
+        ));
+    }
+    match one(fields, "sec-websocket-protocol") {
+        Some(protocol) if PROTOCOLS.contains(&protocol) => Ok(Some(length)),
+        Some(_) => Err(UpgradeError::Wrong("it takes another sub-protocol")),
+        None => Err(UpgradeError::Wrong("it takes no sub-protocol")),
+    }
+}
+
+/// Reads what a client asks for. How long that is and the answer to it, once all of it is there.
+pub fn read_request(bytes: &[u8]) -> Result<Option<(usize, String)>, Refused> {
+    let mut fields = [httparse::EMPTY_HEADER; MOST_FIELDS];
+    let mut request = httparse::Request::new(&mut fields);
+    let length = match request.parse(bytes) {
+        Ok(httparse::Status::Complete(length)) => length,
+        Ok(httparse::Status::Partial) if bytes.len() >= MOST_HEAD => {
+            return Err(refused(431, "Request Header Fields Too Large"));
+        }
+        Ok(httparse::Status::Partial) => return Ok(None),
+        Err(httparse::Error::TooManyHeaders) => {
+            return Err(refused(431, "Request Header Fields Too Large"));
+        }
+        Err(_) => return Err(refused(400, "Bad Request")),
+    };
+    let fields = &*request.headers;
+    if request.method != Some("GET") {
+        return Err(refused(405, "Method Not Allowed"));
+    }
+    let asks = request.version == Some(1)
+        && has_word(fields, "upgrade", "websocket")
+        && has_word(fields, "connection", "upgrade");
+    if !asks || one(fields, "sec-websocket-version") != Some("13") {
+        return Err(refused(426, "Upgrade Required"));
+    }
+    let is_key = |key: &&str| STANDARD.decode(key).is_ok_and(|nonce| nonce.len() == 16);
+    let Some(key) = one(fields, "sec-websocket-key").filter(is_key) else {
+        return Err(refused(400, "Bad Request"));
+    };
+    let offered = |protocol: &&&str| {
+        let mut words = words(fields, "sec-websocket-protocol");
+        words.any(|word| word == **protocol)
+    };
+    let Some(protocol) = PROTOCOLS.iter().find(offered) else {
+        return Err(refused(400, "Sub-protocol opcua+uacp Required"));
+    };
+    let answer = format!(
+        "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\
+         Sec-WebSocket-Accept: {}\r\nSec-WebSocket-Protocol: {protocol}\r\n\r\n",
+        accept(key)
+    );
+    Ok(Some((length, answer)))
+}
+
+impl Refused {
+    /// What is sent before the connection is closed.
+    pub fn text(self) -> String {
+        let Self { status, reason } = self;
+        let mut text = format!("HTTP/1.1 {status} {reason}\r\nConnection: close\r\n");
+        let more = match status {
+            405 => "Allow: GET\r\n",
+            426 => "Upgrade: websocket\r\nSec-WebSocket-Version: 13\r\n",
+            _ => "",
+        };
+        // Writing to a String does not fail.
+        let _ = write!(text, "{more}Content-Length: 0\r\n\r\n");
+        text
+    }
+}
+
+/// The words of all fields of a name: what stands between commas.
+fn words<'a>(
+    fields: &'a [httparse::Header<'a>],
+    name: &'a str,
+) -> impl Iterator<Item = &'a str> + 'a {
+    let named = fields
+        .iter()
+        .filter(|it| it.name.eq_ignore_ascii_case(name));
+    let texts = named.filter_map(|it| std::str::from_utf8(it.value).ok());
+    texts.flat_map(|text| text.split(',')).map(str::trim)
+}
+
+fn has_word(fields: &[httparse::Header<'_>], name: &str, word: &str) -> bool {
+    words(fields, name).any(|it| it.eq_ignore_ascii_case(word))
+}
+
+/// The value of a field that stands there once.
+fn one<'a>(fields: &'a [httparse::Header<'a>], name: &'a str) -> Option<&'a str> {
+    let mut words = words(fields, name);
+    let only = words.next()?;
+    words.next().is_none().then_some(only)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn fixed(bytes: &mut [u8]) {
+        bytes.copy_from_slice(&b"the sample nonce"[..bytes.len()]);
+    }
+
+    #[test]
+    fn the_proof_is_that_of_the_specification() {
+        // RFC 6455, 1.3.
+        assert_eq!(
+            accept("dGhlIHNhbXBsZSBub25jZQ=="),
+            "s3pPLMBiTxaQ9kYGzzhZRbK+xOo="
+        );
+        let request = Request::new("plc1:4843", "", fixed);
+        assert_eq!(request.accept, "s3pPLMBiTxaQ9kYGzzhZRbK+xOo=");
+    }
+
+    #[test]
+    fn both_sides_agree_whatever_the_pieces() {
+        let request = Request::new("plc1:4843", "/a", fixed);
+        for cut in 0..request.text.len() {
+            assert_eq!(read_request(&request.text[..cut]), Ok(None), "{cut}");
+        }
+        let mut more = request.text.clone();
+        more.extend_from_slice(b"frames");
+        let (length, answer) = read_request(&more).unwrap().unwrap();
+        assert_eq!(length, request.text.len());
+        assert!(answer.contains("Sec-WebSocket-Protocol: opcua+uacp\r\n"));
+        for cut in 0..answer.len() {
+            let part = read_answer(&answer.as_bytes()[..cut], &request.accept);
+            assert_eq!(part, Ok(None), "{cut}");
+        }
+        let whole = read_answer(answer.as_bytes(), &request.accept);
+        assert_eq!(whole, Ok(Some(answer.len())));
+        let other = read_answer(answer.as_bytes(), "another");
+        assert!(matches!(other, Err(UpgradeError::Wrong(_))));
+    }
+
+    fn asked(from: &str, to: &str) -> Result<Option<(usize, String)>, Refused> {
+        let text = String::from_utf8(Request::new("h", "/", fixed).text).unwrap();
+        assert!(text.contains(from), "{from}");
+        read_request(text.replace(from, to).as_bytes())
+    }
+
+    #[test]
+    fn who_asks_for_something_else_is_told_what_is_wanted() {
+        for (from, to, status) in [
+            ("GET", "POST", 405),
+            ("websocket", "h2c", 426),
+            ("Connection: Upgrade", "Connection: close", 426),
+            ("Version: 13", "Version: 8", 426),
+            ("HTTP/1.1", "HTTP/1.0", 426),
+            ("dGhl", "dG", 400),
+            ("opcua+uacp, opcua+cp", "opcua+uajson", 400),
+            ("Sec-WebSocket-Protocol", "X", 400),
+            ("GET", "\0", 400),
+            ("Host: h\r\n", &"a: b\r\n".repeat(MOST_FIELDS), 431),
+        ] {
+            let refused = asked(from, to).unwrap_err();
+            assert_eq!(refused.status, status, "{to}");
+            assert!(refused.text().starts_with(&format!("HTTP/1.1 {status} ")));
+        }
+        // As browsers and the stacks of 1.04 ask.
+        let browser = asked("Connection: Upgrade", "Connection: keep-alive, Upgrade");
+        assert!(browser.is_ok());
+        let older = asked("opcua+uacp, opcua+cp", "opcua+cp").unwrap().unwrap();
+        assert!(older.1.contains("Sec-WebSocket-Protocol: opcua+cp\r\n"));
+    }
+
+    #[test]
+    fn no_more_than_so_much_is_waited_for() {
+        let endless = [b"GET / HTTP/1.1\r\nA: ", &[b'a'; MOST_HEAD][..]].concat();
+        assert_eq!(read_request(&endless[..MOST_HEAD - 1]), Ok(None));
+        assert_eq!(read_request(&endless).unwrap_err().status, 431);
+        let endless = [b"HTTP/1.1 101 A\r\nA: ", &[b'a'; MOST_HEAD][..]].concat();
+        assert_eq!(read_answer(&endless, ""), Err(UpgradeError::TooLong));
+    }
+
+    #[test]
+    fn another_server_is_told_from_one_that_refuses() {
+        let no = read_answer(b"HTTP/1.1 404 Not Found\r\n\r\n", "");
+        assert_eq!(
+            no.unwrap_err().to_string(),
+            "the server refuses the upgrade to a WebSocket: 404 Not Found"
+        );
+        let other = read_answer(b"SSH-2.0-OpenSSH\r\n\r\n", "");
+        assert!(matches!(other, Err(UpgradeError::NotHttp(_))));
+    }
+}
