@@ -6,77 +6,123 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
-use wire::types::EndpointDescription;
-use wire::url::Url;
+use wire::types::{EndpointDescription, UAString};
+use wire::url::{Transport, Url};
 
 use crate::config::Config;
+
+/// Where a server is, over each transport that it has.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Urls {
+    /// Over TCP.
+    pub tcp: String,
+    /// Over WebSockets, if it listens for them.
+    pub wss: Option<String>,
+}
+
+impl Urls {
+    /// At this host, which is written as in a URL.
+    fn at(host: &str, tcp: u16, wss: Option<u16>) -> Self {
+        let url = |transport: Transport, port| format!("{}://{host}:{port}", transport.scheme());
+        Self {
+            tcp: url(Transport::Tcp, tcp),
+            wss: wss.map(|port| url(Transport::Wss, port)),
+        }
+    }
+
+    /// The transports, and their URLs.
+    pub fn each(&self) -> impl Iterator<Item = (Transport, &str)> {
+        let wss = self.wss.iter().map(|url| (Transport::Wss, url.as_str()));
+        std::iter::once((Transport::Tcp, self.tcp.as_str())).chain(wss)
+    }
+
+    /// All of them, for those who ask where a server can be found.
+    pub fn discovery(&self) -> Vec<UAString> {
+        self.each().map(|(_, url)| url.into()).collect()
+    }
+}
 
 /// The URLs of a server.
 #[derive(Debug, Clone)]
 pub struct Advertised {
-    /// The one that is told to everybody, or that works on this machine.
-    pub url: String,
-    /// Each client is told another one.
+    /// Those that are told to everybody, or that work on this machine.
+    pub urls: Urls,
+    /// The ports at which it listens.
+    ports: (u16, Option<u16>),
+    /// Each client is told others.
     by_client: bool,
 }
 
 impl Advertised {
-    /// What was asked for, or what follows from the address that the server listens on.
-    pub fn new(config: &Config, address: SocketAddr) -> Self {
-        let fixed = |url| Self {
-            url,
+    /// What was asked for, or what follows from the address that the server listens on, and its port for WebSockets.
+    pub fn new(config: &Config, address: SocketAddr, wss: Option<u16>) -> Self {
+        let ports = (address.port(), wss);
+        let told = |host: &str| Self {
+            urls: Urls::at(host, address.port(), wss),
+            ports,
             by_client: false,
         };
         if let Some(url) = &config.advertise {
-            return fixed(url.clone());
+            let host = url.parse().map(|url: Url| in_url(url.host()));
+            let mut advertised = told(&host.unwrap_or_default());
+            advertised.urls.tcp.clone_from(url);
+            return advertised;
         }
         if let Some(host) = &config.host {
-            return fixed(format!("opc.tcp://{host}:{}", address.port()));
+            return told(host);
         }
         let here: IpAddr = match address {
-            address if !address.ip().is_unspecified() => return fixed(url(address)),
+            address if !address.ip().is_unspecified() => return told(&of_ip(address.ip())),
             SocketAddr::V4(_) => Ipv4Addr::LOCALHOST.into(),
             SocketAddr::V6(_) => Ipv6Addr::LOCALHOST.into(),
         };
         Self {
-            url: url(SocketAddr::new(here, address.port())),
             by_client: true,
+            ..told(&of_ip(here))
         }
     }
 
-    /// What a client is told, if it is another URL than that of everybody: it said hello to `asked`, and its
+    /// What a client is told, if it is other URLs than those of everybody: it said hello to `asked`, and its
     /// connection reached `reached`.
     pub fn for_client(
         &self,
         own: Option<&pki::Identity>,
         asked: &str,
         reached: Option<SocketAddr>,
-    ) -> Option<String> {
+    ) -> Option<Urls> {
         let reached = reached.filter(|_| self.by_client)?;
         let named = asked.parse::<Url>().ok().filter(|asked| {
             let address = asked.host().parse::<IpAddr>();
             address.is_err() && own.is_some_and(|own| own.certificate.names_host(asked.host()))
         });
-        Some(match named {
-            Some(named) => format!("opc.tcp://{}:{}", named.host(), reached.port()),
-            None => url(reached),
-        })
+        let host = named.map_or_else(|| of_ip(reached.ip()), |named| named.host().to_owned());
+        Some(Urls::at(&host, self.ports.0, self.ports.1))
     }
 }
 
-/// Endpoints, and the server in them, at this URL.
-pub fn move_to(endpoints: &mut [EndpointDescription], url: &str) {
+/// Endpoints, and the server in them, at these URLs.
+pub fn move_to(endpoints: &mut [EndpointDescription], urls: &Urls) {
     for endpoint in endpoints {
-        endpoint.endpoint_url = url.into();
-        endpoint.server.discovery_urls = Some(vec![url.into()]);
+        let transport = Transport::of_profile(endpoint.transport_profile_uri.as_ref());
+        let url = urls.each().find(|(over, _)| Some(*over) == transport);
+        if let Some((_, url)) = url {
+            endpoint.endpoint_url = url.into();
+        }
+        endpoint.server.discovery_urls = Some(urls.discovery());
     }
 }
 
-/// Of an address as others know it: an IPv4 client of an IPv6 socket is one of IPv4, and the numbers of interfaces
+/// An address as others know it: an IPv4 client of an IPv6 socket is one of IPv4, and the numbers of interfaces
 /// mean nothing elsewhere.
-fn url(address: SocketAddr) -> String {
-    let address = SocketAddr::new(address.ip().to_canonical(), address.port());
-    format!("opc.tcp://{address}")
+fn of_ip(address: IpAddr) -> String {
+    in_url(&address.to_canonical().to_string())
+}
+
+fn in_url(host: &str) -> String {
+    match host.contains(':') {
+        true => format!("[{host}]"),
+        false => host.to_owned(),
+    }
 }
 
 #[cfg(test)]
@@ -84,9 +130,9 @@ mod tests {
     use super::*;
 
     fn told(listen: &str, reached: &str) -> (String, Option<String>) {
-        let advertised = Advertised::new(&Config::default(), listen.parse().unwrap());
+        let advertised = Advertised::new(&Config::default(), listen.parse().unwrap(), None);
         let other = advertised.for_client(None, "opc.tcp://plc:4840", reached.parse().ok());
-        (advertised.url, other)
+        (advertised.urls.tcp, other.map(|urls| urls.tcp))
     }
 
     #[test]
@@ -116,5 +162,32 @@ mod tests {
             told("192.0.2.7:4840", "192.0.2.7:4840"),
             ("opc.tcp://192.0.2.7:4840".into(), None)
         );
+    }
+
+    #[test]
+    fn each_transport_has_its_port_at_the_same_host() {
+        let advertised = |config: &Config, listen: &str| {
+            Advertised::new(config, listen.parse().unwrap(), Some(4843))
+        };
+        let everybody = advertised(&Config::default(), "[::1]:4840");
+        let both = ["opc.tcp://[::1]:4840".into(), "opc.wss://[::1]:4843".into()];
+        assert_eq!(everybody.urls.discovery(), both);
+        let all = advertised(&Config::default(), "0.0.0.0:4840");
+        // Whichever port it came by.
+        let told = all.for_client(None, "opc.wss://plc", "192.0.2.7:4843".parse().ok());
+        let both = [
+            "opc.tcp://192.0.2.7:4840".into(),
+            "opc.wss://192.0.2.7:4843".into(),
+        ];
+        assert_eq!(told.unwrap().discovery(), both);
+        let named = Config {
+            advertise: Some("opc.tcp://plc.example:1/a".into()),
+            ..Config::default()
+        };
+        let both = [
+            "opc.tcp://plc.example:1/a".into(),
+            "opc.wss://plc.example:4843".into(),
+        ];
+        assert_eq!(advertised(&named, "127.0.0.1:4840").urls.discovery(), both);
     }
 }

@@ -21,6 +21,9 @@ use crate::users::Users;
 pub struct Config {
     /// Where to listen; port 0 takes a free one.
     pub listen: SocketAddr,
+    /// The port at which clients come over WebSockets inside TLS (`opc.wss`), at the same address; port 0 takes a free
+    /// one.
+    pub wss: Option<u16>,
     /// The host in the endpoint's URL. When not given it is the address, or with one that stands for all what each
     /// client came by.
     pub host: Option<String>,
@@ -69,6 +72,7 @@ impl Default for Config {
     fn default() -> Self {
         Self {
             listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
+            wss: None,
             host: None,
             advertise: None,
             reverse: Vec::new(),
@@ -101,6 +105,7 @@ impl Plant {
         if let Some(listen) = self.listen {
             config.listen = listen;
         }
+        config.wss = self.wss.or(config.wss);
         if self.host.is_some() {
             config.host.clone_from(&self.host);
         }

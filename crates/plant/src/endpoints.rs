@@ -7,9 +7,9 @@ use wire::types::{
     UAString, UserTokenPolicy, UserTokenType,
 };
 
+use crate::advertise::Urls;
 use crate::config::Config;
 
-const UA_TCP: &str = "http://opcfoundation.org/UA-Profile/Transport/uatcp-uasc-uabinary";
 /// What secrets and user certificates are protected with where the channel is not.
 const TOKEN_POLICY: Policy = Policy::Basic256Sha256;
 
@@ -17,21 +17,21 @@ const TOKEN_POLICY: Policy = Policy::Basic256Sha256;
 const JWT: &str = "http://opcfoundation.org/UA/UserToken#JWT";
 
 /// The server's description.
-pub fn application(config: &Config, url: &str) -> ApplicationDescription {
+pub fn application(config: &Config, urls: &Urls) -> ApplicationDescription {
     ApplicationDescription {
         application_uri: config.application_uri.as_str().into(),
         product_uri: "urn:uaperf".into(),
         application_name: LocalizedText::new("", &config.name),
         application_type: ApplicationType::Server,
-        discovery_urls: Some(vec![url.into()]),
+        discovery_urls: Some(urls.discovery()),
         ..Default::default()
     }
 }
 
-/// An endpoint for each protection on offer, weakest first.
+/// An endpoint for each protection on offer over each transport, weakest first.
 pub fn endpoints(
     config: &Config,
-    url: &str,
+    urls: &Urls,
     identity: Option<&Identity>,
 ) -> Vec<EndpointDescription> {
     let mut offered = config.protections.clone();
@@ -40,20 +40,23 @@ pub fn endpoints(
     let certificate = identity.map_or_else(ByteString::null, |identity| {
         ByteString::from(identity.certificate.as_bytes())
     });
-    let server = application(config, url);
-    offered
-        .into_iter()
-        .map(|protection| EndpointDescription {
-            endpoint_url: url.into(),
-            server: server.clone(),
-            server_certificate: certificate.clone(),
-            security_mode: protection.mode.into(),
-            security_policy_uri: protection.policy.uri().into(),
-            user_identity_tokens: Some(tokens(config, protection, identity)),
-            transport_profile_uri: UA_TCP.into(),
-            security_level: level(protection),
-        })
-        .collect()
+    let server = application(config, urls);
+    let each = urls.each().flat_map(|(transport, url)| {
+        offered
+            .iter()
+            .map(move |&protection| (transport, url, protection))
+    });
+    each.map(|(transport, url, protection)| EndpointDescription {
+        endpoint_url: url.into(),
+        server: server.clone(),
+        server_certificate: certificate.clone(),
+        security_mode: protection.mode.into(),
+        security_policy_uri: protection.policy.uri().into(),
+        user_identity_tokens: Some(tokens(config, protection, identity)),
+        transport_profile_uri: transport.profile().into(),
+        security_level: level(protection),
+    })
+    .collect()
 }
 
 /// Higher is better (Part 4, 7.14); only None says 0, that it is not recommended.

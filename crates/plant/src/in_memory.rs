@@ -58,7 +58,7 @@ impl InMemory {
         let identity = offer(&mut config)?;
         let loops = config.threads.clamp(1, 254);
         let address = SocketAddr::from((Ipv4Addr::LOCALHOST, 4840));
-        let (shared, _) = share(config, identity, address, Clock::by_hand(BEGIN))?;
+        let (shared, _) = share(config, identity, (address, None), Clock::by_hand(BEGIN))?;
         let pool = Pool::without_threads();
         let mut cores = Vec::new();
         for index in 0..=loops {

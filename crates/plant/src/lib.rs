@@ -51,6 +51,7 @@ mod trust;
 mod update;
 mod users;
 mod watch;
+mod wss_acceptor;
 
 pub use clock::Clock;
 pub use config::Config;

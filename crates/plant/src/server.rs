@@ -10,6 +10,7 @@ use mio::net::TcpListener;
 use wire::certificate::{Certificate, CertificateError};
 use wire::channel::{Identity, Protection};
 use wire::policy::{KeyError, PrivateKey};
+use wss::TlsServer;
 
 use crate::advertise::Advertised;
 use crate::clock::Clock;
@@ -33,6 +34,7 @@ use crate::status::Status;
 use crate::update::metrics::{self, Meter};
 use crate::update::{self, UpdateLoop};
 use crate::watch::Watch;
+use crate::wss_acceptor::WssAcceptor;
 
 /// Why a server does not start.
 #[derive(Debug, thiserror::Error)]
@@ -68,6 +70,12 @@ pub enum StartError {
     /// A file of nodes cannot be served.
     #[error(transparent)]
     NodeSet(#[from] NodeSetError),
+    /// Certificate and key are of no use to TLS.
+    #[error("opc.wss cannot be offered: {0}")]
+    Tls(#[from] wss::TlsError),
+    /// TLS without a certificate.
+    #[error("opc.wss cannot be offered without a certificate")]
+    NoCertificate,
     /// Nothing is left of what was to be offered.
     #[error("nothing to offer: the security policies asked for need a certificate")]
     NothingToOffer,
@@ -82,12 +90,13 @@ pub struct Server {
     threads: Vec<JoinHandle<()>>,
     updates: update::Running,
     lines: Vec<Arc<Line>>,
+    wss: Option<WssAcceptor>,
 }
 
 impl std::fmt::Debug for Server {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Server")
-            .field("url", &self.shared.advertised.url)
+            .field("url", &self.url())
             .finish_non_exhaustive()
     }
 }
@@ -102,6 +111,8 @@ impl Server {
         };
         let listener = TcpListener::bind(config.listen).map_err(listen)?;
         let address = listener.local_addr().map_err(listen)?;
+        let wss = config.wss.map(|port| listen_for_wss(&config, port));
+        let wss = wss.transpose()?;
         let cores = match config.threads {
             // The other half is for whoever asks, who is often on the same machine, and for RSA.
             0 => std::thread::available_parallelism().map_or(1, |all| all.get() / 2),
@@ -109,8 +120,19 @@ impl Server {
         }
         // One number is the door's.
         .clamp(1, 254);
-        let (shared, updates) = share(config, identity, address, Clock::start())?;
-        Self::serve(shared, address, listener, cores, updates)
+        let wss_port = wss.as_ref().map(|(_, _, port)| *port);
+        let ports = (address, wss_port);
+        let (shared, updates) = share(config, identity, ports, Clock::start())?;
+        let mut server = Self::serve(shared, address, listener, cores, updates)?;
+        if let (Some((listener, tls, _)), Some(door)) = (wss, server.posts.last()) {
+            let shared = &server.shared;
+            let (memory, counters) = (shared.config.memory.clone(), Arc::clone(&shared.counters));
+            let (door, pin) = (door.clone(), shared.config.pin.clone());
+            let begin = move || keep_off(&pin);
+            let acceptor = WssAcceptor::start(listener, tls, memory, counters, door, begin)?;
+            server.wss = Some(acceptor);
+        }
+        Ok(server)
     }
 
     fn serve(
@@ -135,6 +157,7 @@ impl Server {
             threads,
             updates: update::Running::default(),
             lines: Vec::new(),
+            wss: None,
         };
         server.updates.start(updates.loops, &server.shared)?;
         if let Some(mut meter) = updates.meter {
@@ -183,7 +206,17 @@ impl Server {
 
     /// Where clients connect to; of one that listens on all addresses, those of this machine.
     pub fn url(&self) -> &str {
-        &self.shared.advertised.url
+        &self.shared.advertised.urls.tcp
+    }
+
+    /// The same over WebSockets inside TLS, if it listens for them.
+    pub fn wss_url(&self) -> Option<&str> {
+        self.shared.advertised.urls.wss.as_deref()
+    }
+
+    /// The address it listens on for them.
+    pub fn wss_address(&self) -> Option<SocketAddr> {
+        Some(self.wss.as_ref()?.address())
     }
 
     /// The address it listens on, with the port it got.
@@ -270,6 +303,7 @@ impl Server {
 impl Drop for Server {
     fn drop(&mut self) {
         self.lines.iter().for_each(|line| line.end());
+        self.wss = None;
         for post in &self.posts {
             post.send(Mail::Stop);
         }
@@ -324,6 +358,21 @@ fn identity(own: &pki::Identity) -> Result<Identity, StartError> {
     })
 }
 
+/// A socket for `opc.wss` and what TLS begins with; the port that it got.
+fn listen_for_wss(config: &Config, port: u16) -> Result<(TcpListener, TlsServer, u16), StartError> {
+    let own = config.identity.as_ref().ok_or(StartError::NoCertificate)?;
+    let chain = std::iter::once(&own.certificate).chain(&own.above);
+    let chain = chain
+        .map(|certificate| certificate.der().to_vec())
+        .collect();
+    let tls = TlsServer::new(chain, own.key.pkcs8(), true)?;
+    let address = SocketAddr::new(config.listen.ip(), port);
+    let listen = |source| StartError::Listen { address, source };
+    let listener = TcpListener::bind(address).map_err(listen)?;
+    let port = listener.local_addr().map_err(listen)?.port();
+    Ok((listener, tls, port))
+}
+
 /// Its certificate for the wire; what cannot be offered without one is left out.
 pub(crate) fn offer(config: &mut Config) -> Result<Option<Identity>, StartError> {
     let identity = config.identity.as_ref().map(identity).transpose()?;
@@ -345,10 +394,10 @@ pub(crate) fn offer(config: &mut Config) -> Result<Option<Identity>, StartError>
 pub(crate) fn share(
     config: Config,
     identity: Option<Identity>,
-    address: SocketAddr,
+    (address, wss): (SocketAddr, Option<u16>),
     clock: Clock,
 ) -> Result<(Arc<Shared>, Updates), StartError> {
-    let advertised = Advertised::new(&config, address);
+    let advertised = Advertised::new(&config, address, wss);
     let own = Own {
         counters: Arc::<Counters>::default(),
         register: Arc::<Register>::default(),

@@ -67,7 +67,7 @@ impl Shared {
         space: Space,
         identity: Option<Identity>,
     ) -> Self {
-        let endpoints = crate::endpoints::endpoints(&config, &advertised.url, identity.as_ref());
+        let endpoints = crate::endpoints::endpoints(&config, &advertised.urls, identity.as_ref());
         let limits = &config.limits;
         let mut session_config = session::server::Config::new(identity.clone(), endpoints);
         session_config.min_timeout = *limits.session_timeout.start();

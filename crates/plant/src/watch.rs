@@ -15,7 +15,7 @@ pub struct Watch(Arc<Shared>);
 impl std::fmt::Debug for Watch {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_tuple("Watch")
-            .field(&self.0.advertised.url)
+            .field(&self.0.advertised.urls.tcp)
             .finish()
     }
 }
@@ -27,7 +27,7 @@ impl Watch {
 
     /// Where clients connect to.
     pub fn url(&self) -> &str {
-        &self.0.advertised.url
+        &self.0.advertised.urls.tcp
     }
 
     /// What it counted so far.

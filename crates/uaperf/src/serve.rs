@@ -22,7 +22,7 @@ use plant::{
     TrustPolicy,
 };
 use wire::channel::Protection;
-use wire::url::Url;
+use wire::url::{Transport, Url, UrlError};
 
 use crate::failure::Failure;
 use crate::global::Global;
@@ -47,15 +47,18 @@ pub struct Args {
     /// the plant's, or 127.0.0.1]
     #[arg(long, value_parser = address)]
     listen: Option<IpAddr>,
+    /// Listen for opc.wss on this port, too: WebSockets inside TLS, with the server's certificate; 0 takes a free one
+    #[arg(long, value_name = "PORT")]
+    wss: Option<u16>,
     /// Host name to give in endpoint URLs instead of the address
     #[arg(long, value_name = "NAME")]
     host: Option<String>,
     /// Endpoint URL that clients are told, where names or ports are others on their way here [default: the address; of a
     /// server that listens on all of them what each client came by]
-    #[arg(long, value_name = "URL", conflicts_with_all = ["host", "count"])]
+    #[arg(long, value_name = "URL", conflicts_with_all = ["host", "count"], value_parser = over_tcp)]
     advertise: Option<Url>,
     /// Dial this client, too (reverse connect), which awaits servers with --listen-reverse; may be given several times
-    #[arg(long, value_name = "URL")]
+    #[arg(long, value_name = "URL", value_parser = over_tcp)]
     reverse: Vec<Url>,
     /// Threads that serve connections [default: half as many as there are processors]
     #[arg(long, value_parser = clap::value_parser!(u16).range(1..=255))]
@@ -132,6 +135,7 @@ Examples:
   uaperf serve                                 the bench nodes on opc.tcp://127.0.0.1:4840
   uaperf serve --update 100ms --port 0         changing values, on a free port
   uaperf serve --security none                 without certificates
+  uaperf serve --wss 4843                      the same over WebSockets inside TLS, too
   uaperf serve line4.toml                      a plant of your own
   uaperf serve --update 100ms --publish opc.udp://239.0.0.1
                                                PubSub beside client and server
@@ -182,6 +186,9 @@ pub fn run(args: Args, global: &Global) -> anyhow::Result<ExitCode> {
     let mut out = screen::out();
     for server in &servers {
         writeln!(out, "READY {}", server.url())?;
+        if let Some(url) = server.wss_url() {
+            writeln!(out, "READY {url}")?;
+        }
     }
     out.flush()?;
     running::run(servers, publishers, &ended, running)?;
@@ -190,31 +197,41 @@ pub fn run(args: Args, global: &Global) -> anyhow::Result<ExitCode> {
 
 /// Starts servers on one port after the other.
 fn start(config: Config, count: u16) -> anyhow::Result<Vec<Server>> {
-    let first = config.listen;
+    let (first, first_wss) = (config.listen, config.wss);
     let start = |n: u16| {
         let mut config = config.clone();
         // Port 0 takes a free one each time.
-        let port = match first.port() {
-            0 => 0,
+        let port = |first: u16| match first {
+            0 => Ok(0),
             port => port.checked_add(n).ok_or_else(|| {
                 let told = format!("{count} servers from port {port} on go beyond port 65535");
-                Failure::usage(told).hint("begin with a lower --port, or with fewer")
-            })?,
+                Failure::usage(told).hint("begin with a lower --port or --wss, or with fewer")
+            }),
         };
-        config.listen.set_port(port);
+        config.listen.set_port(port(first.port())?);
+        config.wss = first_wss.map(port).transpose()?;
         let address = config.listen;
         Server::start(config).map_err(|error| {
             let told = Failure::new(format!("cannot serve on {address}: {error}"));
             match error {
                 StartError::Fault(..) | StartError::NodeSet(_) => Failure::usage(error.to_string()),
                 StartError::Listen { .. } => told.hint(
-                    "another program may have the port: choose one with --port, or 0 for a free one",
+                    "another program may have the port: choose one with --port (--wss), or 0 for a free one",
                 ),
                 _ => told,
             }
         })
     };
     Ok((0..count).map(start).collect::<Result<_, _>>()?)
+}
+
+/// A URL over TCP: the only transport that servers dial over, and whose URL stands for a server.
+fn over_tcp(text: &str) -> Result<Url, String> {
+    let url: Url = text.parse().map_err(|error: UrlError| error.to_string())?;
+    match url.transport() {
+        Transport::Tcp => Ok(url),
+        Transport::Wss => Err("want an opc.tcp:// URL here".to_owned()),
+    }
 }
 
 /// An address to listen on; who types a port with it is told where that goes.
@@ -302,6 +319,7 @@ fn config(args: &Args, global: &Global) -> anyhow::Result<(Config, Known, Vec<pl
     if let Some(port) = args.port {
         config.listen.set_port(port);
     }
+    config.wss = args.wss.or(config.wss);
     if args.host.is_some() {
         config.host.clone_from(&args.host);
         config.advertise = None;
@@ -327,8 +345,9 @@ fn config(args: &Args, global: &Global) -> anyhow::Result<(Config, Known, Vec<pl
         config.transfer = transfer;
     }
     config.discovery |= args.discovery;
-    // A discovery server knows who registers by their certificate.
-    if !known.at.is_empty() || config.protections.iter().any(|&p| p != Protection::NONE) {
+    // A discovery server knows who registers by their certificate, and TLS shows one to everybody.
+    let is_known = config.wss.is_some() || !known.at.is_empty();
+    if is_known || config.protections.iter().any(|&p| p != Protection::NONE) {
         let host = advertised_host(&config);
         let own = match &host {
             Some(host) => place::own_request().host(host),

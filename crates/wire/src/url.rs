@@ -1,4 +1,4 @@
-//! Endpoint URLs: `opc.tcp://host:port/path`.
+//! Endpoint URLs: `opc.tcp://host:port/path`, and the transports that they name.
 
 use std::fmt;
 use std::str::FromStr;
@@ -8,9 +8,54 @@ use thiserror::Error;
 /// The port registered for OPC UA.
 pub const DEFAULT_PORT: u16 = 4840;
 
+/// What carries the chunks of UACP (Part 6, 7).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+pub enum Transport {
+    /// A TCP connection.
+    #[default]
+    Tcp,
+    /// WebSocket frames over TLS.
+    Wss,
+}
+
+impl Transport {
+    /// All of them.
+    pub const ALL: [Self; 2] = [Self::Tcp, Self::Wss];
+
+    /// What its URLs begin with, before `://`.
+    pub fn scheme(self) -> &'static str {
+        match self {
+            Self::Tcp => "opc.tcp",
+            Self::Wss => "opc.wss",
+        }
+    }
+
+    /// The port of URLs that name none.
+    pub fn default_port(self) -> u16 {
+        match self {
+            Self::Tcp => DEFAULT_PORT,
+            Self::Wss => 4843,
+        }
+    }
+
+    /// Its TransportProfileUri with binary encoding (Part 7).
+    pub fn profile(self) -> &'static str {
+        match self {
+            Self::Tcp => "http://opcfoundation.org/UA-Profile/Transport/uatcp-uasc-uabinary",
+            Self::Wss => "http://opcfoundation.org/UA-Profile/Transport/wss-uasc-uabinary",
+        }
+    }
+
+    /// The one of a TransportProfileUri, if it is one of these.
+    pub fn of_profile(uri: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|it| it.profile() == uri)
+    }
+}
+
 /// Where an endpoint is, as typed by a user or advertised by a server.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Url {
+    transport: Transport,
     host: String,
     port: u16,
     path: String,
@@ -20,7 +65,7 @@ pub struct Url {
 #[derive(Debug, Clone, Error, PartialEq, Eq)]
 pub enum UrlError {
     /// Another scheme, or none.
-    #[error("{0:?} does not begin with opc.tcp://")]
+    #[error("{0:?} does not begin with opc.tcp:// or opc.wss://")]
     Scheme(String),
     /// Nothing between the slashes and the port.
     #[error("{0:?} names no host")]
@@ -34,6 +79,11 @@ pub enum UrlError {
 }
 
 impl Url {
+    /// What carries it.
+    pub fn transport(&self) -> Transport {
+        self.transport
+    }
+
     /// The host, without the brackets of an IPv6 address.
     pub fn host(&self) -> &str {
         &self.host
@@ -45,7 +95,7 @@ impl Url {
         self.host == "localhost" || address.is_ok_and(|it| it.is_loopback())
     }
 
-    /// The port; 4840 if the text named none.
+    /// The port; that of the transport if the text named none.
     pub fn port(&self) -> u16 {
         self.port
     }
@@ -60,6 +110,7 @@ impl Url {
     #[must_use]
     pub fn at(&self, host: &str, port: u16) -> Self {
         Self {
+            transport: self.transport,
             host: host.to_owned(),
             port,
             path: self.path.clone(),
@@ -76,10 +127,12 @@ impl FromStr for Url {
         if text.len() >= crate::frame::MAX_TEXT || !text.chars().all(sound) {
             return Err(UrlError::Text(whole()));
         }
-        let rest = text
-            .get(..10)
-            .filter(|scheme| scheme.eq_ignore_ascii_case("opc.tcp://"))
-            .and_then(|_| text.get(10..))
+        let (scheme, rest) = text
+            .split_once("://")
+            .ok_or_else(|| UrlError::Scheme(whole()))?;
+        let transport = Transport::ALL
+            .into_iter()
+            .find(|it| it.scheme().eq_ignore_ascii_case(scheme))
             .ok_or_else(|| UrlError::Scheme(whole()))?;
         let (authority, path) = match rest.find('/') {
             Some(at) => rest.split_at(at),
@@ -105,7 +158,7 @@ impl FromStr for Url {
             return Err(UrlError::Host(whole()));
         }
         let port = match port {
-            None => DEFAULT_PORT,
+            None => transport.default_port(),
             Some(port) => port
                 .parse()
                 .ok()
@@ -113,6 +166,7 @@ impl FromStr for Url {
                 .ok_or_else(|| UrlError::Port(port.to_owned()))?,
         };
         Ok(Self {
+            transport,
             host: host.to_owned(),
             port,
             path: path.to_owned(),
@@ -122,11 +176,13 @@ impl FromStr for Url {
 
 impl fmt::Display for Url {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { host, port, path } = self;
-        if host.contains(':') {
-            write!(f, "opc.tcp://[{host}]:{port}{path}")
-        } else {
-            write!(f, "opc.tcp://{host}:{port}{path}")
+        let Self {
+            host, port, path, ..
+        } = self;
+        let scheme = self.transport.scheme();
+        match host.contains(':') {
+            true => write!(f, "{scheme}://[{host}]:{port}{path}"),
+            false => write!(f, "{scheme}://{host}:{port}{path}"),
         }
     }
 }
@@ -156,6 +212,8 @@ mod tests {
             ("OPC.TCP://10.0.0.1/", "10.0.0.1", 4840, "/"),
             ("opc.tcp://[::1]:1", "::1", 1, ""),
             ("opc.tcp://[fe80::1%eth0]", "fe80::1%eth0", 4840, ""),
+            ("opc.wss://plc", "plc", 4843, ""),
+            ("OPC.WSS://[::1]:443/ua", "::1", 443, "/ua"),
         ] {
             let url: Url = text.parse().unwrap();
             assert_eq!((url.host(), url.port(), url.path()), (host, port, path));
@@ -164,10 +222,22 @@ mod tests {
     }
 
     #[test]
+    fn a_transport_is_known_by_its_profile() {
+        for transport in Transport::ALL {
+            assert_eq!(Transport::of_profile(transport.profile()), Some(transport));
+            let url: Url = format!("{}://plc", transport.scheme()).parse().unwrap();
+            assert_eq!(url.transport(), transport);
+            assert_eq!(url.at("other", 1).transport(), transport);
+        }
+        assert_eq!(Transport::of_profile(""), None);
+    }
+
+    #[test]
     fn what_is_no_url_is_told_why() {
         let error = |text: &str| text.parse::<Url>().unwrap_err();
         assert!(matches!(error("http://plc"), UrlError::Scheme(_)));
         assert!(matches!(error("plc:4840"), UrlError::Scheme(_)));
+        assert!(matches!(error("opc.ws://plc"), UrlError::Scheme(_)));
         assert!(matches!(error("opc.tcp://:4840"), UrlError::Host(_)));
         assert!(matches!(error("opc.tcp://[::1"), UrlError::Host(_)));
         assert!(matches!(error("opc.tcp://plc:0"), UrlError::Port(_)));

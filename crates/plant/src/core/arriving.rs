@@ -15,6 +15,7 @@ use wire::template::walk::{RequestHead, type_id};
 use wire::types::StatusCode;
 
 use super::link::Link;
+use super::parcel::Secured;
 use super::socket::Socket;
 use super::{Core, Due, LISTENER, Mail, Post, SlotId, token};
 use crate::fault::Class;
@@ -127,6 +128,15 @@ impl Core {
         self.adopt(Socket::dialled(socket, recorder), false, Some(line));
     }
 
+    /// Takes a connection in that was opened over TLS and WebSocket, if there is room, and the server is there.
+    pub(super) fn secured(&mut self, secured: Secured) {
+        if self.listener.is_none() {
+            return;
+        }
+        let recorder = self.shared.config.recorder.as_ref();
+        self.welcome(Socket::secured(secured.socket, secured.tunnel, recorder));
+    }
+
     /// There are as many as may be: the oldest without a session make room (Part 4, 5.6.2). Where they are with another
     /// loop, who comes next finds it.
     fn admit_for_an_idle_one(&mut self, limit: usize) -> bool {
@@ -180,7 +190,7 @@ impl Core {
         idle.len()
     }
 
-    fn adopt(&mut self, socket: Socket, refused: bool, line: Option<Arc<Line>>) {
+    fn adopt(&mut self, mut socket: Socket, refused: bool, line: Option<Arc<Line>>) {
         let shared = &self.shared;
         let mut config = server::Config::new(shared.channel_id(), Box::new(random));
         config.limits = shared.config.limits.sizes;
@@ -196,10 +206,14 @@ impl Core {
         let budget = memory.within(most);
         config.message_timeout = shared.config.limits.message_timeout;
         config.budget = Some(budget.clone());
+        socket.counts(budget.hold());
         config.key_log = shared.config.recorder.as_ref().map(Recorder::key_log);
         config.reverse = line.as_ref().map(|_| {
             let shown = &shared.advertised;
-            (shared.config.application_uri.clone(), shown.url.clone())
+            (
+                shared.config.application_uri.clone(),
+                shown.urls.tcp.clone(),
+            )
         });
         let connection = Connection::new(config, self.now);
         let mut link = Link::new(socket, connection, budget.hold(), self.now.mono);
@@ -224,6 +238,10 @@ impl Core {
         match registered {
             true => {
                 self.schedule(id);
+                let waits = |link: &Link| link.socket.has_waiting();
+                if self.links.get(id).is_some_and(waits) {
+                    self.look_again(id);
+                }
                 Some(id)
             }
             false => {

@@ -3,6 +3,7 @@
 use std::io::ErrorKind;
 use std::sync::Arc;
 
+use tracing::debug;
 use wire::budget::{Held, Spent};
 use wire::channel::SendError;
 use wire::server::{Connection, RequestId};
@@ -258,24 +259,24 @@ impl Link {
 
     /// Reads once, into memory that the connection was lent.
     pub fn read(&mut self) -> Got {
-        loop {
-            let space = self.connection.space(LEAST_READ);
-            let room = space.len();
-            return match self.socket.read(space) {
-                Ok(0) => Got::End,
-                Ok(n) => {
-                    self.connection.filled(n);
-                    // epoll(7): a short read means that a stream is empty; elsewhere only being
-                    // told so re-arms the event.
-                    match cfg!(target_os = "linux") && n < room {
-                        true => Got::Last,
-                        false => Got::Bytes,
-                    }
+        let space = self.connection.space(LEAST_READ);
+        let room = space.len();
+        match self.socket.read(space) {
+            Ok(0) => Got::End,
+            Ok(n) => {
+                self.connection.filled(n);
+                match self.socket.is_drained(n, room) {
+                    true => Got::Last,
+                    false => Got::Bytes,
                 }
-                Err(error) if error.kind() == ErrorKind::Interrupted => continue,
-                Err(error) if error.kind() == ErrorKind::WouldBlock => Got::Nothing,
-                Err(_) => Got::End,
-            };
+            }
+            // Perhaps something came, but nothing for the connection: the next read tells.
+            Err(error) if error.kind() == ErrorKind::Interrupted => Got::Bytes,
+            Err(error) if error.kind() == ErrorKind::WouldBlock => Got::Nothing,
+            Err(error) => {
+                debug!(%error, "reading ends");
+                Got::End
+            }
         }
     }
 

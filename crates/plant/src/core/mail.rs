@@ -10,7 +10,7 @@ use wire::session::server::Activation;
 use wire::time::Instant;
 use wire::types::{CreateSessionResponse, StatusCode};
 
-use super::parcel::{Caller, Given, Led, Moved, Wanted, Wish};
+use super::parcel::{Caller, Given, Led, Moved, Secured, Wanted, Wish};
 use super::request::Decoded;
 use super::{Asked, Core, SlotId};
 use crate::line::Dialled;
@@ -43,6 +43,8 @@ pub enum Mail {
     EndIdle,
     /// A client was dialled.
     Dialled(Box<Dialled>),
+    /// A connection over TLS and WebSocket has been opened.
+    Secured(Box<Secured>),
     /// A connection whose session lives here or is to, with the request that says so.
     Led(Box<Led>),
     /// Another loop wants subscriptions that live here.
@@ -137,6 +139,7 @@ impl Core {
                 self.end_idle();
             }
             Mail::Dialled(dialled) => self.dialled(*dialled),
+            Mail::Secured(secured) => self.secured(*secured),
             Mail::Led(led) => self.led(*led),
             Mail::Wanted(wanted) => self.give(wanted),
             Mail::Given(given) => self.given(given),

@@ -27,11 +27,14 @@ mod timers;
 mod transfer;
 mod visiting;
 mod writing;
+mod wss;
 
 pub use mail::{Mail, Post};
+pub use parcel::Secured;
 pub use pipe::{ClientEnd, ServerEnd, pair};
 pub use slots::{Asked, SlotId, Slots};
 pub use timers::{Due, Timers};
+pub use wss::with_scratch;
 
 use std::collections::VecDeque;
 use std::io::ErrorKind;
@@ -494,11 +497,13 @@ impl Core {
     }
 }
 
-fn token(id: SlotId) -> Token {
+/// What a poll calls a connection.
+pub fn token(id: SlotId) -> Token {
     Token(id.slot as usize | (id.generation as usize) << 32)
 }
 
-fn link_of(token: Token) -> SlotId {
+/// Which connection a poll means.
+pub fn link_of(token: Token) -> SlotId {
     SlotId {
         slot: token.0 as u32,
         generation: (token.0 >> 32) as u32,

@@ -3,14 +3,22 @@
 use std::net::SocketAddr;
 use std::sync::Arc;
 
+use mio::net::TcpStream;
 use wire::server::RequestId;
 use wire::session::Channel;
 use wire::types::{ActivateSessionRequest, ActivateSessionResponse, StatusCode};
+use wss::Tunnel;
 
 use super::link::Link;
 use super::{Asked, SlotId};
 use crate::session::{Owner, Session};
 use crate::subscription::Subscription;
+
+/// A connection on its way to the door, with what is around the chunks of UACP on it.
+pub struct Secured {
+    pub socket: TcpStream,
+    pub tunnel: Tunnel,
+}
 
 /// A connection on its way to a loop.
 pub struct Led {

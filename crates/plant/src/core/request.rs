@@ -14,6 +14,7 @@ use super::long::{Long, PIECE, Rest};
 use super::response::encode_fault;
 use super::session_table::Sessions;
 use super::{Core, Mail, SlotId};
+use crate::advertise::Urls;
 use crate::diagnostics::Service;
 use crate::service::steps::{Steps, Work};
 use crate::service::{
@@ -246,13 +247,13 @@ impl Core {
     fn discover(&self, link: SlotId, request: &Request) -> Result<Option<Response>, StatusCode> {
         let response = match request {
             Request::FindServers(request) => {
-                let url = self.url_for(link);
-                let url = url.as_deref().unwrap_or(&self.shared.advertised.url);
-                discovery::find_servers(&self.shared, request, url, self.now.mono).into()
+                let urls = self.urls_for(link);
+                let urls = urls.as_ref().unwrap_or(&self.shared.advertised.urls);
+                discovery::find_servers(&self.shared, request, urls, self.now.mono).into()
             }
             Request::GetEndpoints(request) => {
-                let url = self.url_for(link);
-                discovery::get_endpoints(&self.shared, request, url.as_deref()).into()
+                let urls = self.urls_for(link);
+                discovery::get_endpoints(&self.shared, request, urls.as_ref()).into()
             }
             Request::RegisterServer(request) => {
                 self.register_server(link, &request.server)?;
@@ -269,8 +270,8 @@ impl Core {
         Ok(Some(response))
     }
 
-    /// The URL by which the client of a connection reaches this server, if it is not that of everybody.
-    pub(super) fn url_for(&self, link: SlotId) -> Option<String> {
+    /// The URLs by which the client of a connection reaches this server, if they are not those of everybody.
+    pub(super) fn urls_for(&self, link: SlotId) -> Option<Urls> {
         let link = self.links.get(link)?;
         let own = self.shared.config.identity.as_ref();
         let reached = link.socket.local();

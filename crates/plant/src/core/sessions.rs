@@ -215,10 +215,10 @@ impl Core {
         self.proved(asked.link);
         match result {
             Ok(mut response) => {
-                if let Some(url) = self.url_for(asked.link)
+                if let Some(urls) = self.urls_for(asked.link)
                     && let Some(endpoints) = &mut response.server_endpoints
                 {
-                    advertise::move_to(endpoints, &url);
+                    advertise::move_to(endpoints, &urls);
                 }
                 self.respond_with(asked.link, asked.id, (*response).into());
             }

@@ -6,8 +6,11 @@ use std::net::{Shutdown, SocketAddr};
 use capture::{Recorder, Tap};
 use mio::net::TcpStream;
 use mio::{Interest, Registry, Token};
+use wire::budget::Held;
+use wss::Tunnel;
 
 use super::pipe::ServerEnd;
+use super::wss::Wss;
 
 /// With so many bytes not yet sent a socket takes no more.
 #[cfg(target_os = "linux")]
@@ -17,6 +20,8 @@ const UNSENT: u32 = 256 * 1024;
 pub enum Socket {
     /// Of the system.
     Tcp(TcpStream, Option<Box<Tap>>),
+    /// Of the system, with TLS and WebSocket frames around what it carries.
+    Wss(Box<Wss>),
     /// A client in the same process, without a system between.
     Memory(ServerEnd),
 }
@@ -32,20 +37,47 @@ impl Socket {
         Self::tapped(socket, recorder, Recorder::connected)
     }
 
+    /// One that was accepted, with what is around the chunks of UACP on it. What is recorded is the chunks.
+    pub fn secured(socket: TcpStream, tunnel: Tunnel, recorder: Option<&Recorder>) -> Self {
+        prepare(&socket);
+        let tap = tap(&socket, recorder, Recorder::accepted);
+        Self::Wss(Box::new(Wss::new(socket, tunnel, tap)))
+    }
+
     fn tapped(
         socket: TcpStream,
         recorder: Option<&Recorder>,
-        tap: fn(&Recorder, SocketAddr, SocketAddr) -> Tap,
+        begin: fn(&Recorder, SocketAddr, SocketAddr) -> Tap,
     ) -> Self {
-        // Answers are written in groups already; a socket that cannot do without waiting works all the same.
-        let _ = socket.set_nodelay(true);
-        keep_little_unsent(&socket);
-        let tap = recorder.and_then(|recorder| {
-            // One that is gone already has nothing to be recorded.
-            let (own, peer) = (socket.local_addr().ok()?, socket.peer_addr().ok()?);
-            Some(Box::new(tap(recorder, own, peer)))
-        });
+        prepare(&socket);
+        let tap = tap(&socket, recorder, begin);
         Self::Tcp(socket, tap)
+    }
+
+    /// Counts what it keeps itself against the budget of its connection.
+    pub fn counts(&mut self, held: Held) {
+        if let Self::Wss(wss) = self {
+            wss.counts(held);
+        }
+    }
+
+    /// Whether a read of `count` bytes into room for so many left nothing behind. epoll(7): a short read means that a
+    /// stream is empty; elsewhere only being told so re-arms the event.
+    #[inline]
+    pub fn is_drained(&self, count: usize, room: usize) -> bool {
+        cfg!(target_os = "linux")
+            && match self {
+                Self::Wss(wss) => wss.is_drained(),
+                Self::Tcp(..) | Self::Memory(_) => count < room,
+            }
+    }
+
+    /// Whether it has received something that nobody has read, and that no poll tells of.
+    pub fn has_waiting(&self) -> bool {
+        match self {
+            Self::Wss(wss) => wss.has_waiting(),
+            Self::Tcp(..) | Self::Memory(_) => false,
+        }
     }
 
     #[inline]
@@ -57,6 +89,7 @@ impl Socket {
                 tap.received(space.get(..n).unwrap_or_default());
                 Ok(n)
             }
+            Self::Wss(wss) => wss.read(space),
             Self::Memory(end) => end.read(space),
         }
     }
@@ -70,6 +103,7 @@ impl Socket {
                 tap.sent(bytes.get(..n).unwrap_or_default());
                 Ok(n)
             }
+            Self::Wss(wss) => wss.write(bytes),
             Self::Memory(end) => end.write(bytes),
         }
     }
@@ -79,6 +113,7 @@ impl Socket {
         match self {
             // One that is gone already is closed as well.
             Self::Tcp(socket, _) => drop(socket.shutdown(Shutdown::Write)),
+            Self::Wss(wss) => wss.close(),
             Self::Memory(end) => end.close(),
         }
     }
@@ -88,6 +123,7 @@ impl Socket {
         let interest = Interest::READABLE | Interest::WRITABLE;
         match self {
             Self::Tcp(socket, _) => registry.register(socket, token, interest),
+            Self::Wss(wss) => registry.register(wss.socket(), token, interest),
             Self::Memory(end) => {
                 end.ring();
                 Ok(())
@@ -97,15 +133,18 @@ impl Socket {
 
     /// No loop is told any more. One that was never registered says so; it is all the same.
     pub fn deregister(&mut self, registry: &Registry) {
-        if let Self::Tcp(socket, _) = self {
-            let _ = registry.deregister(socket);
-        }
+        let _ = match self {
+            Self::Tcp(socket, _) => registry.deregister(socket),
+            Self::Wss(wss) => registry.deregister(wss.socket()),
+            Self::Memory(_) => Ok(()),
+        };
     }
 
     /// Where its client is.
     pub fn peer(&self) -> Option<SocketAddr> {
         match self {
             Self::Tcp(socket, _) => socket.peer_addr().ok(),
+            Self::Wss(wss) => wss.peer(),
             Self::Memory(_) => None,
         }
     }
@@ -114,9 +153,27 @@ impl Socket {
     pub fn local(&self) -> Option<SocketAddr> {
         match self {
             Self::Tcp(socket, _) => socket.local_addr().ok(),
+            Self::Wss(wss) => wss.local(),
             Self::Memory(_) => None,
         }
     }
+}
+
+fn prepare(socket: &TcpStream) {
+    // Answers are written in groups already; a socket that cannot do without waiting works all the same.
+    let _ = socket.set_nodelay(true);
+    keep_little_unsent(socket);
+}
+
+fn tap(
+    socket: &TcpStream,
+    recorder: Option<&Recorder>,
+    begin: fn(&Recorder, SocketAddr, SocketAddr) -> Tap,
+) -> Option<Box<Tap>> {
+    let recorder = recorder?;
+    // One that is gone already has nothing to be recorded.
+    let (own, peer) = (socket.local_addr().ok()?, socket.peer_addr().ok()?);
+    Some(Box::new(begin(recorder, own, peer)))
 }
 
 /// Has the kernel keep no megabytes for somebody who takes none. What is under way to one who does is not counted, so

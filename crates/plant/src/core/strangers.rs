@@ -76,7 +76,7 @@ impl Core {
     pub(super) fn put_off(&mut self, mail: Mail) -> Option<Mail> {
         let stranger = match &mail {
             // Nobody is logged in on one that comes from the door.
-            Mail::Led(_) | Mail::Dialled(_) => true,
+            Mail::Led(_) | Mail::Dialled(_) | Mail::Secured(_) => true,
             Mail::Channel(link, _) | Mail::Judged(link, _) | Mail::Decoded(link, _) => {
                 !self.is_known(*link)
             }

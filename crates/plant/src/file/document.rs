@@ -31,6 +31,7 @@ pub struct Document {
     pub metrics: Option<bool>,
     pub transfer: Option<Transfer>,
     pub discovery: Option<bool>,
+    pub wss: Option<u16>,
     pub reverse: Option<Vec<Spanned<String>>>,
     pub register: Option<Vec<Spanned<String>>>,
     pub register_every: Option<Spanned<Span>>,

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use toml::Spanned;
 use wire::channel::Protection;
-use wire::url::Url;
+use wire::url::{Transport, Url};
 
 use super::common::path;
 use super::document::{Document, NamespaceTable, PublishTable};
@@ -67,6 +67,7 @@ pub fn plant(document: Document, folder: &Path) -> Read<Plant> {
     Ok(Plant {
         name,
         listen: listen.map(|(listen, _)| listen),
+        wss: document.wss,
         host: document
             .host
             .or_else(|| named.then(|| "localhost".to_owned())),
@@ -115,6 +116,9 @@ fn listen(endpoint: &Spanned<String>) -> Read<(SocketAddr, bool)> {
         Complaint::about(endpoint, what)
     };
     let url: Url = text.parse().map_err(|_| wrong("is no endpoint"))?;
+    if url.transport() != Transport::Tcp {
+        return Err(wrong("is over WebSockets: give their port here as wss"));
+    }
     if !url.path().trim_matches('/').is_empty() {
         return Err(wrong("has a path, which servers here do not"));
     }
@@ -133,7 +137,9 @@ fn listen(endpoint: &Spanned<String>) -> Read<(SocketAddr, bool)> {
 
 /// The whole URL that clients are told, or of a client that is dialled.
 fn advertised(text: &Spanned<String>) -> Read<Url> {
-    text.get_ref().parse().map_err(|_| {
+    let url = text.get_ref().parse().ok();
+    let over_tcp = url.filter(|url: &Url| url.transport() == Transport::Tcp);
+    over_tcp.ok_or_else(|| {
         let what = format!(
             "{:?} is no endpoint (want \"opc.tcp://HOST:4840\")",
             text.get_ref()

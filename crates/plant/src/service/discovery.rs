@@ -7,19 +7,19 @@ use wire::types::{
     RegisterServer2Request, RegisterServer2Response, StatusCode,
 };
 
-use crate::advertise;
+use crate::advertise::{self, Urls};
 use crate::endpoints::application;
 use crate::shared::Shared;
 
-/// This server, which the client reaches at `url`, and those that registered here, unless others are asked for.
+/// This server, which the client reaches at these URLs, and those that registered here, unless others are asked for.
 pub fn find_servers(
     shared: &Shared,
     request: &FindServersRequest,
-    url: &str,
+    urls: &Urls,
     now: Instant,
 ) -> FindServersResponse {
     let locales = request.locale_ids.as_deref().unwrap_or_default();
-    let mut servers = vec![application(&shared.config, url)];
+    let mut servers = vec![application(&shared.config, urls)];
     servers.extend(shared.directory.servers(locales, now));
     let wanted = request.server_uris.as_deref().unwrap_or_default();
     if !wanted.is_empty() {
@@ -43,11 +43,11 @@ pub fn registered(request: &RegisterServer2Request) -> RegisterServer2Response {
     }
 }
 
-/// All endpoints, or those of the transports asked for, at the URL where this client reaches them.
+/// All endpoints, or those of the transports asked for, at the URLs where this client reaches them.
 pub fn get_endpoints(
     shared: &Shared,
     request: &GetEndpointsRequest,
-    url: Option<&str>,
+    urls: Option<&Urls>,
 ) -> GetEndpointsResponse {
     let wanted = request.profile_uris.as_deref().unwrap_or_default();
     let endpoints = shared.endpoints().iter();
@@ -56,8 +56,8 @@ pub fn get_endpoints(
     let mut response = GetEndpointsResponse::default();
     response.response_header.request_handle = request.request_header.request_handle;
     let mut endpoints: Vec<_> = endpoints.cloned().collect();
-    if let Some(url) = url {
-        advertise::move_to(&mut endpoints, url);
+    if let Some(urls) = urls {
+        advertise::move_to(&mut endpoints, urls);
     }
     response.endpoints = Some(endpoints);
     response

@@ -17,6 +17,7 @@ use wire::types::{
     DataValue, NodeId, QualifiedName, ReadRequest, ReadValueId, ReferenceDescription,
     ReferenceTypeId, RequestHeader, StatusCode, TimestampsToReturn, UAString,
 };
+use wss::Tunnel;
 
 pub const PATIENCE: Duration = Duration::from_secs(60);
 
@@ -47,9 +48,59 @@ pub fn for_wire(own: &pki::Identity) -> Identity {
     }
 }
 
+/// A socket, and what is around the chunks that go over it.
+struct Socket {
+    tcp: TcpStream,
+    tunnel: Option<Tunnel>,
+}
+
+impl Socket {
+    fn connect(url: &str) -> Option<Self> {
+        if let Some(address) = url.strip_prefix("opc.wss://") {
+            let (tcp, tunnel) = crate::wss::opened(address.parse().unwrap());
+            let tunnel = Some(tunnel);
+            return Some(Self { tcp, tunnel });
+        }
+        let tcp = TcpStream::connect(url.strip_prefix("opc.tcp://").unwrap()).ok()?;
+        tcp.set_nodelay(true).unwrap();
+        Some(Self { tcp, tunnel: None })
+    }
+
+    fn set_read_timeout(&self, timeout: Option<Duration>) -> std::io::Result<()> {
+        self.tcp.set_read_timeout(timeout)
+    }
+}
+
+impl Read for Socket {
+    fn read(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
+        let Some(tunnel) = &mut self.tunnel else {
+            return self.tcp.read(into);
+        };
+        loop {
+            match tunnel.read(&mut self.tcp, &mut vec![0; 65_536], into) {
+                Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+                result => return result,
+            }
+        }
+    }
+}
+
+impl Write for Socket {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        match &mut self.tunnel {
+            Some(tunnel) => tunnel.write(&mut self.tcp, bytes),
+            None => self.tcp.write(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        self.tcp.flush()
+    }
+}
+
 /// A connection whose channel is open.
 pub struct Client {
-    socket: TcpStream,
+    socket: Socket,
     pub connection: Connection,
     clock: plant::Clock,
     answers: Vec<(RequestId, Vec<u8>)>,
@@ -101,10 +152,9 @@ impl Client {
             config.server.clone_from(&server);
         }
         let clock = plant::Clock::start();
-        let Ok(socket) = TcpStream::connect(url.strip_prefix("opc.tcp://").unwrap()) else {
+        let Some(socket) = Socket::connect(url) else {
             return Err(wire::channel::ChannelError::Closed);
         };
-        socket.set_nodelay(true).unwrap();
         let mut client = Self {
             socket,
             connection: Connection::new(config, clock.now()),
@@ -133,7 +183,7 @@ impl Client {
     /// Its port on this machine.
     #[cfg(target_os = "linux")]
     pub fn port(&self) -> u16 {
-        self.socket.local_addr().unwrap().port()
+        self.socket.tcp.local_addr().unwrap().port()
     }
 
     /// Without protection, and anonymous.

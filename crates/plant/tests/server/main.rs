@@ -28,6 +28,7 @@ mod subscribing;
 mod transferring;
 mod truth;
 mod viewing;
+mod wss;
 
 use std::path::Path;
 use std::time::{Duration, Instant};

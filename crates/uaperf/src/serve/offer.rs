@@ -19,6 +19,9 @@ pub fn text(server: &Server, count: usize) -> String {
     };
     let (name, url) = (&config.name, server.url());
     let mut text = format!("{name} at {url}{everywhere}{more}\n");
+    if let Some(wss) = server.wss_url() {
+        text += &format!("  also at   {wss}\n");
+    }
     let mut policies: Vec<Policy> = Vec::new();
     for protection in &config.protections {
         if !policies.contains(&protection.policy) {

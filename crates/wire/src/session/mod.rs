@@ -20,6 +20,7 @@ use opcua_types::{ByteString, EndpointDescription, SignatureData, UAString, User
 use crate::certificate::Certificate;
 use crate::channel::Protection;
 use crate::policy::{Policy, PrivateKey, PublicKey, RsaError};
+use crate::url::Transport;
 
 /// Length of the nonces both sides give: the least there may be (Part 4, 5.7.2.2).
 pub const NONCE_LEN: usize = 32;
@@ -77,25 +78,24 @@ fn is_signed(
         || (certificate.chain().len() > 1 && signed_with(certificate.as_bytes()))
 }
 
-/// The endpoint of a list that a channel with this protection belongs to.
+/// The endpoint of a list that a channel with this protection over this transport belongs to.
 fn endpoint_for(
     endpoints: &[EndpointDescription],
     protection: Protection,
+    transport: Transport,
 ) -> Option<&EndpointDescription> {
     endpoints.iter().find(|endpoint| {
         endpoint.security_mode == protection.mode.into()
             && endpoint.security_policy_uri.as_ref() == protection.policy.uri()
-            && is_binary(endpoint)
+            && is_over(endpoint, transport)
     })
 }
 
-/// Whether the endpoint speaks UA TCP, or does not say what it speaks.
-fn is_binary(endpoint: &EndpointDescription) -> bool {
-    let transport = endpoint.transport_profile_uri.as_ref();
-    transport.is_empty() || transport == UA_TCP
+/// Whether the endpoint speaks binary UACP over this transport, or does not say what it speaks.
+fn is_over(endpoint: &EndpointDescription, transport: Transport) -> bool {
+    let profile = endpoint.transport_profile_uri.as_ref();
+    profile.is_empty() || profile == transport.profile()
 }
-
-const UA_TCP: &str = "http://opcfoundation.org/UA-Profile/Transport/uatcp-uasc-uabinary";
 
 /// The policy a user token is protected with: its own, or else the channel's (Part 4, 7.41.2.1).
 /// None if it is not one of ours.

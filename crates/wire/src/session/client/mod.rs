@@ -29,6 +29,7 @@ use crate::channel::Identity;
 use crate::job::Job;
 use crate::policy::Policy;
 use crate::time::{Instant, Now};
+use crate::url::{Transport, Url};
 
 /// What a client wants of a session.
 #[derive(Debug, Clone)]
@@ -37,6 +38,8 @@ pub struct Config {
     pub application: ApplicationDescription,
     /// The endpoint, as typed.
     pub endpoint_url: String,
+    /// What carries it: of its endpoints those over this count.
+    pub transport: Transport,
     /// The name the session gets in the server's diagnostics.
     pub name: String,
     /// How long the session may go without a request.
@@ -57,9 +60,12 @@ pub struct Config {
 impl Config {
     /// The usual: a session of a minute.
     pub fn new(application: ApplicationDescription, endpoint_url: impl Into<String>) -> Self {
+        let endpoint_url = endpoint_url.into();
+        let url = endpoint_url.parse::<Url>();
         Self {
             application,
-            endpoint_url: endpoint_url.into(),
+            transport: url.map_or_else(|_| Transport::default(), |url| url.transport()),
+            endpoint_url,
             name: String::new(),
             timeout: Duration::from_secs(60),
             locales: Vec::new(),
@@ -173,7 +179,7 @@ impl Session {
             }
             check_nonce(policy, &response.server_nonce)?;
             if let Some(discovered) = &self.config.discovered {
-                endpoints::compare(discovered, &endpoints)?;
+                endpoints::compare(discovered, &endpoints, self.config.transport)?;
             }
         }
         let verify = match (&certificate, &self.config.identity) {
@@ -393,8 +399,9 @@ impl Session {
     ) -> Result<UserTokenPolicy, SessionError> {
         let protection = self.channel.protection;
         let discovered = self.config.discovered.as_deref().unwrap_or_default();
-        let endpoint = endpoint_for(&created.endpoints, protection)
-            .or_else(|| endpoint_for(discovered, protection));
+        let transport = self.config.transport;
+        let endpoint = endpoint_for(&created.endpoints, protection, transport)
+            .or_else(|| endpoint_for(discovered, protection, transport));
         let offered = endpoint.map(tokens).unwrap_or_default();
         let kind = credentials.kind();
         let fits = |token: &&UserTokenPolicy| {
@@ -423,7 +430,7 @@ impl Session {
         let discovered = self.config.discovered.as_deref().unwrap_or_default();
         [created.endpoints.as_slice(), discovered]
             .iter()
-            .filter_map(|list| endpoint_for(list, self.channel.protection))
+            .filter_map(|list| endpoint_for(list, self.channel.protection, self.config.transport))
             .find_map(|e| Certificate::from_der(e.server_certificate.as_ref()).ok())
     }
 

@@ -31,6 +31,7 @@ use crate::job::Job;
 use crate::policy::Policy;
 use crate::service::response_header;
 use crate::time::{Instant, Now};
+use crate::url::Transport;
 
 /// What a server says of itself to every session.
 #[derive(Debug, Clone)]
@@ -205,7 +206,7 @@ impl Session {
                 return Err(Refusal::AnotherCertificate);
             }
         }
-        let endpoint = endpoint_for(&self.config.endpoints, channel.protection);
+        let endpoint = endpoint_for(&self.config.endpoints, channel.protection, Transport::Tcp);
         let offered: &[UserTokenPolicy] = endpoint.map(tokens).unwrap_or_default();
         let (token_policy, token) = recognise(&request.user_identity_token, offered)?;
         let token_policy =

@@ -18,12 +18,13 @@ use zeroize::Zeroizing;
 use super::client::SessionError;
 use super::server::{Activation, Grant, Refusal};
 use super::token::{Credentials, TokenError, UserIdentity, decrypt_secret, encrypt_secret};
-use super::{Channel, UA_TCP, client, server};
+use super::{Channel, client, server};
 use crate::certificate::Certificate;
 use crate::channel::{Identity, Protection, all_protections};
 use crate::policy::{Mode, Policy, PrivateKey};
 use crate::service::{Limits, Request};
 use crate::time::{Instant, Now};
+use crate::url::Transport;
 
 macro_rules! identity {
     ($bits:literal) => {
@@ -95,7 +96,7 @@ fn endpoint(protection: Protection, tokens: Vec<UserTokenPolicy>) -> EndpointDes
         endpoint_url: "opc.tcp://localhost:4840".into(),
         security_mode: protection.mode.into(),
         security_policy_uri: protection.policy.uri().into(),
-        transport_profile_uri: UA_TCP.into(),
+        transport_profile_uri: Transport::Tcp.profile().into(),
         user_identity_tokens: Some(tokens),
         ..Default::default()
     }
