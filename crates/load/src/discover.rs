@@ -10,8 +10,9 @@ use wire::types::{
     ApplicationDescription, EndpointDescription, FindServersOnNetworkRequest, FindServersRequest,
     GetEndpointsRequest, NodeId, ServerOnNetwork, StatusCode,
 };
-use wire::url::Url;
+use wire::url::{Transport, Url};
 
+use crate::access::with_anybody;
 use crate::transport::{CallError, Link, LinkError, Options, Steps};
 
 /// What was found, and how long it took.
@@ -85,6 +86,7 @@ pub fn discover(
     recorder: Option<Recorder>,
 ) -> Result<Discovered, LinkError> {
     let options = Options {
+        tls: with_anybody().filter(|_| url.transport() == Transport::Wss),
         timeout,
         recorder,
         ..Options::default()

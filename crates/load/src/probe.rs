@@ -17,7 +17,9 @@ pub struct Probe {
     pub url: String,
     /// The address that answered.
     pub address: String,
-    /// What the server offers over `opc.tcp`.
+    /// What TLS agreed on, where the transport has it.
+    pub tls: Option<Tls>,
+    /// What the server offers over the transport of the URL.
     pub endpoints: Vec<Offer>,
     /// The server's certificate.
     pub certificate: Option<CertificateFacts>,
@@ -36,6 +38,15 @@ pub struct Probe {
     pub first_check_ns: Option<u64>,
     /// What is worth knowing before measuring.
     pub notes: Vec<String>,
+}
+
+/// What TLS agreed on.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Tls {
+    /// TLS 1.3 or TLS 1.2.
+    pub version: &'static str,
+    /// The cipher suite, by its name in the registry of IANA.
+    pub cipher: String,
 }
 
 /// An endpoint, for a reader.
@@ -153,6 +164,10 @@ fn describe(access: &Access, opening: &Opening, session: &Session, about: About)
     Probe {
         url: access.url.to_string(),
         address: session.link().address().to_string(),
+        tls: session.link().secured().map(|it| Tls {
+            version: it.version,
+            cipher: it.cipher,
+        }),
         endpoints: opening
             .endpoints()
             .iter()

@@ -42,9 +42,11 @@ pub enum ConnectKind {
 }
 
 /// The steps to a session.
-const OPENING: [&str; 7] = [
+const OPENING: [&str; 9] = [
     "name lookup",
     "TCP connect",
+    "TLS handshake",
+    "WebSocket upgrade",
     "hello",
     "certificate check",
     "open channel",
@@ -73,7 +75,7 @@ impl Connect {
 
     /// What one round is made of, in order.
     pub const fn steps(&self) -> &'static [&'static str] {
-        const WHOLE: [&str; 10] = [
+        const WHOLE: [&str; 12] = [
             OPENING[0],
             OPENING[1],
             OPENING[2],
@@ -81,12 +83,15 @@ impl Connect {
             OPENING[4],
             OPENING[5],
             OPENING[6],
+            OPENING[7],
+            OPENING[8],
             "read",
             "close session",
             "close channel",
         ];
-        const BACK: [&str; 7] = [
-            OPENING[0], OPENING[1], OPENING[2], OPENING[3], OPENING[4], OPENING[6], "read",
+        const BACK: [&str; 9] = [
+            OPENING[0], OPENING[1], OPENING[2], OPENING[3], OPENING[4], OPENING[5], OPENING[6],
+            OPENING[8], "read",
         ];
         match self.kind {
             ConnectKind::Storm | ConnectKind::Churn => &WHOLE,

@@ -6,6 +6,7 @@ use pki::StoreError;
 use wire::channel::ChannelError;
 use wire::session::client::SessionError;
 use wire::types::StatusCode;
+use wss::{TlsError, TunnelError};
 
 use crate::failure::Failure;
 
@@ -97,11 +98,37 @@ fn link(error: &LinkError, access: &Access) -> Option<String> {
             "that is a web server: OPC UA most often has port 4840".into()
         }
         LinkError::OtherProtocol(_) => "look for the OPC UA port in the server's manual".into(),
+        LinkError::Tunnel(TunnelError::Tls(error)) => return tls(error, access),
+        LinkError::Tunnel(TunnelError::Upgrade(_)) => {
+            "is there a path in the URL of its opc.wss endpoint? `uaperf discover` shows its endpoints over opc.tcp"
+                .into()
+        }
+        LinkError::NotReverse(_) => "give the server's opc.tcp:// URL with --listen-reverse".into(),
         LinkError::ClosedAt(Step::OpenChannel) => distrusted(access),
         LinkError::Channel(ChannelError::Peer(message)) => return status(message.status, access),
         LinkError::Channel(error) => return status(error.status(), access),
         _ => return None,
     })
+}
+
+/// Certificates of TLS are trusted as those of channels are.
+fn tls(error: &TlsError, access: &Access) -> Option<String> {
+    match error {
+        TlsError::Rejected(rejected) => {
+            let name = rejected.thumbprint.get(..8).unwrap_or_default();
+            Some(format!(
+                "see it with `uaperf cert show {name}`; if it is the right one: uaperf cert trust {name}, or accept it \
+                 this once with --trust"
+            ))
+        }
+        TlsError::Rustls(_) => {
+            let port = access.url.port();
+            Some(format!(
+                "is port {port} its port for opc.wss? opc.tcp:// goes to another one"
+            ))
+        }
+        _ => None,
+    }
 }
 
 /// A bare BadSecurityChecksFailed or a closed socket most often means one thing.

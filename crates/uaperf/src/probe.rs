@@ -54,6 +54,9 @@ const LABEL: usize = 13;
 pub fn write_screen(out: &mut String, probe: &Probe) -> std::fmt::Result {
     let about = &probe.about;
     writeln!(out, "{}  ({})", probe.url, probe.address)?;
+    if let Some(tls) = &probe.tls {
+        writeln!(out, "over {} with {}", tls.version, tls.cipher)?;
+    }
     writeln!(out)?;
     row(out, "Product", &product(probe))?;
     if let Some(state) = &about.state {

@@ -4,7 +4,7 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use load::transport::Callers;
-use wire::url::Url;
+use wire::url::{Transport, Url};
 
 use crate::failure::Failure;
 
@@ -42,6 +42,9 @@ fn place(text: &str) -> Result<SocketAddr, String> {
     }
     let wrong = || format!("{text:?} is no place to listen (want opc.tcp://0.0.0.0:4841, or 4841)");
     let url: Url = text.parse().map_err(|_| wrong())?;
+    if url.transport() != Transport::Tcp {
+        return Err(wrong());
+    }
     let host = url.host().trim_matches(['[', ']']);
     let address: IpAddr = match host.parse() {
         Ok(address) => address,
@@ -63,7 +66,12 @@ mod tests {
         assert_eq!(at("opc.tcp://127.0.0.1:4841"), "127.0.0.1:4841");
         assert_eq!(at("opc.tcp://localhost:4841"), "127.0.0.1:4841");
         assert_eq!(at("opc.tcp://[::]:4841"), "[::]:4841");
-        for wrong in ["opc.tcp://plc1:4841", "4841/x", ""] {
+        for wrong in [
+            "opc.tcp://plc1:4841",
+            "opc.wss://127.0.0.1:4843",
+            "4841/x",
+            "",
+        ] {
             assert!(place(wrong).is_err(), "{wrong}");
         }
     }

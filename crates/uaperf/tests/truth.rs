@@ -6,6 +6,7 @@
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+use std::io::BufRead;
 use std::path::PathBuf;
 use std::process::{Child, Command, Output, Stdio};
 use std::thread::sleep;
@@ -198,11 +199,26 @@ fn sooner_or_later(wanted: &[&str], mut attempt: impl FnMut(&Place) -> (Output, 
 #[test]
 fn a_server_that_stands_still_shows_in_response_times_and_not_in_service_times() {
     let (server, _pki) = server();
+    stands_still(&server, &server.url, &[]);
+}
+
+#[test]
+fn a_server_that_stands_still_shows_so_over_wss() {
+    let pki = tempfile::tempdir().unwrap();
+    let options = ["--security", "none", "--threads", "1", "--wss", "0"];
+    let mut server = Server::start(pki.path(), &options);
+    let mut line = String::new();
+    server.out.read_line(&mut line).unwrap();
+    stands_still(&server, support::ready(&line), &["--trust"]);
+}
+
+/// Stops the server for a second in the midst of a load.
+fn stands_still(server: &Server, url: &str, more: &[&str]) {
     // Never the generator's fault: see `sooner_or_later`.
     sooner_or_later(&["VALID", "SERVER-SATURATED"], |place| {
         let options = ["--rate", "100/s", "--slots", "1", "--duration", "5s"];
         let child = place
-            .read(&server.url, &[&options[..], &["--warmup", "0s"]].concat())
+            .read(url, &[&options[..], &["--warmup", "0s"], more].concat())
             .spawn()
             .unwrap();
         let pid = child.id();

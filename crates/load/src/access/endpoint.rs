@@ -14,9 +14,6 @@ use wire::url::Url;
 
 use crate::transport::{CallError, Link};
 
-/// The transport profile of `opc.tcp` (Part 7).
-const UATCP: &str = "http://opcfoundation.org/UA-Profile/Transport/uatcp-uasc-uabinary";
-
 /// The policy and mode a user asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Security {
@@ -64,7 +61,7 @@ impl FromStr for Security {
     }
 }
 
-/// One endpoint a server offers over `opc.tcp`.
+/// One endpoint that a server offers over the transport of its URL.
 #[derive(Debug, Clone)]
 pub struct Endpoint {
     /// As the server describes it.
@@ -146,14 +143,17 @@ impl fmt::Display for NotOffered {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { asked, offered } = self;
         if offered.is_empty() {
-            return write!(f, "the server offers no endpoint over opc.tcp");
+            return write!(
+                f,
+                "the server offers no endpoint over the transport of this URL"
+            );
         }
         let offered = offered.join(", ");
         write!(f, "the server does not offer {asked}; it offers {offered}")
     }
 }
 
-/// Asks the server at the other end of `link` for its endpoints over `opc.tcp`.
+/// Asks the server at the other end of `link` for its endpoints over the transport of the URL.
 pub fn endpoints(link: &mut Link, url: &Url) -> Result<Vec<Endpoint>, CallError> {
     let response = link.call(
         &NodeId::null(),
@@ -164,13 +164,17 @@ pub fn endpoints(link: &mut Link, url: &Url) -> Result<Vec<Endpoint>, CallError>
             profile_uris: None,
         },
     )?;
-    let uatcp = |description: &EndpointDescription| {
+    let is_over_it = |description: &EndpointDescription| {
         let profile = description.transport_profile_uri.as_ref();
         // Part 4, 7.14: a server that leaves it out means the transport of the URL.
-        profile == UATCP || profile.is_empty()
+        profile == url.transport().profile() || profile.is_empty()
     };
     let all = response.endpoints.unwrap_or_default();
-    Ok(all.into_iter().filter(uatcp).map(Endpoint::of).collect())
+    Ok(all
+        .into_iter()
+        .filter(is_over_it)
+        .map(Endpoint::of)
+        .collect())
 }
 
 /// Takes the endpoint that was asked for.

@@ -8,12 +8,15 @@ mod about;
 mod each;
 mod endpoint;
 mod session;
+mod tls;
 mod trust;
 
 pub use about::{About, ClockOffset, Limit, Reads};
 pub use each::{Client, Each};
 pub use endpoint::{Endpoint, NotOffered, Security, UnknownSecurity, choose, user as user_kind};
 pub use session::{Absent, Session};
+pub use tls::Tls;
+pub(crate) use tls::with_anybody;
 pub use wire::session::token::Credentials;
 
 use std::net::{IpAddr, Ipv4Addr};
@@ -31,6 +34,7 @@ use wire::client::Vouch;
 use wire::policy::Policy;
 use wire::types::{StatusCode, UserTokenType};
 use wire::url::Url;
+use wss::{TlsError, TunnelError};
 
 use each::Own;
 
@@ -81,6 +85,8 @@ pub struct Access {
     pub callers: Option<Arc<Callers>>,
     /// Records what goes over all connections, and the keys of their channels.
     pub recorder: Option<Recorder>,
+    /// How TLS is begun, once it was.
+    pub tls: Tls,
     /// How long each step and call may take.
     pub timeout: Duration,
 }
@@ -142,6 +148,9 @@ impl AccessError {
     pub fn status(&self) -> StatusCode {
         match self {
             Self::Link(LinkError::Channel(error)) => error.status(),
+            Self::Link(LinkError::Tunnel(TunnelError::Tls(TlsError::Rejected(it)))) => {
+                StatusCode::from(it.status)
+            }
             Self::Link(_) => StatusCode::BadConnectionRejected,
             Self::Call { error, .. } => error.status(),
             Self::Session(error) => error.status(),
@@ -170,7 +179,7 @@ pub struct Opening {
 }
 
 impl Opening {
-    /// All that is offered over `opc.tcp`.
+    /// All that is offered over the transport of the URL.
     pub fn endpoints(&self) -> &[Endpoint] {
         &self.endpoints
     }
@@ -244,6 +253,7 @@ impl Access {
             link: None,
             callers: None,
             recorder: None,
+            tls: Tls::default(),
             timeout: Duration::from_secs(10),
         }
     }
@@ -261,15 +271,9 @@ impl Access {
         }
     }
 
-    /// Asks what the server offers over `opc.tcp`.
+    /// Asks what the server offers over the transport of the URL.
     pub fn offers(&self) -> Result<Vec<Endpoint>, AccessError> {
-        let options = Options {
-            timeout: self.timeout,
-            way: self.way(),
-            recorder: self.recorder.clone(),
-            ..Options::default()
-        };
-        let mut link = Link::open(&self.url, &options, &mut Steps::new())?;
+        let mut link = Link::open(&self.url, &self.reaching(), &mut Steps::new())?;
         let endpoints =
             endpoint::endpoints(&mut link, &self.url).map_err(|error| AccessError::Call {
                 step: Step::Discover,
@@ -439,8 +443,16 @@ impl Access {
             identity: opening.own(client).identity.clone(),
             server: opening.endpoint().certificate(),
             vouch: opening.vouch.clone().filter(|_| opening.is_secured()),
-            timeout: self.timeout,
             source: source(client, self.sources),
+            ..self.reaching()
+        }
+    }
+
+    /// What a link is opened with, whatever becomes of it.
+    pub(crate) fn reaching(&self) -> Options {
+        Options {
+            tls: self.tls(),
+            timeout: self.timeout,
             way: self.way(),
             recorder: self.recorder.clone(),
             ..Options::default()

@@ -15,7 +15,7 @@ use wire::types::{
 use crate::access::{
     Access, AccessError, Credentials, Endpoint, KEY_BITS, Opening, Security, identity,
 };
-use crate::transport::{CallError, Link, LinkError, Options, Step, Steps};
+use crate::transport::{CallError, Link, LinkError, Step, Steps};
 
 /// Nobody has this name, and so nobody is locked out by a wrong password.
 const NOBODY: &str = "uaperf-nobody";
@@ -192,13 +192,7 @@ fn unprotected(access: &Access, endpoints: &[Endpoint]) -> Refusal {
     if endpoints.iter().any(|it| offered(&it)) {
         return not_tried(UNPROTECTED, "it is offered");
     }
-    let options = Options {
-        timeout: access.timeout,
-        way: access.way(),
-        recorder: access.recorder.clone(),
-        ..Options::default()
-    };
-    let mut link = match Link::open(&access.url, &options, &mut Steps::new()) {
+    let mut link = match Link::open(&access.url, &access.reaching(), &mut Steps::new()) {
         Ok(link) => link,
         Err(error) => return not_tried(UNPROTECTED, error),
     };

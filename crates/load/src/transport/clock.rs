@@ -68,6 +68,12 @@ fn utc_ticks() -> i64 {
     UNIX_EPOCH_TICKS.saturating_add(i64::try_from(ticks).unwrap_or(i64::MAX))
 }
 
+/// Fills bytes that must not be guessed; without a source they are zeros, which a peer would refuse.
+pub fn fill(bytes: &mut [u8]) {
+    let filled = SystemRandom::new().fill(bytes);
+    debug_assert!(filled.is_ok());
+}
+
 /// The operating system's random source, for nonces.
 pub fn random() -> Random {
     let system = SystemRandom::new();

@@ -9,6 +9,7 @@ use wire::channel::{ChannelError, SendError};
 use wire::frame::FrameError;
 use wire::service::{self, DecodeError, EncodeError};
 use wire::types::StatusCode;
+use wire::url::Url;
 
 use super::Step;
 
@@ -59,6 +60,23 @@ pub enum LinkError {
     /// Another protocol lives there.
     #[error("the port speaks {0}, not OPC UA")]
     OtherProtocol(&'static str),
+    /// TLS or the WebSocket inside it came to nothing, or ended.
+    #[error(transparent)]
+    Tunnel(#[from] wss::TunnelError),
+    /// Nothing was answered at this step.
+    #[error("no answer within {after:?} during: {}", .step.name())]
+    NoAnswer {
+        /// At which step.
+        step: Step,
+        /// The time given to it.
+        after: Duration,
+    },
+    /// It is not known whom to trust.
+    #[error("opc.wss wants TLS, and nobody said whose certificates are trusted")]
+    NoTls,
+    /// A server that dials does so over TCP.
+    #[error("reverse connect is over opc.tcp: {0} cannot be awaited")]
+    NotReverse(Url),
     /// The socket was closed without a word at this step.
     #[error("the server closed the connection without a word during: {}", .0.name())]
     ClosedAt(Step),

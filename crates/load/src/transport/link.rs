@@ -13,12 +13,13 @@ use wire::frame::Limits;
 use wire::service::{self, Request, Response, Service};
 use wire::time::Instant as Mono;
 use wire::types::{NodeId, StatusCode};
-use wire::url::Url;
+use wire::url::{Transport, Url};
+use wss::{Secured, TlsClient};
 
 use super::callers::Callers;
 use super::dial::{connect, look_up};
 use super::error::{CLOSED, diagnose};
-use super::{CallError, Clock, LinkError, Step, Steps, Stream, random};
+use super::{CallError, Clock, LinkError, Step, Steps, Stream, random, tunnel};
 
 /// How a server is reached.
 #[derive(Debug, Clone, Default)]
@@ -43,6 +44,9 @@ impl Way {
         let recorder = options.recorder.as_ref();
         let mut start = Instant::now();
         let addresses = match self {
+            Self::Called(_) if url.transport() != Transport::Tcp => {
+                return Err(LinkError::NotReverse(url.clone()));
+            }
             Self::Called(callers) => {
                 let call = callers.next(url, options.timeout)?;
                 steps.push((Step::Connect, start.elapsed()));
@@ -54,10 +58,17 @@ impl Way {
         };
         steps.push((Step::Lookup, start.elapsed()));
         start = Instant::now();
-        let (socket, address) = connect(&addresses, options.source, options.timeout)?;
-        let socket = Stream::new(socket, recorder)?;
+        let (mut socket, address) = connect(&addresses, options.source, options.timeout)?;
         steps.push((Step::Connect, start.elapsed()));
-        Ok((socket, address, Vec::new()))
+        let tunnel = match (url.transport(), &options.tls) {
+            (Transport::Tcp, _) => None,
+            (Transport::Wss, Some(tls)) => {
+                Some(tunnel::open(&mut socket, url, tls, options.timeout, steps)?)
+            }
+            // Nobody said whom to trust.
+            (Transport::Wss, None) => return Err(LinkError::NoTls),
+        };
+        Ok((Stream::new(socket, tunnel, recorder)?, address, Vec::new()))
     }
 }
 
@@ -72,6 +83,8 @@ pub struct Options {
     pub server: Option<Certificate>,
     /// Judges that certificate at each opening and renewal.
     pub vouch: Option<Vouch>,
+    /// How TLS is begun, where the transport has it.
+    pub tls: Option<TlsClient>,
     /// The EndpointUrl to say hello with, if it is not the one that is dialled.
     pub endpoint_url: Option<String>,
     /// What this side takes at most.
@@ -95,6 +108,7 @@ impl Default for Options {
             identity: None,
             server: None,
             vouch: None,
+            tls: None,
             endpoint_url: None,
             limits: Limits::default(),
             timeout: Duration::from_secs(10),
@@ -242,6 +256,11 @@ impl Link {
     /// The connection's state: limits, protection, channel.
     pub fn connection(&self) -> &Connection {
         &self.connection
+    }
+
+    /// What TLS agreed on, where the transport has it.
+    pub fn secured(&self) -> Option<Secured> {
+        self.socket.tunnel()?.secured()
     }
 
     /// How long the current security token lives.

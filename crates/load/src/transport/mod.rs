@@ -1,4 +1,4 @@
-//! Where sockets live: OPC UA connections over TCP.
+//! Where sockets live: OPC UA connections over TCP, and over WebSockets inside TLS.
 //!
 //! [`Link`] is a connection driven by blocking calls, one at a time: for looking at a server,
 //! setting a run up and tearing it down. [`Socket`] and [`Timer`] never block: they are what the
@@ -13,6 +13,7 @@ mod socket;
 mod step;
 mod stream;
 mod timer;
+mod tunnel;
 
 pub use callers::{Call, Callers};
 pub use clock::{Clock, random};

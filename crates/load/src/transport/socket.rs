@@ -5,8 +5,10 @@ use std::io::{self, ErrorKind, Read, Write};
 use capture::Tap;
 use mio::net::TcpStream;
 use mio::{Interest, Registry, Token};
+use wss::Tunnel;
 
 use super::Stream;
+use super::tunnel::with_scratch;
 
 /// What reading brought.
 #[derive(Debug)]
@@ -31,6 +33,10 @@ pub enum Got {
 pub struct Socket {
     stream: TcpStream,
     tap: Option<Box<Tap>>,
+    /// What is around the chunks of UACP, where that is more than TCP.
+    tunnel: Option<Box<Tunnel>>,
+    /// The last read of what TLS protects may have left something behind.
+    is_full: bool,
     #[cfg(target_os = "linux")]
     stamps: Option<Vec<u8>>,
 }
@@ -39,10 +45,12 @@ impl Socket {
     /// Takes over a connected socket.
     pub fn new(stream: Stream) -> io::Result<Self> {
         stream.set_nonblocking(true)?;
-        let (stream, tap) = stream.take_apart();
+        let (stream, tap, tunnel) = stream.take_apart();
         Ok(Self {
             stream: TcpStream::from_std(stream),
             tap,
+            tunnel,
+            is_full: true,
             #[cfg(target_os = "linux")]
             stamps: None,
         })
@@ -67,7 +75,14 @@ impl Socket {
     #[inline]
     pub fn read(&mut self, into: &mut [u8]) -> io::Result<Got> {
         let room = into.len();
-        let got = self.receive(into);
+        let (got, is_full) = match self.tunnel {
+            None => {
+                let got = self.receive(into);
+                let is_full = got.as_ref().is_ok_and(|(n, _)| *n == room);
+                (got, is_full)
+            }
+            Some(_) => self.receive_secured(into),
+        };
         if let (Some(tap), Ok((n, _))) = (&mut self.tap, &got) {
             tap.received(into.get(..*n).unwrap_or_default());
         }
@@ -76,14 +91,14 @@ impl Socket {
             // Less than there was room for: epoll(7) says that the socket is empty then.
             Ok((n, stamp)) => Ok(Got::Bytes {
                 n,
-                more: n == room || !cfg!(target_os = "linux"),
+                more: is_full || !cfg!(target_os = "linux"),
                 stamp,
             }),
             Err(error) => match error.kind() {
                 ErrorKind::WouldBlock => Ok(Got::Nothing),
                 ErrorKind::Interrupted => Ok(Got::Bytes {
                     n: 0,
-                    more: true,
+                    more: is_full || self.tunnel.is_none(),
                     stamp: None,
                 }),
                 // How many servers close.
@@ -97,7 +112,11 @@ impl Socket {
     #[inline]
     pub fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         loop {
-            match self.stream.write(bytes) {
+            let written = match &mut self.tunnel {
+                None => self.stream.write(bytes),
+                Some(tunnel) => tunnel.write(&mut self.stream, bytes),
+            };
+            match written {
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 result => {
                     if let (Some(tap), Ok(n)) = (&mut self.tap, &result) {
@@ -111,7 +130,33 @@ impl Socket {
 
     /// Gives the socket back, for blocking calls.
     pub fn into_inner(self) -> Stream {
-        Stream::put_together(self.stream.into(), self.tap)
+        Stream::put_together((self.stream.into(), self.tap, self.tunnel))
+    }
+}
+
+impl Socket {
+    /// Reads what TLS protects, and gives the chunks that come of it: with the moment at which the kernel had the last of
+    /// those bytes, and whether there may be more.
+    fn receive_secured(&mut self, into: &mut [u8]) -> (io::Result<(usize, Option<u64>)>, bool) {
+        let Some(mut tunnel) = self.tunnel.take() else {
+            return (Err(ErrorKind::NotConnected.into()), false);
+        };
+        let result = with_scratch(|scratch| {
+            let (got, result) = tunnel.read_by(scratch, into, |scratch| {
+                let got = self.receive(scratch)?;
+                self.is_full = got.0 == scratch.len();
+                Ok(got)
+            });
+            let stamp = got.and_then(|(_, stamp)| stamp);
+            (
+                result.map(|n| (n, stamp)),
+                self.is_full || tunnel.has_waiting(),
+            )
+        });
+        // An answer to a ping that does not go now goes with what is written next.
+        let _ = tunnel.flush(&mut self.stream);
+        self.tunnel = Some(tunnel);
+        result
     }
 }
 

@@ -9,6 +9,10 @@ pub enum Step {
     Lookup,
     /// TCP connects.
     Connect,
+    /// TLS shakes hands, and the server's TLS certificate is judged.
+    Tls,
+    /// HTTP becomes a WebSocket.
+    Upgrade,
     /// HEL is answered by ACK.
     Hello,
     /// The server's certificate is judged, and whoever knows is asked whether it was revoked.
@@ -29,9 +33,11 @@ pub enum Step {
 
 impl Step {
     /// All of them, in order.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 12] = [
         Self::Lookup,
         Self::Connect,
+        Self::Tls,
+        Self::Upgrade,
         Self::Hello,
         Self::CheckCertificate,
         Self::OpenChannel,
@@ -47,6 +53,8 @@ impl Step {
         match self {
             Self::Lookup => "name lookup",
             Self::Connect => "TCP connect",
+            Self::Tls => "TLS handshake",
+            Self::Upgrade => "WebSocket upgrade",
             Self::Hello => "hello",
             Self::CheckCertificate => "certificate check",
             Self::OpenChannel => "open channel",

@@ -1,23 +1,37 @@
-//! A socket of the system, recorded if somebody wants to see what goes over it.
+//! A socket of the system, recorded if somebody wants to see what goes over it, and what is around the chunks of UACP
+//! where that is more than TCP.
 
 use std::io::{self, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream};
 use std::time::Duration;
 
 use capture::{Recorder, Tap};
+use wss::Tunnel;
+
+use super::tunnel::with_scratch;
 
 /// A connected socket that blocks, until it is [taken apart](Self::take_apart).
 #[derive(Debug)]
 pub struct Stream {
     socket: TcpStream,
     tap: Option<Box<Tap>>,
+    tunnel: Option<Box<Tunnel>>,
+    /// This side has said that it ends: what comes then is of no interest.
+    left: bool,
 }
+
+/// What a stream is made of: the socket, what records it, and what is around the chunks that go over it.
+pub type Parts = (TcpStream, Option<Box<Tap>>, Option<Box<Tunnel>>);
 
 impl Stream {
     /// Recorded from now on, if there is a recorder.
-    pub fn new(socket: TcpStream, recorder: Option<&Recorder>) -> io::Result<Self> {
+    pub fn new(
+        socket: TcpStream,
+        tunnel: Option<Box<Tunnel>>,
+        recorder: Option<&Recorder>,
+    ) -> io::Result<Self> {
         let tap = tap(&socket, recorder, Recorder::connected)?;
-        Ok(Self { socket, tap })
+        Ok(Self::put_together((socket, tap, tunnel)))
     }
 
     /// The same of a server that dialled, and has said this much.
@@ -26,17 +40,27 @@ impl Stream {
         if let Some(tap) = &mut tap {
             tap.received(said);
         }
-        Ok(Self { socket, tap })
+        Ok(Self::put_together((socket, tap, None)))
     }
 
-    /// The socket, and what records it.
-    pub fn take_apart(self) -> (TcpStream, Option<Box<Tap>>) {
-        (self.socket, self.tap)
+    /// What it is made of.
+    pub fn take_apart(self) -> Parts {
+        (self.socket, self.tap, self.tunnel)
     }
 
     /// The same together again.
-    pub fn put_together(socket: TcpStream, tap: Option<Box<Tap>>) -> Self {
-        Self { socket, tap }
+    pub fn put_together((socket, tap, tunnel): Parts) -> Self {
+        Self {
+            socket,
+            tap,
+            tunnel,
+            left: false,
+        }
+    }
+
+    /// What is around the chunks, where that is more than TCP.
+    pub fn tunnel(&self) -> Option<&Tunnel> {
+        self.tunnel.as_deref()
     }
 
     /// Whether calls return at once.
@@ -50,7 +74,12 @@ impl Stream {
     }
 
     /// Says that nothing more comes, or is wanted.
-    pub fn shutdown(&self, how: Shutdown) -> io::Result<()> {
+    pub fn shutdown(&mut self, how: Shutdown) -> io::Result<()> {
+        if let Some(tunnel) = &mut self.tunnel {
+            tunnel.close();
+            tunnel.flush(&mut self.socket)?;
+            self.left = true;
+        }
         self.socket.shutdown(how)
     }
 }
@@ -71,7 +100,12 @@ fn tap(
 impl Read for Stream {
     #[inline]
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
-        let n = self.socket.read(into)?;
+        let n = match &mut self.tunnel {
+            Some(tunnel) if !self.left => {
+                with_scratch(|scratch| tunnel.read(&mut self.socket, scratch, into))?
+            }
+            _ => self.socket.read(into)?,
+        };
         if let Some(tap) = &mut self.tap {
             tap.received(into.get(..n).unwrap_or_default());
         }
@@ -82,7 +116,10 @@ impl Read for Stream {
 impl Write for Stream {
     #[inline]
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let n = self.socket.write(bytes)?;
+        let n = match &mut self.tunnel {
+            Some(tunnel) => tunnel.write(&mut self.socket, bytes)?,
+            None => self.socket.write(bytes)?,
+        };
         if let Some(tap) = &mut self.tap {
             tap.sent(bytes.get(..n).unwrap_or_default());
         }
@@ -90,6 +127,9 @@ impl Write for Stream {
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        self.socket.flush()
+        match &mut self.tunnel {
+            Some(tunnel) => tunnel.flush(&mut self.socket),
+            None => self.socket.flush(),
+        }
     }
 }

@@ -6,6 +6,7 @@ use std::time::Duration;
 use plan::unit::duration::nanos;
 use plan::{Connect, ConnectKind};
 use wire::types::StatusCode;
+use wire::url::Transport;
 
 use super::book::Note;
 use super::client::Client;
@@ -45,7 +46,11 @@ fn open(client: &Client<'_>, round: &mut Round<'_>) -> Result<Session, StatusCod
     let (began, mut steps) = (round.t(), Steps::new());
     let opened = access.open_as(client.seat.index as usize, opening, &mut steps);
     let failed = opened.as_ref().err().map(AccessError::status);
-    let order = order(opening, &[Step::CreateSession, Step::ActivateSession]);
+    let order = order(
+        access,
+        opening,
+        &[Step::CreateSession, Step::ActivateSession],
+    );
     note(round, access, began, &steps, &order, failed);
     opened.map_err(|error| error.status())
 }
@@ -65,7 +70,7 @@ fn come_back(client: &mut Client<'_>, round: &mut Round<'_>) -> Result<Session, 
     let index = client.seat.index as usize;
     let back = access.resume_in(index, opening, *absent, &mut steps);
     let failed = back.as_ref().err().map(|(error, _)| error.status());
-    let order = order(opening, &[Step::ActivateSession]);
+    let order = order(access, opening, &[Step::ActivateSession]);
     note(round, access, began, &steps, &order, failed);
     back.map_err(|(error, absent)| {
         client.absent = absent;
@@ -86,8 +91,12 @@ fn renew(client: &mut Client<'_>, round: &mut Round<'_>) -> Result<Session, Stat
 }
 
 /// The steps to a channel, and those behind it.
-fn order(opening: &Opening, behind: &[Step]) -> Vec<Step> {
-    let mut order = vec![Step::Lookup, Step::Connect, Step::Hello];
+fn order(access: &Access, opening: &Opening, behind: &[Step]) -> Vec<Step> {
+    let mut order = vec![Step::Lookup, Step::Connect];
+    if access.url.transport() == Transport::Wss {
+        order.extend([Step::Tls, Step::Upgrade]);
+    }
+    order.push(Step::Hello);
     order.extend(opening.is_checked().then_some(Step::CheckCertificate));
     order.push(Step::OpenChannel);
     order.extend_from_slice(behind);

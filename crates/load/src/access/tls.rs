@@ -1,0 +1,126 @@
+//! TLS to a server: whose certificates are accepted, by the rules that hold for those of channels.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::SystemTime;
+
+use pki::{Certificate, Checks, Expected, Reason, Revocation, Role, Store, WatchedTrust};
+use revocation::Asker;
+use tracing::{debug, warn};
+use wire::url::Transport;
+use wss::{Judge, Rejected, TlsClient};
+
+use super::{Access, TrustRule};
+
+/// How TLS is begun, kept for all connections to a server.
+#[derive(Debug, Clone, Default)]
+pub struct Tls(Arc<Mutex<Option<(Rules, TlsClient)>>>);
+
+/// What a certificate is judged by.
+#[derive(Debug, Clone, PartialEq)]
+struct Rules {
+    host: String,
+    trust: TrustRule,
+    checks: Checks,
+    revocation: Revocation,
+}
+
+/// Judges the certificates of a server's TLS.
+#[derive(Debug)]
+struct Judging {
+    rules: Rules,
+    asker: Arc<Asker>,
+    store: Store,
+    lists: WatchedTrust,
+}
+
+impl Access {
+    /// How TLS is begun, if the transport of the URL has it.
+    pub(super) fn tls(&self) -> Option<TlsClient> {
+        if self.url.transport() == Transport::Tcp {
+            return None;
+        }
+        let rules = Rules {
+            host: self.url.host().to_owned(),
+            trust: self.trust,
+            checks: self.checks,
+            revocation: self.revocation,
+        };
+        let mut kept = self.tls.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((by, tls)) = &*kept
+            && *by == rules
+        {
+            return Some(tls.clone());
+        }
+        let judging = Judging {
+            rules: rules.clone(),
+            asker: Arc::clone(&self.asker),
+            store: self.store.clone(),
+            lists: WatchedTrust::new(self.store.clone()),
+        };
+        // Each connection shows its certificate and has it judged, as each channel does: so none goes on with the keys of
+        // an earlier one.
+        let tls = TlsClient::new(Arc::new(judging), false).ok()?;
+        *kept = Some((rules, tls.clone()));
+        Some(tls)
+    }
+}
+
+/// TLS to whoever answers: for questions whose answers nobody protects over other transports either.
+pub(crate) fn with_anybody() -> Option<TlsClient> {
+    TlsClient::new(Arc::new(Anybody), false).ok()
+}
+
+#[derive(Debug)]
+struct Anybody;
+
+impl Judge for Anybody {
+    fn judge(&self, _: &[u8]) -> Result<(), Rejected> {
+        Ok(())
+    }
+}
+
+impl Judge for Judging {
+    fn judge(&self, chain: &[u8]) -> Result<(), Rejected> {
+        let Rules {
+            host,
+            trust,
+            checks,
+            revocation,
+        } = &self.rules;
+        if *trust == TrustRule::Everyone {
+            return Ok(());
+        }
+        let now = SystemTime::now().into();
+        // Lists that cannot be read trust nobody.
+        let lists = self.lists.for_source(revocation.source, now);
+        let expected = Expected {
+            host: Some(host),
+            checks: *checks,
+            revocation: *revocation,
+            ..Expected::of(Role::Server, now)
+        };
+        let judged = self.asker.judge(lists.unwrap_or_default(), chain, expected);
+        let refusal = match judged {
+            Ok(_) => {
+                debug!(host, "the server's TLS certificate was accepted");
+                return Ok(());
+            }
+            Err(refusal) => refusal,
+        };
+        warn!(host, check = ?refusal.reason, "the server's TLS certificate was refused: {refusal}");
+        let certificate = Certificate::chain_from_der(chain);
+        let own = certificate.ok().and_then(|chain| chain.into_iter().next());
+        // Kept where `cert trust` finds it, unless a person put it aside.
+        if let Some(own) = own
+            .as_ref()
+            .filter(|_| refusal.reason != Reason::Distrusted)
+        {
+            let _ = self.store.note(own);
+        }
+        Err(Rejected {
+            status: refusal.status(),
+            reason: refusal.to_string(),
+            thumbprint: own.map(|own| own.thumbprint_hex()).unwrap_or_default(),
+        })
+    }
+}

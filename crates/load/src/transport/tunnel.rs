@@ -1,0 +1,88 @@
+//! What a connection over `opc.wss` goes through before chunks of UACP do: TLS, and the upgrade to a WebSocket.
+
+use std::cell::RefCell;
+use std::io::{self, ErrorKind};
+use std::net::TcpStream;
+use std::time::{Duration, Instant};
+
+use wire::url::Url;
+use wss::{TlsClient, Tunnel, TunnelError};
+
+use super::clock::fill;
+use super::{LinkError, Step, Steps};
+
+/// How much of what TLS protects is read at once.
+const SCRATCH: usize = 64 * 1024;
+
+thread_local! {
+    /// Bytes are read into it and decrypted there: one for each thread, so that no connection has one.
+    static SCRATCH_OF_THREAD: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
+}
+
+/// Lends the thread's memory to read into.
+pub fn with_scratch<T>(read: impl FnOnce(&mut [u8]) -> T) -> T {
+    SCRATCH_OF_THREAD.with_borrow_mut(|scratch| {
+        scratch.resize(SCRATCH, 0);
+        read(scratch)
+    })
+}
+
+/// Shakes hands and upgrades, each for no longer than `timeout`.
+pub fn open(
+    socket: &mut TcpStream,
+    url: &Url,
+    tls: &TlsClient,
+    timeout: Duration,
+    steps: &mut Steps,
+) -> Result<Box<Tunnel>, LinkError> {
+    let start = Instant::now();
+    let mut tunnel = Tunnel::connect(tls, (url.host(), url.port()), url.path(), fill)?;
+    let is_secured = |tunnel: &Tunnel| tunnel.is_upgrading() || tunnel.is_open();
+    wait_for(&mut tunnel, socket, Step::Tls, timeout, is_secured)?;
+    steps.push((Step::Tls, start.elapsed()));
+    let start = Instant::now();
+    wait_for(&mut tunnel, socket, Step::Upgrade, timeout, Tunnel::is_open)?;
+    steps.push((Step::Upgrade, start.elapsed()));
+    Ok(Box::new(tunnel))
+}
+
+fn wait_for(
+    tunnel: &mut Tunnel,
+    socket: &mut TcpStream,
+    step: Step,
+    timeout: Duration,
+    done: impl Fn(&Tunnel) -> bool,
+) -> Result<(), LinkError> {
+    let until = Instant::now() + timeout;
+    let late = || LinkError::NoAnswer {
+        step,
+        after: timeout,
+    };
+    let failed = |error: io::Error| match error.kind() {
+        ErrorKind::WouldBlock | ErrorKind::TimedOut => late(),
+        ErrorKind::ConnectionReset | ErrorKind::BrokenPipe | ErrorKind::ConnectionAborted => {
+            LinkError::ClosedAt(step)
+        }
+        _ => match error.downcast::<TunnelError>() {
+            Ok(error) => error.into(),
+            Err(error) => error.into(),
+        },
+    };
+    loop {
+        tunnel.flush(socket).map_err(failed)?;
+        if done(tunnel) {
+            return Ok(());
+        }
+        let left = until.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return Err(late());
+        }
+        socket.set_read_timeout(Some(left))?;
+        match with_scratch(|scratch| tunnel.read(socket, scratch, &mut [])) {
+            Ok(_) if done(tunnel) => {}
+            Ok(_) => return Err(LinkError::ClosedAt(step)),
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(error) => return Err(failed(error)),
+        }
+    }
+}
