@@ -11,6 +11,7 @@ mod relay;
 mod sight;
 mod standard;
 mod watching;
+mod wss;
 
 use std::path::PathBuf;
 use std::time::Duration;
