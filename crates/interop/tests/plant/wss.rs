@@ -1,7 +1,5 @@
 //! The one stack whose client knows WebSockets inside TLS.
 
-use std::time::Duration;
-
 use peers::testing::require;
 use peers::{Client, ClientOptions, Mode, Policy};
 use pki::make::Request;
@@ -17,9 +15,7 @@ fn milo_06_works_over_wss_under_each_policy() {
     let request = Request::application("urn:uaperf:interop:wss").dns("localhost");
     let certificate = request.self_signed(&key, std::time::SystemTime::now().into());
     let server = Server::start(Config {
-        profiles: vec![Profile::Bench {
-            update: Some(Duration::from_millis(100)),
-        }],
+        profiles: vec![Profile::Bench { update: None }],
         identity: Some(Identity::new(certificate.unwrap(), key)),
         wss: Some(0),
         ..Config::default()

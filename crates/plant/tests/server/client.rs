@@ -1,7 +1,8 @@
 //! A client of the other half of `wire`, over a real socket and with blocking calls.
 
-use std::io::{Read, Write};
-use std::net::TcpStream;
+use std::io::{ErrorKind, Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use wire::certificate::Certificate;
@@ -17,7 +18,7 @@ use wire::types::{
     DataValue, NodeId, QualifiedName, ReadRequest, ReadValueId, ReferenceDescription,
     ReferenceTypeId, RequestHeader, StatusCode, TimestampsToReturn, UAString,
 };
-use wss::Tunnel;
+use wss::{Judge, Rejected, TlsClient, Tunnel};
 
 pub const PATIENCE: Duration = Duration::from_secs(60);
 
@@ -48,6 +49,37 @@ pub fn for_wire(own: &pki::Identity) -> Identity {
     }
 }
 
+#[derive(Debug)]
+struct Anybody;
+
+impl Judge for Anybody {
+    fn judge(&self, _: &[u8]) -> Result<(), Rejected> {
+        Ok(())
+    }
+}
+
+fn tls() -> TlsClient {
+    TlsClient::new(Arc::new(Anybody), true).unwrap()
+}
+
+/// A WebSocket to a server.
+pub fn opened(address: SocketAddr) -> (TcpStream, Tunnel) {
+    let mut socket = TcpStream::connect(address).unwrap();
+    socket.set_nodelay(true).unwrap();
+    socket.set_read_timeout(Some(PATIENCE)).unwrap();
+    let host = ("localhost", address.port());
+    let mut tunnel = Tunnel::connect(&tls(), host, "/", random).unwrap();
+    while !tunnel.is_open() {
+        tunnel.flush(&mut socket).unwrap();
+        match tunnel.read(&mut socket, &mut [0; 4096], &mut []) {
+            Ok(_) => {}
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(error) => panic!("{error}"),
+        }
+    }
+    (socket, tunnel)
+}
+
 /// A socket, and what is around the chunks that go over it.
 struct Socket {
     tcp: TcpStream,
@@ -57,7 +89,7 @@ struct Socket {
 impl Socket {
     fn connect(url: &str) -> Option<Self> {
         if let Some(address) = url.strip_prefix("opc.wss://") {
-            let (tcp, tunnel) = crate::wss::opened(address.parse().unwrap());
+            let (tcp, tunnel) = opened(address.parse().unwrap());
             let tunnel = Some(tunnel);
             return Some(Self { tcp, tunnel });
         }
@@ -78,7 +110,7 @@ impl Read for Socket {
         };
         loop {
             match tunnel.read(&mut self.tcp, &mut vec![0; 65_536], into) {
-                Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 result => return result,
             }
         }
@@ -222,7 +254,7 @@ impl Client {
                     }
                     self.connection.filled(n);
                 }
-                Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => return,
+                Err(error) if error.kind() == ErrorKind::WouldBlock => return,
                 Err(_) => self.connection.lost("the socket broke"),
             }
             self.look();

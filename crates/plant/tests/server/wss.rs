@@ -2,8 +2,7 @@
 //! nobody out.
 
 use std::io::{ErrorKind, Read, Write};
-use std::net::{SocketAddr, TcpStream};
-use std::sync::Arc;
+use std::net::TcpStream;
 use std::time::Duration;
 
 use plant::{Config, Server};
@@ -16,42 +15,11 @@ use wire::types::{
     Variant,
 };
 use wire::url::Transport;
-use wss::{Judge, Rejected, TlsClient, Tunnel};
+use wss::Tunnel;
 
-use crate::client::{Client, PATIENCE, identity, random, read_value};
+use crate::client::{Client, PATIENCE, identity, opened, random, read_value};
 use crate::subscribing::header;
 use crate::{bench, start, until};
-
-#[derive(Debug)]
-struct Anybody;
-
-impl Judge for Anybody {
-    fn judge(&self, _: &[u8]) -> Result<(), Rejected> {
-        Ok(())
-    }
-}
-
-fn tls() -> TlsClient {
-    TlsClient::new(Arc::new(Anybody), true).unwrap()
-}
-
-/// A WebSocket to a server.
-pub fn opened(address: SocketAddr) -> (TcpStream, Tunnel) {
-    let mut socket = TcpStream::connect(address).unwrap();
-    socket.set_nodelay(true).unwrap();
-    socket.set_read_timeout(Some(PATIENCE)).unwrap();
-    let host = ("localhost", address.port());
-    let mut tunnel = Tunnel::connect(&tls(), host, "/", random).unwrap();
-    while !tunnel.is_open() {
-        tunnel.flush(&mut socket).unwrap();
-        match tunnel.read(&mut socket, &mut [0; 4096], &mut []) {
-            Ok(_) => {}
-            Err(error) if error.kind() == ErrorKind::Interrupted => {}
-            Err(error) => panic!("{error}"),
-        }
-    }
-    (socket, tunnel)
-}
 
 fn with_wss(config: Config) -> Server {
     start(Config {
