@@ -46,6 +46,7 @@ fn main() {
     client();
     server();
     uadp();
+    json();
     scripts::plant(|name, bytes| seed("plant", name, bytes));
 }
 
@@ -500,6 +501,47 @@ fn server() {
         seed("server", &format!("secret-{policy}-{kind}"), &secret);
     }
     seed("server", "shut", &[4, 14, 0xe1, 15, 14, 0xf1]);
+}
+
+/// Each kind of message, in the names of either version, with and without headers.
+fn json() {
+    let set = |payload: &str| {
+        format!(r#"{{"DataSetWriterId":1,"SequenceNumber":7,"Payload":{payload}}}"#)
+    };
+    let network = |sets: &str| {
+        format!(
+            r#"{{"MessageId":"m","MessageType":"ua-data","PublisherId":"7","Messages":[{sets}]}}"#
+        )
+    };
+    let compact =
+        r#"{"a":{"UaType":10,"Value":1.5},"b":{"UaType":4,"Value":[1,2,3,4],"Dimensions":[2,2]}}"#;
+    let value = r#"{"a":{"UaType":12,"Value":"x\u00e9","Status":{"Code":1},"SourceTimestamp":"2021-09-27T18:45:19.555Z"}}"#;
+    let old = r#"{"a":{"Type":17,"Body":{"IdType":1,"Id":"n","Namespace":2}},"b":{"Value":{"Type":9,"Body":"7"}}}"#;
+    let object = r#"{"a":{"UaType":22,"Value":{"UaTypeId":"i=298","UaEncoding":1,"UaBody":"AgAAAGluAAAAAAAAAAAAAAA="}}}"#;
+    let texts = [
+        ("compact", network(&set(compact))),
+        ("value", network(&[set(value), set(value)].join(","))),
+        ("old", network(&set(old))),
+        ("object", set(object)),
+        ("verbose", set(r#"{"a":1.5,"b":"text","c":{"Value":true}}"#)),
+        ("bare", r#"{"a":1.5,"b":[null,false]}"#.to_owned()),
+        ("alive", network(r#"{"DataSetWriterId":"1","MessageType":"ua-keepalive"}"#)),
+        (
+            "metadata",
+            r#"{"MessageType":"ua-metadata","PublisherId":"7","DataSetWriterId":1,"MetaData":{"Name":"s","Fields":[{"Name":"a","BuiltInType":10,"ValueRank":-1}],"ConfigurationVersion":{"MajorVersion":1,"MinorVersion":2}}}"#.to_owned(),
+        ),
+        ("status", r#"{"MessageType":"ua-status","PublisherId":"7","IsCyclic":false,"Status":"Error_3"}"#.to_owned()),
+    ];
+    for (name, text) in texts {
+        // Typed by themselves, and by metadata that says Float.
+        for flags in [0, 21] {
+            seed(
+                "json",
+                &format!("{name}-{flags}"),
+                &[&[flags], text.as_bytes()].concat(),
+            );
+        }
+    }
 }
 
 /// Each layout and encoding, clear and secured; delta frames, events, keep-alive messages, parts, a probe.

@@ -16,6 +16,7 @@ pub mod change;
 pub mod channel;
 pub mod client;
 pub mod frame;
+pub mod json;
 mod keys;
 pub mod plant;
 mod script;
@@ -30,7 +31,7 @@ pub use script::is_chosen;
 pub type Target = (&'static str, fn(&[u8]));
 
 /// All there are.
-pub const TARGETS: [Target; 8] = [
+pub const TARGETS: [Target; 9] = [
     ("frame", frame::run),
     ("channel", channel::run),
     ("services", services::run),
@@ -38,5 +39,6 @@ pub const TARGETS: [Target; 8] = [
     ("client", client::run),
     ("server", server::run),
     ("uadp", uadp::run),
+    ("json", json::run),
     ("plant", plant::run),
 ];

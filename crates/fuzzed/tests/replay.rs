@@ -164,6 +164,11 @@ fn datagrams_of_pubsub_are_read_or_refused() {
 }
 
 #[test]
+fn texts_of_pubsub_are_read_or_refused() {
+    short_run("json");
+}
+
+#[test]
 fn a_plant_survives_whatever_its_clients_ask() {
     short_run("plant");
 }

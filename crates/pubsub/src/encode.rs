@@ -26,6 +26,9 @@ pub enum EncodeError {
     /// A value that cannot be encoded.
     #[error(transparent)]
     Value(#[from] wire::service::EncodeError),
+    /// A type that JSON is not written of.
+    #[error("a {0}: it is not written in JSON")]
+    NotInJson(&'static str),
     /// A value that does not fit its metadata.
     #[error("field {index}: {what}")]
     Raw {

@@ -88,6 +88,17 @@ pub enum Cause {
     /// The payload is encrypted, and was not opened.
     #[error("the payload is secured; it has to be opened with its key first")]
     Sealed,
+    /// A text that is no JSON.
+    #[error("no JSON: {0} was expected")]
+    Json(&'static str),
+    /// JSON that is no message of Part 14, or a value that is not of its type.
+    #[error("{what}: {found}")]
+    NotThat {
+        /// What was being read.
+        what: &'static str,
+        /// What stands there, the beginning of it.
+        found: String,
+    },
     /// A field that metadata does not describe.
     #[error("{what}: RawData cannot have it")]
     Raw {

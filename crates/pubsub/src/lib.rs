@@ -1,4 +1,4 @@
-//! PubSub of OPC UA (Part 14): NetworkMessages in UADP, read, written and secured.
+//! PubSub of OPC UA (Part 14): NetworkMessages in UADP and JSON, read, written and secured.
 //!
 //! The crate is pure, as `wire` is: no sockets, no threads, no clock. Bytes and the time come in as
 //! arguments; bytes, values and counts come out.
@@ -14,6 +14,7 @@
 //! | [`layout`] | the header layouts of Annex A, by name |
 //! | [`template`] | a message encoded once, and the places of what changes in each cycle |
 //! | [`security`] | keys, signatures, encryption, replay, several tokens at a time |
+//! | [`json`] | the JSON mapping, of all of these what it has |
 //! | [`sequence`] | loss, repetition and order, from sequence numbers |
 
 mod cursor;
@@ -22,6 +23,7 @@ mod error;
 
 pub mod chunk;
 pub mod header;
+pub mod json;
 pub mod layout;
 pub mod message;
 pub mod raw;

@@ -646,7 +646,7 @@ fn is_null(value: &FieldValue<'_>) -> bool {
 }
 
 /// Takes what a value may need from what is left.
-fn charge(limits: &mut Limits, bytes: usize, at: usize) -> Result<(), DecodeError> {
+pub(crate) fn charge(limits: &mut Limits, bytes: usize, at: usize) -> Result<(), DecodeError> {
     match limits.memory.checked_sub(bytes) {
         Some(left) => {
             limits.memory = left;

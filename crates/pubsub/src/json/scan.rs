@@ -1,0 +1,512 @@
+//! JSON where it lies (RFC 8259): values are visited, not built.
+//!
+//! [`Value::parse`] looks at all of a text once: what it lets pass is well-formed, to a depth that is bounded, so that
+//! going through it later finds no errors and cannot exhaust the stack.
+
+use std::borrow::Cow;
+
+use crate::error::{Cause, DecodeError};
+
+/// So deep may arrays and objects lie in each other.
+const DEPTH: usize = 64;
+
+/// What a value is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// `null`
+    Null,
+    /// `true`, `false`
+    Boolean(bool),
+    /// A number.
+    Number,
+    /// A string.
+    String,
+    /// An array.
+    Array,
+    /// An object.
+    Object,
+}
+
+/// A well-formed value in a text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Value<'a> {
+    kind: Kind,
+    /// From its first byte to its last.
+    text: &'a str,
+    /// Where it begins.
+    at: usize,
+}
+
+/// A string in a text, still as it is written there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Text<'a>(&'a str);
+
+impl<'a> Text<'a> {
+    /// What it says. Half a surrogate pair becomes U+FFFD.
+    pub fn read(self) -> Cow<'a, str> {
+        match self.0.contains('\\') {
+            false => Cow::Borrowed(self.0),
+            true => Cow::Owned(unescape(self.0)),
+        }
+    }
+
+    /// Whether it says this. Allocates only for strings with escapes.
+    pub fn is(self, what: &str) -> bool {
+        self.0 == what || (self.0.contains('\\') && self.read() == what)
+    }
+}
+
+impl<'a> Value<'a> {
+    /// Reads a text that is one value.
+    ///
+    /// # Errors
+    /// It is no JSON, or nested too deeply.
+    pub fn parse(bytes: &'a [u8]) -> Result<Self, DecodeError> {
+        let text = std::str::from_utf8(bytes)
+            .map_err(|error| DecodeError::new(error.valid_up_to(), Cause::Utf8("the text")))?;
+        let mut scanner = Scanner { text, at: 0 };
+        scanner.space();
+        let at = scanner.at;
+        let kind = scanner.value(DEPTH)?;
+        let end = scanner.at;
+        scanner.space();
+        match scanner.peek() {
+            None => Ok(Self {
+                kind,
+                text: text.get(at..end).unwrap_or_default(),
+                at,
+            }),
+            Some(_) => Err(scanner.fail("the end of the text")),
+        }
+    }
+
+    /// What it is.
+    pub fn kind(self) -> Kind {
+        self.kind
+    }
+
+    /// Where in the text it begins.
+    pub fn at(self) -> usize {
+        self.at
+    }
+
+    /// As it is written.
+    pub fn as_written(self) -> &'a str {
+        self.text
+    }
+
+    /// That of a string.
+    pub fn text(self) -> Option<Text<'a>> {
+        let inside = self.text.get(1..self.text.len().saturating_sub(1));
+        (self.kind == Kind::String).then(|| Text(inside.unwrap_or_default()))
+    }
+
+    /// What a string says, or a number as it is written.
+    pub fn plain(self) -> Option<Text<'a>> {
+        match self.kind {
+            Kind::Number => Some(Text(self.text)),
+            _ => self.text(),
+        }
+    }
+
+    /// A number, as Rust reads it.
+    pub fn number<T: std::str::FromStr>(self) -> Option<T> {
+        (self.kind == Kind::Number).then(|| self.text.parse().ok())?
+    }
+
+    /// The values of an array; none of anything else.
+    pub fn items(self) -> Items<'a> {
+        Items(self.inside(Kind::Array))
+    }
+
+    /// Names and values of an object; none of anything else.
+    pub fn members(self) -> Members<'a> {
+        Members(self.inside(Kind::Object))
+    }
+
+    /// The value of this name; of several the first.
+    pub fn get(self, name: &str) -> Option<Value<'a>> {
+        let mut members = self.members();
+        members.find(|(key, _)| key.is(name)).map(|(_, it)| it)
+    }
+
+    fn inside(self, kind: Kind) -> Walk<'a> {
+        let inside = match self.kind == kind {
+            true => self.text.get(1..self.text.len().saturating_sub(1)),
+            false => None,
+        };
+        Walk {
+            rest: inside.unwrap_or_default(),
+            at: self.at + 1,
+        }
+    }
+}
+
+/// The values of an array.
+#[derive(Debug, Clone)]
+pub struct Items<'a>(Walk<'a>);
+
+impl<'a> Iterator for Items<'a> {
+    type Item = Value<'a>;
+
+    fn next(&mut self) -> Option<Value<'a>> {
+        self.0.value()
+    }
+}
+
+/// Names and values of an object.
+#[derive(Debug, Clone)]
+pub struct Members<'a>(Walk<'a>);
+
+impl<'a> Iterator for Members<'a> {
+    type Item = (Text<'a>, Value<'a>);
+
+    fn next(&mut self) -> Option<(Text<'a>, Value<'a>)> {
+        let name = self.0.value()?.text()?;
+        Some((name, self.0.value()?))
+    }
+}
+
+/// Goes from value to value inside of an array or object that is known to be well-formed.
+#[derive(Debug, Clone, Copy)]
+struct Walk<'a> {
+    rest: &'a str,
+    at: usize,
+}
+
+impl<'a> Walk<'a> {
+    fn value(&mut self) -> Option<Value<'a>> {
+        let between = |byte: &u8| !matches!(byte, b',' | b':' | b' ' | b'\t' | b'\n' | b'\r');
+        let skip = self.rest.bytes().position(|byte| between(&byte))?;
+        let text = self.rest.get(skip..)?;
+        let bytes = text.as_bytes();
+        let (kind, len) = match bytes.first()? {
+            b'"' => (Kind::String, string_end(bytes)),
+            b'[' => (Kind::Array, nested_end(bytes)),
+            b'{' => (Kind::Object, nested_end(bytes)),
+            first => {
+                let len = bytes.iter().position(|byte| !between(byte));
+                let kind = match first {
+                    b'n' => Kind::Null,
+                    b't' => Kind::Boolean(true),
+                    b'f' => Kind::Boolean(false),
+                    _ => Kind::Number,
+                };
+                (kind, len.unwrap_or(bytes.len()))
+            }
+        };
+        let at = self.at + skip;
+        let (text, rest) = text.split_at_checked(len)?;
+        self.rest = rest;
+        self.at = at + len;
+        Some(Value { kind, text, at })
+    }
+}
+
+/// The byte after a string that begins here.
+fn string_end(bytes: &[u8]) -> usize {
+    let mut at = 1;
+    while let Some(byte) = bytes.get(at) {
+        match byte {
+            b'"' => return at + 1,
+            b'\\' => at += 2,
+            _ => at += 1,
+        }
+    }
+    bytes.len()
+}
+
+/// The byte after an array or object that begins here.
+fn nested_end(bytes: &[u8]) -> usize {
+    let (mut at, mut depth) = (0, 0_usize);
+    while let Some(byte) = bytes.get(at) {
+        match byte {
+            b'"' => {
+                at += string_end(bytes.get(at..).unwrap_or_default());
+                continue;
+            }
+            b'[' | b'{' => depth += 1,
+            b']' | b'}' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        at += 1;
+        if depth == 0 {
+            break;
+        }
+    }
+    at
+}
+
+/// Looks whether a text is well-formed.
+#[derive(Debug)]
+struct Scanner<'a> {
+    text: &'a str,
+    at: usize,
+}
+
+impl Scanner<'_> {
+    fn peek(&self) -> Option<u8> {
+        self.text.as_bytes().get(self.at).copied()
+    }
+
+    fn take(&mut self, byte: u8) -> bool {
+        let there = self.peek() == Some(byte);
+        self.at += usize::from(there);
+        there
+    }
+
+    fn space(&mut self) {
+        while matches!(self.peek(), Some(b' ' | b'\t' | b'\n' | b'\r')) {
+            self.at += 1;
+        }
+    }
+
+    #[cold]
+    fn fail(&self, wanted: &'static str) -> DecodeError {
+        DecodeError::new(self.at, Cause::Json(wanted))
+    }
+
+    fn value(&mut self, depth: usize) -> Result<Kind, DecodeError> {
+        let Some(deeper) = depth.checked_sub(1) else {
+            return Err(self.fail("an end: arrays and objects are nested too deeply"));
+        };
+        match self.peek() {
+            Some(b'"') => self.string().map(|()| Kind::String),
+            Some(b'{') => self.object(deeper).map(|()| Kind::Object),
+            Some(b'[') => self.array(deeper).map(|()| Kind::Array),
+            Some(b'-' | b'0'..=b'9') => self.number().map(|()| Kind::Number),
+            _ => {
+                for (word, kind) in [
+                    ("null", Kind::Null),
+                    ("true", Kind::Boolean(true)),
+                    ("false", Kind::Boolean(false)),
+                ] {
+                    let rest = self.text.get(self.at..).unwrap_or_default();
+                    if rest.starts_with(word) {
+                        self.at += word.len();
+                        return Ok(kind);
+                    }
+                }
+                Err(self.fail("a value"))
+            }
+        }
+    }
+
+    fn array(&mut self, depth: usize) -> Result<(), DecodeError> {
+        self.at += 1;
+        self.space();
+        if self.take(b']') {
+            return Ok(());
+        }
+        loop {
+            self.space();
+            self.value(depth)?;
+            self.space();
+            match self.take(b',') {
+                true => {}
+                false if self.take(b']') => return Ok(()),
+                false => return Err(self.fail("a comma or the end of the array")),
+            }
+        }
+    }
+
+    fn object(&mut self, depth: usize) -> Result<(), DecodeError> {
+        self.at += 1;
+        self.space();
+        if self.take(b'}') {
+            return Ok(());
+        }
+        loop {
+            self.space();
+            if self.peek() != Some(b'"') {
+                return Err(self.fail("a name in quotes"));
+            }
+            self.string()?;
+            self.space();
+            if !self.take(b':') {
+                return Err(self.fail("a colon"));
+            }
+            self.space();
+            self.value(depth)?;
+            self.space();
+            match self.take(b',') {
+                true => {}
+                false if self.take(b'}') => return Ok(()),
+                false => return Err(self.fail("a comma or the end of the object")),
+            }
+        }
+    }
+
+    fn string(&mut self) -> Result<(), DecodeError> {
+        self.at += 1;
+        loop {
+            match self.peek() {
+                Some(b'"') => {
+                    self.at += 1;
+                    return Ok(());
+                }
+                Some(b'\\') => {
+                    self.at += 1;
+                    match self.peek() {
+                        Some(b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') => {
+                            self.at += 1
+                        }
+                        Some(b'u') => {
+                            let digits = self.text.as_bytes().get(self.at + 1..self.at + 5);
+                            if !digits.is_some_and(|it| it.iter().all(u8::is_ascii_hexdigit)) {
+                                return Err(self.fail("four hexadecimal digits"));
+                            }
+                            self.at += 5;
+                        }
+                        _ => return Err(self.fail("an escape of JSON")),
+                    }
+                }
+                Some(0x20..) => self.at += 1,
+                Some(_) => return Err(self.fail("no control character in a string")),
+                None => return Err(self.fail("the end of the string")),
+            }
+        }
+    }
+
+    fn digits(&mut self) -> Result<(), DecodeError> {
+        if !matches!(self.peek(), Some(b'0'..=b'9')) {
+            return Err(self.fail("a digit"));
+        }
+        while matches!(self.peek(), Some(b'0'..=b'9')) {
+            self.at += 1;
+        }
+        Ok(())
+    }
+
+    fn number(&mut self) -> Result<(), DecodeError> {
+        self.take(b'-');
+        if !self.take(b'0') {
+            self.digits()?;
+        }
+        if self.take(b'.') {
+            self.digits()?;
+        }
+        if self.take(b'e') || self.take(b'E') {
+            let _ = self.take(b'+') || self.take(b'-');
+            self.digits()?;
+        }
+        // What follows is looked at by whoever asked: "01" ends after its zero.
+        Ok(())
+    }
+}
+
+/// The characters that a string with escapes stands for.
+fn unescape(written: &str) -> String {
+    let mut out = String::with_capacity(written.len());
+    let mut rest = written;
+    while let Some((plain, escape)) = rest.split_once('\\') {
+        out.push_str(plain);
+        let mut following = escape.chars();
+        match following.next() {
+            Some('b') => out.push('\u{8}'),
+            Some('f') => out.push('\u{c}'),
+            Some('n') => out.push('\n'),
+            Some('r') => out.push('\r'),
+            Some('t') => out.push('\t'),
+            Some('u') => {
+                let (character, after) = unicode(escape);
+                out.push(character);
+                rest = after;
+                continue;
+            }
+            Some(other) => out.push(other),
+            None => {}
+        }
+        rest = following.as_str();
+    }
+    out.push_str(rest);
+    out
+}
+
+/// The character of `uXXXX`, or of two of them with a backslash between, and what follows.
+fn unicode(escape: &str) -> (char, &str) {
+    let unit = |text: &str| u32::from_str_radix(text.get(1..5)?, 16).ok();
+    let rest = escape.get(5..).unwrap_or_default();
+    let Some(high) = unit(escape) else {
+        return (char::REPLACEMENT_CHARACTER, rest);
+    };
+    if let Some(it) = char::from_u32(high) {
+        return (it, rest);
+    }
+    let low = rest.strip_prefix("\\u").and_then(|_| unit(rest.get(1..)?));
+    let pair = low.filter(|low| high < 0xdc00 && (0xdc00..0xe000).contains(low));
+    let both =
+        pair.and_then(|low| char::from_u32(0x1_0000 + ((high - 0xd800) << 10) + (low - 0xdc00)));
+    match both {
+        Some(it) => (it, rest.get(6..).unwrap_or_default()),
+        None => (char::REPLACEMENT_CHARACTER, rest),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_is_visited_where_it_lies() {
+        let text = br#" {"a": [1, -2.5e3, "x\"]", null ], "b":{"c":true}, "a":0} "#;
+        let value = Value::parse(text).unwrap();
+        let items: Vec<_> = value.get("a").unwrap().items().collect();
+        let written: Vec<_> = items.iter().map(|it| it.as_written()).collect();
+        assert_eq!(written, ["1", "-2.5e3", r#""x\"]""#, "null"]);
+        for it in items {
+            assert!(
+                text.get(it.at()..)
+                    .unwrap()
+                    .starts_with(it.as_written().as_bytes())
+            );
+        }
+        let c = value.get("b").unwrap().get("c").unwrap();
+        assert_eq!(c.kind(), Kind::Boolean(true));
+        assert_eq!(value.members().count(), 3);
+        assert_eq!(value.get("a").unwrap().kind(), Kind::Array);
+    }
+
+    #[test]
+    fn what_is_no_json_is_refused_where_it_goes_wrong() {
+        for (text, at) in [
+            ("", 0),
+            ("{", 1),
+            ("[1,]", 3),
+            ("[1 2]", 3),
+            ("{\"a\":1,}", 7),
+            ("{a:1}", 1),
+            ("01", 1),
+            ("1.", 2),
+            ("-", 1),
+            ("\"\\x\"", 2),
+            ("\"\\u12g4\"", 2),
+            ("\"a\nb\"", 2),
+            ("\"open", 5),
+            ("nul", 0),
+            ("1 1", 2),
+        ] {
+            let error = Value::parse(text.as_bytes()).unwrap_err();
+            assert_eq!(error.offset, at, "{text}: {error}");
+        }
+        assert!(Value::parse(b"\"\xff\"").is_err());
+        let deep = ["[".repeat(65), "]".repeat(65)].concat();
+        assert!(Value::parse(deep.as_bytes()).is_err());
+        let less = ["[".repeat(64), "]".repeat(64)].concat();
+        assert!(Value::parse(less.as_bytes()).is_ok());
+    }
+
+    #[test]
+    fn escapes_stand_for_their_characters() {
+        for (written, says) in [
+            (r#""a\nb\/\\""#, "a\nb/\\"),
+            (r#""\u00e9\uD83D\uDE00""#, "é😀"),
+            (r#""\ud800x""#, "\u{fffd}x"),
+            (r#""\udc00\ud800""#, "\u{fffd}\u{fffd}"),
+        ] {
+            let value = Value::parse(written.as_bytes()).unwrap();
+            assert_eq!(value.text().unwrap().read(), says);
+            assert!(value.text().unwrap().is(says));
+        }
+    }
+}
