@@ -47,6 +47,7 @@ fn main() {
     server();
     uadp();
     json();
+    mqtt();
     scripts::plant(|name, bytes| seed("plant", name, bytes));
 }
 
@@ -501,6 +502,30 @@ fn server() {
         seed("server", &format!("secret-{policy}-{kind}"), &secret);
     }
     seed("server", "shut", &[4, 14, 0xe1, 15, 14, 0xf1]);
+}
+
+/// What a broker says to a publisher and to a listener, in either version.
+fn mqtt() {
+    let common = [
+        0xd0, 0, 0x40, 2, 0, 1, 0x50, 2, 0, 2, 0x62, 2, 0, 2, 0x70, 2, 0, 2,
+    ];
+    let three = [
+        [0x20, 2, 0, 0].as_slice(),
+        &common,
+        &[
+            0x90, 3, 0, 1, 1, 0x33, 8, 0, 3, b'a', b'/', b'b', 0, 9, b'x', 0xe0, 0,
+        ],
+    ];
+    let five = [
+        [0x20, 6, 0, 0, 3, 0x21, 0, 20].as_slice(),
+        &common,
+        &[
+            0x90, 4, 0, 1, 0, 1, 0x31, 10, 0, 1, b'a', 5, 3, 0, 2, b'm', b't', b'x', 0xe0, 2, 0x8b,
+            0,
+        ],
+    ];
+    seed("mqtt", "three", &[&[0], three.concat().as_slice()].concat());
+    seed("mqtt", "five", &[&[1], five.concat().as_slice()].concat());
 }
 
 /// Each kind of message, in the names of either version, with and without headers.

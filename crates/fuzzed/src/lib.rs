@@ -18,6 +18,7 @@ pub mod client;
 pub mod frame;
 pub mod json;
 mod keys;
+pub mod mqtt;
 pub mod plant;
 mod script;
 pub mod server;
@@ -31,7 +32,7 @@ pub use script::is_chosen;
 pub type Target = (&'static str, fn(&[u8]));
 
 /// All there are.
-pub const TARGETS: [Target; 9] = [
+pub const TARGETS: [Target; 10] = [
     ("frame", frame::run),
     ("channel", channel::run),
     ("services", services::run),
@@ -40,5 +41,6 @@ pub const TARGETS: [Target; 9] = [
     ("server", server::run),
     ("uadp", uadp::run),
     ("json", json::run),
+    ("mqtt", mqtt::run),
     ("plant", plant::run),
 ];

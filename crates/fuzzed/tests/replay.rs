@@ -169,6 +169,11 @@ fn texts_of_pubsub_are_read_or_refused() {
 }
 
 #[test]
+fn packets_of_a_broker_are_read_or_refused() {
+    short_run("mqtt");
+}
+
+#[test]
 fn a_plant_survives_whatever_its_clients_ask() {
     short_run("plant");
 }

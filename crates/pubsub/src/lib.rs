@@ -15,6 +15,7 @@
 //! | [`template`] | a message encoded once, and the places of what changes in each cycle |
 //! | [`security`] | keys, signatures, encryption, replay, several tokens at a time |
 //! | [`json`] | the JSON mapping, of all of these what it has |
+//! | [`mqtt`] | packets and topics of MQTT, over which brokers carry either mapping |
 //! | [`sequence`] | loss, repetition and order, from sequence numbers |
 
 mod cursor;
@@ -26,6 +27,7 @@ pub mod header;
 pub mod json;
 pub mod layout;
 pub mod message;
+pub mod mqtt;
 pub mod raw;
 pub mod reader;
 pub mod security;
