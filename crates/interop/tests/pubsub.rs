@@ -9,7 +9,9 @@ use std::sync::mpsc::channel;
 use std::thread;
 use std::time::Duration;
 
-use load::pubsub::{Heard, Listen, Publish, Signal, Values, listen, publish};
+use load::pubsub::{
+    Heard, Listen, Mapping, Publish, Signal, Target, Values, listen, publish,
+};
 use peers::testing::require;
 use peers::{PubSub, Stack};
 use pubsub::layout::Layout;
@@ -236,7 +238,8 @@ fn it_reads_what_is_published(name: &str, secured: Option<Secured>) {
             }
             let mut subscriber = PubSub::start(stack, &all).unwrap();
             let plan = Publish {
-                to: format!("opc.udp://{address}").parse().unwrap(),
+                to: Target::Udp(format!("opc.udp://{address}").parse().unwrap()),
+                mapping: Mapping::Uadp,
                 interface: None,
                 ttl: 1,
                 publisher_id: PublisherId::UInt16(1),

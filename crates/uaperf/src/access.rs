@@ -169,7 +169,7 @@ impl Args {
         if let Some(name) = &self.user {
             return Ok(Credentials::UserName {
                 name: name.clone(),
-                password: self.password(name)?,
+                password: password(self.password_file.as_deref(), name)?,
             });
         }
         if let Some(file) = &self.user_token {
@@ -205,7 +205,7 @@ impl Args {
         };
         let passwords = match &self.password_file {
             Some(file) => lines(file)?,
-            None => vec![self.password(pattern)?],
+            None => vec![password(None, pattern)?],
         };
         if passwords.len() > 1 && passwords.len() < sessions as usize {
             return Err(Failure::usage(format!(
@@ -226,22 +226,23 @@ impl Args {
         };
         Ok((1..=sessions).map(one).collect())
     }
+}
 
-    fn password(&self, name: &str) -> anyhow::Result<Zeroizing<String>> {
-        if let Some(file) = &self.password_file {
-            return first_line(file);
-        }
-        if let Ok(password) = std::env::var("UAPERF_PASSWORD") {
-            return Ok(Zeroizing::new(password));
-        }
-        rpassword::prompt_password(format!("Password of {name}: "))
-            .map(Zeroizing::new)
-            .map_err(|error| {
-                Failure::usage(format!("no password for {name}: {error}"))
-                    .hint("give it in UAPERF_PASSWORD or with --password-file FILE")
-                    .into()
-            })
+/// The password of a name: of a file, UAPERF_PASSWORD, or typed in.
+pub fn password(file: Option<&Path>, name: &str) -> anyhow::Result<Zeroizing<String>> {
+    if let Some(file) = file {
+        return first_line(file);
     }
+    if let Ok(password) = std::env::var("UAPERF_PASSWORD") {
+        return Ok(Zeroizing::new(password));
+    }
+    rpassword::prompt_password(format!("Password of {name}: "))
+        .map(Zeroizing::new)
+        .map_err(|error| {
+            Failure::usage(format!("no password for {name}: {error}"))
+                .hint("give it in UAPERF_PASSWORD or with --password-file FILE")
+                .into()
+        })
 }
 
 /// The process that serves this URL, if that is on this machine and this user may see it.

@@ -1,9 +1,14 @@
 //! What comes, from whom, and what does not: datagrams, whatever they come by.
 
 use std::collections::BTreeMap;
+use std::net::{IpAddr, Ipv4Addr};
 use std::time::Duration;
 
 use pubsub::header::Kind;
+use pubsub::json::scan::Text;
+use pubsub::json::view::SetView as JsonSetView;
+use pubsub::json::{JsonView, MessageType};
+use pubsub::mqtt::topic::is_json_data;
 use pubsub::raw::RawType;
 use pubsub::reader::Reader;
 use pubsub::security::KeyRing;
@@ -41,6 +46,34 @@ pub(super) struct Ears {
     streams: Vec<Followed>,
     /// Where in `streams` each publisher and group is.
     places: BTreeMap<Key<'static>, usize>,
+    /// Numbers of the topics of messages in UADP, from 1, and that of the present message.
+    numbers: BTreeMap<String, usize>,
+    topic: usize,
+    /// The same of messages in JSON, for each topic.
+    topics: BTreeMap<String, Vec<Topical>>,
+    /// How publishers said that they are, or their broker for them; the first so many.
+    statuses: BTreeMap<String, &'static str>,
+}
+
+/// A publisher and group at a topic, as messages in JSON name them.
+#[derive(Debug, PartialEq, Eq)]
+struct Topical {
+    publisher: Option<String>,
+    group: Option<String>,
+    place: usize,
+}
+
+/// A message that a broker brought.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Letter<'a> {
+    pub topic: &'a str,
+    pub payload: &'a [u8],
+    /// It is of an earlier time: the broker had kept it.
+    pub retained: bool,
+    /// When it came, in nanoseconds since 1970.
+    pub at: u64,
+    /// Whether the publisher has the clock of this host.
+    pub same_clock: bool,
 }
 
 /// The times of a phase.
@@ -92,8 +125,8 @@ impl Book {
     }
 }
 
-/// Publisher and group, as messages say them.
-type Key<'a> = (Option<PublisherId<'a>>, Option<u16>);
+/// Publisher and group, as messages say them, and the number of the topic that they came by; 0 without a broker.
+type Key<'a> = (Option<PublisherId<'a>>, Option<u16>, usize);
 
 /// How it ended.
 #[derive(Debug)]
@@ -109,6 +142,8 @@ pub(super) struct Ending {
 #[derive(Debug)]
 struct Followed {
     source: Option<Source>,
+    topic: Option<String>,
+    mapping: &'static str,
     security: &'static str,
     datagrams: u64,
     bytes: u64,
@@ -204,6 +239,140 @@ impl Ears {
         said.map_err(|error| error.to_string())
     }
 
+    /// Takes a message of a broker.
+    pub fn take_letter(&mut self, letter: Letter<'_>, keys: &mut KeyRing, tolerance: Tolerance) {
+        let first = letter.payload.iter().find(|it| !it.is_ascii_whitespace());
+        let json = matches!(first, Some(b'{' | b'['));
+        // A retained message that is taken back is empty.
+        if letter.payload.is_empty() {
+            return;
+        }
+        if json {
+            let said = self.read_letter(letter);
+            return self.book_letter(letter, said);
+        }
+        if letter.retained {
+            return;
+        }
+        let mut bytes = letter.payload.to_vec();
+        let here = letter
+            .same_clock
+            .then_some(Source::Ip(IpAddr::V4(Ipv4Addr::LOCALHOST)));
+        let came = Came {
+            len: bytes.len(),
+            stamp: None,
+            source: here,
+        };
+        self.topic = match self.numbers.get(letter.topic) {
+            Some(number) => *number,
+            None if self.numbers.len() >= STREAMS => 0,
+            None => {
+                let number = self.numbers.len() + 1;
+                self.numbers.insert(letter.topic.to_owned(), number);
+                number
+            }
+        };
+        let streams = self.streams.len();
+        self.take(&mut bytes, came, Some(letter.at), keys, tolerance);
+        if let Some(new) = self.streams.get_mut(streams) {
+            new.topic = Some(letter.topic.to_owned());
+        }
+    }
+
+    /// Counts it, unless it was not of this time, or describes others.
+    fn book_letter(&mut self, letter: Letter<'_>, said: Result<Option<Said>, String>) {
+        let said = match said {
+            Ok(None) => return,
+            Ok(Some(said)) => Some(said),
+            Err(reason) => {
+                self.refuse(reason);
+                None
+            }
+        };
+        self.datagrams += 1;
+        self.bytes += letter.payload.len() as u64;
+        if let Some(said) = said {
+            self.values += said.values;
+        }
+        if let Some(book) = &mut self.book {
+            book.note(letter.payload.len(), Some(letter.at), said);
+        }
+    }
+
+    /// What a text says; none if that is no data of this time.
+    fn read_letter(&mut self, letter: Letter<'_>) -> Result<Option<Said>, String> {
+        let view = JsonView::parse(letter.payload, is_json_data(letter.topic));
+        let view = view.map_err(|error| error.to_string())?;
+        let data = view.message_type == MessageType::Data;
+        if data && letter.retained {
+            return Ok(None);
+        }
+        let first = view.sets().next().and_then(Result::ok);
+        let publisher = view.publisher_id.or(first.and_then(|it| it.publisher_id));
+        let group = view.writer_group.or(first.and_then(|it| it.writer_group));
+        if !data {
+            self.described(&view, publisher);
+            return Ok(None);
+        }
+        let Some(place) = self.followed_topic(letter.topic, publisher, group) else {
+            self.not_followed += 1;
+            return Ok(Some(Said::default()));
+        };
+        let Some(stream) = self.streams.get_mut(place) else {
+            return Ok(Some(Said::default()));
+        };
+        stream.take_text(&view, letter).map(Some)
+    }
+
+    /// Where it is in `streams`. Nothing is allocated for one that was heard before.
+    fn followed_topic(
+        &mut self,
+        topic: &str,
+        publisher: Option<Text<'_>>,
+        group: Option<Text<'_>>,
+    ) -> Option<usize> {
+        let same = |known: &Option<String>, is: Option<Text<'_>>| match (known, is) {
+            (Some(known), Some(is)) => is.is(known),
+            (None, None) => true,
+            _ => false,
+        };
+        let all = self.topics.get(topic).into_iter().flatten();
+        let mut all = all.filter(|it| same(&it.publisher, publisher) && same(&it.group, group));
+        if let Some(found) = all.next() {
+            return Some(found.place);
+        }
+        if self.streams.len() >= STREAMS {
+            return None;
+        }
+        let owned = |it: Option<Text<'_>>| it.map(|it| it.read().into_owned());
+        let place = self.streams.len();
+        self.topics
+            .entry(topic.to_owned())
+            .or_default()
+            .push(Topical {
+                publisher: owned(publisher),
+                group: owned(group),
+                place,
+            });
+        let mut stream = Followed::new();
+        stream.topic = Some(topic.to_owned());
+        stream.mapping = "JSON";
+        self.streams.push(stream);
+        Some(place)
+    }
+
+    /// What is known of a publisher from its own words: how it is.
+    fn described(&mut self, view: &JsonView<'_>, publisher: Option<Text<'_>>) {
+        let (MessageType::Status, Some(publisher)) = (view.message_type, publisher) else {
+            return;
+        };
+        let Some(status) = view.status() else { return };
+        let publisher = publisher.read().into_owned();
+        if self.statuses.len() < STREAMS || self.statuses.contains_key(&publisher) {
+            self.statuses.insert(publisher, status.name());
+        }
+    }
+
     fn refuse(&mut self, reason: String) {
         if let Some(it) = self.unread.iter_mut().find(|it| it.reason == reason) {
             it.datagrams += 1;
@@ -225,7 +394,11 @@ impl Ears {
 
     /// Where it is in `streams`. Nothing is allocated for one that was heard before.
     fn followed(&mut self, header: &Header<'_>) -> Option<usize> {
-        let key = (header.publisher_id.clone(), header.writer_group_id());
+        let key = (
+            header.publisher_id.clone(),
+            header.writer_group_id(),
+            self.topic,
+        );
         // The compiler takes the keys for as short-lived as the one that is looked up.
         let places: &BTreeMap<Key<'_>, usize> = &self.places;
         if let Some(&place) = places.get(&key) {
@@ -236,7 +409,7 @@ impl Ears {
         }
         let id = key.0.map(PublisherId::into_owned);
         let place = self.streams.len();
-        self.places.insert((id, key.1), place);
+        self.places.insert((id, key.1, key.2), place);
         self.streams.push(Followed::new());
         Some(place)
     }
@@ -244,7 +417,27 @@ impl Ears {
     pub fn close(self, ending: Ending) -> Heard {
         let mut streams: Vec<_> = self.streams.into_iter().map(Some).collect();
         let mut take = |place: usize| streams.get_mut(place).and_then(Option::take);
-        let places = self.places.into_iter();
+        let mut said: Vec<Stream> = Vec::new();
+        for ((id, group, _), place) in self.places {
+            said.extend(take(place).map(|it| it.close(id, group)));
+        }
+        for it in self.topics.into_values().flatten() {
+            let Some(stream) = take(it.place) else {
+                continue;
+            };
+            let mut stream = stream.close(
+                it.publisher
+                    .clone()
+                    .map(|it| PublisherId::String(it.into())),
+                None,
+            );
+            stream.writer_group_name = it.group;
+            stream.status = it
+                .publisher
+                .and_then(|it| self.statuses.get(&it))
+                .map(|it| (*it).to_owned());
+            said.push(stream);
+        }
         Heard {
             from: ending.from,
             elapsed_ns: u64::try_from(ending.elapsed.as_nanos()).unwrap_or(u64::MAX),
@@ -256,9 +449,8 @@ impl Ears {
             kernel_stamps: self.stamped,
             unread: self.unread,
             not_followed: self.not_followed,
-            streams: places
-                .filter_map(|((id, group), place)| Some(take(place)?.close(id, group)))
-                .collect(),
+            streams: said,
+            mqtt: None,
             interrupted: ending.interrupted,
             capture: ending.capture,
         }
@@ -269,6 +461,8 @@ impl Followed {
     fn new() -> Self {
         Self {
             source: None,
+            topic: None,
+            mapping: "UADP",
             security: "none",
             datagrams: 0,
             bytes: 0,
@@ -335,6 +529,78 @@ impl Followed {
         Ok(said)
     }
 
+    /// Takes a message in JSON.
+    fn take_text(&mut self, view: &JsonView<'_>, letter: Letter<'_>) -> Result<Said, String> {
+        let mut said = Said::default();
+        self.datagrams += 1;
+        self.bytes += letter.payload.len() as u64;
+        if let Some(last) = self.last.replace(letter.at) {
+            let since = letter.at.saturating_sub(last);
+            said.arrival = Some(since);
+            self.arrival.note(since);
+        }
+        let mut time = None;
+        for (place, set) in view.sets().enumerate() {
+            let set = set.map_err(|error| error.to_string())?;
+            time = time.or(set.timestamp);
+            said.values += self.note_text(&set, u16::try_from(place).unwrap_or(u16::MAX));
+        }
+        if let Some(sent) = time {
+            self.timestamps += 1;
+            if letter.same_clock {
+                let delay = letter.at.saturating_sub(unix_nanos(sent));
+                said.delay = Some(delay);
+                self.delay.note(delay);
+            }
+        }
+        Ok(said)
+    }
+
+    /// Tells how many values there were.
+    fn note_text(&mut self, set: &JsonSetView<'_>, place: u16) -> u64 {
+        use pubsub::view::Frame;
+        let key = (
+            set.writer_id,
+            if set.writer_id.is_some() { 0 } else { place },
+        );
+        if self.writers.len() >= WRITERS && !self.writers.contains_key(&key) {
+            return 0;
+        }
+        let ear = self.writers.entry(key).or_insert_with(|| Ear {
+            writer: Writer {
+                name: set.writer_name.map(|it| it.read().into_owned()),
+                ..Writer::new(set.writer_id, place)
+            },
+            sequence: None,
+            reader: Reader::default(),
+        });
+        let writer = &mut ear.writer;
+        writer.messages += 1;
+        if let Some(sequence) = set.sequence.filter(|_| set.frame != Frame::KeepAlive) {
+            // Numbers of 32 bits are followed by their lower half: a gap of more than a quarter of that is a restart.
+            let tracker = ear.sequence.get_or_insert_with(Tracker::default);
+            tracker.note(sequence as u16);
+        }
+        let mut values = 0;
+        for field in set.fields() {
+            if values == 0 && writer.encoding != field.encoding.name() {
+                field.encoding.name().clone_into(&mut writer.encoding);
+            }
+            values += 1;
+        }
+        match set.frame {
+            Frame::Key => {
+                writer.key_frames += 1;
+                writer.fields = values;
+            }
+            Frame::Delta => writer.delta_frames += 1,
+            Frame::Event => writer.events += 1,
+            Frame::KeepAlive => writer.keep_alives += 1,
+        }
+        writer.values += values;
+        values
+    }
+
     /// Tells how many values there were.
     fn note(
         &mut self,
@@ -398,6 +664,10 @@ impl Followed {
             publisher_id_type: id.as_ref().map(|it| it.type_name().to_owned()),
             publisher_id: id.map(|it| it.to_string()),
             writer_group_id: group,
+            writer_group_name: None,
+            topic: self.topic,
+            mapping: self.mapping.to_owned(),
+            status: None,
             source: self.source.map(|it| it.to_string()),
             security: self.security.to_owned(),
             datagrams: self.datagrams,
@@ -428,6 +698,7 @@ impl Writer {
     fn new(writer_id: Option<u16>, place: u16) -> Self {
         Self {
             writer_id,
+            name: None,
             place,
             messages: 0,
             encoding: String::new(),

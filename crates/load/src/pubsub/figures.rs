@@ -12,6 +12,11 @@ impl Figures for Published {
             (Measure::Response, Stat::Rate) => Some(self.datagrams as f64 / seconds),
             (Measure::Response, Stat::Values) => Some(self.values as f64 / seconds),
             (Measure::Response, Stat::Errors) => Some(self.refused as f64),
+            // How long a broker took to acknowledge.
+            (Measure::Response, stat) => {
+                let mqtt = self.mqtt.as_ref();
+                figure(mqtt.and_then(|it| it.acknowledgement.as_ref()), stat)
+            }
             _ => None,
         }
     }

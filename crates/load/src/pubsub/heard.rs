@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use pubsub::sequence::Counts;
 use serde::{Deserialize, Serialize};
 
-use super::Spread;
+use super::{Spread, Subscribed};
 
 /// What came.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -33,6 +33,9 @@ pub struct Heard {
     pub not_followed: u64,
     /// What each publisher and group sent.
     pub streams: Vec<Stream>,
+    /// What a broker had to do with it, if they came by one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mqtt: Option<Subscribed>,
     /// Ended before its time.
     pub interrupted: bool,
     /// What else the capture says that was read instead of a socket.
@@ -77,6 +80,18 @@ pub struct Stream {
     pub publisher_id_type: Option<String>,
     /// The WriterGroupId, if it says one.
     pub writer_group_id: Option<u16>,
+    /// The name of the writer group, which messages in JSON have instead.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub writer_group_name: Option<String>,
+    /// The topic at a broker.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub topic: Option<String>,
+    /// `UADP` or `JSON`.
+    #[serde(default = "uadp")]
+    pub mapping: String,
+    /// How the publisher says that it is, or its broker for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub status: Option<String>,
     /// From where.
     pub source: Option<String>,
     /// `none`, `sign`, `sign-and-encrypt`.
@@ -101,6 +116,10 @@ pub struct Stream {
     pub writers: Vec<Writer>,
 }
 
+fn uadp() -> String {
+    "UADP".to_owned()
+}
+
 /// From the timestamp in a message to its arrival.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -118,6 +137,9 @@ pub enum Delay {
 pub struct Writer {
     /// Its id; none if messages do not say it.
     pub writer_id: Option<u16>,
+    /// Its name, which messages in JSON may say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
     /// Its place in the message, where they do not.
     pub place: u16,
     /// Messages.

@@ -1,7 +1,9 @@
-//! PubSub over UDP: a publisher that keeps to a schedule, and a listener that counts what comes.
+//! PubSub over UDP and MQTT: a publisher that keeps to a schedule, and a listener that counts what comes.
 
 mod address;
+mod broker;
 mod capture;
+mod courier;
 mod datagram;
 mod ears;
 mod figures;
@@ -10,12 +12,18 @@ mod listen;
 mod post;
 mod publish;
 mod spread;
+mod subscriber;
 
 pub use address::{Address, AddressError};
+pub use broker::{BrokerError, BrokerUrl, BrokerUrlError, Login, Mqtt};
 pub use capture::{CaptureError, Reading, read_capture};
+pub use courier::Delivered;
 pub use ears::PhaseClock;
 pub use heard::{Captured, Counted, Delay, Heard, Stream, Unread, Writer};
 pub use listen::{Listen, ListenError, listen};
 pub use post::{Knowledge, Post, Until};
-pub use publish::{Publish, PublishError, Published, Signal, Source, Values, publish};
+pub use publish::{
+    Mapping, Publish, PublishError, Published, Signal, Source, Target, Values, publish,
+};
 pub use spread::Spread;
+pub use subscriber::{Subscribe, Subscribed, subscribe};

@@ -1,12 +1,17 @@
 //! A publisher: the same messages at equal distances, with the values of each cycle.
 
 use std::io;
-use std::net::IpAddr;
+use std::net::{IpAddr, UdpSocket};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use mio::{Events, Poll, Token};
+use pubsub::json::{
+    FieldMetaData, JsonDataSetMessage, JsonField, JsonNetworkMessage, JsonTemplate, MetaData,
+    MetaDataMessage, Status, Style,
+};
 use pubsub::layout::Layout;
+use pubsub::mqtt::topic::{PREFIX, Tree};
 use pubsub::raw::RawType;
 use pubsub::security::{GroupKeys, Mode, Sealer};
 use pubsub::template::{NoField, Template, TemplateError};
@@ -17,9 +22,10 @@ use serde::{Deserialize, Serialize};
 use wire::template::walk::BuiltInType;
 use wire::types::{DataValue, DateTime, Variant};
 
+use super::courier::{Courier, Retained};
 use super::datagram::sender;
 use super::spread::Times;
-use super::{Address, Spread};
+use super::{Address, BrokerError, Delivered, Mqtt, Spread};
 use crate::transport::{Clock, Timer, random};
 
 /// The type of all signals. Each value is the number of its cycle, from 0.
@@ -77,6 +83,18 @@ impl Signal {
         }
     }
 
+    /// The value of a cycle, as its little-endian bytes.
+    fn bits(self, cycle: u64) -> u64 {
+        match self {
+            Self::Byte => cycle & 0xff,
+            Self::UInt16 => cycle & 0xffff,
+            Self::Int32 | Self::UInt32 => cycle & 0xffff_ffff,
+            Self::Int64 => cycle,
+            Self::Float => ((cycle % (1 << 24)) as f32).to_bits().into(),
+            Self::Double => (cycle as f64).to_bits(),
+        }
+    }
+
     /// Integers wrap around; a Float counts to 16,777,216 and begins again.
     fn set(self, template: &mut Template, set: usize, cycle: u64) -> Result<(), NoField> {
         let [a, b, c, d, ..] = cycle.to_le_bytes();
@@ -131,10 +149,14 @@ impl Values {
     fn set(
         &mut self,
         kinds: &[BuiltInType],
-        template: &mut Template,
+        form: &mut Form,
         set: usize,
         cycle: u64,
     ) -> Result<(), NoField> {
+        let template = match form {
+            Form::Uadp(template) => template,
+            Form::Json(template, _) => return self.set_text(template, set, cycle),
+        };
         let source = match self {
             Self::Count(signal, _) => return signal.set(template, set, cycle),
             Self::From(source) => source,
@@ -151,6 +173,67 @@ impl Values {
         });
         done
     }
+}
+
+impl Values {
+    fn set_text(
+        &mut self,
+        template: &mut JsonTemplate,
+        set: usize,
+        cycle: u64,
+    ) -> Result<(), NoField> {
+        match self {
+            Self::Count(signal, n) => {
+                let bits = signal.bits(cycle);
+                (0..usize::from(*n)).try_for_each(|field| template.set(set, field, bits))
+            }
+            Self::From(source) => {
+                let mut done = Ok(());
+                source.read(&mut |field, bits| {
+                    let one = template.set(set, field, bits);
+                    if done.is_ok() {
+                        done = one;
+                    }
+                });
+                done
+            }
+        }
+    }
+}
+
+/// A message of a group, ready to be sent again and again.
+enum Form {
+    Uadp(Template),
+    /// With room for its text.
+    Json(JsonTemplate, String),
+}
+
+/// Where messages go.
+#[derive(Debug, Clone)]
+pub enum Target {
+    /// A host or a group, in datagrams.
+    Udp(Address),
+    /// A broker.
+    Mqtt(Box<Mqtt>),
+}
+
+impl std::fmt::Display for Target {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Udp(it) => it.fmt(f),
+            Self::Mqtt(it) => it.url.fmt(f),
+        }
+    }
+}
+
+/// How messages are written.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Mapping {
+    /// In binary.
+    #[default]
+    Uadp,
+    /// As text, in one of its styles.
+    Json(Style),
 }
 
 /// A Boolean or a number, whichever.
@@ -176,7 +259,9 @@ fn zero(kind: BuiltInType) -> Option<Variant> {
 #[derive(Debug)]
 pub struct Publish {
     /// Where to.
-    pub to: Address,
+    pub to: Target,
+    /// UADP or JSON.
+    pub mapping: Mapping,
     /// The address of the interface that a group is reached by.
     pub interface: Option<IpAddr>,
     /// How many routers multicast datagrams may pass.
@@ -235,6 +320,9 @@ pub struct Published {
     /// The same, all of it.
     #[serde(default, skip_serializing_if = "Histogram::is_empty")]
     pub lateness_histogram: Histogram,
+    /// What the broker did with them, if there was one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mqtt: Option<Delivered>,
     /// Ended before its time.
     pub interrupted: bool,
 }
@@ -249,6 +337,15 @@ pub enum PublishError {
     /// A value does not fit.
     #[error(transparent)]
     Field(#[from] NoField),
+    /// There is no connection to a broker.
+    #[error(transparent)]
+    Broker(#[from] BrokerError),
+    /// JSON has no message security.
+    #[error("messages in JSON cannot be secured: Part 14 has no security for them")]
+    SecuredJson,
+    /// A value has no form in JSON.
+    #[error(transparent)]
+    Text(#[from] pubsub::EncodeError),
     /// A socket or timer failed.
     #[error(transparent)]
     Io(#[from] io::Error),
@@ -287,6 +384,7 @@ pub fn publish(
         bytes
     };
     let kinds = plan.values.kinds();
+    let now = clock.now().utc;
     // Each group has counters and a nonce of its own, so each has its own copy of every key.
     let mut templates = Vec::new();
     for group in 1..=plan.groups {
@@ -297,14 +395,49 @@ pub fn publish(
                 Some(Sealer::new(keys.clone(), *token, mode, nonce()))
             }
         };
-        templates.push(template(&plan, &kinds, group, sealer)?);
+        templates.push(match plan.mapping {
+            Mapping::Uadp => Form::Uadp(template(&plan, &kinds, group, sealer)?),
+            Mapping::Json(_) if sealer.is_some() => return Err(PublishError::SecuredJson),
+            Mapping::Json(style) => {
+                let message = text(&plan, &kinds, group)?;
+                let [a, b, c, d] = nonce();
+                let [e, f, g, h] = nonce();
+                let name = u64::from_be_bytes([a, b, c, d, e, f, g, h]);
+                let template = JsonTemplate::new(&message, style, &kinds, name)?;
+                Form::Json(template, String::new())
+            }
+        });
     }
-    let size = templates.first().map_or(0, Template::len);
-    if size > LARGEST {
+    let size = match templates.first_mut() {
+        Some(Form::Uadp(template)) => template.len(),
+        // The length of a text changes with its values.
+        _ => 0,
+    };
+    if size > LARGEST && matches!(plan.to, Target::Udp(_)) {
         return Err(PublishError::TooLarge(size));
     }
-    let socket = sender(plan.to, plan.interface, plan.ttl)?;
     let mut poll = Poll::new()?;
+    let mut outlet = match &plan.to {
+        Target::Udp(to) => Outlet::Udp(sender(*to, plan.interface, plan.ttl)?),
+        Target::Mqtt(mqtt) => {
+            let [a, b, c, d] = nonce();
+            let client_id = format!("uaperf-{a:02x}{b:02x}{c:02x}{d:02x}");
+            let json = plan.mapping != Mapping::Uadp;
+            let prefix = mqtt.url.topic.as_deref().unwrap_or(PREFIX);
+            let tree = Tree::new(prefix, json, &plan.publisher_id.to_string());
+            let topics = (1..=plan.groups).map(|it| tree.data(&group_name(it)));
+            let retained = match json {
+                true => retained(&plan, &kinds, &tree, now),
+                false => Retained::default(),
+            };
+            let registry = poll.registry().try_clone()?;
+            let topics = topics.collect();
+            let mqtt = (**mqtt).clone();
+            let courier =
+                Courier::new(mqtt, client_id, retained, topics, json, registry, Token(1))?;
+            Outlet::Mqtt(Box::new(courier))
+        }
+    };
     let mut events = Events::with_capacity(4);
     let mut timer = Timer::new(poll.registry(), Token(0), clock)?;
     let mut late = Times::new();
@@ -328,6 +461,7 @@ pub fn publish(
         elapsed_ns: 0,
         lateness: None,
         lateness_histogram: Histogram::default(),
+        mqtt: None,
         interrupted: false,
     };
     let start = clock.mono();
@@ -343,12 +477,13 @@ pub fn publish(
             let due = start + Duration::from_nanos(interval.saturating_mul(done.cycles));
             while now < due && !stop.load(Ordering::Relaxed) {
                 let timeout = timer.until(due, now);
-                match poll.poll(&mut events, timeout) {
+                match poll.poll(&mut events, outlet.patience(timeout)) {
                     Err(error) if error.kind() != io::ErrorKind::Interrupted => {
                         return Err(error.into());
                     }
                     _ => now = clock.mono(),
                 }
+                outlet.turn();
             }
             if now < due {
                 continue;
@@ -356,6 +491,11 @@ pub fn publish(
             late.note(now.nanos_since(due));
         } else if now >= end {
             break;
+        } else if !outlet.has_room() {
+            // Without a schedule it goes as fast as the broker takes it.
+            poll.poll(&mut events, Some(BROKER_PATIENCE))?;
+            outlet.turn();
+            continue;
         }
         if let Some(each) = plan.roll_over {
             // A key is never taken again: its nonces would be, too. The last one stays.
@@ -365,36 +505,216 @@ pub fn publish(
                 done.roll_overs = due;
                 let at = usize::try_from(due).unwrap_or_default();
                 let (token, keys) = plan.keys.get(at).ok_or(PublishError::NoKey)?;
-                for sealer in templates.iter_mut().filter_map(Template::sealer) {
+                let uadp = templates.iter_mut().filter_map(|it| match it {
+                    Form::Uadp(template) => template.sealer(),
+                    Form::Json(..) => None,
+                });
+                for sealer in uadp {
                     sealer.roll_over(keys.clone(), *token, nonce());
                 }
             }
         }
         let utc = clock.now().utc;
-        for template in &mut templates {
+        for (group, form) in templates.iter_mut().enumerate() {
             for set in 0..usize::from(plan.writers) {
-                plan.values.set(&kinds, template, set, done.cycles)?;
+                plan.values.set(&kinds, form, set, done.cycles)?;
             }
-            if !template.write(utc, &mut out) {
-                return Err(PublishError::KeyUsedUp);
-            }
-            match socket.send(&out) {
-                Ok(_) => {
+            let bytes = match form {
+                Form::Uadp(template) => {
+                    if !template.write(utc, &mut out) {
+                        return Err(PublishError::KeyUsedUp);
+                    }
+                    out.as_slice()
+                }
+                Form::Json(template, text) => {
+                    template.write(utc, text);
+                    text.as_bytes()
+                }
+            };
+            match outlet.send(group, bytes)? {
+                true => {
                     done.datagrams += 1;
-                    done.bytes += out.len() as u64;
+                    done.bytes += bytes.len() as u64;
+                    done.datagram_bytes = done.datagram_bytes.max(bytes.len() as u64);
                     done.values += u64::from(plan.writers) * kinds.len() as u64;
                 }
-                // Nobody listens there; the error is of an earlier datagram.
-                Err(error) if is_refused(&error) => done.refused += 1,
-                Err(error) => return Err(error.into()),
+                false => done.refused += 1,
             }
         }
+        outlet.turn();
         done.cycles += 1;
     }
     done.elapsed_ns = clock.mono().nanos_since(start);
+    // What is under way to a broker may still be acknowledged.
+    let drained = std::time::Instant::now() + DRAIN;
+    while outlet.is_waiting() && std::time::Instant::now() < drained {
+        if let Err(error) = poll.poll(&mut events, Some(BROKER_PATIENCE))
+            && error.kind() != io::ErrorKind::Interrupted
+        {
+            return Err(error.into());
+        }
+        outlet.turn();
+    }
+    done.mqtt = outlet.finish();
     done.lateness = late.spread();
     done.lateness_histogram = late.histogram();
     Ok(done)
+}
+
+/// So long at most it is waited for acknowledgements at the end.
+const DRAIN: Duration = Duration::from_secs(2);
+/// From one look at a broker's connection to the next.
+const BROKER_PATIENCE: Duration = Duration::from_millis(20);
+
+/// The way that messages go.
+enum Outlet {
+    Udp(UdpSocket),
+    Mqtt(Box<Courier>),
+}
+
+impl Outlet {
+    /// Whether it was taken.
+    fn send(&mut self, group: usize, bytes: &[u8]) -> io::Result<bool> {
+        match self {
+            Self::Udp(socket) => match socket.send(bytes) {
+                Ok(_) => Ok(true),
+                // Nobody listens there; the error is of an earlier datagram.
+                Err(error) if is_refused(&error) => Ok(false),
+                Err(error) => Err(error),
+            },
+            Self::Mqtt(courier) => Ok(courier.send(group, bytes)),
+        }
+    }
+
+    fn turn(&mut self) {
+        if let Self::Mqtt(courier) = self {
+            courier.turn();
+        }
+    }
+
+    fn has_room(&self) -> bool {
+        match self {
+            Self::Udp(_) => true,
+            Self::Mqtt(courier) => courier.has_room(),
+        }
+    }
+
+    /// A connection that is lost is looked after between two cycles that are far from each other, too.
+    fn patience(&self, timeout: Option<Duration>) -> Option<Duration> {
+        match self {
+            Self::Udp(_) => timeout,
+            Self::Mqtt(_) => Some(timeout.map_or(AFTER, |it| it.min(AFTER))),
+        }
+    }
+
+    fn is_waiting(&self) -> bool {
+        match self {
+            Self::Udp(_) => false,
+            Self::Mqtt(courier) => courier.is_waiting(),
+        }
+    }
+
+    fn finish(self) -> Option<Delivered> {
+        match self {
+            Self::Udp(_) => None,
+            Self::Mqtt(courier) => Some(courier.finish()),
+        }
+    }
+}
+
+/// So long a connection is not looked at when nothing comes.
+const AFTER: Duration = Duration::from_millis(200);
+
+fn group_name(group: u16) -> String {
+    format!("WriterGroup{group}")
+}
+
+fn writer_name(writer: u16) -> String {
+    format!("Writer{writer}")
+}
+
+/// The ids of a group's writers. An id is that of one writer of the publisher, whatever its group.
+fn writer_ids(plan: &Publish, group: u16) -> impl Iterator<Item = u16> {
+    let first = (group - 1).saturating_mul(plan.writers);
+    (1..=plan.writers).map(move |writer| first.saturating_add(writer))
+}
+
+fn field_name(n: usize) -> String {
+    format!("Signal{}", n + 1)
+}
+
+/// A message of a group in JSON: with its headers, and times of fields where they are DataValues.
+fn text(
+    plan: &Publish,
+    kinds: &[BuiltInType],
+    group: u16,
+) -> Result<JsonNetworkMessage, PublishError> {
+    let mut fields = Vec::new();
+    for (n, kind) in kinds.iter().enumerate() {
+        let value = zero(*kind).ok_or(PublishError::Kind)?;
+        let field = match plan.encoding {
+            Encoding::Raw => JsonField::raw(&value, Style::Compact)?,
+            Encoding::Variant => JsonField::Variant(value),
+            Encoding::DataValue => JsonField::DataValue(DataValue {
+                value: Some(value),
+                source_timestamp: Some(DateTime::from(1)),
+                ..DataValue::default()
+            }),
+        };
+        fields.push((field_name(n), field));
+    }
+    let sets = writer_ids(plan, group).map(|id| JsonDataSetMessage {
+        writer_name: Some(writer_name(id)),
+        sequence: Some(0),
+        minor_version: Some(1),
+        timestamp: Some(0),
+        ..JsonDataSetMessage::new(id, fields.clone())
+    });
+    Ok(JsonNetworkMessage {
+        header: true,
+        message_id: Some(String::new()),
+        publisher_id: Some(plan.publisher_id.to_string()),
+        writer_group: Some(group_name(group)),
+        messages: sets.collect(),
+        ..JsonNetworkMessage::default()
+    })
+}
+
+/// What a broker keeps of a publisher: how it is, and what its DataSets are.
+fn retained(plan: &Publish, kinds: &[BuiltInType], tree: &Tree, now: i64) -> Retained {
+    let publisher = plan.publisher_id.to_string();
+    let status = |it: Status| it.message(&format!("{publisher}-{}", it.name()), &publisher);
+    let mut messages = vec![(tree.status(), status(Status::OPERATIONAL))];
+    for group in 1..=plan.groups {
+        for id in writer_ids(plan, group) {
+            let (group, writer) = (group_name(group), writer_name(id));
+            let topic = tree.metadata(&group, &writer);
+            let fields = kinds.iter().enumerate().map(|(n, kind)| FieldMetaData {
+                name: field_name(n),
+                built_in_type: *kind as u8,
+                value_rank: -1,
+            });
+            let message = MetaDataMessage {
+                message_id: format!("{publisher}-metadata-{id}"),
+                publisher_id: publisher.clone(),
+                writer_id: Some(id),
+                writer_group: Some(group),
+                writer_name: Some(writer),
+                timestamp: Some(now),
+                metadata: MetaData {
+                    name: format!("DataSet{id}"),
+                    fields: fields.collect(),
+                    major_version: 1,
+                    minor_version: 1,
+                },
+            };
+            messages.push((topic, message.encode()));
+        }
+    }
+    Retained {
+        will: Some((tree.status(), status(Status::ERROR))),
+        messages,
+    }
 }
 
 fn is_refused(error: &io::Error) -> bool {
@@ -432,10 +752,7 @@ fn template(
             Fields::DataValue(zeros.into_iter().map(value).collect())
         }
     };
-    // A DataSetWriterId is that of one writer of the publisher, whatever its group.
-    let first = (group - 1).saturating_mul(plan.writers);
-    let sets = (1..=plan.writers)
-        .map(|writer| (first.saturating_add(writer), Content::Key(fields.clone())));
+    let sets = writer_ids(plan, group).map(|id| (id, Content::Key(fields.clone())));
     let id = plan.publisher_id.clone();
     let message = plan.layout.message(id, group, 1, sets);
     let types = vec![types.as_slice(); usize::from(plan.writers)];

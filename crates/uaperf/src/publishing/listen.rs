@@ -7,23 +7,26 @@ use std::time::Duration;
 
 use judge::Exit;
 use load::pubsub::{
-    Address, Captured, Counted, Delay, Heard, Listen, Reading, Stream, Writer, read_capture,
+    Captured, Counted, Delay, Heard, Listen, Reading, Stream, Subscribe, Subscribed, Writer,
+    read_capture,
 };
 use plan::unit::Bytes;
 use plan::unit::duration::show;
 use pubsub::security::KeyRing;
 
+use super::broker::{self, Broker, Url};
 use super::{Common, Taking, Verdict};
 use crate::failure::Failure;
 use crate::screen::tell;
 
-/// Listen to PubSub publishers over UDP (UADP): who, what, how often, and what was lost
+/// Listen to PubSub publishers over UDP or MQTT: who, what, how often, and what was lost
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// Where datagrams come to: opc.udp://ADDRESS:PORT of this host, or of a multicast group to join
+    /// Where messages come to: opc.udp://ADDRESS:PORT of this host, or of a multicast group to join; or
+    /// mqtt://HOST:PORT/FILTER of a broker (without a filter, all topics)
     #[arg(value_name = "URL", required_unless_present = "pcap")]
-    from: Option<Address>,
+    from: Option<Url>,
     /// Take the datagrams of a capture (pcap, pcapng) instead: those to the URL, or to port 4840 and in Ethernet frames
     #[arg(long, value_name = "FILE", conflicts_with_all = ["interface", "duration", "receive_buffer"])]
     pcap: Option<PathBuf>,
@@ -37,6 +40,11 @@ pub struct Args {
     receive_buffer: Bytes,
     #[command(flatten)]
     common: Common,
+    #[command(flatten)]
+    broker: Broker,
+    /// Publishers have the clock of this host: tell delays. A broker does not say where they are
+    #[arg(long, help_heading = "With a broker")]
+    same_clock: bool,
 }
 
 const EXAMPLES: &str = "\
@@ -44,6 +52,7 @@ Examples:
   uaperf listen opc.udp://0.0.0.0:4840
   uaperf listen opc.udp://224.0.2.14 --interface 192.168.1.10 --duration 1m
   uaperf listen opc.udp://127.0.0.1:4840 --keys group.keys --security sign --expect loss=0
+  uaperf listen 'mqtt://127.0.0.1/opcua/#' --qos 1
   uaperf listen --pcap line3.pcapng";
 
 /// Carries out `uaperf listen`.
@@ -59,7 +68,15 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     }
     let stop = crate::quick::interrupt::flag()?;
     let heard = match (args.pcap, args.from) {
+        (Some(_), Some(Url::Mqtt(url))) => {
+            let what = format!("--pcap with {url}: what goes to brokers is not read of captures");
+            return Err(Failure::usage(what).into());
+        }
         (Some(file), to) => {
+            let to = to.and_then(|it| match it {
+                Url::Udp(to) => Some(to),
+                Url::Mqtt(_) => None,
+            });
             let plan = Reading {
                 to,
                 datagrams: args.datagrams,
@@ -69,7 +86,22 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
             read_capture(&file, plan, &stop)
                 .map_err(|error| Failure::new(format!("--pcap {}: {error}", file.display())))?
         }
-        (None, Some(from)) => {
+        (None, Some(Url::Mqtt(url))) => {
+            let at = url.to_string();
+            let plan = Subscribe {
+                mqtt: args.broker.at(url, 1)?,
+                client_id: format!("uaperf-listen-{}", std::process::id()),
+                duration: args.common.duration,
+                messages: args.datagrams,
+                keys,
+                tolerance,
+                same_clock: args.same_clock,
+            };
+            let ready = || tell!("listening at {at} …");
+            load::pubsub::subscribe(plan, &stop, ready)
+                .map_err(|error| broker::failed(&at, &error))?
+        }
+        (None, Some(Url::Udp(from))) => {
             let plan = Listen {
                 from,
                 interface: args.common.interface,
@@ -101,6 +133,10 @@ fn verdict(it: &Heard, wanted: Option<u64>) -> Verdict {
             it.buffer_bytes
         ));
     }
+    let lost = it
+        .mqtt
+        .as_ref()
+        .and_then(|it| Some((it, it.lost_connections.first()?)));
     let short = wanted.filter(|wanted| it.datagrams < *wanted);
     if it.datagrams == 0 {
         (name, exit) = ("INCOMPLETE", Exit::Nothing);
@@ -117,6 +153,12 @@ fn verdict(it: &Heard, wanted: Option<u64>) -> Verdict {
     } else if it.capture.as_ref().is_some_and(|it| it.torn) {
         (name, exit) = ("INCOMPLETE", Exit::Nothing);
         evidence.push("the capture ends in the middle of a packet".to_owned());
+    } else if let Some((mqtt, why)) = lost {
+        (name, exit) = ("INCOMPLETE", Exit::Nothing);
+        evidence.push(format!(
+            "the connection was lost ({why}), for {} in all",
+            show(Duration::from_nanos(mqtt.away_ns))
+        ));
     } else if it.interrupted {
         (name, exit) = ("INCOMPLETE", Exit::Nothing);
         evidence.push("interrupted".to_owned());
@@ -132,13 +174,23 @@ pub(super) fn write_screen(out: &mut String, it: &Heard) -> std::fmt::Result {
     let seconds = it.elapsed_ns.max(1) as f64 / 1e9;
     writeln!(
         out,
-        "{}: {} datagrams, {} bytes in {}",
+        "{}: {} {}, {} bytes in {}",
         it.from,
         it.datagrams,
+        if it.mqtt.is_some() {
+            "messages"
+        } else {
+            "datagrams"
+        },
         it.bytes,
         show(Duration::from_nanos(it.elapsed_ns))
     )?;
+    if let Some(mqtt) = &it.mqtt {
+        write_broker(out, mqtt)?;
+    }
     match (&it.capture, it.socket_drops) {
+        // A broker's messages wait for a reader, or are dropped there.
+        (None, None) if it.mqtt.is_some() => {}
         (Some(captured), _) => write_captured(out, captured)?,
         (None, Some(drops)) => writeln!(out, "  dropped by this host's socket buffer: {drops}")?,
         (None, None) => writeln!(
@@ -164,6 +216,18 @@ pub(super) fn write_screen(out: &mut String, it: &Heard) -> std::fmt::Result {
     }
     for stream in &it.streams {
         write_stream(out, stream, seconds)?;
+    }
+    Ok(())
+}
+
+fn write_broker(out: &mut String, it: &Subscribed) -> std::fmt::Result {
+    writeln!(
+        out,
+        "  MQTT {}, QoS {}; {} connections, {} retained messages from before, {} perhaps sent again",
+        it.version, it.qos, it.connections, it.retained, it.maybe_again
+    )?;
+    for why in &it.lost_connections {
+        writeln!(out, "  connection lost: {why}")?;
     }
     Ok(())
 }
@@ -195,8 +259,17 @@ fn write_stream(out: &mut String, it: &Stream, seconds: f64) -> std::fmt::Result
     if let Some(group) = it.writer_group_id {
         write!(out, ", group {group}")?;
     }
+    if let Some(group) = &it.writer_group_name {
+        write!(out, ", group {group}")?;
+    }
     if let Some(source) = &it.source {
         write!(out, ", from {source}")?;
+    }
+    if let Some(topic) = &it.topic {
+        write!(out, ", {} at {topic}", it.mapping)?;
+    }
+    if let Some(status) = &it.status {
+        write!(out, ", status {status}")?;
     }
     writeln!(out, ", security {}", it.security)?;
     // While it sent, if that is known; else while we listened.
@@ -240,6 +313,10 @@ fn write_writer(out: &mut String, it: &Writer) -> std::fmt::Result {
     let name = match it.writer_id {
         Some(id) => format!("writer {id}"),
         None => format!("writer without an id, place {}", it.place),
+    };
+    let name = match &it.name {
+        Some(called) => format!("{name} ({called})"),
+        None => name,
     };
     write!(out, "  {name}: {} messages", it.messages)?;
     if it.fields > 0 {

@@ -1,5 +1,6 @@
-//! `uaperf publish` and `uaperf listen`: PubSub over UDP; and phases of scenarios that do both.
+//! `uaperf publish` and `uaperf listen`: PubSub over UDP and MQTT; and phases of scenarios that do both.
 
+mod broker;
 mod carried_out;
 mod keys;
 pub mod listen;

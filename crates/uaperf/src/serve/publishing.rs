@@ -8,7 +8,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use anyhow::Context;
-use load::pubsub::{Address, Publish, Source, Values, publish};
+use load::pubsub::{Address, Mapping, Publish, Source, Target, Values, publish};
 use plan::unit::duration::{parse, show};
 use plant::{Plant, Server, Signals};
 use pubsub::PublisherId;
@@ -119,7 +119,8 @@ impl Publishers {
             .publisher
             .wrapping_add(u16::try_from(n).unwrap_or_default());
         let plan = Publish {
-            to,
+            to: Target::Udp(to),
+            mapping: Mapping::Uadp,
             interface: it.interface,
             ttl: 1,
             publisher_id: PublisherId::UInt16(id),

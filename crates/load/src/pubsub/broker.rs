@@ -1,0 +1,377 @@
+//! A broker, and a connection to it: `mqtt://host:port/topic`.
+
+use std::fmt;
+use std::io::{self, Read, Write};
+use std::net::ToSocketAddrs;
+use std::str::FromStr;
+use std::time::{Duration, Instant};
+
+use mio::net::TcpStream;
+use mio::{Interest, Registry, Token};
+use pubsub::mqtt::packet::reason;
+use pubsub::mqtt::{Connect, Packet, PacketError, Version, Will};
+
+/// The port of MQTT.
+const PORT: u16 = 1883;
+/// The largest packet that is read.
+const LARGEST: usize = 16 << 20;
+/// So long a broker has to greet.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// A broker, and what is meant at it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BrokerUrl {
+    host: String,
+    port: u16,
+    /// What stands after the host: a prefix of topics, or a topic filter.
+    pub topic: Option<String>,
+}
+
+/// Text that is no such URL.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{text:?}: {why}")]
+pub struct BrokerUrlError {
+    text: String,
+    why: &'static str,
+}
+
+impl BrokerUrl {
+    /// Whether a text begins like one.
+    pub fn is_one(text: &str) -> bool {
+        text.starts_with("mqtt://") || text.starts_with("mqtts://")
+    }
+}
+
+impl FromStr for BrokerUrl {
+    type Err = BrokerUrlError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let failed = |why| BrokerUrlError {
+            text: text.to_owned(),
+            why,
+        };
+        if text.starts_with("mqtts://") {
+            return Err(failed(
+                "MQTT over TLS is not there yet: want mqtt://HOST:PORT",
+            ));
+        }
+        let rest = text.strip_prefix("mqtt://");
+        let rest = rest.ok_or_else(|| failed("want mqtt://HOST:PORT/TOPIC"))?;
+        let (place, topic) = match rest.split_once('/') {
+            Some((place, topic)) => (place, Some(topic)),
+            None => (rest, None),
+        };
+        if place.contains('@') {
+            return Err(failed(
+                "a name in the URL: give it with --user, and the password by a file",
+            ));
+        }
+        let (host, port) = match place.rsplit_once(':') {
+            // The colons of an IPv6 address without a port are inside its brackets.
+            Some((host, port)) if !port.ends_with(']') => {
+                let port = port
+                    .parse()
+                    .map_err(|_| failed("the port is no number to 65535"))?;
+                (host, port)
+            }
+            _ => (place, PORT),
+        };
+        let host = host.trim_start_matches('[').trim_end_matches(']');
+        if host.is_empty() {
+            return Err(failed("no host"));
+        }
+        Ok(Self {
+            host: host.to_owned(),
+            port,
+            topic: topic.filter(|it| !it.is_empty()).map(str::to_owned),
+        })
+    }
+}
+
+impl fmt::Display for BrokerUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.host.contains(':') {
+            true => write!(f, "mqtt://[{}]:{}", self.host, self.port)?,
+            false => write!(f, "mqtt://{}:{}", self.host, self.port)?,
+        }
+        match &self.topic {
+            Some(topic) => write!(f, "/{topic}"),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Who connects to a broker.
+#[derive(Clone)]
+pub struct Login {
+    /// The name.
+    pub user: String,
+    /// The secret.
+    pub password: String,
+}
+
+impl fmt::Debug for Login {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Login({:?})", self.user)
+    }
+}
+
+/// A broker and how it is spoken to.
+#[derive(Debug, Clone)]
+pub struct Mqtt {
+    /// Where it is.
+    pub url: BrokerUrl,
+    /// Which MQTT.
+    pub version: Version,
+    /// 0, 1 or 2.
+    pub qos: u8,
+    /// Who connects, if it has to know.
+    pub login: Option<Login>,
+    /// So many messages may wait for their acknowledgement; the broker may want fewer.
+    pub in_flight: u16,
+}
+
+/// Why there is no connection to a broker, or not any more.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum BrokerError {
+    /// Nothing is called so.
+    #[error("no address of {0}")]
+    Name(String),
+    /// There is no connection.
+    #[error("{0}")]
+    Io(#[from] io::Error),
+    /// It ended the connection without a word.
+    #[error("the broker closed the connection")]
+    Closed,
+    /// It said nothing in time.
+    #[error("no answer within {0:?}")]
+    Silent(Duration),
+    /// It does not let the client in, or subscribe.
+    #[error("the broker refuses: {0}")]
+    Refused(&'static str),
+    /// It ended the connection and said why.
+    #[error("the broker ended the connection: {0}")]
+    Ended(&'static str),
+    /// It does not speak MQTT.
+    #[error(transparent)]
+    Packet(#[from] PacketError),
+    /// It does not take messages of this QoS.
+    #[error("the broker takes QoS {0} at most")]
+    Qos(u8),
+}
+
+/// A connection to a broker that let us in.
+#[derive(Debug)]
+pub(super) struct Link {
+    stream: TcpStream,
+    pub version: Version,
+    inbox: Vec<u8>,
+    /// So much of it was read.
+    read: usize,
+    pub outbox: Vec<u8>,
+    /// So much of it was sent.
+    sent: usize,
+    /// So many messages may wait for their acknowledgement.
+    pub window: u16,
+    /// The broker closed the connection; what came before is still to be read.
+    closed: bool,
+}
+
+impl Link {
+    /// Connects and says hello.
+    pub fn open(
+        mqtt: &Mqtt,
+        client_id: &str,
+        will: Option<Will<'_>>,
+        registry: &Registry,
+        token: Token,
+    ) -> Result<Self, BrokerError> {
+        let url = &mqtt.url;
+        let until = Instant::now() + PATIENCE;
+        let mut last = BrokerError::Name(url.host.clone());
+        let addresses = (url.host.as_str(), url.port).to_socket_addrs();
+        let mut stream = None;
+        for address in addresses.into_iter().flatten() {
+            match std::net::TcpStream::connect_timeout(&address, PATIENCE) {
+                Ok(it) => {
+                    stream = Some(it);
+                    break;
+                }
+                Err(error) => last = error.into(),
+            }
+        }
+        let Some(stream) = stream else {
+            return Err(last);
+        };
+        stream.set_nodelay(true)?;
+        stream.set_nonblocking(true)?;
+        let mut link = Self {
+            stream: TcpStream::from_std(stream),
+            version: mqtt.version,
+            inbox: Vec::new(),
+            read: 0,
+            outbox: Vec::new(),
+            sent: 0,
+            window: mqtt.in_flight,
+            closed: false,
+        };
+        let connect = Connect {
+            version: mqtt.version,
+            client_id,
+            keep_alive: KEEP_ALIVE_S,
+            will,
+            user: mqtt.login.as_ref().map(|it| it.user.as_str()),
+            password: mqtt.login.as_ref().map(|it| it.password.as_bytes()),
+        };
+        connect.write(&mut link.outbox);
+        loop {
+            link.flush()?;
+            link.fill()?;
+            if let Some(packet) = link.next()? {
+                let Packet::ConnAck {
+                    code,
+                    receive_maximum,
+                    maximum_qos,
+                    ..
+                } = packet
+                else {
+                    return Err(BrokerError::Packet(PacketError::Type(0)));
+                };
+                if code != 0 {
+                    return Err(BrokerError::Refused(reason(mqtt.version, code)));
+                }
+                if mqtt.qos > maximum_qos {
+                    return Err(BrokerError::Qos(maximum_qos));
+                }
+                link.window = receive_maximum.map_or(mqtt.in_flight, |it| it.min(mqtt.in_flight));
+                break;
+            }
+            if Instant::now() >= until {
+                return Err(BrokerError::Silent(PATIENCE));
+            }
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        registry.register(
+            &mut link.stream,
+            token,
+            Interest::READABLE | Interest::WRITABLE,
+        )?;
+        Ok(link)
+    }
+
+    /// Sends what the socket takes.
+    pub fn flush(&mut self) -> Result<(), BrokerError> {
+        while let Some(rest) = self.outbox.get(self.sent..).filter(|it| !it.is_empty()) {
+            match self.stream.write(rest) {
+                Ok(0) => return Err(BrokerError::Closed),
+                Ok(n) => self.sent += n,
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(()),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        self.outbox.clear();
+        self.sent = 0;
+        Ok(())
+    }
+
+    /// Bytes that the socket has not taken yet.
+    pub fn waiting(&self) -> usize {
+        self.outbox.len() - self.sent
+    }
+
+    /// Takes what came. That the connection ended is told by what reads it, behind the last packet.
+    pub fn fill(&mut self) -> Result<(), BrokerError> {
+        if self.read > 0 {
+            self.inbox.drain(..self.read);
+            self.read = 0;
+        }
+        let mut some = [0; 65_536];
+        // A fast sender must not keep us here.
+        for _ in 0..16 {
+            match self.stream.read(&mut some) {
+                Ok(0) => {
+                    self.closed = true;
+                    return Ok(());
+                }
+                Ok(n) => self.inbox.extend(some.get(..n).unwrap_or_default()),
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(()),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) if error.kind() == io::ErrorKind::ConnectionReset => {
+                    self.closed = true;
+                    return Ok(());
+                }
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Ok(())
+    }
+
+    /// The answer to a subscription, wherever it stands in what came. What was read is still to be read: brokers may
+    /// send retained messages before it.
+    pub fn look_for_suback(&self) -> Result<Option<Packet<'_>>, BrokerError> {
+        let mut rest = self.inbox.get(self.read..).unwrap_or_default();
+        while let Some((packet, used)) = Packet::read(rest, self.version, LARGEST)? {
+            match packet {
+                Packet::SubAck(..) => return Ok(Some(packet)),
+                Packet::Disconnect(code) => {
+                    return Err(BrokerError::Ended(reason(self.version, code)));
+                }
+                _ => rest = rest.get(used..).unwrap_or_default(),
+            }
+        }
+        if self.closed {
+            return Err(BrokerError::Closed);
+        }
+        Ok(None)
+    }
+
+    /// The next packet of what came.
+    pub fn next(&mut self) -> Result<Option<Packet<'_>>, BrokerError> {
+        let bytes = self.inbox.get(self.read..).unwrap_or_default();
+        let Some((packet, used)) = Packet::read(bytes, self.version, LARGEST)? else {
+            return match self.closed {
+                true => Err(BrokerError::Closed),
+                false => Ok(None),
+            };
+        };
+        self.read += used;
+        Ok(Some(packet))
+    }
+}
+
+/// A broker ends connections on which nothing was said for one and a half times as long.
+pub(super) const KEEP_ALIVE_S: u16 = 30;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn urls_are_read_with_and_without_port_and_topic() {
+        let read = |text: &str| text.parse::<BrokerUrl>().unwrap().to_string();
+        assert_eq!(read("mqtt://broker"), "mqtt://broker:1883");
+        assert_eq!(read("mqtt://[::1]/a/+/#"), "mqtt://[::1]:1883/a/+/#");
+        assert_eq!(read("mqtt://127.0.0.1:18830/"), "mqtt://127.0.0.1:18830");
+        for (text, why) in [
+            ("mqtts://broker", "TLS"),
+            ("mqtt://me:secret@broker", "--user"),
+            ("mqtt://broker:port", "port"),
+            ("mqtt:///topic", "host"),
+            ("opc.udp://broker", "want mqtt://"),
+        ] {
+            let error = text.parse::<BrokerUrl>().unwrap_err().to_string();
+            assert!(error.contains(why), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_password_is_not_shown() {
+        let login = Login {
+            user: "me".to_owned(),
+            password: "secret".to_owned(),
+        };
+        assert_eq!(format!("{login:?}"), "Login(\"me\")");
+    }
+}
