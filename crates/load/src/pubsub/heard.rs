@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use pubsub::sequence::Counts;
 use serde::{Deserialize, Serialize};
 
-use super::{Spread, Subscribed};
+use super::Spread;
 
 /// What came.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -41,6 +41,25 @@ pub struct Heard {
     /// What else the capture says that was read instead of a socket.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub capture: Option<Captured>,
+}
+
+/// What a broker had to do with what was heard.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Subscribed {
+    /// Of MQTT.
+    pub version: String,
+    /// The QoS that the broker granted.
+    pub qos: u8,
+    /// Connections that there were.
+    pub connections: u64,
+    /// Why they ended before their time, and why there was none again: the first sixteen.
+    pub lost_connections: Vec<String>,
+    /// How long there was none: what came then is not known, and lost with QoS 0.
+    pub away_ns: u64,
+    /// Messages that the broker had kept from before, which are no messages of this time.
+    pub retained: u64,
+    /// Messages that say that they may have been sent before.
+    pub maybe_again: u64,
 }
 
 /// What a capture is beside what was heard in it.

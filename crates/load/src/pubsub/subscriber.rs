@@ -12,12 +12,11 @@ use pubsub::mqtt::packet::{
     write_subscribe,
 };
 use pubsub::security::KeyRing;
-use serde::{Deserialize, Serialize};
 
-use super::Heard;
 use super::broker::{BrokerError, KEEP_ALIVE_S, Link, Mqtt};
 use super::ears::{Ears, Ending, Letter};
 use super::listen::now;
+use super::{Heard, Subscribed};
 
 /// All topics but those of the broker itself.
 const ALL: &str = "#";
@@ -47,25 +46,6 @@ pub struct Subscribe {
     pub tolerance: Tolerance,
     /// Whether publishers have the clock of this host, which only the user knows.
     pub same_clock: bool,
-}
-
-/// What a broker had to do with what was heard.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Subscribed {
-    /// Of MQTT.
-    pub version: String,
-    /// The QoS that the broker granted.
-    pub qos: u8,
-    /// Connections that there were.
-    pub connections: u64,
-    /// Why they ended before their time, and why there was none again: the first sixteen.
-    pub lost_connections: Vec<String>,
-    /// How long there was none: what came then is not known, and lost with QoS 0.
-    pub away_ns: u64,
-    /// Messages that the broker had kept from before, which are no messages of this time.
-    pub retained: u64,
-    /// Messages that say that they may have been sent before.
-    pub maybe_again: u64,
 }
 
 /// Listens until the time is over, all messages came, or `stop` is set. `ready` is called when the broker has
