@@ -1,6 +1,10 @@
 //! `uaperf publish` and `uaperf listen` with a broker of another vendor between them, on a free port of the loopback.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a test that cannot go on has failed"
+)]
 
 mod support;
 

@@ -174,9 +174,11 @@ impl Courier {
         }
     }
 
-    /// Whether a message would be taken now.
+    /// Whether a message of each group would be taken now, or as many of them as there can be at a time.
     pub fn has_room(&self) -> bool {
-        let full = self.mqtt.qos > 0 && self.in_flight.len() >= usize::from(self.done.window);
+        let window = usize::from(self.done.window);
+        let cycle = self.topics.len().min(window);
+        let full = self.mqtt.qos > 0 && self.in_flight.len() + cycle > window;
         self.link
             .as_ref()
             .is_some_and(|it| !full && it.waiting() < WAITING)
