@@ -26,7 +26,7 @@ pub const ROLE: &str = "attack";
 pub const VICTIM: &str = "victim";
 
 /// What they do, and how many do it.
-pub const KINDS: [(&str, &str); 16] = [
+pub const KINDS: [(&str, &str); 18] = [
     (
         "silent",
         "9,000 connections that send nothing, closed and opened again",

@@ -9,9 +9,7 @@ use std::sync::mpsc::channel;
 use std::thread;
 use std::time::Duration;
 
-use load::pubsub::{
-    Heard, Listen, Mapping, Publish, Signal, Target, Values, listen, publish,
-};
+use load::pubsub::{Heard, Listen, Mapping, Publish, Signal, Target, Values, listen, publish};
 use peers::testing::require;
 use peers::{PubSub, Stack};
 use pubsub::layout::Layout;

@@ -170,12 +170,12 @@ mod tests {
             Advertised::new(config, listen.parse().unwrap(), Some(4843))
         };
         let everybody = advertised(&Config::default(), "[::1]:4840");
-        let both = ["opc.tcp://[::1]:4840".into(), "opc.wss://[::1]:4843".into()];
+        let both: [UAString; 2] = ["opc.tcp://[::1]:4840".into(), "opc.wss://[::1]:4843".into()];
         assert_eq!(everybody.urls.discovery(), both);
         let all = advertised(&Config::default(), "0.0.0.0:4840");
         // Whichever port it came by.
         let told = all.for_client(None, "opc.wss://plc", "192.0.2.7:4843".parse().ok());
-        let both = [
+        let both: [UAString; 2] = [
             "opc.tcp://192.0.2.7:4840".into(),
             "opc.wss://192.0.2.7:4843".into(),
         ];
@@ -184,7 +184,7 @@ mod tests {
             advertise: Some("opc.tcp://plc.example:1/a".into()),
             ..Config::default()
         };
-        let both = [
+        let both: [UAString; 2] = [
             "opc.tcp://plc.example:1/a".into(),
             "opc.wss://plc.example:4843".into(),
         ];

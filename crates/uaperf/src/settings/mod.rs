@@ -18,7 +18,7 @@ use std::sync::OnceLock;
 use clap::{Arg, ArgAction, Command};
 
 use crate::failure::Failure;
-use file::{File, Given};
+use file::{File, Given, Target};
 
 /// The variable that names the only file that is read, or `none`.
 const VARIABLE: &str = "UAPERF_SETTINGS";
@@ -82,8 +82,8 @@ pub fn expand(command: &Command, words: Vec<OsString>) -> Result<Vec<OsString>, 
             let Some((before, name)) = target_name(word) else {
                 continue;
             };
-            let (url, target) = target(files.as_deref(), &name)?;
-            *word = format!("{before}{url}").into();
+            let target = target(files.as_deref(), &name)?;
+            *word = format!("{before}{}", target.url).into();
             targets.push(target);
         }
     }
@@ -175,15 +175,12 @@ fn target_name(word: &OsStr) -> Option<(String, String)> {
     (!name.is_empty()).then(|| (before, name.to_owned()))
 }
 
-/// The URL of a target, and what else is set for it.
-fn target<'a>(
-    files: Option<&'a [File]>,
-    name: &str,
-) -> Result<(String, &'a [(String, Given)]), Failure> {
+/// A target by its name.
+fn target<'a>(files: Option<&'a [File]>, name: &str) -> Result<&'a Target, Failure> {
     let files = files.unwrap_or_default();
     let found = files.iter().find_map(|file| file.targets.get(name));
     if let Some(target) = found {
-        return Ok((target.url.clone(), &target.options));
+        return Ok(target);
     }
     let mut known: Vec<&str> = files
         .iter()
@@ -205,7 +202,7 @@ fn target<'a>(
 fn resolve<'a>(
     args: &[&'a Arg],
     path: &[&str],
-    targets: &[&[(String, Given)]],
+    targets: &[&Target],
     files: &[File],
 ) -> Result<Vec<Set<'a>>, Failure> {
     let mut set = Vec::new();
@@ -218,7 +215,7 @@ fn resolve<'a>(
         }
         let of_targets: Vec<&Given> = targets
             .iter()
-            .filter_map(|options| options.iter().find(|(name, _)| name == long))
+            .filter_map(|it| it.options.iter().find(|(name, _)| name == long))
             .map(|(_, given)| given)
             .collect();
         if let [first, rest @ ..] = of_targets.as_slice()

@@ -55,7 +55,7 @@ Examples:
 #[derive(Debug, Serialize)]
 struct Told {
     files: Vec<Place>,
-    targets: Vec<Target>,
+    targets: Vec<Named>,
     options: Vec<Shown>,
 }
 
@@ -66,7 +66,7 @@ struct Place {
 }
 
 #[derive(Debug, Serialize)]
-struct Target {
+struct Named {
     name: String,
     url: String,
     options: Vec<Shown>,
@@ -145,7 +145,7 @@ fn told(show: &Show, global: &Global, command: &Command) -> Result<Told, Failure
         file,
     });
     let targets = files.iter().flat_map(|file| &file.targets);
-    let targets = targets.map(|(name, target)| Target {
+    let targets = targets.map(|(name, target)| Named {
         name: name.clone(),
         url: target.url.clone(),
         options: target
