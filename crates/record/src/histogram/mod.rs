@@ -2,6 +2,7 @@
 
 pub(crate) mod buckets;
 pub(crate) mod dense;
+pub(crate) mod exact;
 mod text;
 
 pub use text::HistogramError;

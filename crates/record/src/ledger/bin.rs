@@ -1,11 +1,14 @@
 //! A closed bin: counts and sparse histograms.
 
+use serde::{Deserialize, Serialize};
+
 use crate::Histogram;
+use crate::histogram::exact;
 
 use super::{Counters, Measure};
 
 /// What happened in one interval of a phase.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Bin {
     /// Counts.
     pub counters: Counters,
@@ -13,6 +16,7 @@ pub struct Bin {
     pub statuses: Statuses,
     /// Values inside responses by status, other than Good.
     pub value_statuses: Statuses,
+    #[serde(with = "exact::array")]
     pub(super) histograms: [Histogram; Measure::ALL.len()],
 }
 
@@ -43,7 +47,7 @@ impl Bin {
 /// Counts by status code.
 // Part 4, 7.39.1: the upper half is the code; what is below are flags that say nothing about the
 // kind of failure. So there are at most 65,536 of them, whatever a server sends.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Statuses {
     good: u64,
     // Rising by code, without the code 0.

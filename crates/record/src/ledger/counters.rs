@@ -1,7 +1,9 @@
 //! What a bin counts beside its histograms.
 
+use serde::{Deserialize, Serialize};
+
 /// Counts of one bin. All of them add up, over bins and over cores.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counters {
     /// Operations that ended, well or badly, timeouts among them.
     pub completed: u64,
@@ -85,7 +87,7 @@ impl Counters {
 }
 
 /// Messages and their bytes.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sizes {
     /// How many messages.
     pub messages: u64,
@@ -124,7 +126,7 @@ impl Sizes {
 }
 
 /// A level that was looked at from time to time.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Gauge {
     /// How often it was looked at.
     pub looks: u64,

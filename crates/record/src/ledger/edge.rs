@@ -1,9 +1,11 @@
 //! Boundaries of windows that are known before a phase begins, kept where bins do not end.
 
+use serde::{Deserialize, Serialize};
+
 use super::Bin;
 
 /// A boundary, with what lies on both sides of it in the bin that holds it.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Edge {
     pub at: u64,
     /// From the begin of its bin, or from the boundary before it in the same bin.
@@ -13,7 +15,7 @@ pub(super) struct Edge {
 }
 
 /// Boundaries, rising.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Edges(Vec<Edge>);
 
 impl Edges {

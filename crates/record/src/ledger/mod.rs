@@ -10,12 +10,15 @@ mod tick;
 
 use std::collections::VecDeque;
 
+use serde::{Deserialize, Serialize};
+
 pub use bin::{Bin, Statuses};
 pub use counters::{Counters, Gauge, Sizes};
 pub use measure::Measure;
 pub use tally::{BINS, Tally, Window};
 
 use crate::Histogram;
+use crate::histogram::exact;
 use moments::Moments;
 use tick::Tick;
 
@@ -73,7 +76,7 @@ impl Lateness {
 }
 
 /// A tick that is over, for a live display. Ticks of several cores are merged.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Closed {
     /// When it began.
     pub start_ns: u64,
@@ -82,8 +85,10 @@ pub struct Closed {
     /// What was counted in it.
     pub counters: Counters,
     /// Completed − planned.
+    #[serde(with = "exact")]
     pub response: Histogram,
     /// Delays of notified values.
+    #[serde(with = "exact")]
     pub delay: Histogram,
     /// Operations that completed with a bad status, timeouts among them.
     pub errors: u64,

@@ -1,5 +1,7 @@
 //! At which moments of an interval something succeeded: what tells for how long nothing did.
 
+use serde::{Deserialize, Serialize};
+
 use super::TICK_NS;
 
 /// How many moments are told apart in an interval.
@@ -10,7 +12,7 @@ const EACH: u64 = TICK_NS / MOMENTS;
 
 /// The moments of an interval at which something succeeded, one bit each. Of several cores they are
 /// put together exactly, and an interval of twice the length has moments of twice the length.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Moments(u128);
 
 impl Moments {

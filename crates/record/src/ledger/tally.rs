@@ -1,5 +1,7 @@
 //! What the ledgers of all cores add up to.
 
+use serde::{Deserialize, Serialize};
+
 use crate::Histogram;
 
 use super::edge::Edges;
@@ -10,7 +12,8 @@ use super::{Bin, Measure, TICK_NS};
 pub const BINS: usize = 600;
 
 /// A phase in bins of equal width. Merging is exact, commutative and associative.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "Parts")]
 pub struct Tally {
     width: u64,
     bins: Vec<Bin>,
@@ -22,6 +25,43 @@ pub struct Tally {
     /// When the phase ended; none if nobody said so.
     pub end_ns: Option<u64>,
 }
+
+/// A tally as it comes from another process, before it is known whether it can be one.
+#[derive(Deserialize)]
+struct Parts {
+    width: u64,
+    bins: Vec<Bin>,
+    moments: Vec<Moments>,
+    edges: Edges,
+    drained: Bin,
+    end_ns: Option<u64>,
+}
+
+impl TryFrom<Parts> for Tally {
+    type Error = String;
+
+    fn try_from(it: Parts) -> Result<Self, String> {
+        let doubled = it.width / TICK_NS;
+        if !it.width.is_multiple_of(TICK_NS) || !doubled.is_power_of_two() || doubled > MOST_DOUBLED
+        {
+            return Err(format!("a bin of {} ns (want 100 ms, doubled)", it.width));
+        }
+        if it.bins.len() > BINS || it.moments.len() > BINS {
+            return Err(format!("{} bins (want at most {BINS})", it.bins.len()));
+        }
+        Ok(Self {
+            width: it.width,
+            bins: it.bins,
+            moments: it.moments,
+            edges: it.edges,
+            drained: it.drained,
+            end_ns: it.end_ns,
+        })
+    }
+}
+
+/// With bins so much wider than a tick a phase takes longer than a century.
+const MOST_DOUBLED: u64 = 1 << 26;
 
 impl Default for Tally {
     fn default() -> Self {

@@ -1,8 +1,12 @@
 //! What the receipts of all cores add up to.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
+use serde::{Deserialize, Serialize};
+
 use crate::Histogram;
+use crate::histogram::exact;
 
 use super::counts::{Events, Firsts, Messages, Places, Values};
 use super::notifier::Heard;
@@ -75,13 +79,14 @@ impl Step {
 }
 
 /// How long a step took, each time and in all.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StepTimes {
     /// Things it was about: subscriptions, items.
     pub things: u64,
     /// When the first began and the last ended.
     pub span: Option<(u64, u64)>,
     /// Each request.
+    #[serde(with = "exact")]
     pub times: Histogram,
 }
 
@@ -105,7 +110,7 @@ impl StepTimes {
 }
 
 /// An item that stands out.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Tardy {
     /// Its mean delay.
     pub mean_ns: u64,
@@ -116,7 +121,7 @@ pub struct Tardy {
 }
 
 /// Counts of one stretch of time.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Stretch {
     /// Values as they came.
     pub values: Values,
@@ -139,7 +144,7 @@ impl Stretch {
 }
 
 /// What all cores received. Merging is exact, commutative and associative.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Account {
     /// What was counted before the measurement: while setting up and settling.
     pub before: Stretch,
@@ -154,11 +159,13 @@ pub struct Account {
     /// Steps of setting up, in the order of [`Step::ALL`].
     pub steps: [StepTimes; Step::ALL.len()],
     /// How long a message was missing before it came after all.
+    #[serde(with = "exact")]
     pub recovery: Histogram,
     /// How long subscriptions were away: cut until they went on or were made again.
+    #[serde(with = "exact")]
     pub outages: Histogram,
     /// Bad ends by what ended and status code.
-    pub statuses: BTreeMap<(&'static str, u32), u64>,
+    pub statuses: BTreeMap<(Cow<'static, str>, u32), u64>,
     /// Each subscription, by seat.
     pub rows: Vec<Row>,
     /// Items that were created.
@@ -166,8 +173,10 @@ pub struct Account {
     /// Of them those of counters.
     pub counters: u64,
     /// Mean delays: one entry for each item with a value while measured.
+    #[serde(with = "exact")]
     pub item_delays: Histogram,
     /// Values of each item while measured.
+    #[serde(with = "exact")]
     pub item_values: Histogram,
     /// Those with the longest mean delays, the longest first.
     pub slowest: Vec<Tardy>,
@@ -194,7 +203,7 @@ pub struct Account {
 }
 
 /// Items whose changes are known by their rate alone.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ByRate {
     /// Items.
     pub items: u64,
@@ -257,7 +266,7 @@ impl Account {
         self.recovery.merge(recovery);
         self.outages.merge(outages);
         for (of, count) in statuses {
-            *self.statuses.entry(*of).or_default() += count;
+            *self.statuses.entry(of.clone()).or_default() += count;
         }
         self.rows.extend_from_slice(rows);
         self.rows.sort_by_key(|row| row.seat);
@@ -286,6 +295,20 @@ impl Account {
         self.away += away;
         self.unasked += unasked;
         self.heard.merge(heard);
+    }
+
+    /// The same on a clock that shows so much more: receipts of several processes begin at moments of their own.
+    pub fn shift(&mut self, by_ns: i64) {
+        let shift = |at: &mut u64| *at = at.saturating_add_signed(by_ns);
+        self.measured_from.iter_mut().for_each(shift);
+        shift(&mut self.ended_at);
+        self.firsts.shift(shift);
+        let events = self.overdue_first.iter_mut();
+        events.for_each(|event| shift(&mut event.at_ns));
+        for (from, to) in self.steps.iter_mut().filter_map(|it| it.span.as_mut()) {
+            shift(from);
+            shift(to);
+        }
     }
 }
 

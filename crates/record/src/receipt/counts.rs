@@ -1,12 +1,14 @@
 //! What is counted of values and messages, and where each thing happened first.
 
+use serde::{Deserialize, Serialize};
+
 use super::Seat;
 
 /// Makes a struct of counts that add up.
 macro_rules! counts {
     ($(#[$doc:meta])* $name:ident { $($(#[$field_doc:meta])* $field:ident,)* }) => {
         $(#[$doc])*
-        #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+        #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
         pub struct $name {
             $($(#[$field_doc])* pub $field: u64,)*
         }
@@ -304,7 +306,7 @@ impl Cause {
 }
 
 /// Where something happened.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Event {
     /// When, in nanoseconds since the phase began.
     pub at_ns: u64,
@@ -317,7 +319,7 @@ pub struct Event {
 }
 
 /// The first of each.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Firsts([Option<Event>; Cause::ALL.len()]);
 
 impl Firsts {
@@ -329,6 +331,12 @@ impl Firsts {
     pub(super) fn tell(&mut self, cause: Cause, event: Event) {
         let first = &mut self.0[cause as usize];
         *first = Some(first.map_or(event, |known| known.min(event)));
+    }
+
+    pub(super) fn shift(&mut self, shift: impl Fn(&mut u64)) {
+        for event in self.0.iter_mut().flatten() {
+            shift(&mut event.at_ns);
+        }
     }
 
     pub(super) fn merge(&mut self, other: &Self) {

@@ -63,6 +63,7 @@ mod set_up;
 mod subscription;
 mod terms;
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 pub use account::{Account, ByRate, Step, StepTimes, Stretch, Tardy};
@@ -101,7 +102,7 @@ pub struct Receipt {
     steps: [StepTimes; Step::ALL.len()],
     recovery: Dense,
     outages: Dense,
-    statuses: BTreeMap<(&'static str, u32), u64>,
+    statuses: BTreeMap<(Cow<'static, str>, u32), u64>,
     notifiers: Notifiers,
 }
 
@@ -462,6 +463,7 @@ impl Receipt {
 
     fn status(&mut self, of: &'static str, status: u32) {
         // The upper half is the code (Part 4, 7.39.1).
-        *self.statuses.entry((of, status & 0xFFFF_0000)).or_default() += 1;
+        let of = (Cow::Borrowed(of), status & 0xFFFF_0000);
+        *self.statuses.entry(of).or_default() += 1;
     }
 }

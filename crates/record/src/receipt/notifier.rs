@@ -4,8 +4,11 @@
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use std::hash::RandomState;
 
+use serde::{Deserialize, Serialize};
+
 use crate::Histogram;
 use crate::histogram::dense::Dense;
+use crate::histogram::exact;
 
 /// EventIds that an item remembers to know those that come again.
 const REMEMBERED: usize = 4096;
@@ -18,7 +21,7 @@ const KINDS: usize = 256;
 const NO_SOURCE: u32 = u32::MAX - 1;
 
 /// A type of events with a number.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct EventKind {
     /// Its namespace.
     pub namespace: u16,
@@ -55,7 +58,7 @@ pub struct Told<'a> {
 }
 
 /// What all items heard that wait for events.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Heard {
     /// Items that heard any.
     pub notifiers: u64,
@@ -64,6 +67,7 @@ pub struct Heard {
     /// How many of which type.
     pub kinds: BTreeMap<EventKind, u64>,
     /// From the beginning of a refresh to its end.
+    #[serde(with = "exact")]
     pub refreshes: Histogram,
     /// Refreshes whose end did not come.
     pub unfinished: u64,

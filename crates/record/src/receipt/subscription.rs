@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use serde::{Deserialize, Serialize};
+
 use super::numbers::{Gap, Numbers};
 use super::{Seat, SubscriptionTerms};
 
@@ -74,7 +76,7 @@ impl Item {
 }
 
 /// Intervals, added up: all integers, so that no order of adding matters.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Spread {
     /// How many.
     pub count: u64,
@@ -117,7 +119,7 @@ impl Spread {
 }
 
 /// What one subscription brought while it was measured.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Row {
     /// Which one.
     pub seat: Seat,
@@ -149,7 +151,7 @@ pub struct Row {
 }
 
 /// A time in which nothing came, since the measurement began.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Silence {
     /// From.
     pub from_ns: u64,

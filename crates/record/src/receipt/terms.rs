@@ -1,10 +1,14 @@
 //! What a client was promised: the revised terms of subscriptions and items, and what may lie
 //! between two values without anything being lost.
 
+use serde::{Deserialize, Serialize};
+
 use crate::time::nanos_between;
 
 /// Which subscription of a run: its place in the plan, the same for any number of cores.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(
+    Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
 pub struct Seat {
     /// The server, as an index into the run's targets.
     pub target: u32,
@@ -15,7 +19,7 @@ pub struct Seat {
 }
 
 /// Revised terms of a subscription (Part 4, 5.14.2).
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SubscriptionTerms {
     /// Time between publishings.
     pub publishing_ns: u64,

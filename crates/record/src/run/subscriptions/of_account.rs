@@ -76,11 +76,11 @@ impl Subscriptions {
             ended: {
                 let ended = account.statuses.iter();
                 ended
-                    .map(|(&(what, code), &count)| Ended {
-                        what: what.to_owned(),
+                    .map(|((what, code), &count)| Ended {
+                        what: what.clone().into_owned(),
                         status: Status {
-                            code,
-                            name: (names.status)(code),
+                            code: *code,
+                            name: (names.status)(*code),
                             count,
                         },
                     })
