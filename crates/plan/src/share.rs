@@ -15,6 +15,23 @@ pub struct Share {
 }
 
 impl Share {
+    /// Deals sessions out to threads, one after the other: shares differ by one session at most. Threads that would
+    /// have none are left out.
+    pub fn deal(seats: impl IntoIterator<Item = Seat>, threads: u32) -> Vec<Self> {
+        let most = threads.max(1) as usize;
+        let mut shares: Vec<Self> = Vec::new();
+        for (i, seat) in seats.into_iter().enumerate() {
+            match shares.get_mut(i % most) {
+                Some(share) => share.seats.push(seat),
+                None => shares.push(Self {
+                    thread: i as u32,
+                    seats: vec![seat],
+                }),
+            }
+        }
+        shares
+    }
+
     /// The seats that a phase with so many sessions for each target fills.
     pub fn seats(&self, sessions: u32) -> impl Iterator<Item = Seat> {
         self.seats
@@ -35,22 +52,8 @@ impl Plan {
             .max()
             .unwrap_or(0);
         let targets = u32::try_from(self.targets.len()).unwrap_or(u32::MAX);
-        let total = u64::from(targets) * u64::from(sessions);
-        let threads = u32::try_from(total.min(threads.max(1).into())).unwrap_or(threads);
-        let mut shares: Vec<Share> = (0..threads)
-            .map(|thread| Share {
-                thread,
-                seats: Vec::new(),
-            })
-            .collect();
         let seats =
             (0..targets).flat_map(|target| (0..sessions).map(move |index| Seat { target, index }));
-        let threads = shares.len();
-        for (i, seat) in seats.enumerate() {
-            if let Some(share) = shares.get_mut(i % threads) {
-                share.seats.push(seat);
-            }
-        }
-        shares
+        Share::deal(seats, threads)
     }
 }

@@ -5,20 +5,22 @@ use std::sync::Arc;
 use std::sync::mpsc::channel;
 use std::time::Duration;
 
+use plan::unit::duration::nanos;
 use plan::{Seat, Share};
 use record::Receipt;
 use wire::time::Instant;
 use wire::types::StatusCode;
 
+use super::control::Control;
 use super::core::{Core, Parts};
 use super::error::RunError;
-use super::gate::Gate;
+use super::gate::{Gate, Set};
 use super::helper::Helpers;
 use super::lane::Lane;
 use super::machine::Machine;
 use super::opening::{self, Absents, Waiting};
 use super::outcome::{Outcome, gather};
-use super::running::{Begin, Running, listen};
+use super::running::{Begin, Others, Running, listen};
 use super::seat::Seat as Place;
 use super::settings::Settings;
 use super::settle::Settled;
@@ -63,7 +65,14 @@ pub fn run(
     let opened = there.len();
     let clock = Clock::new();
     let zero = clock.now();
-    let mut begin = Begin::after(PER_SESSION, opened, &clock);
+    let agreed = match (&options.others, phase.subscribe()) {
+        (Some(others), None) => others.ready(Duration::ZERO),
+        _ => None,
+    };
+    let mut begin = match agreed {
+        Some(at) => Begin::at(at, &clock),
+        None => Begin::after(PER_SESSION, opened, &clock),
+    };
     let deal = Deal {
         running,
         settings: &settings,
@@ -75,7 +84,13 @@ pub fn run(
         origin: begin.origin,
     };
     let hands = hands(shares, waiting);
-    let gate = phase.subscribe().map(|_| Arc::new(Gate::new(hands.len())));
+    let others = options
+        .others
+        .clone()
+        .filter(|_| phase.subscribe().is_some());
+    let gate = phase
+        .subscribe()
+        .map(|_| Arc::new(Gate::new(hands.len() + usize::from(others.is_some()))));
     let (tell, told) = channel();
     let mut threads = Vec::new();
     for (number, hand) in hands {
@@ -113,6 +128,11 @@ pub fn run(
         })?);
     }
     drop(tell);
+    if let Some((others, gate)) = others.zip(gate.clone()) {
+        let (settings, control) = (Arc::clone(&settings), running.control.clone());
+        let thread = std::thread::Builder::new().name("others".into());
+        thread.spawn(move || wait_for(&*others, &gate, settings.settle, &control))?;
+    }
     listen(&told, progress);
     let mut reports = Vec::new();
     for thread in threads {
@@ -137,6 +157,21 @@ fn hands(shares: &[Share], waiting: Vec<Waiting>) -> Vec<(usize, Vec<Waiting>)> 
     };
     let all = shares.iter().map(hand).enumerate();
     all.filter(|(_, hand)| !hand.is_empty()).collect()
+}
+
+/// Stands at the gate for the processes that have the other sessions. Their subscriptions and items are created
+/// beside ours; the phase begins for all when the last of them is ready.
+fn wait_for(others: &dyn Others, gate: &Gate, settle: Duration, control: &Control) {
+    let clock = Clock::new();
+    for set in [Set::Subscriptions, Set::Quiet, Set::Told] {
+        gate.arrive(set, clock.mono());
+    }
+    while gate.waits_for(Set::Items) > 1 && !control.is_over() {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    let agreed = others.ready(settle).unwrap_or_else(|| clock.mono());
+    let settled = agreed.as_nanos().saturating_sub(nanos(settle));
+    gate.arrive(Set::Items, Instant::from_nanos(settled));
 }
 
 /// What has to be known to give a session its place.
@@ -189,7 +224,10 @@ impl Deal<'_> {
     fn requests(&self, seat: Seat) -> u64 {
         let phase = self.running.phase;
         match self.there.binary_search(&seat) {
-            Ok(place) if self.fewer => opening::requests_of_fewer(phase, place, self.there.len()),
+            Ok(place) if self.fewer => {
+                let all = opening::requests_of_all(phase, self.seats, self.running.servers());
+                opening::requests_of_fewer(all, place, self.there.len())
+            }
             _ => opening::requests(phase, seat, self.running.servers()),
         }
     }
@@ -220,7 +258,9 @@ fn conclude(
             *outcome.refused.entry(*status).or_default() += n;
         }
         for (change, n) in subscriber.failures() {
-            *outcome.unchanged.entry(*change).or_default() += n;
+            let (what, status) = *change;
+            let change = (what.into(), status);
+            *outcome.unchanged.entry(change).or_default() += n;
         }
         outcome.shape.merge(subscriber.shape());
         let waiting = subscriber.publish_requests();

@@ -1,8 +1,10 @@
 //! Cycles: all sessions send at the same moment, and the next cycle begins when the last answer of this
 //! one is there. So a cycle takes as long as its slowest request.
 
+use serde::{Deserialize, Serialize};
+
 /// A cycle that is over.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Took {
     /// When its slowest request was answered, in nanoseconds since the phase began.
     pub ended: u64,

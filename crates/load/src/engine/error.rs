@@ -20,6 +20,14 @@ pub enum SessionError {
     /// Its socket failed.
     #[error(transparent)]
     Socket(#[from] std::io::Error),
+    /// It was to be opened by another process, which says why it was not.
+    #[error("{why}")]
+    Elsewhere {
+        /// The code that says it shortest.
+        status: StatusCode,
+        /// All of it.
+        why: String,
+    },
 }
 
 impl SessionError {
@@ -30,6 +38,7 @@ impl SessionError {
             Self::Work(WorkError::Call(error)) => error.status(),
             Self::Work(WorkError::Node { status, .. }) => *status,
             Self::Work(_) => StatusCode::BadInternalError,
+            Self::Elsewhere { status, .. } => *status,
             Self::Socket(_) => StatusCode::BadCommunicationError,
         }
     }

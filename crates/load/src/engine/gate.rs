@@ -70,6 +70,12 @@ impl Gate {
         }
     }
 
+    /// How many cores have not come yet.
+    pub fn waits_for(&self, set: Set) -> usize {
+        let arrived = self.arrived[set as usize].load(Ordering::Acquire);
+        self.cores.saturating_sub(arrived)
+    }
+
     /// Whether the whole set is there.
     pub fn is_complete(&self, set: Set) -> bool {
         self.arrived[set as usize].load(Ordering::Acquire) >= self.cores

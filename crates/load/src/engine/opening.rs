@@ -225,11 +225,19 @@ pub fn requests(phase: &Phase, seat: Seat, targets: u32) -> u64 {
         .unwrap_or(u64::MAX)
 }
 
+/// The requests of these sessions, where a number was asked for.
+pub fn requests_of_all(phase: &Phase, seats: &[Seat], targets: u32) -> Option<u64> {
+    let seats = seats.iter();
+    seats
+        .map(|it| phase.requests_of(it.target, it.index, targets))
+        .sum()
+}
+
 /// The same when some sessions could not be opened: those that were (`place` of `opened`) share what
 /// was asked for, so that as many requests are sent as somebody wanted.
-pub fn requests_of_fewer(phase: &Phase, place: usize, opened: usize) -> u64 {
+pub fn requests_of_fewer(all: Option<u64>, place: usize, opened: usize) -> u64 {
     let (place, opened) = (place as u64, opened.max(1) as u64);
-    phase.requests.map_or(u64::MAX, |all| {
+    all.map_or(u64::MAX, |all| {
         all / opened + u64::from(place < all % opened)
     })
 }

@@ -1,5 +1,6 @@
 //! What became of a phase: what its threads tell, put together.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::time::{Instant, SystemTime};
 
@@ -39,6 +40,10 @@ pub struct Outcome {
     pub stopped: bool,
     /// What a person did to it, and when, in nanoseconds since it began.
     pub by_hand: Vec<(u64, Change)>,
+    /// How many sessions there were to be.
+    pub wanted: usize,
+    /// How many requests there were to be, where a number was asked for.
+    pub requests: Option<u64>,
     /// How many sessions were opened.
     pub opened: usize,
     /// Sessions that were not.
@@ -56,7 +61,7 @@ pub struct Outcome {
     /// Subscriptions that were not created, by status.
     pub refused: BTreeMap<u32, u64>,
     /// Changes of subscriptions that a server refused, by what they were and its status.
-    pub unchanged: BTreeMap<(&'static str, u32), u64>,
+    pub unchanged: BTreeMap<(Cow<'static, str>, u32), u64>,
     /// The most Publish requests that a session kept waiting.
     pub publish_requests: usize,
     /// What became of the shape that was asked for.
@@ -109,6 +114,8 @@ pub(super) fn gather(
         drained_ns: 0,
         stopped: running.control.is_over(),
         by_hand: running.by_hand(begin.origin),
+        wanted: 0,
+        requests: None,
         opened: 0,
         failed: Vec::new(),
         losses: Vec::new(),

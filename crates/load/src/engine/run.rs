@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use plan::{Phase, Plan, Seat, Targets};
+use plan::{Phase, Plan, Seat, Share, Targets};
 use tracing::info;
 
 use super::control::Control;
@@ -12,7 +12,7 @@ use super::outcome::Outcome;
 use super::running::{Options, Running};
 use super::target::Target;
 use super::told::Progress;
-use super::{cores, fresh, rounds};
+use super::{cores, fresh, opening, rounds};
 use crate::transport::Clock;
 use crate::work::Prepared;
 
@@ -43,7 +43,10 @@ pub fn run(
     } else {
         options.threads.max(1)
     };
-    let shares = plan.shares(threads);
+    let shares = match &options.seats {
+        Some(seats) => Share::deal(seats.iter().copied(), threads),
+        None => plan.shares(threads),
+    };
     let all = shares.iter().flat_map(|share| &share.seats);
     let mut seats: Vec<Seat> = all.copied().collect();
     seats.sort_unstable();
@@ -58,6 +61,8 @@ pub fn run(
     } else {
         cores::run(&running, &shares, &seats, &mut progress)
     }?;
+    outcome.wanted = seats.len();
+    outcome.requests = opening::requests_of_all(phase, &seats, running.servers());
     let began = Clock::new().at(outcome.origin);
     outcome.stalls.extend(pulse.finish(began, !calls));
     outcome.stalls.sort_by_key(|it| it.at_ns);

@@ -33,6 +33,17 @@ pub struct Options {
     pub samples: Option<Samples>,
     /// Whether servers are asked what they counted themselves.
     pub diagnostics: bool,
+    /// The sessions that are opened here, of all of the plan; all, where nothing is said.
+    pub seats: Option<Vec<Seat>>,
+    /// Who has the other sessions, and begins at the same moment.
+    pub others: Option<Arc<dyn Others>>,
+}
+
+/// Other processes that have a part of the same phase.
+pub trait Others: Send + Sync + std::fmt::Debug {
+    /// The sessions here are ready, and may begin when so much time has passed. Waits for the others, and gives the
+    /// moment at which all begin; none if it does not come to that.
+    fn ready(&self, rest: Duration) -> Option<Instant>;
 }
 
 impl Default for Options {
@@ -45,6 +56,8 @@ impl Default for Options {
             abandons: false,
             samples: None,
             diagnostics: false,
+            seats: None,
+            others: None,
         }
     }
 }

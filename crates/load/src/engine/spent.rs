@@ -1,7 +1,9 @@
 //! What a thread has spent: the CPU that it had, and the time that it would have liked to have it.
 
+use serde::{Deserialize, Serialize};
+
 /// The time in which a thread had nothing to do, by intervals of 100 ms.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Idle {
     each: Vec<u64>,
     sum: u64,

@@ -1,5 +1,7 @@
 //! What a core tells: while it runs, and at the end.
 
+use serde::{Deserialize, Serialize};
+
 use record::receipt::{Account, Stretch};
 use record::run::Stall;
 use record::{Closed, Ledger};
@@ -9,7 +11,7 @@ use super::lane::Lane;
 use super::spent::{Idle, Spent};
 
 /// What a core tells while it runs.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct Progress {
     /// Which core.
     pub core: usize,
@@ -42,7 +44,7 @@ pub(super) fn closed<'a>(
 }
 
 /// A session that was lost.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Loss {
     /// Which.
     pub session: usize,
@@ -77,7 +79,7 @@ pub struct Report<S> {
 }
 
 /// What a core cost.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct CoreSpent {
     /// Sessions that it had.
     pub sessions: usize,
@@ -92,6 +94,7 @@ pub struct CoreSpent {
     /// Time in which the thread could have run and had no CPU, where the system tells.
     pub starved_ns: Option<u64>,
     /// When it did not run though it was to; of a thread that makes calls it is not known.
+    #[serde(skip)]
     pub stalls: Vec<Stall>,
     /// Bytes given to sockets.
     pub sent_bytes: u64,

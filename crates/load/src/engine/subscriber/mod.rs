@@ -35,6 +35,7 @@ use std::time::Duration;
 
 use plan::Seat;
 use record::receipt;
+use serde::{Deserialize, Serialize};
 use wire::client::{Connection, RequestId};
 use wire::service::{Limits, Request, Response};
 use wire::time::{Instant, Now};
@@ -157,7 +158,7 @@ pub struct Subscriber {
 }
 
 /// What became of the shape that was asked for.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Shape {
     /// Items that sample at another interval than they were to.
     pub revised_sampling: u64,
