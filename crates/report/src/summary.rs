@@ -5,8 +5,8 @@ use std::time::Duration;
 use plan::unit::{Bytes, Rate, duration};
 use plan::{Plan, Threshold};
 use record::run::{
-    Bottleneck, Expectation, Figure, Footprint, Kind, LeftOut, Mark, Messages, Phase, Rise, Run,
-    Status, Target, Verdict, WarmUp,
+    Bottleneck, Expectation, Figure, Footprint, Host, HostClock, Kind, LeftOut, Mark, Messages,
+    Phase, Rise, Run, Status, Target, Verdict, WarmUp,
 };
 
 use crate::asked::asked;
@@ -46,6 +46,7 @@ pub fn summary(run: &Run, style: Style) -> String {
         page.row("tags", &tags(run));
     }
     targets(&mut page, &run.targets);
+    hosts(&mut page, &run.hosts);
     let plan: Option<Plan> = serde_json::from_value(run.plan.clone()).ok();
     for (i, phase) in run.phases.iter().enumerate() {
         if run.phases.len() > 1 {
@@ -131,6 +132,45 @@ fn targets(page: &mut Page, targets: &[Target]) {
     if targets.len() > TARGETS_SHOWN {
         page.row("", &format!("and {} more", targets.len() - TARGETS_SHOWN));
     }
+}
+
+/// More hosts than these are only counted.
+const HOSTS_SHOWN: usize = 8;
+
+/// Each agent of a fleet: its share, what it made of it, and how its clock stands.
+fn hosts(page: &mut Page, hosts: &[Host]) {
+    for (i, host) in hosts.iter().take(HOSTS_SHOWN).enumerate() {
+        let label = if i == 0 { "agents" } else { "" };
+        let sessions = match host.sessions {
+            1 => "1 session".to_owned(),
+            n => format!("{n} sessions"),
+        };
+        let mut parts = vec![clean(&host.name), sessions];
+        match (&host.lost, &host.verdict) {
+            (Some(lost), _) => parts.push(clean(lost)),
+            (None, verdict) => {
+                let rate = host.total.as_ref().and_then(|it| it.rate_per_s);
+                parts.extend(rate.map(|rate| format!("{}/s", grouped(rate.round() as u64))));
+                parts.extend(verdict.as_ref().map(|it| it.kind.to_string()));
+                parts.extend(clock(&host.clock));
+            }
+        }
+        page.row(label, &parts.join(", "));
+    }
+    if hosts.len() > HOSTS_SHOWN {
+        page.row("", &format!("and {} more", hosts.len() - HOSTS_SHOWN));
+    }
+}
+
+fn clock(clock: &HostClock) -> Option<String> {
+    let (ahead, error) = (clock.ahead_ns.known()?, clock.error_ns.known()?);
+    let show = |ns: u64| duration::show(Duration::from_nanos(ns));
+    let sign = if *ahead < 0 { "-" } else { "+" };
+    Some(format!(
+        "clock {sign}{} ± {}",
+        show(ahead.unsigned_abs()),
+        show(*error)
+    ))
 }
 
 /// What a server says it is.

@@ -17,7 +17,7 @@ use zeroize::Zeroizing;
 
 use crate::failure::Failure;
 use crate::global::Global;
-use crate::{looking_up, pcap, place, reverse};
+use crate::{looking_up, pcap, place, reverse, usage};
 use plan::unit::duration;
 
 /// How a server is reached.
@@ -75,9 +75,44 @@ pub struct Args {
     reverse: reverse::Args,
     #[command(flatten)]
     pcap: pcap::Args,
+    /// The secret of --user, where another process has asked for it.
+    #[arg(skip)]
+    given: Option<Zeroizing<String>>,
 }
 
 impl Args {
+    fn definition() -> clap::Command {
+        <Self as clap::Args>::augment_args(clap::Command::new("access"))
+    }
+
+    /// The options as they were typed, for another process. Secrets and what belongs to this one are not among them.
+    pub fn words() -> Vec<String> {
+        let own = [
+            "--password-file",
+            "--pcap",
+            "--pcap-max",
+            "--listen-reverse",
+        ];
+        let mut words = usage::typed(&Self::definition());
+        words.retain(|word| !own.contains(&word.split('=').next().unwrap_or(word)));
+        words
+    }
+
+    /// The secret of --user, for another process that is to log in so.
+    pub fn secret(&self) -> anyhow::Result<Option<Zeroizing<String>>> {
+        self.user.as_deref().map(|it| self.password(it)).transpose()
+    }
+
+    /// The same, with the secret of --user.
+    pub fn with_secret(self, given: Option<Zeroizing<String>>) -> Self {
+        Self { given, ..self }
+    }
+
+    /// Whether servers are awaited that dial.
+    pub fn is_dialled(&self) -> bool {
+        self.reverse.is_asked()
+    }
+
     /// Whether connections are recorded.
     pub fn pcap(&self) -> &pcap::Args {
         &self.pcap
@@ -169,7 +204,7 @@ impl Args {
         if let Some(name) = &self.user {
             return Ok(Credentials::UserName {
                 name: name.clone(),
-                password: password(self.password_file.as_deref(), name)?,
+                password: self.password(name)?,
             });
         }
         if let Some(file) = &self.user_token {
@@ -205,7 +240,7 @@ impl Args {
         };
         let passwords = match &self.password_file {
             Some(file) => lines(file)?,
-            None => vec![password(None, pattern)?],
+            None => vec![self.password(pattern)?],
         };
         if passwords.len() > 1 && passwords.len() < sessions as usize {
             return Err(Failure::usage(format!(
@@ -225,6 +260,13 @@ impl Args {
             }
         };
         Ok((1..=sessions).map(one).collect())
+    }
+
+    fn password(&self, name: &str) -> anyhow::Result<Zeroizing<String>> {
+        match &self.given {
+            Some(given) => Ok(given.clone()),
+            None => password(self.password_file.as_deref(), name),
+        }
     }
 }
 

@@ -43,7 +43,7 @@ Examples:
 /// Carries out `uaperf bench`.
 pub fn run(args: Args, _: &Global) -> anyhow::Result<ExitCode> {
     let Action::Check(check) = args.action;
-    let findings = bench(&Tree::here(), &idle());
+    let findings = bench(&Tree::here(), &idle(LOOK));
     let told = Told {
         disturbs: findings
             .iter()
@@ -62,9 +62,10 @@ pub fn run(args: Args, _: &Global) -> anyhow::Result<ExitCode> {
 /// Ticks of CPU time are 10 ms: a second has enough of them.
 const LOOK: Duration = Duration::from_secs(1);
 
-fn idle() -> Idle {
+/// What is seen of this machine in so long.
+pub fn idle(look: Duration) -> Idle {
     let (before, at, day) = (Host::cpu(), Instant::now(), SystemTime::now());
-    std::thread::sleep(LOOK);
+    std::thread::sleep(look);
     let (length, moved) = (at.elapsed(), SystemTime::now());
     let after = Host::cpu();
     // Negative when the clock of the day was set back behind where it was.

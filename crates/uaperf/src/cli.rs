@@ -10,9 +10,9 @@ use clap::{CommandFactory, Parser, Subcommand};
 
 use crate::global::Global;
 use crate::{
-    bench, ca, calibrate, cert, compare, cost, demo, discover, doctor, kept, link, model, pages,
-    paper, peers, perfclient, plant, probe, publishing, quick, report, rerun, saturate, scenario,
-    security, serve, settings, show, simulate, size, watch,
+    bench, ca, calibrate, cert, compare, cost, demo, discover, doctor, fleet, kept, link, model,
+    pages, paper, peers, perfclient, plant, probe, publishing, quick, report, rerun, saturate,
+    scenario, security, serve, settings, show, simulate, size, watch,
 };
 
 /// The performance laboratory for OPC UA: measure, compare, explain, predict.
@@ -57,6 +57,8 @@ enum Command {
     Bench(bench::Args),
     Doctor(doctor::Args),
     Saturate(saturate::Args),
+    Fleet(fleet::FleetArgs),
+    Agent(fleet::agent::Args),
     Run(scenario::run::Args),
     Paper(paper::Args),
     Results(kept::Args),
@@ -104,6 +106,8 @@ impl Cli {
             Command::Doctor(args) => doctor::run(args, &self.global),
             Command::Watch(args) => watch::run(args, &self.global),
             Command::Saturate(args) => saturate::run(args, &self.global, Self::search),
+            Command::Fleet(args) => fleet::run(args, &self.global),
+            Command::Agent(args) => fleet::agent::run(args, &self.global),
             Command::Cert(args) => cert::run(args, &self.global),
             Command::Ca(args) => ca::run(args, &self.global),
             Command::Perfclient(args) => perfclient::run(args, &self.global),

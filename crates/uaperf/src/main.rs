@@ -14,6 +14,7 @@ mod discover;
 mod doctor;
 mod ending;
 mod failure;
+mod fleet;
 mod global;
 mod kept;
 mod link;

@@ -39,6 +39,11 @@ struct Open {
 static OPEN: Mutex<Option<Open>> = Mutex::new(None);
 
 impl Args {
+    /// Whether connections are recorded.
+    pub fn is_asked(&self) -> bool {
+        self.pcap.is_some()
+    }
+
     /// The file, with the option that names it.
     pub fn named(&self) -> (&'static str, &Option<PathBuf>) {
         (OPTION, &self.pcap)

@@ -21,6 +21,11 @@ pub struct Args {
 static OPEN: Mutex<Option<Arc<Callers>>> = Mutex::new(None);
 
 impl Args {
+    /// Whether servers are awaited.
+    pub fn is_asked(&self) -> bool {
+        self.listen_reverse.is_some()
+    }
+
     /// Where servers are awaited, if they are: since before, or from now on.
     pub fn begin(&self) -> Result<Option<Arc<Callers>>, Failure> {
         let mut open = OPEN.lock().unwrap_or_else(PoisonError::into_inner);

@@ -55,6 +55,35 @@ pub fn asked() -> Map<String, Value> {
     asked
 }
 
+/// The options of a command that have another value than their default, as words that say the same.
+pub fn typed(of: &Command) -> Vec<String> {
+    let options = OPTIONS.get().and_then(Value::as_object);
+    let mut words = Vec::new();
+    for arg in of.get_arguments() {
+        let Some(name) = arg.get_long() else { continue };
+        let value = options.and_then(|options| options.get(name));
+        let values = match value {
+            Some(Value::Bool(true)) => {
+                words.push(format!("--{name}"));
+                continue;
+            }
+            Some(Value::Array(values)) => values.as_slice(),
+            Some(value @ Value::String(_)) => std::slice::from_ref(value),
+            _ => continue,
+        };
+        let values: Vec<&str> = values.iter().filter_map(Value::as_str).collect();
+        let defaults = arg.get_default_values().iter();
+        let defaults: Vec<String> = defaults
+            .map(|it| it.to_string_lossy().into_owned())
+            .collect();
+        if values == defaults {
+            continue;
+        }
+        words.extend(values.iter().map(|value| format!("--{name}={value}")));
+    }
+    words
+}
+
 fn options(command: &Command, matches: &ArgMatches) -> Value {
     let (mut command, mut matches) = (command, matches);
     let mut options = Map::new();

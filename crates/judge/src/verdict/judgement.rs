@@ -57,6 +57,15 @@ impl Judgement {
         }
     }
 
+    /// An agent of a fleet was the limit itself, with such a share of the offered load: the sum of all may hide it.
+    pub fn limited_by(&mut self, agent: &str, share: f64, why: &str) {
+        self.reasons.push(Reason::AgentLimited {
+            agent: agent.to_owned(),
+            share,
+            why: why.to_owned(),
+        });
+    }
+
     /// What was asked and did not happen.
     pub fn lacks(&mut self, missing: impl IntoIterator<Item = Missing>) {
         for it in missing {

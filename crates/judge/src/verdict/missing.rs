@@ -62,6 +62,15 @@ pub enum Missing {
         /// By their status.
         status: String,
     },
+    /// An agent of a fleet that was lost, or could not do its share.
+    Agent {
+        /// Its name.
+        name: String,
+        /// How many sessions it had.
+        sessions: u64,
+        /// What happened to it.
+        why: String,
+    },
     /// A phase that was not carried out.
     Phase {
         /// Its name.
@@ -135,6 +144,18 @@ impl Missing {
                 1 => format!("1 item was not created: {status}"),
                 n => format!("{n} items were not created: {status}"),
             },
+            Self::Agent {
+                name,
+                sessions,
+                why,
+            } => {
+                let what = match sessions {
+                    0 => String::new(),
+                    1 => ": what its session did is missing".to_owned(),
+                    n => format!(": what its {n} sessions did is missing"),
+                };
+                format!("agent {name} {why}{what}")
+            }
             Self::Phase { name, why } => format!("{name} was not measured: {why}"),
         }
     }
@@ -149,6 +170,7 @@ impl Missing {
             Self::Requests { .. } => About::FewerRequests,
             Self::Subscriptions { .. } => About::FewerSubscriptions,
             Self::Items { .. } => About::FewerItems,
+            Self::Agent { .. } => About::Agent,
             Self::Phase { .. } => About::Phase,
         }
     }
@@ -167,6 +189,9 @@ impl Missing {
             Self::Requests { .. } => "",
             Self::Subscriptions { .. } => "the server grants no more: fewer with --subscriptions",
             Self::Items { status, .. } => super::status::advice(status),
+            Self::Agent { .. } => {
+                "see on that host what ended it; `uaperf fleet check` tells whether it is there"
+            }
             Self::Phase { .. } => "mend what it says, and run it again",
         }
     }

@@ -54,6 +54,14 @@ pub(crate) enum Reason {
         share: f64,
     },
     OwnLimit(OwnLimit),
+    AgentLimited {
+        /// Its name.
+        agent: String,
+        /// Its share of the offered load.
+        share: f64,
+        /// What its own verdict says.
+        why: String,
+    },
     Stolen {
         share: f64,
     },
@@ -179,6 +187,7 @@ impl Reason {
             | Self::GeneratorBusy { .. }
             | Self::GeneratorStarved { .. }
             | Self::OwnLimit(_)
+            | Self::AgentLimited { .. }
             | Self::Stolen { .. }
             | Self::OverflowedMeanwhile { .. } => Ground::Generator,
             Self::Silence { .. } => Ground::Silence,
@@ -218,6 +227,7 @@ impl Reason {
             Self::GeneratorBusy { .. } | Self::GeneratorIdle { .. } => About::GeneratorCpu,
             Self::GeneratorStarved { .. } => About::GeneratorStarved,
             Self::OwnLimit(_) => About::OwnLimit,
+            Self::AgentLimited { .. } => About::Agent,
             Self::Stolen { .. } => About::Stolen,
             Self::OverflowedMeanwhile { .. } => About::OverflowedMeanwhile,
             Self::Silence { .. } => About::Silence,
@@ -270,6 +280,9 @@ impl Reason {
             }
             Self::OwnLimit(_) => {
                 "raise the limit (ulimit -n, net.ipv4.ip_local_port_range), or use more machines"
+            }
+            Self::AgentLimited { .. } => {
+                "give that host less to do, or put more hosts beside it (--fleet)"
             }
             Self::Stolen { .. } => "use a machine whose CPUs are not shared",
             Self::Silence { .. } => {

@@ -69,6 +69,10 @@ impl Reason {
                 "{} {} were wanted, this machine allows {}",
                 limit.wanted, limit.what, limit.allowed
             ),
+            Self::AgentLimited { agent, share, why } => format!(
+                "agent {agent}, with {} of the offered load, was the limit itself: {why}",
+                percent(*share)
+            ),
             Self::Stolen { share } => format!(
                 "the hypervisor took {} of this machine's time",
                 percent(*share)

@@ -6,6 +6,7 @@ mod diagnostics;
 mod figure;
 mod file;
 mod footprint;
+mod host;
 mod machine;
 mod observed;
 mod phase;
@@ -27,6 +28,7 @@ pub use diagnostics::{Counted, Diagnostics, OfSessions, OfSubscriptions};
 pub use figure::Figure;
 pub use file::{Destination, ReadError, WriteError, place_file};
 pub use footprint::{Footprint, Held, Rise};
+pub use host::{Host, HostClock};
 pub use machine::{Build, Fingerprint};
 pub use observed::{LinkUsage, Mean, Means, Observing, SocketUsage, ThreadUsage};
 pub use phase::{
@@ -75,6 +77,9 @@ pub struct Run {
     pub targets: Vec<Target>,
     /// The machine of the generator.
     pub machine: Fingerprint,
+    /// The hosts that made the load together, where it was a fleet.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub hosts: Vec<Host>,
     /// What was measured, in order.
     pub phases: Vec<Phase>,
     /// The worst verdict of all phases.
@@ -169,6 +174,7 @@ impl Run {
             plan: Value::Null,
             targets: Vec::new(),
             machine,
+            hosts: Vec::new(),
             phases: Vec::new(),
             verdict: Verdict::default(),
             marks: Vec::new(),

@@ -76,6 +76,8 @@ pub enum About {
     FewerItems,
     /// A phase was not carried out.
     Phase,
+    /// An agent of a fleet was lost, or was the limit.
+    Agent,
     /// How late the generator sent.
     Pacer,
     /// Operations were left out as the generator was late.

@@ -8,7 +8,7 @@ use std::time::SystemTime;
 
 use anyhow::Context;
 use judge::{EndedBy, Exit};
-use load::engine::{self, Control, Options, Outcome, RunError, Target};
+use load::engine::{self, Control, Options, Outcome, Progress, RunError, Target};
 use load::work::Prepared;
 use plan::{Phase, Targets, Work};
 use record::Samples;
@@ -21,6 +21,7 @@ use super::usage::Watch;
 use super::writer::Writer;
 use super::{Common, look, missing, outcome, result, told};
 use crate::failure::Failure;
+use crate::fleet::{Fleet, Shared, Word};
 use crate::global::Global;
 use crate::pcap;
 use crate::pinning;
@@ -40,12 +41,20 @@ pub fn measure(
     pinning::check(common.load.pin())?;
     let asked = common.output.observe.asked()?;
     let started = SystemTime::now();
+    let fleet = match common.fleet.is_asked() {
+        true => Some(Fleet::gather(&common.fleet, control, global)?),
+        false => None,
+    };
     let Looked {
         targets: looked,
         missing: not_there,
     } = servers::look_at(targets, common, phase, control, global)?;
     let watched = asked.with_server(servers::found(&looked));
-    let own_limits = servers::own_limits(phase, looked.len());
+    // A fleet's are those of its hosts.
+    let own_limits = match &fleet {
+        Some(_) => Vec::new(),
+        None => servers::own_limits(phase, looked.len()),
+    };
     let limits = !common.load.ignores_limits();
     let writer =
         Writer::prepare(phase, &looked, limits).map_err(|(error, n)| match looked.get(n) {
@@ -65,7 +74,16 @@ pub fn measure(
         abandons: common.until_the_end.is_some(),
         ..Options::default()
     };
-    let before = told::witnesses(phase, &looked);
+    let options = match &common.part {
+        Some(part) => part.options(options),
+        None => options,
+    };
+    // What a server counts is of all parts.
+    let witnesses = || match &common.part {
+        Some(_) => Vec::new(),
+        None => told::witnesses(phase, &looked),
+    };
+    let before = witnesses();
     // Whatever stops it from now on, what nodes held is put back.
     let stopped = |error| {
         for note in writer.iter().flat_map(|it| it.restore(&looked)) {
@@ -83,9 +101,21 @@ pub fn measure(
             let (looked, writing) = (&looked, writing.clone());
             scope.spawn(move || writer.run(looked, &writing))
         });
-        let outcome = engine::run(phase, &looked, &prepared, &options, control, |progress| {
+        let mut tell = |progress: Progress| {
             watcher.tell(&progress);
-        });
+            if let Some(part) = &common.part {
+                part.say(Word::Progress(vec![progress]));
+            }
+        };
+        let outcome = match fleet {
+            Some(fleet) => {
+                Done::Shared(fleet.carry_out(command, phase, &looked, common, control, tell))
+            }
+            None => {
+                let outcome = engine::run(phase, &looked, &prepared, &options, control, &mut tell);
+                Done::Here(outcome)
+            }
+        };
         writing.stop();
         let wrote = wrote.map(|thread| thread.join().unwrap_or(Err(RunError::Thread)));
         (outcome, wrote)
@@ -93,8 +123,14 @@ pub fn measure(
     let seen = watch.finish();
     watcher.end();
     drop(options);
-    let outcome = done.map_err(&stopped)?;
-    let after = told::witnesses(phase, &looked);
+    let (outcome, shared) = match done {
+        Done::Here(outcome) => (outcome.map_err(&stopped)?, None),
+        Done::Shared(both) => both.map(|(outcome, shared)| (outcome, Some(shared)))?,
+    };
+    if let Some(part) = &common.part {
+        part.say(Word::Part(Box::new(engine::Part::from(&outcome))));
+    }
+    let after = witnesses();
 
     let by = missing::ended_by(phase, &outcome, control);
     let (mut run, mut judgement) = outcome::run(
@@ -126,11 +162,22 @@ pub fn measure(
     if let Some(measured) = run.phases.last_mut() {
         measured.diagnostics = told::diagnostics(phase, &outcome, heard.as_ref());
         measured.subscriptions = heard;
+        if let (Some(told), Some(shared)) = (&mut measured.subscriptions, &shared) {
+            told.clock.error_ns = shared.clock_error.clone();
+        }
         measured.by_hand = by_hand;
         let tally = result::whole(&outcome);
         let heard = measured.subscriptions.as_ref();
         judgement.hear(measured);
         judgement.by_hand(&measured.by_hand);
+        if let Some(shared) = &shared {
+            judgement.lacks(shared.missing.iter().cloned());
+            for (agent, share, why) in shared.limits() {
+                judgement.limited_by(agent, share, &why);
+            }
+            // This process made none of the load.
+            measured.resources.retain(|it| it.who != "generator");
+        }
         judgement.lacks(not_there);
         judgement.lacks(missing::of(phase, &looked, &outcome, &tally, by, heard));
         measured.verdict = judgement.verdict();
@@ -140,6 +187,13 @@ pub fn measure(
         measured.expectations = judge::expectations(&phase.expect, measured);
         measured.expectations.extend(watcher.aborted.clone());
         run.verdict = measured.verdict.clone();
+    }
+    if let Some(shared) = shared {
+        run.notes.push(shared.note());
+        if !shared.missing.is_empty() && !run.marks.contains(&Mark::Degraded) {
+            run.marks.push(Mark::Degraded);
+        }
+        run.hosts = shared.hosts;
     }
     run.started = started.into();
     if watcher.aborted.is_some() || outcome.stopped && control.is_aborted() {
@@ -159,6 +213,12 @@ pub fn measure(
     restore(phase, &looked, &prepared, &mut run);
     run.ended = SystemTime::now().into();
     Ok(run)
+}
+
+/// What was done, and by whom.
+enum Done {
+    Here(Result<Outcome, RunError>),
+    Shared(anyhow::Result<(Outcome, Shared)>),
 }
 
 /// What each server is asked for, once it was found there.

@@ -44,7 +44,7 @@ pub fn of(
         after_ns: outcome.ended_ns,
         planned_ns: planned_ns(phase),
     }));
-    missing.extend(sessions(phase, looked, outcome));
+    missing.extend(sessions(looked, outcome));
     missing.extend(requests(phase, outcome, tally));
     if let Some(heard) = heard {
         let refused = outcome.refused.iter();
@@ -56,12 +56,12 @@ pub fn of(
 }
 
 /// Sessions that are not there, and those that were lost for good.
-fn sessions(phase: &Phase, looked: &[Arc<Target>], outcome: &Outcome) -> Vec<Missing> {
+fn sessions(looked: &[Arc<Target>], outcome: &Outcome) -> Vec<Missing> {
     let mut missing = Vec::new();
     let opened = outcome.opened as u64;
     // Sessions that come and go with each request are counted as requests are.
     let kept = opened > 0 || !outcome.failed.is_empty();
-    let wanted = u64::from(phase.sessions) * looked.len() as u64;
+    let wanted = outcome.wanted as u64;
     if kept && opened < wanted {
         let first = outcome.failed.first();
         missing.push(Missing::Sessions {
@@ -89,7 +89,7 @@ fn sessions(phase: &Phase, looked: &[Arc<Target>], outcome: &Outcome) -> Vec<Mis
 /// Requests that were not sent, unless it was time to end: a duration beside a number is a limit that was asked for
 /// as well.
 fn requests(phase: &Phase, outcome: &Outcome, tally: &Tally) -> Option<Missing> {
-    let wanted = phase.requests?;
+    let wanted = outcome.requests?;
     let sent = sent(phase, tally);
     let in_time = planned_ns(phase).is_none_or(|end| outcome.ended_ns < end);
     (sent < wanted && in_time && !outcome.stopped).then_some(Missing::Requests { wanted, sent })

@@ -43,9 +43,11 @@ use load::engine::Control;
 use plan::{Phase, PlanError, TargetSpec, Targets, Work};
 use record::Run;
 use report::Unmeasured;
+use zeroize::Zeroizing;
 
 use crate::access;
 use crate::failure::Failure;
+use crate::fleet;
 use crate::global::Global;
 use crate::results;
 use crate::written;
@@ -58,13 +60,18 @@ pub struct Common {
     #[arg(value_name = "URL", required = true)]
     targets: Vec<TargetSpec>,
     #[command(flatten)]
-    load: options::Args,
+    pub(crate) load: options::Args,
     #[command(flatten)]
     output: output::Args,
     #[command(flatten)]
-    access: access::Args,
+    pub(crate) access: access::Args,
     #[command(flatten)]
     each: each::Args,
+    #[command(flatten)]
+    fleet: fleet::Args,
+    /// This process has a part of a phase only.
+    #[arg(skip)]
+    part: Option<fleet::Part>,
     /// Where single requests go instead of a file; answers behind the end do not count then.
     #[arg(skip)]
     until_the_end: Option<record::Samples>,
@@ -231,6 +238,28 @@ impl Asked {
         })
     }
 
+    /// What an agent needs beside a phase: how servers are reached, and how its load is made.
+    pub fn of_agent(service: &str, targets: &[String], words: &[String]) -> anyhow::Result<Self> {
+        let unknown = || Failure::usage(format!("there is no service {service:?}"));
+        let known = SERVICES.iter().find(|it| **it == service);
+        let known = known.ok_or_else(unknown)?;
+        let read = definition("read").ok_or_else(unknown)?;
+        let all = targets.iter().chain(words).map(String::as_str);
+        let typed = std::iter::once("read").chain(all);
+        Ok(Self {
+            service: known,
+            ..asked("read", &read.try_get_matches_from(typed)?)?
+        })
+    }
+
+    /// The same, for a part of a phase, with the secret of --user.
+    pub fn as_part(mut self, part: fleet::Part, secret: Option<String>) -> Self {
+        self.common.part = Some(part);
+        self.common.output.quiet = true;
+        self.common.access = self.common.access.with_secret(secret.map(Zeroizing::new));
+        self
+    }
+
     /// The servers.
     pub fn targets(&self) -> anyhow::Result<Targets> {
         Targets::resolve(&self.common.targets, |file| std::fs::read_to_string(file))
@@ -259,6 +288,12 @@ impl Asked {
         phase.check().map_err(|PlanError { field, value, want }| {
             Failure::usage(format!("--{field} {value}: want {want}"))
         })?;
+        let rest = fleet::Rest {
+            access: &common.access,
+            identity_each: common.each.is_asked(),
+            samples: common.output.samples.is_some(),
+        };
+        common.fleet.check(self.service, &phase, &rest)?;
         common.load.allows(&phase.work)?;
         for work in phase.asked_besides() {
             common.load.allows(&work)?;
@@ -266,14 +301,20 @@ impl Asked {
         Ok(phase)
     }
 
-    fn carry_out(&self, global: &Global) -> anyhow::Result<ExitCode> {
+    fn carry_out(mut self, global: &Global) -> anyhow::Result<ExitCode> {
         let targets = self.targets()?;
         let phase = self.phase(targets.len())?;
         let control = Control::default();
         interrupt::watch(&control)?;
         self.common.output.check(self.common.access.pcap())?;
+        if self.common.fleet.is_asked() {
+            // Asked for once, for this process and for all agents.
+            let secret = self.common.access.secret()?;
+            self.common.access = self.common.access.with_secret(secret);
+        }
         if !self.common.output.quiet {
-            stage::open(self.common.output.plain);
+            // Keys would reach no agent.
+            stage::open(self.common.output.plain || self.common.fleet.is_asked());
         }
         let run = self.measure(&targets, &phase, &control, global);
         let run = run.inspect_err(|error| self.fail(error))?;

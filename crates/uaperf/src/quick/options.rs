@@ -120,6 +120,16 @@ impl Args {
         self.threads
     }
 
+    /// How an agent's load is made, as options.
+    pub fn words(&self) -> Vec<String> {
+        let mut words = vec![format!("--threads={}", self.threads)];
+        words.extend(self.pin.iter().map(|cpu| format!("--pin={cpu}")));
+        if self.ignore_limits {
+            words.extend(["--ignore-limits", "--allow=overload"].map(str::to_owned));
+        }
+        words
+    }
+
     /// CPUs to keep them on.
     pub fn pin(&self) -> &[usize] {
         &self.pin

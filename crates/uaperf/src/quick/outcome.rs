@@ -122,7 +122,7 @@ fn remarks(
     tally: &record::Tally,
 ) -> Vec<String> {
     let mut remarks = Vec::new();
-    if let Some(wanted) = phase.requests {
+    if let Some(wanted) = outcome.requests {
         let sent = missing::sent(phase, tally);
         if sent < wanted {
             remarks.push(format!("{sent} of {wanted} requests were sent"));

@@ -30,6 +30,7 @@ const OF_RESULTS: &[&str] = &[
     "pcap",
     "pcap-max",
     "listen-reverse",
+    "fleet",
     "tag",
     "note",
 ];

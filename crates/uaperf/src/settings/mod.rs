@@ -67,7 +67,8 @@ pub fn expand(command: &Command, words: Vec<OsString>) -> Result<Vec<OsString>, 
     let Some((path, rest)) = meant(command, &words) else {
         return Ok(words);
     };
-    if path.first() == Some(&show::NAME) || path.is_empty() {
+    // What an agent is to do is told to it.
+    if matches!(path.first(), None | Some(&(show::NAME | "agent"))) {
         return Ok(words);
     }
     let typed = words.get(rest..).unwrap_or_default().to_vec();

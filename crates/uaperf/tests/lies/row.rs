@@ -259,6 +259,14 @@ pub const WITHOUT: &[(&str, &str)] = &[
         "looks at processes, and never asks a server for anything",
     ),
     ("bench", "looks at this machine, and measures no server"),
+    (
+        "fleet",
+        "looks at hosts, and measures no server; agents that are not there are in tests/fleet.rs",
+    ),
+    (
+        "agent",
+        "makes a share of the load of a command that has a row; what is lost of it is in tests/fleet.rs",
+    ),
     ("results", "lists files of runs, which `show` shows"),
     ("rerun", "becomes the command of a result, which has a row"),
     ("doctor", "looks at this machine, and measures no server"),

@@ -1,0 +1,377 @@
+//! `uaperf agent`: carries out what a controller asks for, over its standard input and output.
+
+use std::io::{Read, Write};
+use std::process::ExitCode;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::time::Duration;
+
+use anyhow::Context;
+use fleet::frame::{FrameError, Frames, PREAMBLE, encode, pack, unpack};
+use fleet::{Hello, Share, Stamp, ToAgent};
+use judge::Exit;
+use load::engine::{Control, Others};
+use plan::unit::duration::{self, nanos};
+use plan::{Phase, TargetSpec, Targets};
+use record::run::Figure;
+use wire::time::Instant;
+
+use super::carrier::stamp;
+use super::task::{Books, Part, Task, Word};
+use super::{SERVICES, VERSION};
+use crate::failure::Failure;
+use crate::global::Global;
+use crate::quick;
+use crate::screen::tell;
+
+/// Make a share of the load of a fleet; started by --fleet, on this machine or by ssh
+#[derive(Debug, clap::Args)]
+#[command(after_help = NOTES)]
+pub struct Args {
+    /// Hear from the controller on standard input, and answer on standard output
+    #[arg(long, required = true)]
+    pipe: bool,
+    /// Stop when the controller says nothing for so long; it may ask for another time
+    #[arg(long, value_name = "DURATION", default_value = "10s", value_parser = duration::parse)]
+    orphan: Duration,
+}
+
+const NOTES: &str = "\
+People do not start agents: `uaperf read … --fleet local:2,ssh:user@host` does. An agent makes its load and stops it by
+itself when its pipe ends or the controller is silent.
+
+Certificates and trust lists are those of the agent's own user.";
+
+/// What an agent that lost its controller has for ending its load, before the process ends.
+const GRACE: Duration = Duration::from_secs(15);
+
+/// Progress is told this often.
+const EVERY: Duration = Duration::from_millis(250);
+
+/// What the thread that speaks with the controller hears.
+enum Inbox {
+    Message(ToAgent, Stamp),
+    End(String),
+    Ready(Duration),
+    Progress(Vec<u8>),
+    Books(Vec<u8>),
+    Failed(String),
+}
+
+/// What the load waits for.
+#[derive(Debug, Default)]
+struct Start {
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+#[derive(Debug, Default, Clone, Copy, PartialEq)]
+enum State {
+    #[default]
+    Unknown,
+    At(Instant),
+    Never,
+}
+
+impl Start {
+    fn set(&self, state: State) {
+        let mut now = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        if *now == State::Unknown {
+            *now = state;
+        }
+        self.changed.notify_all();
+    }
+
+    fn wait(&self) -> Option<Instant> {
+        let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let unknown = |state: &mut State| *state == State::Unknown;
+        let state = self.changed.wait_while(state, unknown);
+        match *state.unwrap_or_else(PoisonError::into_inner) {
+            State::At(at) => Some(at),
+            State::Unknown | State::Never => None,
+        }
+    }
+}
+
+/// The other agents, as the load knows them.
+struct Waiting {
+    start: Arc<Start>,
+    tell: Mutex<Sender<Word>>,
+}
+
+impl Others for Waiting {
+    fn ready(&self, rest: Duration) -> Option<Instant> {
+        if let Ok(tell) = self.tell.lock() {
+            // Whoever does not listen lets nobody begin.
+            let _ = tell.send(Word::Ready(rest));
+        }
+        self.start.wait()
+    }
+}
+
+impl std::fmt::Debug for Waiting {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Waiting").finish_non_exhaustive()
+    }
+}
+
+/// Carries out `uaperf agent`.
+pub fn run(args: Args, global: &Global) -> anyhow::Result<ExitCode> {
+    let (post, letters) = channel();
+    let (give, tasks) = channel();
+    let control = Control::default();
+    let start = Arc::new(Start::default());
+    let line = Line {
+        agent: fleet::Agent::new(hello(), nanos(args.orphan), stamp()),
+        out: writer()?,
+        give,
+        control: control.clone(),
+        start: Arc::clone(&start),
+    };
+    reader(post.clone())?;
+    let talking = std::thread::Builder::new().name("controller".into());
+    let talking = talking.spawn(move || line.talk(&letters))?;
+    if let Ok(share) = tasks.recv() {
+        let letter = match carry_out(&share, &start, &control, &post, global) {
+            Ok(books) => Inbox::Books(books),
+            Err(error) => Inbox::Failed(format!("{error:#}")),
+        };
+        // It is gone when the controller is.
+        let _ = post.send(letter);
+    }
+    let end = talking.join().unwrap_or(End::Orphaned(String::new()));
+    match end {
+        End::Left => Ok(ExitCode::SUCCESS),
+        End::Orphaned(why) => {
+            tell!("the agent stopped: {why}");
+            Ok(ExitCode::from(Exit::Nothing.code()))
+        }
+    }
+}
+
+/// Who this is.
+fn hello() -> Hello {
+    let machine = observe::fingerprint();
+    let cores = machine.cores.known().copied().unwrap_or(1);
+    Hello {
+        version: VERSION.to_owned(),
+        host: gethostname::gethostname().to_string_lossy().into_owned(),
+        pid: std::process::id(),
+        platform: machine.build.target,
+        cores: u32::try_from(cores).unwrap_or(u32::MAX),
+        services: SERVICES.iter().map(|it| (*it).to_owned()).collect(),
+        limits: super::check::limits(machine.build.debug_assertions),
+    }
+}
+
+/// How it ended.
+enum End {
+    Left,
+    Orphaned(String),
+}
+
+/// The line to the controller.
+struct Line {
+    agent: fleet::Agent,
+    out: Sender<Vec<u8>>,
+    give: Sender<Share>,
+    control: Control,
+    start: Arc<Start>,
+}
+
+impl Line {
+    /// Until the controller needs it no more, or is gone.
+    fn talk(mut self, letters: &Receiver<Inbox>) -> End {
+        loop {
+            while let Some(task) = self.agent.poll_task() {
+                match task {
+                    fleet::Task::Share(share) => drop(self.give.send(share)),
+                    fleet::Task::Start { at_ns } => {
+                        self.start.set(State::At(Instant::from_nanos(at_ns)));
+                    }
+                    fleet::Task::Stop => self.stop(),
+                    fleet::Task::Leave => {
+                        self.stop();
+                        return End::Left;
+                    }
+                    fleet::Task::Orphaned { why } => {
+                        self.stop();
+                        leave_after(GRACE);
+                        return End::Orphaned(why);
+                    }
+                }
+            }
+            while let Some(message) = self.agent.poll_transmit(stamp()) {
+                // What does not fit is noticed at the other end; a pipe that is gone by the reader.
+                if let Ok(frame) = encode(&message) {
+                    let _ = self.out.send(frame);
+                }
+            }
+            let due = self.agent.poll_timeout().unwrap_or(u64::MAX);
+            let wait = Duration::from_nanos(due.saturating_sub(stamp().mono_ns));
+            match letters.recv_timeout(wait.min(Duration::from_secs(3600))) {
+                Ok(Inbox::Message(message, at)) => self.agent.receive(message, at),
+                Ok(Inbox::End(why)) => self.agent.closed(why),
+                Ok(Inbox::Ready(rest)) => self.agent.ready(nanos(rest)),
+                Ok(Inbox::Progress(bytes)) => self.agent.progress(bytes),
+                Ok(Inbox::Books(bytes)) => self.agent.books(&bytes),
+                Ok(Inbox::Failed(why)) => self.agent.failed(why),
+                Err(RecvTimeoutError::Timeout) => self.agent.handle_timeout(stamp()),
+                Err(RecvTimeoutError::Disconnected) => self.agent.closed("nobody is left"),
+            }
+        }
+    }
+
+    /// No more load.
+    fn stop(&self) {
+        self.control.stop();
+        self.start.set(State::Never);
+    }
+}
+
+/// A load that does not end though it is to is ended with the process.
+fn leave_after(grace: Duration) {
+    let thread = std::thread::Builder::new().name("end".into());
+    // Without a thread the load ends by itself all the same, when requests have timed out.
+    let _ = thread.spawn(move || {
+        std::thread::sleep(grace);
+        std::process::exit(Exit::Nothing.code().into());
+    });
+}
+
+/// What comes from the controller.
+fn reader(post: Sender<Inbox>) -> std::io::Result<()> {
+    let thread = std::thread::Builder::new().name("from".into());
+    let read = move || {
+        let mut input = std::io::stdin().lock();
+        let mut frames = Frames::default();
+        let mut bytes = vec![0; 64 * 1024];
+        let why = loop {
+            let n = match input.read(&mut bytes) {
+                Ok(0) => break "the pipe to the controller ended".to_owned(),
+                Ok(n) => n,
+                Err(error) if error.kind() == std::io::ErrorKind::Interrupted => continue,
+                Err(error) => break error.to_string(),
+            };
+            let now = stamp();
+            frames.push(bytes.get(..n).unwrap_or_default());
+            match pass_on(&mut frames, now, &post) {
+                Ok(()) => {}
+                Err(error) => break format!("no controller is at the other end: {error}"),
+            }
+        };
+        // Nobody reads it when all is over.
+        let _ = post.send(Inbox::End(why));
+    };
+    thread.spawn(read).map(drop)
+}
+
+fn pass_on(frames: &mut Frames, now: Stamp, post: &Sender<Inbox>) -> Result<(), FrameError> {
+    while let Some(message) = frames.next()? {
+        let _ = post.send(Inbox::Message(message, now));
+    }
+    Ok(())
+}
+
+/// What goes to the controller, from a thread of its own: one that does not read holds nobody up.
+fn writer() -> std::io::Result<Sender<Vec<u8>>> {
+    let (out, frames) = channel::<Vec<u8>>();
+    let thread = std::thread::Builder::new().name("to".into());
+    thread.spawn(move || {
+        let mut output = std::io::stdout().lock();
+        let mut next = Some(PREAMBLE.to_vec());
+        while let Some(frame) = next {
+            if output
+                .write_all(&frame)
+                .and_then(|()| output.flush())
+                .is_err()
+            {
+                return;
+            }
+            next = frames.recv().ok();
+        }
+    })?;
+    Ok(out)
+}
+
+/// The share carried out: the books, as bytes.
+fn carry_out(
+    share: &Share,
+    start: &Arc<Start>,
+    control: &Control,
+    post: &Sender<Inbox>,
+    global: &Global,
+) -> anyhow::Result<Vec<u8>> {
+    let task: Task = unpack(&share.task)?;
+    let phase: Phase = serde_json::from_str(&task.phase).context("the phase cannot be read")?;
+    let specs: Result<Vec<TargetSpec>, _> = task.targets.iter().map(|it| it.parse()).collect();
+    let specs = specs.map_err(|error| Failure::usage(format!("a server's URL: {error}")))?;
+    let targets = Targets::resolve(&specs, |_| Err(std::io::ErrorKind::Unsupported.into()))
+        .map_err(|error| Failure::usage(error.to_string()))?;
+    let (tell, told) = channel();
+    let part = Part {
+        seats: share.seats.clone(),
+        others: Arc::new(Waiting {
+            start: Arc::clone(start),
+            tell: Mutex::new(tell.clone()),
+        }),
+        tell,
+    };
+    let asked = quick::Asked::of_agent(&task.service, &task.targets, &task.words)?;
+    let asked = asked.as_part(part, task.password);
+    let posting = {
+        let post = post.clone();
+        let thread = std::thread::Builder::new().name("progress".into());
+        thread.spawn(move || pass_progress(&told, &post))?
+    };
+    let run = asked.measure(&targets, &phase, control, global);
+    // Its end of the channel goes with it.
+    drop(asked);
+    let part = posting.join().ok().flatten();
+    let run = run?;
+    let part = part.ok_or_else(|| Failure::new("it measured nothing"))?;
+    let subscriptions = run.phases.first().and_then(|it| it.subscriptions.as_ref());
+    let clock_error_ns = match subscriptions.map(|it| &it.clock.error_ns) {
+        Some(Figure::Known(error)) => Some(*error),
+        Some(Figure::Missing { .. }) => None,
+        None => Some(0),
+    };
+    Ok(pack(&Books {
+        part,
+        run: serde_json::to_string(&run)?,
+        clock_error_ns,
+    })?)
+}
+
+/// Passes on what goes on, several at a time; gives the figures when all is over.
+fn pass_progress(told: &Receiver<Word>, post: &Sender<Inbox>) -> Option<load::engine::Part> {
+    let mut part = None;
+    let mut progress = Vec::new();
+    let mut next = std::time::Instant::now() + EVERY;
+    loop {
+        let wait = next.saturating_duration_since(std::time::Instant::now());
+        let over = match told.recv_timeout(wait) {
+            Ok(Word::Ready(rest)) => post.send(Inbox::Ready(rest)).is_err(),
+            Ok(Word::Progress(it)) => {
+                progress.extend(it);
+                false
+            }
+            Ok(Word::Part(it)) => {
+                part = Some(*it);
+                false
+            }
+            Err(RecvTimeoutError::Timeout) => false,
+            Err(RecvTimeoutError::Disconnected) => true,
+        };
+        if over || std::time::Instant::now() >= next {
+            next = std::time::Instant::now() + EVERY;
+            if let (false, Ok(bytes)) = (progress.is_empty(), pack(&progress)) {
+                progress.clear();
+                let _ = post.send(Inbox::Progress(bytes));
+            }
+        }
+        if over {
+            return part;
+        }
+    }
+}

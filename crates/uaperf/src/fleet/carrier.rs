@@ -1,0 +1,243 @@
+//! A child process at the other end of two pipes: what carries the frames of a fleet, on this machine or by ssh.
+
+use std::collections::VecDeque;
+use std::ffi::OsString;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::path::Path;
+use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command, Stdio};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use fleet::frame::{Frames, PREAMBLE};
+use fleet::{FromAgent, Stamp};
+use load::transport::Clock;
+
+use super::spec::{Place, Spec};
+
+/// Both clocks of this process, now.
+pub fn stamp() -> Stamp {
+    let utc = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    Stamp {
+        mono_ns: Clock::new().mono().as_nanos(),
+        utc_ns: utc.map_or(0, |it| i64::try_from(it.as_nanos()).unwrap_or(i64::MAX)),
+    }
+}
+
+/// What comes from an agent's process.
+#[derive(Debug)]
+pub enum Came {
+    /// A message, and when it came.
+    Message(FromAgent, Stamp),
+    /// Nothing more.
+    End(String),
+}
+
+/// An agent's process.
+#[derive(Debug)]
+pub struct Carrier {
+    child: Child,
+    /// Frames for it; its input ends when this is dropped.
+    out: Option<Sender<Vec<u8>>>,
+}
+
+/// What a shell runs instead of `ssh`, with its options: `ssh -F lab.conf`.
+const SSH: &str = "UAPERF_SSH";
+
+/// Lines of an agent's standard error that are kept.
+const LINES: usize = 8;
+
+/// A process that was told to leave has so long for it.
+const LEAVING: Duration = Duration::from_secs(2);
+
+impl Carrier {
+    /// Starts an agent. What comes from it is told from threads of its own.
+    pub fn start(
+        place: &Place,
+        pki: &Path,
+        came: impl Fn(Came) + Send + 'static,
+    ) -> std::io::Result<Self> {
+        let mut command = command(&place.spec, pki)?;
+        command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        alone(&mut command);
+        let mut child = command.spawn()?;
+        let (input, output, error) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
+        let (Some(input), Some(output), Some(error)) = (input, output, error) else {
+            return Err(std::io::ErrorKind::BrokenPipe.into());
+        };
+        let (out, frames) = channel();
+        let said = Arc::new(Mutex::new(VecDeque::new()));
+        let (ended, end) = channel();
+        let thread =
+            |name: &str| std::thread::Builder::new().name(format!("{name} {}", place.name));
+        thread("to").spawn(move || write(input, &frames))?;
+        let lines = Arc::clone(&said);
+        thread("errors of").spawn(move || {
+            listen(error, &lines);
+            // Nobody waits any more.
+            let _ = ended.send(());
+        })?;
+        thread("from").spawn(move || read(output, &said, &end, &came))?;
+        Ok(Self {
+            child,
+            out: Some(out),
+        })
+    }
+
+    /// Sends a frame.
+    pub fn send(&self, frame: Vec<u8>) {
+        if let Some(out) = &self.out {
+            // One that is gone is noticed by its output.
+            let _ = out.send(frame);
+        }
+    }
+
+    /// Nothing more is sent: it is to end by itself.
+    pub fn close(&mut self) {
+        self.out = None;
+    }
+
+    /// Ends it: it has a moment to go by itself.
+    pub fn end(mut self) {
+        self.close();
+        let until = Instant::now() + LEAVING;
+        while Instant::now() < until {
+            if !matches!(self.child.try_wait(), Ok(None)) {
+                return;
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        self.kill();
+    }
+
+    /// Ends it now.
+    pub fn kill(&mut self) {
+        // It may have ended by itself.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// The command of an agent.
+fn command(spec: &Spec, pki: &Path) -> std::io::Result<Command> {
+    match spec {
+        Spec::Local(_) => {
+            let mut command = Command::new(std::env::current_exe()?);
+            command.args(["agent", "--pipe", "--pki"]).arg(pki);
+            Ok(command)
+        }
+        Spec::Ssh { to, program } => {
+            let ssh = std::env::var_os(SSH).filter(|it| !it.is_empty());
+            let ssh = ssh.unwrap_or_else(|| OsString::from("ssh"));
+            let ssh = ssh.to_string_lossy().into_owned();
+            let mut words = ssh.split_whitespace();
+            let mut command = Command::new(words.next().unwrap_or("ssh"));
+            command.args(words);
+            // Nobody is there to type a password or to say yes to a key.
+            command.args([
+                "-T",
+                "-o",
+                "BatchMode=yes",
+                "-o",
+                "ConnectTimeout=20",
+                "--",
+                to,
+            ]);
+            command.args([program.as_deref().unwrap_or("uaperf"), "agent", "--pipe"]);
+            Ok(command)
+        }
+    }
+}
+
+/// Ctrl-C on the terminal is for this process, which tells the agents.
+#[cfg(unix)]
+fn alone(command: &mut Command) {
+    std::os::unix::process::CommandExt::process_group(command, 0);
+}
+
+/// Ctrl-C on the terminal is for this process, which tells the agents.
+#[cfg(windows)]
+fn alone(command: &mut Command) {
+    const CREATE_NEW_PROCESS_GROUP: u32 = 0x0000_0200;
+    std::os::windows::process::CommandExt::creation_flags(command, CREATE_NEW_PROCESS_GROUP);
+}
+
+#[cfg(not(any(unix, windows)))]
+fn alone(_: &mut Command) {}
+
+fn write(mut input: ChildStdin, frames: &Receiver<Vec<u8>>) {
+    let mut next = Some(PREAMBLE.to_vec());
+    while let Some(frame) = next {
+        if input
+            .write_all(&frame)
+            .and_then(|()| input.flush())
+            .is_err()
+        {
+            return;
+        }
+        next = frames.recv().ok();
+    }
+}
+
+fn listen(error: ChildStderr, said: &Mutex<VecDeque<String>>) {
+    // Whatever it writes is taken, so that it does not wait for us; lines without end are cut.
+    let mut lines = BufReader::new(error);
+    let mut line = Vec::new();
+    loop {
+        line.clear();
+        match (&mut lines).take(4096).read_until(b'\n', &mut line) {
+            Ok(0) | Err(_) => return,
+            Ok(_) => {}
+        }
+        let text = String::from_utf8_lossy(&line).trim().to_owned();
+        if !text.is_empty() {
+            let mut said = said.lock().unwrap_or_else(PoisonError::into_inner);
+            said.push_back(text);
+            while said.len() > LINES {
+                said.pop_front();
+            }
+        }
+    }
+}
+
+fn read(
+    mut output: ChildStdout,
+    said: &Mutex<VecDeque<String>>,
+    end: &Receiver<()>,
+    came: &dyn Fn(Came),
+) {
+    let mut frames = Frames::default();
+    let mut bytes = vec![0; 64 * 1024];
+    let why = loop {
+        let n = match output.read(&mut bytes) {
+            Ok(0) => break None,
+            Ok(n) => n,
+            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => continue,
+            Err(error) => break Some(error.to_string()),
+        };
+        let now = stamp();
+        frames.push(bytes.get(..n).unwrap_or_default());
+        let broken = loop {
+            match frames.next() {
+                Ok(Some(message)) => came(Came::Message(message, now)),
+                Ok(None) => break None,
+                Err(error) => break Some(error.to_string()),
+            }
+        };
+        if broken.is_some() {
+            break broken;
+        }
+    };
+    // What it complained of comes on another pipe.
+    let _ = end.recv_timeout(Duration::from_millis(500));
+    let said = said.lock().unwrap_or_else(PoisonError::into_inner);
+    let why = why.unwrap_or_else(|| "its process ended".to_owned());
+    let why = match said.back() {
+        Some(last) => format!("{why}; it said: {last}"),
+        None => why,
+    };
+    came(Came::End(why));
+}

@@ -1,0 +1,211 @@
+//! The controller at work: a thread that drives its state machine, with a process for each agent.
+
+use std::path::PathBuf;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use fleet::frame::encode;
+use fleet::{Bands, Controller, Event, FromAgent, Hello, Settings, Share, Stamp};
+use load::transport::Clock;
+
+use super::VERSION;
+use super::carrier::{Came, Carrier, stamp};
+use super::spec::Place;
+
+/// What the thread is told.
+enum Inbox {
+    Message(usize, FromAgent, Stamp),
+    End(usize, String),
+    Share(Vec<(usize, Share)>),
+    Dismiss,
+    Stop,
+    Standings(Sender<Vec<Standing>>),
+}
+
+/// What is known of an agent.
+#[derive(Debug, Clone, Default)]
+pub struct Standing {
+    /// Who it is, once it has said so.
+    pub hello: Option<Hello>,
+    /// Its clocks.
+    pub bands: Bands,
+}
+
+/// Agents at work.
+#[derive(Debug)]
+pub struct Crew {
+    inbox: Sender<Inbox>,
+    events: Receiver<Event>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Crew {
+    /// Starts all of them.
+    pub fn start(places: &[Place], pki: PathBuf, settings: Settings) -> std::io::Result<Self> {
+        let (inbox, letters) = channel();
+        let (tell, events) = channel();
+        let (places, post) = (places.to_vec(), inbox.clone());
+        let thread = std::thread::Builder::new().name("fleet".into());
+        let thread = thread.spawn(move || {
+            let controller = Controller::new(VERSION, places.len(), settings, stamp());
+            let mut desk = Desk {
+                carriers: Vec::new(),
+                controller,
+                tell,
+            };
+            desk.open(&places, &pki, &post);
+            // The controller's own end: whoever had its letters is gone.
+            drop(post);
+            desk.work(&letters);
+            desk.close();
+        })?;
+        Ok(Self {
+            inbox,
+            events,
+            thread: Some(thread),
+        })
+    }
+
+    /// What happened next, if anything did within so long. None: the controller has ended.
+    pub fn next(&self, within: Duration) -> Option<Option<Event>> {
+        match self.events.recv_timeout(within) {
+            Ok(event) => Some(Some(event)),
+            Err(RecvTimeoutError::Timeout) => Some(None),
+            Err(RecvTimeoutError::Disconnected) => None,
+        }
+    }
+
+    /// Gives agents their shares; those without one are not needed.
+    pub fn share(&self, shares: Vec<(usize, Share)>) {
+        self.say(Inbox::Share(shares));
+    }
+
+    /// No more load.
+    pub fn stop(&self) {
+        self.say(Inbox::Stop);
+    }
+
+    /// What is known of each.
+    pub fn standings(&self) -> Vec<Standing> {
+        let (tell, told) = channel();
+        self.say(Inbox::Standings(tell));
+        told.recv().unwrap_or_default()
+    }
+
+    fn say(&self, what: Inbox) {
+        // Gone only when it has ended.
+        let _ = self.inbox.send(what);
+    }
+}
+
+impl Drop for Crew {
+    fn drop(&mut self) {
+        self.say(Inbox::Dismiss);
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+/// What the thread has before it.
+struct Desk {
+    carriers: Vec<Option<Carrier>>,
+    controller: Controller,
+    tell: Sender<Event>,
+}
+
+impl Desk {
+    fn open(&mut self, places: &[Place], pki: &std::path::Path, post: &Sender<Inbox>) {
+        for (n, place) in places.iter().enumerate() {
+            let post = post.clone();
+            let started = Carrier::start(place, pki, move |came| {
+                let letter = match came {
+                    Came::Message(message, at) => Inbox::Message(n, message, at),
+                    Came::End(why) => Inbox::End(n, why),
+                };
+                // Nobody reads it when all is over.
+                let _ = post.send(letter);
+            });
+            if let Err(error) = &started {
+                let why = format!("it could not be started: {error}");
+                self.controller.closed(n, why, stamp());
+            }
+            self.carriers.push(started.ok());
+        }
+    }
+
+    /// Until whoever has the crew does not need it any more.
+    fn work(&mut self, letters: &Receiver<Inbox>) {
+        loop {
+            self.turn();
+            let now = stamp().mono_ns;
+            let wait = match self.controller.poll_timeout() {
+                Some(at) => Duration::from_nanos(at.saturating_sub(now)),
+                None => Duration::from_secs(1),
+            };
+            match letters.recv_timeout(wait) {
+                Ok(Inbox::Message(agent, message, at)) => {
+                    self.controller.receive(agent, message, at);
+                }
+                Ok(Inbox::End(agent, why)) => self.controller.closed(agent, why, stamp()),
+                Ok(Inbox::Share(shares)) => {
+                    let all = 0..self.carriers.len();
+                    for agent in all.filter(|n| shares.iter().all(|(to, _)| to != n)) {
+                        self.controller.dismiss(agent);
+                    }
+                    for (agent, share) in shares {
+                        self.controller.share(agent, share);
+                    }
+                }
+                Ok(Inbox::Stop) => self.controller.stop(),
+                Ok(Inbox::Standings(tell)) => {
+                    let standing = |n| Standing {
+                        hello: self.controller.hello(n).cloned(),
+                        bands: self.controller.bands(n).cloned().unwrap_or_default(),
+                    };
+                    let _ = tell.send((0..self.carriers.len()).map(standing).collect());
+                }
+                Ok(Inbox::Dismiss) | Err(RecvTimeoutError::Disconnected) => return,
+                Err(RecvTimeoutError::Timeout) => {}
+            }
+        }
+    }
+
+    fn turn(&mut self) {
+        self.controller.handle_timeout(stamp());
+        while let Some((agent, message)) = self.controller.poll_transmit(stamp()) {
+            let carrier = self.carriers.get(agent).and_then(Option::as_ref);
+            match (carrier, encode(&message)) {
+                (Some(carrier), Ok(frame)) => carrier.send(frame),
+                (Some(_), Err(error)) => self.controller.closed(agent, error.to_string(), stamp()),
+                (None, _) => {}
+            }
+        }
+        while let Some(event) = self.controller.poll_event() {
+            if let Event::Lost { agent, .. } = &event
+                && let Some(mut carrier) = self.carriers.get_mut(*agent).and_then(Option::take)
+            {
+                carrier.kill();
+            }
+            let _ = self.tell.send(event);
+        }
+    }
+
+    /// Nobody needs them any more: those that work stop by themselves when their pipe ends.
+    fn close(&mut self) {
+        for agent in 0..self.carriers.len() {
+            self.controller.dismiss(agent);
+        }
+        self.turn();
+        let carriers: Vec<Carrier> = self.carriers.drain(..).flatten().collect();
+        let mut carriers: Vec<Carrier> = carriers;
+        carriers.iter_mut().for_each(Carrier::close);
+        carriers.into_iter().for_each(Carrier::end);
+    }
+}
+
+/// A point of time of our monotonic clock, as the standard library has it.
+pub fn instant(at_ns: u64) -> Instant {
+    Clock::new().instant(wire::time::Instant::from_nanos(at_ns))
+}

@@ -1,0 +1,113 @@
+//! Load from several hosts: `--fleet` of the commands that load, `uaperf agent` and `uaperf fleet`.
+//!
+//! The state machines are those of the crate `fleet`. Here are the processes that carry their frames ([`carrier`]), the
+//! thread that drives the controller ([`crew`]), the agent's side ([`agent`]), and how a phase becomes shares and
+//! the books of all agents one outcome again ([`shared`]).
+
+pub mod agent;
+mod carrier;
+pub mod check;
+mod crew;
+mod shared;
+mod spec;
+mod task;
+
+pub use shared::{Fleet, Shared};
+pub use spec::Spec;
+pub use task::{Part, Word};
+
+use std::process::ExitCode;
+
+use plan::{Phase, Work};
+
+use crate::access;
+use crate::failure::Failure;
+use crate::global::Global;
+
+/// Load from several hosts.
+#[derive(Debug, Clone, Default, clap::Args)]
+#[group(id = "hosts")]
+#[command(next_help_heading = "Load")]
+pub struct Args {
+    /// Share the sessions out to agents: local:N (processes on this machine), ssh:[user@]host[:/path/to/uaperf]
+    #[arg(long, value_name = "SPEC", value_delimiter = ',')]
+    fleet: Vec<Spec>,
+}
+
+/// Of this program: agents are of the same.
+const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+/// Services that agents load.
+pub const SERVICES: &[&str] = &["read", "write", "subscribe"];
+
+impl Args {
+    /// Whether there are agents.
+    pub fn is_asked(&self) -> bool {
+        !self.fleet.is_empty()
+    }
+
+    /// What was asked for.
+    pub fn specs(&self) -> &[Spec] {
+        &self.fleet
+    }
+
+    /// Refuses what agents cannot do yet, before anything is started.
+    pub fn check(&self, service: &str, phase: &Phase, rest: &Rest<'_>) -> anyhow::Result<()> {
+        if !self.is_asked() {
+            return Ok(());
+        }
+        if !SERVICES.contains(&service) {
+            return Err(Failure::usage(format!(
+                "--fleet: {service} is not shared out to agents yet (want {})",
+                SERVICES.join(", ")
+            ))
+            .into());
+        }
+        let writes = matches!(&phase.work, Work::Subscribe(it) if it.writer.is_some());
+        let alone = [
+            ("--fresh-session", phase.fresh_session),
+            ("--together", phase.together),
+            ("--writer", writes),
+            ("--identity-each", rest.identity_each),
+            ("--samples", rest.samples),
+            ("--pcap", rest.access.pcap().is_asked()),
+            ("--listen-reverse", rest.access.is_dialled()),
+        ];
+        match alone.into_iter().find(|(_, asked)| *asked) {
+            None => Ok(()),
+            Some((option, _)) => Err(Failure::usage(format!(
+                "--fleet and {option}: agents cannot do that yet (want one of them)"
+            ))
+            .into()),
+        }
+    }
+}
+
+/// Options that decide whether agents can do what was asked.
+pub struct Rest<'a> {
+    /// How servers are reached.
+    pub access: &'a access::Args,
+    /// Sessions are clients of their own.
+    pub identity_each: bool,
+    /// Single requests are written down.
+    pub samples: bool,
+}
+
+/// Look at the hosts of a fleet before anything runs on them
+#[derive(Debug, clap::Args)]
+pub struct FleetArgs {
+    #[command(subcommand)]
+    what: What,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum What {
+    Check(check::Args),
+}
+
+/// Carries out `uaperf fleet`.
+pub fn run(args: FleetArgs, global: &Global) -> anyhow::Result<ExitCode> {
+    match args.what {
+        What::Check(args) => check::run(&args, global),
+    }
+}

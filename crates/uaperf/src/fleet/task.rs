@@ -1,0 +1,75 @@
+//! What an agent is to do, and what it tells, as the program on both sides knows it.
+
+use std::sync::Arc;
+use std::sync::mpsc::Sender;
+use std::time::Duration;
+
+use load::engine::{Options, Others, Progress};
+use plan::Seat;
+use serde::{Deserialize, Serialize};
+
+/// What an agent is to do.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Task {
+    /// The command.
+    pub service: String,
+    /// The phase that all agents share, as JSON.
+    pub phase: String,
+    /// The servers.
+    pub targets: Vec<String>,
+    /// How they are reached, and how an agent goes about its load: options.
+    pub words: Vec<String>,
+    /// Of `--user`; it stands nowhere else.
+    pub password: Option<String>,
+}
+
+/// What became of it.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Books {
+    /// The figures.
+    pub part: load::engine::Part,
+    /// The agent's own result, as JSON: its machine, its resources, its verdict.
+    pub run: String,
+    /// By how much delays can be wrong there, where that is known.
+    pub clock_error_ns: Option<u64>,
+}
+
+/// What goes on while an agent works at its share.
+#[derive(Debug)]
+pub enum Word {
+    /// Sessions are open; all may begin after so long.
+    Ready(Duration),
+    /// What its cores told.
+    Progress(Vec<Progress>),
+    /// Figures, at the end.
+    Part(Box<load::engine::Part>),
+}
+
+/// A phase of which this process has a part.
+#[derive(Debug, Clone)]
+pub struct Part {
+    /// Its sessions.
+    pub seats: Vec<Seat>,
+    /// Who waits for the others.
+    pub others: Arc<dyn Others>,
+    /// Where the agent hears what goes on.
+    pub tell: Sender<Word>,
+}
+
+impl Part {
+    /// How its share is carried out.
+    pub fn options(&self, options: Options) -> Options {
+        Options {
+            seats: Some(self.seats.clone()),
+            others: Some(Arc::clone(&self.others)),
+            // A server counts the sessions of all agents.
+            diagnostics: false,
+            ..options
+        }
+    }
+
+    /// Something goes on. An agent that does not listen is at its end.
+    pub fn say(&self, word: Word) {
+        let _ = self.tell.send(word);
+    }
+}
