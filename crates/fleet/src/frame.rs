@@ -85,7 +85,7 @@ impl Frames {
     }
 
     /// The next message, if it is here.
-    pub fn next<T: DeserializeOwned>(&mut self) -> Result<Option<T>, FrameError> {
+    pub fn poll<T: DeserializeOwned>(&mut self) -> Result<Option<T>, FrameError> {
         let rest = self.bytes.get(self.taken..).unwrap_or_default();
         let rest = match self.greeted {
             true => rest,
@@ -171,7 +171,7 @@ mod tests {
                 let (now, later) = rest.split_at((*cut).min(rest.len()));
                 frames.push(now);
                 rest = later;
-                while let Some(message) = frames.next::<ToAgent>().unwrap() {
+                while let Some(message) = frames.poll::<ToAgent>().unwrap() {
                     came.push(message);
                 }
                 if rest.is_empty() {
@@ -186,7 +186,7 @@ mod tests {
             let mut frames = Frames::default();
             frames.push(PREAMBLE);
             frames.push(&bytes);
-            while let Ok(Some(_)) = frames.next::<FromAgent>() {}
+            while let Ok(Some(_)) = frames.poll::<FromAgent>() {}
         }
     }
 
@@ -194,7 +194,7 @@ mod tests {
     fn whoever_says_something_else_first_is_named_with_what_it_said() {
         let mut frames = Frames::default();
         frames.push(b"Welcome to plc1");
-        let error = frames.next::<FromAgent>().unwrap_err().to_string();
+        let error = frames.poll::<FromAgent>().unwrap_err().to_string();
         assert!(error.ends_with("it said \"Welcome to plc1\""), "{error}");
     }
 
@@ -203,7 +203,7 @@ mod tests {
         let mut frames = Frames::default();
         frames.push(PREAMBLE);
         frames.push(&u32::MAX.to_le_bytes());
-        let error = frames.next::<FromAgent>().unwrap_err();
+        let error = frames.poll::<FromAgent>().unwrap_err();
         assert!(matches!(error, FrameError::TooLong { .. }));
     }
 }

@@ -360,7 +360,7 @@ impl World {
                 }
                 host.due = now;
                 host.frames.push(&bytes);
-                while let Some(message) = host.frames.next::<ToAgent>().unwrap() {
+                while let Some(message) = host.frames.poll::<ToAgent>().unwrap() {
                     let at = host.shows(now);
                     host.agent.receive(message, at);
                 }
@@ -370,7 +370,7 @@ impl World {
                     return;
                 }
                 self.frames[agent].push(&bytes);
-                while let Some(message) = self.frames[agent].next::<FromAgent>().unwrap() {
+                while let Some(message) = self.frames[agent].poll::<FromAgent>().unwrap() {
                     self.controller.receive(agent, message, stamp(now));
                 }
             }

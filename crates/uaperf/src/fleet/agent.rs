@@ -267,7 +267,7 @@ fn reader(post: Sender<Inbox>) -> std::io::Result<()> {
 }
 
 fn pass_on(frames: &mut Frames, now: Stamp, post: &Sender<Inbox>) -> Result<(), FrameError> {
-    while let Some(message) = frames.next()? {
+    while let Some(message) = frames.poll()? {
         let _ = post.send(Inbox::Message(message, now));
     }
     Ok(())
@@ -318,7 +318,7 @@ fn carry_out(
         tell,
     };
     let asked = quick::Asked::of_agent(&task.service, &task.targets, &task.words)?;
-    let asked = asked.as_part(part, task.password);
+    let asked = asked.of_part(part, task.password);
     let posting = {
         let post = post.clone();
         let thread = std::thread::Builder::new().name("progress".into());

@@ -221,7 +221,7 @@ fn read(
         let now = stamp();
         frames.push(bytes.get(..n).unwrap_or_default());
         let broken = loop {
-            match frames.next() {
+            match frames.poll() {
                 Ok(Some(message)) => came(Came::Message(message, now)),
                 Ok(None) => break None,
                 Err(error) => break Some(error.to_string()),

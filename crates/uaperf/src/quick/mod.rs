@@ -253,7 +253,7 @@ impl Asked {
     }
 
     /// The same, for a part of a phase, with the secret of --user.
-    pub fn as_part(mut self, part: fleet::Part, secret: Option<String>) -> Self {
+    pub fn of_part(mut self, part: fleet::Part, secret: Option<String>) -> Self {
         self.common.part = Some(part);
         self.common.output.quiet = true;
         self.common.access = self.common.access.with_secret(secret.map(Zeroizing::new));
