@@ -327,7 +327,9 @@ mod tests {
         );
         let drift = bands.drift().unwrap();
         assert!(drift.error() < 10e-6 && drift.holds(200e-6), "{drift:?}");
-        assert_eq!(bands.round_trip_ns(), Some(2 * MS / 5));
+        // What the other side worked was told by its own clock, which is too fast.
+        let trip = bands.round_trip_ns().unwrap();
+        assert!(trip.abs_diff(2 * MS / 5) < 10, "{trip}");
         assert_eq!(bands.mono.len(), KEPT);
     }
 
