@@ -1,0 +1,595 @@
+//! Time: what is due, and what follows from it.
+
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
+use std::ops::ControlFlow;
+use std::time::Duration;
+
+use link::Way;
+use plan::Random;
+use wire::channel::Protection;
+use wire::frame::{Header, MessageType};
+
+use super::course::{Course, Message, Side, Step};
+use super::framing;
+use super::parties::{Answer, Answering, Caller, Task};
+use super::scene::Scene;
+use crate::tcp::{End, Line, Segment};
+
+/// What is due.
+enum What {
+    /// A client connects.
+    Begins,
+    /// A segment arrives at a side.
+    Arrives(Side, Segment),
+    /// TCP's timer of a side.
+    Timer(Side),
+    /// A side has dealt with a chunk that came.
+    Takes(Side, Vec<u8>),
+    /// A side has made chunks that it sends.
+    Writes(Side, Vec<u8>),
+    /// The client has done something.
+    Did(Task),
+    /// The server has done something.
+    Answered(Answer),
+    /// The client looks at its deadlines.
+    Deadline,
+    /// TCP has had its time to connect.
+    GivesUp,
+}
+
+struct Due {
+    at: u64,
+    number: u64,
+    talk: usize,
+    /// Of which of its connections; events of one that is over are nobody's.
+    connection: u32,
+    what: What,
+}
+
+impl PartialEq for Due {
+    fn eq(&self, other: &Self) -> bool {
+        self.number == other.number
+    }
+}
+
+impl Eq for Due {}
+
+impl PartialOrd for Due {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Due {
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        (self.at, self.number).cmp(&(other.at, other.number))
+    }
+}
+
+/// A session, on the connection that it has now.
+struct Talk {
+    number: u32,
+    connection: u32,
+    discovers: bool,
+    began: u64,
+    ends: [End; 2],
+    caller: Option<Caller>,
+    answering: Option<Answering>,
+    /// What came of a chunk that is not here yet.
+    partial: [Vec<u8>; 2],
+    /// Bytes around messages that are on their way to a side.
+    around: [VecDeque<usize>; 2],
+    /// Until when a side is busy with this session.
+    busy: [u64; 2],
+    timers: [Option<u64>; 2],
+    deadline: Option<u64>,
+    /// Chunks of the client that are being made.
+    making: u32,
+    course: Course,
+    over: bool,
+}
+
+impl Talk {
+    fn protection(&self, scene: &Scene) -> Protection {
+        match self.discovers {
+            true => Protection::NONE,
+            false => scene.client.protection,
+        }
+    }
+}
+
+pub struct World<'a> {
+    scene: &'a Scene,
+    line: Line,
+    due: BinaryHeap<Reverse<Due>>,
+    events: u64,
+    numbers: u64,
+    talks: Vec<Talk>,
+    /// Until when each core of the server is busy.
+    cores: Vec<u64>,
+    now: u64,
+}
+
+/// Events between two looks.
+const LOOK: u64 = 1 << 14;
+
+impl<'a> World<'a> {
+    pub fn new(scene: &'a Scene, which: u64) -> Self {
+        Self {
+            scene,
+            line: Line::new(scene.link, scene.seed, which),
+            due: BinaryHeap::new(),
+            events: 0,
+            numbers: 0,
+            talks: Vec::new(),
+            cores: vec![0; scene.server.cores.max(1)],
+            now: 0,
+        }
+    }
+
+    /// A session begins at a time.
+    pub fn begin(&mut self, number: u32, at: u64) {
+        self.talks.push(Talk {
+            number,
+            connection: 0,
+            discovers: self.scene.client.discovers,
+            began: at,
+            ends: [End::connecting(), End::listening()],
+            caller: None,
+            answering: None,
+            partial: [Vec::new(), Vec::new()],
+            around: [VecDeque::new(), VecDeque::new()],
+            busy: [at; 2],
+            timers: [None; 2],
+            deadline: None,
+            making: 0,
+            course: Course {
+                began: at,
+                ..Course::default()
+            },
+            over: false,
+        });
+        self.plan(at, self.talks.len() - 1, What::Begins);
+    }
+
+    /// Bytes on the line so far, up and down.
+    pub fn carried(&self) -> [u64; 2] {
+        [Way::Up, Way::Down].map(|way| self.line.carried(way).bytes)
+    }
+
+    pub fn events(&self) -> u64 {
+        self.events
+    }
+
+    /// What came of all sessions.
+    pub fn finish(mut self) -> Vec<Course> {
+        for talk in 0..self.talks.len() {
+            self.end(talk, Some("it was interrupted".to_owned()));
+        }
+        let courses = self.talks.into_iter().map(|talk| {
+            let mut course = talk.course;
+            for step in &mut course.steps {
+                step.1 -= course.began;
+            }
+            for message in &mut course.messages {
+                message.at -= course.began;
+            }
+            course.ended -= course.began;
+            course
+        });
+        courses.collect()
+    }
+
+    pub fn run(&mut self, mut look: impl FnMut(u64) -> ControlFlow<()>) {
+        while let Some(Reverse(due)) = self.due.pop() {
+            self.now = due.at;
+            self.events += 1;
+            if self.events.is_multiple_of(LOOK) && look(self.now).is_break() {
+                break;
+            }
+            let is_current = |talk: &Talk| !talk.over && talk.connection == due.connection;
+            if self.talks.get(due.talk).is_some_and(is_current) {
+                self.happen(due.talk, due.what);
+            }
+        }
+    }
+
+    fn plan(&mut self, at: u64, talk: usize, what: What) {
+        self.numbers += 1;
+        let connection = self.talks.get(talk).map_or(0, |talk| talk.connection);
+        self.due.push(Reverse(Due {
+            at,
+            number: self.numbers,
+            talk,
+            connection,
+            what,
+        }));
+    }
+
+    fn happen(&mut self, talk: usize, what: What) {
+        let now = self.now;
+        match what {
+            What::Begins => {
+                let timeout = nanos(self.scene.client.timeout);
+                self.plan(now.saturating_add(timeout), talk, What::GivesUp);
+                self.transmit(talk, Side::Client);
+            }
+            What::Arrives(side, segment) => {
+                self.talk(talk).ends[side.index()].receive(now, segment);
+                self.transmit(talk, side);
+                self.deliver(talk, side);
+            }
+            What::Timer(side) => {
+                self.talk(talk).timers[side.index()] = None;
+                self.transmit(talk, side);
+            }
+            What::Takes(side, chunk) => {
+                let it = self.talk(talk);
+                match side {
+                    Side::Client => {
+                        if let Some(caller) = &mut it.caller {
+                            caller.connection().receive(&chunk);
+                        }
+                    }
+                    Side::Server => {
+                        if let Some(answering) = &mut it.answering {
+                            answering.connection().receive(&chunk);
+                        }
+                    }
+                }
+                self.go(talk, side);
+            }
+            What::Writes(side, bytes) => self.write(talk, side, &bytes),
+            What::Did(task) => {
+                let mut todo = Vec::new();
+                if let Some(caller) = &mut self.talk(talk).caller {
+                    caller.did(task, now, &mut todo);
+                }
+                self.plan_tasks(talk, todo);
+                self.go(talk, Side::Client);
+            }
+            What::Answered(answer) => {
+                if let Some(answering) = &mut self.talk(talk).answering {
+                    answering.did(answer, now);
+                }
+                self.go(talk, Side::Server);
+            }
+            What::Deadline => {
+                let it = self.talk(talk);
+                it.deadline = None;
+                if let Some(caller) = &mut it.caller {
+                    caller.let_time_pass(now);
+                }
+                self.go(talk, Side::Client);
+            }
+            What::GivesUp => {
+                let it = self.talk(talk);
+                if it.caller.is_none() {
+                    let step = if it.discovers {
+                        Step::Discover
+                    } else {
+                        Step::Connect
+                    };
+                    let why = format!("{}: no answer in time", step.name());
+                    self.end(talk, Some(why));
+                }
+            }
+        }
+    }
+
+    #[allow(
+        clippy::indexing_slicing,
+        reason = "events name sessions that there are"
+    )]
+    fn talk(&mut self, talk: usize) -> &mut Talk {
+        &mut self.talks[talk]
+    }
+
+    /// When a side has done work of this session, which begins now or when it has done what it had before.
+    fn occupy(&mut self, talk: usize, side: Side, cost: f64) -> u64 {
+        let now = self.now;
+        let cost = cost.round() as u64;
+        let begins = self.talk(talk).busy[side.index()].max(now);
+        let core = match side {
+            Side::Server if cost > 0 => self.cores.iter_mut().min(),
+            _ => None,
+        };
+        let ends = match core {
+            Some(core) => {
+                *core = begins.max(*core) + cost;
+                *core
+            }
+            None => begins + cost,
+        };
+        self.talk(talk).busy[side.index()] = ends;
+        ends
+    }
+
+    /// What TCP has to send now.
+    fn transmit(&mut self, talk: usize, side: Side) {
+        let now = self.now;
+        let way = match side {
+            Side::Client => Way::Up,
+            Side::Server => Way::Down,
+        };
+        while let Some(segment) = self.talk(talk).ends[side.index()].poll(now) {
+            for at in self.line.carry(now, way, &segment) {
+                self.plan(at, talk, What::Arrives(side.other(), segment.clone()));
+            }
+        }
+        let it = self.talk(talk);
+        let due = it.ends[side.index()].deadline();
+        let timer = &mut it.timers[side.index()];
+        if let Some(due) = due
+            && timer.is_none_or(|planned| due < planned)
+        {
+            *timer = Some(due);
+            self.plan(due, talk, What::Timer(side));
+        }
+    }
+
+    /// What TCP has brought.
+    fn deliver(&mut self, talk: usize, side: Side) {
+        let (now, scene) = (self.now, self.scene);
+        let it = self.talk(talk);
+        let [client, server] = &it.ends;
+        if side == Side::Client && it.caller.is_none() && client.is_open() {
+            let random = Random::stream(scene.seed, &[0, u64::from(it.number)]);
+            it.caller = Some(Caller::new(
+                &scene.client,
+                &scene.server,
+                scene.client_costs,
+                it.discovers,
+                random,
+                (it.began, now),
+            ));
+            self.go(talk, Side::Client);
+        } else if side == Side::Server && it.answering.is_none() && server.is_open() {
+            let random = Random::stream(scene.seed, &[1, u64::from(it.number)]);
+            it.answering = Some(Answering::new(
+                &scene.server,
+                scene.client.reads.value.clone(),
+                scene.server_costs,
+                random,
+                it.number + 1,
+                now,
+            ));
+        }
+        let it = self.talk(talk);
+        while let Some(bytes) = it.ends[side.index()].read() {
+            it.partial[side.index()].extend_from_slice(&bytes);
+        }
+        while let Some((header, chunk)) = self.next_chunk(talk, side) {
+            let costs = match side {
+                Side::Client => &scene.client_costs,
+                Side::Server => &scene.server_costs,
+            };
+            let protection = self.talk(talk).protection(scene);
+            let blocks = self.blocks(&header, side.other(), protection);
+            let cost = framing::receiving(costs, &header, blocks, protection);
+            let at = self.occupy(talk, side, cost);
+            self.plan(at, talk, What::Takes(side, chunk));
+        }
+    }
+
+    fn next_chunk(&mut self, talk: usize, side: Side) -> Option<(Header, Vec<u8>)> {
+        let it = self.talk(talk);
+        let around = *it.around[side.index()].front()?;
+        let partial = &mut it.partial[side.index()];
+        let (header, size) = framing::first(partial.get(around..)?)?;
+        partial.drain(..around);
+        let chunk = partial.drain(..size).collect();
+        it.around[side.index()].pop_front();
+        Some((header, chunk))
+    }
+
+    /// Blocks of RSA in a chunk that a side sends.
+    fn blocks(&self, header: &Header, from: Side, protection: Protection) -> usize {
+        let identities = (
+            self.scene.client.identity.as_ref(),
+            self.scene.server.session.identity.as_ref(),
+        );
+        match identities {
+            (Some(client), Some(server))
+                if header.message == MessageType::Open && protection != Protection::NONE =>
+            {
+                let (client, server) = (&client.certificate, &server.certificate);
+                let (sender, receiver) = match from {
+                    Side::Client => (client, server),
+                    Side::Server => (server, client),
+                };
+                framing::blocks(header.size as usize, protection, sender, receiver)
+            }
+            _ => 0,
+        }
+    }
+
+    /// A side deals with all that it has.
+    fn go(&mut self, talk: usize, side: Side) {
+        let now = self.now;
+        let it = self.talk(talk);
+        match side {
+            Side::Client => {
+                let Some(caller) = &mut it.caller else {
+                    return;
+                };
+                let mut todo = Vec::new();
+                caller.advance(now, &mut todo);
+                self.plan_tasks(talk, todo);
+                self.flush(talk, side);
+                self.look_at_deadlines(talk);
+                self.end_if_over(talk);
+            }
+            Side::Server => {
+                let Some(answering) = &mut it.answering else {
+                    return;
+                };
+                let mut todo = Vec::new();
+                answering.advance(now, &mut todo);
+                for (cost, wait, answer) in todo {
+                    let at = self.occupy(talk, side, cost) + wait as u64;
+                    self.plan(at, talk, What::Answered(answer));
+                }
+                self.flush(talk, side);
+            }
+        }
+    }
+
+    fn plan_tasks(&mut self, talk: usize, todo: Vec<(f64, f64, Task)>) {
+        for (cost, wait, task) in todo {
+            let at = self.occupy(talk, Side::Client, cost) + wait as u64;
+            self.plan(at, talk, What::Did(task));
+        }
+    }
+
+    fn look_at_deadlines(&mut self, talk: usize) {
+        let now = self.now;
+        let it = self.talk(talk);
+        let due = it
+            .caller
+            .as_mut()
+            .and_then(|it| it.connection().poll_timeout());
+        if let Some(due) = due.map(|it| it.as_nanos().max(now))
+            && it.deadline.is_none_or(|planned| due < planned)
+        {
+            it.deadline = Some(due);
+            self.plan(due, talk, What::Deadline);
+        }
+    }
+
+    /// What a side has to say takes its time to be made.
+    fn flush(&mut self, talk: usize, side: Side) {
+        let scene = self.scene;
+        let it = self.talk(talk);
+        let protection = it.protection(scene);
+        let bytes = match (side, &mut it.caller, &mut it.answering) {
+            (Side::Client, Some(caller), _) => taken(caller.connection().pending().to_vec(), |n| {
+                caller.connection().wrote(n)
+            }),
+            (Side::Server, _, Some(answering)) => {
+                taken(answering.connection().pending().to_vec(), |n| {
+                    answering.connection().wrote(n)
+                })
+            }
+            _ => return,
+        };
+        if bytes.is_empty() {
+            return;
+        }
+        let costs = match side {
+            Side::Client => &scene.client_costs,
+            Side::Server => &scene.server_costs,
+        };
+        let cost = framing::chunks(&bytes).map(|(header, _)| {
+            let blocks = self.blocks(&header, side, protection);
+            framing::sending(costs, &header, blocks, protection)
+        });
+        let cost = cost.sum();
+        let at = self.occupy(talk, side, cost);
+        if side == Side::Client {
+            self.talk(talk).making += 1;
+        }
+        self.plan(at, talk, What::Writes(side, bytes));
+    }
+
+    fn write(&mut self, talk: usize, side: Side, bytes: &[u8]) {
+        let (now, envelope) = (self.now, self.scene.envelope);
+        let it = self.talk(talk);
+        let Some(step) = it.caller.as_ref().map(Caller::doing) else {
+            return;
+        };
+        for (header, chunk) in framing::chunks(bytes) {
+            let around = match header.message {
+                MessageType::Open => envelope.opening,
+                MessageType::Message | MessageType::Close => envelope.message,
+                _ => 0,
+            };
+            it.around[side.other().index()].push_back(around);
+            let end = &mut it.ends[side.index()];
+            if around > 0 {
+                end.write(&vec![0; around]);
+            }
+            end.write(chunk);
+            it.course.messages.push(Message {
+                at: now,
+                from: side,
+                kind: header.message.letters(),
+                bytes: chunk.len(),
+                step,
+            });
+        }
+        if side == Side::Client {
+            it.making -= 1;
+            if it.making == 0 && it.caller.as_ref().is_some_and(Caller::is_ended) {
+                it.ends[side.index()].finish();
+            }
+        }
+        self.transmit(talk, side);
+        self.end_if_over(talk);
+    }
+
+    /// The client has left, or failed.
+    fn end_if_over(&mut self, talk: usize) {
+        let now = self.now;
+        let it = self.talk(talk);
+        let Some(caller) = it.caller.as_mut().filter(|it| it.is_ended()) else {
+            return;
+        };
+        if caller.has_failed() {
+            return self.end(talk, None);
+        }
+        if it.making > 0 {
+            return;
+        }
+        caller.wrote_last(now);
+        if !it.discovers {
+            return self.end(talk, None);
+        }
+        // Now the connection that this was for.
+        self.close(talk);
+        let it = self.talk(talk);
+        it.connection += 1;
+        it.discovers = false;
+        it.began = now;
+        it.ends = [End::connecting(), End::listening()];
+        it.partial = [Vec::new(), Vec::new()];
+        it.around = [VecDeque::new(), VecDeque::new()];
+        it.timers = [None; 2];
+        it.deadline = None;
+        self.happen(talk, What::Begins);
+    }
+
+    /// What is to be known of a connection that is over.
+    fn close(&mut self, talk: usize) {
+        let it = self.talk(talk);
+        it.course.sent_again += it.ends.iter().map(End::sent_again).sum::<u64>();
+        it.answering = None;
+        if let Some(caller) = it.caller.take() {
+            let (steps, failed) = caller.finish();
+            it.course.steps.extend(steps);
+            it.course.failed = failed;
+        }
+    }
+
+    fn end(&mut self, talk: usize, why: Option<String>) {
+        let now = self.now;
+        if self.talk(talk).over {
+            return;
+        }
+        self.close(talk);
+        let it = self.talk(talk);
+        it.over = true;
+        it.course.ended = now;
+        it.course.failed = it.course.failed.take().or(why);
+    }
+}
+
+fn taken(bytes: Vec<u8>, mut wrote: impl FnMut(usize)) -> Vec<u8> {
+    wrote(bytes.len());
+    bytes
+}
+
+fn nanos(duration: Duration) -> u64 {
+    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
+}
