@@ -78,7 +78,7 @@ fn file() -> anyhow::Result<PathBuf> {
 const NEAR: f64 = 0.8;
 
 /// What was kept of a calibration, if anything was.
-fn kept() -> Option<Calibration> {
+pub fn kept() -> Option<Calibration> {
     serde_json::from_slice(&std::fs::read(file().ok()?).ok()?).ok()
 }
 

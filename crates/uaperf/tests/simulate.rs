@@ -231,3 +231,156 @@ fn what_is_wrong_with_a_plant_is_said() {
     assert_eq!(found.code, 2);
     assert!(found.err.contains("5000 run files"), "{}", found.err);
 }
+
+fn talk(at: &Path, words: &[&str]) -> Value {
+    let all = [&["simulate"], words, &["--costs", "none", "--json"]].concat();
+    let found = said(at, &all);
+    assert_eq!(found.code, 0, "{}", found.err);
+    serde_json::from_str(&found.out).unwrap()
+}
+
+#[test]
+fn a_handshake_is_the_same_with_the_same_seed_on_any_number_of_processors() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    let lossy = "2Mbit/s,delay=20ms,jitter=3ms,loss=2%";
+    let words = ["handshake", "--link", lossy, "--sessions", "200"];
+    let first = talk(at, &words);
+    assert_eq!(first, talk(at, &words));
+    assert_ne!(first, talk(at, &[&words[..], &["--seed", "2"]].concat()));
+    assert!(first["sent_again"].as_u64().unwrap() > 20, "{first}");
+    assert_eq!(
+        (&first["sessions"], &first["failed"]),
+        (&200.into(), &0.into())
+    );
+    let steps: Vec<&str> = first["steps"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|it| it["step"].as_str().unwrap())
+        .collect();
+    assert_eq!(
+        steps,
+        [
+            "TCP connect",
+            "hello",
+            "open channel",
+            "create session",
+            "activate session",
+            "close session",
+            "close channel"
+        ]
+    );
+}
+
+#[test]
+fn simulated_talks_become_run_files_that_say_so() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    let both = ["--security", "best", "--link", "delay=5ms"];
+    for (command, kind, more) in [
+        ("handshake", "connect", vec!["--sessions", "3"]),
+        (
+            "handshake",
+            "connect",
+            vec!["--sessions", "3", "--every", "0s"],
+        ),
+        ("requests", "read", vec!["--requests", "20", "--batch", "5"]),
+    ] {
+        let words = [&[command], &both[..], &more, &["--out", "run.json"]].concat();
+        let summary = talk(at, &words);
+        let run = Run::read(&at.join("run.json")).unwrap();
+        assert!(run.is_simulated());
+        assert_eq!(run.verdict.kind, Kind::Valid);
+        assert_eq!(
+            run.plan["phases"][0]["work"]["service"], kind,
+            "{}",
+            run.plan
+        );
+        let total = &run.phases[0].total;
+        assert_eq!(total.errors, 0);
+        assert_eq!(total.completed, if kind == "read" { 20 } else { 3 });
+        assert_eq!(summary["security"], "Aes256_Sha256_RsaPss:SignAndEncrypt");
+        for words in [
+            vec!["show", "run.json"],
+            vec!["report", "run.json", "--output", "run.html"],
+        ] {
+            let found = said(at, &words);
+            assert_eq!(found.code, 0, "{words:?}: {}", found.err);
+        }
+    }
+}
+
+#[test]
+fn who_asks_an_authority_waits_for_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    let base = [
+        "handshake",
+        "--link",
+        "delay=1ms",
+        "--security",
+        "best",
+        "--sessions",
+        "3",
+    ];
+    let times = |more: &[&str]| {
+        let it = talk(at, &[&base[..], more].concat());
+        let time = |which: &str| it["activation"][which].as_u64().unwrap();
+        (time("p50_ns"), time("max_ns"))
+    };
+    let (alone, _) = times(&[]);
+    assert_eq!(alone, 10_000_000);
+    let second = ["--authority", "1s", "--revocation"];
+    // Both ends ask, one after the other.
+    let (online, _) = times(&[&second[..], &["online"]].concat());
+    assert_eq!(online, alone + 2_000_000_000);
+    let (cached, first) = times(&[&second[..], &["cached"]].concat());
+    assert_eq!((cached, first), (alone, online));
+}
+
+#[test]
+fn a_talk_that_cannot_be_says_why() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    for (words, code, says) in [
+        (
+            vec!["--link", "loss=100%", "--costs", "none"],
+            1,
+            "TCP connect: no answer in time",
+        ),
+        (vec!["--link", "5g", "--costs", "none"], 2, "want a preset"),
+        (vec!["--costs", "nowhere.json"], 2, "uaperf calibrate"),
+        (
+            vec!["--costs", "none", "--security", "Basic256Sha256:None"],
+            2,
+            "want POLICY:MODE",
+        ),
+        (vec!["--costs", "none", "--sessions", "0"], 2, "1..=1000000"),
+        (
+            vec!["--costs", "none", "--out", "no/such/folder/run.json"],
+            2,
+            "no/such/folder",
+        ),
+    ] {
+        let found = said(at, &[&["simulate", "handshake"], &words[..]].concat());
+        let told = format!("{}{}", found.out, found.err);
+        assert_eq!(found.code, code, "{words:?}: {told}");
+        assert!(told.contains(says), "{words:?}: {told}");
+    }
+}
+
+#[test]
+fn the_study_of_2010_comes_out_beside_what_it_printed() {
+    let folder = tempfile::tempdir().unwrap();
+    let found = said(folder.path(), &["simulate", "cavalieri2010", "--json"]);
+    assert_eq!(found.code, 0, "{}", found.err);
+    let it: Value = serde_json::from_str(&found.out).unwrap();
+    let rows = it["table_1"].as_array().unwrap();
+    assert_eq!(rows.len(), 8);
+    for row in rows {
+        let error = row["error_percent"].as_f64().unwrap();
+        assert!(error.abs() <= 2.0, "{row}");
+    }
+    assert_eq!(it["tornado"].as_array().unwrap().len(), 6);
+}

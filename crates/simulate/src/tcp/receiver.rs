@@ -66,7 +66,10 @@ impl Receiver {
             self.due = Some(now);
             return;
         }
-        self.echo = Some(segment.stamp);
+        // RFC 7323, 4.3: that of the first segment that was not acknowledged yet.
+        if self.unanswered == 0 {
+            self.echo = Some(segment.stamp);
+        }
         if segment.number < self.next {
             // It was here before: what acknowledged it is lost.
             self.due = Some(now);

@@ -57,6 +57,8 @@ pub struct Sender {
     threshold: u32,
     /// Segments that were acknowledged since the window grew last, beyond the threshold.
     grown: u32,
+    /// Window and threshold before a timeout, and when the first segment was sent again: until it is known whether that was needed.
+    before: Option<(u32, u32, u64)>,
     /// What was under way when something was lost: until it has arrived the window is not made smaller again.
     recovering: Option<u64>,
     round_trip: Option<(u64, u64)>,
@@ -80,6 +82,7 @@ impl Default for Sender {
             window: FIRST_WINDOW,
             threshold: u32::MAX,
             grown: 0,
+            before: None,
             recovering: None,
             round_trip: None,
             doublings: 0,
@@ -146,7 +149,7 @@ impl Sender {
 
     pub fn poll(&mut self, now: u64) -> Option<Segment> {
         if self.timer.is_some_and(|at| at <= now) {
-            self.timed_out();
+            self.timed_out(now);
         }
         if let Some(segment) = self.again(now) {
             return Some(segment);
@@ -215,8 +218,9 @@ impl Sender {
     }
 
     /// Nothing was heard: all that is under way is taken for lost.
-    fn timed_out(&mut self) {
+    fn timed_out(&mut self, now: u64) {
         self.timer = None;
+        let before = (self.window, self.threshold, now);
         let mut lost = false;
         for it in self.sent.iter_mut().filter(|it| !it.arrived) {
             it.lost = true;
@@ -226,6 +230,7 @@ impl Sender {
             self.doublings += 1;
             // A connection that has not begun keeps its first window (Linux: tcp_init_metrics).
             if self.open {
+                self.before.get_or_insert(before);
                 self.reduce();
                 self.window = 1;
             }
@@ -264,6 +269,7 @@ impl Sender {
         if advanced {
             if let Some(echo) = echo {
                 self.measure(now.saturating_sub(echo));
+                self.regret(echo);
             }
             self.doublings = 0;
             self.timer = None;
@@ -276,6 +282,18 @@ impl Sender {
             self.grow(arrived, before);
         }
         self.miss();
+    }
+
+    /// What arrived first after a timeout tells by its stamp whether it was sent before: then nothing was lost, the line was only
+    /// slow (RFC 3522).
+    fn regret(&mut self, echo: u64) {
+        if let Some((window, threshold, at)) = self.before.take()
+            && echo < at
+        {
+            (self.window, self.threshold) = (window, threshold);
+            self.recovering = None;
+            self.sent.iter_mut().for_each(|it| it.lost = false);
+        }
     }
 
     /// A round trip was measured (RFC 6298, 2.2 and 2.3).

@@ -21,7 +21,7 @@ use super::world::World;
 use crate::quick::status_name;
 
 /// Simulated time begins here, so that the same seed makes the same file: the first second of 2000.
-const BEGIN: i128 = 946_684_800_000_000_000;
+pub const BEGIN: i128 = 946_684_800_000_000_000;
 
 /// More servers than these are only counted.
 const TARGETS: u32 = 1_000;

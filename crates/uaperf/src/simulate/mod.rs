@@ -1,15 +1,20 @@
-//! `uaperf simulate`: what a plant would do that is not built yet.
+//! `uaperf simulate`: what a plant would do that is not built yet, and what connecting would take over a link that is not there.
 
+mod cavalieri;
 mod files;
 mod plant;
+mod scene;
 mod screen;
+mod talk;
+mod talk_file;
+mod talk_screen;
 mod world;
 
 use std::process::ExitCode;
 
 use crate::global::Global;
 
-/// Simulate a plant: CPU, delays, losses, and what happens when a switch or a server stops
+/// Simulate a plant, connecting or requests, in virtual time
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(subcommand)]
@@ -19,11 +24,17 @@ pub struct Args {
 #[derive(Debug, clap::Subcommand)]
 enum Command {
     Plant(plant::Args),
+    Handshake(talk::Handshake),
+    Requests(talk::Requests),
+    Cavalieri2010(cavalieri::Args),
 }
 
 /// Carries out `uaperf simulate`.
 pub fn run(args: Args, _global: &Global) -> anyhow::Result<ExitCode> {
     match args.command {
         Command::Plant(args) => plant::run(args),
+        Command::Handshake(args) => talk::handshake(args),
+        Command::Requests(args) => talk::requests(args),
+        Command::Cavalieri2010(args) => cavalieri::run(args),
     }
 }

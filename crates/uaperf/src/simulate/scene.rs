@@ -1,0 +1,395 @@
+//! Who talks in a simulation of the protocol: the client and the server of this program, and what their steps cost.
+
+use std::num::NonZeroU32;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use link::Spec;
+use load::access::{Credentials, Endpoint, Security, choose};
+use load::calibrate::{Calibration, PolicyCost};
+use pki::Key;
+use plan::unit::{Bytes, duration};
+use plant::{Config, PasswordHash, Users};
+use simulate::protocol::{Client, Costs, Envelope, PerByte, Reads, Scene, Server};
+use wire::certificate::Certificate;
+use wire::channel::{Identity, Protection, all_protections};
+use wire::policy::PrivateKey;
+use wire::session::server;
+use wire::types::{
+    ApplicationDescription, ApplicationType, ByteString, DataValue, DateTime, EndpointDescription,
+    NodeId, TimestampsToReturn, Variant,
+};
+use zeroize::Zeroizing;
+
+use crate::calibrate;
+use crate::failure::Failure;
+
+/// Who talks over which link, and what steps cost.
+#[derive(Debug, Clone, clap::Args)]
+pub struct Args {
+    /// The link between them: a preset such as cavalieri-2mbps or 4g, or 2Mbit/s,delay=20ms,loss=1%
+    #[arg(long, value_name = "PRESET|SPEC", default_value = "cavalieri-2mbps")]
+    pub link: Spec,
+    /// POLICY:MODE such as Basic256Sha256:SignAndEncrypt, or best, least, none
+    #[arg(
+        long,
+        value_name = "POLICY:MODE|best|least|none",
+        default_value = "none"
+    )]
+    pub security: Security,
+    /// What the server offers: every policy, or only what is used. Each endpoint is named in the answer to CreateSession
+    #[arg(long, value_name = "WHAT", default_value = "all")]
+    offers: Offers,
+    /// Log in with this name and a password of eight letters
+    #[arg(long, value_name = "NAME")]
+    user: Option<String>,
+    /// Ask for the endpoints first, on a connection of its own
+    #[arg(long)]
+    discover: bool,
+    /// Whether authorities are asked if certificates were revoked: never, by the first session of all, by each
+    #[arg(long, value_name = "HOW", default_value = "offline")]
+    revocation: Asks,
+    /// How long an authority takes to answer; both ends ask for the other one's certificate
+    #[arg(long, value_name = "DURATION", default_value = "50ms", value_parser = duration::parse)]
+    authority: Duration,
+    /// What cryptography costs: a file of `uaperf calibrate`, cavalieri2010, or none for nothing
+    /// [default: as this host was calibrated]
+    #[arg(long, value_name = "FILE|NAME", hide_default_value = true)]
+    costs: Option<PathBuf>,
+    /// Cores of the server
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=1024))]
+    cores: u16,
+    /// How long each step may take
+    #[arg(long, value_name = "DURATION", default_value = "10s", value_parser = duration::parse)]
+    timeout: Duration,
+    /// Where chance comes from: the same number, the same result
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub seed: u64,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Offers {
+    /// Every policy with every mode
+    All,
+    /// The one that is used
+    Used,
+}
+
+/// When authorities are asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Asks {
+    /// Nobody is asked
+    Offline,
+    /// The first session asks, and others know
+    Cached,
+    /// Each session asks
+    Online,
+}
+
+/// What is read.
+#[derive(Debug, Clone, Copy)]
+pub struct Reading {
+    pub requests: u32,
+    pub batch: u32,
+    pub value: Option<Bytes>,
+}
+
+/// A scene, and what is to be said of it.
+#[derive(Debug, Clone)]
+pub struct Set {
+    pub scene: Scene,
+    /// The first session's, where it has to ask and others do not.
+    pub first: Option<Scene>,
+    pub protection: Protection,
+    pub user: String,
+    pub notes: Vec<String>,
+    /// Where costs come from.
+    pub costs: String,
+}
+
+const URL: &str = "opc.tcp://plant.simulated:4840";
+
+/// Certificates and keys that are used in simulations and nowhere else: with the same ones each time, the same bytes.
+const CLIENT: (&[u8], &[u8]) = (
+    include_bytes!("identity/client.der"),
+    include_bytes!("identity/client.key"),
+);
+const SERVER: (&[u8], &[u8]) = (
+    include_bytes!("identity/server.der"),
+    include_bytes!("identity/server.key"),
+);
+
+fn identity((der, key): (&[u8], &[u8])) -> anyhow::Result<Identity> {
+    Ok(Identity {
+        certificate: Certificate::from_der(der)?,
+        key: PrivateKey::from_der(Key::read(key)?.pkcs8())?,
+    })
+}
+
+/// Its letters are all that counts: nobody checks it.
+const PASSWORD: &[u8] = b"password";
+
+/// A file of `uaperf calibrate`, or a name.
+#[derive(Debug, Clone)]
+pub struct Prices {
+    calibration: Option<Calibration>,
+    pub name: String,
+}
+
+impl Prices {
+    /// What was typed; without it what this host was calibrated with.
+    fn of(typed: Option<&Path>) -> anyhow::Result<Self> {
+        let kept = || Failure::new("this host was not calibrated");
+        let hint = "uaperf calibrate, or --costs none, cavalieri2010 or a file of uaperf calibrate";
+        let name = typed.and_then(Path::to_str);
+        Ok(match (name, typed) {
+            (Some("none"), _) => Self {
+                calibration: None,
+                name: "none: cryptography takes no time".to_owned(),
+            },
+            (Some("cavalieri2010"), _) => Self {
+                calibration: None,
+                name: super::cavalieri::NAME.to_owned(),
+            },
+            (_, Some(file)) => {
+                let text = std::fs::read(file).map_err(|error| {
+                    Failure::new(format!("{}: {error}", file.display())).hint(hint)
+                })?;
+                let calibration = serde_json::from_slice(&text).map_err(|error| {
+                    let told =
+                        format!("{} is no file of uaperf calibrate: {error}", file.display());
+                    Failure::new(told).hint(hint)
+                })?;
+                Self {
+                    calibration: Some(calibration),
+                    name: file.display().to_string(),
+                }
+            }
+            (_, None) => Self {
+                calibration: Some(calibrate::kept().ok_or_else(|| kept().hint(hint))?),
+                name: "this host, as it was calibrated".to_owned(),
+            },
+        })
+    }
+
+    /// What they come to with a policy.
+    fn costs(&self, protection: Protection) -> anyhow::Result<Costs> {
+        let Some(it) = &self.calibration else {
+            return Ok(match self.name == super::cavalieri::NAME {
+                true => super::cavalieri::costs(protection),
+                false => Costs::default(),
+            });
+        };
+        // A round trip over the loopback is four of them.
+        let message = it.raw.sleeping_ns.median / 4.0;
+        if protection == Protection::NONE {
+            return Ok(Costs {
+                message,
+                ..Costs::default()
+            });
+        }
+        let name = protection.policy.name();
+        let policy = it.policies.iter().find(|it| it.policy == name);
+        let policy = policy.ok_or_else(|| {
+            Failure::new(format!("{}: nothing says what {name} costs", self.name))
+                .hint("uaperf calibrate")
+        })?;
+        Ok(Costs {
+            message,
+            ..secured(policy)
+        })
+    }
+}
+
+fn secured(it: &PolicyCost) -> Costs {
+    let key = &it.key;
+    let line = |of: fn(&load::calibrate::Chunk) -> f64| {
+        let point = |chunk: Option<&load::calibrate::Chunk>| {
+            chunk.map_or((0.0, 0.0), |it| (it.bytes as f64, of(it)))
+        };
+        PerByte::through(point(it.chunks.first()), point(it.chunks.last()))
+    };
+    Costs {
+        sign: key.sign_ns.median,
+        verify: key.verify_ns.median,
+        encrypt: key.encrypt_ns.median,
+        decrypt: key.decrypt_ns.median,
+        seal_sign: line(|it| it.sign_ns.median),
+        seal_encrypt: line(|it| it.encrypt_ns.median),
+        open_decrypt: line(|it| it.decrypt_ns.median),
+        open_verify: line(|it| it.verify_ns.median),
+        ..Costs::default()
+    }
+}
+
+/// The client and the server of this program over a link, with what steps cost either of them.
+#[derive(Debug, Clone)]
+pub struct Stage {
+    pub link: Spec,
+    pub seed: u64,
+    pub protections: Vec<Protection>,
+    pub protection: Protection,
+    pub user: Option<String>,
+    pub discovers: bool,
+    pub reading: Reading,
+    pub cores: usize,
+    pub timeout: Duration,
+    pub costs: Costs,
+    pub envelope: Envelope,
+    /// Without a certificate the server has none to name.
+    pub has_certificate: bool,
+}
+
+impl Stage {
+    pub fn scene(self) -> anyhow::Result<Scene> {
+        let (client, server) = (identity(CLIENT)?, identity(SERVER)?);
+        let server = Some(server).filter(|_| self.has_certificate);
+        let mut users = Users::default();
+        if let Some(name) = &self.user {
+            let hash = PasswordHash::new(PASSWORD, [0; 16], NonZeroU32::MIN);
+            users.passwords.push((name.clone(), hash));
+        }
+        let config = Config {
+            application_uri: "urn:simulated:uaperf:server".to_owned(),
+            users,
+            protections: self.protections.clone(),
+            ..Config::default()
+        };
+        let endpoints = plant::endpoints(&config, URL, server.as_ref());
+        let size = self.reading.value.map(|it| it.0 as usize);
+        let value = match size {
+            // A double, as most measurements are.
+            None => Variant::from(0.0),
+            Some(size) => Variant::from(ByteString::from(vec![0; size])),
+        };
+        let user = match &self.user {
+            None => Credentials::Anonymous,
+            Some(name) => Credentials::UserName {
+                name: name.clone(),
+                password: Zeroizing::new(String::from_utf8_lossy(PASSWORD).into_owned()),
+            },
+        };
+        Ok(Scene {
+            link: self.link,
+            seed: self.seed,
+            client: Arc::new(Client {
+                url: URL.to_owned(),
+                application: ApplicationDescription {
+                    application_uri: "urn:simulated:uaperf:client".into(),
+                    application_name: "uaperf".into(),
+                    product_uri: "urn:uaperf".into(),
+                    application_type: ApplicationType::Client,
+                    ..Default::default()
+                },
+                session_name: "uaperf".to_owned(),
+                protection: self.protection,
+                identity: Some(client),
+                user,
+                discovers: self.discovers,
+                reads: Reads {
+                    count: self.reading.requests,
+                    nodes: (0..self.reading.batch)
+                        .map(|n| NodeId::new(1, 1000 + n))
+                        .collect(),
+                    timestamps: TimestampsToReturn::Both,
+                    value: DataValue {
+                        value: Some(value),
+                        source_timestamp: Some(DateTime::from(1)),
+                        server_timestamp: Some(DateTime::from(1)),
+                        ..DataValue::null()
+                    },
+                },
+                timeout: self.timeout,
+            }),
+            server: Arc::new(Server {
+                session: Arc::new(server::Config::new(server, endpoints)),
+                protections: self.protections,
+                cores: self.cores,
+            }),
+            client_costs: self.costs,
+            server_costs: self.costs,
+            envelope: self.envelope,
+        })
+    }
+}
+
+impl Args {
+    /// What is asked for.
+    pub fn set(&self, reading: Reading) -> anyhow::Result<Set> {
+        let all: Vec<Protection> = all_protections().collect();
+        let protection = self.protection(&all)?;
+        let prices = Prices::of(self.costs.as_deref())?;
+        let mut costs = prices.costs(protection)?;
+        let mut notes = Vec::new();
+        let asks = match self.revocation {
+            _ if protection == Protection::NONE => Asks::Offline,
+            asks => asks,
+        };
+        if asks != self.revocation {
+            notes.push("without security there is no certificate to ask about".to_owned());
+        }
+        if self.user.is_some() && protection == Protection::NONE {
+            notes.push(
+                "the password is encrypted for the server's certificate; the server does not check it"
+                    .to_owned(),
+            );
+        }
+        let authority = self.authority.as_nanos() as f64;
+        if asks == Asks::Online {
+            costs.ask = authority;
+        }
+        let stage = Stage {
+            link: self.link,
+            seed: self.seed,
+            protections: match self.offers {
+                Offers::All => all,
+                Offers::Used => vec![protection],
+            },
+            protection,
+            user: self.user.clone(),
+            discovers: self.discover,
+            reading,
+            cores: usize::from(self.cores),
+            timeout: self.timeout,
+            costs,
+            envelope: Envelope::default(),
+            has_certificate: true,
+        };
+        let first = match asks {
+            Asks::Cached => {
+                let costs = Costs {
+                    ask: authority,
+                    ..costs
+                };
+                let stage = Stage {
+                    costs,
+                    ..stage.clone()
+                };
+                Some(stage.scene()?)
+            }
+            _ => None,
+        };
+        Ok(Set {
+            scene: stage.scene()?,
+            first,
+            protection,
+            user: self.user.clone().unwrap_or_else(|| "anonymous".to_owned()),
+            notes,
+            costs: prices.name,
+        })
+    }
+
+    fn protection(&self, all: &[Protection]) -> anyhow::Result<Protection> {
+        let endpoint = |protection: &Protection| Endpoint {
+            description: EndpointDescription {
+                security_level: protection.policy as u8,
+                ..EndpointDescription::default()
+            },
+            protection: Some(*protection),
+        };
+        let offered: Vec<Endpoint> = all.iter().map(endpoint).collect();
+        let chosen = choose(&offered, self.security)?;
+        Ok(chosen.protection.unwrap_or(Protection::NONE))
+    }
+}
