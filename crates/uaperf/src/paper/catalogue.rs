@@ -22,6 +22,9 @@ pub struct Experiment {
     /// Another command that shows the same.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub command: Option<String>,
+    /// A command that computes it instead, beside what was printed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub simulated: Option<String>,
     /// What it takes and is not here.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub missing: Option<String>,

@@ -82,6 +82,9 @@ fn write_list(out: &mut String, all: &Vec<&Experiment>) -> std::fmt::Result {
             before = study;
         }
         writeln!(out, "  {:<42} {}: {}", it.id, it.printed, it.what)?;
+        if let Some(command) = &it.simulated {
+            writeln!(out, "  {:<42}   simulated: {command}", "")?;
+        }
         let how = match (&it.scenario, &it.command, &it.missing) {
             (Some(_), ..) => continue,
             (_, Some(command), _) => command.clone(),

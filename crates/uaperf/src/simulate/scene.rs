@@ -329,10 +329,19 @@ impl Args {
         if asks != self.revocation {
             notes.push("without security there is no certificate to ask about".to_owned());
         }
-        if self.user.is_some() && protection == Protection::NONE {
+        let protections = match self.offers {
+            Offers::All => all,
+            Offers::Used => vec![protection],
+        };
+        // Who offers nothing secured needs no certificate.
+        let has_certificate = protections.iter().any(|it| *it != Protection::NONE);
+        if self.user.is_some() {
             notes.push(
-                "the password is encrypted for the server's certificate; the server does not check it"
-                    .to_owned(),
+                match has_certificate {
+                    true => "the password is encrypted; the server does not check it",
+                    false => "the password travels in the clear; the server does not check it",
+                }
+                .to_owned(),
             );
         }
         let authority = self.authority.as_nanos() as f64;
@@ -342,10 +351,7 @@ impl Args {
         let stage = Stage {
             link: self.link,
             seed: self.seed,
-            protections: match self.offers {
-                Offers::All => all,
-                Offers::Used => vec![protection],
-            },
+            protections,
             protection,
             user: self.user.clone(),
             discovers: self.discover,
@@ -354,7 +360,7 @@ impl Args {
             timeout: self.timeout,
             costs,
             envelope: Envelope::default(),
-            has_certificate: true,
+            has_certificate,
         };
         let first = match asks {
             Asks::Cached => {

@@ -1,5 +1,6 @@
 //! `uaperf simulate handshake` and `requests`: our client and server, over a link in virtual time.
 
+use std::io::Write as _;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -152,7 +153,15 @@ fn run(common: &Common, sessions: u32, reading: Reading) -> anyhow::Result<ExitC
     };
     let took = began.elapsed();
     let summary = talk_screen::Summary::of(&talk, &common.scene);
-    screen::print(&summary, common.json, talk_screen::draw)?;
+    let takes_output = common.out.as_deref().is_some_and(written::is_output);
+    let mut out = screen::Out::beside_file(takes_output);
+    if common.json {
+        screen::json(&mut out, &summary)?;
+    } else {
+        let mut text = String::new();
+        talk_screen::draw(&mut text, &summary)?;
+        out.write_all(text.as_bytes())?;
+    }
     tell!(
         "simulated {} sessions in {}",
         talk.courses.len(),
