@@ -13,7 +13,7 @@ use link::Spec;
 use load::access::{Access, Credentials, Security, TrustRule, identity};
 use load::transport::Steps;
 use plant::{Config, PasswordHash, Server, Users};
-use simulate::protocol::{self, Costs, Envelope, Scene, Side, Step};
+use simulate::protocol::{self, Costs, Envelope, Scene, Side};
 use wire::channel::Protection;
 use wire::types::{
     ApplicationDescription, ApplicationType, DataValue, NodeId, TimestampsToReturn, VariableId,

@@ -359,11 +359,7 @@ fn a_talk_that_cannot_be_says_why() {
             "want POLICY:MODE",
         ),
         (vec!["--costs", "none", "--sessions", "0"], 2, "1..=1000000"),
-        (
-            vec!["--costs", "none", "--out", "."],
-            2,
-            "that is a folder",
-        ),
+        (vec!["--costs", "none", "--out", "."], 2, "that is a folder"),
     ] {
         let found = said(at, &[&["simulate", "handshake"], &words[..]].concat());
         let told = format!("{}{}", found.out, found.err);

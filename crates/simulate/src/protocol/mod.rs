@@ -6,9 +6,12 @@
 
 mod costs;
 mod course;
+mod due;
 mod framing;
 mod parties;
+mod passing;
 mod scene;
+mod talk;
 mod world;
 
 pub use costs::{Costs, PerByte};

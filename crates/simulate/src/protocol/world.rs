@@ -1,7 +1,7 @@
 //! Time: what is due, and what follows from it.
 
 use std::cmp::Reverse;
-use std::collections::{BinaryHeap, VecDeque};
+use std::collections::BinaryHeap;
 use std::ops::ControlFlow;
 use std::time::Duration;
 
@@ -11,93 +11,12 @@ use wire::channel::Protection;
 use wire::frame::{Header, MessageType};
 
 use super::course::{Course, Message, Side, Step};
+use super::due::{Due, What};
 use super::framing;
-use super::parties::{Answer, Answering, Caller, Task};
+use super::parties::{Answering, Caller, Task};
 use super::scene::Scene;
-use crate::tcp::{End, Line, Segment};
-
-/// What is due.
-enum What {
-    /// A client connects.
-    Begins,
-    /// A segment arrives at a side.
-    Arrives(Side, Segment),
-    /// TCP's timer of a side.
-    Timer(Side),
-    /// A side has dealt with a chunk that came.
-    Takes(Side, Vec<u8>),
-    /// A side has made chunks that it sends.
-    Writes(Side, Vec<u8>),
-    /// The client has done something.
-    Did(Task),
-    /// The server has done something.
-    Answered(Answer),
-    /// The client looks at its deadlines.
-    Deadline,
-    /// TCP has had its time to connect.
-    GivesUp,
-}
-
-struct Due {
-    at: u64,
-    number: u64,
-    talk: usize,
-    /// Of which of its connections; events of one that is over are nobody's.
-    connection: u32,
-    what: What,
-}
-
-impl PartialEq for Due {
-    fn eq(&self, other: &Self) -> bool {
-        self.number == other.number
-    }
-}
-
-impl Eq for Due {}
-
-impl PartialOrd for Due {
-    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl Ord for Due {
-    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
-        (self.at, self.number).cmp(&(other.at, other.number))
-    }
-}
-
-/// A session, on the connection that it has now.
-struct Talk {
-    number: u32,
-    connection: u32,
-    discovers: bool,
-    began: u64,
-    ends: [End; 2],
-    caller: Option<Caller>,
-    answering: Option<Answering>,
-    /// What came of a chunk that is not here yet.
-    partial: [Vec<u8>; 2],
-    /// Bytes around messages that are on their way to a side.
-    around: [VecDeque<usize>; 2],
-    /// Until when a side is busy with this session.
-    busy: [u64; 2],
-    timers: [Option<u64>; 2],
-    deadline: Option<u64>,
-    /// Chunks of the client that are being made.
-    making: u32,
-    course: Course,
-    over: bool,
-}
-
-impl Talk {
-    fn protection(&self, scene: &Scene) -> Protection {
-        match self.discovers {
-            true => Protection::NONE,
-            false => scene.client.protection,
-        }
-    }
-}
+use super::talk::Talk;
+use crate::tcp::Line;
 
 pub struct World<'a> {
     scene: &'a Scene,
@@ -130,26 +49,8 @@ impl<'a> World<'a> {
 
     /// A session begins at a time.
     pub fn begin(&mut self, number: u32, at: u64) {
-        self.talks.push(Talk {
-            number,
-            connection: 0,
-            discovers: self.scene.client.discovers,
-            began: at,
-            ends: [End::connecting(), End::listening()],
-            caller: None,
-            answering: None,
-            partial: [Vec::new(), Vec::new()],
-            around: [VecDeque::new(), VecDeque::new()],
-            busy: [at; 2],
-            timers: [None; 2],
-            deadline: None,
-            making: 0,
-            course: Course {
-                began: at,
-                ..Course::default()
-            },
-            over: false,
-        });
+        let discovers = self.scene.client.discovers;
+        self.talks.push(Talk::new(number, discovers, at));
         self.plan(at, self.talks.len() - 1, What::Begins);
     }
 
@@ -547,29 +448,10 @@ impl<'a> World<'a> {
             return self.end(talk, None);
         }
         // Now the connection that this was for.
-        self.close(talk);
         let it = self.talk(talk);
-        it.connection += 1;
-        it.discovers = false;
-        it.began = now;
-        it.ends = [End::connecting(), End::listening()];
-        it.partial = [Vec::new(), Vec::new()];
-        it.around = [VecDeque::new(), VecDeque::new()];
-        it.timers = [None; 2];
-        it.deadline = None;
+        it.close();
+        it.connect_again(now);
         self.happen(talk, What::Begins);
-    }
-
-    /// What is to be known of a connection that is over.
-    fn close(&mut self, talk: usize) {
-        let it = self.talk(talk);
-        it.course.sent_again += it.ends.iter().map(End::sent_again).sum::<u64>();
-        it.answering = None;
-        if let Some(caller) = it.caller.take() {
-            let (steps, failed) = caller.finish();
-            it.course.steps.extend(steps);
-            it.course.failed = failed;
-        }
     }
 
     fn end(&mut self, talk: usize, why: Option<String>) {
@@ -577,8 +459,8 @@ impl<'a> World<'a> {
         if self.talk(talk).over {
             return;
         }
-        self.close(talk);
         let it = self.talk(talk);
+        it.close();
         it.over = true;
         it.course.ended = now;
         it.course.failed = it.course.failed.take().or(why);

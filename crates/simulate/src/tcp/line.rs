@@ -53,7 +53,7 @@ impl Line {
             _ => (now, 0),
         };
         carried.lost += u64::from(copies == 0);
-        std::iter::repeat(at).take(copies)
+        std::iter::repeat_n(at, copies)
     }
 
     /// What a direction carried so far.

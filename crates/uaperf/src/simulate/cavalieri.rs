@@ -10,11 +10,12 @@ use std::time::Duration;
 use link::Spec;
 use plan::unit::Bytes;
 use serde::Serialize;
-use simulate::protocol::{Costs, Envelope, Step};
+use simulate::protocol::{Envelope, Step};
 use wire::channel::Protection;
 use wire::policy::{Mode, Policy};
 
 use super::scene::{Reading, Stage};
+use super::seven::{FOUND, NAME, Over, Seven};
 use crate::model::wrapped;
 use crate::screen;
 
@@ -38,34 +39,6 @@ Examples:
   uaperf simulate cavalieri2010
   uaperf simulate cavalieri2010 --by 50 --json";
 
-pub const NAME: &str = "cavalieri2010: fitted to the eight times of Table 1";
-
-/// What was found.
-#[derive(Debug, Clone, Copy, PartialEq)]
-struct Seven {
-    /// From one end to the other, with what a stack takes for a message.
-    leg_ms: f64,
-    /// An operation with a private key.
-    key_ms: f64,
-    /// A certificate judged by what is known here.
-    check_ms: f64,
-    /// A certificate judged by authorities elsewhere, as drawn for UA TCP and for SOAP.
-    remote_ms: [f64; 2],
-    /// Bytes that SOAP and HTTP have around a message.
-    envelope: f64,
-    /// Bytes that WS-SecureConversation has beside around a message that opens a secured channel.
-    opening: f64,
-}
-
-const FOUND: Seven = Seven {
-    leg_ms: 4.63,
-    key_ms: 8.6,
-    check_ms: 80.2,
-    remote_ms: [6_925.0, 7_809.0],
-    envelope: 1_745.0,
-    opening: 9_114.0,
-};
-
 /// The bandwidth is printed.
 const RATE: f64 = 2e6;
 
@@ -76,12 +49,6 @@ const PRINTED: [(&str, [f64; 2]); 4] = [
     ("3  certificates, local authority", [0.31, 0.43]),
     ("4  certificates, remote authorities", [14.0, 15.9]),
 ];
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Over {
-    Tcp,
-    Soap,
-}
 
 /// One of the study's types.
 #[derive(Debug, Clone, Copy)]
@@ -95,36 +62,7 @@ struct Type {
 /// The policy stands for whatever the study had in mind.
 const POLICY: Policy = Policy::Basic256Sha256;
 
-/// What steps cost at either end, without authorities elsewhere.
-pub fn costs(protection: Protection) -> Costs {
-    match protection == Protection::NONE {
-        true => Costs::default(),
-        false => FOUND.costs(3, Over::Tcp),
-    }
-}
-
 impl Seven {
-    fn costs(&self, scenario: usize, over: Over) -> Costs {
-        let ns = |ms: f64| ms * 1e6;
-        if scenario == 1 {
-            return Costs::default();
-        }
-        Costs {
-            sign: ns(self.key_ms),
-            decrypt: ns(self.key_ms),
-            check: if scenario >= 3 {
-                ns(self.check_ms)
-            } else {
-                0.0
-            },
-            ask: match scenario {
-                4 => ns(self.remote_ms[usize::from(over == Over::Soap)] - self.check_ms),
-                _ => 0.0,
-            },
-            ..Costs::default()
-        }
-    }
-
     fn stage(&self, rate: f64, it: Type, reading: Reading) -> anyhow::Result<Stage> {
         let protection = match it.scenario {
             1 => Protection::NONE,

@@ -5,9 +5,11 @@ mod files;
 mod plant;
 mod scene;
 mod screen;
+mod seven;
 mod talk;
 mod talk_file;
 mod talk_screen;
+mod talked;
 mod world;
 
 use std::process::ExitCode;

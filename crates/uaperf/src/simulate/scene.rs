@@ -150,7 +150,7 @@ impl Prices {
             },
             (Some("cavalieri2010"), _) => Self {
                 calibration: None,
-                name: super::cavalieri::NAME.to_owned(),
+                name: super::seven::NAME.to_owned(),
             },
             (_, Some(file)) => {
                 let text = std::fs::read(file).map_err(|error| {
@@ -176,8 +176,8 @@ impl Prices {
     /// What they come to with a policy.
     fn costs(&self, protection: Protection) -> anyhow::Result<Costs> {
         let Some(it) = &self.calibration else {
-            return Ok(match self.name == super::cavalieri::NAME {
-                true => super::cavalieri::costs(protection),
+            return Ok(match self.name == super::seven::NAME {
+                true => super::seven::costs(protection),
                 false => Costs::default(),
             });
         };

@@ -12,6 +12,7 @@ use plan::unit::{Bytes, duration};
 use simulate::protocol::Course;
 
 use super::scene::{self, Reading, Set};
+use super::talked::Talk;
 use super::{talk_file, talk_screen};
 use crate::failure::Failure;
 use crate::quick::interrupt;
@@ -110,16 +111,6 @@ pub fn requests(args: Requests) -> anyhow::Result<ExitCode> {
     run(&args.common, args.sessions, reading)
 }
 
-/// What was simulated.
-pub struct Talk {
-    pub set: Set,
-    pub reading: Reading,
-    pub sessions: u32,
-    pub every: Option<Duration>,
-    pub courses: Vec<Course>,
-    pub interrupted: bool,
-}
-
 fn run(common: &Common, sessions: u32, reading: Reading) -> anyhow::Result<ExitCode> {
     let files = [("--out", &common.out)];
     written::check(files, &[])?;
@@ -195,7 +186,7 @@ fn each(set: &Set, sessions: u32, stop: &AtomicBool, began: Instant) -> Vec<Cour
                 _ => &set.scene,
             };
             done.push((number, scene.session(number)));
-            if number % 256 == 0 && began.elapsed() > Duration::from_secs(1) {
+            if number.is_multiple_of(256) && began.elapsed() > Duration::from_secs(1) {
                 screen::status(&format!("simulated {number} of {sessions} sessions"));
             }
         }

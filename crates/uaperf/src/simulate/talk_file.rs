@@ -15,7 +15,7 @@ use simulate::protocol::{Course, Side, Step};
 
 use super::files::BEGIN;
 use super::scene;
-use super::talk::Talk;
+use super::talked::Talk;
 use crate::quick::status_name;
 
 /// What came of it, as a run that nobody measured.

@@ -9,7 +9,7 @@ use serde::Serialize;
 use simulate::protocol::{Course, Message, Side, Step};
 
 use super::scene;
-use super::talk::Talk;
+use super::talked::Talk;
 use crate::model::wrapped;
 
 /// What came of it.

@@ -1,0 +1,17 @@
+//! Sessions that were simulated.
+
+use std::time::Duration;
+
+use simulate::protocol::Course;
+
+use super::scene::{Reading, Set};
+
+/// What was simulated.
+pub struct Talk {
+    pub set: Set,
+    pub reading: Reading,
+    pub sessions: u32,
+    pub every: Option<Duration>,
+    pub courses: Vec<Course>,
+    pub interrupted: bool,
+}
