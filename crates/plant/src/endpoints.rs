@@ -28,6 +28,19 @@ pub fn application(config: &Config, urls: &Urls) -> ApplicationDescription {
     }
 }
 
+/// The endpoints that a server with this configuration has at a URL of opc.tcp.
+pub fn endpoints_at(
+    config: &Config,
+    url: &str,
+    identity: Option<&Identity>,
+) -> Vec<EndpointDescription> {
+    let urls = Urls {
+        tcp: url.to_owned(),
+        wss: None,
+    };
+    endpoints(config, &urls, identity)
+}
+
 /// An endpoint for each protection on offer over each transport, weakest first.
 pub fn endpoints(
     config: &Config,

@@ -58,7 +58,7 @@ pub use config::Config;
 pub use counters::Counted;
 pub use describe::{Plant, Publishing};
 pub use directory::REGISTER_EVERY;
-pub use endpoints::endpoints;
+pub use endpoints::endpoints_at;
 pub use fault::{Effect, Fault, FaultCount, FaultError, NoSuchNode, Pick, Rule, Target};
 pub use file::LEAST_MEMORY;
 pub use ledger::{GroundTruth, Messages, Subscriptions, Taking, TakingNow, Tally, Updates, Values};

@@ -153,7 +153,7 @@ impl Case {
             users: self.users.clone(),
             ..Config::default()
         };
-        let endpoints = plant::endpoints(&config, self.server.url(), Some(&server));
+        let endpoints = plant::endpoints_at(&config, self.server.url(), Some(&server));
         let Security::Exactly(protection) = access.security else {
             panic!("a policy is named");
         };

@@ -14,6 +14,7 @@ use fleet::{FromAgent, Stamp};
 use load::transport::Clock;
 
 use super::spec::{Place, Spec};
+use crate::settings;
 
 /// Both clocks of this process, now.
 pub fn stamp() -> Stamp {
@@ -125,7 +126,7 @@ impl Carrier {
 fn command(spec: &Spec, pki: &Path) -> std::io::Result<Command> {
     match spec {
         Spec::Local(_) => {
-            let mut command = Command::new(std::env::current_exe()?);
+            let mut command = settings::this_program()?;
             command.args(["agent", "--pipe", "--pki"]).arg(pki);
             Ok(command)
         }

@@ -11,6 +11,7 @@ pub use show::{Args, run};
 
 use std::any::TypeId;
 use std::ffi::{OsStr, OsString};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command as Process;
 use std::sync::OnceLock;
@@ -36,9 +37,13 @@ const WITH: &[(&str, &str)] = &[
 ];
 
 /// This program once more, as a part of what it does: what was set is among its words already.
-pub fn this_program() -> anyhow::Result<Process> {
-    let program = std::env::current_exe()
-        .map_err(|error| Failure::new(format!("cannot tell where this program is: {error}")))?;
+pub fn this_program() -> io::Result<Process> {
+    let program = std::env::current_exe().map_err(|error| {
+        io::Error::new(
+            error.kind(),
+            format!("cannot tell where this program is: {error}"),
+        )
+    })?;
     let mut process = Process::new(program);
     process.env(VARIABLE, NONE);
     Ok(process)

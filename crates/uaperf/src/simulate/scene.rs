@@ -256,7 +256,7 @@ impl Stage {
             protections: self.protections.clone(),
             ..Config::default()
         };
-        let endpoints = plant::endpoints(&config, URL, server.as_ref());
+        let endpoints = plant::endpoints_at(&config, URL, server.as_ref());
         let size = self.reading.value.map(|it| it.0 as usize);
         let value = match size {
             // A double, as most measurements are.
