@@ -79,7 +79,7 @@ Examples:
 const REQUESTS: &str = "\
 Examples:
   uaperf simulate requests --link 4g --security best --batch 100
-  uaperf simulate requests --link cavalieri-2mbps --value 100KB --requests 20 --out run.json
+  uaperf simulate requests --link cavalieri-2mbps --value 100kB --requests 20 --out run.json
   uaperf simulate requests --sessions 50 --every 0s --batch 1000";
 
 /// More rows than these are not kept.
