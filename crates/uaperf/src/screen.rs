@@ -48,6 +48,11 @@ pub fn out() -> Out {
     Out::Output
 }
 
+/// Standard output as it is, for a program that reads it: whoever writes is told when nobody does.
+pub fn pipe() -> io::StdoutLock<'static> {
+    io::stdout().lock()
+}
+
 impl Out {
     /// Standard error if a file goes to standard output, so that the two do not mix.
     pub fn beside_file(takes_output: bool) -> Self {

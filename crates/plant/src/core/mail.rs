@@ -10,8 +10,7 @@ use wire::session::server::Activation;
 use wire::time::Instant;
 use wire::types::{CreateSessionResponse, StatusCode};
 
-use super::parcel::{Caller, Given, Led, Moved, Secured, Wanted, Wish};
-use super::request::Decoded;
+use super::parcel::{Caller, Decoded, Given, Led, Moved, Secured, Wanted, Wish};
 use super::{Asked, Core, SlotId};
 use crate::line::Dialled;
 

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use mio::net::TcpStream;
 use wire::server::RequestId;
+use wire::service::{DecodeError, Request};
 use wire::session::Channel;
 use wire::types::{ActivateSessionRequest, ActivateSessionResponse, StatusCode};
 use wss::Tunnel;
@@ -18,6 +19,14 @@ use crate::subscription::Subscription;
 pub struct Secured {
     pub socket: TcpStream,
     pub tunnel: Tunnel,
+}
+
+/// A request that a helper has decoded.
+pub struct Decoded {
+    pub id: RequestId,
+    pub body: Vec<u8>,
+    /// None for one of those that are walked: its body is in the usual spelling now.
+    pub result: Option<Result<Request, DecodeError>>,
 }
 
 /// A connection on its way to a loop.

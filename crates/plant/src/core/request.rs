@@ -11,6 +11,7 @@ use wire::time::Now;
 use wire::types::{DateTime, RegisterServerResponse, RegisteredServer, StatusCode};
 
 use super::long::{Long, PIECE, Rest};
+use super::parcel::Decoded;
 use super::response::encode_fault;
 use super::session_table::Sessions;
 use super::{Core, Mail, SlotId};
@@ -24,14 +25,6 @@ use crate::session::Session;
 use crate::shared::Shared;
 use crate::space;
 use crate::users::Rights;
-
-/// A request that a helper has decoded.
-pub struct Decoded {
-    id: RequestId,
-    body: Vec<u8>,
-    /// None for one of those that are walked: its body is in the usual spelling now.
-    result: Option<Result<Request, DecodeError>>,
-}
 
 /// Whether it is walked where it lies, and never decoded if its type is spelled as usual.
 fn is_walked(request: &Request) -> bool {

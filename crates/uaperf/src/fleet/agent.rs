@@ -22,7 +22,7 @@ use super::{SERVICES, VERSION};
 use crate::failure::Failure;
 use crate::global::Global;
 use crate::quick;
-use crate::screen::tell;
+use crate::screen::{self, tell};
 
 /// Make a share of the load of a fleet; started by --fleet, on this machine or by ssh
 #[derive(Debug, clap::Args)]
@@ -278,7 +278,7 @@ fn writer() -> std::io::Result<Sender<Vec<u8>>> {
     let (out, frames) = channel::<Vec<u8>>();
     let thread = std::thread::Builder::new().name("to".into());
     thread.spawn(move || {
-        let mut output = std::io::stdout().lock();
+        let mut output = screen::pipe();
         let mut next = Some(PREAMBLE.to_vec());
         while let Some(frame) = next {
             if output
