@@ -21,7 +21,7 @@ use crate::screen;
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// Agents: local:N (processes on this machine), ssh:[user@]host[:/path/to/uaperf]
+    /// Agents: local:N (processes on this machine), ssh:host, ssh:user@host, ssh:host:/path/to/uaperf
     #[arg(value_name = "SPEC", required = true, value_delimiter = ',')]
     specs: Vec<Spec>,
     /// Read the clocks for so long: the longer, the better the drift is known

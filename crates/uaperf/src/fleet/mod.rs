@@ -29,7 +29,7 @@ use crate::global::Global;
 #[group(id = "hosts")]
 #[command(next_help_heading = "Load")]
 pub struct Args {
-    /// Share the sessions out to agents: local:N (processes on this machine), ssh:[user@]host[:/path/to/uaperf]
+    /// Share the sessions out to agents: local:N (processes on this machine), ssh:host, ssh:user@host, ssh:host:/path/to/uaperf
     #[arg(long, value_name = "SPEC", value_delimiter = ',')]
     fleet: Vec<Spec>,
 }
