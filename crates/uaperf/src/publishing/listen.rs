@@ -170,6 +170,11 @@ fn verdict(it: &Heard, wanted: Option<u64>) -> Verdict {
     }
 }
 
+/// What comes, by a broker or without one.
+fn carried(by_broker: bool) -> &'static str {
+    if by_broker { "messages" } else { "datagrams" }
+}
+
 pub(super) fn write_screen(out: &mut String, it: &Heard) -> std::fmt::Result {
     let seconds = it.elapsed_ns.max(1) as f64 / 1e9;
     writeln!(
@@ -177,11 +182,7 @@ pub(super) fn write_screen(out: &mut String, it: &Heard) -> std::fmt::Result {
         "{}: {} {}, {} bytes in {}",
         it.from,
         it.datagrams,
-        if it.mqtt.is_some() {
-            "messages"
-        } else {
-            "datagrams"
-        },
+        carried(it.mqtt.is_some()),
         it.bytes,
         show(Duration::from_nanos(it.elapsed_ns))
     )?;
@@ -279,8 +280,10 @@ fn write_stream(out: &mut String, it: &Stream, seconds: f64) -> std::fmt::Result
     };
     write!(
         out,
-        "  {} datagrams, {rate:.1}/s, {} bytes",
-        it.datagrams, it.bytes
+        "  {} {}, {rate:.1}/s, {} bytes",
+        it.datagrams,
+        carried(it.topic.is_some()),
+        it.bytes
     )?;
     if it.chunks > 0 {
         write!(out, ", {} of them parts of larger messages", it.chunks)?;
