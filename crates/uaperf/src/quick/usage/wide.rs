@@ -10,6 +10,9 @@ const EVERY: Duration = Duration::from_millis(250);
 /// It may take one part of so many of the time until the next one.
 const PART: u32 = 200;
 
+/// But a look comes after this time at the latest: two of them make a figure, and phases may be short.
+const LEAST: Duration = Duration::from_secs(1);
+
 /// Looks, and says when the next look is due.
 pub(super) fn look(server: u32) -> (Wide, Instant) {
     let (began, before) = (Instant::now(), thread_cpu());
@@ -17,7 +20,7 @@ pub(super) fn look(server: u32) -> (Wide, Instant) {
     // On a machine that is busy it takes long, and no more of it.
     let spent = thread_cpu().and_then(|now| Ok(now.saturating_sub(before?)));
     let spent = spent.unwrap_or_else(|_| began.elapsed());
-    (wide, began + (spent * PART).max(EVERY))
+    (wide, began + (spent * PART).clamp(EVERY, LEAST))
 }
 
 /// At one moment.
