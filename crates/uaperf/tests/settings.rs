@@ -101,7 +101,15 @@ fn variables_go_before_the_file_a_command_before_all_and_the_file_before_the_use
     assert_eq!(of(&none, "timeout"), (one("10s"), "default".into()));
 }
 
-/// What a result says was asked for, of a Read of a server that is not there.
+/// Options may stand before the command.
+#[test]
+fn what_is_typed_before_the_command_takes_the_place_of_a_setting_too() {
+    let place = Place::with("log-format = \"json\"\n");
+    let output = place.typed(&["--log-format", "text", "cert", "list"], &[]);
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+}
+
+/// What is said on standard error by a command that is refused.
 fn refused(place: &Place, words: &[&str]) -> String {
     let output = place.typed(words, &[]);
     assert_eq!(output.status.code(), Some(2), "{output:?}");

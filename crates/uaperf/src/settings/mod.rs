@@ -68,26 +68,22 @@ pub fn blamed(error: &str) -> Option<&'static str> {
 
 /// The words of a command line with what is set added to it.
 pub fn expand(command: &Command, words: Vec<OsString>) -> Result<Vec<OsString>, Failure> {
-    let named = words.iter().any(|it| target_name(it).is_some());
-    let Some((path, rest)) = meant(command, &words) else {
+    let Some(path) = meant(command, &words) else {
         return Ok(words);
     };
     // What an agent is to do is told to it.
     if matches!(path.first(), None | Some(&(show::NAME | "agent"))) {
         return Ok(words);
     }
-    let typed = words.get(rest..).unwrap_or_default().to_vec();
+    let typed = words.clone();
     let files = files(&words)?;
     for file in files.iter().flatten() {
         file.check(command)?;
     }
     let mut words = words;
     let mut targets = Vec::new();
-    if named {
-        for word in &mut words {
-            let Some((before, name)) = target_name(word) else {
-                continue;
-            };
+    for word in &mut words {
+        if let Some((before, name)) = target_name(word) {
             let target = target(files.as_deref(), &name)?;
             *word = format!("{before}{}", target.url).into();
             targets.push(target);
@@ -136,8 +132,8 @@ pub fn expand(command: &Command, words: Vec<OsString>) -> Result<Vec<OsString>, 
     Ok(words)
 }
 
-/// The subcommand that is meant, by its names, and where the words behind it begin.
-fn meant<'a>(command: &'a Command, words: &[OsString]) -> Option<(Vec<&'a str>, usize)> {
+/// The subcommand that is meant, by its names.
+fn meant<'a>(command: &'a Command, words: &[OsString]) -> Option<Vec<&'a str>> {
     let (mut at, mut path, mut index) = (command, Vec::new(), 1);
     while let Some(word) = words.get(index).and_then(|it| it.to_str()) {
         if let Some(long) = word.strip_prefix("--") {
@@ -155,11 +151,11 @@ fn meant<'a>(command: &'a Command, words: &[OsString]) -> Option<(Vec<&'a str>, 
             None => break,
         }
         if !at.has_subcommands() {
-            return Some((path, index));
+            return Some(path);
         }
     }
     // What is missing is told to whoever typed it.
-    (!at.has_subcommands()).then_some((path, index))
+    (!at.has_subcommands()).then_some(path)
 }
 
 fn find<'a>(command: &'a Command, path: &[&str]) -> Option<&'a Command> {
