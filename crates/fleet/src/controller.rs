@@ -7,6 +7,8 @@ use std::collections::VecDeque;
 use std::fmt;
 use std::time::Duration;
 
+use plan::unit::duration::nanos;
+
 use crate::clock::{Bands, Exchange, Stamp};
 use crate::frame::MOST;
 use crate::message::{FromAgent, Hello, Share, ToAgent};
@@ -444,8 +446,4 @@ fn name(message: &FromAgent) -> &'static str {
         FromAgent::Books { .. } => "what came of it",
         FromAgent::Failed { .. } => "that it failed",
     }
-}
-
-pub(crate) fn nanos(duration: Duration) -> u64 {
-    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
 }

@@ -40,12 +40,11 @@ pub enum FrameError {
 /// A message as a frame.
 pub fn encode(message: &impl Serialize) -> Result<Vec<u8>, FrameError> {
     let broken = |error: postcard::Error| FrameError::Broken(error.to_string());
-    let frame = postcard::to_extend(message, vec![0; HEAD]).map_err(broken)?;
+    let mut frame = postcard::to_extend(message, vec![0; HEAD]).map_err(broken)?;
     let length = frame.len() - HEAD;
     if length > MOST {
         return Err(FrameError::TooLong { length });
     }
-    let mut frame = frame;
     if let Some(head) = frame.first_chunk_mut::<HEAD>() {
         *head = (length as u32).to_le_bytes();
     }

@@ -1,6 +1,6 @@
 //! Texts of PubSub's JSON mapping: visited, built and written again.
 
-use pubsub::json::value::Style;
+use pubsub::json::write_value::Style;
 use pubsub::json::{JsonField, JsonView, MessageType};
 use wire::service::Limits;
 use wire::types::VariantScalarTypeId as Type;

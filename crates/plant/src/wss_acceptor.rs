@@ -16,7 +16,7 @@ use tracing::{debug, info};
 use wire::budget::{Budget, Held};
 use wss::{TlsServer, Tunnel};
 
-use crate::core::{Mail, Post, Secured, SlotId, Slots, link_of, token, with_scratch};
+use crate::core::{Mail, Post, Secured, SlotId, Slots, link_of, token};
 use crate::counters::Counters;
 
 const LISTENER: Token = Token(usize::MAX);
@@ -246,7 +246,7 @@ impl Loop {
                 return self.again.push(id);
             }
             reads += 1;
-            let read = with_scratch(|scratch| tunnel.read(socket, scratch, &mut []));
+            let read = tunnel.read(socket, &mut []);
             if held.set(FOR_TLS + tunnel.held()).is_err() {
                 break "there is no memory for it".to_owned();
             }

@@ -7,7 +7,7 @@
 )]
 
 use pubsub::json::scan::Value;
-use pubsub::json::value::write_time;
+use pubsub::json::write_value::write_time;
 use pubsub::json::{
     FieldMetaData, JsonDataSetMessage, JsonField, JsonNetworkMessage, JsonTemplate, JsonView,
     MessageType, MetaData, MetaDataMessage, Status, Style,

@@ -1,5 +1,6 @@
 //! All of it together: what a socket carries on one side, chunks of UACP on the other.
 
+use std::cell::RefCell;
 use std::io::{self, ErrorKind, Read, Write};
 
 use thiserror::Error;
@@ -15,6 +16,14 @@ const PIECE: usize = 32 * 1024;
 const MUCH: usize = 4 * 1024;
 /// RFC 6455, 7.4.1: the purpose was fulfilled.
 const NORMAL: u16 = 1000;
+
+/// How much of what TLS protects is read at once.
+const LONGEST_READ: usize = 64 * 1024;
+
+thread_local! {
+    /// Bytes are read into it and decrypted there: one for each thread, so that no connection has one.
+    static SCRATCH: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
+}
 
 /// Why a connection ends.
 #[derive(Debug, Clone, Error)]
@@ -387,20 +396,12 @@ impl Tunnel {
 
     /// Reads once from a socket and gives the chunks that came, as the socket would.
     ///
-    /// `scratch` is what is read into: its content is of no use afterwards. [`ErrorKind::Interrupted`] says that
-    /// something came, but no chunks.
+    /// [`ErrorKind::Interrupted`] says that something came, but no chunks.
     ///
     /// # Errors
     /// Those of the socket; [`ErrorKind::InvalidData`] with a [`TunnelError`] inside.
-    pub fn read(
-        &mut self,
-        socket: &mut (impl Read + Write),
-        scratch: &mut [u8],
-        into: &mut [u8],
-    ) -> io::Result<usize> {
-        let (_, result) = self.read_by(scratch, into, |scratch| {
-            socket.read(scratch).map(|count| (count, ()))
-        });
+    pub fn read(&mut self, socket: &mut (impl Read + Write), into: &mut [u8]) -> io::Result<usize> {
+        let (_, result) = self.read_by(into, |space| socket.read(space).map(|count| (count, ())));
         // What follows from it, an answer to a ping maybe, goes as far as it goes now.
         match self.flush(socket) {
             Err(error) if error.kind() != ErrorKind::WouldBlock && result.is_ok() => Err(error),
@@ -412,7 +413,6 @@ impl Tunnel {
     /// came. Nothing is written to the socket.
     pub fn read_by<T>(
         &mut self,
-        scratch: &mut [u8],
         into: &mut [u8],
         read: impl FnOnce(&mut [u8]) -> io::Result<(usize, T)>,
     ) -> (Option<(usize, T)>, io::Result<usize>) {
@@ -422,22 +422,24 @@ impl Tunnel {
         if self.is_closed() {
             return (None, Ok(0));
         }
-        // Not much more than there is room for.
-        let most = into.len().clamp(1024, scratch.len().max(1024));
-        let end = most.min(scratch.len());
-        let scratch = scratch.get_mut(..end).unwrap_or_default();
-        let (count, told) = match read(scratch) {
-            Ok((0, _)) => return (None, Ok(0)),
-            Ok(got) => got,
-            Err(error) => return (None, Err(error)),
-        };
-        let came = scratch.get_mut(..count).unwrap_or_default();
-        let result = match self.receive(came, into) {
-            Ok(0) if !self.is_closed() => Err(ErrorKind::Interrupted.into()),
-            Ok(given) => Ok(given),
-            Err(error) => Err(error.into()),
-        };
-        (Some((count, told)), result)
+        SCRATCH.with_borrow_mut(|scratch| {
+            // Not much more than there is room for.
+            scratch.resize(LONGEST_READ, 0);
+            let most = into.len().clamp(1024, LONGEST_READ);
+            let space = scratch.get_mut(..most).unwrap_or_default();
+            let (count, told) = match read(space) {
+                Ok((0, _)) => return (None, Ok(0)),
+                Ok(got) => got,
+                Err(error) => return (None, Err(error)),
+            };
+            let came = space.get_mut(..count).unwrap_or_default();
+            let result = match self.receive(came, into) {
+                Ok(0) if !self.is_closed() => Err(ErrorKind::Interrupted.into()),
+                Ok(given) => Ok(given),
+                Err(error) => Err(error.into()),
+            };
+            (Some((count, told)), result)
+        })
     }
 
     /// Writes chunks to a socket, and says how many bytes of them it took, as the socket would: as long as it has not

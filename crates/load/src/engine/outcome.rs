@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::time::{Instant, SystemTime};
 
-use plan::Seat;
+use plan::{Phase, Seat};
 use record::Tally;
 use record::receipt::Account;
 use record::run::{Counted, Figure, Stall};
@@ -18,6 +18,7 @@ use super::settle::{Settled, settle};
 use super::subscriber::Shape;
 use super::told::{CoreSpent, Loss, Report};
 use crate::transport::{Clock, Socket};
+use crate::work::Prepared;
 
 /// What became of a phase.
 #[derive(Debug)]
@@ -73,6 +74,37 @@ pub struct Outcome {
 }
 
 impl Outcome {
+    /// Of a phase that began at this moment, before anybody told what became of it.
+    pub fn blank(phase: &Phase, targets: usize, origin: Instant, began: SystemTime) -> Self {
+        let names = Prepared::names(phase);
+        Self {
+            tallies: vec![vec![Tally::default(); names.len()]; targets],
+            operations: names.len(),
+            names,
+            began,
+            origin,
+            ended_ns: 0,
+            drained_ns: 0,
+            stopped: false,
+            by_hand: Vec::new(),
+            wanted: 0,
+            requests: None,
+            opened: 0,
+            failed: Vec::new(),
+            losses: Vec::new(),
+            cores: Vec::new(),
+            stalls: Vec::new(),
+            cycles: Vec::new(),
+            account: None,
+            refused: BTreeMap::new(),
+            unchanged: BTreeMap::new(),
+            publish_requests: 0,
+            shape: Shape::default(),
+            rounds: None,
+            diagnostics: Vec::new(),
+        }
+    }
+
     /// All targets together, by name.
     pub fn total(&self) -> Vec<Tally> {
         let mut targets = self.tallies.iter();
@@ -102,33 +134,15 @@ pub(super) fn gather(
     tallies.resize_with(running.ledgers(), Tally::default);
     let mut tallies = tallies.into_iter();
     let targets = running.targets.iter();
+    let origin = Clock::new().instant(begin.origin);
     let mut outcome = Outcome {
         tallies: targets
             .map(|_| tallies.by_ref().take(names.len()).collect())
             .collect(),
-        operations: names.len(),
-        names,
-        began: begin.wall,
-        origin: Clock::new().instant(begin.origin),
         ended_ns: settled.ended_ns,
-        drained_ns: 0,
         stopped: running.control.is_over(),
         by_hand: running.by_hand(begin.origin),
-        wanted: 0,
-        requests: None,
-        opened: 0,
-        failed: Vec::new(),
-        losses: Vec::new(),
-        cores: Vec::new(),
-        stalls: Vec::new(),
-        cycles: Vec::new(),
-        account: None,
-        refused: BTreeMap::new(),
-        unchanged: BTreeMap::new(),
-        publish_requests: 0,
-        shape: Shape::default(),
-        rounds: None,
-        diagnostics: Vec::new(),
+        ..Outcome::blank(running.phase, running.targets.len(), origin, begin.wall)
     };
     for report in reports {
         match (&mut outcome.account, report.account) {

@@ -3,9 +3,8 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
-use std::time::{Instant, SystemTime};
 
-use plan::{Phase, Seat};
+use plan::Seat;
 use record::Tally;
 use record::receipt::Account;
 use record::run::{Stall, StallKind};
@@ -16,7 +15,6 @@ use super::error::{Failed, SessionError};
 use super::outcome::Outcome;
 use super::subscriber::Shape;
 use super::told::{CoreSpent, Loss};
-use crate::work::Prepared;
 
 /// What became of a part of a phase. Times are in nanoseconds since it began, which is the same moment for all parts.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
@@ -94,37 +92,6 @@ impl From<&Outcome> for Part {
 }
 
 impl Outcome {
-    /// Of a phase that began at this moment, before anybody told what became of it.
-    pub fn blank(phase: &Phase, targets: usize, origin: Instant, began: SystemTime) -> Self {
-        let names = Prepared::names(phase);
-        Self {
-            tallies: vec![vec![Tally::default(); names.len()]; targets],
-            operations: names.len(),
-            names,
-            began,
-            origin,
-            ended_ns: 0,
-            drained_ns: 0,
-            stopped: false,
-            by_hand: Vec::new(),
-            wanted: 0,
-            requests: None,
-            opened: 0,
-            failed: Vec::new(),
-            losses: Vec::new(),
-            cores: Vec::new(),
-            stalls: Vec::new(),
-            cycles: Vec::new(),
-            account: None,
-            refused: BTreeMap::new(),
-            unchanged: BTreeMap::new(),
-            publish_requests: 0,
-            shape: Shape::default(),
-            rounds: None,
-            diagnostics: Vec::new(),
-        }
-    }
-
     /// Adds what became of a part.
     pub fn add(&mut self, part: Part) {
         let ours = self.tallies.iter_mut().flatten();

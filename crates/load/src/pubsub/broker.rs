@@ -8,13 +8,19 @@ use std::time::{Duration, Instant};
 
 use mio::net::TcpStream;
 use mio::{Interest, Registry, Token};
-use pubsub::mqtt::packet::reason;
+use pubsub::mqtt::packet::{reason, write_ping};
 use pubsub::mqtt::{Connect, Packet, PacketError, Version, Will};
 
 /// The port of MQTT.
 const PORT: u16 = 1883;
 /// The largest packet that is read.
 const LARGEST: usize = 16 << 20;
+/// From one try to connect to the next.
+pub(super) const AGAIN: Duration = Duration::from_millis(200);
+/// A broker ends connections on which nothing was said for one and a half times as long.
+const KEEP_ALIVE_S: u16 = 30;
+/// So many reasons why connections ended are kept.
+const REASONS: usize = 16;
 /// So long a broker has to greet.
 const PATIENCE: Duration = Duration::from_secs(5);
 
@@ -161,6 +167,16 @@ pub enum BrokerError {
     Qos(u8),
 }
 
+impl BrokerError {
+    /// Adds the reason to those that are known, unless it is among them.
+    pub(super) fn note(&self, known: &mut Vec<String>) {
+        let why = self.to_string();
+        if !known.contains(&why) && known.len() < REASONS {
+            known.push(why);
+        }
+    }
+}
+
 /// A connection to a broker that let us in.
 #[derive(Debug)]
 pub(super) struct Link {
@@ -172,6 +188,8 @@ pub(super) struct Link {
     pub outbox: Vec<u8>,
     /// So much of it was sent.
     sent: usize,
+    /// When it sent something last.
+    spoke: Instant,
     /// So many messages may wait for their acknowledgement.
     pub window: u16,
     /// The broker closed the connection; what came before is still to be read.
@@ -213,6 +231,7 @@ impl Link {
             read: 0,
             outbox: Vec::new(),
             sent: 0,
+            spoke: Instant::now(),
             window: mqtt.in_flight,
             closed: false,
         };
@@ -271,9 +290,20 @@ impl Link {
                 Err(error) => return Err(error.into()),
             }
         }
+        if self.sent > 0 {
+            self.spoke = Instant::now();
+        }
         self.outbox.clear();
         self.sent = 0;
         Ok(())
+    }
+
+    /// Says that it is there, if it has said nothing for long.
+    pub fn keep_alive(&mut self, now: Instant) {
+        let quiet = now.saturating_duration_since(self.spoke);
+        if self.outbox.is_empty() && quiet >= Duration::from_secs(u64::from(KEEP_ALIVE_S) / 2) {
+            write_ping(&mut self.outbox);
+        }
     }
 
     /// Bytes that the socket has not taken yet.
@@ -340,9 +370,6 @@ impl Link {
         Ok(Some(packet))
     }
 }
-
-/// A broker ends connections on which nothing was said for one and a half times as long.
-pub(super) const KEEP_ALIVE_S: u16 = 30;
 
 #[cfg(test)]
 mod tests {

@@ -1,23 +1,20 @@
 //! Messages to a broker: what it takes, what it does not, and how long it takes to say so.
 
 use std::collections::BTreeMap;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use mio::{Registry, Token};
-use pubsub::mqtt::packet::{reason, write_disconnect, write_ping, write_pubrel};
+use plan::unit::duration::nanos;
+use pubsub::mqtt::packet::{reason, write_disconnect, write_pubrel};
 use pubsub::mqtt::{Packet, Publish, Will};
 use serde::{Deserialize, Serialize};
 
 use super::Spread;
-use super::broker::{BrokerError, KEEP_ALIVE_S, Link, Mqtt};
+use super::broker::{AGAIN, BrokerError, Link, Mqtt};
 use super::spread::Times;
 
 /// So many bytes wait for the socket before messages are not taken any more.
 const WAITING: usize = 1 << 20;
-/// From one try to connect to the next.
-const AGAIN: Duration = Duration::from_millis(200);
-/// So many reasons are kept.
-const REASONS: usize = 16;
 
 /// What a broker did with messages.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -72,7 +69,6 @@ pub(super) struct Courier {
     token: Token,
     link: Option<Link>,
     try_at: Instant,
-    spoke: Instant,
     next_id: u16,
     /// Messages without acknowledgement, and when they were sent; `true` if the broker has them, of QoS 2.
     in_flight: BTreeMap<u16, (Instant, bool)>,
@@ -120,7 +116,6 @@ impl Courier {
             token,
             link: None,
             try_at: now,
-            spoke: now,
             next_id: 0,
             in_flight: BTreeMap::new(),
             times: Times::new(),
@@ -156,7 +151,6 @@ impl Courier {
             message.write(link.version, Some("application/json"), &mut link.outbox);
         }
         link.flush()?;
-        self.spoke = Instant::now();
         self.link = Some(link);
         Ok(())
     }
@@ -167,11 +161,7 @@ impl Courier {
         // They are not sent again: a cycle later there are newer values.
         self.done.unacknowledged += self.in_flight.len() as u64;
         self.in_flight.clear();
-        let why = error.to_string();
-        let known = self.done.lost_connections.contains(&why);
-        if !known && self.done.lost_connections.len() < REASONS {
-            self.done.lost_connections.push(why);
-        }
+        error.note(&mut self.done.lost_connections);
     }
 
     /// Whether a message of each group would be taken now, or as many of them as there can be at a time.
@@ -217,7 +207,6 @@ impl Courier {
         };
         message.write(link.version, Some(self.content), &mut link.outbox);
         let now = Instant::now();
-        self.spoke = now;
         if self.mqtt.qos > 0 {
             self.in_flight.insert(self.next_id, (now, false));
         }
@@ -263,23 +252,20 @@ impl Courier {
                         self.done.refused_because.get_or_insert_with(why);
                     } else if let Some((sent, _)) = sent {
                         self.done.acknowledged += 1;
-                        self.times.note(nanos(now, sent));
+                        self.times.note(nanos(now.duration_since(sent)));
                     }
                 }
                 Packet::PubComp(id) => {
                     if let Some((sent, true)) = self.in_flight.remove(&id) {
                         self.done.acknowledged += 1;
-                        self.times.note(nanos(now, sent));
+                        self.times.note(nanos(now.duration_since(sent)));
                     }
                 }
                 Packet::Disconnect(code) => return Err(BrokerError::Ended(reason(version, code))),
                 _ => {}
             }
         }
-        if now.duration_since(self.spoke) >= Duration::from_secs(u64::from(KEEP_ALIVE_S) / 2) {
-            write_ping(&mut link.outbox);
-            self.spoke = now;
-        }
+        link.keep_alive(now);
         link.flush()
     }
 
@@ -311,8 +297,4 @@ impl Courier {
         self.done.acknowledgement = self.times.spread();
         self.done
     }
-}
-
-fn nanos(now: Instant, since: Instant) -> u64 {
-    u64::try_from(now.duration_since(since).as_nanos()).unwrap_or(u64::MAX)
 }

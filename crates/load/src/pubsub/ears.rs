@@ -4,29 +4,21 @@ use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr};
 use std::time::Duration;
 
-use pubsub::header::Kind;
 use pubsub::json::scan::Text;
-use pubsub::json::view::SetView as JsonSetView;
 use pubsub::json::{JsonView, MessageType};
 use pubsub::mqtt::topic::is_json_data;
 use pubsub::raw::RawType;
-use pubsub::reader::Reader;
 use pubsub::security::KeyRing;
-use pubsub::sequence::Tracker;
-use pubsub::view::{Known, SetView};
 use pubsub::{Header, PublisherId, Tolerance, View};
 use record::{Ledger, Measure, Tally};
 
 use super::datagram::{Came, Source};
-use super::heard::{Captured, Delay, Heard, Stream, Unread, Writer};
-use super::spread::Times;
+use super::followed::{Followed, Said};
+use super::heard::{Captured, Heard, Stream, Unread};
 
 /// So many publishers and groups are followed, and so many reasons kept: datagrams may come from anybody.
 const STREAMS: usize = 1024;
 const REASONS: usize = 16;
-/// So many writers of each.
-const WRITERS: usize = 1024;
-
 /// The status of a datagram that cannot be read, as a client would have it.
 const BAD_DECODING_ERROR: u32 = 0x8007_0000;
 
@@ -46,9 +38,8 @@ pub(super) struct Ears {
     streams: Vec<Followed>,
     /// Where in `streams` each publisher and group is.
     places: BTreeMap<Key<'static>, usize>,
-    /// Numbers of the topics of messages in UADP, from 1, and that of the present message.
+    /// Numbers of the topics of messages in UADP, from 1.
     numbers: BTreeMap<String, usize>,
-    topic: usize,
     /// The same of messages in JSON, for each topic.
     topics: BTreeMap<String, Vec<Topical>>,
     /// How publishers said that they are, or their broker for them; the first so many.
@@ -95,16 +86,6 @@ struct Book {
     end: u64,
 }
 
-/// What a datagram said.
-#[derive(Debug, Clone, Copy, Default)]
-struct Said {
-    values: u64,
-    /// Since the datagram before.
-    arrival: Option<u64>,
-    /// Since it was sent.
-    delay: Option<u64>,
-}
-
 impl Book {
     fn note(&mut self, len: usize, at: Option<u64>, said: Option<Said>) {
         let at = at.unwrap_or(self.origin).saturating_sub(self.origin);
@@ -137,32 +118,6 @@ pub(super) struct Ending {
     pub buffer: usize,
     pub interrupted: bool,
     pub capture: Option<Captured>,
-}
-
-#[derive(Debug)]
-struct Followed {
-    source: Option<Source>,
-    topic: Option<String>,
-    mapping: &'static str,
-    security: &'static str,
-    datagrams: u64,
-    bytes: u64,
-    chunks: u64,
-    discovery: u64,
-    sequence: Option<Tracker>,
-    last: Option<u64>,
-    arrival: Times,
-    delay: Times,
-    timestamps: u64,
-    writers: BTreeMap<(Option<u16>, u16), Ear>,
-}
-
-/// What is known of a writer.
-#[derive(Debug)]
-struct Ear {
-    writer: Writer,
-    sequence: Option<Tracker>,
-    reader: Reader,
 }
 
 impl Ears {
@@ -202,10 +157,23 @@ impl Ears {
         keys: &mut KeyRing,
         tolerance: Tolerance,
     ) {
+        self.take_of(0, buffer, came, at, keys, tolerance);
+    }
+
+    /// The same of a topic, by its number.
+    fn take_of(
+        &mut self,
+        topic: usize,
+        buffer: &mut [u8],
+        came: Came,
+        at: Option<u64>,
+        keys: &mut KeyRing,
+        tolerance: Tolerance,
+    ) {
         self.stamped |= came.stamp.is_some();
         self.datagrams += 1;
         self.bytes += came.len as u64;
-        let said = self.understand(buffer, came, at, keys, tolerance);
+        let said = self.understand(topic, buffer, came, at, keys, tolerance);
         let said = said.map_err(|reason| self.refuse(reason)).ok();
         if let Some(said) = said {
             self.values += said.values;
@@ -218,6 +186,7 @@ impl Ears {
     /// What it says, or why it cannot be read.
     fn understand(
         &mut self,
+        topic: usize,
         buffer: &mut [u8],
         came: Came,
         at: Option<u64>,
@@ -228,7 +197,7 @@ impl Ears {
         let opened = keys.open(bytes).map_err(|error| error.to_string())?;
         let view = View::parse_opened(bytes, opened, tolerance);
         let view = view.map_err(|error| error.to_string())?;
-        let Some(place) = self.followed(&view.header) else {
+        let Some(place) = self.followed(&view.header, topic) else {
             self.not_followed += 1;
             return Ok(Said::default());
         };
@@ -263,7 +232,7 @@ impl Ears {
             stamp: None,
             source: here,
         };
-        self.topic = match self.numbers.get(letter.topic) {
+        let topic = match self.numbers.get(letter.topic) {
             Some(number) => *number,
             None if self.numbers.len() >= STREAMS => 0,
             None => {
@@ -273,7 +242,7 @@ impl Ears {
             }
         };
         let streams = self.streams.len();
-        self.take(&mut bytes, came, Some(letter.at), keys, tolerance);
+        self.take_of(topic, &mut bytes, came, Some(letter.at), keys, tolerance);
         if let Some(new) = self.streams.get_mut(streams) {
             new.topic = Some(letter.topic.to_owned());
         }
@@ -321,7 +290,8 @@ impl Ears {
         let Some(stream) = self.streams.get_mut(place) else {
             return Ok(Some(Said::default()));
         };
-        stream.take_text(&view, letter).map(Some)
+        let said = stream.take_text(&view, letter.payload.len(), letter.at, letter.same_clock);
+        said.map(Some).map_err(|error| error.to_string())
     }
 
     /// Where it is in `streams`. Nothing is allocated for one that was heard before.
@@ -354,9 +324,8 @@ impl Ears {
                 group: owned(group),
                 place,
             });
-        let mut stream = Followed::new();
+        let mut stream = Followed::of("JSON");
         stream.topic = Some(topic.to_owned());
-        stream.mapping = "JSON";
         self.streams.push(stream);
         Some(place)
     }
@@ -393,12 +362,8 @@ impl Ears {
     }
 
     /// Where it is in `streams`. Nothing is allocated for one that was heard before.
-    fn followed(&mut self, header: &Header<'_>) -> Option<usize> {
-        let key = (
-            header.publisher_id.clone(),
-            header.writer_group_id(),
-            self.topic,
-        );
+    fn followed(&mut self, header: &Header<'_>, topic: usize) -> Option<usize> {
+        let key = (header.publisher_id.clone(), header.writer_group_id(), topic);
         // The compiler takes the keys for as short-lived as the one that is looked up.
         let places: &BTreeMap<Key<'_>, usize> = &self.places;
         if let Some(&place) = places.get(&key) {
@@ -410,7 +375,7 @@ impl Ears {
         let id = key.0.map(PublisherId::into_owned);
         let place = self.streams.len();
         self.places.insert((id, key.1, key.2), place);
-        self.streams.push(Followed::new());
+        self.streams.push(Followed::of("UADP"));
         Some(place)
     }
 
@@ -455,269 +420,4 @@ impl Ears {
             capture: ending.capture,
         }
     }
-}
-
-impl Followed {
-    fn new() -> Self {
-        Self {
-            source: None,
-            topic: None,
-            mapping: "UADP",
-            security: "none",
-            datagrams: 0,
-            bytes: 0,
-            chunks: 0,
-            discovery: 0,
-            sequence: None,
-            last: None,
-            arrival: Times::new(),
-            delay: Times::new(),
-            timestamps: 0,
-            writers: BTreeMap::new(),
-        }
-    }
-
-    fn take(
-        &mut self,
-        view: &View<'_>,
-        came: Came,
-        at: Option<u64>,
-        types: &[RawType],
-    ) -> Result<Said, pubsub::DecodeError> {
-        let mut said = Said::default();
-        self.source = came.source;
-        self.datagrams += 1;
-        self.bytes += came.len as u64;
-        self.security = match view.header.security {
-            Some(it) if it.encrypted => "sign-and-encrypt",
-            Some(it) if it.signed => "sign",
-            _ => "none",
-        };
-        if let Some(at) = at
-            && let Some(last) = self.last.replace(at)
-        {
-            let since = at.saturating_sub(last);
-            said.arrival = Some(since);
-            self.arrival.note(since);
-        }
-        if let Some(sequence) = view.header.group.and_then(|it| it.sequence) {
-            let tracker = self.sequence.get_or_insert_with(Tracker::default);
-            tracker.note(sequence);
-        }
-        if view.header.chunk {
-            self.chunks += 1;
-        }
-        if view.header.kind != Kind::DataSet {
-            self.discovery += 1;
-        }
-        let mut time = view.header.timestamp;
-        for (place, set) in view.messages(Known::default())?.enumerate() {
-            let set = set?;
-            time = time.or(set.header.timestamp);
-            said.values += self.note(&set, u16::try_from(place).unwrap_or(u16::MAX), types)?;
-        }
-        if let Some(sent) = time {
-            self.timestamps += 1;
-            if let Some(at) = at
-                && came.source.is_some_and(Source::is_this_host)
-            {
-                let delay = at.saturating_sub(unix_nanos(sent));
-                said.delay = Some(delay);
-                self.delay.note(delay);
-            }
-        }
-        Ok(said)
-    }
-
-    /// Takes a message in JSON.
-    fn take_text(&mut self, view: &JsonView<'_>, letter: Letter<'_>) -> Result<Said, String> {
-        let mut said = Said::default();
-        self.datagrams += 1;
-        self.bytes += letter.payload.len() as u64;
-        if let Some(last) = self.last.replace(letter.at) {
-            let since = letter.at.saturating_sub(last);
-            said.arrival = Some(since);
-            self.arrival.note(since);
-        }
-        let mut time = None;
-        for (place, set) in view.sets().enumerate() {
-            let set = set.map_err(|error| error.to_string())?;
-            time = time.or(set.timestamp);
-            said.values += self.note_text(&set, u16::try_from(place).unwrap_or(u16::MAX));
-        }
-        if let Some(sent) = time {
-            self.timestamps += 1;
-            if letter.same_clock {
-                let delay = letter.at.saturating_sub(unix_nanos(sent));
-                said.delay = Some(delay);
-                self.delay.note(delay);
-            }
-        }
-        Ok(said)
-    }
-
-    /// Tells how many values there were.
-    fn note_text(&mut self, set: &JsonSetView<'_>, place: u16) -> u64 {
-        use pubsub::view::Frame;
-        let key = (
-            set.writer_id,
-            if set.writer_id.is_some() { 0 } else { place },
-        );
-        if self.writers.len() >= WRITERS && !self.writers.contains_key(&key) {
-            return 0;
-        }
-        let ear = self.writers.entry(key).or_insert_with(|| Ear {
-            writer: Writer {
-                name: set.writer_name.map(|it| it.read().into_owned()),
-                ..Writer::new(set.writer_id, place)
-            },
-            sequence: None,
-            reader: Reader::default(),
-        });
-        let writer = &mut ear.writer;
-        writer.messages += 1;
-        if let Some(sequence) = set.sequence.filter(|_| set.frame != Frame::KeepAlive) {
-            // Numbers of 32 bits are followed by their lower half: a gap of more than a quarter of that is a restart.
-            let tracker = ear.sequence.get_or_insert_with(Tracker::default);
-            tracker.note(sequence as u16);
-        }
-        let mut values = 0;
-        for field in set.fields() {
-            if values == 0 && writer.encoding != field.encoding.name() {
-                field.encoding.name().clone_into(&mut writer.encoding);
-            }
-            values += 1;
-        }
-        match set.frame {
-            Frame::Key => {
-                writer.key_frames += 1;
-                writer.fields = values;
-            }
-            Frame::Delta => writer.delta_frames += 1,
-            Frame::Event => writer.events += 1,
-            Frame::KeepAlive => writer.keep_alives += 1,
-        }
-        writer.values += values;
-        values
-    }
-
-    /// Tells how many values there were.
-    fn note(
-        &mut self,
-        set: &SetView<'_>,
-        place: u16,
-        types: &[RawType],
-    ) -> Result<u64, pubsub::DecodeError> {
-        use pubsub::view::{Encoding, Frame};
-        let key = (
-            set.writer_id,
-            if set.writer_id.is_some() { 0 } else { place },
-        );
-        if self.writers.len() >= WRITERS && !self.writers.contains_key(&key) {
-            return Ok(0);
-        }
-        let entry = self.writers.entry(key);
-        let ear = entry.or_insert_with(|| Ear {
-            writer: Writer::new(set.writer_id, place),
-            sequence: None,
-            reader: match types {
-                [] => Reader::default(),
-                types => Reader::with_types(types),
-            },
-        });
-        let writer = &mut ear.writer;
-        writer.messages += 1;
-        if !set.header.valid {
-            writer.invalid += 1;
-            return Ok(0);
-        }
-        if let Some(sequence) = set.header.sequence {
-            // A keep-alive says which number comes next; it is no message of its own.
-            if set.header.frame != Frame::KeepAlive {
-                let tracker = ear.sequence.get_or_insert_with(Tracker::default);
-                tracker.note(sequence);
-            }
-        }
-        let values = ear.reader.visit(set, |_| ())? as u64;
-        match set.header.frame {
-            Frame::Key => {
-                writer.key_frames += 1;
-                writer.fields_are_bytes = set.header.encoding == Encoding::Raw;
-                writer.fields = match writer.fields_are_bytes {
-                    true => set.body().len() as u64,
-                    false => values,
-                };
-            }
-            Frame::Delta => writer.delta_frames += 1,
-            Frame::Event => writer.events += 1,
-            Frame::KeepAlive => writer.keep_alives += 1,
-        }
-        if set.header.encoding.name() != writer.encoding && set.header.frame != Frame::KeepAlive {
-            set.header.encoding.name().clone_into(&mut writer.encoding);
-        }
-        writer.values += values;
-        Ok(values)
-    }
-
-    fn close(self, id: Option<PublisherId<'static>>, group: Option<u16>) -> Stream {
-        Stream {
-            publisher_id_type: id.as_ref().map(|it| it.type_name().to_owned()),
-            publisher_id: id.map(|it| it.to_string()),
-            writer_group_id: group,
-            writer_group_name: None,
-            topic: self.topic,
-            mapping: self.mapping.to_owned(),
-            status: None,
-            source: self.source.map(|it| it.to_string()),
-            security: self.security.to_owned(),
-            datagrams: self.datagrams,
-            bytes: self.bytes,
-            chunks: self.chunks,
-            discovery: self.discovery,
-            sequence: self.sequence.map(|it| it.counts().into()),
-            jitter: self.arrival.away_from_median(),
-            arrival: self.arrival.spread(),
-            delay: match (self.delay.spread(), self.timestamps) {
-                (Some(spread), _) => Delay::SameClock(spread),
-                (None, 0) => Delay::NoTimestamp,
-                (None, _) => Delay::UnknownClock,
-            },
-            writers: self
-                .writers
-                .into_values()
-                .map(|it| Writer {
-                    sequence: it.sequence.map(|it| it.counts().into()),
-                    ..it.writer
-                })
-                .collect(),
-        }
-    }
-}
-
-impl Writer {
-    fn new(writer_id: Option<u16>, place: u16) -> Self {
-        Self {
-            writer_id,
-            name: None,
-            place,
-            messages: 0,
-            encoding: String::new(),
-            fields: 0,
-            fields_are_bytes: false,
-            values: 0,
-            key_frames: 0,
-            delta_frames: 0,
-            events: 0,
-            keep_alives: 0,
-            invalid: 0,
-            sequence: None,
-        }
-    }
-}
-
-/// From 100 ns since 1601 to nanoseconds since 1970.
-fn unix_nanos(ticks: i64) -> u64 {
-    const UNIX_EPOCH_TICKS: i64 = 116_444_736_000_000_000;
-    let since = ticks.saturating_sub(UNIX_EPOCH_TICKS);
-    u64::try_from(since).unwrap_or_default().saturating_mul(100)
 }

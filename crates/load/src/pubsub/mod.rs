@@ -7,6 +7,7 @@ mod courier;
 mod datagram;
 mod ears;
 mod figures;
+mod followed;
 mod heard;
 mod listen;
 mod outlet;

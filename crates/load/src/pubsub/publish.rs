@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use mio::{Events, Poll, Token};
+use plan::unit::duration::nanos;
 use pubsub::json::{
     FieldMetaData, JsonDataSetMessage, JsonField, JsonNetworkMessage, JsonTemplate, MetaData,
     MetaDataMessage, Status, Style,
@@ -456,10 +457,6 @@ fn retained(plan: &Publish, kinds: &[BuiltInType], tree: &Tree, now: i64) -> Ret
         will: Some((tree.status(), status(Status::ERROR))),
         messages,
     }
-}
-
-fn nanos(duration: Duration) -> u64 {
-    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
 }
 
 fn template(

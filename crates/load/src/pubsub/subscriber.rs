@@ -5,15 +5,15 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use mio::{Events, Poll, Token};
+use plan::unit::duration::nanos;
 use pubsub::Tolerance;
 use pubsub::mqtt::Packet;
 use pubsub::mqtt::packet::{
-    reason, write_disconnect, write_ping, write_puback, write_pubcomp, write_pubrec,
-    write_subscribe,
+    reason, write_disconnect, write_puback, write_pubcomp, write_pubrec, write_subscribe,
 };
 use pubsub::security::KeyRing;
 
-use super::broker::{BrokerError, KEEP_ALIVE_S, Link, Mqtt};
+use super::broker::{AGAIN, BrokerError, Link, Mqtt};
 use super::ears::{Ears, Ending, Letter};
 use super::listen::now;
 use super::{Heard, Subscribed};
@@ -22,10 +22,6 @@ use super::{Heard, Subscribed};
 const ALL: &str = "#";
 /// So long it is waited for packets before it looks at the time again.
 const PATIENCE: Duration = Duration::from_millis(50);
-/// From one try to connect to the next.
-const AGAIN: Duration = Duration::from_millis(200);
-/// So many reasons are kept.
-const REASONS: usize = 16;
 /// The name of the one subscription.
 const SUBSCRIPTION: u16 = 1;
 
@@ -73,7 +69,7 @@ pub fn subscribe(
     let mut link = Some(open(&plan, &mut poll, &mut events, &mut told)?);
     ready();
     let start = Instant::now();
-    let (mut away, mut try_at, mut spoke) = (None, start, start);
+    let (mut away, mut try_at) = (None, start);
     let mut interrupted = false;
     loop {
         let time = Instant::now();
@@ -98,10 +94,7 @@ pub fn subscribe(
             None => std::thread::sleep(PATIENCE.min(try_at.duration_since(time))),
             Some(it) => {
                 wait(&mut poll, &mut events)?;
-                if spoke.elapsed() >= Duration::from_secs(u64::from(KEEP_ALIVE_S) / 2) {
-                    write_ping(&mut it.outbox);
-                    spoke = Instant::now();
-                }
+                it.keep_alive(Instant::now());
                 if let Err(error) = hear(it, &mut plan, &mut ears, &mut told) {
                     failed = Some(error);
                 }
@@ -111,10 +104,7 @@ pub fn subscribe(
             link = None;
             away.get_or_insert(time);
             try_at = Instant::now() + AGAIN;
-            let why = error.to_string();
-            if !told.lost_connections.contains(&why) && told.lost_connections.len() < REASONS {
-                told.lost_connections.push(why);
-            }
+            error.note(&mut told.lost_connections);
         }
     }
     if let Some(since) = away {
@@ -219,8 +209,4 @@ fn hear(
     }
     link.outbox.extend(answers);
     link.flush()
-}
-
-fn nanos(it: Duration) -> u64 {
-    u64::try_from(it.as_nanos()).unwrap_or(u64::MAX)
 }

@@ -8,7 +8,6 @@ use mio::{Interest, Registry, Token};
 use wss::Tunnel;
 
 use super::Stream;
-use super::tunnel::with_scratch;
 
 /// What reading brought.
 #[derive(Debug)]
@@ -141,18 +140,16 @@ impl Socket {
         let Some(mut tunnel) = self.tunnel.take() else {
             return (Err(ErrorKind::NotConnected.into()), false);
         };
-        let result = with_scratch(|scratch| {
-            let (got, result) = tunnel.read_by(scratch, into, |scratch| {
-                let got = self.receive(scratch)?;
-                self.is_full = got.0 == scratch.len();
-                Ok(got)
-            });
-            let stamp = got.and_then(|(_, stamp)| stamp);
-            (
-                result.map(|n| (n, stamp)),
-                self.is_full || tunnel.has_waiting(),
-            )
+        let (got, result) = tunnel.read_by(into, |space| {
+            let got = self.receive(space)?;
+            self.is_full = got.0 == space.len();
+            Ok(got)
         });
+        let stamp = got.and_then(|(_, stamp)| stamp);
+        let result = (
+            result.map(|n| (n, stamp)),
+            self.is_full || tunnel.has_waiting(),
+        );
         // An answer to a ping that does not go now goes with what is written next.
         let _ = tunnel.flush(&mut self.stream);
         self.tunnel = Some(tunnel);

@@ -8,8 +8,6 @@ use std::time::Duration;
 use capture::{Recorder, Tap};
 use wss::Tunnel;
 
-use super::tunnel::with_scratch;
-
 /// A connected socket that blocks, until it is [taken apart](Self::take_apart).
 #[derive(Debug)]
 pub struct Stream {
@@ -101,9 +99,7 @@ impl Read for Stream {
     #[inline]
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         let n = match &mut self.tunnel {
-            Some(tunnel) if !self.left => {
-                with_scratch(|scratch| tunnel.read(&mut self.socket, scratch, into))?
-            }
+            Some(tunnel) if !self.left => tunnel.read(&mut self.socket, into)?,
             _ => self.socket.read(into)?,
         };
         if let Some(tap) = &mut self.tap {

@@ -1,6 +1,5 @@
 //! What a connection over `opc.wss` goes through before chunks of UACP do: TLS, and the upgrade to a WebSocket.
 
-use std::cell::RefCell;
 use std::io::{self, ErrorKind};
 use std::net::TcpStream;
 use std::time::{Duration, Instant};
@@ -10,22 +9,6 @@ use wss::{TlsClient, Tunnel, TunnelError};
 
 use super::clock::fill;
 use super::{LinkError, Step, Steps};
-
-/// How much of what TLS protects is read at once.
-const SCRATCH: usize = 64 * 1024;
-
-thread_local! {
-    /// Bytes are read into it and decrypted there: one for each thread, so that no connection has one.
-    static SCRATCH_OF_THREAD: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
-}
-
-/// Lends the thread's memory to read into.
-pub fn with_scratch<T>(read: impl FnOnce(&mut [u8]) -> T) -> T {
-    SCRATCH_OF_THREAD.with_borrow_mut(|scratch| {
-        scratch.resize(SCRATCH, 0);
-        read(scratch)
-    })
-}
 
 /// Shakes hands and upgrades, each for no longer than `timeout`.
 pub fn open(
@@ -78,7 +61,7 @@ fn wait_for(
             return Err(late());
         }
         socket.set_read_timeout(Some(left))?;
-        match with_scratch(|scratch| tunnel.read(socket, scratch, &mut [])) {
+        match tunnel.read(socket, &mut []) {
             Ok(_) if done(tunnel) => {}
             Ok(_) => return Err(LinkError::ClosedAt(step)),
             Err(error) if error.kind() == ErrorKind::Interrupted => {}

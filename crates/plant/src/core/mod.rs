@@ -34,7 +34,6 @@ pub use parcel::Secured;
 pub use pipe::{ClientEnd, ServerEnd, pair};
 pub use slots::{Asked, SlotId, Slots};
 pub use timers::{Due, Timers};
-pub use wss::with_scratch;
 
 use std::collections::VecDeque;
 use std::io::ErrorKind;

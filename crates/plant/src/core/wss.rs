@@ -1,6 +1,5 @@
 //! A connection over `opc.wss`, once it carries chunks of UACP.
 
-use std::cell::RefCell;
 use std::io::{self, ErrorKind, Read};
 use std::net::{Shutdown, SocketAddr};
 
@@ -8,22 +7,6 @@ use capture::Tap;
 use mio::net::TcpStream;
 use wire::budget::Held;
 use wss::Tunnel;
-
-/// How much of what TLS protects is read at once.
-const SCRATCH: usize = 64 * 1024;
-
-thread_local! {
-    /// Bytes are read into it and decrypted there: one for each loop, so that no connection has one.
-    static SCRATCH_OF_LOOP: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
-}
-
-/// Lends the loop's memory to read into.
-pub fn with_scratch<T>(read: impl FnOnce(&mut [u8]) -> T) -> T {
-    SCRATCH_OF_LOOP.with_borrow_mut(|scratch| {
-        scratch.resize(SCRATCH, 0);
-        read(scratch)
-    })
-}
 
 /// A socket, and what is around the chunks that go over it.
 pub struct Wss {
@@ -78,12 +61,10 @@ impl Wss {
             is_empty,
             ..
         } = self;
-        let (_, result) = with_scratch(|scratch| {
-            tunnel.read_by(scratch, space, |scratch| {
-                let count = socket.read(scratch)?;
-                *is_empty = count < scratch.len();
-                Ok((count, ()))
-            })
+        let (_, result) = tunnel.read_by(space, |space| {
+            let count = socket.read(space)?;
+            *is_empty = count < space.len();
+            Ok((count, ()))
         });
         // An answer to a ping that does not go now goes with what is written next.
         let _ = self.tunnel.flush(&mut self.socket);

@@ -71,7 +71,7 @@ pub fn opened(address: SocketAddr) -> (TcpStream, Tunnel) {
     let mut tunnel = Tunnel::connect(&tls(), host, "/", random).unwrap();
     while !tunnel.is_open() {
         tunnel.flush(&mut socket).unwrap();
-        match tunnel.read(&mut socket, &mut [0; 4096], &mut []) {
+        match tunnel.read(&mut socket, &mut []) {
             Ok(_) => {}
             Err(error) if error.kind() == ErrorKind::Interrupted => {}
             Err(error) => panic!("{error}"),
@@ -109,7 +109,7 @@ impl Read for Socket {
             return self.tcp.read(into);
         };
         loop {
-            match tunnel.read(&mut self.tcp, &mut vec![0; 65_536], into) {
+            match tunnel.read(&mut self.tcp, into) {
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 result => return result,
             }

@@ -42,7 +42,7 @@ fn is_served(client: &mut Client) {
 fn read(socket: &mut TcpStream, tunnel: &mut Tunnel) -> std::io::Result<Vec<u8>> {
     let mut into = vec![0; 65_536];
     loop {
-        match tunnel.read(socket, &mut [0; 4096], &mut into) {
+        match tunnel.read(socket, &mut into) {
             Ok(count) => {
                 into.truncate(count);
                 return Ok(into);

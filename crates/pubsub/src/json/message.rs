@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use wire::types::{DataValue, StatusCode, Variant};
 
-use super::value::{
+use super::write_value::{
     Style, write_bare, write_data_value, write_status, write_text, write_time, write_variant,
 };
 use crate::encode::EncodeError;
@@ -30,7 +30,7 @@ pub struct JsonNetworkMessage {
 }
 
 /// The values of one DataSet.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct JsonDataSetMessage {
     /// Whether there is a header. Without one the text is the fields alone.
     pub header: bool,
@@ -87,16 +87,8 @@ impl JsonDataSetMessage {
         Self {
             header: true,
             writer_id: Some(writer_id),
-            writer_name: None,
-            publisher_id: None,
-            writer_group: None,
-            sequence: None,
-            major_version: None,
-            minor_version: None,
-            timestamp: None,
-            status: None,
-            frame: None,
             payload: Some(payload),
+            ..Self::default()
         }
     }
 }
@@ -300,7 +292,7 @@ impl<'a> Pen<'a> {
 
     /// A field whose value changes, and whose time, if it has one.
     fn changing(&mut self, set: usize, n: usize, field: &JsonField) -> Result<(), EncodeError> {
-        let kind = |it: &Variant| super::value::type_id(it);
+        let kind = |it: &Variant| super::write_value::type_id(it);
         let (open, time) = match (field, self.style) {
             (JsonField::Raw(_), _) | (JsonField::Variant(_), Style::Verbose) => {
                 (String::new(), false)

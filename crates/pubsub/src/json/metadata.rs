@@ -5,9 +5,10 @@ use std::fmt::Write as _;
 use wire::service::Limits;
 
 use super::message::Pen;
+use super::read_value::not_that;
 use super::scan::{Kind, Text, Value};
-use super::value::{Style, not_that, write_time};
 use super::view::JsonView;
+use super::write_value::{Style, write_time};
 use crate::error::DecodeError;
 use crate::view::charge;
 
@@ -177,7 +178,7 @@ impl JsonView<'_> {
             writer_group: owned(self.writer_group),
             writer_name: plain(self.whole, "DataSetWriterName"),
             timestamp: match self.whole.get("Timestamp") {
-                Some(it) => super::value::read_time(it).ok(),
+                Some(it) => super::read_value::read_time(it).ok(),
                 None => None,
             },
             metadata: MetaData {

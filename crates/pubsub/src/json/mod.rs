@@ -3,7 +3,8 @@
 //! | module | what it knows |
 //! |---|---|
 //! | [`scan`] | JSON where it lies, to a bounded depth |
-//! | [`value`] | values of OPC UA as JSON, and back |
+//! | [`write_value`] | values of OPC UA as JSON |
+//! | [`read_value`] | and back |
 //! | [`message`] | a NetworkMessage as a value, and its text |
 //! | [`view`] | a NetworkMessage where it lies: visited, not built |
 //! | [`metadata`] | messages that describe DataSets, and those that say how a publisher is |
@@ -11,13 +12,14 @@
 
 pub mod message;
 pub mod metadata;
+pub mod read_value;
 pub mod scan;
 pub mod template;
-pub mod value;
 pub mod view;
+pub mod write_value;
 
 pub use message::{JsonDataSetMessage, JsonField, JsonNetworkMessage};
 pub use metadata::{FieldMetaData, MetaData, MetaDataMessage, Status};
 pub use template::JsonTemplate;
-pub use value::Style;
 pub use view::{JsonView, MessageType};
+pub use write_value::Style;

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use wire::template::walk::BuiltInType;
 
 use super::message::{JsonNetworkMessage, Pen, Slot};
-use super::value::{Style, write_float, write_time};
+use super::write_value::{Style, write_float, write_time};
 use crate::encode::EncodeError;
 use crate::template::NoField;
 

@@ -4,10 +4,10 @@ use wire::service::Limits;
 use wire::types::{DataValue, Variant, VariantScalarTypeId as Type};
 
 use super::message::{JsonDataSetMessage, JsonField, JsonNetworkMessage, frame_name};
-use super::scan::{Items, Kind, Members, Text, Value};
-use super::value::{
+use super::read_value::{
     Typed, named_type, not_that, read_bare, read_data_value, read_stamps, read_status, read_time,
 };
+use super::scan::{Items, Kind, Members, Text, Value};
 use crate::error::DecodeError;
 use crate::view::{Encoding, Frame, charge};
 

@@ -3,10 +3,10 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::ops::ControlFlow;
-use std::time::Duration;
 
 use link::Way;
 use plan::Random;
+use plan::unit::duration::nanos;
 use wire::channel::Protection;
 use wire::frame::{Header, MessageType};
 
@@ -470,8 +470,4 @@ impl<'a> World<'a> {
 fn taken(bytes: Vec<u8>, mut wrote: impl FnMut(usize)) -> Vec<u8> {
     wrote(bytes.len());
     bytes
-}
-
-fn nanos(duration: Duration) -> u64 {
-    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
 }

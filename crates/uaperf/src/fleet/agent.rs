@@ -1,13 +1,12 @@
 //! `uaperf agent`: carries out what a controller asks for, over its standard input and output.
 
-use std::io::{Read, Write};
 use std::process::ExitCode;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
 use anyhow::Context;
-use fleet::frame::{FrameError, Frames, PREAMBLE, encode, pack, unpack};
+use fleet::frame::{encode, pack, unpack};
 use fleet::{Hello, Share, Stamp, ToAgent};
 use judge::Exit;
 use load::engine::{Control, Others};
@@ -16,7 +15,7 @@ use plan::{Phase, TargetSpec, Targets};
 use record::run::Figure;
 use wire::time::Instant;
 
-use super::carrier::stamp;
+use super::pipe::{self, End, stamp};
 use super::task::{Books, Part, Task, Word};
 use super::{SERVICES, VERSION};
 use crate::failure::Failure;
@@ -139,10 +138,10 @@ pub fn run(args: Args, global: &Global) -> anyhow::Result<ExitCode> {
         // It is gone when the controller is.
         let _ = post.send(letter);
     }
-    let end = talking.join().unwrap_or(End::Orphaned(String::new()));
+    let end = talking.join().unwrap_or(Parting::Orphaned(String::new()));
     match end {
-        End::Left => Ok(ExitCode::SUCCESS),
-        End::Orphaned(why) => {
+        Parting::Left => Ok(ExitCode::SUCCESS),
+        Parting::Orphaned(why) => {
             tell!("the agent stopped: {why}");
             Ok(ExitCode::from(Exit::Nothing.code()))
         }
@@ -164,8 +163,8 @@ fn hello() -> Hello {
     }
 }
 
-/// How it ended.
-enum End {
+/// How it parts from its controller.
+enum Parting {
     Left,
     Orphaned(String),
 }
@@ -181,7 +180,7 @@ struct Line {
 
 impl Line {
     /// Until the controller needs it no more, or is gone.
-    fn talk(mut self, letters: &Receiver<Inbox>) -> End {
+    fn talk(mut self, letters: &Receiver<Inbox>) -> Parting {
         loop {
             while let Some(task) = self.agent.poll_task() {
                 match task {
@@ -192,12 +191,12 @@ impl Line {
                     fleet::Task::Stop => self.stop(),
                     fleet::Task::Leave => {
                         self.stop();
-                        return End::Left;
+                        return Parting::Left;
                     }
                     fleet::Task::Orphaned { why } => {
                         self.stop();
                         leave_after(GRACE);
-                        return End::Orphaned(why);
+                        return Parting::Orphaned(why);
                     }
                 }
             }
@@ -243,22 +242,13 @@ fn leave_after(grace: Duration) {
 fn reader(post: Sender<Inbox>) -> std::io::Result<()> {
     let thread = std::thread::Builder::new().name("from".into());
     let read = move || {
-        let mut input = std::io::stdin().lock();
-        let mut frames = Frames::default();
-        let mut bytes = vec![0; 64 * 1024];
-        let why = loop {
-            let n = match input.read(&mut bytes) {
-                Ok(0) => break "the pipe to the controller ended".to_owned(),
-                Ok(n) => n,
-                Err(error) if error.kind() == std::io::ErrorKind::Interrupted => continue,
-                Err(error) => break error.to_string(),
-            };
-            let now = stamp();
-            frames.push(bytes.get(..n).unwrap_or_default());
-            match pass_on(&mut frames, now, &post) {
-                Ok(()) => {}
-                Err(error) => break format!("no controller is at the other end: {error}"),
-            }
+        let each = |message, now| {
+            let _ = post.send(Inbox::Message(message, now));
+        };
+        let why = match pipe::read(std::io::stdin().lock(), each) {
+            End::Over => "the pipe to the controller ended".to_owned(),
+            End::Failed(error) => error.to_string(),
+            End::Stranger(error) => format!("no controller is at the other end: {error}"),
         };
         // Nobody reads it when all is over.
         let _ = post.send(Inbox::End(why));
@@ -266,31 +256,11 @@ fn reader(post: Sender<Inbox>) -> std::io::Result<()> {
     thread.spawn(read).map(drop)
 }
 
-fn pass_on(frames: &mut Frames, now: Stamp, post: &Sender<Inbox>) -> Result<(), FrameError> {
-    while let Some(message) = frames.poll()? {
-        let _ = post.send(Inbox::Message(message, now));
-    }
-    Ok(())
-}
-
 /// What goes to the controller, from a thread of its own: one that does not read holds nobody up.
 fn writer() -> std::io::Result<Sender<Vec<u8>>> {
     let (out, frames) = channel::<Vec<u8>>();
     let thread = std::thread::Builder::new().name("to".into());
-    thread.spawn(move || {
-        let mut output = screen::pipe();
-        let mut next = Some(PREAMBLE.to_vec());
-        while let Some(frame) = next {
-            if output
-                .write_all(&frame)
-                .and_then(|()| output.flush())
-                .is_err()
-            {
-                return;
-            }
-            next = frames.recv().ok();
-        }
-    })?;
+    thread.spawn(move || pipe::write(screen::pipe(), &frames))?;
     Ok(out)
 }
 

@@ -2,28 +2,18 @@
 
 use std::collections::VecDeque;
 use std::ffi::OsString;
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
-use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command, Stdio};
+use std::process::{Child, ChildStderr, ChildStdout, Command, Stdio};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use fleet::frame::{Frames, PREAMBLE};
 use fleet::{FromAgent, Stamp};
-use load::transport::Clock;
 
+use super::pipe::{self, End};
 use super::spec::{Place, Spec};
 use crate::settings;
-
-/// Both clocks of this process, now.
-pub fn stamp() -> Stamp {
-    let utc = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
-    Stamp {
-        mono_ns: Clock::new().mono().as_nanos(),
-        utc_ns: utc.map_or(0, |it| i64::try_from(it.as_nanos()).unwrap_or(i64::MAX)),
-    }
-}
 
 /// What comes from an agent's process.
 #[derive(Debug)]
@@ -74,7 +64,7 @@ impl Carrier {
         let (ended, end) = channel();
         let thread =
             |name: &str| std::thread::Builder::new().name(format!("{name} {}", place.name));
-        thread("to").spawn(move || write(input, &frames))?;
+        thread("to").spawn(move || pipe::write(input, &frames))?;
         let lines = Arc::clone(&said);
         thread("errors of").spawn(move || {
             listen(error, &lines);
@@ -169,20 +159,6 @@ fn alone(command: &mut Command) {
 #[cfg(not(any(unix, windows)))]
 fn alone(_: &mut Command) {}
 
-fn write(mut input: ChildStdin, frames: &Receiver<Vec<u8>>) {
-    let mut next = Some(PREAMBLE.to_vec());
-    while let Some(frame) = next {
-        if input
-            .write_all(&frame)
-            .and_then(|()| input.flush())
-            .is_err()
-        {
-            return;
-        }
-        next = frames.recv().ok();
-    }
-}
-
 fn listen(error: ChildStderr, said: &Mutex<VecDeque<String>>) {
     // Whatever it writes is taken, so that it does not wait for us; lines without end are cut.
     let mut lines = BufReader::new(error);
@@ -205,37 +181,19 @@ fn listen(error: ChildStderr, said: &Mutex<VecDeque<String>>) {
 }
 
 fn read(
-    mut output: ChildStdout,
+    output: ChildStdout,
     said: &Mutex<VecDeque<String>>,
     end: &Receiver<()>,
     came: &dyn Fn(Came),
 ) {
-    let mut frames = Frames::default();
-    let mut bytes = vec![0; 64 * 1024];
-    let why = loop {
-        let n = match output.read(&mut bytes) {
-            Ok(0) => break None,
-            Ok(n) => n,
-            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => continue,
-            Err(error) => break Some(error.to_string()),
-        };
-        let now = stamp();
-        frames.push(bytes.get(..n).unwrap_or_default());
-        let broken = loop {
-            match frames.poll() {
-                Ok(Some(message)) => came(Came::Message(message, now)),
-                Ok(None) => break None,
-                Err(error) => break Some(error.to_string()),
-            }
-        };
-        if broken.is_some() {
-            break broken;
-        }
+    let why = match pipe::read(output, |message, now| came(Came::Message(message, now))) {
+        End::Over => "its process ended".to_owned(),
+        End::Failed(error) => error.to_string(),
+        End::Stranger(error) => error.to_string(),
     };
     // What it complained of comes on another pipe.
     let _ = end.recv_timeout(Duration::from_millis(500));
     let said = said.lock().unwrap_or_else(PoisonError::into_inner);
-    let why = why.unwrap_or_else(|| "its process ended".to_owned());
     let why = match said.back() {
         Some(last) => format!("{why}; it said: {last}"),
         None => why,

@@ -107,7 +107,7 @@ pub fn run(args: &Args, global: &Global) -> anyhow::Result<ExitCode> {
             Some(_) => {}
         }
     }
-    let now = super::carrier::stamp().mono_ns;
+    let now = super::pipe::stamp().mono_ns;
     let standings = crew.standings();
     let agents: Vec<Agent> = places
         .into_iter()

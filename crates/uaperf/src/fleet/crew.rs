@@ -10,7 +10,8 @@ use fleet::{Bands, Controller, Event, FromAgent, Hello, Settings, Share, Stamp};
 use load::transport::Clock;
 
 use super::VERSION;
-use super::carrier::{Came, Carrier, stamp};
+use super::carrier::{Came, Carrier};
+use super::pipe::stamp;
 use super::spec::Place;
 
 /// What the thread is told.
@@ -198,8 +199,7 @@ impl Desk {
             self.controller.dismiss(agent);
         }
         self.turn();
-        let carriers: Vec<Carrier> = self.carriers.drain(..).flatten().collect();
-        let mut carriers: Vec<Carrier> = carriers;
+        let mut carriers: Vec<Carrier> = self.carriers.drain(..).flatten().collect();
         carriers.iter_mut().for_each(Carrier::close);
         carriers.into_iter().for_each(Carrier::end);
     }

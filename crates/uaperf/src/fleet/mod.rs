@@ -1,6 +1,6 @@
 //! Load from several hosts: `--fleet` of the commands that load, `uaperf agent` and `uaperf fleet`.
 //!
-//! The state machines are those of the crate `fleet`. Here are the processes that carry their frames ([`carrier`]), the
+//! The state machines are those of the crate `fleet`. Here are the processes that carry their frames ([`carrier`], [`pipe`]), the
 //! thread that drives the controller ([`crew`]), the agent's side ([`agent`]), and how a phase becomes shares and
 //! the books of all agents one outcome again ([`shared`]).
 
@@ -8,6 +8,7 @@ pub mod agent;
 mod carrier;
 pub mod check;
 mod crew;
+mod pipe;
 mod shared;
 mod spec;
 mod task;

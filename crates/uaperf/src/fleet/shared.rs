@@ -317,7 +317,7 @@ fn tell_of(host: &mut Host, run: &str) {
 fn clock(standing: &Standing, start: Option<u64>) -> HostClock {
     const UNKNOWN: &str = "its clock was not read";
     let bands = &standing.bands;
-    let now = super::carrier::stamp().mono_ns;
+    let now = super::pipe::stamp().mono_ns;
     let utc = bands.utc(start.unwrap_or(now));
     let known =
         |figure: Option<u64>| figure.map_or_else(|| Figure::missing(UNKNOWN), Figure::Known);

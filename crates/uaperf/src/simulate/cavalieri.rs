@@ -14,8 +14,8 @@ use simulate::protocol::{Envelope, Step};
 use wire::channel::Protection;
 use wire::policy::{Mode, Policy};
 
+use super::cavalieri_costs::{FOUND, NAME, Over, Seven};
 use super::scene::{Reading, Stage};
-use super::seven::{FOUND, NAME, Over, Seven};
 use crate::model::wrapped;
 use crate::screen;
 

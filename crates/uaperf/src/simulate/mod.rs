@@ -1,15 +1,15 @@
 //! `uaperf simulate`: what a plant would do that is not built yet, and what connecting would take over a link that is not there.
 
 mod cavalieri;
+mod cavalieri_costs;
 mod files;
 mod plant;
+mod protocol;
+mod protocol_file;
+mod protocol_result;
+mod protocol_screen;
 mod scene;
 mod screen;
-mod seven;
-mod talk;
-mod talk_file;
-mod talk_screen;
-mod talked;
 mod world;
 
 use std::process::ExitCode;
@@ -26,8 +26,8 @@ pub struct Args {
 #[derive(Debug, clap::Subcommand)]
 enum Command {
     Plant(plant::Args),
-    Handshake(talk::Handshake),
-    Requests(talk::Requests),
+    Handshake(protocol::Handshake),
+    Requests(protocol::Requests),
     Cavalieri2010(cavalieri::Args),
 }
 
@@ -35,8 +35,8 @@ enum Command {
 pub fn run(args: Args, _global: &Global) -> anyhow::Result<ExitCode> {
     match args.command {
         Command::Plant(args) => plant::run(args),
-        Command::Handshake(args) => talk::handshake(args),
-        Command::Requests(args) => talk::requests(args),
+        Command::Handshake(args) => protocol::handshake(args),
+        Command::Requests(args) => protocol::requests(args),
         Command::Cavalieri2010(args) => cavalieri::run(args),
     }
 }

@@ -130,56 +130,58 @@ fn identity((der, key): (&[u8], &[u8])) -> anyhow::Result<Identity> {
 /// Its letters are all that counts: nobody checks it.
 const PASSWORD: &[u8] = b"password";
 
-/// A file of `uaperf calibrate`, or a name.
+/// What steps cost.
 #[derive(Debug, Clone)]
-pub struct Prices {
-    calibration: Option<Calibration>,
-    pub name: String,
+enum Prices {
+    /// Nothing.
+    Nothing,
+    /// What makes the table of a study of 2010 come out.
+    Cavalieri,
+    /// What a host was calibrated with, and where that is from.
+    Calibrated(Box<Calibration>, String),
 }
 
 impl Prices {
     /// What was typed; without it what this host was calibrated with.
     fn of(typed: Option<&Path>) -> anyhow::Result<Self> {
-        let kept = || Failure::new("this host was not calibrated");
         let hint = "uaperf calibrate, or --costs none, cavalieri2010 or a file of uaperf calibrate";
-        let name = typed.and_then(Path::to_str);
-        Ok(match (name, typed) {
-            (Some("none"), _) => Self {
-                calibration: None,
-                name: "none: cryptography takes no time".to_owned(),
-            },
-            (Some("cavalieri2010"), _) => Self {
-                calibration: None,
-                name: super::seven::NAME.to_owned(),
-            },
-            (_, Some(file)) => {
-                let text = std::fs::read(file).map_err(|error| {
-                    Failure::new(format!("{}: {error}", file.display())).hint(hint)
-                })?;
+        let failed = |told: String| Failure::new(told).hint(hint);
+        let Some(file) = typed else {
+            let kept = calibrate::kept();
+            let kept = kept.ok_or_else(|| failed("this host was not calibrated".to_owned()))?;
+            let from = "this host, as it was calibrated".to_owned();
+            return Ok(Self::Calibrated(Box::new(kept), from));
+        };
+        let name = file.display();
+        Ok(match file.to_str() {
+            Some("none") => Self::Nothing,
+            Some("cavalieri2010") => Self::Cavalieri,
+            _ => {
+                let text =
+                    std::fs::read(file).map_err(|error| failed(format!("{name}: {error}")))?;
                 let calibration = serde_json::from_slice(&text).map_err(|error| {
-                    let told =
-                        format!("{} is no file of uaperf calibrate: {error}", file.display());
-                    Failure::new(told).hint(hint)
+                    failed(format!("{name} is no file of uaperf calibrate: {error}"))
                 })?;
-                Self {
-                    calibration: Some(calibration),
-                    name: file.display().to_string(),
-                }
+                Self::Calibrated(calibration, name.to_string())
             }
-            (_, None) => Self {
-                calibration: Some(calibrate::kept().ok_or_else(|| kept().hint(hint))?),
-                name: "this host, as it was calibrated".to_owned(),
-            },
         })
+    }
+
+    /// Where they are from.
+    fn name(&self) -> &str {
+        match self {
+            Self::Nothing => "none: cryptography takes no time",
+            Self::Cavalieri => super::cavalieri_costs::NAME,
+            Self::Calibrated(_, from) => from,
+        }
     }
 
     /// What they come to with a policy.
     fn costs(&self, protection: Protection) -> anyhow::Result<Costs> {
-        let Some(it) = &self.calibration else {
-            return Ok(match self.name == super::seven::NAME {
-                true => super::seven::costs(protection),
-                false => Costs::default(),
-            });
+        let it = match self {
+            Self::Nothing => return Ok(Costs::default()),
+            Self::Cavalieri => return Ok(super::cavalieri_costs::costs(protection)),
+            Self::Calibrated(it, _) => it,
         };
         // A round trip over the loopback is four of them.
         let message = it.raw.sleeping_ns.median / 4.0;
@@ -192,7 +194,7 @@ impl Prices {
         let name = protection.policy.name();
         let policy = it.policies.iter().find(|it| it.policy == name);
         let policy = policy.ok_or_else(|| {
-            Failure::new(format!("{}: nothing says what {name} costs", self.name))
+            Failure::new(format!("{}: nothing says what {name} costs", self.name()))
                 .hint("uaperf calibrate")
         })?;
         Ok(Costs {
@@ -382,7 +384,7 @@ impl Args {
             protection,
             user: self.user.clone().unwrap_or_else(|| "anonymous".to_owned()),
             notes,
-            costs: prices.name,
+            costs: prices.name().to_owned(),
         })
     }
 

@@ -14,8 +14,8 @@ use serde_json::json;
 use simulate::protocol::{Course, Side, Step};
 
 use super::files::BEGIN;
+use super::protocol_result::Talk;
 use super::scene;
-use super::talked::Talk;
 use crate::quick::status_name;
 
 /// What came of it, as a run that nobody measured.

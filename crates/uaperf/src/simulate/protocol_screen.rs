@@ -8,8 +8,8 @@ use plan::unit::duration;
 use serde::Serialize;
 use simulate::protocol::{Course, Message, Side, Step};
 
+use super::protocol_result::Talk;
 use super::scene;
-use super::talked::Talk;
 use crate::model::wrapped;
 
 /// What came of it.

@@ -11,9 +11,9 @@ use judge::Exit;
 use plan::unit::{Bytes, duration};
 use simulate::protocol::Course;
 
+use super::protocol_result::Talk;
 use super::scene::{self, Reading, Set};
-use super::talked::Talk;
-use super::{talk_file, talk_screen};
+use super::{protocol_file, protocol_screen};
 use crate::failure::Failure;
 use crate::quick::interrupt;
 use crate::screen::{self, tell};
@@ -143,14 +143,14 @@ fn run(common: &Common, sessions: u32, reading: Reading) -> anyhow::Result<ExitC
         interrupted: stop.load(Ordering::Relaxed),
     };
     let took = began.elapsed();
-    let summary = talk_screen::Summary::of(&talk, &common.scene);
+    let summary = protocol_screen::Summary::of(&talk, &common.scene);
     let takes_output = common.out.as_deref().is_some_and(written::is_output);
     let mut out = screen::Out::beside_file(takes_output);
     if common.json {
         screen::json(&mut out, &summary)?;
     } else {
         let mut text = String::new();
-        talk_screen::draw(&mut text, &summary)?;
+        protocol_screen::draw(&mut text, &summary)?;
         out.write_all(text.as_bytes())?;
     }
     tell!(
@@ -159,7 +159,7 @@ fn run(common: &Common, sessions: u32, reading: Reading) -> anyhow::Result<ExitC
         duration::show(took)
     );
     if let Some(file) = &common.out {
-        let run = talk_file::run(&talk, &common.scene)?;
+        let run = protocol_file::run(&talk, &common.scene)?;
         written::put("--out", file, &run.to_json()?);
     }
     let good = talk.courses.iter().any(|it| it.failed.is_none());

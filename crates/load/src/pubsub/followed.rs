@@ -1,0 +1,332 @@
+//! A publisher and group that is followed: what came of it, and of each of its writers, in UADP and in JSON.
+
+use std::collections::BTreeMap;
+
+use pubsub::header::Kind;
+use pubsub::json::JsonView;
+use pubsub::json::view::SetView as JsonSetView;
+use pubsub::raw::RawType;
+use pubsub::reader::Reader;
+use pubsub::sequence::Tracker;
+use pubsub::view::{Encoding, Frame, Known, SetView};
+use pubsub::{DecodeError, PublisherId, View};
+
+use super::datagram::{Came, Source};
+use super::heard::{Delay, Stream, Writer};
+use super::spread::Times;
+
+/// So many writers of each are followed.
+const WRITERS: usize = 1024;
+
+/// What a datagram said.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Said {
+    pub values: u64,
+    /// Since the datagram before.
+    pub arrival: Option<u64>,
+    /// Since it was sent.
+    pub delay: Option<u64>,
+}
+
+#[derive(Debug)]
+pub(super) struct Followed {
+    source: Option<Source>,
+    pub topic: Option<String>,
+    mapping: &'static str,
+    security: &'static str,
+    datagrams: u64,
+    bytes: u64,
+    chunks: u64,
+    discovery: u64,
+    sequence: Option<Tracker>,
+    last: Option<u64>,
+    arrival: Times,
+    delay: Times,
+    timestamps: u64,
+    writers: BTreeMap<(Option<u16>, u16), Ear>,
+}
+
+/// What is known of a writer.
+#[derive(Debug)]
+struct Ear {
+    writer: Writer,
+    sequence: Option<Tracker>,
+    reader: Reader,
+}
+
+impl Followed {
+    /// Whose messages have this mapping.
+    pub fn of(mapping: &'static str) -> Self {
+        Self {
+            source: None,
+            topic: None,
+            mapping,
+            security: "none",
+            datagrams: 0,
+            bytes: 0,
+            chunks: 0,
+            discovery: 0,
+            sequence: None,
+            last: None,
+            arrival: Times::new(),
+            delay: Times::new(),
+            timestamps: 0,
+            writers: BTreeMap::new(),
+        }
+    }
+
+    /// Takes a message in UADP.
+    pub fn take(
+        &mut self,
+        view: &View<'_>,
+        came: Came,
+        at: Option<u64>,
+        types: &[RawType],
+    ) -> Result<Said, DecodeError> {
+        self.source = came.source;
+        self.security = match view.header.security {
+            Some(it) if it.encrypted => "sign-and-encrypt",
+            Some(it) if it.signed => "sign",
+            _ => "none",
+        };
+        let mut said = Said {
+            arrival: self.came(came.len, at),
+            ..Said::default()
+        };
+        if let Some(sequence) = view.header.group.and_then(|it| it.sequence) {
+            let tracker = self.sequence.get_or_insert_with(Tracker::default);
+            tracker.note(sequence);
+        }
+        if view.header.chunk {
+            self.chunks += 1;
+        }
+        if view.header.kind != Kind::DataSet {
+            self.discovery += 1;
+        }
+        let mut time = view.header.timestamp;
+        for (place, set) in view.messages(Known::default())?.enumerate() {
+            let set = set?;
+            time = time.or(set.header.timestamp);
+            said.values += self.note(&set, u16::try_from(place).unwrap_or(u16::MAX), types)?;
+        }
+        let same_clock = came.source.is_some_and(Source::is_this_host);
+        said.delay = self.sent(time, at.filter(|_| same_clock));
+        Ok(said)
+    }
+
+    /// Takes a message in JSON, of so many bytes.
+    pub fn take_text(
+        &mut self,
+        view: &JsonView<'_>,
+        len: usize,
+        at: u64,
+        same_clock: bool,
+    ) -> Result<Said, DecodeError> {
+        let mut said = Said {
+            arrival: self.came(len, Some(at)),
+            ..Said::default()
+        };
+        let mut time = None;
+        for (place, set) in view.sets().enumerate() {
+            let set = set?;
+            time = time.or(set.timestamp);
+            said.values += self.note_text(&set, u16::try_from(place).unwrap_or(u16::MAX));
+        }
+        said.delay = self.sent(time, Some(at).filter(|_| same_clock));
+        Ok(said)
+    }
+
+    /// Counts a message; how long after the one before it came.
+    fn came(&mut self, len: usize, at: Option<u64>) -> Option<u64> {
+        self.datagrams += 1;
+        self.bytes += len as u64;
+        let at = at?;
+        let since = at.saturating_sub(self.last.replace(at)?);
+        self.arrival.note(since);
+        Some(since)
+    }
+
+    /// Counts the time at which a message was sent, if it says one; how long before `at` that was, by one clock.
+    fn sent(&mut self, time: Option<i64>, at: Option<u64>) -> Option<u64> {
+        let sent = time?;
+        self.timestamps += 1;
+        let delay = at?.saturating_sub(unix_nanos(sent));
+        self.delay.note(delay);
+        Some(delay)
+    }
+
+    /// A writer by its id, or by its place in the message. None if there are too many.
+    fn ear(
+        &mut self,
+        writer_id: Option<u16>,
+        place: u16,
+        new: impl FnOnce() -> Ear,
+    ) -> Option<&mut Ear> {
+        let key = (writer_id, if writer_id.is_some() { 0 } else { place });
+        if self.writers.len() >= WRITERS && !self.writers.contains_key(&key) {
+            return None;
+        }
+        let ear = self.writers.entry(key).or_insert_with(new);
+        ear.writer.messages += 1;
+        Some(ear)
+    }
+
+    /// Tells how many values there were.
+    fn note_text(&mut self, set: &JsonSetView<'_>, place: u16) -> u64 {
+        let new = || Ear {
+            writer: Writer {
+                name: set.writer_name.map(|it| it.read().into_owned()),
+                ..Writer::new(set.writer_id, place)
+            },
+            sequence: None,
+            reader: Reader::default(),
+        };
+        let Some(ear) = self.ear(set.writer_id, place, new) else {
+            return 0;
+        };
+        // Numbers of 32 bits are followed by their lower half: a gap of more than a quarter of that is a restart.
+        ear.follow(set.sequence.map(|it| it as u16), set.frame);
+        let mut values = 0;
+        for field in set.fields() {
+            if values == 0 {
+                ear.says_in(field.encoding.name());
+            }
+            values += 1;
+        }
+        if set.frame == Frame::Key {
+            ear.writer.fields = values;
+        }
+        ear.count(set.frame, values);
+        values
+    }
+
+    /// Tells how many values there were.
+    fn note(
+        &mut self,
+        set: &SetView<'_>,
+        place: u16,
+        types: &[RawType],
+    ) -> Result<u64, DecodeError> {
+        let new = || Ear {
+            writer: Writer::new(set.writer_id, place),
+            sequence: None,
+            reader: match types {
+                [] => Reader::default(),
+                types => Reader::with_types(types),
+            },
+        };
+        let Some(ear) = self.ear(set.writer_id, place, new) else {
+            return Ok(0);
+        };
+        let header = &set.header;
+        if !header.valid {
+            ear.writer.invalid += 1;
+            return Ok(0);
+        }
+        ear.follow(header.sequence, header.frame);
+        let values = ear.reader.visit(set, |_| ())? as u64;
+        if header.frame == Frame::Key {
+            ear.writer.fields_are_bytes = header.encoding == Encoding::Raw;
+            ear.writer.fields = match ear.writer.fields_are_bytes {
+                true => set.body().len() as u64,
+                false => values,
+            };
+        }
+        if header.frame != Frame::KeepAlive {
+            ear.says_in(header.encoding.name());
+        }
+        ear.count(header.frame, values);
+        Ok(values)
+    }
+
+    pub fn close(self, id: Option<PublisherId<'static>>, group: Option<u16>) -> Stream {
+        Stream {
+            publisher_id_type: id.as_ref().map(|it| it.type_name().to_owned()),
+            publisher_id: id.map(|it| it.to_string()),
+            writer_group_id: group,
+            writer_group_name: None,
+            topic: self.topic,
+            mapping: self.mapping.to_owned(),
+            status: None,
+            source: self.source.map(|it| it.to_string()),
+            security: self.security.to_owned(),
+            datagrams: self.datagrams,
+            bytes: self.bytes,
+            chunks: self.chunks,
+            discovery: self.discovery,
+            sequence: self.sequence.map(|it| it.counts().into()),
+            jitter: self.arrival.away_from_median(),
+            arrival: self.arrival.spread(),
+            delay: match (self.delay.spread(), self.timestamps) {
+                (Some(spread), _) => Delay::SameClock(spread),
+                (None, 0) => Delay::NoTimestamp,
+                (None, _) => Delay::UnknownClock,
+            },
+            writers: self
+                .writers
+                .into_values()
+                .map(|it| Writer {
+                    sequence: it.sequence.map(|it| it.counts().into()),
+                    ..it.writer
+                })
+                .collect(),
+        }
+    }
+}
+
+impl Ear {
+    /// Follows the numbers of messages.
+    fn follow(&mut self, sequence: Option<u16>, frame: Frame) {
+        // A keep-alive says which number comes next; it is no message of its own.
+        if let Some(sequence) = sequence.filter(|_| frame != Frame::KeepAlive) {
+            let tracker = self.sequence.get_or_insert_with(Tracker::default);
+            tracker.note(sequence);
+        }
+    }
+
+    /// How values are written.
+    fn says_in(&mut self, encoding: &str) {
+        if self.writer.encoding != encoding {
+            encoding.clone_into(&mut self.writer.encoding);
+        }
+    }
+
+    fn count(&mut self, frame: Frame, values: u64) {
+        let writer = &mut self.writer;
+        match frame {
+            Frame::Key => writer.key_frames += 1,
+            Frame::Delta => writer.delta_frames += 1,
+            Frame::Event => writer.events += 1,
+            Frame::KeepAlive => writer.keep_alives += 1,
+        }
+        writer.values += values;
+    }
+}
+
+impl Writer {
+    fn new(writer_id: Option<u16>, place: u16) -> Self {
+        Self {
+            writer_id,
+            name: None,
+            place,
+            messages: 0,
+            encoding: String::new(),
+            fields: 0,
+            fields_are_bytes: false,
+            values: 0,
+            key_frames: 0,
+            delta_frames: 0,
+            events: 0,
+            keep_alives: 0,
+            invalid: 0,
+            sequence: None,
+        }
+    }
+}
+
+/// From 100 ns since 1601 to nanoseconds since 1970.
+fn unix_nanos(ticks: i64) -> u64 {
+    const UNIX_EPOCH_TICKS: i64 = 116_444_736_000_000_000;
+    let since = ticks.saturating_sub(UNIX_EPOCH_TICKS);
+    u64::try_from(since).unwrap_or_default().saturating_mul(100)
+}
