@@ -179,6 +179,10 @@ fn sound(found: &Value) {
         "{}",
         found["narrow"]
     );
+    assert_eq!(found["cut"], 0, "charts that a narrow window cuts");
+    for entry in found["contents"].as_array().unwrap() {
+        assert_eq!(entry[1], true, "{entry} leads nowhere");
+    }
     for scheme in ["light", "dark"] {
         let least = &found["contrast"][scheme];
         assert!(least[0].as_f64().unwrap() >= 4.5, "{scheme}: {least}");
@@ -210,6 +214,30 @@ fn the_page_of_a_run_is_drawn_switched_read_off_and_copied_in_a_browser_without_
         found["first"].as_str().unwrap().starts_with("VALID"),
         "{found}"
     );
+    let first = found["first"].as_str().unwrap();
+    assert!(first.contains("half were answered within"), "{first}");
+    let contents: Vec<&str> = found["contents"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|it| it[0].as_str().unwrap())
+        .collect();
+    for part in ["What was measured", "Times", "Resources", "Over time"] {
+        assert!(contents.contains(&part), "{part}: {contents:?}");
+    }
+    // Pictures and tables are to be had as files.
+    let saved = &found["saved"];
+    assert_eq!(
+        saved["svg"][0], "uaperf-latency-by-percentile.svg",
+        "{saved}"
+    );
+    assert_eq!(
+        (&saved["svg"][2], &saved["alone"]),
+        (&json!("<svg"), &json!(true)),
+        "{saved}"
+    );
+    assert_eq!(saved["png"][2], "\u{89}PNG", "{saved}");
+    assert!(saved["csv"][1].as_u64() > Some(20), "{saved}");
     // What a server calls itself is text.
     assert!(
         found["first"]
@@ -347,6 +375,10 @@ fn points_without_numbers_stand_below_each_other_and_other_commands_are_no_point
     let first = found["first"].as_str().unwrap();
     assert!(
         first.contains("7 runs, policies: 2 points of security; browse: 1 run"),
+        "{first}"
+    );
+    assert!(
+        first.contains("policies: Against None: Basic256Sha256:Sign: p99"),
         "{first}"
     );
     assert_eq!(

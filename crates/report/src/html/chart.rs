@@ -7,8 +7,27 @@ use maud::{Markup, PreEscaped, html};
 use super::scale::Scale;
 use super::unit::raw;
 
-const WIDTH: f64 = 860.0;
-const LEFT: f64 = 66.0;
+/// How wide a picture is drawn. Its texts keep their size, so a narrow screen gets a drawing of its own.
+#[derive(Clone, Copy)]
+struct Paper {
+    class: &'static str,
+    width: f64,
+    left: f64,
+}
+
+const PAPERS: [Paper; 2] = [
+    Paper {
+        class: "wide",
+        width: 860.0,
+        left: 66.0,
+    },
+    Paper {
+        class: "narrow",
+        width: 380.0,
+        left: 56.0,
+    },
+];
+
 const RIGHT: f64 = 14.0;
 const TOP: f64 = 22.0;
 const BOTTOM: f64 = 40.0;
@@ -104,13 +123,6 @@ impl Series {
 }
 
 impl Chart {
-    fn place(&self, (x, y): (f64, f64)) -> (f64, f64) {
-        (
-            LEFT + self.x.at(x) * (WIDTH - LEFT - RIGHT),
-            self.height - BOTTOM - self.y.at(y) * (self.height - TOP - BOTTOM),
-        )
-    }
-
     /// The figure: title, layers to switch, picture, data.
     pub(crate) fn figure(&self, note: Option<&str>) -> Markup {
         let mut layers: Vec<&Series> = Vec::new();
@@ -135,26 +147,115 @@ impl Chart {
                         }
                     }
                 }
-                div.picture { (self.svg()) output aria-live="polite" {} }
+                div.picture {
+                    @for paper in PAPERS { (Drawing { chart: self, paper }.svg()) }
+                    output aria-live="polite" {}
+                }
                 script.values type="application/json" { (PreEscaped(self.json())) }
                 details.data { summary { "Data" } div.table {} }
             }
         }
     }
 
+    /// What the script reads off: axes, and the values of each series. A series with the same places as
+    /// the one before says so.
+    fn json(&self) -> String {
+        let axis = |scale: &Scale, of: &str| {
+            format!(
+                "{{\"k\":\"{}\",\"s\":\"{:?}\",\"a\":{},\"b\":{},\"of\":{}}}",
+                scale.kind.name(),
+                scale.spread,
+                raw(scale.low),
+                raw(scale.high),
+                quoted(of)
+            )
+        };
+        let mut text = format!(
+            "{{\"x\":{},\"y\":{},\"s\":[",
+            axis(&self.x, &self.x_of),
+            axis(&self.y, &self.y_of)
+        );
+        let mut before: Vec<f64> = Vec::new();
+        for (i, series) in self.series.iter().enumerate() {
+            let xs: Vec<f64> = series.points.iter().map(|point| point.0).collect();
+            let ys = series.points.iter().map(|point| raw(point.1));
+            let places = match xs == before && i > 0 {
+                true => "0".to_owned(),
+                false => list(xs.iter().map(|x| raw_place(*x))),
+            };
+            before = xs;
+            let comma = if i > 0 { "," } else { "" };
+            let _ = write!(
+                text,
+                "{comma}{{\"n\":{},\"l\":{},\"x\":{places},\"y\":{}",
+                quoted(&series.name),
+                quoted(&series.layer),
+                list(ys)
+            );
+            if !series.band.is_empty() {
+                let low = list(series.band.iter().map(|it| raw(it.0)));
+                let high = list(series.band.iter().map(|it| raw(it.1)));
+                let _ = write!(text, ",\"lo\":{low},\"hi\":{high}");
+            }
+            text.push('}');
+        }
+        text.push_str("]}");
+        text
+    }
+}
+
+/// A chart on paper.
+struct Drawing<'a> {
+    chart: &'a Chart,
+    paper: Paper,
+}
+
+impl Drawing<'_> {
+    fn place(&self, (x, y): (f64, f64)) -> (f64, f64) {
+        let Paper { width, left, .. } = self.paper;
+        let height = self.chart.height;
+        (
+            left + self.chart.x.at(x) * (width - left - RIGHT),
+            height - BOTTOM - self.chart.y.at(y) * (height - TOP - BOTTOM),
+        )
+    }
+
+    /// Where the x axis has marks, each with its number where there is room for it.
+    fn numbers(&self) -> Vec<(f64, Option<String>)> {
+        let mut end = f64::NEG_INFINITY;
+        let mut numbers = Vec::new();
+        for tick in self.chart.x.ticks() {
+            let (x, _) = self.place((tick, self.chart.y.low));
+            let text = self.chart.x.kind.tick(tick);
+            let half = LETTER * text.chars().count() as f64 / 2.0;
+            let fits = x - half > end + LETTER;
+            if fits {
+                end = x + half;
+            }
+            numbers.push((x, fits.then_some(text)));
+        }
+        numbers
+    }
+
     fn svg(&self) -> Markup {
-        let (bottom, right) = (self.height - BOTTOM, WIDTH - RIGHT);
-        let title = format!("{}-t", self.id);
-        let told = format!("{}-d", self.id);
+        let Paper {
+            class: paper,
+            width,
+            left,
+        } = self.paper;
+        let (bottom, right) = (self.chart.height - BOTTOM, width - RIGHT);
+        let title = format!("{}-{paper}-t", self.chart.id);
+        let told = format!("{}-{paper}-d", self.chart.id);
+        let edges = format!("{left},{right},{TOP},{bottom}");
         let ends = self.ends();
         html! {
-            svg viewBox={ "0 0 " (WIDTH) " " (self.height) } role="img" tabindex="0"
+            svg.(paper) viewBox={ "0 0 " (width) " " (self.chart.height) } data-box=(edges) role="img" tabindex="0"
                 aria-labelledby={ (title) " " (told) } {
-                title id=(title) { (self.title) }
-                desc id=(told) { (self.told) }
-                @for zone in &self.zones {
-                    @let (from, _) = self.place((zone.from, self.y.low));
-                    @let (to, _) = self.place((zone.to, self.y.low));
+                title id=(title) { (self.chart.title) }
+                desc id=(told) { (self.chart.told) }
+                @for zone in &self.chart.zones {
+                    @let (from, _) = self.place((zone.from, self.chart.y.low));
+                    @let (to, _) = self.place((zone.to, self.chart.y.low));
                     rect.zone.out[zone.left_out] x=(f(from)) y=(TOP) width=(f((to - from).max(0.0)))
                         height=(f(bottom - TOP)) {
                             title { (zone.name) }
@@ -165,21 +266,20 @@ impl Chart {
                     }
                 }
                 g.grid {
-                    @for tick in self.y.ticks() {
-                        @let (_, y) = self.place((self.x.low, tick));
-                        path d=(format!("M{LEFT} {}H{right}", f(y))) {}
-                        text.y x=(LEFT - 8.0) y=(f(y + 4.0)) { (self.y.kind.tick(tick)) }
+                    @for tick in self.chart.y.ticks() {
+                        @let (_, y) = self.place((self.chart.x.low, tick));
+                        path d=(format!("M{left} {}H{right}", f(y))) {}
+                        text.y x=(left - 8.0) y=(f(y + 4.0)) { (self.chart.y.kind.tick(tick)) }
                     }
-                    @for tick in self.x.ticks() {
-                        @let (x, _) = self.place((tick, self.y.low));
+                    @for (x, number) in self.numbers() {
                         path.t d=(format!("M{} {bottom}v5", f(x))) {}
-                        text.x x=(f(x)) y=(bottom + 19.0) { (self.x.kind.tick(tick)) }
+                        @if let Some(number) = number { text.x x=(f(x)) y=(bottom + 19.0) { (number) } }
                     }
-                    path.axis d=(format!("M{LEFT} {bottom}H{right}")) {}
+                    path.axis d=(format!("M{left} {bottom}H{right}")) {}
                 }
-                text.of x=(right) y=(self.height - 4.0) { (self.x_of) }
-                text.of.y x="0" y="11" { (self.y_of) }
-                @for (series, end) in self.series.iter().zip(&ends) {
+                text.of x=(right) y=(self.chart.height - 4.0) { (self.chart.x_of) }
+                text.of.y x="0" y="11" { (self.chart.y_of) }
+                @for (series, end) in self.chart.series.iter().zip(&ends) {
                     g class=(format!("series c{} {}", series.colour, class(series.drawn)))
                         data-layer=(series.layer) hidden[series.hidden] {
                         @if !series.band.is_empty() { path.band d=(self.band(series)) {} }
@@ -211,7 +311,7 @@ impl Chart {
             Some((series.end?, x, y))
         };
         let mut ends = Vec::new();
-        for series in &self.series {
+        for series in &self.chart.series {
             let free = |it: &(&'static str, f64, f64)| {
                 let (_, x, y) = *it;
                 let near = |at: f64, other: f64, room: f64| (at - other).abs() < room;
@@ -228,7 +328,7 @@ impl Chart {
 
     /// A zero has none on a logarithmic axis.
     fn has_place(&self, point: &(f64, f64)) -> bool {
-        point.1.is_finite() && (self.y.spread != super::scale::Spread::Log || point.1 > 0.0)
+        point.1.is_finite() && (self.chart.y.spread != super::scale::Spread::Log || point.1 > 0.0)
     }
 
     fn line(&self, series: &Series) -> String {
@@ -254,7 +354,7 @@ impl Chart {
         let (Some(first), Some(last)) = ends else {
             return line;
         };
-        let bottom = self.height - BOTTOM;
+        let bottom = self.chart.height - BOTTOM;
         let (from, to) = (self.place(*first).0, self.place(*last).0);
         format!("{line}L{} {bottom}L{} {bottom}Z", f(to), f(from))
     }
@@ -276,54 +376,6 @@ impl Chart {
         }
         path.push('Z');
         path
-    }
-
-    /// What the script reads off: axes, and the values of each series. A series with the same places as
-    /// the one before says so.
-    fn json(&self) -> String {
-        let axis = |scale: &Scale, of: &str| {
-            format!(
-                "{{\"k\":\"{}\",\"s\":\"{:?}\",\"a\":{},\"b\":{},\"of\":{}}}",
-                scale.kind.name(),
-                scale.spread,
-                raw(scale.low),
-                raw(scale.high),
-                quoted(of)
-            )
-        };
-        let mut text = format!(
-            "{{\"box\":[{LEFT},{},{TOP},{}],\"x\":{},\"y\":{},\"s\":[",
-            WIDTH - RIGHT,
-            self.height - BOTTOM,
-            axis(&self.x, &self.x_of),
-            axis(&self.y, &self.y_of)
-        );
-        let mut before: Vec<f64> = Vec::new();
-        for (i, series) in self.series.iter().enumerate() {
-            let xs: Vec<f64> = series.points.iter().map(|point| point.0).collect();
-            let ys = series.points.iter().map(|point| raw(point.1));
-            let places = match xs == before && i > 0 {
-                true => "0".to_owned(),
-                false => list(xs.iter().map(|x| raw_place(*x))),
-            };
-            before = xs;
-            let comma = if i > 0 { "," } else { "" };
-            let _ = write!(
-                text,
-                "{comma}{{\"n\":{},\"l\":{},\"x\":{places},\"y\":{}",
-                quoted(&series.name),
-                quoted(&series.layer),
-                list(ys)
-            );
-            if !series.band.is_empty() {
-                let low = list(series.band.iter().map(|it| raw(it.0)));
-                let high = list(series.band.iter().map(|it| raw(it.1)));
-                let _ = write!(text, ",\"lo\":{low},\"hi\":{high}");
-            }
-            text.push('}');
-        }
-        text.push_str("]}");
-        text
     }
 }
 

@@ -5,6 +5,7 @@ use maud::{Markup, html};
 use plan::{Figures, Measure, Plan, Stat};
 use record::run::{Bottleneck, Figure, Kind as Word, Phase, Run, Verdict};
 
+use super::finding;
 use super::unit::Kind;
 use crate::asked::asked;
 use crate::bottleneck::limited_by;
@@ -27,9 +28,26 @@ pub(super) fn verdict(
     notes: &[String],
     simulated: bool,
 ) -> Markup {
+    verdict_with(&[], verdict, limit, notes, simulated)
+}
+
+/// The same with what was found, in a sentence each, before the evidence.
+pub(super) fn verdict_with(
+    found: &[String],
+    verdict: &Verdict,
+    limit: Option<&Bottleneck>,
+    notes: &[String],
+    simulated: bool,
+) -> Markup {
     html! {
         div.verdict.(ink(verdict.kind)) {
-            p.word { @if simulated { (SIMULATED) " " } (verdict.kind) }
+            p.word {
+                a href={ "#" (super::explained::anchor(verdict.kind)) } {
+                    @if simulated { (SIMULATED) " " }
+                    (verdict.kind)
+                }
+            }
+            @for sentence in found { p.found { (sentence) } }
             ul {
                 @for evidence in &verdict.evidence { li { (evidence) } }
                 @if let Some(limit) = limit { li { b { "Limited by " } (limited_by(limit)) } }
@@ -46,7 +64,55 @@ pub(super) fn of_run(run: &Run) -> Markup {
         [only] => only.bottleneck.as_ref(),
         _ => None,
     };
-    verdict(&run.verdict, limit, &notes(run), run.is_simulated())
+    let found: Vec<String> = match run.phases.as_slice() {
+        [only] => finding::of_phase(only).into_iter().collect(),
+        _ => Vec::new(),
+    };
+    verdict_with(&found, &run.verdict, limit, &notes(run), run.is_simulated())
+}
+
+/// What was asked of whom, in a line.
+pub(super) fn subject(run: &Run) -> Markup {
+    let plan: Option<Plan> = serde_json::from_value(run.plan.clone()).ok();
+    let only = plan.as_ref().and_then(|plan| match plan.phases.as_slice() {
+        [only] => Some(asked(only, run.targets.len())),
+        _ => None,
+    });
+    html! {
+        p.subject {
+            @if let Some(only) = &only { (only) }
+            @if let Some(target) = run.targets.first() {
+                @if only.is_some() { " · " }
+                span.mono { (target.url) }
+                @if run.targets.len() > 1 { " and " (run.targets.len() - 1) " more" }
+                @if !target.security.is_empty() { " · " (target.security) }
+            }
+        }
+    }
+}
+
+/// A row for each phase of a run with several, to go on from.
+pub(super) fn overview(phases: &[Phase], id: &str) -> Markup {
+    if phases.is_empty() {
+        return html! {};
+    }
+    html! {
+        div.table {
+            p.caption aria-hidden="true" { "Phases" }
+            div.scroll { table aria-label="Phases" {
+                thead { tr {
+                    th scope="col" { "phase" } th scope="col" { "verdict" } th scope="col" { "found" }
+                } }
+                tbody {
+                    @for (i, phase) in phases.iter().enumerate() { tr {
+                        th scope="row" { a href={ "#" (id) (i) } { (phase.name) } }
+                        td class=(ink(phase.verdict.kind)) { (phase.verdict.kind) }
+                        td { (finding::of_phase(phase).unwrap_or_default()) }
+                    } }
+                }
+            } }
+        }
+    }
 }
 
 /// The notes of a run, its marks among them.

@@ -30,7 +30,7 @@ pub(super) fn by_percentile(histogram: &Histogram) -> Vec<(f64, f64)> {
     places.filter_map(at).collect()
 }
 
-/// Latency by percentile, with its layers and the table of times.
+/// Latency by percentile, with its layers.
 pub(super) fn percentiles(phase: &Phase, id: &str) -> Markup {
     let series: Vec<Series> = LAYERS
         .iter()
@@ -72,10 +72,17 @@ pub(super) fn percentiles(phase: &Phase, id: &str) -> Markup {
         zones: Vec::new(),
         height: 330.0,
     };
-    let omission = table::omission(&phase.total);
+    chart.figure(table::omission(&phase.total).as_deref())
+}
+
+/// The table of times, and what is doubtful about it.
+pub(super) fn times(phase: &Phase) -> Markup {
+    let table = table_of(phase);
+    if table.rows.is_empty() {
+        return html! {};
+    }
     html! {
-        (chart.figure(omission.as_deref()))
-        (times(phase).markup())
+        (table.markup())
         @if let Some(doubt) = doubt(phase) { p.note { (doubt) } }
     }
 }
@@ -93,8 +100,7 @@ pub(super) fn seen_first(spread: Spread, kind: Kind, series: &[Series]) -> Scale
     Scale::around_seen(spread, kind, of(false), of(true))
 }
 
-/// The table of times.
-fn times(phase: &Phase) -> Table {
+fn table_of(phase: &Phase) -> Table {
     let rows = [
         ("response", "response"),
         ("service", "service"),

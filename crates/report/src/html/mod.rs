@@ -6,8 +6,11 @@
 mod accounting;
 mod chart;
 mod compared;
+mod contents;
 mod course;
 mod evenly;
+mod explained;
+mod finding;
 mod head;
 mod latency;
 mod models;
@@ -25,10 +28,12 @@ mod unit;
 mod witness;
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
+use record::Run;
 
 pub use shape::shapes;
 pub(crate) use unit::Kind;
 
+use self::contents::Contents;
 use crate::compared::Compared;
 use crate::points::{Family, Named, Points, families};
 
@@ -91,47 +96,67 @@ fn page(title: &str, body: &Markup) -> String {
 }
 
 fn single(named: &Named) -> Markup {
+    let run = &named.run;
+    let mut contents = Contents::default();
+    contents.add("set-up", "What was measured", head::set_up(run));
+    parts(run, "r", &mut contents);
+    contents.add("published", "As published", printed::beside(run));
+    contents.add("words", "What the words mean", explained::words([run]));
     html! {
-        section.first aria-label="Verdict and set-up" {
-            (head::of_run(&named.run))
-            @if let [phase] = named.run.phases.as_slice() { (head::figures(phase)) }
-            (head::set_up(&named.run))
+        section.first aria-label="Verdict and figures" {
+            (head::of_run(run))
+            (head::subject(run))
+            @match run.phases.as_slice() {
+                [phase] => { (head::figures(phase)) (latency::percentiles(phase, "r0")) }
+                phases => (head::overview(phases, "r")),
+            }
         }
-        (run(named, "r"))
-        (printed::beside(&named.run))
+        (contents.list())
+        (contents.parts())
     }
 }
 
-/// All of a run below its verdict.
-fn run(named: &Named, id: &str) -> Markup {
-    let run = &named.run;
+/// All of a run below its verdict: a part for each thing that there is to say, by phases where it has several.
+fn parts(run: &Run, id: &str, contents: &mut Contents) {
     let several = run.phases.len() > 1;
-    html! {
-        @for (i, phase) in run.phases.iter().enumerate() {
-            @let id = format!("{id}{i}");
-            section aria-label={ "Phase " (phase.name) } {
-                @if several {
-                    h2 { (phase.name) }
-                    (head::verdict(&phase.verdict, phase.bottleneck.as_ref(), &[], false))
-                    (head::figures(phase))
-                }
-                (parts::expectations(phase))
-                (accounting::accounting(run, phase))
-                @if let Some(told) = &phase.pubsub { (pubsub::section(told)) }
-                @if let Some(told) = &phase.diagnostics { (witness::section(told)) }
+    for (i, phase) in run.phases.iter().enumerate() {
+        let id = format!("{id}{i}");
+        if several {
+            let body = html! {
+                (head::verdict(&phase.verdict, phase.bottleneck.as_ref(), &[], false))
+                (head::figures(phase))
                 (latency::percentiles(phase, &id))
-                (latency::density(phase, &id))
-                (parts::side_by_side(run, phase))
-                (parts::statuses(phase))
-                (parts::resources(phase))
-                (parts::bottleneck(phase))
-            }
+            };
+            contents.chapter(&id, &phase.name, body);
         }
-        section aria-label="Over time" {
-            h2 { "Over time" }
-            (course::courses(run, id))
+        let mut add = |what: &str, title: &str, body: Markup| {
+            contents.add(format!("{id}-{what}"), title, body);
+        };
+        add("thresholds", "Thresholds", parts::expectations(phase));
+        add(
+            "accounting",
+            "Notifications",
+            accounting::accounting(run, phase),
+        );
+        if let Some(told) = &phase.pubsub {
+            add("pubsub", "PubSub", pubsub::section(told));
+        }
+        let times = html! { (latency::times(phase)) (latency::density(phase, &id)) };
+        add("times", "Times", times);
+        add(
+            "targets",
+            "Targets and services",
+            parts::side_by_side(run, phase),
+        );
+        add("statuses", "Answers", parts::statuses(phase));
+        add("resources", "Resources", parts::resources(phase));
+        add("limit", "What limited it", parts::bottleneck(phase));
+        if let Some(told) = &phase.diagnostics {
+            add("diagnostics", "Server diagnostics", witness::section(told));
         }
     }
+    contents.leave();
+    contents.add(format!("{id}-time"), "Over time", course::courses(run, id));
 }
 
 /// What a set-up is of.
@@ -143,41 +168,88 @@ fn several(runs: &[Named]) -> Markup {
     let families = families(runs);
     let worst = runs.iter().max_by_key(|it| it.run.verdict.kind);
     let alone = families.len() == 1;
+    let mut contents = Contents::default();
+    let found = families.iter().flat_map(|family| {
+        let points = Points::of(family.runs.iter().copied());
+        let name = |it: String| {
+            if alone {
+                it
+            } else {
+                format!("{}: {it}", family.name)
+            }
+        };
+        let found = finding::of_points(&points).into_iter().map(name);
+        found.collect::<Vec<_>>()
+    });
+    let found: Vec<String> = found.collect();
+    contents.add(
+        "models",
+        "Both communication models",
+        models::beside(&families),
+    );
+    for (i, family) in families.iter().enumerate() {
+        if !alone {
+            let body = match family.runs.as_slice() {
+                [one] => html! {
+                    (head::of_run(&one.run))
+                    @if let [phase] = one.run.phases.as_slice() {
+                        (head::figures(phase)) (latency::percentiles(phase, &format!("r{i}-0")))
+                    }
+                },
+                _ => html! {},
+            };
+            contents.chapter(format!("f{i}"), &family.name, body);
+        }
+        if family.runs.len() > 1 {
+            points(&family.runs, &format!("s{i}-"), &mut contents);
+        }
+        if let Some(first) = family.runs.first() {
+            let set_up = html! {
+                @if family.runs.len() > 1 { (OF_FIRST) }
+                (head::set_up(&first.run))
+            };
+            contents.add(format!("f{i}-set-up"), "What was measured", set_up);
+            contents.add(
+                format!("f{i}-published"),
+                "As published",
+                printed::beside(&first.run),
+            );
+        }
+        if let [one] = family.runs.as_slice() {
+            parts(&one.run, &format!("r{i}-"), &mut contents);
+        }
+        contents.leave();
+        if (2..=IN_FULL).contains(&family.runs.len()) {
+            for (k, named) in family.runs.iter().enumerate() {
+                let id = format!("r{i}-{k}-");
+                let body = html! {
+                    (head::of_run(&named.run))
+                    @if let [phase] = named.run.phases.as_slice() {
+                        (head::figures(phase)) (latency::percentiles(phase, &format!("{id}0")))
+                    }
+                };
+                contents.chapter(
+                    format!("{id}run"),
+                    &crate::several::short(&named.name),
+                    body,
+                );
+                parts(&named.run, &id, &mut contents);
+            }
+        }
+    }
+    contents.add(
+        "words",
+        "What the words mean",
+        explained::words(runs.iter().map(|it| &it.run)),
+    );
     html! {
-        section.first aria-label="Verdict and set-up" {
+        section.first aria-label="Verdict and figures" {
             @if let Some(worst) = worst {
-                (head::verdict(&worst.run.verdict, None, &[vec![counts(runs, &families)], head::notes(&worst.run)].concat(), worst.run.is_simulated()))
-            }
-            @if let (true, Some(first)) = (alone, runs.first()) { (head::set_up(&first.run)) (OF_FIRST) }
-        }
-        (models::beside(&families))
-        @for (i, family) in families.iter().enumerate() {
-            @if !alone {
-                section aria-label=(family.name) {
-                    h2 { (family.name) }
-                    @if let [one] = family.runs.as_slice() {
-                        (head::of_run(&one.run))
-                        @if let [phase] = one.run.phases.as_slice() { (head::figures(phase)) }
-                    }
-                    @if let Some(first) = family.runs.first() { (head::set_up(&first.run)) }
-                    @if family.runs.len() > 1 { (OF_FIRST) }
-                }
-            }
-            @match family.runs.as_slice() {
-                [one] => (run(one, &format!("r{i}-"))),
-                all => (points(all, &format!("s{i}-"))),
-            }
-            @if let Some(first) = family.runs.first() { (printed::beside(&first.run)) }
-            @if (2..=IN_FULL).contains(&family.runs.len()) {
-                @for (k, named) in family.runs.iter().enumerate() {
-                    section aria-label=(named.name) {
-                        h2 { (crate::several::short(&named.name)) }
-                        (head::of_run(&named.run))
-                        (run(named, &format!("r{i}-{k}-")))
-                    }
-                }
+                (head::verdict_with(&found, &worst.run.verdict, None, &[vec![counts(runs, &families)], head::notes(&worst.run)].concat(), worst.run.is_simulated()))
             }
         }
+        (contents.list())
+        (contents.parts())
     }
 }
 
@@ -211,19 +283,30 @@ fn counts(runs: &[Named], families: &[Family]) -> String {
 }
 
 /// Runs of the same with something varied, or again and again: phase by phase.
-fn points(runs: &[&Named], id: &str) -> Markup {
+fn points(runs: &[&Named], id: &str, contents: &mut Contents) {
     let points = Points::of(runs.iter().copied());
     let phases = crate::several::phases(runs.iter().copied());
-    html! {
-        @for (i, phase) in phases.iter().enumerate() {
-            section aria-label={ "Phase " (phase) } {
-                @if phases.len() > 1 { h2 { (phase) } }
-                (sweep::curves(&points, phase, &format!("{id}{i}")))
-                @for told in shape::of_phase(&points, phase) { p.note { (told) "." } }
-                (sweep::table(&points, phase))
-                (sweep::overlay(&points, phase, &format!("{id}{i}")))
-                (sweep::runs(&points, phase))
-            }
-        }
+    let alone = phases.len() == 1;
+    for (i, phase) in phases.iter().enumerate() {
+        let id = format!("{id}{i}");
+        let curves = html! {
+            (sweep::curves(&points, phase, &id))
+            @for told in shape::of_phase(&points, phase) { p.note { (told) "." } }
+        };
+        let title = |what: &str| match alone {
+            true => what.to_owned(),
+            false => format!("{what}: {phase}"),
+        };
+        let mut add = |what: &str, name: &str, body: Markup| {
+            contents.add(format!("{id}-{what}"), &title(name), body);
+        };
+        add("curves", "Compared", curves);
+        let tables = html! { (sweep::table(&points, phase)) (sweep::runs(&points, phase)) };
+        add("figures", "Figures of each", tables);
+        add(
+            "percentiles",
+            "Latencies over each other",
+            sweep::overlay(&points, phase, &id),
+        );
     }
 }

@@ -60,6 +60,69 @@
     if (button) copy(copied(button.parentElement.querySelector("table")), button);
   });
 
+  // Tables and pictures as files, named by what stands above them.
+  const save = (data, title, ending) => {
+    const link = document.createElement("a");
+    link.href = URL.createObjectURL(data);
+    link.download = "uaperf-" + title.toLowerCase().replace(/[^a-z0-9]+/g, "-").replace(/^-|-$/g, "") + ending;
+    link.click();
+    setTimeout(() => URL.revokeObjectURL(link.href), 10000);
+  };
+  const saver = (text, act) => {
+    const button = document.createElement("button");
+    button.type = "button";
+    button.className = "save";
+    button.textContent = text;
+    button.addEventListener("click", act);
+    return button;
+  };
+  const titled = (table) => table.getAttribute("aria-label") || table.closest("figure").querySelector("h3").textContent;
+  const savable = (table, copier) => copier.before(saver("Save as CSV", () =>
+    save(new Blob([copied(table)], { type: "text/csv" }), titled(table), ".csv")));
+  document.querySelectorAll("div.table > button.copy").forEach((it) => savable(it.parentElement.querySelector("table"), it));
+
+  // A picture by itself has no style sheet: what it says of each line and text goes along.
+  const STYLED = ["fill", "stroke", "stroke-width", "stroke-linejoin", "stroke-linecap", "stroke-dasharray", "opacity",
+    "font-family", "font-size", "text-anchor", "paint-order", "display"];
+  const alone = (svg) => {
+    const picture = svg.cloneNode(true);
+    const { width, height } = svg.viewBox.baseVal;
+    const all = [svg, ...svg.querySelectorAll("*")];
+    [picture, ...picture.querySelectorAll("*")].forEach((it, i) => {
+      const style = getComputedStyle(all[i]);
+      for (const name of STYLED) it.style.setProperty(name, style.getPropertyValue(name));
+    });
+    picture.setAttribute("xmlns", "http://www.w3.org/2000/svg");
+    picture.setAttribute("width", width);
+    picture.setAttribute("height", height);
+    picture.style.display = "block";
+    picture.style.background = getComputedStyle(document.body).backgroundColor;
+    return [new XMLSerializer().serializeToString(picture), width, height];
+  };
+  for (const figure of document.querySelectorAll("figure.chart")) {
+    const title = figure.querySelector("h3").textContent;
+    const shown = () => [...figure.querySelectorAll("svg")].find((it) => it.clientWidth > 0);
+    const row = document.createElement("p");
+    row.className = "saves";
+    row.append(
+      saver("SVG", () => save(new Blob([alone(shown())[0]], { type: "image/svg+xml" }), title, ".svg")),
+      saver("PNG", () => {
+        const [text, width, height] = alone(shown());
+        const image = new Image();
+        image.onload = () => {
+          const canvas = document.createElement("canvas");
+          // Twice as fine, for print.
+          canvas.width = 2 * width;
+          canvas.height = 2 * height;
+          canvas.getContext("2d").drawImage(image, 0, 0, canvas.width, canvas.height);
+          canvas.toBlob((data) => save(data, title, ".png"));
+        };
+        image.src = "data:image/svg+xml;charset=utf-8," + encodeURIComponent(text);
+      }),
+    );
+    figure.querySelector(".picture")?.after(row);
+  }
+
   // A click on the head of a column puts the rows in its order: up, down, as they were.
   const figure = (cell) => {
     const raw = cell.dataset.v ?? cell.textContent;
@@ -110,10 +173,6 @@
       if (series.x === 0) series.x = before;
       before = series.x;
     }
-    const svg = figure.querySelector("svg");
-    const cursor = svg.querySelector(".cursor");
-    const output = figure.querySelector("output");
-    const [left, right, top, bottom] = data.box;
     const off = new Set();
     for (const button of figure.querySelectorAll("[data-layer][aria-pressed]")) {
       const layer = button.dataset.layer;
@@ -122,7 +181,7 @@
         const on = button.getAttribute("aria-pressed") !== "true";
         button.setAttribute("aria-pressed", String(on));
         if (on) off.delete(layer); else off.add(layer);
-        for (const g of svg.querySelectorAll("g.series")) {
+        for (const g of figure.querySelectorAll("g.series")) {
           if (g.dataset.layer === layer) g.toggleAttribute("hidden", !on);
         }
       });
@@ -130,59 +189,65 @@
     const seen = () => data.s.filter((series) => !off.has(series.l));
     // All places where something was measured, in order.
     const places = () => [...new Set(seen().flatMap((series) => series.x))].sort((a, b) => a - b);
-    const nearest = (xs, pixel) => {
-      let best = 0;
-      for (let i = 1; i < xs.length; i++) {
-        const far = (k) => Math.abs(left + at(data.x, xs[k]) * (right - left) - pixel);
-        if (far(i) < far(best)) best = i;
-      }
-      return best;
-    };
-    let index = -1;
-    const read = (xs, i) => {
-      index = i;
-      const x = xs[i];
-      if (x === undefined) return;
-      const pixel = left + at(data.x, x) * (right - left);
-      cursor.setAttribute("d", `M${pixel} ${top}V${bottom}`);
-      const lines = [show(x, data.x.k) + (data.x.k === "count" ? " " + data.x.of : "")];
-      for (const series of seen()) {
-        let k = series.x.indexOf(x);
-        if (k < 0 && series.x.length > 20) k = nearest(series.x, pixel);
-        if (k < 0 || series.y[k] === null) continue;
-        let line = series.n + "  " + show(series.y[k], data.y.k);
-        if (series.lo && series.lo[k] !== null) {
-          line += `  (${show(series.lo[k], data.y.k)} to ${show(series.hi[k], data.y.k)})`;
+    // One drawing for a wide window and one for a narrow one: values are read off either.
+    const output = figure.querySelector("output");
+    for (const svg of figure.querySelectorAll("svg")) {
+      const cursor = svg.querySelector(".cursor");
+      const [left, right, top, bottom] = svg.dataset.box.split(",").map(Number);
+      const nearest = (xs, pixel) => {
+        let best = 0;
+        for (let i = 1; i < xs.length; i++) {
+          const far = (k) => Math.abs(left + at(data.x, xs[k]) * (right - left) - pixel);
+          if (far(i) < far(best)) best = i;
         }
-        lines.push(line);
-      }
-      output.textContent = lines.join("\n");
-      const scale = svg.clientWidth / svg.viewBox.baseVal.width;
-      const place = pixel * scale;
-      const width = output.offsetWidth;
-      output.style.left = (place + 14 + width > svg.clientWidth ? Math.max(0, place - 14 - width) : place + 14) + "px";
-    };
-    const leave = () => {
-      cursor.setAttribute("d", "");
-      output.textContent = "";
-      index = -1;
-    };
-    svg.addEventListener("pointermove", (event) => {
-      const box = svg.getBoundingClientRect();
-      const xs = places();
-      read(xs, nearest(xs, (event.clientX - box.left) / box.width * svg.viewBox.baseVal.width));
-    });
-    svg.addEventListener("pointerleave", leave);
-    svg.addEventListener("blur", leave);
-    svg.addEventListener("keydown", (event) => {
-      const xs = places();
-      const step = { ArrowRight: 1, ArrowLeft: -1, PageUp: -10, PageDown: 10 }[event.key];
-      let to = step ? index + step : { Home: 0, End: xs.length - 1 }[event.key];
-      if (event.key === "Escape") return leave();
-      if (to === undefined) return;
-      event.preventDefault();
-      read(xs, Math.max(0, Math.min(xs.length - 1, to)));
-    });
+        return best;
+      };
+      let index = -1;
+      const read = (xs, i) => {
+        index = i;
+        const x = xs[i];
+        if (x === undefined) return;
+        const pixel = left + at(data.x, x) * (right - left);
+        cursor.setAttribute("d", `M${pixel} ${top}V${bottom}`);
+        const lines = [show(x, data.x.k) + (data.x.k === "count" ? " " + data.x.of : "")];
+        for (const series of seen()) {
+          let k = series.x.indexOf(x);
+          if (k < 0 && series.x.length > 20) k = nearest(series.x, pixel);
+          if (k < 0 || series.y[k] === null) continue;
+          let line = series.n + "  " + show(series.y[k], data.y.k);
+          if (series.lo && series.lo[k] !== null) {
+            line += `  (${show(series.lo[k], data.y.k)} to ${show(series.hi[k], data.y.k)})`;
+          }
+          lines.push(line);
+        }
+        output.textContent = lines.join("\n");
+        const scale = svg.clientWidth / svg.viewBox.baseVal.width;
+        const place = pixel * scale;
+        const width = output.offsetWidth;
+        output.style.left = (place + 14 + width > svg.clientWidth ? Math.max(0, place - 14 - width) : place + 14) + "px";
+      };
+      const leave = () => {
+        cursor.setAttribute("d", "");
+        output.textContent = "";
+        index = -1;
+      };
+      svg.addEventListener("pointermove", (event) => {
+        const box = svg.getBoundingClientRect();
+        const xs = places();
+        read(xs, nearest(xs, (event.clientX - box.left) / box.width * svg.viewBox.baseVal.width));
+      });
+      svg.addEventListener("pointerleave", leave);
+      svg.addEventListener("blur", leave);
+      svg.addEventListener("keydown", (event) => {
+        const xs = places();
+        const step = { ArrowRight: 1, ArrowLeft: -1, PageUp: -10, PageDown: 10 }[event.key];
+        let to = step ? index + step : { Home: 0, End: xs.length - 1 }[event.key];
+        if (event.key === "Escape") return leave();
+        if (to === undefined) return;
+        event.preventDefault();
+        read(xs, Math.max(0, Math.min(xs.length - 1, to)));
+      });
+    }
 
     // The table is made when somebody wants to see it.
     const details = figure.querySelector("details.data");
@@ -225,6 +290,7 @@
       button.className = "copy";
       button.textContent = "Copy as CSV";
       holder.append(table, button);
+      savable(table, button);
       sortable(table);
     });
   }

@@ -36,16 +36,22 @@ const [browserPath, file, pictures] = process.argv.slice(2);
   found.first = await page.locator("main section").first().innerText();
   found.landmarks = await page.evaluate(() =>
     ["header", "main", "footer"].map((it) => document.querySelectorAll("body > " + it).length));
-  found.charts = await page.evaluate(() => [...document.querySelectorAll("figure.chart")].map((figure) => ({
-    title: figure.querySelector("h3").textContent,
-    told: Boolean(figure.querySelector("svg[role=img]"))
-      && Boolean(figure.querySelector("svg desc, svg[aria-label]")),
-    lines: [...figure.querySelectorAll("svg .series path.line, svg .span path.line")]
-      .filter((path) => path.getAttribute("d").length > 4 && getComputedStyle(path).stroke !== "none").length,
-    marks: figure.querySelectorAll("svg circle").length,
-    broken: /NaN|Infinity/.test(figure.querySelector("svg").outerHTML),
-    texts: [...figure.querySelectorAll("svg text")].map((it) => it.textContent),
-  })));
+  found.charts = await page.evaluate(() => [...document.querySelectorAll("figure.chart")].map((figure) => {
+    // The first drawing is for wide windows.
+    const svg = figure.querySelector("svg");
+    return {
+      title: figure.querySelector("h3").textContent,
+      told: svg.getAttribute("role") === "img" && Boolean(svg.querySelector("desc") || svg.getAttribute("aria-label")),
+      lines: [...svg.querySelectorAll(".series path.line, .span path.line")]
+        .filter((path) => path.getAttribute("d").length > 4 && getComputedStyle(path).stroke !== "none").length,
+      marks: svg.querySelectorAll("circle").length,
+      broken: [...figure.querySelectorAll("svg")].some((it) => /NaN|Infinity/.test(it.outerHTML)),
+      texts: [...svg.querySelectorAll("text")].map((it) => it.textContent),
+    };
+  }));
+  // Each entry of the list of contents leads somewhere, and each word of a verdict is explained.
+  found.contents = await page.evaluate(() => [...document.querySelectorAll("a[href^='#']")]
+    .map((it) => [it.textContent, Boolean(document.getElementById(it.getAttribute("href").slice(1)))]));
   await shot("light");
 
   // A layer off and on again.
@@ -53,7 +59,7 @@ const [browserPath, file, pictures] = process.argv.slice(2);
   if (await layered.count() > 0) {
     const chart = layered.first();
     const seen = () => chart.evaluate((figure) =>
-      [...figure.querySelectorAll("g.series")].map((g) => !g.hasAttribute("hidden") && getComputedStyle(g).display !== "none"));
+      [...figure.querySelectorAll("svg.wide g.series")].map((g) => !g.hasAttribute("hidden") && getComputedStyle(g).display !== "none"));
     const button = chart.locator("button[data-layer]").first();
     found.layers = [await seen()];
     await button.click();
@@ -63,7 +69,7 @@ const [browserPath, file, pictures] = process.argv.slice(2);
     found.layers.push(await seen());
 
     // Values read off: with the pointer, and with the keys.
-    const svg = chart.locator("svg");
+    const svg = chart.locator("svg.wide");
     await svg.scrollIntoViewIfNeeded();
     const box = await svg.boundingBox();
     await page.mouse.move(box.x + box.width * 0.6, box.y + box.height / 2);
@@ -76,6 +82,19 @@ const [browserPath, file, pictures] = process.argv.slice(2);
     await page.keyboard.press("Home");
     found.keys = [await chart.locator("output").innerText(), end];
     await page.keyboard.press("Escape");
+
+    // A picture and a table as files.
+    found.saved = {};
+    for (const [kind, button] of [
+      ["svg", chart.getByRole("button", { name: "SVG", exact: true })],
+      ["png", chart.getByRole("button", { name: "PNG", exact: true })],
+      ["csv", page.locator("div.table > button.save:visible").first()],
+    ]) {
+      const [download] = await Promise.all([page.waitForEvent("download"), button.click()]);
+      const data = require("node:fs").readFileSync(await download.path());
+      found.saved[kind] = [download.suggestedFilename(), data.length, data.subarray(0, 4).toString("latin1")];
+      if (kind === "svg") found.saved.alone = !/var\(|class="cursor" d="M/.test(data.toString());
+    }
 
     // The data behind a chart, and a table as CSV.
     await chart.locator("details summary").click();
@@ -122,6 +141,9 @@ const [browserPath, file, pictures] = process.argv.slice(2);
   await narrow.goto(pathToFileURL(file).href);
   found.paper.push(await narrow.evaluate(() => getComputedStyle(document.body).backgroundColor));
   found.narrow = await narrow.evaluate(() => [document.documentElement.scrollWidth, innerWidth]);
+  // Charts are drawn for the width, not cut.
+  found.cut = await narrow.evaluate(() => [...document.querySelectorAll("figure.chart:has(svg.narrow) .picture")]
+    .filter((it) => it.scrollWidth > it.clientWidth || it.querySelector("svg.narrow").clientWidth === 0).length);
   if (pictures) {
     await narrow.emulateMedia({ colorScheme: "light" });
     await narrow.screenshot({ path: path.join(pictures, "narrow.png"), fullPage: true });
