@@ -226,3 +226,41 @@ fn a_server_with_a_name_is_measured_with_its_settings_and_the_result_has_them_al
     }
     assert!(!typed.iter().any(|it| it == "--duration=1s"), "{typed:?}");
 }
+
+#[test]
+fn files_of_targets_and_of_nodes_are_still_taken_where_settings_name_targets() {
+    let server = plant::Server::start(plant::Config {
+        listen: ([127, 0, 0, 1], 0).into(),
+        ..plant::Config::default()
+    })
+    .unwrap();
+    let url = server.url();
+    let place = Place::with(&format!(
+        "[targets.nodes]\nurl = \"{url}\"\nsecurity = \"none\"\n"
+    ));
+    let here = place.here().join("here/below");
+    std::fs::write(here.join("servers"), format!("# of line 4\n{url}\n")).unwrap();
+    std::fs::write(here.join("nodes"), "i=2258\ni=2255\n").unwrap();
+    let out = place.here().join("result.json");
+    let rest = [
+        "--security",
+        "none",
+        "--duration",
+        "300ms",
+        "--out",
+        out.to_str().unwrap(),
+    ];
+    // The value of another option is a file, whatever targets are called.
+    for words in [["@servers", "-n", "@nodes"], ["@nodes", "--node", "@nodes"]] {
+        let words = [&["read"], &words[..], &rest].concat();
+        let output = place.typed(&words, &[]);
+        assert!(
+            matches!(output.status.code(), Some(0 | 4)),
+            "{words:?}: {output:?}"
+        );
+        let run: Value = serde_json::from_slice(&std::fs::read(&out).unwrap()).unwrap();
+        assert_eq!(run["targets"].as_array().unwrap().len(), 1);
+        let nodes = &run["plan"]["phases"][0]["work"];
+        assert!(nodes.to_string().contains("2255"), "{nodes}");
+    }
+}

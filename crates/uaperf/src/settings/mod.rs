@@ -80,19 +80,26 @@ pub fn expand(command: &Command, words: Vec<OsString>) -> Result<Vec<OsString>, 
     for file in files.iter().flatten() {
         file.check(command)?;
     }
+    let below = find(command, &path);
     let mut words = words;
     let mut targets = Vec::new();
-    for word in &mut words {
-        if let Some((before, name)) = target_name(word) {
-            let target = target(files.as_deref(), &name)?;
-            *word = format!("{before}{}", target.url).into();
+    for i in 0..words.len() {
+        let before = i.checked_sub(1).and_then(|i| words.get(i));
+        let Some((option, name)) = words.get(i).and_then(|it| target_name(it)) else {
+            continue;
+        };
+        if !names_a_target(below, before, &option) {
+            continue;
+        }
+        if let Some(target) = target(files.as_deref(), &name)? {
+            words[i] = format!("{option}{}", target.url).into();
             targets.push(target);
         }
     }
     let Some(files) = &files else {
         return Ok(words);
     };
-    let Some(below) = find(command, &path) else {
+    let Some(below) = below else {
         return Ok(words);
     };
     let mut own = below.clone();
@@ -177,27 +184,54 @@ fn target_name(word: &OsStr) -> Option<(String, String)> {
     (!name.is_empty()).then(|| (before, name.to_owned()))
 }
 
-/// A target by its name.
-fn target<'a>(files: Option<&'a [File]>, name: &str) -> Result<&'a Target, Failure> {
+/// The option that has a target as its value, of commands that do not take it by itself.
+const TARGET: &str = "target";
+
+/// Whether a word is of a target: by itself, or the value of `--target`. Other options take files by such words.
+fn names_a_target(command: Option<&Command>, before: Option<&OsString>, option: &str) -> bool {
+    if !option.is_empty() {
+        return option
+            .strip_prefix("--")
+            .is_some_and(|it| it == format!("{TARGET}="));
+    }
+    let Some(before) = before.and_then(|it| it.to_str()) else {
+        return true;
+    };
+    let mut args = command.into_iter().flat_map(Command::get_arguments);
+    let taking = args.find(|arg| {
+        let long = before.strip_prefix("--");
+        let short = before
+            .strip_prefix('-')
+            .filter(|it| it.chars().count() == 1);
+        arg.get_action().takes_values()
+            && (long.is_some() && arg.get_long() == long
+                || short.is_some() && short.and_then(|it| it.chars().next()) == arg.get_short())
+    });
+    taking.is_none_or(|arg| arg.get_long() == Some(TARGET))
+}
+
+/// A target by its name. None where a file of that name may be meant, which has a target on each line.
+fn target<'a>(files: Option<&'a [File]>, name: &str) -> Result<Option<&'a Target>, Failure> {
     let files = files.unwrap_or_default();
     let found = files.iter().find_map(|file| file.targets.get(name));
-    if let Some(target) = found {
-        return Ok(target);
-    }
+    let is_path = name.contains(['/', '\\', '.']) || Path::new(name).exists();
     let mut known: Vec<&str> = files
         .iter()
         .flat_map(|file| file.targets.keys())
         .map(String::as_str)
         .collect();
+    if found.is_some() || is_path {
+        return Ok(found);
+    }
     known.sort_unstable();
     let known = match known.as_slice() {
         [] => "no file of settings has any".to_owned(),
         known => format!("there are @{}", known.join(", @")),
     };
-    Err(
-        Failure::usage(format!("@{name} is no target of the settings ({known})"))
-            .hint("uaperf config show"),
-    )
+    Err(Failure::usage(format!(
+        "@{name} is no target of the settings ({known}), and no file"
+    ))
+    .hint("uaperf config show"))
 }
 
 /// What is set of these options, the first source that has it.
