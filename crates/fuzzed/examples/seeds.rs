@@ -374,7 +374,13 @@ fn certificates(plant: &Path) {
         let data = [&[0, 0], &read(name)[..]].concat();
         seed("certificates", &format!("sent-{name}"), &data);
     }
-    for name in ["cert1024.der", "cert2048.der", "cert4096.der", "certec.der"] {
+    for name in [
+        "cert1024.der",
+        "cert2048.der",
+        "cert4096.der",
+        "cert256.der",
+        "cert521.der",
+    ] {
         let data = [&[0, 63], &fs::read(keys.join(name)).unwrap()[..]].concat();
         seed("certificates", &format!("sent-{name}"), &data);
     }

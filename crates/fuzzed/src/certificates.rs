@@ -132,7 +132,7 @@ fn read(certificate: &Certificate) {
 /// A stranger's key: it may verify nothing that it did not sign, and encrypting for it ends.
 fn key(key: &wire::policy::PublicKey) {
     for policy in Policy::ALL {
-        assert!(!key.verify(policy, b"nonce", &vec![0; key.modulus_len()]));
+        assert!(!key.verify(policy, b"nonce", &vec![0; key.signature_len()]));
         if let Ok(secret) = key.encrypt(policy, b"a nonce of some length") {
             assert_eq!(secret.len() % key.cipher_block(), 0);
         }

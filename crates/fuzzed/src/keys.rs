@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use wire::certificate::Certificate;
 use wire::channel::{Identity, Random};
-use wire::policy::PrivateKey;
+use wire::policy::{Curve, Ephemeral, Policy, PrivateKey, Shared};
 
 fn read(certificate: &[u8], key: &[u8]) -> Identity {
     Identity {
@@ -33,6 +33,20 @@ pub fn stranger() -> Identity {
         )
     });
     IDENTITY.clone()
+}
+
+/// What two sides agreed on, once for each curve; none for policies without one.
+pub fn agreed(policy: Policy) -> Option<Shared> {
+    static SHARED: LazyLock<[Shared; 2]> = LazyLock::new(|| {
+        Curve::ALL.map(|curve| {
+            let [client, server] = [(); 2].map(|()| Ephemeral::make(curve).unwrap());
+            client.agree(server.public()).unwrap()
+        })
+    });
+    let place = Curve::ALL
+        .iter()
+        .position(|it| Some(*it) == policy.curve())?;
+    Some(SHARED[place].clone())
 }
 
 /// Nonces that are the same each time.

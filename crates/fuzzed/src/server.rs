@@ -64,7 +64,7 @@ pub fn run(data: &[u8]) {
 /// The password of a user token, by one who knows the public key and may encrypt any bytes
 /// (Part 4, 7.41.2.2).
 fn secret(script: &mut Script<'_>) {
-    let secured: Vec<Policy> = Policy::ALL
+    let secured: Vec<Policy> = Policy::OF_RSA
         .into_iter()
         .filter(|policy| *policy != Policy::None)
         .collect();
@@ -101,7 +101,7 @@ impl Run {
         config.lifetime = Duration::from_millis(1)..=Duration::from_secs(3600);
         let secured = begin & 0x80 != 0;
         if secured {
-            config.identity = Some(identity());
+            config.identities = Some(identity()).into();
             config.protections = all_protections().collect();
         }
         if begin & 0x0f == 1 {

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use peers::{Mode, Policy, Security, Token};
+use pki::{Curve, KeyKind};
 
 /// A way to connect: policy, mode and user token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -33,6 +34,15 @@ impl Cell {
         })
     }
 
+    /// The keys that its certificates have.
+    pub fn key(self) -> KeyKind {
+        match self.policy {
+            Policy::EccNistP256 => KeyKind::On(Curve::P256),
+            Policy::EccNistP384 => KeyKind::On(Curve::P384),
+            _ => KeyKind::Rsa(2048),
+        }
+    }
+
     /// Whether a side that has this security can be connected so.
     pub fn is_in(self, security: &Security) -> bool {
         security.policies.contains(&self.policy) && security.tokens.contains(&self.token)
@@ -52,6 +62,13 @@ impl fmt::Display for Cell {
         write!(f, "{} {}", self.protection(), self.token)
     }
 }
+
+/// The kinds of keys of all cells.
+pub const KEYS: [KeyKind; 3] = [
+    KeyKind::Rsa(2048),
+    KeyKind::On(Curve::P256),
+    KeyKind::On(Curve::P384),
+];
 
 /// What is done in each cell, in this order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -124,14 +141,11 @@ mod tests {
     use std::collections::HashSet;
 
     #[test]
-    fn there_are_eleven_protections_with_three_tokens_each() {
+    fn there_are_fifteen_protections_with_three_tokens_each() {
         let cells: Vec<_> = Cell::all().collect();
-        assert_eq!(cells.len(), 33);
-        assert_eq!(cells.iter().collect::<HashSet<_>>().len(), 33);
+        assert_eq!(cells.len(), 45);
+        assert_eq!(cells.iter().collect::<HashSet<_>>().len(), 45);
         assert_eq!(cells[0].to_string(), "None Anonymous");
-        assert_eq!(
-            cells[32].to_string(),
-            "Aes256_Sha256_RsaPss:SignAndEncrypt X509"
-        );
+        assert_eq!(cells[44].to_string(), "ECC_nistP384:SignAndEncrypt X509");
     }
 }

@@ -6,16 +6,18 @@ use load::access::{About, Access, AccessError, Credentials, Opening, Session, Tr
 use load::transport::Steps;
 use peers::bench::USER;
 use peers::{Policy, Token};
+use pki::KeyKind;
 use wire::url::{Url, UrlError};
 
-use crate::cell::{Cell, Complaint, Outcome, Work};
+use crate::cell::{Cell, Complaint, KEYS, Outcome, Work};
 use crate::work::{self, Target};
 
 /// Who we are: an application and a user, each with a certificate that was made for this run.
 #[derive(Debug)]
 pub struct Ours {
     folder: tempfile::TempDir,
-    user: wire::channel::Identity,
+    /// With each kind of key.
+    users: Vec<(KeyKind, wire::channel::Identity)>,
 }
 
 /// What keeps the table from being tried at all.
@@ -59,16 +61,23 @@ const PATIENCE: Duration = Duration::from_secs(60);
 impl Ours {
     /// Makes the certificates.
     pub fn new() -> Result<Self, SetupError> {
-        let key = pki::Key::generate(2048)?;
-        let request = pki::make::Request::application("urn:uaperf:interop:user");
-        let certificate = request
-            .common_name(USER.0)
-            .days(30)
-            .self_signed(&key, std::time::SystemTime::now().into())?;
-        let user = load::access::identity(&pki::Identity::new(certificate, key))
-            .map_err(|error| SetupError::User(error.to_string()))?;
+        let user = |kind| {
+            let key = pki::Key::make(kind)?;
+            let request = pki::make::Request::application("urn:uaperf:interop:user");
+            let certificate = request
+                .common_name(USER.0)
+                .days(30)
+                .self_signed(&key, std::time::SystemTime::now().into())?;
+            let user = load::access::identity(&pki::Identity::new(certificate, key))
+                .map_err(|error| SetupError::User(error.to_string()))?;
+            Ok((kind, user))
+        };
+        let users = KEYS
+            .into_iter()
+            .map(user)
+            .collect::<Result<_, SetupError>>()?;
         let folder = tempfile::tempdir()?;
-        Ok(Self { folder, user })
+        Ok(Self { folder, users })
     }
 
     /// Puts the certificate of the server into the folder of the trusted ones, so that each cell
@@ -117,7 +126,7 @@ impl Ours {
             .map_err(|e: load::access::UnknownSecurity| bad(e.to_string()))?;
         Ok(Access {
             security,
-            user: self.credentials(cell.token),
+            user: self.credentials(cell),
             // Where a stack asks for a password in the clear, that is what is tried: it is the
             // well-known one of a server on loopback.
             plain_password: true,
@@ -130,17 +139,18 @@ impl Ours {
         })
     }
 
-    fn credentials(&self, token: Token) -> Credentials {
-        match token {
+    fn credentials(&self, cell: Cell) -> Credentials {
+        let user = self.users.iter().find(|(kind, _)| *kind == cell.key());
+        match cell.token {
             Token::Anonymous => Credentials::Anonymous,
             Token::UserName => Credentials::UserName {
                 name: USER.0.to_owned(),
                 password: USER.1.to_owned().into(),
             },
-            Token::X509 => Credentials::X509 {
-                certificate: self.user.certificate.clone(),
-                key: self.user.key.clone(),
-            },
+            Token::X509 => user.map_or(Credentials::Anonymous, |(_, user)| Credentials::X509 {
+                certificate: user.certificate.clone(),
+                key: user.key.clone(),
+            }),
         }
     }
 }

@@ -6,17 +6,18 @@ use std::path::PathBuf;
 
 use peers::bench::USER;
 use peers::{Client, ClientOptions, ClientReport, Stack, Token};
+use pki::KeyKind;
 use plant::{Config, PasswordHash, Profile, Server, TrustPolicy, Users};
 
-use crate::cell::{Cell, Complaint, Outcome, Work};
+use crate::cell::{Cell, Complaint, KEYS, Outcome, Work};
 use crate::ours::SetupError;
 
 /// Our server with the bench address space, and a user with a certificate.
 #[derive(Debug)]
 pub struct Theirs {
     server: Server,
-    /// Where the user's certificate and key lie.
-    user: (PathBuf, PathBuf),
+    /// Where the user's certificates and keys lie, of each kind.
+    users: Vec<(KeyKind, PathBuf, PathBuf)>,
     _folder: tempfile::TempDir,
 }
 
@@ -25,30 +26,36 @@ impl Theirs {
     pub fn new() -> Result<Self, SetupError> {
         let now = std::time::SystemTime::now().into();
         let folder = tempfile::tempdir()?;
-        let key = pki::Key::generate(2048)?;
-        let request = pki::make::Request::application("urn:uaperf:interop:user");
-        let certificate = request
-            .common_name(USER.0)
-            .days(30)
-            .self_signed(&key, now)?;
-        let user = (
-            folder.path().join("user.der"),
-            folder.path().join("user.pem"),
-        );
-        fs::write(&user.0, certificate.der())?;
-        fs::write(&user.1, key.pem().as_bytes())?;
+        let mut users = Vec::new();
+        let mut own = Vec::new();
+        for (n, kind) in KEYS.into_iter().enumerate() {
+            let key = pki::Key::make(kind)?;
+            let request = pki::make::Request::application("urn:uaperf:interop:user");
+            let certificate = request
+                .common_name(USER.0)
+                .days(30)
+                .self_signed(&key, now)?;
+            let file = |ending| folder.path().join(format!("user{n}.{ending}"));
+            let (certificate_file, key_file) = (file("der"), file("pem"));
+            fs::write(&certificate_file, certificate.der())?;
+            fs::write(&key_file, key.pem().as_bytes())?;
+            users.push((kind, certificate_file, key_file));
 
-        let key = pki::Key::generate(2048)?;
-        let request = pki::make::Request::application("urn:uaperf:interop:server");
-        let certificate = request
-            .host("localhost")
-            .host("127.0.0.1")
-            .days(30)
-            .self_signed(&key, now)?;
+            let key = pki::Key::make(kind)?;
+            let request = pki::make::Request::application("urn:uaperf:interop:server");
+            let certificate = request
+                .host("localhost")
+                .host("127.0.0.1")
+                .days(30)
+                .self_signed(&key, now)?;
+            own.push(pki::Identity::new(certificate, key));
+        }
+        let mut own = own.into_iter();
         // The password is well known: there is nothing to make guessing hard for.
         let hash = PasswordHash::new(USER.1.as_bytes(), [0; 16], NonZeroU32::MIN);
         let server = Server::start(Config {
-            identity: Some(pki::Identity::new(certificate, key)),
+            identity: own.next(),
+            beside: own.collect(),
             users: Users {
                 anonymous: true,
                 passwords: vec![(USER.0.to_owned(), hash)],
@@ -60,7 +67,7 @@ impl Theirs {
         })?;
         Ok(Self {
             server,
-            user,
+            users,
             _folder: folder,
         })
     }
@@ -74,7 +81,11 @@ impl Theirs {
             policy: cell.policy,
             mode: cell.mode,
             user: (cell.token == Token::UserName).then(|| (USER.0.into(), USER.1.into())),
-            user_certificate: (cell.token == Token::X509).then(|| self.user.clone()),
+            user_certificate: self
+                .users
+                .iter()
+                .find(|user| cell.token == Token::X509 && user.0 == cell.key())
+                .map(|(_, certificate, key)| (certificate.clone(), key.clone())),
             steps: steps.iter().map(|work| work.name()).collect(),
             ..ClientOptions::default()
         };

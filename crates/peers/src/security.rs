@@ -12,11 +12,24 @@ pub enum Policy {
     Basic256Sha256,
     Aes128Sha256RsaOaep,
     Aes256Sha256RsaPss,
+    EccNistP256,
+    EccNistP384,
 }
 
 impl Policy {
     /// Every policy that a peer may offer, weakest first.
     pub const ALL: &'static [Policy] = &[
+        Policy::None,
+        Policy::Basic128Rsa15,
+        Policy::Basic256,
+        Policy::Basic256Sha256,
+        Policy::Aes128Sha256RsaOaep,
+        Policy::Aes256Sha256RsaPss,
+        Policy::EccNistP256,
+        Policy::EccNistP384,
+    ];
+    /// None and the policies of RSA: nearly every stack has no other.
+    pub const OF_RSA: &'static [Policy] = &[
         Policy::None,
         Policy::Basic128Rsa15,
         Policy::Basic256,
@@ -41,6 +54,8 @@ impl Policy {
             Policy::Basic256Sha256 => "Basic256Sha256",
             Policy::Aes128Sha256RsaOaep => "Aes128_Sha256_RsaOaep",
             Policy::Aes256Sha256RsaPss => "Aes256_Sha256_RsaPss",
+            Policy::EccNistP256 => "ECC_nistP256",
+            Policy::EccNistP384 => "ECC_nistP384",
         }
     }
 

@@ -25,21 +25,58 @@ pub enum KeyError {
     Curve(Curve),
 }
 
-/// Elliptic curves that an authority's key can be on.
+/// Elliptic curves that keys can be on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Curve {
-    /// 256 bits.
+    /// 256 bits; nistP256 in the names of security policies.
     P256,
-    /// 384 bits.
+    /// 384 bits; nistP384 there.
     P384,
+}
+
+impl Curve {
+    /// All of them.
+    pub const ALL: [Self; 2] = [Self::P256, Self::P384];
+
+    /// Its name with those who write of certificates.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::P256 => "P-256",
+            Self::P384 => "P-384",
+        }
+    }
+
+    /// Its name in security policies.
+    pub const fn policy_name(self) -> &'static str {
+        match self {
+            Self::P256 => "nistP256",
+            Self::P384 => "nistP384",
+        }
+    }
 }
 
 impl fmt::Display for Curve {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::P256 => "P-256",
-            Self::P384 => "P-384",
-        })
+        f.pad(self.name())
+    }
+}
+
+/// What kind of key an application or an authority has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum KeyKind {
+    /// RSA with a modulus of so many bits: 2048, 3072 or 4096.
+    Rsa(u32),
+    /// On an elliptic curve.
+    On(Curve),
+}
+
+impl KeyKind {
+    /// The curve; none for RSA. An application has a certificate for each of them, and one for RSA.
+    pub const fn curve(self) -> Option<Curve> {
+        match self {
+            Self::Rsa(_) => None,
+            Self::On(curve) => Some(curve),
+        }
     }
 }
 
@@ -52,6 +89,14 @@ pub struct Key {
 }
 
 impl Key {
+    /// A new key of this kind.
+    pub fn make(kind: KeyKind) -> Result<Self, KeyError> {
+        match kind {
+            KeyKind::Rsa(bits) => Self::generate(bits),
+            KeyKind::On(curve) => Self::generate_on(curve),
+        }
+    }
+
     /// A new RSA key of 2048, 3072 or 4096 bits.
     pub fn generate(bits: u32) -> Result<Self, KeyError> {
         let size = match bits {
@@ -65,8 +110,8 @@ impl Key {
         Self::from_der(pair.serialized_der())
     }
 
-    /// A new key on the curve P-256 or P-384. The security policies of RSA take none from applications; authorities may
-    /// have one.
+    /// A new key on the curve P-256 or P-384. The security policies of RSA take none from applications, those of the
+    /// curve no other; authorities may have either.
     pub fn generate_on(curve: Curve) -> Result<Self, KeyError> {
         let pair = rcgen::KeyPair::generate_for(match curve {
             Curve::P256 => &rcgen::PKCS_ECDSA_P256_SHA256,
@@ -125,6 +170,19 @@ impl Key {
             "PRIVATE KEY",
             self.pkcs8.to_vec(),
         )))
+    }
+
+    /// The curve it is on; none for RSA, and for curves that are not known here.
+    pub fn curve(&self) -> Option<Curve> {
+        let algorithm = self.pair().ok()?;
+        let algorithm = algorithm.algorithm();
+        if *algorithm == rcgen::PKCS_ECDSA_P256_SHA256 {
+            Some(Curve::P256)
+        } else if *algorithm == rcgen::PKCS_ECDSA_P384_SHA384 {
+            Some(Curve::P384)
+        } else {
+            None
+        }
     }
 
     /// Whether this is the private half of the certificate's key.

@@ -1,34 +1,76 @@
 //! What a security policy asks of certificates (Part 7, the security policies).
 
+use std::fmt;
+
 use crate::certificate::{Certificate, PublicKey};
+use crate::key::Curve;
 use crate::refusal::{Reason, Refusal};
 use crate::signature::Hash;
 
-/// Key lengths and hashes that a security policy accepts.
+/// Keys and hashes that a security policy accepts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct KeyRule {
-    /// MinAsymmetricKeyLength.
-    pub min_bits: usize,
-    /// MaxAsymmetricKeyLength.
-    pub max_bits: usize,
+    /// The key of an application.
+    pub key: KeyWanted,
     /// The weakest hash of the CertificateSignatureAlgorithm.
     pub min_hash: Hash,
 }
 
+/// CertificateKeyAlgorithm, with MinAsymmetricKeyLength and MaxAsymmetricKeyLength.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum KeyWanted {
+    /// RSA with a modulus of so many bits.
+    Rsa {
+        /// At least.
+        min_bits: usize,
+        /// At most.
+        max_bits: usize,
+    },
+    /// On this elliptic curve.
+    On(Curve),
+}
+
+impl fmt::Display for KeyWanted {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Rsa { .. } => f.write_str("RSA"),
+            Self::On(curve) => write!(f, "elliptic curve {curve}"),
+        }
+    }
+}
+
+/// Shorter RSA keys of authorities are weaker than the curves (Part 7, the limits of the policies of today).
+const LEAST_RSA_BITS: usize = 2048;
+
 impl KeyRule {
     /// Basic128Rsa15 and Basic256, both deprecated.
     pub const DEPRECATED: Self = Self {
-        min_bits: 1024,
-        max_bits: 2048,
+        key: KeyWanted::Rsa {
+            min_bits: 1024,
+            max_bits: 2048,
+        },
         min_hash: Hash::Sha1,
     };
 
     /// Basic256Sha256, Aes128_Sha256_RsaOaep and Aes256_Sha256_RsaPss.
     pub const RSA: Self = Self {
-        min_bits: 2048,
-        max_bits: 4096,
+        key: KeyWanted::Rsa {
+            min_bits: LEAST_RSA_BITS,
+            max_bits: 4096,
+        },
         min_hash: Hash::Sha256,
     };
+
+    /// ECC_nistP256 and ECC_nistP384.
+    pub const fn on(curve: Curve) -> Self {
+        Self {
+            key: KeyWanted::On(curve),
+            min_hash: match curve {
+                Curve::P256 => Hash::Sha256,
+                Curve::P384 => Hash::Sha384,
+            },
+        }
+    }
 
     /// The rule of a security policy, by its URI or by the last part of it;
     /// `None` for the policy None and for unknown ones.
@@ -37,8 +79,15 @@ impl KeyRule {
         match name {
             "Basic128Rsa15" | "Basic256" => Some(Self::DEPRECATED),
             "Basic256Sha256" | "Aes128_Sha256_RsaOaep" | "Aes256_Sha256_RsaPss" => Some(Self::RSA),
+            "ECC_nistP256" => Some(Self::on(Curve::P256)),
+            "ECC_nistP384" => Some(Self::on(Curve::P384)),
             _ => None,
         }
+    }
+
+    /// The rule of the policies of today that a key is made for; that of RSA for one that none of them takes.
+    pub fn of_key(key: &PublicKey) -> Self {
+        key.curve().map_or(Self::RSA, Self::on)
     }
 
     /// Holds the certificate that a peer sent to the rule, whoever trusts it.
@@ -64,20 +113,29 @@ impl KeyRule {
             && (leaf || !certificate.is_self_issued())
         {
             return Some(format!(
-                "signed as {algorithm}, the security policy wants SHA-256 or better"
+                "signed as {algorithm}, the security policy wants {} or better",
+                self.min_hash
             ));
         }
-        match certificate.public_key() {
-            PublicKey::Rsa { bits, .. } => {
-                let too_long = leaf && *bits > self.max_bits;
-                (*bits < self.min_bits || too_long).then(|| {
+        let key = certificate.public_key();
+        match (key, self.key) {
+            (PublicKey::Rsa { bits, .. }, KeyWanted::Rsa { min_bits, max_bits }) => {
+                let too_long = leaf && *bits > max_bits;
+                (*bits < min_bits || too_long).then(|| {
                     format!(
-                        "its RSA key has {bits} bits, the security policy wants {} to {}",
-                        self.min_bits, self.max_bits
+                        "its RSA key has {bits} bits, the security policy wants {min_bits} to {max_bits}"
                     )
                 })
             }
-            other if leaf => Some(format!("its key is {other}, the security policy wants RSA")),
+            (key, KeyWanted::On(curve)) if leaf && key.curve() == Some(curve) => None,
+            (key, wanted) if leaf => Some(format!(
+                "its key is {key}, the security policy wants {wanted}"
+            )),
+            (PublicKey::Rsa { bits, .. }, KeyWanted::On(_)) if *bits < LEAST_RSA_BITS => {
+                Some(format!(
+                    "its RSA key has {bits} bits, the security policy wants {LEAST_RSA_BITS} or more"
+                ))
+            }
             _ => None,
         }
     }

@@ -14,7 +14,7 @@ impl Certificate {
     pub fn problems(&self, now: Moment) -> Vec<String> {
         let mut problems = Vec::new();
         self.review_time(now, &mut problems);
-        problems.extend(KeyRule::RSA.objection(self, !self.is_authority()));
+        problems.extend(KeyRule::of_key(self.public_key()).objection(self, !self.is_authority()));
         if self.signature_algorithm().is_none() {
             problems.push("the algorithm of its signature is unknown".into());
         } else if self.is_self_issued() && !self.is_self_signed() {

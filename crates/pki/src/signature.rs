@@ -47,14 +47,20 @@ pub struct SignatureAlgorithm {
     pub hash: Hash,
 }
 
+impl fmt::Display for Hash {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Sha1 => "SHA-1",
+            Self::Sha256 => "SHA-256",
+            Self::Sha384 => "SHA-384",
+            Self::Sha512 => "SHA-512",
+        })
+    }
+}
+
 impl fmt::Display for SignatureAlgorithm {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let hash = match self.hash {
-            Hash::Sha1 => "SHA-1",
-            Hash::Sha256 => "SHA-256",
-            Hash::Sha384 => "SHA-384",
-            Hash::Sha512 => "SHA-512",
-        };
+        let hash = self.hash;
         match self.scheme {
             Scheme::Pkcs1 => write!(f, "RSA with {hash}"),
             Scheme::Pss => write!(f, "RSA-PSS with {hash}"),
@@ -182,7 +188,7 @@ fn verifier(
     algorithm: SignatureAlgorithm,
     key: &PublicKey,
 ) -> Option<&'static dyn VerificationAlgorithm> {
-    let curve = key.curve();
+    let curve = key.curve_name();
     Some(match (algorithm.scheme, algorithm.hash) {
         (Scheme::Pkcs1, Hash::Sha1) => &signature::RSA_PKCS1_1024_8192_SHA1_FOR_LEGACY_USE_ONLY,
         (Scheme::Pkcs1, Hash::Sha256) => &signature::RSA_PKCS1_1024_8192_SHA256_FOR_LEGACY_USE_ONLY,

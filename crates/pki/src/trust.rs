@@ -423,7 +423,7 @@ fn leaf_usage(leaf: &Certificate, role: Role) -> Result<(), Refusal> {
     if let Some(usage) = leaf.usage() {
         let signs = usage.allows(Usage::DIGITAL_SIGNATURE);
         let encrypts = usage.allows_any(Usage::DATA_ENCIPHERMENT | Usage::KEY_ENCIPHERMENT)
-            || leaf.public_key().curve().is_some();
+            || leaf.public_key().curve_name().is_some();
         if !signs || (!encrypts && role != Role::User) {
             return refuse(format!("its key may only be used for: {usage}"));
         }

@@ -26,6 +26,8 @@ impl Usage {
 
     /// Part 6, 6.2.2: what an RSA application instance certificate has to allow.
     pub const APPLICATION: Self = Self(0b1111);
+    /// The same of one on an elliptic curve, whose key only signs.
+    pub const CURVED_APPLICATION: Self = Self(0b11);
 
     const NAMES: [(Self, &'static str); 7] = [
         (Self::DIGITAL_SIGNATURE, "digitalSignature"),

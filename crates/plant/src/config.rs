@@ -37,6 +37,9 @@ pub struct Config {
     pub name: String,
     /// Certificate and key; without them only the policy None is on offer.
     pub identity: Option<pki::Identity>,
+    /// More of them, of the same application, with other kinds of keys: policies are on offer as far as there is a
+    /// certificate for them.
+    pub beside: Vec<pki::Identity>,
     /// The policies and modes on offer.
     pub protections: Vec<Protection>,
     /// Which clients are trusted.
@@ -79,6 +82,7 @@ impl Default for Config {
             application_uri: "urn:uaperf:plant".into(),
             name: "uaperf plant".into(),
             identity: None,
+            beside: Vec::new(),
             protections: all_protections().collect(),
             trust: TrustPolicy::All,
             users: Users::default(),

@@ -1,6 +1,6 @@
 //! What the server says of itself before a session: its description and its endpoints.
 
-use wire::channel::{Identity, Protection};
+use wire::channel::{Identities, Protection};
 use wire::policy::{Mode, Policy};
 use wire::types::{
     ApplicationDescription, ApplicationType, ByteString, EndpointDescription, LocalizedText,
@@ -32,27 +32,31 @@ pub fn application(config: &Config, urls: &Urls) -> ApplicationDescription {
 pub fn endpoints_at(
     config: &Config,
     url: &str,
-    identity: Option<&Identity>,
+    identities: &Identities,
 ) -> Vec<EndpointDescription> {
     let urls = Urls {
         tcp: url.to_owned(),
         wss: None,
     };
-    endpoints(config, &urls, identity)
+    endpoints(config, &urls, identities)
 }
 
 /// An endpoint for each protection on offer over each transport, weakest first.
 pub fn endpoints(
     config: &Config,
     urls: &Urls,
-    identity: Option<&Identity>,
+    identities: &Identities,
 ) -> Vec<EndpointDescription> {
     let mut offered = config.protections.clone();
+    offered.retain(|it| *it == Protection::NONE || identities.of(it.policy).is_some());
     offered.sort();
     offered.dedup();
-    let certificate = identity.map_or_else(ByteString::null, |identity| {
-        ByteString::from(identity.certificate.as_bytes())
-    });
+    let certificate = |policy| {
+        let identity = identities.of(policy);
+        identity.map_or_else(ByteString::null, |identity| {
+            ByteString::from(identity.certificate.as_bytes())
+        })
+    };
     let server = application(config, urls);
     let each = urls.each().flat_map(|(transport, url)| {
         offered
@@ -62,10 +66,10 @@ pub fn endpoints(
     each.map(|(transport, url, protection)| EndpointDescription {
         endpoint_url: url.into(),
         server: server.clone(),
-        server_certificate: certificate.clone(),
+        server_certificate: certificate(protection.policy),
         security_mode: protection.mode.into(),
         security_policy_uri: protection.policy.uri().into(),
-        user_identity_tokens: Some(tokens(config, protection, identity)),
+        user_identity_tokens: Some(tokens(config, protection, identities)),
         transport_profile_uri: transport.profile().into(),
         security_level: level(protection),
     })
@@ -83,22 +87,24 @@ fn level(protection: Protection) -> u8 {
 }
 
 /// The policy that secrets and certificates of users are protected with on a channel of this policy.
-pub fn token_policy(channel: Policy, has_identity: bool) -> Policy {
-    match (channel, has_identity) {
-        (Policy::None, true) => TOKEN_POLICY,
-        (policy, _) => policy,
+///
+/// Part 6, 6.8.2: one without a channel would need an ephemeral key, which only a channel of a curve can be trusted with.
+pub fn token_policy(channel: Policy, identities: &Identities) -> Policy {
+    match channel {
+        Policy::None if identities.of(TOKEN_POLICY).is_some() => TOKEN_POLICY,
+        policy => policy,
     }
 }
 
 fn tokens(
     config: &Config,
     protection: Protection,
-    identity: Option<&Identity>,
+    identities: &Identities,
 ) -> Vec<UserTokenPolicy> {
     let users = &config.users;
     // Part 4, 7.41: an empty URI would stand for the policy of the endpoint, but the client of
     // async-opcua takes it for None and signs nothing. So the policy is named.
-    let policy = token_policy(protection.policy, identity.is_some());
+    let policy = token_policy(protection.policy, identities);
     let security_policy_uri = UAString::from(policy.uri());
     let token = |id: &str, token_type, security_policy_uri| UserTokenPolicy {
         policy_id: id.into(),
@@ -132,7 +138,7 @@ fn tokens(
             ..issued
         });
     }
-    if users.certificates.is_some() && identity.is_some() {
+    if users.certificates.is_some() && !identities.is_empty() {
         tokens.push(token(
             "certificate",
             UserTokenType::Certificate,

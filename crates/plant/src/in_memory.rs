@@ -55,10 +55,10 @@ impl std::fmt::Debug for InMemory {
 impl InMemory {
     /// Makes a server that nobody listens for.
     pub fn new(mut config: Config) -> Result<Self, StartError> {
-        let identity = offer(&mut config)?;
+        let identities = offer(&mut config)?;
         let loops = config.threads.clamp(1, 254);
         let address = SocketAddr::from((Ipv4Addr::LOCALHOST, 4840));
-        let (shared, _) = share(config, identity, (address, None), Clock::by_hand(BEGIN))?;
+        let (shared, _) = share(config, identities, (address, None), Clock::by_hand(BEGIN))?;
         let pool = Pool::without_threads();
         let mut cores = Vec::new();
         for index in 0..=loops {

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use mio::net::TcpListener;
 use wire::certificate::{Certificate, CertificateError};
-use wire::channel::{Identity, Protection};
+use wire::channel::{Identities, Identity, Protection};
 use wire::policy::{KeyError, PrivateKey};
 use wss::TlsServer;
 
@@ -79,6 +79,11 @@ pub enum StartError {
     /// Nothing is left of what was to be offered.
     #[error("nothing to offer: the security policies asked for need a certificate")]
     NothingToOffer,
+    /// Two certificates that are not of the same application.
+    #[error(
+        "the certificates are of two applications, {0:?} and {1:?}; a server is one (uaperf cert make --uri, with --curve)"
+    )]
+    Applications(String, String),
 }
 
 /// A running server. Dropping it stops it.
@@ -104,7 +109,7 @@ impl std::fmt::Debug for Server {
 impl Server {
     /// Starts a server. Once this returns, clients can connect.
     pub fn start(mut config: Config) -> Result<Self, StartError> {
-        let identity = offer(&mut config)?;
+        let identities = offer(&mut config)?;
         let listen = |source| StartError::Listen {
             address: config.listen,
             source,
@@ -122,7 +127,7 @@ impl Server {
         .clamp(1, 254);
         let wss_port = wss.as_ref().map(|(_, _, port)| *port);
         let ports = (address, wss_port);
-        let (shared, updates) = share(config, identity, ports, Clock::start())?;
+        let (shared, updates) = share(config, identities, ports, Clock::start())?;
         let mut server = Self::serve(shared, address, listener, cores, updates)?;
         if let (Some((listener, tls, _)), Some(door)) = (wss, server.posts.last()) {
             let shared = &server.shared;
@@ -374,26 +379,32 @@ fn listen_for_wss(config: &Config, port: u16) -> Result<(TcpListener, TlsServer,
 }
 
 /// Its certificate for the wire; what cannot be offered without one is left out.
-pub(crate) fn offer(config: &mut Config) -> Result<Option<Identity>, StartError> {
-    let identity = config.identity.as_ref().map(identity).transpose()?;
+pub(crate) fn offer(config: &mut Config) -> Result<Identities, StartError> {
+    let all = config.identity.iter().chain(&config.beside);
+    let uris: Vec<_> = all.clone().map(pki::Identity::application_uri).collect();
+    if let Some(other) = uris.iter().find(|uri| Some(*uri) != uris.first()) {
+        let of = |uri: Option<&str>| uri.unwrap_or_default().to_owned();
+        let first = uris.first().copied().flatten();
+        return Err(StartError::Applications(of(first), of(*other)));
+    }
+    let identities: Identities = all.map(identity).collect::<Result<_, _>>()?;
     if let Some(own) = &config.identity
         && let Some(uri) = own.application_uri()
     {
         uri.clone_into(&mut config.application_uri);
     }
-    if identity.is_none() {
-        config.protections.retain(|p| *p == Protection::NONE);
-    }
+    let has_key = |p: &Protection| *p == Protection::NONE || identities.of(p.policy).is_some();
+    config.protections.retain(has_key);
     match config.protections.is_empty() {
         true => Err(StartError::NothingToOffer),
-        false => Ok(identity),
+        false => Ok(identities),
     }
 }
 
 /// Makes what all threads of a server share.
 pub(crate) fn share(
     config: Config,
-    identity: Option<Identity>,
+    identities: Identities,
     (address, wss): (SocketAddr, Option<u16>),
     clock: Clock,
 ) -> Result<(Arc<Shared>, Updates), StartError> {
@@ -404,7 +415,9 @@ pub(crate) fn share(
         status: Arc::new(Status::new(clock.anchor())),
     };
     let (space, updates) = space(&config, &clock, &own)?;
-    let shared = Arc::new(Shared::new(config, advertised, clock, own, space, identity));
+    let shared = Arc::new(Shared::new(
+        config, advertised, clock, own, space, identities,
+    ));
     for fault in &shared.config.faults {
         let added = shared
             .faults

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use wire::channel::Identity;
+use wire::channel::Identities;
 use wire::session;
 use wire::types::EndpointDescription;
 
@@ -39,7 +39,7 @@ pub struct Shared {
     pub refused: Book,
     pub status: Arc<Status>,
     pub space: Space,
-    pub identity: Option<Identity>,
+    pub identities: Identities,
     pub session_config: Arc<session::server::Config>,
     /// How much memory a decoded request may take.
     pub decoding: wire::service::Limits,
@@ -65,11 +65,11 @@ impl Shared {
         clock: Clock,
         own: Own,
         space: Space,
-        identity: Option<Identity>,
+        identities: Identities,
     ) -> Self {
-        let endpoints = crate::endpoints::endpoints(&config, &advertised.urls, identity.as_ref());
+        let endpoints = crate::endpoints::endpoints(&config, &advertised.urls, &identities);
         let limits = &config.limits;
-        let mut session_config = session::server::Config::new(identity.clone(), endpoints);
+        let mut session_config = session::server::Config::new(identities.clone(), endpoints);
         session_config.min_timeout = *limits.session_timeout.start();
         session_config.max_timeout = *limits.session_timeout.end();
         session_config.max_request_message_size = limits.sizes.receive_message;
@@ -88,7 +88,7 @@ impl Shared {
             refused: Book::default(),
             status: own.status,
             space,
-            identity,
+            identities,
             config,
             next_channel: AtomicU32::new(1),
             next_session: AtomicU32::new(1),

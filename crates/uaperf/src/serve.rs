@@ -14,7 +14,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::{Duration, SystemTime};
 
-use load::access::{Access, Security, TrustRule};
+use load::access::{Access, Security, TrustRule, key_kind};
 use pki::Store;
 use plan::unit::{Bytes, duration};
 use plant::{
@@ -22,6 +22,7 @@ use plant::{
     TrustPolicy,
 };
 use wire::channel::Protection;
+use wire::policy::Policy;
 use wire::url::{Transport, Url, UrlError};
 
 use crate::failure::Failure;
@@ -73,7 +74,8 @@ pub struct Args {
     /// [default: half of what is free]
     #[arg(long, value_name = "SIZE", value_parser = memory::size)]
     memory: Option<Bytes>,
-    /// Offer this POLICY:MODE only; may be given several times [default: None and all others]
+    /// Offer this POLICY:MODE only; may be given several times [default: None, and all others
+    /// that there is a certificate for; one for RSA is made]
     #[arg(long, value_name = "POLICY:MODE")]
     security: Vec<Security>,
     /// Take the certificate of every client, and of a discovery server; else they have to be trusted with
@@ -353,14 +355,19 @@ fn config(args: &Args, global: &Global) -> anyhow::Result<(Config, Known, Vec<pl
             Some(host) => place::own_request().host(host),
             None => place::own_request(),
         };
-        let identity = store.own(&own, KEY_BITS, SystemTime::now().into())?;
-        if let Some(host) = host.filter(|host| !identity.certificate.names_host(host)) {
+        let mut all = identities(&config, &store, &own, is_known)?.into_iter();
+        let unnamed = |host: &String| {
+            let mut all = all.clone();
+            all.any(|it: pki::Identity| !it.certificate.names_host(host))
+        };
+        if let Some(host) = host.filter(unnamed) {
             tell!(
                 "warning: the server's certificate is not for {host}: clients that check it will refuse; make one with \
                  `uaperf cert make --dns`, or --ip for an address"
             );
         }
-        config.identity = Some(identity);
+        config.identity = all.next();
+        config.beside = all.collect();
     }
     config.trust = match args.trust {
         true => TrustPolicy::All,
@@ -463,7 +470,33 @@ fn processors(text: &str) -> Result<Processors, String> {
     Ok(Processors(all))
 }
 
-const KEY_BITS: u32 = 2048;
+/// The certificates that what is on offer needs: RSA's first, made if need be, as are those of curves that were asked
+/// for. Without being asked, curves are offered that there is a certificate for.
+fn identities(
+    config: &Config,
+    store: &Store,
+    own: &pki::make::Request,
+    is_known: bool,
+) -> anyhow::Result<Vec<pki::Identity>> {
+    let now = SystemTime::now().into();
+    let asked = config.protections != Config::default().protections;
+    let mut all = Vec::new();
+    for policy in Policy::ALL {
+        let kind = key_kind(policy);
+        let has = |it: &pki::Identity| it.curve() == kind.curve();
+        let offered =
+            policy != Policy::None && config.protections.iter().any(|p| p.policy == policy);
+        let wanted = offered || (is_known && policy == Policy::None);
+        if !wanted || all.iter().any(has) {
+            continue;
+        }
+        match kind.curve() {
+            Some(curve) if !asked => all.extend(store.find_own_on(Some(curve), now)?),
+            _ => all.push(store.own(own, kind, now)?),
+        }
+    }
+    Ok(all)
+}
 
 fn protections(asked: &[Security]) -> anyhow::Result<Vec<Protection>> {
     let exactly = |security: &Security| match security {

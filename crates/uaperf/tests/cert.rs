@@ -316,3 +316,37 @@ fn help_and_version_are_there_for_every_verb() {
         concat!("uaperf ", env!("CARGO_PKG_VERSION"))
     );
 }
+
+#[test]
+fn a_certificate_for_each_curve_stands_beside_the_one_of_rsa() {
+    let bench = Bench::new();
+    bench.good("make");
+    bench.good("make --curve nistP256");
+    let text = bench.good("make --curve nistP384");
+    assert!(text.contains("elliptic curve P-384"), "{text}");
+    assert!(text.contains("ECC_nistP384"), "{text}");
+    assert!(text.contains("ECDSA with SHA-384"), "{text}");
+    let shown = bench.json("show own --json");
+    let keys: Vec<_> = shown
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|it| &it["key"])
+        .collect();
+    let want = [
+        "RSA 2048 bits",
+        "elliptic curve P-256",
+        "elliptic curve P-384",
+    ];
+    assert_eq!(keys, want);
+    for one in shown.as_array().unwrap() {
+        assert_eq!(one["problems"].as_array().unwrap().len(), 0, "{one}");
+    }
+    let again = bench.cert("make --curve nistP256");
+    assert!(again.err.contains("is there already"), "{}", again.err);
+    let unknown = bench.cert("make --curve brainpoolP256r1");
+    assert_eq!(unknown.code, 2);
+    assert!(unknown.err.contains("nistP256"), "{}", unknown.err);
+    let both = bench.cert("make --curve nistP256 --bits 3072");
+    assert_eq!(both.code, 2);
+}

@@ -36,7 +36,7 @@ impl Bench {
         let folder = tempfile::tempdir().unwrap();
         let server = Store::new(folder.path().join("server"));
         let request = Request::application("urn:test:plant").host("127.0.0.1");
-        let own = server.own(&request, 2048, SystemTime::now().into());
+        let own = server.own(&request, pki::KeyKind::Rsa(2048), SystemTime::now().into());
         let plant = plant::Server::start(plant::Config {
             protections: vec![SECURITY.parse::<Security>().map(exactly).unwrap()],
             identity: Some(own.unwrap()),
@@ -101,7 +101,9 @@ impl Bench {
     fn watcher(&self) -> Session {
         let own = Store::new(self.folder.path().join("watcher"));
         let request = Request::application("urn:test:watcher");
-        let identity = own.own(&request, 2048, SystemTime::now().into()).unwrap();
+        let identity = own
+            .own(&request, pki::KeyKind::Rsa(2048), SystemTime::now().into())
+            .unwrap();
         self.trust(&identity.path.unwrap());
         let access = Access {
             security: SECURITY.parse().unwrap(),

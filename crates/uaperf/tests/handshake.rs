@@ -93,7 +93,9 @@ impl Case {
         let folder = tempfile::tempdir().unwrap();
         let store = pki::Store::new(folder.path().join("server"));
         let request = pki::make::Request::application("urn:uaperf:plant");
-        let identity = store.own(&request, 2048, SystemTime::now().into()).unwrap();
+        let identity = store
+            .own(&request, pki::KeyKind::Rsa(2048), SystemTime::now().into())
+            .unwrap();
         let mut users = Users::default();
         users.passwords.push((
             "operator".to_owned(),
@@ -147,13 +149,17 @@ impl Case {
 
     /// The same in virtual time.
     fn scene(&self, access: &Access, link: &str) -> Scene {
-        let own = access.store.own(&access.own, 2048, access.today()).unwrap();
+        let own = access
+            .store
+            .own(&access.own, pki::KeyKind::Rsa(2048), access.today())
+            .unwrap();
         let server = identity(&self.identity).unwrap();
         let config = Config {
             users: self.users.clone(),
             ..Config::default()
         };
-        let endpoints = plant::endpoints_at(&config, self.server.url(), Some(&server));
+        let endpoints =
+            plant::endpoints_at(&config, self.server.url(), &Some(server.clone()).into());
         let Security::Exactly(protection) = access.security else {
             panic!("a policy is named");
         };

@@ -42,10 +42,13 @@ impl Bench {
         let now = SystemTime::now().into();
         let server = Store::new(folder.path().join("server"));
         let request = Request::application("urn:test:plant").host("127.0.0.1");
-        let own = server.own(&request, 2048, now).unwrap();
+        let own = server.own(&request, pki::KeyKind::Rsa(2048), now).unwrap();
         let client = Store::new(folder.path().join("pki"));
         let request = Request::application("urn:test:client").host("localhost");
-        let certificate = client.own(&request, 2048, now).unwrap().certificate;
+        let certificate = client
+            .own(&request, pki::KeyKind::Rsa(2048), now)
+            .unwrap()
+            .certificate;
         server.trust_certificate(&certificate).unwrap();
         client.trust_certificate(&own.certificate).unwrap();
         let plant = plant::Server::start(plant::Config {

@@ -3,8 +3,9 @@
 use wire::channel::symmetric::{BODY_AT, ChunkHead, Guard, Seal, names};
 use wire::channel::{Protection, all_protections};
 use wire::frame::{ChunkKind, Limits, MessageType};
-use wire::policy::{Keys, Mode, Policy};
+use wire::policy::{Exchanged, Keys, Mode, Policy, Sender};
 
+use crate::keys::agreed;
 use crate::script::Script;
 
 /// Where the encrypted part begins.
@@ -13,9 +14,22 @@ const SECURED_AT: usize = BODY_AT - 8;
 pub fn run(script: &mut Script<'_>) {
     let protections: Vec<Protection> = all_protections().collect();
     let protection = protections[script.below(protections.len())];
-    let keys = (protection.policy != Policy::None)
-        .then(|| Keys::derive(protection.policy, &[1; 32], &[2; 32]));
-    let guard = Guard::derive(protection, &[1; 32], &[2; 32]).unwrap();
+    let shared = agreed(protection.policy);
+    let exchanged = Exchanged {
+        client_nonce: &[2; 32],
+        server_nonce: &[1; 32],
+        shared: shared.as_ref(),
+    };
+    let keys = (protection.policy != Policy::None).then(|| {
+        Keys::of(
+            protection.policy,
+            protection.mode,
+            &exchanged,
+            Sender::Client,
+        )
+        .unwrap()
+    });
+    let guard = Guard::of(protection, &exchanged, Sender::Client).unwrap();
     let seal = guard.seal();
     match script.below(3) {
         0 => there_and_back(&seal, protection, script),

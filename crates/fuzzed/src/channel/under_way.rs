@@ -7,10 +7,11 @@ use wire::channel::stream::{Arrival, Stream};
 use wire::channel::tokens::{Role, Token};
 use wire::channel::{Protection, all_protections};
 use wire::frame::{ErrorMessage, Header, Limits, MessageType};
-use wire::policy::Policy;
+use wire::policy::{Exchanged, Policy, Shared};
 use wire::time::Instant;
 use wire::types::StatusCode;
 
+use crate::keys::agreed;
 use crate::script::Script;
 
 const CHANNEL: u32 = 7;
@@ -33,6 +34,8 @@ enum Sent {
 
 struct Channel {
     protection: Protection,
+    /// What both ends agreed on, where the policy has them agree.
+    shared: Option<Shared>,
     client: Stream,
     server: Stream,
     now: Instant,
@@ -72,6 +75,7 @@ impl Channel {
     fn open(protection: Protection) -> Self {
         let mut channel = Self {
             protection,
+            shared: agreed(protection.policy),
             client: Stream::new(Role::Client, LIMITS),
             server: Stream::new(Role::Server, LIMITS),
             now: Instant::from_nanos(0),
@@ -117,7 +121,11 @@ impl Channel {
         Token::derive(
             role,
             self.protection,
-            (&nonces.0, &nonces.1),
+            &Exchanged {
+                client_nonce: &nonces.0,
+                server_nonce: &nonces.1,
+                shared: self.shared.as_ref(),
+            },
             id,
             created,
             LIFETIME,

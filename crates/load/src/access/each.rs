@@ -10,11 +10,11 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
 use pki::store::Wanted;
-use pki::{Moment, Store};
+use pki::{KeyKind, Moment, Store};
 use wire::channel::Identity;
 use wire::session::token::Credentials;
 
-use super::{AccessError, KEY_BITS, identity};
+use super::{AccessError, identity};
 
 /// A simulated client.
 #[derive(Debug, Clone)]
@@ -32,8 +32,8 @@ type GoOn = dyn Fn(usize, usize) -> bool + Send + Sync;
 pub struct Each {
     clients: Vec<Client>,
     go_on: Box<GoOn>,
-    /// Found or made for the first server that wants certificates.
-    made: Mutex<Option<Arc<[Own]>>>,
+    /// Found or made for the last server that wanted other keys than the one before.
+    made: Mutex<Option<(KeyKind, Arc<[Own]>)>>,
 }
 
 impl fmt::Debug for Each {
@@ -92,15 +92,22 @@ impl Each {
     }
 
     /// The applications with their certificates.
-    pub(super) fn certified(&self, store: &Store, now: Moment) -> Result<Arc<[Own]>, AccessError> {
+    pub(super) fn certified(
+        &self,
+        store: &Store,
+        kind: KeyKind,
+        now: Moment,
+    ) -> Result<Arc<[Own]>, AccessError> {
         let Ok(mut made) = self.made.lock() else {
             return Err(AccessError::Own("another thread failed over it".into()));
         };
-        if let Some(made) = &*made {
+        if let Some((of, made)) = &*made
+            && of.curve() == kind.curve()
+        {
             return Ok(Arc::clone(made));
         }
         let wanted: Vec<Wanted> = self.clients.iter().map(|it| it.wanted.clone()).collect();
-        let found = store.own_each(&wanted, KEY_BITS, now, &*self.go_on)?;
+        let found = store.own_each(&wanted, kind, now, &*self.go_on)?;
         let own = |(wanted, found): (&Wanted, pki::Identity)| {
             let file = found.path.as_deref().unwrap_or(store.folder()).display();
             Ok(Own {
@@ -117,7 +124,7 @@ impl Each {
         };
         let all: Result<Arc<[Own]>, AccessError> = wanted.iter().zip(found).map(own).collect();
         let all = all?;
-        *made = Some(Arc::clone(&all));
+        *made = Some((kind, Arc::clone(&all)));
         Ok(all)
     }
 }

@@ -25,13 +25,13 @@ use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
 use capture::Recorder;
-use pki::{Checks, Moment, Refusal, Revocation, Store, StoreError};
+use pki::{Checks, KeyKind, Moment, Refusal, Revocation, Store, StoreError};
 use revocation::Asker;
 use thiserror::Error;
 use wire::certificate::Certificate;
 use wire::channel::{Identity, Protection};
 use wire::client::Vouch;
-use wire::policy::Policy;
+use wire::policy::{Curve, Policy};
 use wire::types::{StatusCode, UserTokenType};
 use wire::url::Url;
 use wss::{TlsError, TunnelError};
@@ -325,11 +325,13 @@ impl Access {
         }
         match &self.each {
             Some(each) if opening.is_secured() => {
-                opening.each = each.certified(&self.store, self.today())?;
+                let kind = key_kind(opening.protection().policy);
+                opening.each = each.certified(&self.store, kind, self.today())?;
             }
             Some(each) => opening.each = each.bare(),
             None if opening.is_secured() => {
-                let own = self.store.own(&self.own, KEY_BITS, self.today())?;
+                let kind = key_kind(opening.protection().policy);
+                let own = self.store.own(&self.own, kind, self.today())?;
                 if let Some(uri) = own.application_uri() {
                     uri.clone_into(&mut opening.own.application_uri);
                 }
@@ -482,8 +484,14 @@ fn source(client: usize, sources: u32) -> Option<IpAddr> {
     Some(Ipv4Addr::from(first.checked_add(place)?).into())
 }
 
-/// RSA keys made at first use: what every current policy takes.
-pub(crate) const KEY_BITS: u32 = 2048;
+/// The keys that are made at first use for a policy: RSA of a length that every current one takes, or on its curve.
+pub fn key_kind(policy: Policy) -> KeyKind {
+    match policy.curve() {
+        None => KeyKind::Rsa(2048),
+        Some(Curve::NistP256) => KeyKind::On(pki::Curve::P256),
+        Some(Curve::NistP384) => KeyKind::On(pki::Curve::P384),
+    }
+}
 
 /// A certificate and key from the folder, in the form the wire takes.
 pub fn identity(own: &pki::Identity) -> Result<Identity, Box<dyn std::error::Error>> {

@@ -133,7 +133,7 @@ pub enum CalibrateError {
     Key(String),
     /// An operation with a key.
     #[error("a key could not be used: {0}")]
-    Rsa(#[from] wire::policy::RsaError),
+    Use(#[from] wire::policy::KeyUseError),
     /// An encryption.
     #[error("a chunk could not be encrypted: {0}")]
     Cipher(#[from] wire::policy::CipherError),

@@ -13,7 +13,7 @@ use wire::types::{
 };
 
 use crate::access::{
-    Access, AccessError, Credentials, Endpoint, KEY_BITS, Opening, Security, identity,
+    Access, AccessError, Credentials, Endpoint, Opening, Security, identity, key_kind,
 };
 use crate::transport::{CallError, Link, LinkError, Step, Steps};
 
@@ -102,7 +102,8 @@ fn stranger(
             .from(today.plus_days(-2 * i64::from(days)))
             .days(days);
     }
-    let made = Key::generate(KEY_BITS)
+    let policy = endpoint.protection.map_or(Policy::None, |it| it.policy);
+    let made = Key::make(key_kind(policy))
         .map_err(|error| error.to_string())
         .and_then(|key| {
             let certificate = request.self_signed(&key, today);

@@ -5,7 +5,7 @@ use crate::security::{Policy, Security, Token};
 use crate::stack::{Quirk, Stack};
 
 const ALL: Security = Security {
-    policies: Policy::ALL,
+    policies: Policy::OF_RSA,
     tokens: &[Token::Anonymous, Token::UserName, Token::X509],
 };
 

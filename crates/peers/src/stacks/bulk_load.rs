@@ -3,7 +3,7 @@
 
 use super::common::sources;
 use super::open62541;
-use crate::security::{Security, Token};
+use crate::security::{Policy, Security, Token};
 use crate::stack::{Stack, Step};
 
 pub(super) static STACK: Stack = Stack {
@@ -26,8 +26,8 @@ pub(super) static STACK: Stack = Stack {
     server: &[],
     client: &["{dir}/bulk"],
     speaks: Security {
+        policies: Policy::OF_RSA,
         tokens: &[Token::Anonymous],
-        ..open62541::ALL
     },
     quirks: &[],
     ..open62541::STACK

@@ -39,7 +39,7 @@ pub(super) static STACK: Stack = Stack {
         tokens: &[Token::Anonymous],
     },
     speaks: Security {
-        policies: Policy::ALL,
+        policies: Policy::OF_RSA,
         tokens: &[Token::Anonymous, Token::UserName, Token::X509],
     },
     quirks: &[

@@ -66,6 +66,6 @@ pub(super) const CLIENT: &[&str] = &[
 ];
 
 pub(super) const ALL: Security = Security {
-    policies: Policy::ALL,
+    policies: Policy::OF_RSA,
     tokens: &[Token::Anonymous, Token::UserName, Token::X509],
 };

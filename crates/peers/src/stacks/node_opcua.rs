@@ -23,7 +23,7 @@ const NPM: Tool = Tool {
 };
 
 const ALL: Security = Security {
-    policies: Policy::ALL,
+    policies: Policy::OF_RSA,
     tokens: &[Token::Anonymous, Token::UserName, Token::X509],
 };
 

@@ -98,6 +98,16 @@ pub(super) static STACK: Stack = Stack {
             clause: Some("Part 4, 5.5.4 (GetEndpoints: endpointUrl)"),
         },
         Quirk {
+            what: "the client hides a password with the ephemeral key of the response without \
+                   looking at the server's signature of it (1.5.10: a TODO in its sources)",
+            clause: Some("Part 4, 7.15 (EphemeralKeyType: signature)"),
+        },
+        Quirk {
+            what: "the server gives the next ephemeral key with ActivateSession only to a client \
+                   that asks for it again",
+            clause: Some("Part 6, 6.8.2 (the server returns a new one each time)"),
+        },
+        Quirk {
             what: "a PubSubConnection to a host also receives at that port, and cannot be made \
                    (BadConnectionRejected) where a listener on the same host has it (our publisher \
                    names the address in its WriterGroup)",

@@ -316,13 +316,30 @@ static void add_deprecated(UA_SecurityPolicy **policies, size_t *n, UA_ByteStrin
     UA_ByteString_clear(&plain);
 }
 
+/* So are those of elliptic curves. Whoever uses one has keys for no other. */
+static void add_curve(const char *name, UA_SecurityPolicy **policies, size_t *n,
+                      UA_ByteString cert, UA_ByteString key, UA_Logger *logging) {
+    UA_ByteString plain = UA_BYTESTRING_NULL; /* the same key as DER */
+    UA_SecurityPolicy *more = (UA_SecurityPolicy *)realloc(*policies, (*n + 1) * sizeof *more);
+    if(!more || !good(UA_CertificateUtils_decryptPrivateKey(key, UA_BYTESTRING_NULL, &plain), "key"))
+        return;
+    *policies = more;
+    UA_StatusCode code = strcmp(name, "ECC_nistP256") == 0
+        ? UA_SecurityPolicy_EccNistP256(&more[*n], UA_APPLICATIONTYPE_CLIENT, cert, plain, logging)
+        : UA_SecurityPolicy_EccNistP384(&more[*n], UA_APPLICATIONTYPE_CLIENT, cert, plain, logging);
+    if(good(code, name))
+        ++*n;
+    UA_ByteString_clear(&plain);
+}
+
 static void configure(UA_ClientConfig *config, const Target *t) {
     UA_ByteString cert, key;
+    const char *curve = strncmp(t->policy, "ECC_", 4) == 0 ? t->policy + 4 : NULL;
     if(t->cert) {
         cert = read_file(t->cert);
         key = read_file(t->key);
     } else {
-        identity(t->pki, URI, &cert, &key);
+        identity_on(curve, t->pki, URI, &cert, &key);
     }
     config->logging = UA_Log_Stdout_new(UA_LOGLEVEL_ERROR);
     UA_String_clear(&config->clientDescription.applicationUri);
@@ -343,7 +360,12 @@ static void configure(UA_ClientConfig *config, const Target *t) {
         userKey = read_file(t->userKey);
         good(UA_ClientConfig_setAuthenticationCert(config, userCert, userKey), "user");
     }
-    if(config->securityPoliciesSize > 1) {
+    if(curve) {
+        add_curve(t->policy, &config->securityPolicies, &config->securityPoliciesSize, cert, key,
+                  config->logging);
+        add_curve(t->policy, &config->authSecurityPolicies, &config->authSecurityPoliciesSize,
+                  userCert, userKey, config->logging);
+    } else if(config->securityPoliciesSize > 1) {
         add_deprecated(&config->securityPolicies, &config->securityPoliciesSize, cert, key,
                        config->logging);
         add_deprecated(&config->authSecurityPolicies, &config->authSecurityPoliciesSize, userCert,

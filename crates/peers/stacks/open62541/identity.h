@@ -38,7 +38,8 @@ static void write_file(const char *path, const void *data, size_t size) {
 
 /* Part 6, 6.2.2: the certificate names the application by its URI. The stack writes both or
  * neither as PEM; the certificate is wanted as DER, so it goes through mbedTLS once more. */
-static void make_identity(const char *certFile, const char *keyFile, const char *uri) {
+static void make_identity(const char *certFile, const char *keyFile, const char *uri,
+                          const char *curve) {
     char uriName[128];
     snprintf(uriName, sizeof uriName, "URI:%s", uri);
     UA_String subject[] = {UA_STRING_STATIC("O=bench"), UA_STRING_STATIC("CN=open62541")};
@@ -50,6 +51,13 @@ static void make_identity(const char *certFile, const char *keyFile, const char 
                              &UA_TYPES[UA_TYPES_UINT16]);
     UA_KeyValueMap_setScalar(options, UA_QUALIFIEDNAME(0, "key-size-bits"), &bits,
                              &UA_TYPES[UA_TYPES_UINT16]);
+    UA_String kind = UA_STRING_STATIC("EC"), name = UA_STRING((char *)(uintptr_t)curve);
+    if(curve) {
+        UA_KeyValueMap_setScalar(options, UA_QUALIFIEDNAME(0, "key-type"), &kind,
+                                 &UA_TYPES[UA_TYPES_STRING]);
+        UA_KeyValueMap_setScalar(options, UA_QUALIFIEDNAME(0, "ecc-curve"), &name,
+                                 &UA_TYPES[UA_TYPES_STRING]);
+    }
     UA_ByteString key = UA_BYTESTRING_NULL, cert = UA_BYTESTRING_NULL;
     UA_StatusCode code = UA_CreateCertificate(UA_Log_Stdout, subject, 2, names, 3,
                                               UA_CERTIFICATEFORMAT_PEM, options, &key, &cert);
@@ -86,18 +94,26 @@ static UA_String certificate_uri(const UA_ByteString *cert) {
     return found;
 }
 
-static void identity(const char *dir, const char *uri, UA_ByteString *cert, UA_ByteString *key) {
+/* With a key on a curve, "nistP256" or "nistP384"; of RSA without one. */
+static void identity_on(const char *curve, const char *dir, const char *uri, UA_ByteString *cert,
+                        UA_ByteString *key) {
     char certFile[512], keyFile[512];
     mkdir(dir, 0755);
     snprintf(certFile, sizeof certFile, "%s/own", dir);
     mkdir(certFile, 0755);
-    snprintf(certFile, sizeof certFile, "%s/own/cert.der", dir);
-    snprintf(keyFile, sizeof keyFile, "%s/own/key.pem", dir);
+    const char *dash = curve ? "-" : "", *of = curve ? curve : "";
+    snprintf(certFile, sizeof certFile, "%s/own/cert%s%s.der", dir, dash, of);
+    snprintf(keyFile, sizeof keyFile, "%s/own/key%s%s.pem", dir, dash, of);
     struct stat found;
     if(stat(certFile, &found) != 0 || stat(keyFile, &found) != 0)
-        make_identity(certFile, keyFile, uri);
+        make_identity(certFile, keyFile, uri, curve);
     *cert = read_file(certFile);
     *key = read_file(keyFile);
+}
+
+static inline void identity(const char *dir, const char *uri, UA_ByteString *cert,
+                            UA_ByteString *key) {
+    identity_on(NULL, dir, uri, cert, key);
 }
 
 #endif

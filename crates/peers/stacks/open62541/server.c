@@ -209,6 +209,20 @@ static void add_deprecated(UA_ServerConfig *config, const UA_ByteString *cert,
                                               (UA_MessageSecurityMode)mode), "endpoint");
 }
 
+/* So are those of elliptic curves, each with a certificate of its own. */
+static void add_curve(UA_ServerConfig *config, const char *pki, const char *curve,
+                      UA_StatusCode (*add)(UA_ServerConfig *, const UA_ByteString *,
+                                           const UA_ByteString *)) {
+    UA_ByteString cert, key;
+    identity_on(curve, pki, URI, &cert, &key);
+    check(add(config, &cert, &key), curve);
+    UA_String uri = config->securityPolicies[config->securityPoliciesSize - 1].policyUri;
+    for(int mode = UA_MESSAGESECURITYMODE_SIGN; mode <= UA_MESSAGESECURITYMODE_SIGNANDENCRYPT; mode++)
+        check(UA_ServerConfig_addEndpoint(config, uri, (UA_MessageSecurityMode)mode), "endpoint");
+    UA_ByteString_clear(&cert);
+    UA_ByteString_clear(&key);
+}
+
 static void raise_limits(UA_ServerConfig *config) {
     config->maxSecureChannels = 2000;
     config->maxSessions = 2000;
@@ -247,6 +261,8 @@ int main(int argc, char **argv) {
     check(UA_ServerConfig_setDefaultWithSecurityPolicies(&config, (UA_UInt16)port, &cert, &key,
                                                          NULL, 0, NULL, 0, NULL, 0), "configure");
     add_deprecated(&config, &cert, &key);
+    add_curve(&config, pki, "nistP256", UA_ServerConfig_addSecurityPolicyEccNistP256);
+    add_curve(&config, pki, "nistP384", UA_ServerConfig_addSecurityPolicyEccNistP384);
     UA_String_clear(&config.applicationDescription.applicationUri);
     config.applicationDescription.applicationUri = certificate_uri(&cert);
     char url[64];

@@ -7,6 +7,7 @@ use x509_parser::public_key::PublicKey as ParsedKey;
 use x509_parser::x509::SubjectPublicKeyInfo;
 
 use super::without_leading_zeros;
+use crate::key::Curve;
 
 /// The public key of a certificate.
 #[derive(Clone, PartialEq, Eq)]
@@ -66,7 +67,14 @@ impl PublicKey {
         }
     }
 
-    pub(crate) fn curve(&self) -> Option<&'static str> {
+    /// The curve it is on, if that is one of those that security policies use here.
+    pub fn curve(&self) -> Option<Curve> {
+        Curve::ALL
+            .into_iter()
+            .find(|curve| self.curve_name() == Some(curve.name()))
+    }
+
+    pub(crate) fn curve_name(&self) -> Option<&'static str> {
         match self {
             Self::Elliptic { curve, .. } => *curve,
             _ => None,

@@ -84,7 +84,7 @@ impl Authority {
         now: Moment,
     ) -> Result<Certificate, MakeError> {
         let pair = key.pair().map_err(MakeError::Sign)?;
-        let parameters = request.parameters(false, now)?;
+        let parameters = request.parameters(key, false, now)?;
         let made = parameters
             .signed_by(&pair, &self.issuer()?)
             .map_err(MakeError::Sign)?;

@@ -184,13 +184,14 @@ impl Request {
     /// A certificate that is signed with its own key.
     pub fn self_signed(&self, key: &Key, now: Moment) -> Result<Certificate, MakeError> {
         let pair = key.pair().map_err(MakeError::Sign)?;
-        let made = self.parameters(true, now)?.self_signed(&pair);
+        let made = self.parameters(key, true, now)?.self_signed(&pair);
         let made = made.map_err(MakeError::Sign)?;
         Ok(Certificate::from_der(made.der())?)
     }
 
     pub(super) fn parameters(
         &self,
+        key: &Key,
         self_signed: bool,
         now: Moment,
     ) -> Result<CertificateParams, MakeError> {
@@ -210,9 +211,13 @@ impl Request {
             } => IsCa::Ca(BasicConstraints::Constrained(length)),
         };
         // Part 6, 6.2.2: keyCertSign is for certificates that sign themselves.
+        let application = match key.curve() {
+            None => Usage::APPLICATION,
+            Some(_) => Usage::CURVED_APPLICATION,
+        };
         let usage = self.usage.unwrap_or(match self.kind {
-            Kind::Application if self_signed => Usage::APPLICATION | Usage::CERT_SIGN,
-            Kind::Application => Usage::APPLICATION,
+            Kind::Application if self_signed => application | Usage::CERT_SIGN,
+            Kind::Application => application,
             Kind::Authority { .. } => Usage::DIGITAL_SIGNATURE | Usage::CERT_SIGN | Usage::CRL_SIGN,
         });
         parameters.key_usages = purposes(usage);

@@ -14,7 +14,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::{Identity, Store, StoreError, files, read_certificates, read_key};
-use crate::key::Key;
+use crate::key::{Key, KeyKind};
 use crate::make::Request;
 use crate::moment::Moment;
 
@@ -38,16 +38,16 @@ impl Store {
     }
 
     /// The certificate and key of each of these clients. Those that are not there, or are not valid now,
-    /// are made with RSA keys of `bits` on all cores; those that are there stay as they are. `go_on` is told
+    /// are made with keys of this kind on all cores; those that are there stay as they are. `go_on` is told
     /// how many are made, and of how many, and says whether to go on.
     pub fn own_each(
         &self,
         wanted: &[Wanted],
-        bits: u32,
+        kind: KeyKind,
         now: Moment,
         go_on: &(dyn Fn(usize, usize) -> bool + Sync),
     ) -> Result<Vec<Identity>, StoreError> {
-        let find = |it: &Wanted| self.find_each(&it.name, now);
+        let find = |it: &Wanted| self.find_each(&it.name, kind, now);
         let found = on_all_cores(wanted, find)?;
         if found.iter().all(Option::is_some) {
             return Ok(found.into_iter().flatten().collect());
@@ -66,7 +66,7 @@ impl Store {
             if let Some(found) = found {
                 return Ok(found.clone());
             }
-            let identity = self.make_each(wanted, bits, now)?;
+            let identity = self.make_each(wanted, kind, now)?;
             let one_at_a_time = tell.lock();
             let done = made.fetch_add(1, Ordering::Relaxed) + 1;
             let more = go_on(done, all) || done == all;
@@ -81,8 +81,13 @@ impl Store {
         })
     }
 
-    fn files_of(&self, name: &str) -> (PathBuf, PathBuf) {
+    /// Keys on curves are beside those of RSA, under other names.
+    fn files_of(&self, name: &str, kind: KeyKind) -> (PathBuf, PathBuf) {
         let private = self.each_folder().join("private");
+        let name = match kind.curve() {
+            None => name.to_owned(),
+            Some(curve) => format!("{name}-{curve}"),
+        };
         (
             self.each().join(format!("{name}.der")),
             private.join(format!("{name}.pem")),
@@ -90,8 +95,13 @@ impl Store {
     }
 
     /// One that is there and valid. One that is there and unusable is an error: somebody put it there.
-    fn find_each(&self, name: &str, now: Moment) -> Result<Option<Identity>, StoreError> {
-        let (path, private) = self.files_of(name);
+    fn find_each(
+        &self,
+        name: &str,
+        kind: KeyKind,
+        now: Moment,
+    ) -> Result<Option<Identity>, StoreError> {
+        let (path, private) = self.files_of(name, kind);
         if !is_there(&path)? {
             return Ok(None);
         }
@@ -121,9 +131,14 @@ impl Store {
         Ok(Some(identity))
     }
 
-    fn make_each(&self, wanted: &Wanted, bits: u32, now: Moment) -> Result<Identity, StoreError> {
-        let (path, private) = self.files_of(&wanted.name);
-        let key = Key::generate(bits).map_err(crate::make::MakeError::from)?;
+    fn make_each(
+        &self,
+        wanted: &Wanted,
+        kind: KeyKind,
+        now: Moment,
+    ) -> Result<Identity, StoreError> {
+        let (path, private) = self.files_of(&wanted.name, kind);
+        let key = Key::make(kind).map_err(crate::make::MakeError::from)?;
         let certificate = wanted.request.self_signed(&key, now)?;
         // The key first: a certificate without its key would be an error.
         files::write_secret(&private, key.pem().as_bytes())?;

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use super::files::{self, failed};
 use super::{Place, Store, StoreError, read_certificates, read_key};
 use crate::certificate::Certificate;
-use crate::key::Key;
+use crate::key::{Curve, Key, KeyKind};
 use crate::make::Request;
 use crate::moment::Moment;
 
@@ -35,6 +35,11 @@ impl Identity {
         }
     }
 
+    /// The curve of its key; none for RSA.
+    pub fn curve(&self) -> Option<Curve> {
+        self.certificate.public_key().curve()
+    }
+
     /// The application URI. An ApplicationDescription has to say the same.
     pub fn application_uri(&self) -> Option<&str> {
         self.certificate.application_uri()
@@ -52,63 +57,87 @@ impl Identity {
 }
 
 impl Store {
-    /// This application's certificate and key. When there is none they are made
-    /// as `request` says, with an RSA key of `bits`, and written; of several
+    /// This application's certificate for keys of RSA or of a curve, and its key. When there
+    /// is none they are made as `request` says, with a key of this kind, and written; of several
     /// processes that do so at once one makes them and the others wait.
-    pub fn own(&self, request: &Request, bits: u32, now: Moment) -> Result<Identity, StoreError> {
-        if let Some(found) = self.find_own(now)? {
+    pub fn own(
+        &self,
+        request: &Request,
+        kind: KeyKind,
+        now: Moment,
+    ) -> Result<Identity, StoreError> {
+        if let Some(found) = self.find_own_on(kind.curve(), now)? {
             return Ok(found);
         }
         let _lock = lock(&self.folder.join("own"))?;
-        match self.find_own(now)? {
+        match self.find_own_on(kind.curve(), now)? {
             Some(found) => Ok(found),
-            None => self.make_own(request, bits, now),
+            None => self.make_own(request, kind, now),
         }
     }
 
-    /// This application's certificate and key, if there. Of several the one that
-    /// is valid and was made last.
+    /// This application's certificate and key, if there: that of RSA, or else of a curve.
     pub fn find_own(&self, now: Moment) -> Result<Option<Identity>, StoreError> {
-        let mut found: Option<Identity> = None;
+        Ok(self.all_own(now)?.into_iter().next())
+    }
+
+    /// The same of this curve, or of RSA without one.
+    pub fn find_own_on(
+        &self,
+        curve: Option<Curve>,
+        now: Moment,
+    ) -> Result<Option<Identity>, StoreError> {
+        let all = self.all_own(now)?;
+        Ok(all.into_iter().find(|it| it.curve() == curve))
+    }
+
+    /// This application's certificates and keys: one for RSA and one for each curve, as far as
+    /// they are there. Of several of a kind the one that is valid and was made last.
+    pub fn all_own(&self, now: Moment) -> Result<Vec<Identity>, StoreError> {
+        let mut all: Vec<Identity> = Vec::new();
         let mut problem = None;
         for path in files::in_folder(&self.certificates(Place::Own))? {
-            match self.read_own(&path) {
-                Ok(identity) => {
-                    let better = found.as_ref().is_none_or(|other| {
-                        rank(&identity.certificate, now) > rank(&other.certificate, now)
-                    });
-                    if better {
-                        found = Some(identity);
-                    }
+            let identity = match self.read_own(&path) {
+                Ok(identity) => identity,
+                Err(error) => {
+                    problem = Some(error);
+                    continue;
                 }
-                Err(error) => problem = Some(error),
+            };
+            match all.iter_mut().find(|it| it.curve() == identity.curve()) {
+                None => all.push(identity),
+                Some(other) if rank(&identity.certificate, now) > rank(&other.certificate, now) => {
+                    *other = identity;
+                }
+                Some(_) => {}
             }
         }
-        match (found, problem) {
+        match problem {
+            Some(problem) if all.is_empty() => return Err(problem),
             // A broken file beside a good one is for `list` to tell.
-            (Some(mut identity), _) => {
-                self.complete(&mut identity)?;
-                Ok(Some(identity))
-            }
-            (None, Some(problem)) => Err(problem),
-            (None, None) => Ok(None),
+            _ => {}
         }
+        for identity in &mut all {
+            self.complete(identity)?;
+        }
+        all.sort_by_key(|it| it.curve().map(|curve| curve as u8));
+        Ok(all)
     }
 
-    /// Makes a new certificate of our own that takes the place of older ones.
+    /// Makes a new certificate of our own that takes the place of older ones of its kind.
     pub fn make_own(
         &self,
         request: &Request,
-        bits: u32,
+        kind: KeyKind,
         now: Moment,
     ) -> Result<Identity, StoreError> {
-        let key = Key::generate(bits).map_err(crate::make::MakeError::from)?;
+        let key = Key::make(kind).map_err(crate::make::MakeError::from)?;
         let certificate = request.self_signed(&key, now)?;
         self.put_own(Identity::new(certificate, key))
     }
 
-    /// Keeps a certificate of our own. Older ones make room: they go to the folder
-    /// `own/replaced`, and their keys stay.
+    /// Keeps a certificate of our own. Older ones with keys of RSA, or of the same curve, make
+    /// room: they go to the folder `own/replaced`, and their keys stay.
     pub fn put_own(&self, mut identity: Identity) -> Result<Identity, StoreError> {
         let certificate = &identity.certificate;
         let named = |ending| files::name(certificate.subject(), certificate.thumbprint(), ending);
@@ -121,7 +150,7 @@ impl Store {
         let path = self.certificates(Place::Own).join(named("der"));
         files::write(&path, certificate.der())?;
         for old in files::in_folder(&self.certificates(Place::Own))? {
-            if old != path {
+            if old != path && !is_of_another_kind(&old, identity.curve()) {
                 files::move_to(&old, &self.folder.join("own").join("replaced"))?;
             }
         }
@@ -180,6 +209,13 @@ pub(super) fn lock(folder: &Path) -> Result<std::fs::File, StoreError> {
         Err(error) if error.kind() == ErrorKind::Unsupported => Ok(file),
         other => other.map(|()| file).map_err(failed("lock", &path)),
     }
+}
+
+/// Whether a file has a certificate with a key that is neither on this curve nor of RSA as well.
+fn is_of_another_kind(path: &Path, curve: Option<Curve>) -> bool {
+    let read = read_certificates(path).ok();
+    let leaf = read.and_then(|all| all.into_iter().next());
+    leaf.is_some_and(|it| it.public_key().curve() != curve)
 }
 
 fn rank(certificate: &Certificate, now: Moment) -> (bool, Moment) {

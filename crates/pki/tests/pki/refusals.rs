@@ -3,8 +3,8 @@
 use opcua_types::StatusCode;
 use pki::make::{Authority, Request};
 use pki::{
-    Certificate, Checks, Expected, ExtendedUsage, KeyRule, Moment, Reason, Refusal, Role, Trust,
-    Usage,
+    Certificate, Checks, Curve, Expected, ExtendedUsage, KeyKind, KeyRule, Moment, Reason, Refusal,
+    Role, Trust, Usage,
 };
 
 use crate::plant::{NOW, Plant, expected, key, request, root};
@@ -536,4 +536,37 @@ fn with_everything_switched_off_strangers_are_still_refused() {
     };
     let refusal = refused(&Trust::default(), &certificate, &lax);
     assert_eq!(refusal.reason, Reason::Untrusted);
+}
+
+#[test]
+fn each_policy_takes_keys_of_its_own_kind_only() {
+    let kinds = [
+        (KeyKind::Rsa(2048), "Basic256Sha256"),
+        (KeyKind::On(Curve::P256), "ECC_nistP256"),
+        (KeyKind::On(Curve::P384), "ECC_nistP384"),
+    ];
+    for (kind, own) in kinds {
+        let key = pki::Key::make(kind).unwrap();
+        let certificate = request().self_signed(&key, NOW).unwrap();
+        assert_eq!(certificate.problems(NOW), [""; 0], "{own}");
+        let trust = Trust {
+            trusted: vec![certificate.clone()],
+            ..Trust::default()
+        };
+        for (_, policy) in kinds {
+            let expected = Expected {
+                keys: KeyRule::of_policy(policy),
+                ..expected()
+            };
+            let judged = trust.judge(certificate.der(), &expected);
+            match judged {
+                Ok(_) => assert_eq!(policy, own),
+                Err(refusal) => {
+                    assert_ne!(policy, own, "{refusal}");
+                    assert_eq!(refusal.reason, Reason::Policy, "{refusal}");
+                    assert!(refusal.detail.contains("wants"), "{refusal}");
+                }
+            }
+        }
+    }
 }

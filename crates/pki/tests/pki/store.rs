@@ -5,7 +5,7 @@ use std::sync::{Arc, Barrier, Mutex};
 
 use pki::make::{Authority, Request};
 use pki::store::{MAX_REJECTED, Place, Wanted, read_certificates};
-use pki::{Identity, Key, Reason, Store, StoreError, WatchedTrust};
+use pki::{Curve, Identity, Key, KeyKind, Reason, Store, StoreError, WatchedTrust};
 use tempfile::TempDir;
 
 use crate::plant::{NOW, Plant, expected, key, request, root};
@@ -19,10 +19,12 @@ fn store() -> (TempDir, Store) {
 #[test]
 fn a_certificate_is_made_at_first_use_and_found_again() {
     let (_folder, store) = store();
-    let made = store.own(&request(), 2048, NOW).unwrap();
+    let made = store.own(&request(), KeyKind::Rsa(2048), NOW).unwrap();
     assert_eq!(made.application_uri(), Some("urn:plc1:drives"));
     assert!(made.key.belongs_to(&made.certificate));
-    let found = store.own(&request(), 2048, NOW.plus_days(1)).unwrap();
+    let found = store
+        .own(&request(), KeyKind::Rsa(2048), NOW.plus_days(1))
+        .unwrap();
     assert_eq!(found.certificate, made.certificate);
     assert_eq!(found.key.pkcs8(), made.key.pkcs8());
     let path = found.path.unwrap();
@@ -38,7 +40,7 @@ fn a_certificate_is_made_at_first_use_and_found_again() {
 fn nobody_else_can_read_the_private_key() {
     use std::os::unix::fs::PermissionsExt;
     let (_folder, store) = store();
-    store.own(&request(), 2048, NOW).unwrap();
+    store.own(&request(), KeyKind::Rsa(2048), NOW).unwrap();
     let private = store.folder().join("own/private");
     assert_eq!(
         private.metadata().unwrap().permissions().mode() & 0o777,
@@ -59,7 +61,7 @@ fn of_many_that_come_first_at_once_one_makes_the_certificate() {
             .map(|_| {
                 scope.spawn(|| {
                     barrier.wait();
-                    let own = store.own(&request(), 2048, NOW).unwrap();
+                    let own = store.own(&request(), KeyKind::Rsa(2048), NOW).unwrap();
                     *own.certificate.thumbprint()
                 })
             })
@@ -74,8 +76,8 @@ fn of_many_that_come_first_at_once_one_makes_the_certificate() {
 #[test]
 fn a_new_certificate_of_our_own_replaces_the_one_before() {
     let (_folder, store) = store();
-    let old = store.make_own(&request(), 2048, NOW).unwrap();
-    let new = store.make_own(&request(), 2048, NOW).unwrap();
+    let old = store.make_own(&request(), KeyKind::Rsa(2048), NOW).unwrap();
+    let new = store.make_own(&request(), KeyKind::Rsa(2048), NOW).unwrap();
     let found = store.find_own(NOW).unwrap().unwrap();
     assert_eq!(found.certificate, new.certificate);
     let name = old.path.unwrap().file_name().unwrap().to_owned();
@@ -86,7 +88,7 @@ fn a_new_certificate_of_our_own_replaces_the_one_before() {
 #[test]
 fn a_valid_certificate_of_our_own_is_preferred_to_an_expired_one() {
     let (_folder, store) = store();
-    let own = store.own(&request(), 2048, NOW).unwrap();
+    let own = store.own(&request(), KeyKind::Rsa(2048), NOW).unwrap();
     let folder = store.certificates(Place::Own);
     for (name, from) in [("a.der", -100), ("z.der", 100)] {
         let other = request().from(NOW.plus_days(from)).days(10);
@@ -397,27 +399,33 @@ fn each_client_has_a_certificate_that_is_made_once_and_again_when_it_has_expired
         told.lock().unwrap().push((made, all));
         true
     };
-    let two = store.own_each(&clients(2), 2048, NOW, &go_on).unwrap();
+    let two = store
+        .own_each(&clients(2), KeyKind::Rsa(2048), NOW, &go_on)
+        .unwrap();
     assert_eq!(*told.lock().unwrap(), [(0, 2), (1, 2), (2, 2)]);
     assert_eq!(two[1].application_uri(), Some("urn:plc1:client-2"));
     assert_ne!(two[0].key.pkcs8(), two[1].key.pkcs8());
 
     told.lock().unwrap().clear();
-    let three = store.own_each(&clients(3), 2048, NOW, &go_on).unwrap();
+    let three = store
+        .own_each(&clients(3), KeyKind::Rsa(2048), NOW, &go_on)
+        .unwrap();
     assert_eq!(*told.lock().unwrap(), [(0, 1), (1, 1)]);
     assert_eq!(three[0].certificate, two[0].certificate);
     assert_eq!(three[1].key.pkcs8(), two[1].key.pkcs8());
     assert!(store.find_own(NOW).unwrap().is_none(), "they are not ours");
 
     let later = NOW.plus_days(6 * 365);
-    let new = store.own_each(&clients(1), 2048, later, &go_on).unwrap();
+    let new = store
+        .own_each(&clients(1), KeyKind::Rsa(2048), later, &go_on)
+        .unwrap();
     assert_ne!(new[0].certificate, two[0].certificate);
 }
 
 #[test]
 fn whoever_stops_it_keeps_the_clients_certificates_that_are_made() {
     let (_folder, store) = store();
-    let stopped = store.own_each(&clients(40), 2048, NOW, &|made, _| made < 1);
+    let stopped = store.own_each(&clients(40), KeyKind::Rsa(2048), NOW, &|made, _| made < 1);
     let error = stopped.unwrap_err().to_string();
     assert!(error.contains("of 40 certificates were made"), "{error}");
     let there = fs::read_dir(store.each()).unwrap().count();
@@ -428,12 +436,37 @@ fn whoever_stops_it_keeps_the_clients_certificates_that_are_made() {
 fn a_clients_certificate_without_its_key_is_an_error_and_not_replaced() {
     let (_folder, store) = store();
     let made = store
-        .own_each(&clients(1), 2048, NOW, &|_, _| true)
+        .own_each(&clients(1), KeyKind::Rsa(2048), NOW, &|_, _| true)
         .unwrap();
     fs::remove_file(store.folder().join("own/each/private/client-1.pem")).unwrap();
-    let again = store.own_each(&clients(1), 2048, NOW, &|_, _| true);
+    let again = store.own_each(&clients(1), KeyKind::Rsa(2048), NOW, &|_, _| true);
     assert!(matches!(again, Err(StoreError::NoKey { .. })), "{again:?}");
     let path = made[0].path.as_ref().unwrap();
     let there = read_certificates(path).unwrap();
     assert_eq!(there, [made[0].certificate.clone()]);
+}
+
+#[test]
+fn an_application_has_a_certificate_for_each_kind_of_key() {
+    let (_folder, store) = store();
+    let curve = |curve| KeyKind::On(curve);
+    let kinds = [curve(Curve::P384), KeyKind::Rsa(2048), curve(Curve::P256)];
+    let made = kinds.map(|kind| store.own(&request(), kind, NOW).unwrap());
+    for (kind, made) in kinds.into_iter().zip(&made) {
+        assert_eq!(made.curve(), kind.curve());
+        let found = store.own(&request(), kind, NOW).unwrap();
+        assert_eq!(found.certificate, made.certificate, "it is found again");
+        assert!(found.key.belongs_to(&found.certificate));
+    }
+    let all = store.all_own(NOW).unwrap();
+    let curves: Vec<_> = all.iter().map(Identity::curve).collect();
+    assert_eq!(curves, [None, Some(Curve::P256), Some(Curve::P384)]);
+    assert_eq!(store.find_own(NOW).unwrap().unwrap().curve(), None);
+
+    let newer = store
+        .make_own(&request(), curve(Curve::P256), NOW.plus_days(1))
+        .unwrap();
+    let all = store.all_own(NOW.plus_days(1)).unwrap();
+    assert_eq!(all.len(), 3, "it takes the place of one, not of all");
+    assert_eq!(all[1].certificate, newer.certificate);
 }

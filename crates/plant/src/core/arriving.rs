@@ -195,7 +195,7 @@ impl Core {
         let mut config = server::Config::new(shared.channel_id(), Box::new(random));
         config.limits = shared.config.limits.sizes;
         config.protections.clone_from(&shared.config.protections);
-        config.identity.clone_from(&shared.identity);
+        config.identities = shared.identities.clone();
         let memory = &shared.config.memory;
         // Whatever one of them has, others have something, too.
         let most = shared

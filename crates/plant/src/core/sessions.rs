@@ -283,7 +283,7 @@ impl Core {
         let token = &request.user_identity_token;
         let anonymous = token.is_null() || token.inner_is::<AnonymousIdentityToken>();
         let cheap = channel.peer.is_none() && anonymous;
-        let policy = token_policy(channel.protection.policy, self.shared.identity.is_some());
+        let policy = token_policy(channel.protection.policy, &self.shared.identities);
         let (who, address) = (who(token), caller.address);
         let held = self.sessions.get_mut(session);
         let held = held.ok_or(StatusCode::BadSessionIdInvalid)?;

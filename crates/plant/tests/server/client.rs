@@ -34,7 +34,12 @@ pub fn nonce() -> Nonce {
 
 /// A certificate and its key, self-signed.
 pub fn identity(uri: &str) -> pki::Identity {
-    let key = pki::Key::generate(2048).unwrap();
+    identity_with(uri, pki::KeyKind::Rsa(2048))
+}
+
+/// The same with a key of this kind.
+pub fn identity_with(uri: &str, kind: pki::KeyKind) -> pki::Identity {
+    let key = pki::Key::make(kind).unwrap();
     let request = pki::make::Request::application(uri)
         .dns("localhost")
         .days(30);

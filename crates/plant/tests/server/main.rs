@@ -5,6 +5,7 @@
 mod advertising;
 mod client;
 mod counted;
+mod curves;
 mod diagnostics;
 mod door;
 mod ending;

@@ -289,7 +289,7 @@ impl<'a> World<'a> {
     fn blocks(&self, header: &Header, from: Side, protection: Protection) -> usize {
         let identities = (
             self.scene.client.identity.as_ref(),
-            self.scene.server.session.identity.as_ref(),
+            self.scene.server.session.identities.of(protection.policy),
         );
         match identities {
             (Some(client), Some(server))

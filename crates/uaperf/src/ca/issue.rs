@@ -9,7 +9,7 @@ use pki::store::{write_certificate, write_key};
 use pki::{Identity, Key, Moment, Store};
 
 use super::folder::{Folder, is_plain};
-use crate::cert::Bits;
+use crate::cert::Kind;
 use crate::failure::Failure;
 use crate::global::Global;
 use crate::{place, screen};
@@ -31,7 +31,7 @@ pub struct Args {
     /// Its name in the folder [default: own, own-2 and so on]
     #[arg(value_name = "NAME", value_parser = plain, required_unless_present = "own")]
     name: Option<String>,
-    /// Make it this program's own certificate in --pki, in place of the one that is there
+    /// Make it this program's own certificate in --pki, in place of one there with the same kind of key
     #[arg(long)]
     own: bool,
     /// Application URI [default: urn:HOST:uaperf]
@@ -43,9 +43,8 @@ pub struct Args {
     /// An address of the host; may be repeated [default: the loopback addresses]
     #[arg(long, value_name = "ADDRESS")]
     ip: Vec<IpAddr>,
-    /// Length of the RSA key
-    #[arg(long, value_enum, default_value = "2048")]
-    bits: Bits,
+    #[command(flatten)]
+    kind: Kind,
     /// How long it is valid
     #[arg(long, default_value_t = 365, value_parser = clap::value_parser!(u32).range(1..=36_500))]
     days: u32,
@@ -66,7 +65,7 @@ pub fn run(args: Args, now: Moment, global: &Global) -> anyhow::Result<()> {
     let name = name(&args, &folder)?;
     let issuer = folder.issuing()?;
     let request = folder.pointing(request(&args, &name, now), &issuer.name);
-    let key = Key::generate(args.bits.count())?;
+    let key = Key::make(args.kind.key())?;
     let certificate = issuer.authority.sign(&request, &key, now)?;
     let mut index = folder.index(&issuer.name)?;
     index.issued(&certificate);

@@ -9,7 +9,7 @@ use pki::make::{Authority, DEFAULT_DAYS, Request};
 use pki::store::{read_certificates, read_key, write_certificate, write_key, write_revocations};
 use pki::{Certificate, Identity, Key};
 
-use super::{Bench, Found, view};
+use super::{Bench, Found, Kind, view};
 use crate::failure::Failure;
 use crate::place;
 use crate::screen;
@@ -20,6 +20,8 @@ use crate::screen;
 Examples:
   uaperf cert make
       our own, as made by itself at first use; --force replaces the one that is there
+  uaperf cert make --curve nistP256
+      our own for ECC_nistP256, beside the one with an RSA key
   uaperf cert make --ca --name 'Plant CA' --out plant.der
       an authority: plant.der, its private key in plant.key, and plant.crl, the list of
       certificates it took back, without which peers refuse what it signs
@@ -43,9 +45,8 @@ pub struct Args {
     /// Organization: who runs the application
     #[arg(long, value_name = "TEXT")]
     organization: Option<String>,
-    /// Length of the RSA key
-    #[arg(long, value_enum, default_value = "2048")]
-    bits: Bits,
+    #[command(flatten)]
+    kind: Kind,
     /// How long it is valid
     #[arg(long, default_value_t = DEFAULT_DAYS, value_parser = clap::value_parser!(u32).range(1..=36_500))]
     days: u32,
@@ -66,35 +67,13 @@ pub struct Args {
     force: bool,
 }
 
-/// What the security policies of today accept.
-#[derive(Debug, Clone, Copy, clap::ValueEnum)]
-pub enum Bits {
-    #[value(name = "2048")]
-    B2048,
-    #[value(name = "3072")]
-    B3072,
-    #[value(name = "4096")]
-    B4096,
-}
-
-impl Bits {
-    /// How many these are.
-    pub fn count(self) -> u32 {
-        match self {
-            Self::B2048 => 2048,
-            Self::B3072 => 3072,
-            Self::B4096 => 4096,
-        }
-    }
-}
-
 pub fn run(args: Args, bench: &Bench) -> anyhow::Result<()> {
     refuse_to_overwrite(&args, bench)?;
     let issuer = args.issuer.as_deref();
     let issuer = issuer.map(|file| Issuer::read(file, args.issuer_key.as_deref()));
     let issuer = issuer.transpose()?;
     let request = request(&args);
-    let key = Key::generate(args.bits.count())?;
+    let key = Key::make(args.kind.key())?;
     let certificate = match &issuer {
         Some(issuer) => issuer.authority.sign(&request, &key, bench.now)?,
         None => request.self_signed(&key, bench.now)?,
@@ -158,7 +137,11 @@ fn refuse_to_overwrite(args: &Args, bench: &Bench) -> anyhow::Result<()> {
         Some(file) => [file.clone(), key_beside(file)]
             .into_iter()
             .find(|path| path.exists()),
-        None => bench.store.find_own(bench.now)?.and_then(|own| own.path),
+        None => {
+            let curve = args.kind.key().curve();
+            let own = bench.store.find_own_on(curve, bench.now)?;
+            own.and_then(|own| own.path)
+        }
     };
     there.map_or(Ok(()), |path| {
         Err(Failure::new(format!("{} is there already", path.display()))

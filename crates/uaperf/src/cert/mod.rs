@@ -1,5 +1,6 @@
 //! `uaperf cert`: this program's certificate and the ones it trusts.
 
+mod kind;
 mod list;
 mod make;
 mod show;
@@ -13,7 +14,7 @@ use std::time::SystemTime;
 use pki::store::{Entry, Place, read_certificates};
 use pki::{Certificate, Moment, Store};
 
-pub use make::Bits;
+pub use kind::Kind;
 
 use crate::failure::Failure;
 use crate::global::Global;
@@ -67,22 +68,25 @@ struct Bench {
 }
 
 impl Bench {
-    /// The certificates a user means: `own`, a file, or the beginning of a
+    /// The certificates a user means: `own` (one for each kind of key), a file, or the beginning of a
     /// thumbprint.
     fn resolve(&self, what: &str) -> anyhow::Result<Vec<Found>> {
         if what == "own" {
-            let own = self.store.find_own(self.now)?.ok_or_else(|| {
-                Failure::new(format!(
+            let all = self.store.all_own(self.now)?;
+            if all.is_empty() {
+                return Err(Failure::new(format!(
                     "there is no certificate of our own in {}",
                     self.store.folder().display()
                 ))
                 .hint("uaperf cert make")
-            })?;
-            return Ok(vec![Found {
+                .into());
+            }
+            let found = all.into_iter().map(|own| Found {
                 file: own.path.map(|path| path.display().to_string()),
                 place: Some(Place::Own),
                 certificate: own.certificate,
-            }]);
+            });
+            return Ok(found.collect());
         }
         let path = Path::new(what);
         if path.is_file() {

@@ -64,10 +64,11 @@ pub fn write_text(out: &mut impl Write, found: &Found, now: Moment) -> io::Resul
     )?;
     let algorithm = certificate.signature_algorithm();
     let algorithm = algorithm.map_or("an unknown algorithm".into(), |known| known.to_string());
-    line(
-        "Key",
-        &format!("{}, signed as {algorithm}", certificate.public_key()),
-    )?;
+    let key = certificate.public_key();
+    line("Key", &format!("{key}, signed as {algorithm}"))?;
+    if let Some(curve) = key.curve().filter(|_| !certificate.is_authority()) {
+        line("For", &format!("ECC_{}", curve.policy_name()))?;
+    }
     let usage = certificate.usage().map(|usage| usage.to_string());
     let extended = certificate.extended_usage().map(|usage| usage.to_string());
     let usages: Vec<_> = usage.into_iter().chain(extended).collect();

@@ -1,5 +1,5 @@
 //! OPN chunks: certificates in the clear, the rest signed and encrypted with RSA keys
-//! (Part 6, 6.7.2.3 and 6.7.4).
+//! (Part 6, 6.7.2.3 and 6.7.4), or signed only with keys on elliptic curves (Part 6, 6.8.1).
 //!
 //! Sealing and opening cost milliseconds; both are plain functions that the connections wrap
 //! into jobs. How long a sealed chunk will be is known beforehand, so its place in the stream
@@ -102,23 +102,35 @@ pub fn open(
     let (Some(own), Some(peer)) = (own, peer) else {
         return Err(security("a secured OPN chunk, but no key to open it with"));
     };
+    let key = peer.public_key();
+    let clear = chunk.get(..head.secured_at).unwrap_or_default();
+    if !head.policy.encrypts_asymmetrically() {
+        let signed_len = chunk
+            .len()
+            .checked_sub(key.signature_len())
+            .filter(|&len| len >= head.secured_at)
+            .ok_or_else(|| security("an OPN chunk too short for its signature"))?;
+        let (signed, signature) = chunk.split_at(signed_len);
+        if !key.verify(head.policy, signed, signature) {
+            return Err(security("an OPN chunk with a wrong signature"));
+        }
+        return split(signed.get(head.secured_at..).unwrap_or_default());
+    }
     let mut plain = own
         .key
         .decrypt(head.policy, secured)
         .map_err(|_| security("an OPN chunk that does not decrypt with this key"))?
         .to_vec();
-    let key = peer.public_key();
     let signed_len = plain
         .len()
-        .checked_sub(key.modulus_len())
+        .checked_sub(key.signature_len())
         .ok_or_else(|| security("an OPN chunk too short for its signature"))?;
     let signature = plain.split_off(signed_len);
-    let clear = chunk.get(..head.secured_at).unwrap_or_default();
     let signed = [clear, plain.as_slice()].concat();
     if !key.verify(head.policy, &signed, &signature) {
         return Err(security("an OPN chunk with a wrong signature"));
     }
-    let body_len = unpadded(&plain, own.key.modulus_len())
+    let body_len = unpadded(&plain, own.key.signature_len())
         .ok_or_else(|| security("an OPN chunk with a wrong padding"))?;
     split(plain.get(..body_len).unwrap_or_default())
 }
@@ -220,8 +232,8 @@ impl Blocks {
         Self {
             plain_block: key.plain_block(parties.policy).max(1),
             cipher_block: key.cipher_block(),
-            counters: if key.modulus_len() > 256 { 2 } else { 1 },
-            signature: parties.own.key.modulus_len(),
+            counters: if key.cipher_block() > 256 { 2 } else { 1 },
+            signature: parties.own.key.signature_len(),
         }
     }
 
@@ -248,7 +260,10 @@ impl Unsealed {
             Some(parties) => (
                 parties.own.certificate.as_bytes().len(),
                 THUMBPRINT_LEN,
-                Blocks::of(parties).lengths(self.body.len()).1,
+                match parties.policy.encrypts_asymmetrically() {
+                    true => Blocks::of(parties).lengths(self.body.len()).1,
+                    false => SEQUENCE_HEADER + self.body.len() + parties.own.key.signature_len(),
+                },
             ),
             None => (0, 0, SEQUENCE_HEADER + self.body.len()),
         };
@@ -283,6 +298,12 @@ impl Unsealed {
             return Ok(out);
         };
         let Parties { policy, own, peer } = parties;
+        if !policy.encrypts_asymmetrically() {
+            let signature = own.key.sign(*policy, &out);
+            let signature = signature.map_err(|_| failed("signing with the own key failed"))?;
+            out.extend_from_slice(&signature);
+            return Ok(out);
+        }
         let blocks = Blocks::of(parties);
         let (padding, _) = blocks.lengths(self.body.len());
         let [low, high, ..] = padding.to_le_bytes();
@@ -319,10 +340,9 @@ fn write_bytes(bytes: Option<&[u8]>, out: &mut Vec<u8>) {
     }
 }
 
-/// Whether a certificate's key may be used with a policy (Part 7: key length limits).
+/// Whether a certificate's key may be used with a policy (Part 7: CertificateKeyAlgorithm and key length limits).
 pub fn check_key(policy: Policy, certificate: &Certificate) -> Result<(), ChannelError> {
-    let bits = certificate.public_key().bits();
-    if policy != Policy::None && !policy.key_bits().contains(&bits) {
+    if policy != Policy::None && !certificate.public_key().is_for(policy) {
         return Err(ChannelError::Certificate(
             StatusCode::BadCertificatePolicyCheckFailed,
         ));

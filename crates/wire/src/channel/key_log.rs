@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use super::Protection;
-use crate::policy::{DirectionKeys, Mode};
+use crate::policy::{DirectionKeys, Exchanged, Mode, Sender};
 
 /// The keys that a token stands for.
 #[derive(Debug, Clone)]
@@ -37,16 +37,16 @@ impl KeyLog {
         (self.0)(keys);
     }
 
-    /// Takes the keys that come of two nonces (Part 6, 6.7.5, table 63).
+    /// Takes the keys that come of what was exchanged (Part 6, 6.7.5, table 63, and 6.8.1).
     pub(crate) fn derived(
         &self,
         protection: Protection,
-        (client_nonce, server_nonce): (&[u8], &[u8]),
+        exchanged: &Exchanged<'_>,
         (channel_id, token_id): (u32, u32),
     ) {
         let Protection { policy, mode } = protection;
-        let client = DirectionKeys::derive(policy, server_nonce, client_nonce);
-        let server = DirectionKeys::derive(policy, client_nonce, server_nonce);
+        let client = DirectionKeys::of(policy, exchanged, Sender::Client);
+        let server = DirectionKeys::of(policy, exchanged, Sender::Server);
         if let (Mode::SignAndEncrypt, Some(client), Some(server)) = (mode, client, server) {
             self.note(TokenKeys {
                 channel_id,

@@ -15,6 +15,7 @@ pub mod symmetric;
 pub mod tokens;
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use opcua_types::StatusCode;
 use thiserror::Error;
@@ -27,7 +28,7 @@ pub use stream::SendError;
 pub use crate::policy::DirectionKeys;
 
 use crate::frame::{ErrorMessage, FrameError};
-use crate::policy::{Mode, Policy, PrivateKey};
+use crate::policy::{AgreeError, Mode, Policy, PrivateKey};
 
 /// What one side brings into a SecureChannel.
 #[derive(Clone, Debug)]
@@ -36,6 +37,46 @@ pub struct Identity {
     pub certificate: Certificate,
     /// The key that belongs to it.
     pub key: PrivateKey,
+}
+
+/// What a server brings: a certificate with its key for each kind of key that its policies want, one of RSA and one
+/// for each curve. Cloning shares them.
+#[derive(Clone, Debug, Default)]
+pub struct Identities(Arc<[Identity]>);
+
+impl Identities {
+    /// The first whose key a policy takes; for [`Policy::None`], which takes none, the first of all.
+    pub fn of(&self, policy: Policy) -> Option<&Identity> {
+        match policy {
+            Policy::None => self.0.first(),
+            _ => self
+                .0
+                .iter()
+                .find(|it| it.certificate.public_key().curve() == policy.curve()),
+        }
+    }
+
+    /// All of them.
+    pub fn iter(&self) -> std::slice::Iter<'_, Identity> {
+        self.0.iter()
+    }
+
+    /// Whether there is none: nothing can be secured then.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+impl From<Option<Identity>> for Identities {
+    fn from(identity: Option<Identity>) -> Self {
+        identity.into_iter().collect()
+    }
+}
+
+impl FromIterator<Identity> for Identities {
+    fn from_iter<T: IntoIterator<Item = Identity>>(all: T) -> Self {
+        Self(all.into_iter().collect())
+    }
 }
 
 /// The protection of a channel.
@@ -109,6 +150,9 @@ pub enum ChannelError {
         /// What a person should read.
         why: String,
     },
+    /// The peer's nonce is no public key on the policy's curve, or no key could be made.
+    #[error(transparent)]
+    Agree(#[from] AgreeError),
     /// A renewal with the nonce of the token before (Part 4, 5.6.2.2: none is used twice). Older ones are not kept.
     #[error("the nonce of the token before was used again")]
     NonceUsedTwice,
@@ -174,7 +218,9 @@ impl ChannelError {
             }
             Self::Policy(_) => StatusCode::BadSecurityPolicyRejected,
             Self::Mode(_) => StatusCode::BadSecurityModeRejected,
-            Self::Nonce { .. } | Self::NonceUsedTwice => StatusCode::BadNonceInvalid,
+            Self::Nonce { .. } | Self::NonceUsedTwice | Self::Agree(_) => {
+                StatusCode::BadNonceInvalid
+            }
             Self::ChannelId { .. } => StatusCode::BadTcpSecureChannelUnknown,
             Self::Token(_) => StatusCode::BadSecureChannelTokenUnknown,
             Self::Sequence(_) => StatusCode::BadSequenceNumberInvalid,
@@ -196,6 +242,7 @@ impl ChannelError {
             | Self::Server { .. }
             | Self::Sequence(_)
             | Self::Nonce { .. }
+            | Self::Agree(_)
             | Self::NonceUsedTwice => StatusCode::BadSecurityChecksFailed,
             other => other.status(),
         }

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use super::{ChannelError, Protection};
 use crate::frame::{ChunkKind, HEADER_LEN, Header, Limits, MessageType};
-use crate::policy::{Keys, Mode, Policy};
+use crate::policy::{Exchanged, Keys, Mode, Policy, Sender};
 
 /// Header, channel id, token id, sequence number, request id: in front of every body.
 pub const BODY_AT: usize = HEADER_LEN + 4 + 4 + SEQUENCE_HEADER;
@@ -43,21 +43,24 @@ pub enum Guard {
 }
 
 impl Guard {
-    /// Derives the keys that a protection asks for (Part 6, 6.7.5).
-    pub fn derive(
+    /// Derives the keys that a protection asks for (Part 6, 6.7.5 and 6.8.1).
+    pub fn of(
         protection: Protection,
-        secret: &[u8],
-        seed: &[u8],
+        exchanged: &Exchanged<'_>,
+        sender: Sender,
     ) -> Result<Self, ChannelError> {
-        let keys = || Keys::derive(protection.policy, secret, seed);
+        let keys = || {
+            Keys::of(protection.policy, protection.mode, exchanged, sender)
+                .ok_or_else(|| ChannelError::Security("keys without a shared secret".into()))
+        };
         match (protection.policy, protection.mode) {
             (Policy::None, Mode::None) => Ok(Self::Open),
             (Policy::None, _) | (_, Mode::None) => Err(ChannelError::Mode(format!(
                 "{} with policy {}",
                 protection.mode, protection.policy
             ))),
-            (_, Mode::Sign) => Ok(Self::Signed(keys())),
-            (_, Mode::SignAndEncrypt) => Ok(Self::Secret(keys())),
+            (_, Mode::Sign) => Ok(Self::Signed(keys()?)),
+            (_, Mode::SignAndEncrypt) => Ok(Self::Secret(keys()?)),
         }
     }
 

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use super::symmetric::Guard;
 use super::{ChannelError, Protection};
+use crate::policy::{Exchanged, Sender};
 use crate::time::Instant;
 
 /// One issue of keys.
@@ -33,17 +34,17 @@ pub enum Role {
 }
 
 impl Token {
-    /// Derives the keys of both directions from the two nonces (Part 6, 6.7.5, table 63).
+    /// Derives the keys of both directions from what was exchanged (Part 6, 6.7.5, table 63, and 6.8.1).
     pub fn derive(
         role: Role,
         protection: Protection,
-        (client_nonce, server_nonce): (&[u8], &[u8]),
+        exchanged: &Exchanged<'_>,
         id: u32,
         created: Instant,
         lifetime: Duration,
     ) -> Result<Self, ChannelError> {
-        let clients = Guard::derive(protection, server_nonce, client_nonce)?;
-        let servers = Guard::derive(protection, client_nonce, server_nonce)?;
+        let clients = Guard::of(protection, exchanged, Sender::Client)?;
+        let servers = Guard::of(protection, exchanged, Sender::Server)?;
         let (sending, receiving) = match role {
             Role::Client => (clients, servers),
             Role::Server => (servers, clients),

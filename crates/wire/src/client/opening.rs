@@ -11,14 +11,16 @@ use crate::channel::tokens::{Role, Token};
 use crate::channel::{ChannelError, Protection};
 use crate::frame::Gap;
 use crate::job::Job;
-use crate::policy::Policy;
+use crate::policy::{Ephemeral, Exchanged, Policy, Shared};
 use crate::time::{Instant, Now};
 
 /// An OPN request under way.
 #[derive(Debug)]
 pub(super) struct Exchange {
     request_id: u32,
+    /// Ours. Where it is a public key, it is known once the request is sealed.
     nonce: Vec<u8>,
+    ephemeral: Option<Ephemeral>,
     pub(super) renew: bool,
     pub(super) deadline: Instant,
     /// Kept free for the request while it is being signed.
@@ -33,8 +35,16 @@ pub struct Done(Outcome);
 
 #[derive(Debug)]
 enum Outcome {
-    Sealed(Result<Vec<u8>, ChannelError>),
-    Opened(Result<Opened, ChannelError>),
+    Sealed(Result<(Vec<u8>, Option<Ephemeral>), ChannelError>),
+    Opened(Result<Answer, ChannelError>),
+}
+
+/// What the server answered, and what was agreed on with it.
+#[derive(Debug)]
+struct Answer {
+    opened: Opened,
+    response: OpenResponse,
+    shared: Option<Shared>,
 }
 
 impl Connection {
@@ -48,10 +58,12 @@ impl Connection {
             Err(error) => return self.end(error),
         };
         let mut nonce = vec![0; policy.nonce_len()];
-        (self.config.random)(&mut nonce);
+        if policy.curve().is_none() {
+            (self.config.random)(&mut nonce);
+        }
         // Numbers without a high half are nobody's in the table: a channel is renewed however many requests wait.
         self.opened_as = self.opened_as.checked_add(1).unwrap_or(1);
-        let request = OpenRequest {
+        let mut request = OpenRequest {
             handle: u32::from(self.opened_as),
             sent: now.utc,
             renew,
@@ -72,7 +84,8 @@ impl Connection {
         });
         self.exchange = Some(Exchange {
             request_id: request.handle,
-            nonce: request.nonce,
+            nonce: request.nonce.clone(),
+            ephemeral: None,
             renew,
             deadline: now.mono + self.config.timeout,
             gap: Some(gap),
@@ -85,7 +98,15 @@ impl Connection {
         let vouch = self.config.vouch.clone();
         let job = Job::new(move || {
             let judged = vouch.map_or(Ok(()), |vouch| vouch.judge());
-            Done(Outcome::Sealed(judged.and_then(|()| unsealed.seal())))
+            Done(Outcome::Sealed(judged.and_then(|()| {
+                // Part 6, 6.8.1: the nonce is a public key, of a pair that is used once.
+                let ephemeral = policy.curve().map(Ephemeral::make).transpose()?;
+                if let Some(ephemeral) = &ephemeral {
+                    request.nonce = ephemeral.public().to_vec();
+                    unsealed.body = request.encode();
+                }
+                Ok((unsealed.seal()?, ephemeral))
+            })))
         });
         self.dispatch(job, now);
     }
@@ -105,15 +126,21 @@ impl Connection {
             return;
         }
         let result = match done.0 {
-            Outcome::Sealed(sealed) => sealed.and_then(|chunk| self.place(&chunk)),
-            Outcome::Opened(opened) => opened.and_then(|opened| self.opened(opened, now)),
+            Outcome::Sealed(sealed) => {
+                sealed.and_then(|(chunk, ephemeral)| self.place(&chunk, ephemeral))
+            }
+            Outcome::Opened(answer) => answer.and_then(|answer| self.opened(answer, now)),
         };
         if let Err(error) = result {
             self.end(error);
         }
     }
 
-    fn place(&mut self, chunk: &[u8]) -> Result<(), ChannelError> {
+    fn place(&mut self, chunk: &[u8], ephemeral: Option<Ephemeral>) -> Result<(), ChannelError> {
+        if let (Some(exchange), Some(ephemeral)) = (self.exchange.as_mut(), ephemeral) {
+            exchange.nonce = ephemeral.public().to_vec();
+            exchange.ephemeral = Some(ephemeral);
+        }
         let gap = self.exchange.as_mut().and_then(|e| e.gap.take());
         match gap.map(|gap| self.stream.outbox.fill(gap, chunk)) {
             Some(true) => Ok(()),
@@ -123,7 +150,12 @@ impl Connection {
         }
     }
 
-    fn opened(&mut self, opened: Opened, now: Now) -> Result<(), ChannelError> {
+    fn opened(&mut self, answer: Answer, now: Now) -> Result<(), ChannelError> {
+        let Answer {
+            opened,
+            response,
+            shared,
+        } = answer;
         self.stream.accept(&opened)?;
         let Some(exchange) = self.exchange.take() else {
             return Ok(());
@@ -133,7 +165,6 @@ impl Connection {
                 "an OPN response to another request".into(),
             ));
         }
-        let response = OpenResponse::decode(&opened.body)?;
         let Protection { policy, .. } = self.config.protection;
         if response.nonce.len() < policy.nonce_len() {
             let (want, got) = (policy.nonce_len(), response.nonce.len());
@@ -152,10 +183,15 @@ impl Connection {
             });
         }
         self.stream.channel_id = response.channel_id;
+        let exchanged = Exchanged {
+            client_nonce: &exchange.nonce,
+            server_nonce: &response.nonce,
+            shared: shared.as_ref(),
+        };
         let token = Token::derive(
             Role::Client,
             self.config.protection,
-            (&exchange.nonce, &response.nonce),
+            &exchanged,
             response.token_id,
             now.mono,
             response.lifetime,
@@ -163,7 +199,7 @@ impl Connection {
         if let Some(log) = &self.config.key_log {
             log.derived(
                 self.config.protection,
-                (&exchange.nonce, &response.nonce),
+                &exchanged,
                 (response.channel_id, response.token_id),
             );
         }
@@ -214,9 +250,20 @@ impl Connection {
         }
         let chunk = chunk.to_vec();
         exchange.opening = true;
+        let ephemeral = exchange.ephemeral.take();
         let job = Job::new(move || {
             let opened = asymmetric::open(&head, &chunk, own.as_ref(), peer.as_ref());
-            Done(Outcome::Opened(opened))
+            Done(Outcome::Opened(opened.and_then(|opened| {
+                let response = OpenResponse::decode(&opened.body)?;
+                let shared = ephemeral
+                    .map(|own| own.agree(&response.nonce))
+                    .transpose()?;
+                Ok(Answer {
+                    opened,
+                    response,
+                    shared,
+                })
+            })))
         });
         self.dispatch(job, now);
         Ok(())

@@ -3,33 +3,35 @@
 //! A [`Policy`] names a set of algorithms (Part 7, 6.6); its numbers and URIs are one table
 //! below. What it does to bytes lives in two rooms:
 //!
-//! - [`symmetric`]: keys derived from the nonces of a token, which protect MSG and CLO chunks;
-//! - [`asymmetric`]: RSA keys, which protect OPN chunks, sign sessions and hide secrets;
+//! - [`symmetric`]: keys derived from what a token's OPN messages exchanged, which protect MSG and CLO chunks;
+//! - [`asymmetric`]: keys of RSA, which protect OPN chunks, sign sessions and hide secrets; keys on
+//!   elliptic curves, which sign only;
+//! - [`ephemeral`]: keys on elliptic curves for one exchange, by which both sides agree on a secret
+//!   that never travels (Part 6, 6.8.1);
 //! - [`pubsub`]: keys that a group of publishers and subscribers shares (Part 14, 7.2.4.4.3).
 //!
-//! # Where the elliptic curve policies go
+//! # What the policies of elliptic curves do in another way
 //!
-//! The ECC policies of 1.05 differ in four places, and each has its seam here:
-//!
-//! - a row in the table, with `legacy_sequence_numbers: false` and the length of an encoded
-//!   ephemeral public key as nonce length;
-//! - [`symmetric::Keys::derive`]: HKDF over the shared secret instead of P_SHA
-//!   (Part 6, 6.8.1), one more branch beside the PRF;
-//! - [`symmetric::Keys`]: AEAD policies sign and encrypt in one step and mask the IV with token
-//!   id and sequence number (Part 6, 6.7.2.5), one more kind of cipher there;
-//! - [`asymmetric`]: a kind of key that signs but neither encrypts nor decrypts, so that
-//!   [`Policy::asymmetric_encryption_uri`] is `None` and OPN chunks are only signed; secrets of
-//!   user tokens become `EccEncryptedSecret` (Part 4, 7.41.2.5).
+//! Their OPN chunks are signed and not encrypted, their nonces are public keys, their channel's keys come of
+//! HKDF over what was agreed on, their sequence numbers begin at 0, and secrets of user tokens are an
+//! `EccEncryptedSecret` (Part 4, 7.41.2.5). The policies that encrypt and sign in one step (`_AesGcm`,
+//! `_ChaChaPoly`, and those of the curves 25519 and 448) mask the IV with token id and sequence number
+//! (Part 6, 6.8.1), which nothing here does yet.
 
 pub mod asymmetric;
+pub mod ephemeral;
 pub mod pubsub;
 pub mod symmetric;
 
+mod exchanged;
 mod hmac;
 #[cfg(test)]
 mod tests;
 
-pub use asymmetric::{KeyError, PrivateKey, PublicKey, RsaError};
+pub use asymmetric::{KeyError, KeyUseError, PrivateKey, PublicKey};
+pub use ephemeral::{AgreeError, Ephemeral, Shared};
+pub(crate) use exchanged::secret_keys;
+pub use exchanged::{Exchanged, Sender};
 pub use symmetric::{CipherError, DirectionKeys, Keys};
 
 use std::fmt;
@@ -54,6 +56,51 @@ pub enum Policy {
     Aes128Sha256RsaOaep,
     /// SHA-256, AES-256, RSA-PSS and RSA-OAEP with SHA-256.
     Aes256Sha256RsaPss,
+    /// SHA-256, AES-128, ECDSA and ephemeral keys on the curve P-256.
+    EccNistP256,
+    /// SHA-384, AES-256, ECDSA and ephemeral keys on the curve P-384.
+    EccNistP384,
+}
+
+/// A named elliptic curve (Part 7: CertificateKeyAlgorithm and EphemeralKeyAlgorithm).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Curve {
+    /// NIST P-256.
+    NistP256,
+    /// NIST P-384.
+    NistP384,
+}
+
+impl Curve {
+    /// Every curve.
+    pub const ALL: [Self; 2] = [Self::NistP256, Self::NistP384];
+
+    /// Its name in security policies.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::NistP256 => "nistP256",
+            Self::NistP384 => "nistP384",
+        }
+    }
+
+    /// Bits of a coordinate.
+    pub const fn bits(self) -> usize {
+        match self {
+            Self::NistP256 => 256,
+            Self::NistP384 => 384,
+        }
+    }
+
+    /// Bytes of a point and of a signature: two numbers, big-endian (Part 7).
+    pub const fn pair_len(self) -> usize {
+        self.bits() / 4
+    }
+}
+
+impl fmt::Display for Curve {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
 }
 
 /// What Part 7 says of a policy.
@@ -63,6 +110,8 @@ struct Rules {
     deprecated: bool,
     legacy_sequence_numbers: bool,
     nonce_len: usize,
+    /// What the keys of certificates are on, and ephemeral ones; RSA has none.
+    curve: Option<Curve>,
     key_bits: RangeInclusive<usize>,
     digest: Option<Digest>,
     /// DerivedSignatureKeyLength, in bytes.
@@ -77,6 +126,7 @@ struct Rules {
 enum Digest {
     Sha1,
     Sha256,
+    Sha384,
 }
 
 /// SymmetricEncryptionAlgorithm, in CBC mode.
@@ -92,6 +142,8 @@ enum Signature {
     Pkcs1Sha1,
     Pkcs1Sha256,
     PssSha256,
+    /// With the hash that is as long as the curve's numbers.
+    Ecdsa,
 }
 
 /// AsymmetricEncryptionAlgorithm.
@@ -108,6 +160,7 @@ const NONE: Rules = Rules {
     deprecated: false,
     legacy_sequence_numbers: true,
     nonce_len: 0,
+    curve: None,
     key_bits: 0..=usize::MAX,
     digest: None,
     signing_key_len: 0,
@@ -122,6 +175,7 @@ const BASIC128_RSA15: Rules = Rules {
     deprecated: true,
     legacy_sequence_numbers: true,
     nonce_len: 16,
+    curve: None,
     key_bits: 1024..=2048,
     digest: Some(Digest::Sha1),
     signing_key_len: 16,
@@ -146,6 +200,7 @@ const BASIC256_SHA256: Rules = Rules {
     deprecated: false,
     legacy_sequence_numbers: true,
     nonce_len: 32,
+    curve: None,
     key_bits: 2048..=4096,
     digest: Some(Digest::Sha256),
     signing_key_len: 32,
@@ -169,9 +224,48 @@ const AES256_SHA256_RSA_PSS: Rules = Rules {
     ..BASIC256_SHA256
 };
 
+const ECC_NIST_P256: Rules = Rules {
+    name: "ECC_nistP256",
+    uri: "http://opcfoundation.org/UA/SecurityPolicy#ECC_nistP256",
+    deprecated: false,
+    legacy_sequence_numbers: false,
+    nonce_len: Curve::NistP256.pair_len(),
+    curve: Some(Curve::NistP256),
+    key_bits: 256..=256,
+    digest: Some(Digest::Sha256),
+    signing_key_len: 32,
+    cipher: Some(Cipher::Aes128),
+    signature: Some(Signature::Ecdsa),
+    encryption: None,
+};
+
+const ECC_NIST_P384: Rules = Rules {
+    name: "ECC_nistP384",
+    uri: "http://opcfoundation.org/UA/SecurityPolicy#ECC_nistP384",
+    nonce_len: Curve::NistP384.pair_len(),
+    curve: Some(Curve::NistP384),
+    key_bits: 384..=384,
+    digest: Some(Digest::Sha384),
+    signing_key_len: 48,
+    cipher: Some(Cipher::Aes256),
+    ..ECC_NIST_P256
+};
+
 impl Policy {
     /// Every policy, weakest first.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 8] = [
+        Self::None,
+        Self::Basic128Rsa15,
+        Self::Basic256,
+        Self::Basic256Sha256,
+        Self::Aes128Sha256RsaOaep,
+        Self::Aes256Sha256RsaPss,
+        Self::EccNistP256,
+        Self::EccNistP384,
+    ];
+
+    /// None, and those whose keys are of RSA, weakest first: what nearly every stack has.
+    pub const OF_RSA: [Self; 6] = [
         Self::None,
         Self::Basic128Rsa15,
         Self::Basic256,
@@ -188,6 +282,8 @@ impl Policy {
             Self::Basic256Sha256 => &BASIC256_SHA256,
             Self::Aes128Sha256RsaOaep => &AES128_SHA256_RSA_OAEP,
             Self::Aes256Sha256RsaPss => &AES256_SHA256_RSA_PSS,
+            Self::EccNistP256 => &ECC_NIST_P256,
+            Self::EccNistP384 => &ECC_NIST_P384,
         }
     }
 
@@ -211,7 +307,17 @@ impl Policy {
         self.rules().nonce_len
     }
 
-    /// AsymmetricKeyLength: the sizes of RSA keys the policy allows, in bits.
+    /// The curve that its keys are on; none for those of RSA, and for [`Policy::None`].
+    pub const fn curve(self) -> Option<Curve> {
+        self.rules().curve
+    }
+
+    /// Whether OPN chunks are encrypted, and secrets with the server's key: so where keys are of RSA.
+    pub const fn encrypts_asymmetrically(self) -> bool {
+        self.rules().encryption.is_some()
+    }
+
+    /// AsymmetricKeyLength: the sizes of keys the policy allows, in bits.
     pub fn key_bits(self) -> RangeInclusive<usize> {
         self.rules().key_bits.clone()
     }
@@ -227,6 +333,7 @@ impl Policy {
             None => 0,
             Some(Digest::Sha1) => 20,
             Some(Digest::Sha256) => 32,
+            Some(Digest::Sha384) => 48,
         }
     }
 
@@ -236,10 +343,11 @@ impl Policy {
         self.rules().legacy_sequence_numbers
     }
 
-    /// What `SignatureData.algorithm` says; `None` where nothing is signed.
+    /// What `SignatureData.algorithm` says; `None` where nothing is signed, and for the policies of elliptic curves
+    /// (Part 4, 7.37).
     pub const fn asymmetric_signature_uri(self) -> Option<&'static str> {
         match self.rules().signature {
-            None => None,
+            None | Some(Signature::Ecdsa) => None,
             Some(Signature::Pkcs1Sha1) => Some("http://www.w3.org/2000/09/xmldsig#rsa-sha1"),
             Some(Signature::Pkcs1Sha256) => {
                 Some("http://www.w3.org/2001/04/xmldsig-more#rsa-sha256")

@@ -6,8 +6,10 @@ use aes::cipher::{Array, BlockModeDecrypt, BlockModeEncrypt, InnerIvInit, KeyIni
 use aes::{Aes128Dec, Aes128Enc, Aes256Dec, Aes256Enc};
 use zeroize::Zeroizing;
 
+use aws_lc_rs::hmac as long;
+
 use super::hmac::{HmacSha1, HmacSha256};
-use super::{Cipher, Digest, Policy};
+use super::{Cipher, Digest, Exchanged, Mode, Policy, Sender};
 
 const BLOCK: usize = 16;
 
@@ -23,6 +25,8 @@ enum Mac {
     None,
     Sha1(HmacSha1),
     Sha256(HmacSha256),
+    /// Of the curve P-384: the library's, which keeps its states prepared as well.
+    Sha384(Box<long::Key>),
 }
 
 enum Aes {
@@ -61,24 +65,43 @@ pub struct DirectionKeys {
 }
 
 impl DirectionKeys {
+    /// The same as [`Keys::of`] has inside; none for [`Policy::None`].
+    pub(crate) fn of(policy: Policy, exchanged: &Exchanged<'_>, sender: Sender) -> Option<Self> {
+        Self::cut(
+            policy,
+            &exchanged.material(policy, Mode::SignAndEncrypt, sender)?,
+        )
+    }
+
     /// The same as [`Keys::derive`] has inside; none for [`Policy::None`].
+    #[cfg(test)]
     pub(crate) fn derive(policy: Policy, secret: &[u8], seed: &[u8]) -> Option<Self> {
+        Self::cut(policy, &derived(policy, secret, seed))
+    }
+
+    fn cut(policy: Policy, bytes: &Material) -> Option<Self> {
         let rules = policy.rules();
         let (digest, cipher) = (rules.digest?, rules.cipher?);
-        let bytes = derived(digest, secret, seed);
         let rest = bytes.get(rules.signing_key_len..)?;
-        let (key, iv) = rest.split_at_checked(match cipher {
-            Cipher::Aes128 => 16,
-            Cipher::Aes256 => 32,
-        })?;
+        let (key, iv) = rest.split_at_checked(cipher.key_len())?;
         Some(Self {
             iv: Zeroizing::new(*iv.first_chunk()?),
             key: Zeroizing::new(key.to_vec()),
             signature_len: match digest {
                 Digest::Sha1 => 20,
                 Digest::Sha256 => 32,
+                Digest::Sha384 => 48,
             },
         })
+    }
+}
+
+impl Cipher {
+    const fn key_len(self) -> usize {
+        match self {
+            Self::Aes128 => 16,
+            Self::Aes256 => 32,
+        }
     }
 }
 
@@ -88,10 +111,23 @@ impl fmt::Debug for DirectionKeys {
     }
 }
 
-/// Signing key, encrypting key and IV, one behind the other; longer than any policy needs.
-fn derived(digest: Digest, secret: &[u8], seed: &[u8]) -> Zeroizing<[u8; 32 + 32 + BLOCK]> {
-    let mut bytes = Zeroizing::new([0; 32 + 32 + BLOCK]);
-    prf(digest, secret, seed, &mut *bytes);
+/// Signing key, encrypting key and IV, one behind the other, and zeros.
+pub(super) type Material = Zeroizing<[u8; 48 + 32 + BLOCK]>;
+
+/// How many bytes of [`Material`] a policy uses.
+pub(super) fn material_len(policy: Policy) -> usize {
+    let rules = policy.rules();
+    rules
+        .cipher
+        .map_or(0, |cipher| rules.signing_key_len + cipher.key_len() + BLOCK)
+}
+
+/// The keys that come of a secret and a seed by P_SHA (Part 6, 6.7.5).
+pub(super) fn derived(policy: Policy, secret: &[u8], seed: &[u8]) -> Material {
+    let mut bytes = Material::new([0; 48 + 32 + BLOCK]);
+    if let Some(digest) = policy.rules().digest {
+        prf(digest, secret, seed, &mut bytes[..material_len(policy)]);
+    }
     bytes
 }
 
@@ -101,6 +137,24 @@ impl Keys {
     /// The keys a client sends with have the server's nonce as `secret` and the client's as
     /// `seed`; those a server sends with, the other way round.
     pub fn derive(policy: Policy, secret: &[u8], seed: &[u8]) -> Self {
+        Self::cut(policy, &derived(policy, secret, seed))
+    }
+
+    /// The keys that one side sends with, of what both exchanged; none if they agreed on nothing though the policy
+    /// wants it.
+    pub fn of(
+        policy: Policy,
+        mode: Mode,
+        exchanged: &Exchanged<'_>,
+        sender: Sender,
+    ) -> Option<Self> {
+        Some(Self::cut(
+            policy,
+            &exchanged.material(policy, mode, sender)?,
+        ))
+    }
+
+    fn cut(policy: Policy, bytes: &Material) -> Self {
         let rules = policy.rules();
         let (Some(digest), Some(cipher)) = (rules.digest, rules.cipher) else {
             return Self {
@@ -108,31 +162,25 @@ impl Keys {
                 aes: Aes::None,
             };
         };
-        let bytes = derived(digest, secret, seed);
         let (signing, rest) = bytes.split_at(rules.signing_key_len);
         Self {
             mac: match digest {
                 Digest::Sha1 => Mac::Sha1(HmacSha1::new(signing)),
                 Digest::Sha256 => Mac::Sha256(HmacSha256::new(signing)),
+                Digest::Sha384 => Mac::Sha384(Box::new(long::Key::new(long::HMAC_SHA384, signing))),
             },
-            aes: match cipher {
-                Cipher::Aes128 => {
-                    let key = Zeroizing::new(array::<16>(rest));
-                    Aes::Aes128(Box::new(Cbc {
-                        encrypt: Aes128Enc::new((&*key).into()),
-                        decrypt: Aes128Dec::new((&*key).into()),
-                        iv: Zeroizing::new(array(&rest[16..])),
-                    }))
-                }
-                Cipher::Aes256 => {
-                    let key = Zeroizing::new(array::<32>(rest));
-                    Aes::Aes256(Box::new(Cbc {
-                        encrypt: Aes256Enc::new((&*key).into()),
-                        decrypt: Aes256Dec::new((&*key).into()),
-                        iv: Zeroizing::new(array(&rest[32..])),
-                    }))
-                }
-            },
+            aes: Aes::new(cipher, rest),
+        }
+    }
+
+    /// What encrypts the secret of a user token: nothing is signed with it (Part 6, 6.8.3). `bytes` are key and IV.
+    pub(super) fn for_secret(policy: Policy, bytes: &[u8; 32 + BLOCK]) -> Self {
+        Self {
+            mac: Mac::None,
+            aes: policy
+                .rules()
+                .cipher
+                .map_or(Aes::None, |cipher| Aes::new(cipher, bytes)),
         }
     }
 
@@ -143,6 +191,7 @@ impl Keys {
             Mac::None => 0,
             Mac::Sha1(_) => 20,
             Mac::Sha256(_) => 32,
+            Mac::Sha384(_) => 48,
         }
     }
 
@@ -164,6 +213,7 @@ impl Keys {
             Mac::None => {}
             Mac::Sha1(mac) => mac.sign(data, signature),
             Mac::Sha256(mac) => mac.sign(data, signature),
+            Mac::Sha384(mac) => sign_long(mac, data, signature),
         }
     }
 
@@ -174,6 +224,7 @@ impl Keys {
             Mac::None => signature.is_empty(),
             Mac::Sha1(mac) => mac.verify(data, signature),
             Mac::Sha256(mac) => mac.verify(data, signature),
+            Mac::Sha384(mac) => long::verify(mac, data, signature).is_ok(),
         }
     }
 
@@ -196,6 +247,38 @@ impl Keys {
             Aes::Aes256(cbc) => cbc.decrypt(data),
         }
     }
+}
+
+impl Aes {
+    /// `bytes` begin with key and IV.
+    fn new(cipher: Cipher, bytes: &[u8]) -> Self {
+        match cipher {
+            Cipher::Aes128 => {
+                let key = Zeroizing::new(array::<16>(bytes));
+                Self::Aes128(Box::new(Cbc {
+                    encrypt: Aes128Enc::new((&*key).into()),
+                    decrypt: Aes128Dec::new((&*key).into()),
+                    iv: Zeroizing::new(array(&bytes[16..])),
+                }))
+            }
+            Cipher::Aes256 => {
+                let key = Zeroizing::new(array::<32>(bytes));
+                Self::Aes256(Box::new(Cbc {
+                    encrypt: Aes256Enc::new((&*key).into()),
+                    decrypt: Aes256Dec::new((&*key).into()),
+                    iv: Zeroizing::new(array(&bytes[32..])),
+                }))
+            }
+        }
+    }
+}
+
+/// Off the path of the other policies.
+#[cold]
+fn sign_long(mac: &long::Key, data: &[u8], signature: &mut [u8]) {
+    let code = long::sign(mac, data);
+    let len = signature.len().min(code.as_ref().len());
+    signature[..len].copy_from_slice(&code.as_ref()[..len]);
 }
 
 impl fmt::Debug for Keys {
@@ -259,6 +342,8 @@ fn prf(digest: Digest, secret: &[u8], seed: &[u8], out: &mut [u8]) {
             let mac = HmacSha256::new(secret);
             p_hash::<32>(|data| mac.code(data), seed, out);
         }
+        // The policies that have it derive with HKDF.
+        Digest::Sha384 => {}
     }
 }
 

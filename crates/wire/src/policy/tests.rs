@@ -305,14 +305,14 @@ fn half_a_block_and_nothing_are_errors() {
         for len in [0, 1, block / 2, block - 1] {
             assert_eq!(
                 pair.ours.decrypt(policy, &cipher[..len]).unwrap_err(),
-                RsaError::PartialBlock { len, block }
+                KeyUseError::PartialBlock { len, block }
             );
         }
         let longer = [&cipher[..], &cipher[..block / 2]].concat();
         let len = longer.len();
         assert_eq!(
             pair.ours.decrypt(policy, &longer).unwrap_err(),
-            RsaError::PartialBlock { len, block }
+            KeyUseError::PartialBlock { len, block }
         );
     }
 }
@@ -324,13 +324,13 @@ fn oaep_says_of_a_changed_block_only_that_it_cannot_be_decrypted() {
         cipher[pair.bits / 8 - 1] ^= 1;
         assert_eq!(
             pair.ours.decrypt(policy, &cipher).unwrap_err(),
-            RsaError::Decrypt
+            KeyUseError::Decrypt
         );
         // A number above the modulus fails as one below does.
         let above = vec![0xff; pair.bits / 8];
         assert_eq!(
             pair.ours.decrypt(policy, &above).unwrap_err(),
-            RsaError::Decrypt
+            KeyUseError::Decrypt
         );
     }
 }
@@ -364,7 +364,7 @@ fn a_key_too_short_or_too_long_for_the_policy_is_refused() {
             .filter(|p| !policy.key_bits().contains(&p.bits))
         {
             let bits = pair.bits;
-            let error = RsaError::KeySize { policy, bits };
+            let error = KeyUseError::KeySize { policy, bits };
             let public = pair.ours.public_key();
             assert_eq!(pair.ours.sign(policy, b"").unwrap_err(), error);
             assert_eq!(
@@ -376,7 +376,7 @@ fn a_key_too_short_or_too_long_for_the_policy_is_refused() {
         }
     }
     let policy = Policy::None;
-    let error = RsaError::NoKeys { policy };
+    let error = KeyUseError::NoKeys { policy };
     assert_eq!(PAIRS[1].ours.sign(policy, b"").unwrap_err(), error);
     assert_eq!(PAIRS[1].ours.decrypt(policy, b"").unwrap_err(), error);
     assert!(!PAIRS[1].ours.public_key().verify(policy, b"", b""));
@@ -466,7 +466,7 @@ fn a_damaged_certificate_is_an_error() {
         CertificateError::Malformed { index: 1, at }
     );
     assert_eq!(
-        Certificate::from_der(test_key!("certec")).unwrap_err(),
+        Certificate::from_der(test_key!("cert521")).unwrap_err(),
         CertificateError::Key(KeyError::Kind)
     );
     for at in 0..sound.len() {

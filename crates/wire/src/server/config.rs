@@ -4,7 +4,7 @@ use std::ops::RangeInclusive;
 use std::time::Duration;
 
 use crate::budget::Budget;
-use crate::channel::{Identity, KeyLog, Protection, Random};
+use crate::channel::{Identities, KeyLog, Protection, Random};
 use crate::frame::Limits;
 
 /// What a server offers on a connection.
@@ -14,8 +14,8 @@ pub struct Config {
     /// The policies and modes on offer. None is always taken, because discovery needs it: what
     /// a client may do with it is for the services to say.
     pub protections: Vec<Protection>,
-    /// Certificate and key, for any policy but None.
-    pub identity: Option<Identity>,
+    /// Certificates and keys, for any policy but None: of RSA, of curves, or of both.
+    pub identities: Identities,
     /// The number of the channel, unique within the server.
     pub channel_id: u32,
     /// The lifetimes that are granted.
@@ -40,7 +40,7 @@ impl Config {
         Self {
             limits: Limits::default(),
             protections: vec![Protection::NONE],
-            identity: None,
+            identities: Identities::default(),
             channel_id,
             lifetime: Duration::from_secs(10)..=Duration::from_secs(3600),
             timeout: Duration::from_secs(10),

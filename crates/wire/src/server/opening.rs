@@ -14,7 +14,7 @@ use crate::channel::tokens::{Role, Token};
 use crate::channel::{ChannelError, Protection};
 use crate::frame::Gap;
 use crate::job::Job;
-use crate::policy::Policy;
+use crate::policy::{Curve, Ephemeral, Exchanged, Policy, Shared};
 use crate::time::Now;
 
 /// An OPN request on its way through trust, decryption and the signing of its response.
@@ -38,8 +38,25 @@ pub struct Done(Outcome);
 
 #[derive(Debug)]
 enum Outcome {
-    Opened(OpenHead, Result<Opened, ChannelError>),
+    Opened(OpenHead, Result<(Opened, Option<Agreed>), ChannelError>),
     Sealed(Result<Vec<u8>, ChannelError>),
+}
+
+/// What came of ephemeral keys: our public one, and what both sides know now.
+#[derive(Debug)]
+struct Agreed {
+    public: Vec<u8>,
+    shared: Shared,
+}
+
+/// Part 6, 6.8.1: the client's nonce is a public key. Ours is made to answer it, and not used again.
+fn agree(curve: Curve, opened: &Opened) -> Result<Agreed, ChannelError> {
+    let request = OpenRequest::decode(&opened.body)?;
+    let own = Ephemeral::make(curve)?;
+    Ok(Agreed {
+        shared: own.agree(&request.nonce)?,
+        public: own.public().to_vec(),
+    })
 }
 
 impl Connection {
@@ -60,11 +77,15 @@ impl Connection {
 
     fn open(&mut self, head: OpenHead, chunk: Vec<u8>, now: Now) {
         self.exchange = Some(Exchange::Opening);
-        let own = self.config.identity.clone();
-        let peer = self.peer.clone();
         let policy = head.policy;
+        let own = self.config.identities.of(policy).cloned();
+        let peer = self.peer.clone();
         let job = Job::new(move || {
             let opened = asymmetric::open(&head, &chunk, own.as_ref(), peer.as_ref());
+            let opened = opened.and_then(|opened| {
+                let agreed = policy.curve().map(|curve| agree(curve, &opened));
+                Ok((opened, agreed.transpose()?))
+            });
             Done(Outcome::Opened(head, opened))
         });
         self.dispatch(policy, job, now);
@@ -102,7 +123,12 @@ impl Connection {
     }
 
     /// Grants what an OPN request asks for, or not.
-    fn answer(&mut self, head: &OpenHead, opened: Opened, now: Now) -> Result<(), ChannelError> {
+    fn answer(
+        &mut self,
+        head: &OpenHead,
+        (opened, agreed): (Opened, Option<Agreed>),
+        now: Now,
+    ) -> Result<(), ChannelError> {
         let request = OpenRequest::decode(&opened.body)?;
         let policy = head.policy;
         let protection = Protection {
@@ -132,8 +158,14 @@ impl Connection {
             }
             self.client_nonce.clone_from(&request.nonce);
         }
-        let mut nonce = vec![0; policy.nonce_len()];
-        (self.config.random)(&mut nonce);
+        let (nonce, shared) = match agreed {
+            Some(agreed) => (agreed.public, Some(agreed.shared)),
+            None => {
+                let mut nonce = vec![0; policy.nonce_len()];
+                (self.config.random)(&mut nonce);
+                (nonce, None)
+            }
+        };
         let lifetime = self.revise(request.lifetime);
         let token_id = self.next_token;
         self.next_token = self.next_token.checked_add(1).unwrap_or(1);
@@ -151,23 +183,28 @@ impl Connection {
             sequence: 0,
             request_id: opened.request_id,
             body: response.encode(),
-            parties: Parties::of(policy, self.config.identity.as_ref(), self.peer.as_ref())?,
+            parties: Parties::of(
+                policy,
+                self.config.identities.of(policy),
+                self.peer.as_ref(),
+            )?,
+        };
+        let exchanged = Exchanged {
+            client_nonce: &request.nonce,
+            server_nonce: &response.nonce,
+            shared: shared.as_ref(),
         };
         let token = Token::derive(
             Role::Server,
             protection,
-            (&request.nonce, &response.nonce),
+            &exchanged,
             token_id,
             now.mono,
             lifetime,
         )?;
         if let Some(log) = &self.config.key_log {
             let channel_and_token = (self.config.channel_id, token_id);
-            log.derived(
-                protection,
-                (&request.nonce, &response.nonce),
-                channel_and_token,
-            );
+            log.derived(protection, &exchanged, channel_and_token);
         }
         let gap = self.stream.reserve(|sequence| {
             unsealed.sequence = sequence;
@@ -232,7 +269,7 @@ impl Connection {
         if !self.config.protections.iter().any(offered) {
             return Err(ChannelError::Policy(head.policy.to_string()));
         }
-        let own = self.config.identity.as_ref();
+        let own = self.config.identities.of(head.policy);
         let own = own.map(|identity| identity.certificate.thumbprint());
         if head.receiver != own {
             let what = "the chunk is encrypted for another certificate than ours";

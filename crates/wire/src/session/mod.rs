@@ -9,6 +9,8 @@
 //! [`token`] is the user: credentials on one side, a proven identity on the other.
 
 pub mod client;
+mod ephemeral;
+mod secret;
 pub mod server;
 pub mod token;
 
@@ -19,7 +21,7 @@ use opcua_types::{ByteString, EndpointDescription, SignatureData, UAString, User
 
 use crate::certificate::Certificate;
 use crate::channel::Protection;
-use crate::policy::{Policy, PrivateKey, PublicKey, RsaError};
+use crate::policy::{KeyUseError, Policy, PrivateKey, PublicKey};
 use crate::url::Transport;
 
 /// Length of the nonces both sides give: the least there may be (Part 4, 5.7.2.2).
@@ -46,14 +48,16 @@ fn sign(
     policy: Policy,
     certificate: &Certificate,
     nonce: &[u8],
-) -> Result<SignatureData, RsaError> {
-    let Some(algorithm) = policy.asymmetric_signature_uri() else {
+) -> Result<SignatureData, KeyUseError> {
+    if policy == Policy::None {
         return Ok(SignatureData::default());
-    };
+    }
     // Part 4, 5.7.2.2 and 5.7.3.2: only the leaf of a chain is signed.
     let signature = key.sign(policy, &[certificate.leaf(), nonce].concat())?;
     Ok(SignatureData {
-        algorithm: algorithm.into(),
+        algorithm: policy
+            .asymmetric_signature_uri()
+            .map_or_else(UAString::null, UAString::from),
         signature: signature.into(),
     })
 }

@@ -10,9 +10,12 @@ use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
 use zeroize::Zeroizing;
 
+use super::secret;
+pub use super::secret::{HideError, WrongSecret};
 use super::{is_signed, sign, text};
 use crate::certificate::Certificate;
-use crate::policy::{Policy, PrivateKey, PublicKey, RsaError};
+use crate::channel::Identity;
+use crate::policy::{Ephemeral, KeyUseError, Policy, PrivateKey, PublicKey};
 
 /// What a client proves its user with.
 #[derive(Clone)]
@@ -129,6 +132,16 @@ pub(super) struct Server<'a> {
     pub(super) certificate: Option<&'a Certificate>,
     /// The last nonce it gave.
     pub(super) nonce: &'a [u8],
+    /// The last ephemeral public key it gave.
+    pub(super) ephemeral: Option<&'a [u8]>,
+}
+
+/// The client, as far as a user's secret depends on it.
+pub(super) struct Sender<'a> {
+    /// Signs secrets that are hidden with ephemeral keys.
+    pub(super) identity: Option<&'a Identity>,
+    /// Now, in ticks.
+    pub(super) utc: i64,
 }
 
 /// Makes the token and, for a certificate, the userTokenSignature. The error tells of a key or
@@ -138,7 +151,8 @@ pub(super) fn present(
     policy_id: &UAString,
     policy: Policy,
     server: &Server<'_>,
-) -> Result<(ExtensionObject, SignatureData), RsaError> {
+    sender: &Sender<'_>,
+) -> Result<(ExtensionObject, SignatureData), HideError> {
     let none = SignatureData::default();
     let policy_id = policy_id.clone();
     Ok(match credentials {
@@ -147,7 +161,8 @@ pub(super) fn present(
             none,
         ),
         Credentials::UserName { name, password } => {
-            let (password, encryption_algorithm) = hide(password.as_bytes(), policy, server)?;
+            let (password, encryption_algorithm) =
+                hide(password.as_bytes(), policy, server, sender)?;
             let token = UserNameIdentityToken {
                 policy_id,
                 user_name: name.into(),
@@ -168,7 +183,7 @@ pub(super) fn present(
             (ExtensionObject::from_message(token), signature)
         }
         Credentials::Issued { data } => {
-            let (token_data, encryption_algorithm) = hide(data, policy, server)?;
+            let (token_data, encryption_algorithm) = hide(data, policy, server, sender)?;
             let token = IssuedIdentityToken {
                 policy_id,
                 token_data,
@@ -184,12 +199,20 @@ fn hide(
     secret: &[u8],
     policy: Policy,
     server: &Server<'_>,
-) -> Result<(ByteString, UAString), RsaError> {
+    sender: &Sender<'_>,
+) -> Result<(ByteString, UAString), HideError> {
+    if policy.curve().is_some() {
+        let receiver = server.ephemeral.ok_or(HideError::NoKey)?;
+        let own = sender.identity.ok_or(HideError::NoIdentity(policy))?;
+        let hidden = secret::hide(secret, policy, server.nonce, receiver, own, sender.utc)?;
+        // What it is encrypted with, it says itself (Part 4, 7.41.4: null for an EncryptedSecret).
+        return Ok((ByteString::from(hidden), UAString::null()));
+    }
     // Part 4, 7.41.2.2: without encryption the secret alone is sent, without the nonce.
     let Some(algorithm) = policy.asymmetric_encryption_uri() else {
         return Ok((ByteString::from(secret), UAString::null()));
     };
-    let key = server.certificate.ok_or(RsaError::NoKeys { policy })?;
+    let key = server.certificate.ok_or(KeyUseError::NoKeys { policy })?;
     let cipher = encrypt_secret(policy, key.public_key(), secret, server.nonce)?;
     Ok((ByteString::from(cipher), UAString::from(algorithm)))
 }
@@ -201,17 +224,11 @@ pub fn encrypt_secret(
     key: &PublicKey,
     secret: &[u8],
     nonce: &[u8],
-) -> Result<Vec<u8>, RsaError> {
-    let len = u32::try_from(secret.len() + nonce.len()).map_err(|_| RsaError::Failed)?;
+) -> Result<Vec<u8>, KeyUseError> {
+    let len = u32::try_from(secret.len() + nonce.len()).map_err(|_| KeyUseError::Failed)?;
     let plain = Zeroizing::new([&len.to_le_bytes(), secret, nonce].concat());
     key.encrypt(policy, &plain)
 }
-
-/// A secret that cannot be decrypted, has a wrong length or ends with another nonce. It does not
-/// say which: the sender must not learn it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("the secret of the user token is not one made for this session")]
-pub struct WrongSecret;
 
 /// Decrypts a secret in the legacy format. All that is wrong with it is one and the same error.
 pub fn decrypt_secret(
@@ -325,10 +342,10 @@ impl Token {
         signature: &SignatureData,
         policy: Policy,
         server: &Server<'_>,
-        key: Option<&PrivateKey>,
+        keys: &Keys<'_>,
     ) -> Result<UserIdentity, TokenError> {
         let reveal = |secret: &ByteString, algorithm: &UAString| {
-            reveal(secret, algorithm, policy, server.nonce, key)
+            reveal(secret, algorithm, policy, server.nonce, keys)
         };
         match self {
             Self::Anonymous(_) => Ok(UserIdentity::Anonymous),
@@ -356,18 +373,34 @@ impl Token {
     }
 }
 
+/// What a server opens secrets with.
+pub(super) struct Keys<'a> {
+    /// Its certificate's key.
+    pub(super) own: Option<&'a PrivateKey>,
+    /// The ephemeral key that it gave the client.
+    pub(super) ephemeral: Option<&'a Ephemeral>,
+    /// The certificate of the client, by the channel.
+    pub(super) sender: Option<&'a Certificate>,
+}
+
 /// The secret out of a token.
 fn reveal(
     secret: &ByteString,
     algorithm: &UAString,
     policy: Policy,
     nonce: &[u8],
-    key: Option<&PrivateKey>,
+    keys: &Keys<'_>,
 ) -> Result<Zeroizing<Vec<u8>>, TokenError> {
+    if policy.curve().is_some() {
+        let (Some(own), Some(sender)) = (keys.ephemeral, keys.sender) else {
+            return Err(WrongSecret.into());
+        };
+        return Ok(secret::reveal(secret.as_ref(), policy, nonce, own, sender)?);
+    }
     if text(algorithm) != policy.asymmetric_encryption_uri() {
         return Err(TokenError::Algorithm(policy));
     }
-    match (policy, key) {
+    match (policy, keys.own) {
         (Policy::None, _) => Ok(Zeroizing::new(secret.as_ref().to_vec())),
         (_, Some(key)) => Ok(decrypt_secret(policy, key, secret.as_ref(), nonce)?),
         (_, None) => Err(WrongSecret.into()),

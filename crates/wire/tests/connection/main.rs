@@ -34,7 +34,7 @@ const HOUR: Duration = Duration::from_secs(3600);
 #[test]
 fn every_policy_and_mode_opens_with_every_key_length_it_allows() {
     for protection in all_protections() {
-        for bits in [1024, 2048, 3072, 4096] {
+        for bits in [256, 384, 1024, 2048, 3072, 4096] {
             if !protection.policy.key_bits().contains(&bits) {
                 continue;
             }
@@ -116,7 +116,7 @@ fn keys_of_different_lengths_on_both_sides_fit() {
         let (mut client, mut server) = configs(SECRET, 2048);
         client.identity = Some(identity(ours));
         client.server = Some(identity(theirs).certificate);
-        server.identity = Some(identity(theirs));
+        server.identities = Some(identity(theirs)).into();
         let mut pair = Pair::with(client, server);
         pair.run();
         assert!(pair.client.is_open(), "{ours} {theirs} {:?}", pair.heard);

@@ -22,6 +22,8 @@ macro_rules! key_file {
 
 pub fn identity(bits: usize) -> Identity {
     let (certificate, key): (&[u8], &[u8]) = match bits {
+        256 => (key_file!("cert256.der"), key_file!("ecc256.der")),
+        384 => (key_file!("cert384.der"), key_file!("ecc384.der")),
         1024 => (key_file!("cert1024.der"), key_file!("rsa1024.der")),
         2048 => (key_file!("cert2048.der"), key_file!("rsa2048.der")),
         3072 => (key_file!("cert3072.der"), key_file!("rsa3072.der")),
@@ -91,13 +93,15 @@ pub struct Pair {
 
 pub fn configs(protection: Protection, bits: usize) -> (client::Config, server::Config) {
     let secured = protection != Protection::NONE;
+    // A curve has one length only.
+    let bits = protection.policy.curve().map_or(bits, |it| it.bits());
     let mut client = client::Config::new("opc.tcp://plant:4840/line", random(1));
     let mut server = server::Config::new(77, random(2));
     client.protection = protection;
     if secured {
         client.identity = Some(identity(bits));
         client.server = Some(identity(bits).certificate);
-        server.identity = Some(identity(bits));
+        server.identities = Some(identity(bits)).into();
         server.protections.push(protection);
     }
     (client, server)

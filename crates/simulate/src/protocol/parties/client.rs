@@ -70,7 +70,7 @@ impl Caller {
         } else {
             client.protection
         };
-        let identity = server.session.identity.as_ref();
+        let identity = server.session.identities.of(client.protection.policy);
         let certificate = identity.map(|it| it.certificate.clone());
         let is_secured = protection != Protection::NONE;
         let mut nonces = Random::new(random.next_u64());

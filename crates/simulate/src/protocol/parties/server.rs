@@ -57,7 +57,7 @@ impl Answering {
         let mut nonces = Random::new(random.next_u64());
         let config = server::Config {
             protections: server.protections.clone(),
-            identity: server.session.identity.clone(),
+            identities: server.session.identities.clone(),
             ..server::Config::new(number, Box::new(move |bytes| fill(&mut nonces, bytes)))
         };
         Self {
@@ -194,7 +194,7 @@ impl Answering {
                 let mut cost = if is_secured { self.costs.verify } else { 0.0 };
                 cost += match kind(&activation) {
                     UserTokenType::Certificate => self.costs.verify,
-                    UserTokenType::UserName if self.server.session.identity.is_some() => {
+                    UserTokenType::UserName if !self.server.session.identities.is_empty() => {
                         self.costs.decrypt
                     }
                     _ => 0.0,

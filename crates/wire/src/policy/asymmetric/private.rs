@@ -1,4 +1,4 @@
-//! Private keys: signing and decrypting.
+//! Private keys of RSA: signing and decrypting.
 
 use std::fmt;
 use std::sync::{Arc, OnceLock};
@@ -12,14 +12,17 @@ use rsa::{Pkcs1v15Encrypt, RsaPrivateKey};
 use sha2::{Digest, Sha256};
 use zeroize::Zeroizing;
 
+use super::public::RsaPublic;
 use super::slow::{Stretched, oaep_sha1, pkcs1_sha1, read_private};
-use super::{FAST_BITS, KeyError, PKCS1_OVERHEAD, PublicKey, RsaError, SUPPORTED_BITS, check_size};
+use super::{
+    FAST_BITS, KeyError, KeyUseError, PKCS1_OVERHEAD, PublicKey, SUPPORTED_BITS, check_size,
+};
 use crate::policy::hmac::HmacSha256;
 use crate::policy::{Encryption, Policy, Signature};
 
 /// An RSA private key. Cloning shares it; dropping the last clone erases it.
 #[derive(Clone)]
-pub struct PrivateKey(Arc<Private>);
+pub(super) struct RsaPrivate(Arc<Private>);
 
 struct Private {
     bits: usize,
@@ -38,7 +41,7 @@ struct FastPrivate {
     pkcs1: fast::Pkcs1PrivateDecryptingKey,
 }
 
-impl PrivateKey {
+impl RsaPrivate {
     /// Reads a key in DER, PKCS #8 or PKCS #1.
     pub fn from_der(der: &[u8]) -> Result<Self, KeyError> {
         let pair = fast::KeyPair::from_pkcs8(der).or_else(|_| fast::KeyPair::from_der(der));
@@ -87,7 +90,10 @@ impl PrivateKey {
         }
         Ok(Self(Arc::new(Private {
             bits,
-            public: PublicKey::from_numbers(&key.n().to_bytes_be(), &key.e().to_bytes_be())?,
+            public: PublicKey::from(RsaPublic::from_numbers(
+                &key.n().to_bytes_be(),
+                &key.e().to_bytes_be(),
+            )?),
             decoy: decoy(der),
             pkcs8: Zeroizing::new(Vec::new()),
             fast: None,
@@ -111,29 +117,30 @@ impl PrivateKey {
     }
 
     /// Signs `data` with the policy's AsymmetricSignatureAlgorithm.
-    pub fn sign(&self, policy: Policy, data: &[u8]) -> Result<Vec<u8>, RsaError> {
+    pub fn sign(&self, policy: Policy, data: &[u8]) -> Result<Vec<u8>, KeyUseError> {
         let algorithm = policy.rules().signature;
-        let algorithm = algorithm.ok_or(RsaError::NoKeys { policy })?;
+        let algorithm = algorithm.ok_or(KeyUseError::NoKeys { policy })?;
         check_size(policy, self.0.bits)?;
         let encoding = match algorithm {
             Signature::Pkcs1Sha1 => return self.sign_sha1(data),
             Signature::Pkcs1Sha256 => &signature::RSA_PKCS1_SHA256,
             // Salt as long as the digest, 32 bytes (Part 7, RSA-PSS-SHA2-256).
             Signature::PssSha256 => &signature::RSA_PSS_SHA256,
+            Signature::Ecdsa => return Err(KeyUseError::Kind { policy }),
         };
-        let fast = self.0.fast.as_ref().ok_or(RsaError::Failed)?;
+        let fast = self.0.fast.as_ref().ok_or(KeyUseError::Failed)?;
         let mut signature = vec![0; self.modulus_len()];
         fast.pair
             .sign(encoding, &SystemRandom::new(), data, &mut signature)
-            .map_err(|_| RsaError::Failed)?;
+            .map_err(|_| KeyUseError::Failed)?;
         Ok(signature)
     }
 
-    fn sign_sha1(&self, data: &[u8]) -> Result<Vec<u8>, RsaError> {
-        let key = self.0.slow().ok_or(RsaError::Failed)?;
+    fn sign_sha1(&self, data: &[u8]) -> Result<Vec<u8>, KeyUseError> {
+        let key = self.0.slow().ok_or(KeyUseError::Failed)?;
         let digest = sha1::Sha1::digest(data);
         key.sign_with_rng(&mut Stretched::new()?, pkcs1_sha1(), &digest)
-            .map_err(|_| RsaError::Failed)
+            .map_err(|_| KeyUseError::Failed)
     }
 
     /// Decrypts one or more blocks with the policy's AsymmetricEncryptionAlgorithm.
@@ -141,14 +148,18 @@ impl PrivateKey {
     /// Under `Basic128Rsa15` a block whose padding is wrong decrypts to bytes that depend on the
     /// key and the block only, and the error shows later, where the plain text is checked: who
     /// can tell the two apart can decrypt anything (Bleichenbacher 1998).
-    pub fn decrypt(&self, policy: Policy, cipher: &[u8]) -> Result<Zeroizing<Vec<u8>>, RsaError> {
+    pub fn decrypt(
+        &self,
+        policy: Policy,
+        cipher: &[u8],
+    ) -> Result<Zeroizing<Vec<u8>>, KeyUseError> {
         let algorithm = policy.rules().encryption;
-        let algorithm = algorithm.ok_or(RsaError::NoKeys { policy })?;
+        let algorithm = algorithm.ok_or(KeyUseError::NoKeys { policy })?;
         check_size(policy, self.0.bits)?;
         let block = self.modulus_len();
         let len = cipher.len();
         if len == 0 || !len.is_multiple_of(block) {
-            return Err(RsaError::PartialBlock { len, block });
+            return Err(KeyUseError::PartialBlock { len, block });
         }
         let mut plain = Zeroizing::new(Vec::with_capacity(len));
         for cipher in cipher.chunks_exact(block) {
@@ -159,7 +170,7 @@ impl PrivateKey {
                     plain.extend_from_slice(one.as_ref().unwrap_or(&other));
                 }
                 Encryption::OaepSha1 | Encryption::OaepSha256 => {
-                    plain.extend_from_slice(&one.ok_or(RsaError::Decrypt)?);
+                    plain.extend_from_slice(&one.ok_or(KeyUseError::Decrypt)?);
                 }
             }
         }
@@ -217,7 +228,7 @@ impl Private {
     }
 }
 
-impl fmt::Debug for PrivateKey {
+impl fmt::Debug for RsaPrivate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("PrivateKey")
             .field("bits", &self.0.bits)

@@ -1,4 +1,4 @@
-//! Public keys: verifying and encrypting.
+//! Public keys of RSA: verifying and encrypting.
 
 use std::fmt;
 use std::sync::Arc;
@@ -8,12 +8,12 @@ use aws_lc_rs::signature::{self, ParsedPublicKey};
 use rsa::{BigUint, Pkcs1v15Encrypt, RsaPublicKey};
 
 use super::slow::{Stretched, oaep_sha1};
-use super::{FAST_BITS, KeyError, PKCS1_OVERHEAD, RsaError, SUPPORTED_BITS, check_size};
+use super::{FAST_BITS, KeyError, KeyUseError, PKCS1_OVERHEAD, SUPPORTED_BITS, check_size};
 use crate::policy::{Encryption, Policy, Signature};
 
 /// An RSA public key. Cloning shares it.
 #[derive(Clone)]
-pub struct PublicKey(Arc<Public>);
+pub(super) struct RsaPublic(Arc<Public>);
 
 struct Public {
     bits: usize,
@@ -30,30 +30,7 @@ struct FastPublic {
     encrypt_pkcs1: fast::Pkcs1PublicEncryptingKey,
 }
 
-impl PublicKey {
-    /// Reads a SubjectPublicKeyInfo in DER (RFC 5280, 4.1).
-    pub fn from_spki(der: &[u8]) -> Result<Self, KeyError> {
-        use x509_parser::prelude::{FromDer, SubjectPublicKeyInfo};
-        let (rest, info) = SubjectPublicKeyInfo::from_der(der).map_err(|_| KeyError::Malformed)?;
-        if !rest.is_empty() {
-            return Err(KeyError::Malformed);
-        }
-        Self::from_info(&info)
-    }
-
-    pub(crate) fn from_info(
-        info: &x509_parser::x509::SubjectPublicKeyInfo<'_>,
-    ) -> Result<Self, KeyError> {
-        use x509_parser::public_key::PublicKey;
-        if info.algorithm.algorithm != x509_parser::oid_registry::OID_PKCS1_RSAENCRYPTION {
-            return Err(KeyError::Kind);
-        }
-        match info.parsed() {
-            Ok(PublicKey::RSA(key)) => Self::from_numbers(key.modulus, key.exponent),
-            _ => Err(KeyError::Malformed),
-        }
-    }
-
+impl RsaPublic {
     /// From modulus and public exponent, big-endian.
     pub fn from_numbers(modulus: &[u8], exponent: &[u8]) -> Result<Self, KeyError> {
         let modulus = without_leading_zeros(modulus);
@@ -104,11 +81,6 @@ impl PublicKey {
         self.0.bits.div_ceil(8)
     }
 
-    /// Length of an encrypted block in bytes.
-    pub fn cipher_block(&self) -> usize {
-        self.modulus_len()
-    }
-
     /// How many bytes fit into one encrypted block; 0 where the policy encrypts nothing.
     pub fn plain_block(&self, policy: Policy) -> usize {
         let overhead = match policy.rules().encryption {
@@ -134,17 +106,17 @@ impl PublicKey {
             (Signature::Pkcs1Sha1, _) => &self.0.sha1,
             (Signature::Pkcs1Sha256, Some(fast)) => &fast.pkcs1,
             (Signature::PssSha256, Some(fast)) => &fast.pss,
-            (_, None) => return false,
+            (Signature::Ecdsa, _) | (_, None) => return false,
         };
         key.verify_sig(data, signature).is_ok()
     }
 
     /// Encrypts with the policy's AsymmetricEncryptionAlgorithm, in as many blocks as it takes.
-    pub fn encrypt(&self, policy: Policy, plain: &[u8]) -> Result<Vec<u8>, RsaError> {
+    pub fn encrypt(&self, policy: Policy, plain: &[u8]) -> Result<Vec<u8>, KeyUseError> {
         let algorithm = policy.rules().encryption;
-        let algorithm = algorithm.ok_or(RsaError::NoKeys { policy })?;
+        let algorithm = algorithm.ok_or(KeyUseError::NoKeys { policy })?;
         check_size(policy, self.0.bits)?;
-        let block = self.cipher_block();
+        let block = self.modulus_len();
         let blocks = plain.chunks(self.plain_block(policy));
         let mut cipher = Vec::with_capacity(blocks.len() * block);
         match &self.0.fast {
@@ -161,7 +133,7 @@ impl PublicKey {
                             oaep.encrypt(&fast::OAEP_SHA256_MGF1SHA256, plain, &mut one, None)
                         }
                     };
-                    cipher.extend_from_slice(written.map_err(|_| RsaError::Failed)?);
+                    cipher.extend_from_slice(written.map_err(|_| KeyUseError::Failed)?);
                 }
             }
             None => {
@@ -169,15 +141,15 @@ impl PublicKey {
                     BigUint::from_bytes_be(&self.0.modulus),
                     BigUint::from_bytes_be(&self.0.exponent),
                 )
-                .map_err(|_| RsaError::Failed)?;
+                .map_err(|_| KeyUseError::Failed)?;
                 let rng = &mut Stretched::new()?;
                 for plain in blocks {
                     let one = match algorithm {
                         Encryption::Pkcs1v15 => key.encrypt(rng, Pkcs1v15Encrypt, plain),
                         Encryption::OaepSha1 => key.encrypt(rng, oaep_sha1(), plain),
-                        Encryption::OaepSha256 => return Err(RsaError::Failed),
+                        Encryption::OaepSha256 => return Err(KeyUseError::Failed),
                     };
-                    cipher.extend_from_slice(&one.map_err(|_| RsaError::Failed)?);
+                    cipher.extend_from_slice(&one.map_err(|_| KeyUseError::Failed)?);
                 }
             }
         }
@@ -185,15 +157,15 @@ impl PublicKey {
     }
 }
 
-impl PartialEq for PublicKey {
+impl PartialEq for RsaPublic {
     fn eq(&self, other: &Self) -> bool {
         self.0.modulus == other.0.modulus && self.0.exponent == other.0.exponent
     }
 }
 
-impl Eq for PublicKey {}
+impl Eq for RsaPublic {}
 
-impl fmt::Debug for PublicKey {
+impl fmt::Debug for RsaPublic {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("PublicKey")
             .field("bits", &self.0.bits)

@@ -6,7 +6,7 @@ use rsa::pkcs8::DecodePrivateKey;
 use rsa::{Oaep, Pkcs1v15Sign, RsaPrivateKey};
 use zeroize::Zeroize;
 
-use super::RsaError;
+use super::KeyUseError;
 use crate::policy::hmac::HmacSha256;
 
 /// Reads a key in DER, PKCS #8 or PKCS #1.
@@ -41,11 +41,11 @@ pub(super) struct Stretched {
 }
 
 impl Stretched {
-    pub(super) fn new() -> Result<Self, RsaError> {
+    pub(super) fn new() -> Result<Self, KeyUseError> {
         let mut seed = [0; 32];
         SystemRandom::new()
             .fill(&mut seed)
-            .map_err(|_| RsaError::Failed)?;
+            .map_err(|_| KeyUseError::Failed)?;
         let key = HmacSha256::new(&seed);
         seed.zeroize();
         Ok(Self { key, count: 0 })

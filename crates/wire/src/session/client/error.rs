@@ -1,7 +1,8 @@
 use opcua_types::{StatusCode, UserTokenType};
 
 use crate::certificate::CertificateError;
-use crate::policy::{Policy, RsaError};
+use crate::policy::{KeyUseError, Policy};
+use crate::session::token::HideError;
 
 /// Why a session cannot be had, as the client sees it.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
@@ -51,7 +52,10 @@ pub enum SessionError {
     NoIdentity(Policy),
     /// Our key does not do.
     #[error(transparent)]
-    Rsa(#[from] RsaError),
+    Key(#[from] KeyUseError),
+    /// The server's ephemeral key is missing or no good, so that a secret cannot be hidden.
+    #[error(transparent)]
+    Hide(HideError),
     /// The step does not follow from the one before.
     #[error("the session is {0}")]
     State(&'static str),
@@ -71,8 +75,19 @@ impl SessionError {
             Self::NotOffered(..) => StatusCode::BadIdentityTokenRejected,
             Self::TokenPolicy(_) => StatusCode::BadSecurityPolicyRejected,
             Self::PlainSecret => StatusCode::BadSecurityModeInsufficient,
-            Self::NoIdentity(_) | Self::Rsa(_) => StatusCode::BadConfigurationError,
+            Self::NoIdentity(_) | Self::Key(_) => StatusCode::BadConfigurationError,
+            Self::Hide(_) => StatusCode::BadSecurityChecksFailed,
             Self::State(_) => StatusCode::BadInvalidState,
+        }
+    }
+}
+
+impl From<HideError> for SessionError {
+    fn from(error: HideError) -> Self {
+        match error {
+            HideError::Key(error) => Self::Key(error),
+            HideError::NoIdentity(policy) => Self::NoIdentity(policy),
+            other => Self::Hide(other),
         }
     }
 }

@@ -11,24 +11,25 @@ mod refusal;
 
 pub use refusal::Refusal;
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use opcua_types::{
     ActivateSessionRequest, ActivateSessionResponse, ByteString, CloseSessionRequest,
-    CloseSessionResponse, CreateSessionRequest, CreateSessionResponse, EndpointDescription, NodeId,
-    UserTokenPolicy,
+    CloseSessionResponse, CreateSessionRequest, CreateSessionResponse, EndpointDescription,
+    ExtensionObject, NodeId, ResponseHeader, UserTokenPolicy,
 };
 
-use super::token::{Server, TokenError, UserIdentity, recognise};
+use super::ephemeral::{self, Asked};
+use super::token::{Keys, Server, TokenError, UserIdentity, recognise};
 use super::{
     Channel, NONCE_LEN, Nonce, certificate_bytes, endpoint_for, is_signed, policy_for, sign, text,
     tokens,
 };
 use crate::certificate::Certificate;
-use crate::channel::Identity;
+use crate::channel::Identities;
 use crate::job::Job;
-use crate::policy::Policy;
+use crate::policy::{Ephemeral, Policy};
 use crate::service::response_header;
 use crate::time::{Instant, Now};
 use crate::url::Transport;
@@ -36,8 +37,8 @@ use crate::url::Transport;
 /// What a server says of itself to every session.
 #[derive(Debug, Clone)]
 pub struct Config {
-    /// Certificate and key; for any policy but None, and for secrets and user certificates.
-    pub identity: Option<Identity>,
+    /// Certificates and keys; for any policy but None, and for secrets and user certificates.
+    pub identities: Identities,
     /// All endpoints, with the user tokens that each takes.
     pub endpoints: Vec<EndpointDescription>,
     /// The shortest timeout a session gets.
@@ -53,9 +54,9 @@ pub struct Config {
 
 impl Config {
     /// A server with these endpoints and the usual limits.
-    pub fn new(identity: Option<Identity>, endpoints: Vec<EndpointDescription>) -> Self {
+    pub fn new(identities: impl Into<Identities>, endpoints: Vec<EndpointDescription>) -> Self {
         Self {
-            identity,
+            identities: identities.into(),
             endpoints,
             min_timeout: Duration::from_secs(10),
             max_timeout: Duration::from_secs(3600),
@@ -91,6 +92,10 @@ pub struct Session {
     locales: Vec<String>,
     /// The user it was activated for: its fingerprint.
     user: [u8; 32],
+    /// What its client asked for when it was created, and gets with each activation.
+    asked: Asked,
+    /// The ephemeral key that the next secret is to be hidden with, once the job that makes it has run.
+    ephemeral: Arc<OnceLock<Ephemeral>>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -113,6 +118,8 @@ pub struct Activation {
     nonce: Nonce,
     locales: Vec<String>,
     handle: u32,
+    /// The next ephemeral key, and the header that has its public half.
+    next: (Arc<OnceLock<Ephemeral>>, ExtensionObject),
 }
 
 impl Activation {
@@ -152,19 +159,24 @@ impl Session {
             authentication_token: grant.authentication_token.clone(),
             revised_session_timeout: timeout.as_secs_f64() * 1e3,
             server_nonce: ByteString::from(&grant.nonce),
-            server_certificate: certificate_bytes(config.certificate()),
+            server_certificate: certificate_bytes(config.certificate(policy)),
             server_endpoints: Some(config.endpoints.clone()),
             max_request_message_size: config.max_request_message_size,
             ..Default::default()
         };
-        let identity = config.identity.clone();
+        let identities = config.identities.clone();
         let nonce = request.client_nonce.clone();
+        let asked = ephemeral::asked(&request.request_header.additional_header);
+        let promised = Arc::<OnceLock<Ephemeral>>::default();
+        let ephemeral = Arc::clone(&promised);
         let job = Job::new(move || {
+            let mut response = response;
+            response.response_header.additional_header = answer(asked, &identities, &promised)?;
             let Some(client) = client else {
                 return Ok(response);
             };
             let cannot = Refusal::CannotSign(policy);
-            let identity = identity.ok_or_else(|| cannot.clone())?;
+            let identity = identities.of(policy).ok_or_else(|| cannot.clone())?;
             let signature = sign(&identity.key, policy, &client, nonce.as_ref());
             Ok(CreateSessionResponse {
                 server_signature: signature.map_err(|_| cannot)?,
@@ -183,6 +195,8 @@ impl Session {
             last_request: now.mono,
             locales: Vec::new(),
             user: [0; 32],
+            asked,
+            ephemeral,
         };
         Ok((session, job))
     }
@@ -220,31 +234,45 @@ impl Session {
         let locales = locales.map(|locale| locale.as_ref().to_owned()).collect();
         let handle = request.request_header.request_handle;
         let moved_user = (channel.id != self.channel.id).then_some(self.user);
+        let own_key = Arc::clone(&self.ephemeral);
+        // Part 6, 6.8.2: each activation brings the next key.
+        let asked = match ephemeral::asked(&request.request_header.additional_header) {
+            Asked::Nothing => self.asked,
+            asked => asked,
+        };
         Ok(Job::new(move || {
             let policy = channel.protection.policy;
             if let Some(client) = &channel.peer {
                 let key = client.public_key();
-                let own = config.certificate();
+                let own = config.certificate(policy);
                 let own = own.ok_or(Refusal::CannotSign(policy))?;
                 if !is_signed(&client_signature, key, policy, own, &nonce) {
                     return Err(Refusal::ClientSignature);
                 }
             }
             let server = Server {
-                certificate: config.certificate(),
+                certificate: config.certificate(token_policy),
                 nonce: &nonce,
+                ephemeral: None,
             };
-            let key = config.identity.as_ref().map(|own| &own.key);
-            let user = token.prove(&user_signature, token_policy, &server, key)?;
+            let keys = Keys {
+                own: config.identities.of(token_policy).map(|own| &own.key),
+                ephemeral: own_key.get(),
+                sender: channel.peer.as_ref(),
+            };
+            let user = token.prove(&user_signature, token_policy, &server, &keys)?;
             if moved_user.is_some_and(|before| before != user.fingerprint()) {
                 return Err(Refusal::AnotherUser);
             }
+            let promised = Arc::default();
+            let header = answer(asked, &config.identities, &promised)?;
             Ok(Activation {
                 user,
                 channel,
                 nonce,
                 locales,
                 handle,
+                next: (promised, header),
             })
         }))
     }
@@ -264,6 +292,9 @@ impl Session {
         }
         self.user = activation.user.fingerprint();
         self.nonce = nonce;
+        // Part 6, 6.8.2: a key is not taken again after an activation that succeeded.
+        let (ephemeral, additional_header) = activation.next;
+        self.ephemeral = ephemeral;
         self.channel = activation.channel;
         self.state = State::Active;
         self.last_request = now.mono;
@@ -272,7 +303,10 @@ impl Session {
             self.locales = activation.locales;
         }
         Ok(ActivateSessionResponse {
-            response_header: response_header(activation.handle, now.utc),
+            response_header: ResponseHeader {
+                additional_header,
+                ..response_header(activation.handle, now.utc)
+            },
             server_nonce: ByteString::from(&nonce),
             ..Default::default()
         })
@@ -373,9 +407,31 @@ impl Session {
 }
 
 impl Config {
-    fn certificate(&self) -> Option<&Certificate> {
-        self.identity.as_ref().map(|own| &own.certificate)
+    fn certificate(&self, policy: Policy) -> Option<&Certificate> {
+        self.identities.of(policy).map(|own| &own.certificate)
     }
+}
+
+/// Makes the ephemeral key that a client asked for, and the header that it gets.
+fn answer(
+    asked: Asked,
+    identities: &Identities,
+    promised: &OnceLock<Ephemeral>,
+) -> Result<ExtensionObject, Refusal> {
+    let policy = match asked {
+        Asked::Nothing => return Ok(ExtensionObject::null()),
+        Asked::Key(policy) => policy,
+        Asked::Unknown => return Ok(ephemeral::refuse()),
+    };
+    let (Some(curve), Some(own)) = (policy.curve(), identities.of(policy)) else {
+        return Ok(ephemeral::refuse());
+    };
+    let cannot = Refusal::CannotSign(policy);
+    let key = Ephemeral::make(curve).map_err(|_| cannot.clone())?;
+    let header = ephemeral::give(&key, policy, &own.key).map_err(|_| cannot)?;
+    // Nobody else fills it: it is of this job alone.
+    let _ = promised.set(key);
+    Ok(header)
 }
 
 /// Whether the client that asks is the one the channel was opened by. Gives its certificate as

@@ -110,10 +110,11 @@ fn a_server_may_send_its_chain_or_its_leaf() {
     let mut pair = Pair::new(BEST, all_tokens(None));
     let chain = [SERVER.certificate.as_bytes(), USER.certificate.as_bytes()].concat();
     pair.config = Arc::new(server::Config {
-        identity: Some(Identity {
+        identities: Some(Identity {
             certificate: Certificate::from_der(&chain).unwrap(),
             key: SERVER.key.clone(),
-        }),
+        })
+        .into(),
         ..(*pair.config).clone()
     });
     pair.create(at(0));

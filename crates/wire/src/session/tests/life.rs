@@ -13,7 +13,8 @@ fn every_kind_of_user_comes_in_through_every_kind_of_channel() {
         let own = (protection.policy == Policy::None).then_some(token);
         for credentials in credentials(token) {
             let mut pair = Pair::new(protection, all_tokens(own));
-            pair.client.trust(SERVER.certificate.clone());
+            pair.client
+                .trust(server_identity(protection.policy).certificate);
             pair.create(at(0));
             let user = pair.activate(&credentials, at(1)).unwrap();
             assert_eq!(user, expected(&credentials), "{protection}");
@@ -107,7 +108,8 @@ fn a_session_survives_the_loss_of_its_channel() {
     for protection in all_protections() {
         let own = (protection.policy == Policy::None).then_some(Policy::Basic256Sha256);
         let mut pair = Pair::new(protection, all_tokens(own));
-        pair.client.trust(SERVER.certificate.clone());
+        pair.client
+            .trust(server_identity(protection.policy).certificate);
         pair.create(at(0));
         let user = name("operator", "secret");
         pair.activate(&user, at(1)).unwrap();
@@ -119,7 +121,7 @@ fn a_session_survives_the_loss_of_its_channel() {
                 .channel
                 .peer
                 .as_ref()
-                .map(|_| SERVER.certificate.clone()),
+                .map(|_| server_identity(protection.policy).certificate),
         };
         pair.client.move_to(to_server).unwrap();
         assert!(!pair.client.is_active());
@@ -192,10 +194,11 @@ fn a_client_that_signs_the_whole_chain_is_understood() {
     let mut pair = Pair::new(BEST, all_tokens(None));
     let chain = [SERVER.certificate.as_bytes(), USER.certificate.as_bytes()].concat();
     pair.config = Arc::new(server::Config {
-        identity: Some(Identity {
+        identities: Some(Identity {
             certificate: Certificate::from_der(&chain).unwrap(),
             key: SERVER.key.clone(),
-        }),
+        })
+        .into(),
         ..(*pair.config).clone()
     });
     pair.create(at(0));

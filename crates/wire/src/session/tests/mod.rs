@@ -28,6 +28,9 @@ use crate::url::Transport;
 
 macro_rules! identity {
     ($bits:literal) => {
+        identity!($bits, "rsa")
+    };
+    ($bits:literal, $kind:literal) => {
         Identity {
             certificate: Certificate::from_der(include_bytes!(concat!(
                 "../../../tests/keys/cert",
@@ -36,7 +39,8 @@ macro_rules! identity {
             )))
             .unwrap(),
             key: PrivateKey::from_der(include_bytes!(concat!(
-                "../../../tests/keys/rsa",
+                "../../../tests/keys/",
+                $kind,
                 $bits,
                 ".der"
             )))
@@ -51,7 +55,24 @@ static CLIENT: LazyLock<Identity> = LazyLock::new(|| identity!("3072"));
 static OLD_CLIENT: LazyLock<Identity> = LazyLock::new(|| identity!("1024"));
 static USER: LazyLock<Identity> = LazyLock::new(|| identity!("4096"));
 
+/// The same for all three of them.
+static ON_CURVES: LazyLock<[Identity; 2]> =
+    LazyLock::new(|| [identity!("256", "ecc"), identity!("384", "ecc")]);
+
+fn on_curve(policy: Policy) -> Option<Identity> {
+    let curve = policy.curve()?;
+    let bits = |it: &&Identity| it.key.bits() == curve.bits();
+    ON_CURVES.iter().find(bits).cloned()
+}
+
+fn server_identity(policy: Policy) -> Identity {
+    on_curve(policy).unwrap_or_else(|| SERVER.clone())
+}
+
 fn client_identity(policy: Policy) -> Identity {
+    if let Some(identity) = on_curve(policy) {
+        return identity;
+    }
     match policy.key_bits().contains(&3072) {
         true => CLIENT.clone(),
         false => OLD_CLIENT.clone(),
@@ -59,6 +80,9 @@ fn client_identity(policy: Policy) -> Identity {
 }
 
 fn user_identity(policy: Policy) -> Identity {
+    if let Some(identity) = on_curve(policy) {
+        return identity;
+    }
     match policy.key_bits().contains(&4096) {
         true => USER.clone(),
         false => OLD_CLIENT.clone(),
@@ -168,13 +192,13 @@ impl Pair {
         let to_server = Channel {
             id: 1,
             protection,
-            peer: secured.then(|| SERVER.certificate.clone()),
+            peer: secured.then(|| server_identity(protection.policy).certificate),
         };
         Self {
             client: client::Session::new(config, to_server),
             server: None,
             config: Arc::new(server::Config::new(
-                Some(SERVER.clone()),
+                Some(server_identity(protection.policy)),
                 vec![endpoint(protection, tokens)],
             )),
             channel: Channel {

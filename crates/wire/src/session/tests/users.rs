@@ -73,7 +73,7 @@ fn with_name_token(
 
 #[test]
 fn a_changed_secret_is_refused_whatever_is_wrong_with_it() {
-    for protection in all_protections().filter(|p| p.policy != Policy::None) {
+    for protection in all_protections().filter(|p| p.policy.encrypts_asymmetrically()) {
         let policy = protection.policy;
         let mut pair = Pair::new(protection, all_tokens(None));
         pair.create(at(0));
@@ -284,4 +284,82 @@ proptest! {
         let cipher = SERVER.certificate.public_key().encrypt(policy, &plain).unwrap();
         let _ = decrypt_secret(policy, &SERVER.key, &cipher, &nonce);
     }
+}
+
+#[test]
+fn a_secret_hidden_with_ephemeral_keys_is_of_its_session_alone() {
+    for protection in all_protections().filter(|p| p.policy.curve().is_some()) {
+        let mut pair = Pair::new(protection, all_tokens(None));
+        pair.create(at(0));
+        let user = name("operator", "secret");
+        let sound = pair.ask(&user, at(1));
+        let token: &UserNameIdentityToken = sound.user_identity_token.inner_as().unwrap();
+        let whole = token.password.as_ref().to_vec();
+        assert!(token.encryption_algorithm.is_null());
+        let hidden = b"secret".as_slice();
+        assert!(!whole.windows(hidden.len()).any(|it| it == hidden));
+        let mut another = Pair::new(protection, all_tokens(None));
+        another.create(at(0));
+        let other = another.ask(&user, at(1));
+        let other: &UserNameIdentityToken = other.user_identity_token.inner_as().unwrap();
+        let mut wrong = vec![vec![], other.password.as_ref().to_vec()];
+        wrong.extend((0..whole.len()).step_by(7).map(|len| whole[..len].to_vec()));
+        wrong.extend((0..whole.len()).step_by(5).map(|at| {
+            let mut changed = whole.clone();
+            changed[at] ^= 1;
+            changed
+        }));
+        for password in wrong {
+            let request = with_name_token(&sound, |token| token.password = password.into());
+            let refusal = pair.prove(&request, at(1)).unwrap_err();
+            assert!(
+                matches!(refusal, Refusal::Token(TokenError::Secret(_))),
+                "{protection}: {refusal}"
+            );
+        }
+        let activation = pair.prove(&sound, at(1)).unwrap();
+        assert_eq!(*activation.user(), expected(&user));
+        pair.welcome(activation, at(1));
+        // The key was for one activation, and so was the nonce.
+        assert!(pair.prove(&sound, at(2)).is_err());
+        assert_eq!(pair.activate(&user, at(3)).unwrap(), expected(&user));
+    }
+}
+
+#[test]
+fn a_secret_waits_for_a_key_that_the_server_signed() {
+    let protection = Protection {
+        policy: Policy::EccNistP256,
+        mode: Mode::SignAndEncrypt,
+    };
+    let user = name("operator", "secret");
+    let mut pair = Pair::new(protection, all_tokens(None));
+    let request = pair.request(at(0));
+    let mut response = pair.respond(&request, at(0)).unwrap();
+    response.response_header.additional_header = ExtensionObject::null();
+    let verified = pair.client.created(response).unwrap().run();
+    pair.client.verified(verified).unwrap();
+    let job = pair.client.activate(&user, None, at(1)).unwrap();
+    let refused = job.run().unwrap_err();
+    assert!(refused.to_string().contains("ephemeral"), "{refused}");
+
+    // One from another server is signed as well, by that one.
+    let mut pair = Pair::new(protection, all_tokens(None));
+    let request = pair.request(at(0));
+    let mut response = pair.respond(&request, at(0)).unwrap();
+    let header = &mut response.response_header.additional_header;
+    let mut given: opcua_types::AdditionalParametersType = Clone::clone(header.inner_as().unwrap());
+    for pair in given.parameters.iter_mut().flatten() {
+        let opcua_types::Variant::ExtensionObject(key) = &pair.value else {
+            panic!("{pair:?}")
+        };
+        let mut key: opcua_types::EphemeralKeyType = Clone::clone(key.inner_as().unwrap());
+        let mut signature = key.signature.as_ref().to_vec();
+        signature[9] ^= 1;
+        key.signature = signature.into();
+        pair.value = ExtensionObject::from_message(key).into();
+    }
+    *header = ExtensionObject::from_message(given);
+    let verified = pair.client.created(response).unwrap().run();
+    assert_eq!(pair.client.verified(verified), Err(SessionError::Signature));
 }

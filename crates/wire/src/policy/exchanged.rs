@@ -1,0 +1,91 @@
+//! What OPN messages exchanged, and the keys that come of it.
+
+use aws_lc_rs::hkdf;
+use zeroize::Zeroizing;
+
+use super::symmetric::{Keys, Material, derived, material_len};
+use super::{Curve, Mode, Policy, Shared};
+
+/// Whose chunks keys protect.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Sender {
+    /// Those of the client.
+    Client,
+    /// Those of the server.
+    Server,
+}
+
+/// What both sides know after an exchange of OPN messages.
+#[derive(Debug, Clone, Copy)]
+pub struct Exchanged<'a> {
+    /// The client's nonce, or its ephemeral public key.
+    pub client_nonce: &'a [u8],
+    /// The server's.
+    pub server_nonce: &'a [u8],
+    /// What was agreed on with ephemeral keys, where there are some.
+    pub shared: Option<&'a Shared>,
+}
+
+impl Exchanged<'_> {
+    /// The keys one side sends with, one behind the other; none if nothing was agreed on though the policy wants it.
+    pub(super) fn material(&self, policy: Policy, mode: Mode, sender: Sender) -> Option<Material> {
+        let (own, other, label) = match sender {
+            Sender::Client => (self.client_nonce, self.server_nonce, "opcua-client"),
+            Sender::Server => (self.server_nonce, self.client_nonce, "opcua-server"),
+        };
+        let Some(curve) = policy.curve() else {
+            // Part 6, 6.7.5, table 63: the keys that a side sends with have its nonce as seed.
+            return Some(derived(policy, other, own));
+        };
+        let mut bytes = Material::new([0; 96]);
+        // Part 6, 6.8.1, step 1: where chunks are only signed, the lengths of what encrypts count as 0.
+        let len = match mode {
+            Mode::Sign => policy.rules().signing_key_len,
+            _ => material_len(policy),
+        };
+        let out = bytes.get_mut(..len)?;
+        // Part 6, 6.8.1: ClientSalt = L | "opcua-client" | ClientNonce | ServerNonce, and so the other.
+        expand(curve, self.shared?, label, (own, other), out);
+        Some(bytes)
+    }
+}
+
+/// What encrypts the secret of a user token (Part 6, 6.8.3): the sender's ephemeral public key goes first.
+pub(crate) fn secret_keys(
+    policy: Policy,
+    shared: &Shared,
+    (sender, receiver): (&[u8], &[u8]),
+) -> Option<Keys> {
+    let curve = policy.curve()?;
+    let mut bytes = Zeroizing::new([0; 32 + 16]);
+    let len = material_len(policy).checked_sub(policy.rules().signing_key_len)?;
+    let out = bytes.get_mut(..len)?;
+    expand(curve, shared, "opcua-secret", (sender, receiver), out);
+    Some(Keys::for_secret(policy, &bytes))
+}
+
+/// HKDF (RFC 5869) with the hash of the curve's policy. Salt and info are the same (Part 6, 6.8.1).
+fn expand(curve: Curve, shared: &Shared, label: &str, keys: (&[u8], &[u8]), out: &mut [u8]) {
+    // The longest are 96 bytes.
+    let len = out.len() as u16;
+    let salt = [&len.to_le_bytes(), label.as_bytes(), keys.0, keys.1].concat();
+    let algorithm = match curve {
+        Curve::NistP256 => hkdf::HKDF_SHA256,
+        Curve::NistP384 => hkdf::HKDF_SHA384,
+    };
+    let extracted = hkdf::Salt::new(algorithm, &salt).extract(shared.bytes());
+    let info: [&[u8]; 1] = [&salt];
+    // Fails for more than 255 hashes only, and `out` is three at most.
+    let filled = extracted
+        .expand(&info, Len(out.len()))
+        .and_then(|keys| keys.fill(out));
+    debug_assert!(filled.is_ok());
+}
+
+struct Len(usize);
+
+impl hkdf::KeyType for Len {
+    fn len(&self) -> usize {
+        self.0
+    }
+}
