@@ -98,6 +98,12 @@ pub(super) static STACK: Stack = Stack {
             clause: Some("Part 4, 5.5.4 (GetEndpoints: endpointUrl)"),
         },
         Quirk {
+            what: "takes leading zeros off what both sides agreed on with keys on a curve (1.5.10 with \
+                   mbedTLS: the length of the number in place of the curve's), so that one in 256 \
+                   channels cannot be used and one in 256 passwords not be read; the next try goes well",
+            clause: Some("Part 6, 6.8.1, by RFC 8422, 5.10: leading zeros are not truncated"),
+        },
+        Quirk {
             what: "the client hides a password with the ephemeral key of the response without \
                    looking at the server's signature of it (1.5.10: a TODO in its sources)",
             clause: Some("Part 4, 7.15 (EphemeralKeyType: signature)"),
