@@ -104,6 +104,13 @@ impl TlsClient {
         Ok(Self(Arc::new(config)))
     }
 
+    /// The same for another protocol inside, which servers are not asked for.
+    #[must_use]
+    pub fn without_http(mut self) -> Self {
+        Arc::make_mut(&mut self.0).alpn_protocols.clear();
+        self
+    }
+
     pub(crate) fn connect(&self, host: &str) -> Result<Tls, TlsError> {
         let name = ServerName::try_from(host.to_owned());
         let name = name.map_err(|_| TlsError::Name(host.to_owned()))?;

@@ -1,4 +1,4 @@
-//! All of it together: what a socket carries on one side, chunks of UACP on the other.
+//! All of it together: what a socket carries on one side, chunks of UACP on the other; or TLS alone.
 
 use std::cell::RefCell;
 use std::io::{self, ErrorKind, Read, Write};
@@ -75,15 +75,33 @@ enum Opening {
     Wait,
     /// A client sends one.
     Ask(Box<Request>),
+    /// Nothing: there is only TLS.
+    Bare,
 }
 
-/// A connection over `opc.wss`.
+/// Both directions of a WebSocket.
+#[derive(Debug)]
+struct Frames {
+    deframer: Deframer,
+    framer: Framer,
+}
+
+impl Frames {
+    fn new(role: Role, random: fn(&mut [u8])) -> Self {
+        Self {
+            deframer: Deframer::new(role),
+            framer: Framer::new(role, random),
+        }
+    }
+}
+
+/// A connection over `opc.wss`, or over TLS alone.
 #[derive(Debug)]
 pub struct Tunnel {
     tls: Tls,
     phase: Phase,
-    deframer: Deframer,
-    framer: Framer,
+    /// The WebSocket, where there is one.
+    frames: Option<Frames>,
     /// What came of a record that is not whole.
     came: Vec<u8>,
     /// Chunks that came and were not asked for yet.
@@ -122,7 +140,18 @@ impl Tunnel {
         };
         let request = Request::new(&address, path, random);
         let opening = Opening::Ask(Box::new(request));
-        let mut tunnel = Self::new(tls, Role::Client, opening, random);
+        let frames = Frames::new(Role::Client, random);
+        let mut tunnel = Self::new(tls, Some(frames), opening);
+        tunnel.receive(&mut [], &mut [])?;
+        Ok(tunnel)
+    }
+
+    /// To a server at this host, with TLS alone: bytes go through it as they are, as MQTT wants it.
+    ///
+    /// # Errors
+    /// TLS cannot ask for this host.
+    pub fn bare(config: &TlsClient, host: &str) -> Result<Self, TunnelError> {
+        let mut tunnel = Self::new(config.connect(host)?, None, Opening::Bare);
         tunnel.receive(&mut [], &mut [])?;
         Ok(tunnel)
     }
@@ -134,20 +163,15 @@ impl Tunnel {
     pub fn accept(config: &TlsServer) -> Result<Self, TunnelError> {
         // Servers mask nothing.
         let random: fn(&mut [u8]) = |_| ();
-        Ok(Self::new(
-            config.accept()?,
-            Role::Server,
-            Opening::Wait,
-            random,
-        ))
+        let frames = Frames::new(Role::Server, random);
+        Ok(Self::new(config.accept()?, Some(frames), Opening::Wait))
     }
 
-    fn new(tls: Tls, role: Role, opening: Opening, random: fn(&mut [u8])) -> Self {
+    fn new(tls: Tls, frames: Option<Frames>, opening: Opening) -> Self {
         Self {
             tls,
             phase: Phase::Handshake(opening),
-            deframer: Deframer::new(role),
-            framer: Framer::new(role, random),
+            frames,
             came: Vec::new(),
             given: Vec::new(),
             given_at: 0,
@@ -268,9 +292,15 @@ impl Tunnel {
         if self.is_closed() {
             return Ok(());
         }
-        let mut framed = Vec::with_capacity(bytes.len() + bytes.len() / 16 + 64);
-        self.framer.put(bytes, &mut framed);
-        let sent = self.seal(&framed).map_err(TunnelError::from);
+        let sent = match &mut self.frames {
+            Some(frames) => {
+                let mut framed = Vec::with_capacity(bytes.len() + bytes.len() / 16 + 64);
+                frames.framer.put(bytes, &mut framed);
+                self.seal(&framed)
+            }
+            None => self.seal(bytes),
+        };
+        let sent = sent.map_err(TunnelError::from);
         let sent = sent.and_then(|()| self.answer());
         sent.inspect_err(|error| self.fail(error))
     }
@@ -292,10 +322,11 @@ impl Tunnel {
     /// Says that nothing more comes.
     pub fn close(&mut self) {
         if let Some(code) = self.closes.take()
-            && self.framer.is_between()
+            && let Some(frames) = &mut self.frames
+            && frames.framer.is_between()
         {
             let mut framed = Vec::new();
-            self.framer.close(&Payload::close(code), &mut framed);
+            frames.framer.close(&Payload::close(code), &mut framed);
             // Where TLS is over, so is everything.
             let _ = self.seal(&framed);
         }
@@ -333,10 +364,12 @@ impl Tunnel {
             let answer = std::mem::take(&mut self.answer);
             self.seal(&answer)?;
         }
-        let may = self.is_open() && self.framer.is_between() && self.pending().len() < MUCH;
-        if let Some(ping) = self.ping.take_if(|_| may) {
+        let may = self.is_open() && self.pending().len() < MUCH;
+        if let Some(frames) = &mut self.frames
+            && let Some(ping) = self.ping.take_if(|_| may && frames.framer.is_between())
+        {
             let mut framed = Vec::new();
-            self.framer.pong(&ping, &mut framed);
+            frames.framer.pong(&ping, &mut framed);
             self.seal(&framed)?;
         }
         Ok(())
@@ -350,7 +383,7 @@ impl Tunnel {
             let mut taken = Ok(());
             let mut inside = Inside {
                 phase: &mut self.phase,
-                deframer: &mut self.deframer,
+                deframer: self.frames.as_mut().map(|it| &mut it.deframer),
                 given: &mut self.given,
                 ping: &mut self.ping,
                 closes: &mut self.closes,
@@ -381,9 +414,10 @@ impl Tunnel {
         }
     }
 
-    /// TLS is there: the upgrade begins, if it did not before.
+    /// TLS is there: the upgrade begins, if it did not before and there is to be one.
     fn begin(&mut self) {
         self.phase = match std::mem::replace(&mut self.phase, Phase::Closed) {
+            Phase::Handshake(Opening::Bare) => Phase::Open,
             Phase::Handshake(opening) => {
                 if let Opening::Ask(request) = &opening {
                     self.answer.extend_from_slice(&request.text);
@@ -499,7 +533,7 @@ struct Into<'a> {
 /// What a record of TLS has to do with.
 struct Inside<'a> {
     phase: &'a mut Phase,
-    deframer: &'a mut Deframer,
+    deframer: Option<&'a mut Deframer>,
     given: &'a mut Vec<u8>,
     ping: &'a mut Option<Payload>,
     closes: &'a mut Option<u16>,
@@ -512,6 +546,10 @@ impl Inside<'_> {
             Phase::Open => return self.frames(record, into),
             // Nothing is said before the request, and nothing counts after the end.
             Phase::Handshake(Opening::Ask(_)) | Phase::Closed => return Ok(()),
+            Phase::Handshake(Opening::Bare) => {
+                *self.phase = Phase::Open;
+                return self.frames(record, into);
+            }
             // A request may come in one piece with the end of the handshake.
             Phase::Handshake(Opening::Wait) => {
                 *self.phase = Phase::Upgrade(Opening::Wait, Vec::new());
@@ -526,6 +564,7 @@ impl Inside<'_> {
                         self.answer.extend_from_slice(answer.as_bytes());
                         length
                     }),
+                    Opening::Bare => Some(before),
                 };
                 match length {
                     Some(length) => length - before,
@@ -539,6 +578,10 @@ impl Inside<'_> {
     }
 
     fn frames(&mut self, mut bytes: &[u8], into: &mut Into<'_>) -> Result<(), TunnelError> {
+        let Some(deframer) = self.deframer.as_deref_mut() else {
+            self.bytes(bytes, into);
+            return Ok(());
+        };
         while !bytes.is_empty() {
             let room = match self.given.is_empty() {
                 true => into.place.get_mut(into.written..).unwrap_or_default(),
@@ -548,11 +591,11 @@ impl Inside<'_> {
                 let begin = self.given.len();
                 self.given.resize(begin + bytes.len(), 0);
                 let place = self.given.get_mut(begin..).unwrap_or_default();
-                let step = self.deframer.take(bytes, place)?;
+                let step = deframer.take(bytes, place)?;
                 self.given.truncate(begin + step.given);
                 step
             } else {
-                let step = self.deframer.take(bytes, room)?;
+                let step = deframer.take(bytes, room)?;
                 into.written += step.given;
                 step
             };
@@ -569,6 +612,20 @@ impl Inside<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Bytes without frames around them.
+    fn bytes(&mut self, bytes: &[u8], into: &mut Into<'_>) {
+        let room = match self.given.is_empty() {
+            true => into.place.get_mut(into.written..).unwrap_or_default(),
+            false => &mut [],
+        };
+        let (now, later) = bytes.split_at(bytes.len().min(room.len()));
+        if let Some(place) = room.get_mut(..now.len()) {
+            place.copy_from_slice(now);
+        }
+        into.written += now.len();
+        self.given.extend_from_slice(later);
     }
 }
 

@@ -384,3 +384,28 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn a_bare_tunnel_is_tls_alone() {
+    let (tls_client, tls_server) = (client(true).without_http(), server());
+    for piece in [1, 1500, 100_000] {
+        let mut client = Tunnel::bare(&tls_client, "localhost").unwrap();
+        let mut server = Tunnel::new(tls_server.accept().unwrap(), None, Opening::Bare);
+        open(&mut client, &mut server, piece);
+        for length in [8, 300, 200_000] {
+            let bytes = chunk(length);
+            client.send(&bytes).unwrap();
+            assert_eq!(carry(&mut client, &mut server, piece).unwrap(), bytes);
+            server.send(&bytes).unwrap();
+            assert_eq!(carry(&mut server, &mut client, piece).unwrap(), bytes);
+        }
+        client.close();
+        carry(&mut client, &mut server, piece).unwrap();
+        assert!(server.is_closed());
+    }
+    let mut refused = Tunnel::bare(&client(false), "localhost").unwrap();
+    let mut server = Tunnel::new(tls_server.accept().unwrap(), None, Opening::Bare);
+    carry(&mut refused, &mut server, 100_000).unwrap();
+    let error = carry(&mut server, &mut refused, 100_000).unwrap_err();
+    assert!(error.to_string().contains("nobody knows it"), "{error}");
+}
