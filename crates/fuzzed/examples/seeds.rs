@@ -46,6 +46,7 @@ fn main() {
     client();
     server();
     uadp();
+    discovery();
     json();
     mqtt();
     scripts::plant(|name, bytes| seed("plant", name, bytes));
@@ -572,6 +573,101 @@ fn json() {
                 &[&[flags], text.as_bytes()].concat(),
             );
         }
+    }
+}
+
+/// What publishers are asked, and what they tell.
+fn discovery() {
+    use pubsub::PublisherId;
+    use pubsub::discovery::{
+        Announcement, Asks, Endpoint, FieldMetaData, MetaData, Probe, Told, WriterConfig,
+        WriterGroupConfig,
+    };
+    use wire::template::walk::BuiltInType;
+    let publisher = PublisherId::UInt16(7);
+    let keep = |name: &str, bytes: &[u8]| {
+        seed("uadp", &format!("{name}-0"), &[&[0], bytes].concat());
+    };
+    let asks = [
+        ("probe-endpoints", Asks::Endpoints),
+        ("probe-metadata", Asks::MetaData(vec![1, 2])),
+        ("probe-writers", Asks::Writers(Vec::new())),
+        ("probe-other", Asks::Other(2, 0)),
+    ];
+    for (name, asks) in asks {
+        let mut out = Vec::new();
+        Probe { asks }.encode(&publisher, None, &mut out).unwrap();
+        keep(name, &out);
+    }
+    let text = FieldMetaData {
+        max_string_length: 8,
+        ..FieldMetaData::scalar("name".into(), BuiltInType::String)
+    };
+    let array = FieldMetaData {
+        value_rank: 1,
+        dimensions: vec![3],
+        ..FieldMetaData::scalar("row".into(), BuiltInType::Int16)
+    };
+    let float = FieldMetaData::scalar("speed".into(), BuiltInType::Float);
+    let metadata = MetaData {
+        name: "line".into(),
+        fields: vec![float, text, array],
+        major_version: 1,
+        minor_version: 2,
+        ..MetaData::default()
+    };
+    let group = WriterGroupConfig {
+        name: "group".into(),
+        id: 1,
+        enabled: true,
+        security_mode: 1,
+        interval_ms: 100.0,
+        content_mask: 0x3f,
+        writers: vec![WriterConfig {
+            name: "writer".into(),
+            id: 1,
+            enabled: true,
+            key_frame_count: 1,
+            data_set: "line".into(),
+            ..WriterConfig::default()
+        }],
+        ..WriterGroupConfig::default()
+    };
+    let endpoint = Endpoint {
+        url: "opc.tcp://plc:4840".into(),
+        security_mode: 1,
+        ..Endpoint::default()
+    };
+    let told = [
+        (
+            "told-metadata",
+            Told::MetaData {
+                writer_id: 1,
+                metadata,
+                status: 0,
+            },
+        ),
+        (
+            "told-writers",
+            Told::Writers {
+                writer_ids: vec![1],
+                group: Box::new(group),
+                statuses: vec![0],
+            },
+        ),
+        (
+            "told-endpoints",
+            Told::Endpoints {
+                endpoints: vec![endpoint],
+                status: 0,
+            },
+        ),
+    ];
+    for (name, told) in told {
+        let mut out = Vec::new();
+        let announcement = Announcement { sequence: 1, told };
+        announcement.encode(&publisher, None, &mut out).unwrap();
+        keep(name, &out);
     }
 }
 

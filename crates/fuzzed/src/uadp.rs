@@ -1,11 +1,12 @@
 //! Datagrams of PubSub: read, opened, put together of chunks, and written again.
 
 use pubsub::chunk::{Reassembly, ReassemblyLimits};
+use pubsub::discovery::Told;
 use pubsub::header::Kind;
 use pubsub::raw::{self, RawType};
 use pubsub::security::{GroupKeys, KeyRing, Mode, PubSubPolicy};
 use pubsub::view::{Encoding, Known};
-use pubsub::{Tolerance, View};
+use pubsub::{PublisherId, Tolerance, View};
 use wire::service::Limits;
 use wire::template::walk::BuiltInType;
 
@@ -28,6 +29,7 @@ pub fn run(data: &[u8]) {
     };
     let datagram = script.rest();
     read(datagram, tolerance, Known { sizes });
+    discovered(datagram, tolerance);
     sealed(datagram, tolerance);
     pieces(datagram, tolerance);
 }
@@ -94,6 +96,37 @@ fn read(datagram: &[u8], tolerance: Tolerance, known: Known<'_>) {
             (encoding, &set.content)
         {
             assert_eq!(*fields, all.len());
+        }
+    }
+}
+
+/// What is read of discovery is written and read the same, and what it takes is bounded by what came.
+fn discovered(datagram: &[u8], tolerance: Tolerance) {
+    let Ok(view) = View::parse(datagram, tolerance) else {
+        return;
+    };
+    let publisher = PublisherId::UInt16(7);
+    let mut out = Vec::new();
+    if let Ok(Some(probe)) = view.probe() {
+        probe.encode(&publisher, None, &mut out).unwrap();
+        let again = View::parse(&out, Tolerance::NONE).unwrap();
+        assert_eq!(again.probe().unwrap(), Some(probe));
+    }
+    if let Ok(Some(told)) = view.announcement() {
+        out.clear();
+        told.encode(&publisher, None, &mut out).unwrap();
+        let again = View::parse(&out, Tolerance::NONE).unwrap();
+        let mut once_more = Vec::new();
+        let again = again.announcement().unwrap().unwrap();
+        again.encode(&publisher, None, &mut once_more).unwrap();
+        // Not the values: a NaN is no other value's equal.
+        assert_eq!(out, once_more);
+        if let Told::MetaData { metadata, .. } = told.told {
+            assert!(metadata.fields.len() <= datagram.len() / 42);
+            if let Some(types) = metadata.raw_types() {
+                assert_eq!(types.len(), metadata.fields.len());
+                raw::fields(&types, datagram, 0).for_each(drop);
+            }
         }
     }
 }

@@ -199,7 +199,10 @@ fn too_many(what: &'static str, count: usize, most: usize) -> EncodeError {
     EncodeError::TooMany { what, count, most }
 }
 
-fn write_publisher_id(id: &PublisherId<'_>, out: &mut Vec<u8>) -> Result<(), EncodeError> {
+pub(crate) fn write_publisher_id(
+    id: &PublisherId<'_>,
+    out: &mut Vec<u8>,
+) -> Result<(), EncodeError> {
     match id {
         PublisherId::Byte(id) => out.push(*id),
         PublisherId::UInt16(id) => out.extend(id.to_le_bytes()),
@@ -229,7 +232,7 @@ fn write_promoted(promoted: &[Variant], out: &mut Vec<u8>) -> Result<(), EncodeE
     Ok(())
 }
 
-fn write_security(security: &SecurityHeader, out: &mut Vec<u8>) {
+pub(crate) fn write_security(security: &SecurityHeader, out: &mut Vec<u8>) {
     out.push(
         bit(security.signed.then_some(()), flags::SIGNED)
             | bit(security.encrypted.then_some(()), flags::ENCRYPTED)

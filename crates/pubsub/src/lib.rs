@@ -11,6 +11,7 @@
 //! | [`reader`] | the messages of one writer, read by what the one before looked like |
 //! | [`raw`] | fields without types of their own, which metadata describes |
 //! | [`chunk`] | messages larger than a datagram, in parts and together again |
+//! | [`discovery`] | probes and announcements: metadata, writers, endpoints |
 //! | [`layout`] | the header layouts of Annex A, by name |
 //! | [`template`] | a message encoded once, and the places of what changes in each cycle |
 //! | [`security`] | keys, signatures, encryption, replay, several tokens at a time |
@@ -23,6 +24,7 @@ mod encode;
 mod error;
 
 pub mod chunk;
+pub mod discovery;
 pub mod header;
 pub mod json;
 pub mod layout;

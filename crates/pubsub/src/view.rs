@@ -5,6 +5,7 @@ use wire::template::walk::{RawDataValue, RawVariant};
 
 use crate::chunk::Chunk;
 use crate::cursor::Cursor;
+use crate::discovery::{Announcement, Probe};
 use crate::error::{Cause, DecodeError};
 use crate::header::{Header, Kind, Tolerance};
 use crate::message::{Changes, Content, DataSetMessage, Fields, NetworkMessage};
@@ -111,6 +112,30 @@ impl<'a> View<'a> {
     /// It is secured and was not opened, or is no part.
     pub fn chunk(&self) -> Result<Chunk<'a>, DecodeError> {
         Chunk::read(&mut Cursor::within(self.payload()?, self.at))
+    }
+
+    /// The question that a probe asks; none if it is another message.
+    ///
+    /// # Errors
+    /// It is secured and was not opened, or what is wrong, and where.
+    pub fn probe(&self) -> Result<Option<Probe>, DecodeError> {
+        match self.header.kind {
+            Kind::Probe => Probe::read(&mut Cursor::within(self.payload()?, self.at)).map(Some),
+            _ => Ok(None),
+        }
+    }
+
+    /// What a publisher tells of itself; none if it is another message, or a part of one.
+    ///
+    /// # Errors
+    /// It is secured and was not opened, or what is wrong, and where.
+    pub fn announcement(&self) -> Result<Option<Announcement>, DecodeError> {
+        match (self.header.kind, self.header.chunk) {
+            (Kind::Announcement, false) => {
+                Announcement::read(&mut Cursor::within(self.payload()?, self.at)).map(Some)
+            }
+            _ => Ok(None),
+        }
     }
 
     /// The DataSetMessages, one after another. None of a discovery message or a chunk.

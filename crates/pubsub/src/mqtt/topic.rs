@@ -43,6 +43,11 @@ impl Tree {
         self.topic("data", &[group])
     }
 
+    /// The filter for DataSetMessages of all writer groups.
+    pub fn all_data(&self) -> String {
+        self.topic("data", &[]) + "/#"
+    }
+
     /// What describes the DataSets of a writer; retained.
     pub fn metadata(&self, group: &str, writer: &str) -> String {
         self.topic("metadata", &[group, writer])
@@ -67,6 +72,7 @@ mod tests {
     fn topics_are_those_of_part_14() {
         let tree = Tree::new("opcua", true, "7");
         assert_eq!(tree.data("group"), "opcua/json/data/7/group");
+        assert_eq!(tree.all_data(), "opcua/json/data/7/#");
         assert_eq!(tree.metadata("group", "w"), "opcua/json/metadata/7/group/w");
         assert_eq!(tree.status(), "opcua/json/status/7");
         let odd = Tree::new("/site/line/", false, "a/b+#");

@@ -24,6 +24,8 @@ fn visit(wire: &[u8]) {
             continue;
         };
         let _ = view.chunk();
+        let _ = view.probe();
+        let _ = view.announcement();
         for sizes in [&[][..], &[3, 400]] {
             let Ok(sets) = view.messages(Known { sizes }) else {
                 continue;

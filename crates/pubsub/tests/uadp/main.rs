@@ -7,6 +7,7 @@
 )]
 
 mod chunks;
+mod discovery;
 mod golden;
 mod hostile;
 mod raw;

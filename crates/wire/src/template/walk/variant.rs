@@ -139,6 +139,11 @@ const SIZES: [u8; 32] = {
 };
 
 impl BuiltInType {
+    /// The type of this id; none above 25, which no metadata has.
+    pub fn of_id(id: u8) -> Option<Self> {
+        TYPES.get(usize::from(id)).copied().filter(|_| id <= 25)
+    }
+
     /// Bytes of one value on the wire, for the types where that is always the same.
     #[inline]
     pub const fn size(self) -> Option<usize> {
