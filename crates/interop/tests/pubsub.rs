@@ -137,6 +137,7 @@ fn published_by(
         datagrams: Some(CYCLES.into()),
         keys: ring(secured),
         tolerance: Tolerance::HARMLESS,
+        discovery: None,
     };
     let (ready, is_ready) = channel();
     let listener = thread::spawn(move || {
@@ -252,6 +253,8 @@ fn it_reads_what_is_published(name: &str, secured: Option<Secured>) {
                 interval: Some(Duration::from_millis(5)),
                 duration: Duration::from_secs(60),
                 cycles: Some(CYCLES.into()),
+                discovery: None,
+                endpoints: Vec::new(),
             };
             let sent = publish(plan, &AtomicBool::new(false), |_| ()).unwrap();
             assert_eq!(sent.datagrams, u64::from(CYCLES));

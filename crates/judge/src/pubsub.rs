@@ -3,11 +3,14 @@
 use std::time::Duration;
 
 use plan::unit::duration::show;
-use record::run::{About, Figure, Kind, Listener, Phase, PubSub, Published, Verdict};
+use record::run::{
+    About, Delivered, Figure, Kind, Listener, Phase, PubSub, Published, Subscribed, Verdict,
+};
 
 /// The verdict of a phase with PubSub; `interrupted` if it ended before its time.
 pub fn pubsub(phase: &Phase, told: &PubSub, interrupted: bool) -> Verdict {
     let mut verdict = Verdict::default();
+    let (_, all_of_them) = told.counted();
     let mut find = |kind: Kind, about, text: String, advice: &str| {
         // What explains most is the verdict; the rest stands below it all the same.
         verdict.kind = verdict.kind.max(kind);
@@ -18,7 +21,7 @@ pub fn pubsub(phase: &Phase, told: &PubSub, interrupted: bool) -> Verdict {
     if came > 0 && unreadable == came {
         let first = told.listeners.iter().flat_map(|it| &it.unread).next();
         let why = first.map_or("", |it| it.reason.as_str());
-        let text = format!("no datagram of {came} could be read: {why}");
+        let text = format!("none of {came} {all_of_them} could be read: {why}");
         find(
             Kind::Failed,
             About::AllFailed,
@@ -41,7 +44,11 @@ pub fn pubsub(phase: &Phase, told: &PubSub, interrupted: bool) -> Verdict {
         find(Kind::Incomplete, About::EndedEarly, text, "");
     }
     if let Some(sent) = &told.published {
-        if sent.refused > 0 {
+        if let Some(broker) = &sent.broker {
+            for (kind, about, text, advice) in delivered(broker, sent.refused + sent.datagrams) {
+                find(kind, about, text, advice);
+            }
+        } else if sent.refused > 0 {
             let all = sent.refused + sent.datagrams;
             let text = format!("the kernel refused {} of {all} datagrams", sent.refused);
             find(
@@ -58,6 +65,9 @@ pub fn pubsub(phase: &Phase, told: &PubSub, interrupted: bool) -> Verdict {
             find(Kind::GeneratorLimited, About::Pacer, text, advice);
         }
     }
+    if let Some((kind, about, text, advice)) = subscribed(told) {
+        find(kind, about, text, advice);
+    }
     if let Some(drops) = told.socket_drops().filter(|drops| *drops > 0) {
         let text =
             format!("this host dropped {drops} datagrams that its listeners did not read in time");
@@ -67,6 +77,79 @@ pub fn pubsub(phase: &Phase, told: &PubSub, interrupted: bool) -> Verdict {
     }
     verdict.notes = notes(told, came, unreadable);
     verdict
+}
+
+/// What is found, what it is about, in words, and what to do.
+type Finding = (Kind, About, String, &'static str);
+
+/// What a broker did not take, or did not say, of so many messages.
+pub fn delivered(it: &Delivered, all: u64) -> Vec<Finding> {
+    let mut found = Vec::new();
+    if it.window_full + it.socket_full > 0 {
+        let text = format!(
+            "the broker did not take {} of {all} messages in time: {} with {} unacknowledged, {} since its socket was full",
+            it.window_full + it.socket_full,
+            it.window_full,
+            it.window,
+            it.socket_full
+        );
+        let about = match it.window_full {
+            0 => About::SocketFull,
+            _ => About::Behind,
+        };
+        let advice = "a longer interval, another QoS, or a faster broker";
+        found.push((Kind::ServerSaturated, about, text, advice));
+    }
+    if it.refused > 0 {
+        let why = it.refused_because.as_deref().unwrap_or("without a reason");
+        let text = format!("the broker refused {} of {all} messages: {why}", it.refused);
+        let advice = "what its rules let this user publish";
+        found.push((Kind::Incomplete, About::FewerRequests, text, advice));
+    }
+    match it.lost_connections.first() {
+        Some(why) => {
+            let text = format!(
+                "the connection to the broker was lost ({why}): {} of {all} messages not sent, {} unacknowledged",
+                it.not_connected, it.unacknowledged
+            );
+            found.push((
+                Kind::Incomplete,
+                About::Outage,
+                text,
+                "the broker's own log",
+            ));
+        }
+        None if it.unacknowledged > 0 => {
+            let text = format!(
+                "the broker did not acknowledge {} of {all} messages within 2 s of the last",
+                it.unacknowledged
+            );
+            let advice = "a longer interval, or a faster broker";
+            found.push((Kind::Incomplete, About::Unanswered, text, advice));
+        }
+        None => {}
+    }
+    found
+}
+
+/// Listeners that lost their broker.
+fn subscribed(told: &PubSub) -> Option<Finding> {
+    let all = told.listeners.iter().filter_map(|it| it.broker.as_ref());
+    let lost: Vec<&Subscribed> = all.filter(|it| !it.lost_connections.is_empty()).collect();
+    let why = lost.first()?.lost_connections.first()?;
+    let longest = lost.iter().map(|it| it.away_ns).max().unwrap_or(0);
+    let text = format!(
+        "{} of {} listeners lost the connection to the broker ({why}), for {} at most",
+        lost.len(),
+        told.listeners.len(),
+        show(Duration::from_nanos(longest))
+    );
+    Some((
+        Kind::Incomplete,
+        About::LostSessions,
+        text,
+        "the broker's own log",
+    ))
 }
 
 /// How late one of a hundred cycles was, if that is more than an interval.
@@ -87,7 +170,8 @@ fn notes(told: &PubSub, came: u64, unreadable: u64) -> Vec<String> {
     }
     if unreadable > 0 && unreadable < came {
         notes.push(format!(
-            "{unreadable} of {came} datagrams could not be read"
+            "{unreadable} of {came} {} could not be read",
+            told.counted().1
         ));
     }
     if told.lost().is_none() && came > 0 {
@@ -98,8 +182,22 @@ fn notes(told: &PubSub, came: u64, unreadable: u64) -> Vec<String> {
         notes.push("times of arrival are the program's, not the kernel's".to_owned());
     }
     let untold = |it: &Listener| matches!(it.socket_drops, Figure::Missing { .. });
-    if told.listeners.iter().any(untold) {
+    let mut of_sockets = told.listeners.iter().filter(|it| it.broker.is_none());
+    if of_sockets.any(untold) {
         notes.push("this system does not tell what its sockets dropped".to_owned());
+    }
+    if told.is_brokered() {
+        notes.push("a broker does not say what it dropped".to_owned());
+    }
+    let granted = told.listeners.iter().filter_map(|it| it.broker.as_ref());
+    let asked = told.published.as_ref().and_then(|it| it.broker.as_ref());
+    if let (Some(asked), Some(least)) = (asked, granted.map(|it| it.qos).min())
+        && least < asked.qos
+    {
+        notes.push(format!(
+            "the broker granted listeners QoS {least}, not {}: it may drop messages for them",
+            asked.qos
+        ));
     }
     let no_delay = told.listeners.iter().find_map(|it| it.no_delay.as_ref());
     notes.extend(no_delay.map(|why| format!("delays are unknown: {why}")));
@@ -187,11 +285,80 @@ mod tests {
         let all = pubsub(&phase(0), &heard(vec![unread(100)]), false);
         assert_eq!(
             all.evidence,
-            ["no datagram of 100 could be read: wrong key"]
+            ["none of 100 datagrams could be read: wrong key"]
         );
         assert_eq!(all.kind, Kind::Failed);
         let some = pubsub(&phase(0), &heard(vec![unread(1)]), false);
         assert_eq!((some.kind, some.notes.len()), (Kind::Valid, 1));
+    }
+
+    #[test]
+    fn what_a_broker_did_not_take_is_never_a_pass() {
+        let with = |broker: Delivered| {
+            let mut told = heard(vec![Listener {
+                broker: Some(Subscribed::default()),
+                socket_drops: Figure::missing("TCP"),
+                ..listener(100, 0)
+            }]);
+            if let Some(sent) = &mut told.published {
+                sent.broker = Some(broker);
+                sent.datagram_bytes = 5_000;
+            }
+            told
+        };
+        let good = pubsub(&phase(0), &with(Delivered::default()), false);
+        assert_eq!(good.kind, Kind::Valid);
+        assert_eq!(good.notes, ["a broker does not say what it dropped"]);
+        for (broker, kind, about) in [
+            (
+                Delivered {
+                    window_full: 1,
+                    ..Delivered::default()
+                },
+                Kind::ServerSaturated,
+                About::Behind,
+            ),
+            (
+                Delivered {
+                    socket_full: 1,
+                    ..Delivered::default()
+                },
+                Kind::ServerSaturated,
+                About::SocketFull,
+            ),
+            (
+                Delivered {
+                    refused: 1,
+                    ..Delivered::default()
+                },
+                Kind::Incomplete,
+                About::FewerRequests,
+            ),
+            (
+                Delivered {
+                    unacknowledged: 1,
+                    ..Delivered::default()
+                },
+                Kind::Incomplete,
+                About::Unanswered,
+            ),
+            (
+                Delivered {
+                    lost_connections: vec!["the broker closed the connection".into()],
+                    ..Delivered::default()
+                },
+                Kind::Incomplete,
+                About::Outage,
+            ),
+        ] {
+            assert_eq!(self::kind(&phase(0), &with(broker)), (kind, vec![about]));
+        }
+        let mut away = with(Delivered::default());
+        if let Some(it) = &mut away.listeners[0].broker {
+            it.lost_connections = vec!["the broker closed the connection".into()];
+        }
+        let found = kind(&phase(0), &away);
+        assert_eq!(found, (Kind::Incomplete, vec![About::LostSessions]));
     }
 
     #[test]

@@ -7,11 +7,34 @@ use serde::{Deserialize, Serialize};
 use crate::error::PlanError;
 use crate::text::nanos;
 
+/// How a broker is spoken to.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Broker {
+    /// Of MQTT: `3.1.1`, `5`.
+    pub mqtt: String,
+    /// 0, 1 or 2.
+    pub qos: u8,
+    /// Who logs in.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub user: Option<String>,
+    /// Messages of a publisher that may wait for their acknowledgement.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub in_flight: Option<u16>,
+    /// Whether publishers have the clock of this host.
+    pub same_clock: bool,
+}
+
 /// A publisher of ours, and listeners that hear it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Publish {
-    /// Where to: `opc.udp://HOST:PORT`; port 0 is a free one.
+    /// Where to: `opc.udp://HOST:PORT`; port 0 is a free one. Or `mqtt://HOST:PORT/PREFIX`.
     pub to: String,
+    /// How the broker is spoken to, if it is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub broker: Option<Broker>,
+    /// `uadp`, `json`, `json-verbose`, `json-reversible`.
+    #[serde(default = "uadp")]
+    pub mapping: String,
     /// The address of the interface that a group is reached by.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub interface: Option<String>,
@@ -53,8 +76,11 @@ pub struct Publish {
 /// Listeners to a publisher that is there.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Listen {
-    /// Where datagrams come to: `opc.udp://ADDRESS:PORT`.
+    /// Where datagrams come to: `opc.udp://ADDRESS:PORT`. Or `mqtt://HOST:PORT/FILTER`.
     pub from: String,
+    /// How the broker is spoken to, if it is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub broker: Option<Broker>,
     /// The address of the interface that a group is joined on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub interface: Option<String>,
@@ -68,6 +94,10 @@ pub struct Listen {
     pub strict: bool,
     /// Take secured messages whose nonce stands still.
     pub constant_nonce: bool,
+}
+
+fn uadp() -> String {
+    "uadp".to_owned()
 }
 
 /// A socket and a thread for each.
@@ -101,6 +131,14 @@ impl Publish {
         if all > u32::from(u16::MAX) {
             let want = "at most 65535 DataSetWriters in all groups together";
             return Err(PlanError::new("writers", all, want));
+        }
+        if self.mapping != "uadp" && self.broker.is_none() {
+            let want = "uadp: messages over UDP are; JSON goes to brokers, to = \"mqtt://HOST\"";
+            return Err(PlanError::new("mapping", &self.mapping, want));
+        }
+        if self.mapping != "uadp" && self.security != "none" {
+            let want = "none with JSON, which has no message security; secured messages are UADP";
+            return Err(PlanError::new("security", &self.security, want));
         }
         if self.layout == "periodic-fixed" && self.writers > 1 {
             let want =

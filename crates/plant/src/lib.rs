@@ -56,7 +56,7 @@ mod wss_acceptor;
 pub use clock::Clock;
 pub use config::Config;
 pub use counters::Counted;
-pub use describe::{Plant, Publishing};
+pub use describe::{Brokered, Plant, Publishing};
 pub use directory::REGISTER_EVERY;
 pub use endpoints::endpoints_at;
 pub use fault::{Effect, Fault, FaultCount, FaultError, NoSuchNode, Pick, Rule, Target};

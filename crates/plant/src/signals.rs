@@ -42,6 +42,15 @@ impl Signals {
         self.all.iter().map(|(_, kind)| *kind)
     }
 
+    /// Their names: those that clients browse.
+    pub fn names(&self) -> impl Iterator<Item = String> + '_ {
+        let name = |(at, _): &(NodeIndex, BuiltInType)| {
+            let node = self.shared.space.lasting(*at);
+            node.map_or_else(String::new, |it| it.browse_name().name.to_string())
+        };
+        self.all.iter().map(name)
+    }
+
     /// The values of one moment: which signal, and its little-endian bytes, the rest zero.
     pub fn read(&self, mut visit: impl FnMut(usize, u64)) {
         let space = &self.shared.space;

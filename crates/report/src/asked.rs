@@ -114,13 +114,19 @@ fn publishing(plan: &Publish) -> String {
         "value" => "DataValues",
         _ => "Variants",
     };
+    // Texts have neither layouts nor security.
+    let written = match plan.mapping.as_str() {
+        "uadp" => format!("layout {}, security {}", plan.layout, plan.security),
+        json => json.replace("json", "JSON"),
+    };
+    let at = match &plan.broker {
+        Some(broker) => format!("{} (MQTT {}, QoS {})", plan.to, broker.mqtt, broker.qos),
+        None => plan.to.clone(),
+    };
     format!(
-        "publish {} ({}) {each}{messages} as {encoding}, layout {}, security {}, to {}; {}",
+        "publish {} ({}) {each}{messages} as {encoding}, {written}, to {at}; {}",
         counted(plan.values(), "value", "values"),
         plan.kind,
-        plan.layout,
-        plan.security,
-        plan.to,
         counted(plan.listeners.into(), "listener", "listeners")
     )
 }

@@ -6,7 +6,9 @@ use std::fmt::Write;
 use judge::compare::Metric;
 use judge::{Measured, figure_of};
 use plan::{Figures, Measure, Stat, Unit};
-use record::run::{Footprint, LeftOut, Listener, Phase, PubSub, Run, Subscriptions, Sum, Usage};
+use record::run::{
+    Delivered, Footprint, LeftOut, Listener, Phase, PubSub, Run, Subscriptions, Sum, Usage,
+};
 
 use crate::points::{Named, Points, families};
 
@@ -348,6 +350,9 @@ fn pubsub(out: &mut String, row: &str, phase: &Phase, told: &PubSub) {
         }
         let size = Some(sent.datagram_bytes as f64);
         put(out, row, "datagram-bytes", size, Unit::Bytes);
+        if let Some(broker) = &sent.broker {
+            delivered(out, row, broker);
+        }
     }
     for metric in [
         Metric::CpuPerValue,
@@ -361,6 +366,25 @@ fn pubsub(out: &mut String, row: &str, phase: &Phase, told: &PubSub) {
             metric.of(phase),
             metric.unit(),
         );
+    }
+}
+
+/// What a broker did with what was sent.
+fn delivered(out: &mut String, row: &str, it: &Delivered) {
+    for (metric, count) in [
+        ("broker.connections", it.connections),
+        ("broker.acknowledged", it.acknowledged),
+        ("broker.unacknowledged", it.unacknowledged),
+        ("broker.refused", it.refused),
+        ("broker.not-connected", it.not_connected),
+        ("broker.window-full", it.window_full),
+        ("broker.socket-full", it.socket_full),
+    ] {
+        put(out, row, metric, Some(count as f64), Unit::Count);
+    }
+    for (metric, at) in [("broker.ack.p50", 0.5), ("broker.ack.p99", 0.99)] {
+        let time = it.acknowledgement.quantile(at).map(|ns| ns as f64);
+        put(out, row, metric, time, Unit::Nanos);
     }
 }
 

@@ -11,28 +11,33 @@ use crate::page::{Page, counted, grouped};
 /// The rows of a phase.
 pub(crate) fn details(page: &mut Page, phase: &Phase, told: &PubSub) {
     let listeners = told.listeners.len() as u64;
-    page.row("rate", &rate(phase, listeners));
+    page.row("rate", &rate(phase, told));
     if let Some(sent) = &told.published {
-        page.row("published", &published(sent));
+        page.row("published", &published(sent, told));
+    }
+    if let Some(text) = broker(told) {
+        page.row("broker", &text);
     }
     page.row("heard", &heard(told));
     page.row("lost", &lost(told));
     page.row("a value", &each(phase));
-    if listeners > 1 {
+    if listeners > 1 && !told.is_brokered() {
         let cost = "each listener on this host costs the publisher time: the kernel delivers while it sends";
         page.row("", cost);
     }
 }
 
-fn rate(phase: &Phase, listeners: u64) -> String {
+fn rate(phase: &Phase, told: &PubSub) -> String {
+    let listeners = told.listeners.len() as u64;
     let (Some(values), Some(datagrams)) = (phase.values_per_s(), phase.total.rate_per_s) else {
         return "n/a: nothing was measured".to_owned();
     };
     let datagrams = datagrams / listeners.max(1) as f64;
     let text = format!(
-        "{} values in {} datagrams",
+        "{} values in {} {}",
         Rate::show(values),
-        Rate::show(datagrams)
+        Rate::show(datagrams),
+        told.counted().1
     );
     match listeners {
         1 => text,
@@ -40,7 +45,8 @@ fn rate(phase: &Phase, listeners: u64) -> String {
     }
 }
 
-fn published(it: &Published) -> String {
+fn published(it: &Published, told: &PubSub) -> String {
+    let (one, several) = told.counted();
     let mut text = grouped(it.cycles);
     if let Some(planned) = it.planned_cycles.filter(|planned| *planned != it.cycles) {
         text.push_str(&format!(" of {}", grouped(planned)));
@@ -52,21 +58,59 @@ fn published(it: &Published) -> String {
     }
     text.push_str(&format!(
         ": {} of {}, {} values",
-        counted(it.datagrams, "datagram", "datagrams"),
+        counted(it.datagrams, one, several),
         Bytes::show(it.datagram_bytes as f64),
         grouped(it.values)
     ));
-    if it.refused > 0 {
+    if it.refused > 0 && it.broker.is_none() {
         text.push_str(&format!(", {} refused by the kernel", grouped(it.refused)));
     }
     text
 }
 
+/// What a broker did with it.
+pub(crate) fn broker(told: &PubSub) -> Option<String> {
+    let sent = told.published.as_ref().and_then(|it| it.broker.as_ref());
+    let listener = told.listeners.iter().find_map(|it| it.broker.as_ref());
+    let (version, tls, qos) = match (sent, listener) {
+        (Some(it), _) => (&it.version, &it.tls, it.qos),
+        (None, Some(it)) => (&it.version, &it.tls, it.qos),
+        (None, None) => return None,
+    };
+    let mut text = format!("MQTT {version}");
+    if let Some(tls) = tls {
+        text.push_str(&format!(" over {tls}"));
+    }
+    text.push_str(&format!(", QoS {qos}"));
+    let Some(it) = sent else { return Some(text) };
+    if it.qos > 0 {
+        text.push_str(&format!(": {} acknowledged", grouped(it.acknowledged)));
+        let time = |q| it.acknowledgement.quantile(q).map(Duration::from_nanos);
+        if let (Some(half), Some(most)) = (time(0.5), time(0.99)) {
+            let (half, most) = (duration::show(half), duration::show(most));
+            text.push_str(&format!(" (p50 {half}, p99 {most})"));
+        }
+    }
+    for (count, what) in [
+        (it.unacknowledged, "not acknowledged"),
+        (it.refused, "refused"),
+        (it.not_connected, "not sent without a connection"),
+        (it.window_full, "not sent with too many unacknowledged"),
+        (it.socket_full, "not sent with a full socket"),
+    ] {
+        if count > 0 {
+            text.push_str(&format!(", {} {what}", grouped(count)));
+        }
+    }
+    Some(text)
+}
+
 fn heard(told: &PubSub) -> String {
+    let (one, several) = told.counted();
     let sum = |of: fn(&Listener) -> u64| told.sum(of);
     let mut text = format!(
         "{} by {}, {} values",
-        counted(sum(|it| it.datagrams), "datagram", "datagrams"),
+        counted(sum(|it| it.datagrams), one, several),
         counted(told.listeners.len() as u64, "listener", "listeners"),
         grouped(sum(|it| it.values))
     );
@@ -115,6 +159,9 @@ fn lost(told: &PubSub) -> String {
             "; dropped by sockets of this host: {}",
             grouped(drops)
         )),
+        None if told.is_brokered() => {
+            text.push_str("; what the broker dropped is among them, it does not say it");
+        }
         None => text.push_str("; this system does not tell what its sockets dropped"),
     }
     text

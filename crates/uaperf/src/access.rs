@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use anyhow::Context;
 use link::Spec;
-use load::access::{Access, Credentials, Each, Security, TrustRule};
+use load::access::{Access, Credentials, Each, Security, TlsTrust, TrustRule};
 use load::relay::{Background, Settings};
 use load::transport::Callers;
 use pki::Store;
@@ -33,14 +33,8 @@ pub struct Args {
         hide_default_value = true
     )]
     security: Option<Security>,
-    /// Accept the server's certificate this once, whatever is wrong with it
-    #[arg(long)]
-    trust: bool,
-    /// Certificate checks to leave out: policy, time, host, uri, usage, revocation
-    #[arg(long, value_name = "CHECK", value_delimiter = ',')]
-    skip_check: Vec<pki::Checks>,
     #[command(flatten)]
-    looking_up: looking_up::Args,
+    trusting: Trusting,
     /// Log in with this name; the secret comes from UAPERF_PASSWORD, --password-file or a prompt
     #[arg(
         long,
@@ -78,6 +72,53 @@ pub struct Args {
     /// The secret of --user, where another process has asked for it.
     #[arg(skip)]
     given: Option<Zeroizing<String>>,
+}
+
+/// Whose certificates are accepted.
+#[derive(Debug, Clone, clap::Args)]
+#[group(id = "trusting")]
+pub struct Trusting {
+    /// Accept the server's certificate this once, whatever is wrong with it
+    #[arg(long)]
+    trust: bool,
+    /// Certificate checks to leave out: policy, time, host, uri, usage, revocation
+    #[arg(long, value_name = "CHECK", value_delimiter = ',')]
+    skip_check: Vec<pki::Checks>,
+    #[command(flatten)]
+    looking_up: looking_up::Args,
+}
+
+impl Trusting {
+    /// The options for another process.
+    pub fn words(&self) -> Vec<String> {
+        let mut words = self.looking_up.words();
+        words.extend(
+            self.skip_check
+                .iter()
+                .map(|it| format!("--skip-check={it}")),
+        );
+        if self.trust {
+            // Nobody is asked then.
+            words = vec!["--trust".to_owned()];
+        }
+        words
+    }
+
+    /// The same with the folder of certificates.
+    pub fn resolve(&self, global: &Global) -> anyhow::Result<TlsTrust> {
+        let rule = match self.trust {
+            true => TrustRule::Everyone,
+            false => TrustRule::Listed,
+        };
+        let off = self.skip_check.iter();
+        Ok(TlsTrust {
+            store: Store::new(global.pki()?),
+            rule,
+            checks: off.fold(pki::Checks::ALL, |checks, &off| checks.without(off)),
+            revocation: self.looking_up.revocation(),
+            asker: Arc::new(self.looking_up.asker()),
+        })
+    }
 }
 
 impl Args {
@@ -150,28 +191,20 @@ impl Args {
     }
 
     fn with(&self, url: Url, user: Credentials, global: &Global) -> anyhow::Result<Access> {
-        let store = Store::new(global.pki()?);
-        let trust = match self.trust {
-            true => TrustRule::Everyone,
-            false => TrustRule::Listed,
-        };
-        let checks = self
-            .skip_check
-            .iter()
-            .fold(pki::Checks::ALL, |checks, &off| checks.without(off));
+        let trusted = self.trusting.resolve(global)?;
         Ok(Access {
             security: self.security.unwrap_or_default(),
-            trust,
-            checks,
-            revocation: self.looking_up.revocation(),
-            asker: Arc::new(self.looking_up.asker()),
+            trust: trusted.rule,
+            checks: trusted.checks,
+            revocation: trusted.revocation,
+            asker: trusted.asker,
             user,
             plain_password: self.plain_password,
             link: self.link(&url)?,
             callers: self.callers()?,
             recorder: self.pcap.begin()?,
             timeout: self.timeout,
-            ..Access::new(url, store, place::own_request())
+            ..Access::new(url, trusted.store, place::own_request())
         })
     }
 

@@ -6,7 +6,7 @@ use pki::StoreError;
 use wire::channel::ChannelError;
 use wire::session::client::SessionError;
 use wire::types::StatusCode;
-use wss::{TlsError, TunnelError};
+use wss::{Rejected, TlsError, TunnelError};
 
 use crate::failure::Failure;
 
@@ -114,13 +114,7 @@ fn link(error: &LinkError, access: &Access) -> Option<String> {
 /// Certificates of TLS are trusted as those of channels are.
 fn tls(error: &TlsError, access: &Access) -> Option<String> {
     match error {
-        TlsError::Rejected(rejected) => {
-            let name = rejected.thumbprint.get(..8).unwrap_or_default();
-            Some(format!(
-                "see it with `uaperf cert show {name}`; if it is the right one: uaperf cert trust {name}, or accept it \
-                 this once with --trust"
-            ))
-        }
+        TlsError::Rejected(rejected) => Some(rejection(rejected)),
         TlsError::Rustls(_) => {
             let port = access.url.port();
             Some(format!(
@@ -129,6 +123,15 @@ fn tls(error: &TlsError, access: &Access) -> Option<String> {
         }
         _ => None,
     }
+}
+
+/// What to do with a certificate that was refused.
+pub fn rejection(it: &Rejected) -> String {
+    let name = it.thumbprint.get(..8).unwrap_or_default();
+    format!(
+        "see it with `uaperf cert show {name}`; if it is the right one: uaperf cert trust {name}, or accept it this once \
+         with --trust"
+    )
 }
 
 /// A bare BadSecurityChecksFailed or a closed socket most often means one thing.

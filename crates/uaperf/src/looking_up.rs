@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use pki::{Fail, Revocation, Source};
-use plan::unit::duration;
+use plan::unit::duration::{self, nanos};
 use revocation::Asker;
 
 /// Where it is looked up whether a certificate was revoked.
@@ -29,6 +29,15 @@ impl Args {
             source: self.revocation,
             fail: self.revocation_fail,
         }
+    }
+
+    /// The options for another process.
+    pub fn words(&self) -> Vec<String> {
+        vec![
+            format!("--revocation={}", self.revocation),
+            format!("--revocation-fail={}", self.revocation_fail),
+            format!("--revocation-timeout={}ns", nanos(self.revocation_timeout)),
+        ]
     }
 
     /// What asks.

@@ -12,9 +12,10 @@ use std::io::Write;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use load::access::{Access, Security, TrustRule, key_kind};
+use load::access::{Access, Security, TlsTrust, TrustRule, key_kind};
 use pki::Store;
 use plan::unit::{Bytes, duration};
 use plant::{
@@ -78,8 +79,8 @@ pub struct Args {
     /// that there is a certificate for; one for RSA is made]
     #[arg(long, value_name = "POLICY:MODE")]
     security: Vec<Security>,
-    /// Take the certificate of every client, and of a discovery server; else they have to be trusted with
-    /// `uaperf cert trust`
+    /// Take the certificate of every client, of a discovery server and of a broker; else they have to be trusted
+    /// with `uaperf cert trust`
     #[arg(long)]
     trust: bool,
     #[command(flatten)]
@@ -169,6 +170,7 @@ pub fn run(args: Args, global: &Global) -> anyhow::Result<ExitCode> {
     }
     let servers = start(config, args.count)?;
     let register = known.access(&args, global)?;
+    let trusted = trusted(&args, global)?;
     // Who is told where it serves may end it at once.
     let ended = running::endings(args.with_parent)?;
     let running = Running {
@@ -184,7 +186,7 @@ pub fn run(args: Args, global: &Global) -> anyhow::Result<ExitCode> {
         tell!("{}", offer::text(first, servers.len()).trim_end());
     }
     let quiet = running.quiet;
-    let publishers = publishing::Publishers::start(&servers, &publish, quiet)?;
+    let publishers = publishing::Publishers::start(&servers, &publish, &trusted, quiet)?;
     let mut out = screen::out();
     for server in &servers {
         writeln!(out, "READY {}", server.url())?;
@@ -195,6 +197,20 @@ pub fn run(args: Args, global: &Global) -> anyhow::Result<ExitCode> {
     out.flush()?;
     running::run(servers, publishers, &ended, running)?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Whose certificates brokers may have: the rules are those for clients.
+fn trusted(args: &Args, global: &Global) -> anyhow::Result<TlsTrust> {
+    Ok(TlsTrust {
+        store: Store::new(global.pki()?),
+        rule: match args.trust {
+            true => TrustRule::Everyone,
+            false => TrustRule::Listed,
+        },
+        checks: pki::Checks::ALL,
+        revocation: args.looking_up.revocation(),
+        asker: Arc::new(args.looking_up.asker()),
+    })
 }
 
 /// Starts servers on one port after the other.

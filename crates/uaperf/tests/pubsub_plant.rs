@@ -1,16 +1,22 @@
 //! A plant that publishes: the same counters over PubSub as for clients.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a test that cannot go on has failed"
+)]
 
 mod support;
 
 use std::net::UdpSocket;
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
+use pubsub::discovery::{Asks, Probe, Told};
 use pubsub::reader::{Part, Reader};
+use pubsub::security::{GroupKeys, KeyRing, Mode, PubSubPolicy};
 use pubsub::view::Known;
-use pubsub::{Tolerance, View};
+use pubsub::{PublisherId, Tolerance, View};
 use record::Run;
 use record::run::Kind;
 use support::{Said, Server, command};
@@ -175,4 +181,143 @@ fn what_cannot_be_published_is_said_before_anything_is_served() {
     let said = Said::by(&mut command(folder.path(), &words));
     assert_eq!(said.code, 2, "{}", said.err);
     assert!(said.err.contains("no signals that move"), "{}", said.err);
+}
+
+fn free() -> String {
+    let (socket, url) = socket();
+    drop(socket);
+    url
+}
+
+#[test]
+fn a_listener_asks_a_plant_what_it_publishes_and_reads_raw_data_by_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let (to, discovery) = (free(), free());
+    let words = ["--publish", &to, "--publish-interval", "20ms"];
+    let more = [
+        "--publish-encoding",
+        "raw",
+        "--publish-discovery",
+        &discovery,
+    ];
+    let server = serve(folder.path(), PLANT, &[words, more].concat());
+    let listen = |more: &[&str]| {
+        let words = ["listen", &to, "--json", "--duration"];
+        let said = Said::by(command(folder.path(), &words).args(more));
+        assert_eq!(said.code, 0, "{}{}", said.out, said.err);
+        let told: serde_json::Value = serde_json::from_str(&said.out).unwrap();
+        told.pointer("/result").unwrap().clone()
+    };
+    let number = |of: &serde_json::Value, path: &str| of.pointer(path).unwrap().as_u64().unwrap();
+    let alone = listen(&["200ms"]);
+    assert_eq!(number(&alone, "/values"), 0, "{alone:#}");
+    let told = listen(&["2s", "--discovery", &discovery]);
+    // Metadata, the group and its writer, endpoints.
+    assert!(number(&told, "/discovery") >= 3, "{told:#}");
+    let values = number(&told, "/values");
+    assert!(values > 0 && values % 40 == 0, "{told:#}");
+    let stream = told.pointer("/streams/0").unwrap();
+    assert_eq!(stream["writers"][0]["data_set"]["name"], "DataSet1");
+    assert_eq!(stream["writers"][0]["data_set"]["fields"], 40);
+    assert_eq!(stream["writers"][0]["name"], "Writer1");
+    assert_eq!(stream["writer_group_name"], "WriterGroup1");
+    assert_eq!(stream["interval_ms"], 20.0);
+    assert_eq!(stream["endpoints"][0], server.url.as_str());
+    assert_eq!(number(stream, "/datagrams"), number(&told, "/datagrams"));
+}
+
+#[test]
+fn a_publisher_answers_probes_for_it_once_in_half_a_second_and_nothing_else() {
+    let folder = tempfile::tempdir().unwrap();
+    let discovery = free();
+    let key = format!("PubSub-Aes256-CTR 1 {}\n", "07".repeat(68));
+    std::fs::write(folder.path().join("group.keys"), &key).unwrap();
+    let words = [
+        "publish",
+        "opc.udp://127.0.0.1:9",
+        "--discovery",
+        &discovery,
+    ];
+    let secured = ["--security", "sign-and-encrypt", "--keys", "group.keys"];
+    let load = [
+        "--signals",
+        "3",
+        "--duration",
+        "4s",
+        "--json",
+        "--publisher",
+        "7",
+    ];
+    let publisher = command(folder.path(), &words)
+        .args(secured)
+        .args(load)
+        .stdout(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    let (asker, _) = socket();
+    asker
+        .connect(discovery.trim_start_matches("opc.udp://"))
+        .unwrap();
+    asker
+        .set_read_timeout(Some(Duration::from_millis(100)))
+        .unwrap();
+    let probe = |publisher: u16| {
+        let mut bytes = Vec::new();
+        let asks = Asks::MetaData(vec![1, 500]);
+        let publisher = PublisherId::UInt16(publisher);
+        Probe { asks }.encode(&publisher, None, &mut bytes).unwrap();
+        // It may not be there yet.
+        let _ = asker.send(&bytes);
+    };
+    let mut ring = KeyRing::new(Some(Mode::SignAndEncrypt), Tolerance::NONE);
+    let keys = GroupKeys::new(PubSubPolicy::Aes256Ctr, &[7; 68]).unwrap();
+    ring.insert(1, keys);
+    // What it tells of which writer, and whether it can.
+    let mut told = || {
+        let mut buffer = [0; 2000];
+        let len = asker.recv(&mut buffer).ok()?;
+        let bytes = &mut buffer[..len];
+        let opened = ring.open(bytes).unwrap();
+        let view = View::parse_opened(bytes, opened, Tolerance::NONE).unwrap();
+        match view.announcement().unwrap().unwrap().told {
+            Told::MetaData {
+                writer_id,
+                metadata,
+                status,
+            } => Some((writer_id, metadata.fields.len(), status)),
+            other => panic!("{other:?}"),
+        }
+    };
+    let since = Instant::now();
+    let first = loop {
+        probe(7);
+        if let Some(first) = told() {
+            break first;
+        }
+        assert!(since.elapsed() < Duration::from_secs(20), "no answer");
+    };
+    let answered = Instant::now();
+    assert_eq!(first, (1, 3, 0));
+    // The other writer is none of its own.
+    assert_eq!(told(), Some((500, 0, 0x803E_0000)));
+    // Whatever else comes is not for it.
+    probe(8);
+    asker.send(&[0x91, 0x91, 4, 7]).unwrap();
+    asker.send(b"garbage").unwrap();
+    // Asked twice again, and answered once, when it may be.
+    probe(7);
+    probe(7);
+    let again = loop {
+        match told() {
+            Some((1, ..)) => break answered.elapsed(),
+            Some(_) => {}
+            None => assert!(since.elapsed() < Duration::from_secs(30), "no answer"),
+        }
+    };
+    assert!(again >= Duration::from_millis(400), "{again:?}");
+    let output = publisher.wait_with_output().unwrap();
+    let said: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let asked = said.pointer("/result/discovery").unwrap();
+    assert!(asked["probes"].as_u64().unwrap() >= 3, "{asked}");
+    assert_eq!(asked["others"], 3, "{asked}");
 }

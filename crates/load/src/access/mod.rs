@@ -15,8 +15,8 @@ pub use about::{About, ClockOffset, Limit, Reads};
 pub use each::{Client, Each};
 pub use endpoint::{Endpoint, NotOffered, Security, UnknownSecurity, choose, user as user_kind};
 pub use session::{Absent, Session};
-pub use tls::Tls;
 pub(crate) use tls::with_anybody;
+pub use tls::{Tls, TlsTrust};
 pub use wire::session::token::Credentials;
 
 use std::net::{IpAddr, Ipv4Addr};

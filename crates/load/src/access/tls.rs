@@ -7,7 +7,7 @@ use pki::{Certificate, Checks, Expected, Reason, Revocation, Role, Store, Watche
 use revocation::Asker;
 use tracing::{debug, warn};
 use wire::url::Transport;
-use wss::{Judge, Rejected, TlsClient};
+use wss::{Judge, Rejected, TlsClient, TlsError};
 
 use super::{Access, TrustRule};
 
@@ -51,17 +51,59 @@ impl Access {
         {
             return Some(tls.clone());
         }
-        let judging = Judging {
-            rules: rules.clone(),
-            asker: Arc::clone(&self.asker),
-            store: self.store.clone(),
-            lists: WatchedTrust::new(self.store.clone()),
-        };
-        // Each connection shows its certificate and has it judged, as each channel does: so none goes on with the keys of
-        // an earlier one.
-        let tls = TlsClient::new(Arc::new(judging), false).ok()?;
+        let judging = Judging::by(rules.clone(), &self.asker, &self.store);
+        let tls = judging.client().ok()?;
         *kept = Some((rules, tls.clone()));
         Some(tls)
+    }
+}
+
+/// Whom to trust where there is TLS but no OPC UA inside, as at a broker: the same as behind `opc.wss`.
+#[derive(Debug, Clone)]
+pub struct TlsTrust {
+    /// Trusted certificates, issuers, rejected ones.
+    pub store: Store,
+    /// Whether it has to be a trusted one.
+    pub rule: TrustRule,
+    /// The checks to make.
+    pub checks: Checks,
+    /// Where it is looked up whether it was revoked.
+    pub revocation: Revocation,
+    /// Asks for it.
+    pub asker: Arc<Asker>,
+}
+
+impl TlsTrust {
+    /// How TLS to this host is begun.
+    ///
+    /// # Errors
+    /// The cryptography that is linked has nothing for it.
+    pub fn client(&self, host: &str) -> Result<TlsClient, TlsError> {
+        let rules = Rules {
+            host: host.to_owned(),
+            trust: self.rule,
+            checks: self.checks,
+            revocation: self.revocation,
+        };
+        let judging = Judging::by(rules, &self.asker, &self.store);
+        Ok(judging.client()?.without_http())
+    }
+}
+
+impl Judging {
+    fn by(rules: Rules, asker: &Arc<Asker>, store: &Store) -> Self {
+        Self {
+            rules,
+            asker: Arc::clone(asker),
+            store: store.clone(),
+            lists: WatchedTrust::new(store.clone()),
+        }
+    }
+
+    /// Each connection shows its certificate and has it judged, as each channel does: so none goes on with the keys of
+    /// an earlier one.
+    fn client(self) -> Result<TlsClient, TlsError> {
+        TlsClient::new(Arc::new(self), false)
     }
 }
 

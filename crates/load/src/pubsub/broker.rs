@@ -1,18 +1,18 @@
-//! A broker, and a connection to it: `mqtt://host:port/topic`.
+//! A connection to a broker, over TCP or inside TLS.
 
 use std::fmt;
-use std::io::{self, Read, Write};
-use std::net::ToSocketAddrs;
-use std::str::FromStr;
+use std::io;
+use std::net::{Shutdown, TcpStream, ToSocketAddrs};
 use std::time::{Duration, Instant};
 
-use mio::net::TcpStream;
-use mio::{Interest, Registry, Token};
-use pubsub::mqtt::packet::{reason, write_ping};
+use mio::{Registry, Token};
+use pubsub::mqtt::packet::{reason, write_disconnect, write_ping};
 use pubsub::mqtt::{Connect, Packet, PacketError, Version, Will};
+use wss::{TlsClient, TunnelError};
 
-/// The port of MQTT.
-const PORT: u16 = 1883;
+use super::BrokerUrl;
+use crate::transport::{Got, LinkError, Socket, Stream, secure};
+
 /// The largest packet that is read.
 const LARGEST: usize = 16 << 20;
 /// From one try to connect to the next.
@@ -23,89 +23,6 @@ const KEEP_ALIVE_S: u16 = 30;
 const REASONS: usize = 16;
 /// So long a broker has to greet.
 const PATIENCE: Duration = Duration::from_secs(5);
-
-/// A broker, and what is meant at it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct BrokerUrl {
-    host: String,
-    port: u16,
-    /// What stands after the host: a prefix of topics, or a topic filter.
-    pub topic: Option<String>,
-}
-
-/// Text that is no such URL.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{text:?}: {why}")]
-pub struct BrokerUrlError {
-    text: String,
-    why: &'static str,
-}
-
-impl BrokerUrl {
-    /// Whether a text begins like one.
-    pub fn is_one(text: &str) -> bool {
-        text.starts_with("mqtt://") || text.starts_with("mqtts://")
-    }
-}
-
-impl FromStr for BrokerUrl {
-    type Err = BrokerUrlError;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let failed = |why| BrokerUrlError {
-            text: text.to_owned(),
-            why,
-        };
-        if text.starts_with("mqtts://") {
-            return Err(failed(
-                "MQTT over TLS is not there yet: want mqtt://HOST:PORT",
-            ));
-        }
-        let rest = text.strip_prefix("mqtt://");
-        let rest = rest.ok_or_else(|| failed("want mqtt://HOST:PORT/TOPIC"))?;
-        let (place, topic) = match rest.split_once('/') {
-            Some((place, topic)) => (place, Some(topic)),
-            None => (rest, None),
-        };
-        if place.contains('@') {
-            return Err(failed(
-                "a name in the URL: give it with --user, and the password by a file",
-            ));
-        }
-        let (host, port) = match place.rsplit_once(':') {
-            // The colons of an IPv6 address without a port are inside its brackets.
-            Some((host, port)) if !port.ends_with(']') => {
-                let port = port
-                    .parse()
-                    .map_err(|_| failed("the port is no number to 65535"))?;
-                (host, port)
-            }
-            _ => (place, PORT),
-        };
-        let host = host.trim_start_matches('[').trim_end_matches(']');
-        if host.is_empty() {
-            return Err(failed("no host"));
-        }
-        Ok(Self {
-            host: host.to_owned(),
-            port,
-            topic: topic.filter(|it| !it.is_empty()).map(str::to_owned),
-        })
-    }
-}
-
-impl fmt::Display for BrokerUrl {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.host.contains(':') {
-            true => write!(f, "mqtt://[{}]:{}", self.host, self.port)?,
-            false => write!(f, "mqtt://{}:{}", self.host, self.port)?,
-        }
-        match &self.topic {
-            Some(topic) => write!(f, "/{topic}"),
-            None => Ok(()),
-        }
-    }
-}
 
 /// Who connects to a broker.
 #[derive(Clone)]
@@ -135,6 +52,8 @@ pub struct Mqtt {
     pub login: Option<Login>,
     /// So many messages may wait for their acknowledgement; the broker may want fewer.
     pub in_flight: u16,
+    /// How TLS is begun, for URLs that want it.
+    pub tls: Option<TlsClient>,
 }
 
 /// Why there is no connection to a broker, or not any more.
@@ -146,7 +65,13 @@ pub enum BrokerError {
     Name(String),
     /// There is no connection.
     #[error("{0}")]
-    Io(#[from] io::Error),
+    Io(io::Error),
+    /// TLS came to nothing, or ended.
+    #[error("{0}")]
+    Tls(Box<LinkError>),
+    /// It is not known whom to trust.
+    #[error("mqtts wants TLS, and nobody said whose certificates are trusted")]
+    NoTls,
     /// It ended the connection without a word.
     #[error("the broker closed the connection")]
     Closed,
@@ -167,6 +92,22 @@ pub enum BrokerError {
     Qos(u8),
 }
 
+impl From<io::Error> for BrokerError {
+    fn from(error: io::Error) -> Self {
+        // What TLS says is told by the socket.
+        match error.downcast::<TunnelError>() {
+            Ok(error) => LinkError::from(error).into(),
+            Err(error) => Self::Io(error),
+        }
+    }
+}
+
+impl From<LinkError> for BrokerError {
+    fn from(error: LinkError) -> Self {
+        Self::Tls(Box::new(error))
+    }
+}
+
 impl BrokerError {
     /// Adds the reason to those that are known, unless it is among them.
     pub(super) fn note(&self, known: &mut Vec<String>) {
@@ -180,7 +121,9 @@ impl BrokerError {
 /// A connection to a broker that let us in.
 #[derive(Debug)]
 pub(super) struct Link {
-    stream: TcpStream,
+    socket: Socket,
+    /// What TLS agreed on, if it is inside TLS.
+    pub tls: Option<String>,
     pub version: Version,
     inbox: Vec<u8>,
     /// So much of it was read.
@@ -207,11 +150,11 @@ impl Link {
     ) -> Result<Self, BrokerError> {
         let url = &mqtt.url;
         let until = Instant::now() + PATIENCE;
-        let mut last = BrokerError::Name(url.host.clone());
-        let addresses = (url.host.as_str(), url.port).to_socket_addrs();
+        let mut last = BrokerError::Name(url.host().to_owned());
+        let addresses = (url.host(), url.port()).to_socket_addrs();
         let mut stream = None;
         for address in addresses.into_iter().flatten() {
-            match std::net::TcpStream::connect_timeout(&address, PATIENCE) {
+            match TcpStream::connect_timeout(&address, PATIENCE) {
                 Ok(it) => {
                     stream = Some(it);
                     break;
@@ -219,13 +162,19 @@ impl Link {
                 Err(error) => last = error.into(),
             }
         }
-        let Some(stream) = stream else {
+        let Some(mut stream) = stream else {
             return Err(last);
         };
         stream.set_nodelay(true)?;
-        stream.set_nonblocking(true)?;
+        let tunnel = match (&mqtt.tls, url.is_secured()) {
+            (_, false) => None,
+            (Some(tls), true) => Some(secure(&mut stream, url.host(), tls, PATIENCE)?),
+            (None, true) => return Err(BrokerError::NoTls),
+        };
+        let secured = tunnel.as_ref().and_then(|it| it.secured());
         let mut link = Self {
-            stream: TcpStream::from_std(stream),
+            socket: Socket::new(Stream::new(stream, tunnel, None)?)?,
+            tls: secured.map(|it| format!("{} with {}", it.version, it.cipher)),
             version: mqtt.version,
             inbox: Vec::new(),
             read: 0,
@@ -271,22 +220,17 @@ impl Link {
             }
             std::thread::sleep(Duration::from_millis(1));
         }
-        registry.register(
-            &mut link.stream,
-            token,
-            Interest::READABLE | Interest::WRITABLE,
-        )?;
+        link.socket.register(registry, token)?;
         Ok(link)
     }
 
     /// Sends what the socket takes.
     pub fn flush(&mut self) -> Result<(), BrokerError> {
         while let Some(rest) = self.outbox.get(self.sent..).filter(|it| !it.is_empty()) {
-            match self.stream.write(rest) {
+            match self.socket.write(rest) {
                 Ok(0) => return Err(BrokerError::Closed),
                 Ok(n) => self.sent += n,
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(()),
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) => return Err(error.into()),
             }
         }
@@ -306,6 +250,14 @@ impl Link {
         }
     }
 
+    /// Says farewell. The connection ends, whether the broker hears it or not.
+    pub fn end(mut self) {
+        write_disconnect(&mut self.outbox);
+        if self.flush().is_ok() {
+            let _ = self.socket.into_inner().shutdown(Shutdown::Write);
+        }
+    }
+
     /// Bytes that the socket has not taken yet.
     pub fn waiting(&self) -> usize {
         self.outbox.len() - self.sent
@@ -320,19 +272,18 @@ impl Link {
         let mut some = [0; 65_536];
         // A fast sender must not keep us here.
         for _ in 0..16 {
-            match self.stream.read(&mut some) {
-                Ok(0) => {
+            match self.socket.read(&mut some)? {
+                Got::Bytes { n, more, .. } => {
+                    self.inbox.extend(some.get(..n).unwrap_or_default());
+                    if !more {
+                        return Ok(());
+                    }
+                }
+                Got::Nothing => return Ok(()),
+                Got::End => {
                     self.closed = true;
                     return Ok(());
                 }
-                Ok(n) => self.inbox.extend(some.get(..n).unwrap_or_default()),
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(()),
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) if error.kind() == io::ErrorKind::ConnectionReset => {
-                    self.closed = true;
-                    return Ok(());
-                }
-                Err(error) => return Err(error.into()),
             }
         }
         Ok(())
@@ -374,24 +325,6 @@ impl Link {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn urls_are_read_with_and_without_port_and_topic() {
-        let read = |text: &str| text.parse::<BrokerUrl>().unwrap().to_string();
-        assert_eq!(read("mqtt://broker"), "mqtt://broker:1883");
-        assert_eq!(read("mqtt://[::1]/a/+/#"), "mqtt://[::1]:1883/a/+/#");
-        assert_eq!(read("mqtt://127.0.0.1:18830/"), "mqtt://127.0.0.1:18830");
-        for (text, why) in [
-            ("mqtts://broker", "TLS"),
-            ("mqtt://me:secret@broker", "--user"),
-            ("mqtt://broker:port", "port"),
-            ("mqtt:///topic", "host"),
-            ("opc.udp://broker", "want mqtt://"),
-        ] {
-            let error = text.parse::<BrokerUrl>().unwrap_err().to_string();
-            assert!(error.contains(why), "{error}");
-        }
-    }
 
     #[test]
     fn a_password_is_not_shown() {

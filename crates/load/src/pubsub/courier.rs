@@ -5,8 +5,9 @@ use std::time::Instant;
 
 use mio::{Registry, Token};
 use plan::unit::duration::nanos;
-use pubsub::mqtt::packet::{reason, write_disconnect, write_pubrel};
+use pubsub::mqtt::packet::{reason, write_pubrel};
 use pubsub::mqtt::{Packet, Publish, Will};
+use record::Histogram;
 use serde::{Deserialize, Serialize};
 
 use super::Spread;
@@ -21,6 +22,9 @@ const WAITING: usize = 1 << 20;
 pub struct Delivered {
     /// Of MQTT.
     pub version: String,
+    /// What TLS agreed on, if the broker was spoken to inside TLS.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tls: Option<String>,
     /// 0, 1 or 2.
     pub qos: u8,
     /// Connections that there were.
@@ -45,15 +49,18 @@ pub struct Delivered {
     pub unacknowledged: u64,
     /// From sending a message to its acknowledgement (PUBACK, PUBCOMP).
     pub acknowledgement: Option<Spread>,
+    /// The same, all of it.
+    #[serde(default, skip_serializing_if = "Histogram::is_empty")]
+    pub acknowledgement_histogram: Histogram,
 }
 
 /// What is sent beside the messages.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Retained {
     /// Topics and messages that are sent with each connection, and taken back at the end.
-    pub messages: Vec<(String, String)>,
+    pub messages: Vec<(String, Vec<u8>)>,
     /// What the broker says when the connection ends without a word.
-    pub will: Option<(String, String)>,
+    pub will: Option<(String, Vec<u8>)>,
 }
 
 /// A publisher's connection to a broker, and the one after it.
@@ -89,6 +96,7 @@ impl Courier {
     ) -> Result<Self, BrokerError> {
         let done = Delivered {
             version: mqtt.version.name().to_owned(),
+            tls: None,
             qos: mqtt.qos,
             connections: 0,
             lost_connections: Vec::new(),
@@ -101,6 +109,7 @@ impl Courier {
             refused_because: None,
             unacknowledged: 0,
             acknowledgement: None,
+            acknowledgement_histogram: Histogram::default(),
         };
         let now = Instant::now();
         let mut courier = Self {
@@ -126,10 +135,11 @@ impl Courier {
     }
 
     fn connect(&mut self) -> Result<(), BrokerError> {
-        let will = self.retained.will.as_ref().map(|(topic, payload)| Will {
-            topic,
-            payload: payload.as_bytes(),
-        });
+        let will = self
+            .retained
+            .will
+            .as_ref()
+            .map(|(topic, payload)| Will { topic, payload });
         let mut link = Link::open(
             &self.mqtt,
             &self.client_id,
@@ -139,6 +149,7 @@ impl Courier {
         )?;
         self.done.connections += 1;
         self.done.window = link.window;
+        self.done.tls.clone_from(&link.tls);
         for (topic, payload) in &self.retained.messages {
             let message = Publish {
                 dup: false,
@@ -146,9 +157,9 @@ impl Courier {
                 retain: true,
                 topic,
                 id: 0,
-                payload: payload.as_bytes(),
+                payload,
             };
-            message.write(link.version, Some("application/json"), &mut link.outbox);
+            message.write(link.version, Some(self.content), &mut link.outbox);
         }
         link.flush()?;
         self.link = Some(link);
@@ -277,7 +288,7 @@ impl Courier {
 
     /// Takes back what was retained, says farewell, and tells what became of all messages.
     pub fn finish(mut self) -> Delivered {
-        if let Some(link) = &mut self.link {
+        if let Some(mut link) = self.link {
             for (topic, _) in &self.retained.messages {
                 let nothing = Publish {
                     dup: false,
@@ -289,12 +300,11 @@ impl Courier {
                 };
                 nothing.write(link.version, None, &mut link.outbox);
             }
-            write_disconnect(&mut link.outbox);
-            // The connection ends either way.
-            let _ = link.flush();
+            link.end();
         }
         self.done.unacknowledged += self.in_flight.len() as u64;
         self.done.acknowledgement = self.times.spread();
+        self.done.acknowledgement_histogram = self.times.histogram();
         self.done
     }
 }

@@ -72,6 +72,18 @@ pub struct Came {
     pub stamp: Option<u64>,
     /// Who sent it.
     pub source: Option<Source>,
+    /// From which port, if it has one.
+    pub port: u16,
+}
+
+impl Came {
+    /// Where it was sent from.
+    pub fn from(&self) -> Option<SocketAddr> {
+        match self.source {
+            Some(Source::Ip(ip)) => Some(SocketAddr::new(ip, self.port)),
+            _ => None,
+        }
+    }
 }
 
 /// Where a datagram or frame was sent from.
@@ -114,6 +126,11 @@ pub struct Receiver {
 }
 
 impl Receiver {
+    /// The same socket, to send from it.
+    pub fn same(&self) -> io::Result<UdpSocket> {
+        self.socket.try_clone()
+    }
+
     /// The port that it listens at.
     pub fn port(&self) -> io::Result<u16> {
         Ok(self.socket.local_addr()?.port())
@@ -161,13 +178,16 @@ impl Receiver {
             }
         }
         let source = message.address.and_then(|it| {
-            let four = it.as_sockaddr_in().map(|it| IpAddr::V4(it.ip()));
-            four.or_else(|| it.as_sockaddr_in6().map(|it| IpAddr::V6(it.ip())))
+            let four = it.as_sockaddr_in();
+            let four = four.map(|it| (IpAddr::V4(it.ip()), it.port()));
+            let six = it.as_sockaddr_in6();
+            four.or_else(|| six.map(|it| (IpAddr::V6(it.ip()), it.port())))
         });
         Ok(Some(Came {
             len: message.bytes,
             stamp,
-            source: source.map(Source::Ip),
+            source: source.map(|(ip, _)| Source::Ip(ip)),
+            port: source.map_or(0, |(_, port)| port),
         }))
     }
 }
@@ -189,6 +209,7 @@ impl Receiver {
                 len,
                 stamp: None,
                 source: Some(Source::Ip(source.ip())),
+                port: source.port(),
             })),
             Err(error) => match error.kind() {
                 io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => Ok(None),

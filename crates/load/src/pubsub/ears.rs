@@ -4,17 +4,19 @@ use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr};
 use std::time::Duration;
 
+use pubsub::header::Kind;
 use pubsub::json::scan::Text;
 use pubsub::json::{JsonView, MessageType};
 use pubsub::mqtt::topic::is_json_data;
 use pubsub::raw::RawType;
 use pubsub::security::KeyRing;
-use pubsub::{Header, PublisherId, Tolerance, View};
+use pubsub::{DecodeError, Header, PublisherId, Tolerance, View};
 use record::{Ledger, Measure, Tally};
 
 use super::datagram::{Came, Source};
-use super::followed::{Followed, Said};
+use super::followed::{Followed, Known, Said};
 use super::heard::{Captured, Heard, Stream, Unread};
+use super::learned::Learned;
 
 /// So many publishers and groups are followed, and so many reasons kept: datagrams may come from anybody.
 const STREAMS: usize = 1024;
@@ -42,6 +44,10 @@ pub(super) struct Ears {
     numbers: BTreeMap<String, usize>,
     /// The same of messages in JSON, for each topic.
     topics: BTreeMap<String, Vec<Topical>>,
+    /// What publishers told of themselves.
+    learned: Learned,
+    /// Probes and announcements.
+    discovery: u64,
     /// How publishers said that they are, or their broker for them; the first so many.
     statuses: BTreeMap<String, &'static str>,
 }
@@ -170,11 +176,18 @@ impl Ears {
         keys: &mut KeyRing,
         tolerance: Tolerance,
     ) {
+        let said = match self.understand(topic, buffer, came, at, keys, tolerance) {
+            // Discovery is no data.
+            Ok(None) => return,
+            Ok(said) => said,
+            Err(reason) => {
+                self.refuse(reason);
+                None
+            }
+        };
         self.stamped |= came.stamp.is_some();
         self.datagrams += 1;
         self.bytes += came.len as u64;
-        let said = self.understand(topic, buffer, came, at, keys, tolerance);
-        let said = said.map_err(|reason| self.refuse(reason)).ok();
         if let Some(said) = said {
             self.values += said.values;
         }
@@ -183,7 +196,7 @@ impl Ears {
         }
     }
 
-    /// What it says, or why it cannot be read.
+    /// What it says, or why it cannot be read; none if that is no data.
     fn understand(
         &mut self,
         topic: usize,
@@ -192,20 +205,77 @@ impl Ears {
         at: Option<u64>,
         keys: &mut KeyRing,
         tolerance: Tolerance,
-    ) -> Result<Said, String> {
+    ) -> Result<Option<Said>, String> {
         let bytes = buffer.get_mut(..came.len).unwrap_or_default();
         let opened = keys.open(bytes).map_err(|error| error.to_string())?;
         let view = View::parse_opened(bytes, opened, tolerance);
         let view = view.map_err(|error| error.to_string())?;
+        if view.header.kind != Kind::DataSet {
+            self.learn(&view).map_err(|error| error.to_string())?;
+            return Ok(None);
+        }
         let Some(place) = self.followed(&view.header, topic) else {
             self.not_followed += 1;
-            return Ok(Said::default());
+            return Ok(Some(Said::default()));
         };
         let Some(stream) = self.streams.get_mut(place) else {
-            return Ok(Said::default());
+            return Ok(Some(Said::default()));
         };
-        let said = stream.take(&view, came, at, &self.types);
-        said.map_err(|error| error.to_string())
+        let known = Known {
+            given: &self.types,
+            learned: &self.learned,
+        };
+        let said = stream.take(&view, came, at, &known);
+        said.map(Some).map_err(|error| error.to_string())
+    }
+
+    /// Takes what came of discovery elsewhere than data comes.
+    pub fn told(&mut self, bytes: &mut [u8], keys: &mut KeyRing, tolerance: Tolerance) {
+        let Ok(opened) = keys.open(bytes) else { return };
+        if let Ok(view) = View::parse_opened(bytes, opened, tolerance)
+            && view.header.kind != Kind::DataSet
+        {
+            // What cannot be read is asked for again.
+            let _ = self.learn(&view);
+        }
+    }
+
+    /// Takes what a publisher told, and applies it to what is followed of it.
+    fn learn(&mut self, view: &View<'_>) -> Result<(), DecodeError> {
+        self.discovery += 1;
+        let Some(told) = view.announcement()? else {
+            return Ok(());
+        };
+        let Some(publisher) = &view.header.publisher_id else {
+            return Ok(());
+        };
+        if !self.learned.take(publisher, told) {
+            return Ok(());
+        }
+        let publisher = publisher.clone().into_owned();
+        for ((id, group, _), place) in &self.places {
+            if id.as_ref() == Some(&publisher)
+                && let Some(stream) = self.streams.get_mut(*place)
+            {
+                stream.describe(&publisher, *group, &self.learned);
+            }
+        }
+        Ok(())
+    }
+
+    /// Publishers of which something is not described, with the ids of its writers.
+    pub fn undescribed(&self) -> Vec<(PublisherId<'static>, Vec<u16>)> {
+        let mut all: BTreeMap<PublisherId<'static>, Vec<u16>> = BTreeMap::new();
+        for ((id, ..), place) in &self.places {
+            if let (Some(id), Some(stream)) = (id, self.streams.get(*place))
+                && !stream.is_described()
+            {
+                all.entry(id.clone())
+                    .or_default()
+                    .extend(stream.writer_ids());
+            }
+        }
+        all.into_iter().collect()
     }
 
     /// Takes a message of a broker.
@@ -220,10 +290,10 @@ impl Ears {
             let said = self.read_letter(letter);
             return self.book_letter(letter, said);
         }
-        if letter.retained {
-            return;
-        }
         let mut bytes = letter.payload.to_vec();
+        if letter.retained {
+            return self.told(&mut bytes, keys, tolerance);
+        }
         let here = letter
             .same_clock
             .then_some(Source::Ip(IpAddr::V4(Ipv4Addr::LOCALHOST)));
@@ -231,6 +301,7 @@ impl Ears {
             len: bytes.len(),
             stamp: None,
             source: here,
+            port: 0,
         };
         let topic = match self.numbers.get(letter.topic) {
             Some(number) => *number,
@@ -384,7 +455,18 @@ impl Ears {
         let mut take = |place: usize| streams.get_mut(place).and_then(Option::take);
         let mut said: Vec<Stream> = Vec::new();
         for ((id, group, _), place) in self.places {
-            said.extend(take(place).map(|it| it.close(id, group)));
+            let Some(stream) = take(place) else { continue };
+            let writer = stream.writer_ids().next();
+            let publisher = id.clone();
+            let mut stream = stream.close(id, group);
+            if let Some(publisher) = &publisher {
+                if let Some(group) = self.learned.group_of(publisher, group, writer) {
+                    stream.writer_group_name = Some(group.name.clone());
+                    stream.interval_ms = Some(group.interval_ms);
+                }
+                stream.endpoints = self.learned.endpoints(publisher);
+            }
+            said.push(stream);
         }
         for it in self.topics.into_values().flatten() {
             let Some(stream) = take(it.place) else {
@@ -414,6 +496,7 @@ impl Ears {
             kernel_stamps: self.stamped,
             unread: self.unread,
             not_followed: self.not_followed,
+            discovery: self.discovery,
             streams: said,
             mqtt: None,
             interrupted: ending.interrupted,

@@ -2,17 +2,17 @@
 
 use std::collections::BTreeMap;
 
-use pubsub::header::Kind;
 use pubsub::json::JsonView;
 use pubsub::json::view::SetView as JsonSetView;
 use pubsub::raw::RawType;
 use pubsub::reader::Reader;
 use pubsub::sequence::Tracker;
-use pubsub::view::{Encoding, Frame, Known, SetView};
+use pubsub::view::{self, Encoding, Frame, SetView};
 use pubsub::{DecodeError, PublisherId, View};
 
 use super::datagram::{Came, Source};
-use super::heard::{Delay, Stream, Writer};
+use super::heard::{DataSet, Delay, Stream, Writer};
+use super::learned::{Learned, Set};
 use super::spread::Times;
 
 /// So many writers of each are followed.
@@ -37,7 +37,6 @@ pub(super) struct Followed {
     datagrams: u64,
     bytes: u64,
     chunks: u64,
-    discovery: u64,
     sequence: Option<Tracker>,
     last: Option<u64>,
     arrival: Times,
@@ -52,6 +51,17 @@ struct Ear {
     writer: Writer,
     sequence: Option<Tracker>,
     reader: Reader,
+    /// The version of the metadata that the reader goes by.
+    version: Option<(u32, u32)>,
+}
+
+/// What RawData looks like.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Known<'a> {
+    /// The types of each DataSet, where they were known beforehand.
+    pub given: &'a [RawType],
+    /// What publishers told.
+    pub learned: &'a Learned,
 }
 
 impl Followed {
@@ -65,7 +75,6 @@ impl Followed {
             datagrams: 0,
             bytes: 0,
             chunks: 0,
-            discovery: 0,
             sequence: None,
             last: None,
             arrival: Times::new(),
@@ -81,7 +90,7 @@ impl Followed {
         view: &View<'_>,
         came: Came,
         at: Option<u64>,
-        types: &[RawType],
+        known: &Known<'_>,
     ) -> Result<Said, DecodeError> {
         self.source = came.source;
         self.security = match view.header.security {
@@ -100,14 +109,18 @@ impl Followed {
         if view.header.chunk {
             self.chunks += 1;
         }
-        if view.header.kind != Kind::DataSet {
-            self.discovery += 1;
-        }
         let mut time = view.header.timestamp;
-        for (place, set) in view.messages(Known::default())?.enumerate() {
+        let header = &view.header;
+        let described = |writer: Option<u16>, place: u16| {
+            let publisher = header.publisher_id.clone()?.into_owned();
+            let group = header.writer_group_id();
+            known.learned.set_of(&publisher, group, writer, place)
+        };
+        for (place, set) in view.messages(view::Known::default())?.enumerate() {
             let set = set?;
             time = time.or(set.header.timestamp);
-            said.values += self.note(&set, u16::try_from(place).unwrap_or(u16::MAX), types)?;
+            let place = u16::try_from(place).unwrap_or(u16::MAX);
+            said.values += self.note(&set, place, known.given, described)?;
         }
         let same_clock = came.source.is_some_and(Source::is_this_host);
         said.delay = self.sent(time, at.filter(|_| same_clock));
@@ -180,6 +193,7 @@ impl Followed {
             },
             sequence: None,
             reader: Reader::default(),
+            version: None,
         };
         let Some(ear) = self.ear(set.writer_id, place, new) else {
             return 0;
@@ -201,19 +215,27 @@ impl Followed {
     }
 
     /// Tells how many values there were.
-    fn note(
+    fn note<'a>(
         &mut self,
         set: &SetView<'_>,
         place: u16,
-        types: &[RawType],
+        given: &[RawType],
+        described: impl FnOnce(Option<u16>, u16) -> Option<&'a Set>,
     ) -> Result<u64, DecodeError> {
-        let new = || Ear {
-            writer: Writer::new(set.writer_id, place),
-            sequence: None,
-            reader: match types {
-                [] => Reader::default(),
-                types => Reader::with_types(types),
-            },
+        let new = || {
+            let mut ear = Ear {
+                writer: Writer::new(set.writer_id, place),
+                sequence: None,
+                reader: match given {
+                    [] => Reader::default(),
+                    types => Reader::with_types(types),
+                },
+                version: None,
+            };
+            if let Some(set) = described(set.writer_id, place) {
+                ear.describe(set);
+            }
+            ear
         };
         let Some(ear) = self.ear(set.writer_id, place, new) else {
             return Ok(0);
@@ -224,6 +246,12 @@ impl Followed {
             return Ok(0);
         }
         ear.follow(header.sequence, header.frame);
+        if let (Some((major, _)), Some(said)) = (ear.version, header.major_version)
+            && major != said
+        {
+            // Other fields than those that are known.
+            ear.forget();
+        }
         let values = ear.reader.visit(set, |_| ())? as u64;
         if header.frame == Frame::Key {
             ear.writer.fields_are_bytes = header.encoding == Encoding::Raw;
@@ -237,6 +265,35 @@ impl Followed {
         }
         ear.count(header.frame, values);
         Ok(values)
+    }
+
+    /// The ids of its writers.
+    pub fn writer_ids(&self) -> impl Iterator<Item = u16> + '_ {
+        self.writers.keys().filter_map(|(id, _)| *id)
+    }
+
+    /// Whether all its writers are described.
+    pub fn is_described(&self) -> bool {
+        self.writers.values().all(|it| it.version.is_some())
+    }
+
+    /// Has its writers read by what their publisher told.
+    pub fn describe(
+        &mut self,
+        publisher: &PublisherId<'static>,
+        group: Option<u16>,
+        learned: &Learned,
+    ) {
+        for ((id, place), ear) in &mut self.writers {
+            if let Some(set) = learned.set_of(publisher, group, *id, *place) {
+                ear.describe(set);
+            }
+            let group = learned.group_of(publisher, group, *id);
+            let mut writers = group.into_iter().flat_map(|it| &it.writers);
+            if let Some((_, name)) = writers.find(|(writer, _)| Some(*writer) == *id) {
+                ear.writer.name = Some(name.clone());
+            }
+        }
     }
 
     pub fn close(self, id: Option<PublisherId<'static>>, group: Option<u16>) -> Stream {
@@ -253,7 +310,8 @@ impl Followed {
             datagrams: self.datagrams,
             bytes: self.bytes,
             chunks: self.chunks,
-            discovery: self.discovery,
+            interval_ms: None,
+            endpoints: Vec::new(),
             sequence: self.sequence.map(|it| it.counts().into()),
             jitter: self.arrival.away_from_median(),
             arrival: self.arrival.spread(),
@@ -275,6 +333,31 @@ impl Followed {
 }
 
 impl Ear {
+    /// Reads by what is known of its DataSet from now on.
+    fn describe(&mut self, set: &Set) {
+        if self.version == Some(set.version) {
+            return;
+        }
+        if let Some(types) = &set.types {
+            self.reader = Reader::with_types(types);
+        }
+        self.version = Some(set.version);
+        let (major_version, minor_version) = set.version;
+        self.writer.data_set = Some(DataSet {
+            name: set.name.clone(),
+            fields: set.fields,
+            major_version,
+            minor_version,
+        });
+    }
+
+    /// Reads as if nothing were known.
+    fn forget(&mut self) {
+        self.reader = Reader::default();
+        self.version = None;
+        self.writer.data_set = None;
+    }
+
     /// Follows the numbers of messages.
     fn follow(&mut self, sequence: Option<u16>, frame: Frame) {
         // A keep-alive says which number comes next; it is no message of its own.
@@ -309,6 +392,7 @@ impl Writer {
             writer_id,
             name: None,
             place,
+            data_set: None,
             messages: 0,
             encoding: String::new(),
             fields: 0,

@@ -31,6 +31,9 @@ pub struct Heard {
     pub unread: Vec<Unread>,
     /// Datagrams of more publishers and groups than are followed.
     pub not_followed: u64,
+    /// Probes and announcements, which are not among the datagrams.
+    #[serde(default)]
+    pub discovery: u64,
     /// What each publisher and group sent.
     pub streams: Vec<Stream>,
     /// What a broker had to do with it, if they came by one.
@@ -48,6 +51,9 @@ pub struct Heard {
 pub struct Subscribed {
     /// Of MQTT.
     pub version: String,
+    /// What TLS agreed on, if the broker was spoken to inside TLS.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tls: Option<String>,
     /// The QoS that the broker granted.
     pub qos: u8,
     /// Connections that there were.
@@ -121,8 +127,12 @@ pub struct Stream {
     pub bytes: u64,
     /// Parts of larger messages.
     pub chunks: u64,
-    /// Probes and announcements.
-    pub discovery: u64,
+    /// The distance of messages in milliseconds, as the publisher says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub interval_ms: Option<f64>,
+    /// Where the publisher can be asked as a server, as it says.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub endpoints: Vec<String>,
     /// What the sequence numbers of the group say; none if it has none.
     pub sequence: Option<Counted>,
     /// Between two datagrams.
@@ -161,6 +171,9 @@ pub struct Writer {
     pub name: Option<String>,
     /// Its place in the message, where they do not.
     pub place: u16,
+    /// Its DataSet, as the publisher describes it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub data_set: Option<DataSet>,
     /// Messages.
     pub messages: u64,
     /// `Variant`, `RawData`, `DataValue`: of the last.
@@ -183,6 +196,19 @@ pub struct Writer {
     pub invalid: u64,
     /// What the sequence numbers of the writer say; none if it has none.
     pub sequence: Option<Counted>,
+}
+
+/// A DataSet, as its metadata says.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DataSet {
+    /// Its name.
+    pub name: String,
+    /// Its fields.
+    pub fields: u64,
+    /// Version: what fields there are.
+    pub major_version: u32,
+    /// Version: smaller changes.
+    pub minor_version: u32,
 }
 
 /// What sequence numbers say.

@@ -10,6 +10,7 @@ use pubsub::security::KeyRing;
 
 use super::datagram::{Receiver, receiver};
 use super::ears::{Ears, Ending};
+use super::prober::Prober;
 use super::{Address, Heard};
 
 /// What to listen to.
@@ -29,6 +30,8 @@ pub struct Listen {
     pub keys: KeyRing,
     /// What is taken that the specification does not have.
     pub tolerance: Tolerance,
+    /// Where publishers are asked what they send.
+    pub discovery: Option<Address>,
 }
 
 /// Why nothing was listened to.
@@ -55,11 +58,24 @@ pub fn listen(
         error,
     };
     let mut socket = receiver(plan.from, plan.interface, plan.buffer).map_err(failed)?;
+    let mut prober = match plan.discovery {
+        None => None,
+        Some(at) => {
+            let prober = Prober::open(at, plan.interface);
+            Some(prober.map_err(|error| ListenError {
+                at: at.to_string(),
+                error,
+            })?)
+        }
+    };
     let mut ears = Ears::default();
     ready();
     let start = Instant::now();
     let mut interrupted = false;
-    let over = |ears: &Ears, _| {
+    let over = |ears: &mut Ears, keys: &mut KeyRing, _| {
+        if let Some(prober) = &mut prober {
+            prober.turn(ears, keys, plan.tolerance);
+        }
         if start.elapsed() >= plan.duration {
             return true;
         }
@@ -83,11 +99,11 @@ pub(super) fn take_all(
     ears: &mut Ears,
     keys: &mut KeyRing,
     tolerance: Tolerance,
-    mut over: impl FnMut(&Ears, bool) -> bool,
+    mut over: impl FnMut(&mut Ears, &mut KeyRing, bool) -> bool,
 ) -> io::Result<()> {
     let mut buffer = vec![0; 65_536];
     let mut idle = false;
-    while !over(ears, idle) {
+    while !over(ears, keys, idle) {
         let came = socket.receive(&mut buffer)?;
         idle = came.is_none();
         if let Some(came) = came {

@@ -1,5 +1,6 @@
 //! A listener of a phase: opened before the publisher begins, and written down like any other load.
 
+use std::io;
 use std::net::IpAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -12,16 +13,23 @@ use record::Tally;
 use super::datagram::{Receiver, receiver};
 use super::ears::{Ears, Ending, PhaseClock};
 use super::listen::{now, take_all};
-use super::{Address, Heard, ListenError};
+use super::subscriber::Subscription;
+use super::{Address, BrokerError, Heard, ListenError, Mqtt};
+use crate::transport::random;
 
 /// So long at most it is waited for datagrams that are on their way when the publisher has ended.
 const DRAIN: Duration = Duration::from_secs(1);
+/// When nothing came from a broker for so long, nothing is on its way.
+const QUIET: Duration = Duration::from_millis(200);
 
-/// A listener with an open socket.
+/// A listener whose socket is open, or that has subscribed at a broker.
 #[derive(Debug)]
-pub struct Post {
-    at: Address,
-    socket: Receiver,
+pub struct Post(Way);
+
+#[derive(Debug)]
+enum Way {
+    Udp(Address, Receiver),
+    Broker(Box<Subscription>),
 }
 
 /// When the listeners of a phase end.
@@ -61,12 +69,27 @@ impl Post {
         let socket = receiver(at, interface, buffer).map_err(failed)?;
         let mut real = at;
         real.0.set_port(socket.port().map_err(failed)?);
-        Ok(Self { at: real, socket })
+        Ok(Self(Way::Udp(real, socket)))
     }
 
-    /// Where it listens.
-    pub fn at(&self) -> Address {
-        self.at
+    /// Subscribes at a broker. `same_clock`: publishers have the clock of this host.
+    ///
+    /// # Errors
+    /// There is no connection, or the broker does not subscribe.
+    pub fn subscribe(mqtt: Mqtt, same_clock: bool) -> Result<Self, BrokerError> {
+        let mut name = [0; 8];
+        random()(&mut name);
+        let client_id = format!("uaperf-{:016x}", u64::from_le_bytes(name));
+        let subscription = Subscription::open(mqtt, client_id, same_clock)?;
+        Ok(Self(Way::Broker(Box::new(subscription))))
+    }
+
+    /// Where it listens, if not at a broker.
+    pub fn address(&self) -> Option<Address> {
+        match &self.0 {
+            Way::Udp(at, _) => Some(*at),
+            Way::Broker(_) => None,
+        }
     }
 
     /// Listens in a phase with this clock; what comes behind its end is drained.
@@ -74,7 +97,7 @@ impl Post {
     /// # Errors
     /// The socket failed.
     pub fn hear(
-        mut self,
+        self,
         mut knowledge: Knowledge,
         clock: PhaseClock,
         until: Until<'_>,
@@ -82,33 +105,88 @@ impl Post {
         let start = Instant::now();
         let late = Duration::from_nanos(now().saturating_sub(clock.origin_ns));
         let start = start.checked_sub(late).unwrap_or(start);
-        let mut ears = Ears::writing(clock, knowledge.types);
-        let mut ended: Option<Instant> = None;
-        let over = |_: &Ears, idle: bool| {
-            if !until.over.load(Ordering::Relaxed) {
-                return false;
-            }
-            let since = *ended.get_or_insert_with(Instant::now);
-            !until.drain || idle || since.elapsed() >= DRAIN
-        };
-        let (tolerance, keys) = (knowledge.tolerance, &mut knowledge.keys);
-        take_all(&mut self.socket, &mut ears, keys, tolerance, over).map_err(|error| {
-            ListenError {
-                at: self.at.to_string(),
-                error,
-            }
-        })?;
-        // Rates are of the time that it had.
-        let heard_for = u64::try_from(start.elapsed().as_nanos()).unwrap_or(u64::MAX);
-        let tally = ears.take_tally(heard_for).unwrap_or_default();
-        let heard = ears.close(Ending {
-            from: self.at.to_string(),
-            elapsed: start.elapsed(),
-            drops: self.socket.drops.map(u64::from),
-            buffer: self.socket.buffer,
+        let types = std::mem::take(&mut knowledge.types);
+        let mut ears = Ears::writing(clock, types);
+        let mut ending = Ending {
+            from: String::new(),
+            elapsed: Duration::ZERO,
+            drops: None,
+            buffer: 0,
             interrupted: false,
             capture: None,
-        });
+        };
+        let mut mqtt = None;
+        match self.0 {
+            Way::Udp(at, mut socket) => {
+                ending.from = at.to_string();
+                take_datagrams(&mut socket, &mut ears, &mut knowledge, until)
+                    .map_err(failed_at(&ending.from))?;
+                ending.drops = socket.drops.map(u64::from);
+                ending.buffer = socket.buffer;
+            }
+            Way::Broker(mut subscription) => {
+                ending.from = subscription.url();
+                take_messages(&mut subscription, &mut ears, &mut knowledge, until)
+                    .map_err(failed_at(&ending.from))?;
+                mqtt = Some(subscription.end());
+            }
+        }
+        // Rates are of the time that it had.
+        ending.elapsed = start.elapsed();
+        let heard_for = u64::try_from(ending.elapsed.as_nanos()).unwrap_or(u64::MAX);
+        let tally = ears.take_tally(heard_for).unwrap_or_default();
+        let mut heard = ears.close(ending);
+        heard.mqtt = mqtt;
         Ok((heard, tally))
+    }
+}
+
+fn failed_at(at: &str) -> impl Fn(io::Error) -> ListenError + '_ {
+    move |error| ListenError {
+        at: at.to_owned(),
+        error,
+    }
+}
+
+fn take_datagrams(
+    socket: &mut Receiver,
+    ears: &mut Ears,
+    knowledge: &mut Knowledge,
+    until: Until<'_>,
+) -> io::Result<()> {
+    let mut ended: Option<Instant> = None;
+    let over = |_: &mut Ears, _: &mut KeyRing, idle: bool| {
+        if !until.over.load(Ordering::Relaxed) {
+            return false;
+        }
+        let since = *ended.get_or_insert_with(Instant::now);
+        !until.drain || idle || since.elapsed() >= DRAIN
+    };
+    let (tolerance, keys) = (knowledge.tolerance, &mut knowledge.keys);
+    take_all(socket, ears, keys, tolerance, over)
+}
+
+fn take_messages(
+    subscription: &mut Subscription,
+    ears: &mut Ears,
+    knowledge: &mut Knowledge,
+    until: Until<'_>,
+) -> io::Result<()> {
+    let (mut ended, mut came_at): (Option<Instant>, _) = (None, Instant::now());
+    loop {
+        let before = ears.datagrams;
+        subscription.turn(ears, &mut knowledge.keys, knowledge.tolerance, None)?;
+        if ears.datagrams > before {
+            came_at = Instant::now();
+        }
+        if !until.over.load(Ordering::Relaxed) {
+            continue;
+        }
+        let since = *ended.get_or_insert_with(Instant::now);
+        // A broker may still have some.
+        let quiet = since.elapsed() >= QUIET && came_at.elapsed() >= QUIET;
+        if !until.drain || quiet || since.elapsed() >= DRAIN {
+            return Ok(());
+        }
     }
 }

@@ -1,100 +1,35 @@
 //! A publisher: the same messages at equal distances, with the values of each cycle.
 
 use std::io;
-use std::net::IpAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use mio::{Events, Poll, Token};
 use plan::unit::duration::nanos;
-use pubsub::json::{
-    FieldMetaData, JsonDataSetMessage, JsonField, JsonNetworkMessage, JsonTemplate, MetaData,
-    MetaDataMessage, Status, Style,
-};
-use pubsub::layout::Layout;
+use pubsub::json::{JsonDataSetMessage, JsonField, JsonNetworkMessage, JsonTemplate, Style};
 use pubsub::mqtt::topic::{PREFIX, Tree};
 use pubsub::raw::RawType;
-use pubsub::security::{GroupKeys, Mode, Sealer};
+use pubsub::security::Sealer;
 use pubsub::template::{NoField, Template, TemplateError};
 use pubsub::view::Encoding;
-use pubsub::{Content, Fields, PublisherId};
+use pubsub::{Content, Fields};
 use record::Histogram;
 use serde::{Deserialize, Serialize};
 use wire::template::walk::BuiltInType;
 use wire::types::{DataValue, DateTime, Variant};
 
-use super::courier::{Courier, Retained};
+use super::courier::Courier;
 use super::datagram::sender;
+use super::described::{
+    Announcer, Described, field_name, group_name, retained, writer_ids, writer_name,
+};
 use super::outlet::{self, Outlet};
+use super::publication::{Mapping, Publish, Target};
 use super::spread::Times;
-use super::values::{Form, Values, zero};
-use super::{Address, BrokerError, Delivered, Mqtt, Spread};
+use super::teller::{Asked, Keys, Teller};
+use super::values::{Form, zero};
+use super::{BrokerError, Delivered, Spread};
 use crate::transport::{Clock, Timer, random};
-
-/// Where messages go.
-#[derive(Debug, Clone)]
-pub enum Target {
-    /// A host or a group, in datagrams.
-    Udp(Address),
-    /// A broker.
-    Mqtt(Box<Mqtt>),
-}
-
-impl std::fmt::Display for Target {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Udp(it) => it.fmt(f),
-            Self::Mqtt(it) => it.url.fmt(f),
-        }
-    }
-}
-
-/// How messages are written.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Mapping {
-    /// In binary.
-    #[default]
-    Uadp,
-    /// As text, in one of its styles.
-    Json(Style),
-}
-
-/// What to publish.
-#[derive(Debug)]
-pub struct Publish {
-    /// Where to.
-    pub to: Target,
-    /// UADP or JSON.
-    pub mapping: Mapping,
-    /// The address of the interface that a group is reached by.
-    pub interface: Option<IpAddr>,
-    /// How many routers multicast datagrams may pass.
-    pub ttl: u32,
-    /// Who publishes.
-    pub publisher_id: PublisherId<'static>,
-    /// NetworkMessages in a cycle, one for each writer group, with ids from 1.
-    pub groups: u16,
-    /// DataSetMessages in each, with ids from 1 on through all groups; together at most 65,535.
-    pub writers: u16,
-    /// Their fields.
-    pub values: Values,
-    /// How they are encoded.
-    pub encoding: Encoding,
-    /// The headers.
-    pub layout: Layout,
-    /// Security, and the keys by their tokens.
-    pub mode: Option<Mode>,
-    /// The first is used; the next after each `roll_over`, and the last to the end.
-    pub keys: Vec<(u32, GroupKeys)>,
-    /// How long a key is used.
-    pub roll_over: Option<Duration>,
-    /// The distance of cycles; none: one after another without a pause.
-    pub interval: Option<Duration>,
-    /// When to end.
-    pub duration: Duration,
-    /// How many cycles to send at most.
-    pub cycles: Option<u64>,
-}
 
 /// What was published.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -127,6 +62,9 @@ pub struct Published {
     /// What the broker did with them, if there was one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mqtt: Option<Delivered>,
+    /// Probes that came, and what was told, if that was wanted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub discovery: Option<Asked>,
     /// Ended before its time.
     pub interrupted: bool,
 }
@@ -192,13 +130,7 @@ pub fn publish(
     // Each group has counters and a nonce of its own, so each has its own copy of every key.
     let mut templates = Vec::new();
     for group in 1..=plan.groups {
-        let sealer = match plan.mode {
-            None => None,
-            Some(mode) => {
-                let (token, keys) = plan.keys.first().ok_or(PublishError::NoKey)?;
-                Some(Sealer::new(keys.clone(), *token, mode, nonce()))
-            }
-        };
+        let sealer = sealer(&plan, nonce())?;
         templates.push(match plan.mapping {
             Mapping::Uadp => Form::Uadp(template(&plan, &kinds, group, sealer)?),
             Mapping::Json(_) if sealer.is_some() => return Err(PublishError::SecuredJson),
@@ -230,10 +162,7 @@ pub fn publish(
             let prefix = mqtt.url.topic.as_deref().unwrap_or(PREFIX);
             let tree = Tree::new(prefix, json, &plan.publisher_id.to_string());
             let topics = (1..=plan.groups).map(|it| tree.data(&group_name(it)));
-            let retained = match json {
-                true => retained(&plan, &kinds, &tree, now),
-                false => Retained::default(),
-            };
+            let retained = retained(&plan, &kinds, &tree, now, sealer(&plan, nonce())?)?;
             let registry = poll.registry().try_clone()?;
             let topics = topics.collect();
             let mqtt = (**mqtt).clone();
@@ -266,7 +195,21 @@ pub fn publish(
         lateness: None,
         lateness_histogram: Histogram::default(),
         mqtt: None,
+        discovery: None,
         interrupted: false,
+    };
+    let teller = match (plan.discovery, plan.mapping) {
+        (Some(discovery), Mapping::Uadp) => {
+            let announcer = Announcer::new(plan.publisher_id.clone(), sealer(&plan, nonce())?);
+            let keys = Keys {
+                keys: plan.keys.clone(),
+                roll_over: plan.roll_over,
+            };
+            let described = Described::of(&plan, &kinds);
+            let way = (discovery, plan.interface, plan.ttl);
+            Some(Teller::start(way, announcer, described, keys)?)
+        }
+        _ => None,
     };
     let start = clock.mono();
     ready(super::listen::now());
@@ -360,6 +303,7 @@ pub fn publish(
         outlet.turn();
     }
     done.mqtt = outlet.finish();
+    done.discovery = teller.map(Teller::finish);
     done.lateness = late.spread();
     done.lateness_histogram = late.histogram();
     Ok(done)
@@ -367,23 +311,6 @@ pub fn publish(
 
 /// So long at most it is waited for acknowledgements at the end.
 const DRAIN: Duration = Duration::from_secs(2);
-fn group_name(group: u16) -> String {
-    format!("WriterGroup{group}")
-}
-
-fn writer_name(writer: u16) -> String {
-    format!("Writer{writer}")
-}
-
-/// The ids of a group's writers. An id is that of one writer of the publisher, whatever its group.
-fn writer_ids(plan: &Publish, group: u16) -> impl Iterator<Item = u16> {
-    let first = (group - 1).saturating_mul(plan.writers);
-    (1..=plan.writers).map(move |writer| first.saturating_add(writer))
-}
-
-fn field_name(n: usize) -> String {
-    format!("Signal{}", n + 1)
-}
 
 /// A message of a group in JSON: with its headers, and times of fields where they are DataValues.
 fn text(
@@ -391,6 +318,7 @@ fn text(
     kinds: &[BuiltInType],
     group: u16,
 ) -> Result<JsonNetworkMessage, PublishError> {
+    let names = plan.values.names();
     let mut fields = Vec::new();
     for (n, kind) in kinds.iter().enumerate() {
         let value = zero(*kind).ok_or(PublishError::Kind)?;
@@ -403,7 +331,7 @@ fn text(
                 ..DataValue::default()
             }),
         };
-        fields.push((field_name(n), field));
+        fields.push((field_name(&names, n), field));
     }
     let sets = writer_ids(plan, group).map(|id| JsonDataSetMessage {
         writer_name: Some(writer_name(id)),
@@ -422,41 +350,13 @@ fn text(
     })
 }
 
-/// What a broker keeps of a publisher: how it is, and what its DataSets are.
-fn retained(plan: &Publish, kinds: &[BuiltInType], tree: &Tree, now: i64) -> Retained {
-    let publisher = plan.publisher_id.to_string();
-    let status = |it: Status| it.message(&format!("{publisher}-{}", it.name()), &publisher);
-    let mut messages = vec![(tree.status(), status(Status::OPERATIONAL))];
-    for group in 1..=plan.groups {
-        for id in writer_ids(plan, group) {
-            let (group, writer) = (group_name(group), writer_name(id));
-            let topic = tree.metadata(&group, &writer);
-            let fields = kinds.iter().enumerate().map(|(n, kind)| FieldMetaData {
-                name: field_name(n),
-                built_in_type: *kind as u8,
-                value_rank: -1,
-            });
-            let message = MetaDataMessage {
-                message_id: format!("{publisher}-metadata-{id}"),
-                publisher_id: publisher.clone(),
-                writer_id: Some(id),
-                writer_group: Some(group),
-                writer_name: Some(writer),
-                timestamp: Some(now),
-                metadata: MetaData {
-                    name: format!("DataSet{id}"),
-                    fields: fields.collect(),
-                    major_version: 1,
-                    minor_version: 1,
-                },
-            };
-            messages.push((topic, message.encode()));
-        }
-    }
-    Retained {
-        will: Some((tree.status(), status(Status::ERROR))),
-        messages,
-    }
+/// What secures messages with the first key, if they are secured.
+fn sealer(plan: &Publish, random: [u8; 4]) -> Result<Option<Sealer>, PublishError> {
+    let Some(mode) = plan.mode else {
+        return Ok(None);
+    };
+    let (token, keys) = plan.keys.first().ok_or(PublishError::NoKey)?;
+    Ok(Some(Sealer::new(keys.clone(), *token, mode, random)))
 }
 
 fn template(

@@ -8,9 +8,7 @@ use mio::{Events, Poll, Token};
 use plan::unit::duration::nanos;
 use pubsub::Tolerance;
 use pubsub::mqtt::Packet;
-use pubsub::mqtt::packet::{
-    reason, write_disconnect, write_puback, write_pubcomp, write_pubrec, write_subscribe,
-};
+use pubsub::mqtt::packet::{reason, write_puback, write_pubcomp, write_pubrec, write_subscribe};
 use pubsub::security::KeyRing;
 
 use super::broker::{AGAIN, BrokerError, Link, Mqtt};
@@ -44,6 +42,141 @@ pub struct Subscribe {
     pub same_clock: bool,
 }
 
+/// A subscription at a broker, and the connection after the one that was lost.
+#[derive(Debug)]
+pub(super) struct Subscription {
+    mqtt: Mqtt,
+    client_id: String,
+    same_clock: bool,
+    poll: Poll,
+    events: Events,
+    link: Option<Link>,
+    /// Since when there is no connection, and when the next one is tried.
+    away: Option<Instant>,
+    try_at: Instant,
+    told: Subscribed,
+}
+
+impl Subscription {
+    /// Connects and subscribes. Without a first connection there is nothing to hear.
+    pub fn open(mqtt: Mqtt, client_id: String, same_clock: bool) -> Result<Self, BrokerError> {
+        let told = Subscribed {
+            version: mqtt.version.name().to_owned(),
+            tls: None,
+            qos: 0,
+            connections: 0,
+            lost_connections: Vec::new(),
+            away_ns: 0,
+            retained: 0,
+            maybe_again: 0,
+        };
+        let mut subscription = Self {
+            mqtt,
+            client_id,
+            same_clock,
+            poll: Poll::new()?,
+            events: Events::with_capacity(4),
+            link: None,
+            away: None,
+            try_at: Instant::now(),
+            told,
+        };
+        subscription.link = Some(subscription.connect()?);
+        Ok(subscription)
+    }
+
+    /// Where it is, with the topic filter.
+    pub fn url(&self) -> String {
+        self.mqtt.url.to_string()
+    }
+
+    /// Takes what came, or waits a while for it; connects again if it is time to. Ends at so many messages.
+    pub fn turn(
+        &mut self,
+        ears: &mut Ears,
+        keys: &mut KeyRing,
+        tolerance: Tolerance,
+        most: Option<u64>,
+    ) -> io::Result<()> {
+        let time = Instant::now();
+        let mut failed = None;
+        match &mut self.link {
+            None if time >= self.try_at => match self.connect() {
+                Ok(it) => {
+                    self.link = Some(it);
+                    if let Some(since) = self.away.take() {
+                        self.told.away_ns += nanos(since.elapsed());
+                    }
+                }
+                Err(error) => failed = Some(error),
+            },
+            None => std::thread::sleep(PATIENCE.min(self.try_at.duration_since(time))),
+            Some(link) => {
+                wait(&mut self.poll, &mut self.events)?;
+                link.keep_alive(Instant::now());
+                let takes = Takes {
+                    ears,
+                    keys,
+                    tolerance,
+                    same_clock: self.same_clock,
+                    most,
+                };
+                failed = hear(link, takes, &mut self.told).err();
+            }
+        }
+        if let Some(error) = failed {
+            self.link = None;
+            self.away.get_or_insert(time);
+            self.try_at = Instant::now() + AGAIN;
+            error.note(&mut self.told.lost_connections);
+        }
+        Ok(())
+    }
+
+    /// Says farewell, and tells what the broker had to do with it.
+    pub fn end(mut self) -> Subscribed {
+        if let Some(since) = self.away {
+            self.told.away_ns += nanos(since.elapsed());
+        }
+        if let Some(link) = self.link {
+            link.end();
+        }
+        self.told
+    }
+
+    fn connect(&mut self) -> Result<Link, BrokerError> {
+        let registry = self.poll.registry();
+        let mut link = Link::open(&self.mqtt, &self.client_id, None, registry, Token(0))?;
+        let filter = self.mqtt.url.topic.as_deref().unwrap_or(ALL);
+        write_subscribe(
+            link.version,
+            SUBSCRIPTION,
+            filter,
+            self.mqtt.qos,
+            &mut link.outbox,
+        );
+        link.flush()?;
+        let since = Instant::now();
+        loop {
+            // What the broker retains may come before its answer: it is looked at later.
+            link.fill()?;
+            if let Some(Packet::SubAck(_, code)) = link.look_for_suback()? {
+                if code >= 0x80 {
+                    return Err(BrokerError::Refused(reason(link.version, code)));
+                }
+                self.told.qos = code;
+                self.told.connections += 1;
+                self.told.tls.clone_from(&link.tls);
+                return Ok(link);
+            }
+            if since.elapsed() > Duration::from_secs(5) {
+                return Err(BrokerError::Silent(Duration::from_secs(5)));
+            }
+            wait(&mut self.poll, &mut self.events)?;
+        }
+    }
+}
+
 /// Listens until the time is over, all messages came, or `stop` is set. `ready` is called when the broker has
 /// subscribed.
 ///
@@ -54,69 +187,20 @@ pub fn subscribe(
     stop: &AtomicBool,
     ready: impl FnOnce(),
 ) -> Result<Heard, BrokerError> {
-    let mut poll = Poll::new()?;
-    let mut events = Events::with_capacity(4);
     let mut ears = Ears::default();
-    let mut told = Subscribed {
-        version: plan.mqtt.version.name().to_owned(),
-        qos: 0,
-        connections: 0,
-        lost_connections: Vec::new(),
-        away_ns: 0,
-        retained: 0,
-        maybe_again: 0,
-    };
-    let mut link = Some(open(&plan, &mut poll, &mut events, &mut told)?);
+    let mut subscription = Subscription::open(plan.mqtt, plan.client_id, plan.same_clock)?;
     ready();
     let start = Instant::now();
-    let (mut away, mut try_at) = (None, start);
     let mut interrupted = false;
-    loop {
-        let time = Instant::now();
-        if time.duration_since(start) >= plan.duration {
-            break;
-        }
+    while start.elapsed() < plan.duration {
         interrupted = stop.load(Ordering::Relaxed);
         if interrupted || plan.messages.is_some_and(|most| ears.datagrams >= most) {
             break;
         }
-        let mut failed = None;
-        match &mut link {
-            None if time >= try_at => match open(&plan, &mut poll, &mut events, &mut told) {
-                Ok(it) => {
-                    link = Some(it);
-                    if let Some(since) = away.take() {
-                        told.away_ns += nanos(Instant::now().duration_since(since));
-                    }
-                }
-                Err(error) => failed = Some(error),
-            },
-            None => std::thread::sleep(PATIENCE.min(try_at.duration_since(time))),
-            Some(it) => {
-                wait(&mut poll, &mut events)?;
-                it.keep_alive(Instant::now());
-                if let Err(error) = hear(it, &mut plan, &mut ears, &mut told) {
-                    failed = Some(error);
-                }
-            }
-        }
-        if let Some(error) = failed {
-            link = None;
-            away.get_or_insert(time);
-            try_at = Instant::now() + AGAIN;
-            error.note(&mut told.lost_connections);
-        }
-    }
-    if let Some(since) = away {
-        told.away_ns += nanos(since.elapsed());
-    }
-    if let Some(link) = &mut link {
-        write_disconnect(&mut link.outbox);
-        // The connection ends either way.
-        let _ = link.flush();
+        subscription.turn(&mut ears, &mut plan.keys, plan.tolerance, plan.messages)?;
     }
     let ending = Ending {
-        from: plan.mqtt.url.to_string(),
+        from: subscription.url(),
         elapsed: start.elapsed(),
         drops: None,
         buffer: 0,
@@ -124,7 +208,7 @@ pub fn subscribe(
         capture: None,
     };
     let mut heard = ears.close(ending);
-    heard.mqtt = Some(told);
+    heard.mqtt = Some(subscription.end());
     Ok(heard)
 }
 
@@ -135,48 +219,26 @@ fn wait(poll: &mut Poll, events: &mut Events) -> io::Result<()> {
     }
 }
 
-/// Connects and subscribes.
-fn open(
-    plan: &Subscribe,
-    poll: &mut Poll,
-    events: &mut Events,
-    told: &mut Subscribed,
-) -> Result<Link, BrokerError> {
-    let mut link = Link::open(&plan.mqtt, &plan.client_id, None, poll.registry(), Token(0))?;
-    let filter = plan.mqtt.url.topic.as_deref().unwrap_or(ALL);
-    write_subscribe(
-        link.version,
-        SUBSCRIPTION,
-        filter,
-        plan.mqtt.qos,
-        &mut link.outbox,
-    );
-    link.flush()?;
-    let since = Instant::now();
-    loop {
-        // What the broker retains may come before its answer: it is looked at later.
-        link.fill()?;
-        if let Some(Packet::SubAck(_, code)) = link.look_for_suback()? {
-            if code >= 0x80 {
-                return Err(BrokerError::Refused(reason(link.version, code)));
-            }
-            told.qos = code;
-            told.connections += 1;
-            return Ok(link);
-        }
-        if since.elapsed() > Duration::from_secs(5) {
-            return Err(BrokerError::Silent(Duration::from_secs(5)));
-        }
-        wait(poll, events)?;
+/// Who takes messages.
+struct Takes<'a> {
+    ears: &'a mut Ears,
+    keys: &'a mut KeyRing,
+    tolerance: Tolerance,
+    same_clock: bool,
+    most: Option<u64>,
+}
+
+impl Takes<'_> {
+    fn take(&mut self, letter: Letter<'_>) {
+        self.ears.take_letter(letter, self.keys, self.tolerance);
+    }
+
+    fn has_all(&self) -> bool {
+        self.most.is_some_and(|most| self.ears.datagrams >= most)
     }
 }
 
-fn hear(
-    link: &mut Link,
-    plan: &mut Subscribe,
-    ears: &mut Ears,
-    told: &mut Subscribed,
-) -> Result<(), BrokerError> {
+fn hear(link: &mut Link, mut takes: Takes<'_>, told: &mut Subscribed) -> Result<(), BrokerError> {
     link.fill()?;
     let version = link.version;
     let mut answers = Vec::new();
@@ -195,15 +257,15 @@ fn hear(
                     payload: message.payload,
                     retained: message.retain,
                     at: now(),
-                    same_clock: plan.same_clock,
+                    same_clock: takes.same_clock,
                 };
-                ears.take_letter(letter, &mut plan.keys, plan.tolerance);
+                takes.take(letter);
             }
             Packet::PubRel(id) => write_pubcomp(id, &mut answers),
             Packet::Disconnect(code) => return Err(BrokerError::Ended(reason(version, code))),
             _ => {}
         }
-        if plan.messages.is_some_and(|most| ears.datagrams >= most) {
+        if takes.has_all() {
             break;
         }
     }

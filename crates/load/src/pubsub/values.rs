@@ -95,6 +95,11 @@ pub trait Source: Send {
     /// Their types, of a fixed size each.
     fn kinds(&self) -> Vec<BuiltInType>;
 
+    /// Their names, if they have some.
+    fn names(&self) -> Vec<String> {
+        Vec::new()
+    }
+
     /// Those of this moment: which field, and its little-endian bytes, the rest zero.
     fn read(&mut self, visit: &mut dyn FnMut(usize, u64));
 }
@@ -121,6 +126,14 @@ impl Values {
         match self {
             Self::Count(signal, n) => vec![signal.kind(); usize::from(*n)],
             Self::From(source) => source.kinds(),
+        }
+    }
+
+    /// The names of fields that have some.
+    pub(super) fn names(&self) -> Vec<String> {
+        match self {
+            Self::Count(..) => Vec::new(),
+            Self::From(source) => source.names(),
         }
     }
 

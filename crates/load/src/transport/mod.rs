@@ -24,3 +24,4 @@ pub use socket::{Got, Socket};
 pub use step::{Step, Steps};
 pub use stream::Stream;
 pub use timer::Timer;
+pub(crate) use tunnel::secure;

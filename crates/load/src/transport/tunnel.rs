@@ -1,4 +1,5 @@
-//! What a connection over `opc.wss` goes through before chunks of UACP do: TLS, and the upgrade to a WebSocket.
+//! What a connection over `opc.wss` goes through before chunks of UACP do: TLS, and the upgrade to a WebSocket. To brokers
+//! there is TLS alone.
 
 use std::io::{self, ErrorKind};
 use std::net::TcpStream;
@@ -26,6 +27,18 @@ pub fn open(
     let start = Instant::now();
     wait_for(&mut tunnel, socket, Step::Upgrade, timeout, Tunnel::is_open)?;
     steps.push((Step::Upgrade, start.elapsed()));
+    Ok(Box::new(tunnel))
+}
+
+/// Shakes hands for no longer than `timeout`; what goes through it then is up to the caller.
+pub fn secure(
+    socket: &mut TcpStream,
+    host: &str,
+    tls: &TlsClient,
+    timeout: Duration,
+) -> Result<Box<Tunnel>, LinkError> {
+    let mut tunnel = Tunnel::bare(tls, host)?;
+    wait_for(&mut tunnel, socket, Step::Tls, timeout, Tunnel::is_open)?;
     Ok(Box::new(tunnel))
 }
 

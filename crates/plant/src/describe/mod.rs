@@ -84,8 +84,12 @@ pub struct Plant {
 /// Where signals are published, and how.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Publishing {
-    /// `opc.udp://HOST:PORT`, of a host or a multicast group.
+    /// `opc.udp://HOST:PORT`, of a host or a multicast group; or of a broker `mqtt://HOST:PORT/PREFIX`, or `mqtts://`.
     pub to: String,
+    /// How a broker is spoken to.
+    pub broker: Brokered,
+    /// Where probes are answered: `opc.udp://HOST:PORT`.
+    pub discovery: Option<String>,
     /// The address of the interface that a group is reached by.
     pub interface: Option<IpAddr>,
     /// The distance of two messages.
@@ -98,11 +102,40 @@ pub struct Publishing {
     pub publisher: u16,
 }
 
+/// How a broker is spoken to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Brokered {
+    /// How messages are written: `uadp`, `json`, `json-verbose`, `json-reversible`.
+    pub mapping: String,
+    /// Of MQTT: `3.1.1` or `5`.
+    pub mqtt: String,
+    /// 0, 1 or 2.
+    pub qos: u8,
+    /// Who logs in.
+    pub user: Option<String>,
+    /// The file with the password of who logs in.
+    pub password_file: Option<PathBuf>,
+}
+
+impl Default for Brokered {
+    fn default() -> Self {
+        Self {
+            mapping: "uadp".to_owned(),
+            mqtt: "3.1.1".to_owned(),
+            qos: 0,
+            user: None,
+            password_file: None,
+        }
+    }
+}
+
 impl Publishing {
     /// All signals as Variants each 100 ms, from publisher 1.
     pub fn new(to: impl Into<String>) -> Self {
         Self {
             to: to.into(),
+            broker: Brokered::default(),
+            discovery: None,
             interface: None,
             interval: Duration::from_millis(100),
             raw: false,

@@ -53,6 +53,12 @@ pub struct Document {
 #[serde(deny_unknown_fields)]
 pub struct PublishTable {
     pub to: Spanned<String>,
+    pub mapping: Option<Spanned<String>>,
+    pub mqtt: Option<Spanned<String>>,
+    pub qos: Option<Spanned<u8>>,
+    pub user: Option<String>,
+    pub password_file: Option<Spanned<PathBuf>>,
+    pub discovery: Option<Spanned<String>>,
     pub interface: Option<IpAddr>,
     pub interval: Option<Spanned<Span>>,
     pub encoding: Option<Spanned<String>>,

@@ -18,7 +18,9 @@ use super::limits;
 use super::terms::{Id, Span};
 use super::types::Types;
 use super::users::{Groups, rights};
-use crate::describe::{Does, EventSources, Folder, MethodNode, Namespace, Plant, Publishing};
+use crate::describe::{
+    Brokered, Does, EventSources, Folder, MethodNode, Namespace, Plant, Publishing,
+};
 use crate::directory::REGISTER_EVERY;
 use crate::users::Rights;
 
@@ -96,7 +98,7 @@ pub fn plant(document: Document, folder: &Path) -> Read<Plant> {
         publish: document
             .publish
             .into_iter()
-            .map(publishing)
+            .map(|table| publishing(table, folder))
             .collect::<Read<_>>()?,
         memory: limits::memory(document.limits.as_ref())?,
         limits: limits::limits(document.limits.unwrap_or_default())?,
@@ -158,15 +160,68 @@ fn discovery_server(text: &Spanned<String>) -> Read<Url> {
     })
 }
 
-/// Where signals are published.
-fn publishing(table: PublishTable) -> Read<Publishing> {
-    if !table.to.get_ref().starts_with("opc.udp://") {
+/// One of these words, or the first of them where there is none.
+fn one_of(word: Option<&Spanned<String>>, words: &[&str]) -> Read<String> {
+    let Some(word) = word else {
+        return Ok(words.first().copied().unwrap_or_default().to_owned());
+    };
+    match words.contains(&word.get_ref().as_str()) {
+        true => Ok(word.get_ref().clone()),
+        false => {
+            let what = format!("is {:?} (want {})", word.get_ref(), words.join(", "));
+            Err(Complaint::about(word, what))
+        }
+    }
+}
+
+/// How a broker is spoken to, if it is one.
+fn brokered(table: &PublishTable, folder: &Path) -> Read<Brokered> {
+    let to = table.to.get_ref();
+    let is_broker = to.starts_with("mqtt://") || to.starts_with("mqtts://");
+    if !is_broker && !to.starts_with("opc.udp://") {
         let what = format!(
-            "{:?} is no place to publish to (want \"opc.udp://HOST:PORT\")",
-            table.to.get_ref()
+            "{to:?} is no place to publish to (want \"opc.udp://HOST:PORT\", or \"mqtt://HOST:PORT/PREFIX\" of a broker)"
         );
         return Err(Complaint::about(&table.to, what));
     }
+    let mapping = one_of(
+        table.mapping.as_ref(),
+        &["uadp", "json", "json-verbose", "json-reversible"],
+    )?;
+    if let Some(written) = table
+        .mapping
+        .as_ref()
+        .filter(|_| !is_broker && mapping != "uadp")
+    {
+        let what = format!("is {mapping:?} (want uadp: JSON goes to brokers, mqtt://HOST)");
+        return Err(Complaint::about(written, what));
+    }
+    if let Some(qos) = table.qos.as_ref().filter(|it| *it.get_ref() > 2) {
+        let what = format!("is {} (want 0, 1 or 2)", qos.get_ref());
+        return Err(Complaint::about(qos, what));
+    }
+    if let Some(file) = table
+        .password_file
+        .as_ref()
+        .filter(|_| table.user.is_none())
+    {
+        return Err(Complaint::about(file, "is of nobody (want a user, too)"));
+    }
+    Ok(Brokered {
+        mapping,
+        mqtt: one_of(table.mqtt.as_ref(), &["3.1.1", "5"])?,
+        qos: table.qos.as_ref().map_or(0, |it| *it.get_ref()),
+        user: table.user.clone(),
+        password_file: table
+            .password_file
+            .as_ref()
+            .map(|it| folder.join(it.get_ref())),
+    })
+}
+
+/// Where signals are published. Files are looked for in `folder`.
+fn publishing(table: PublishTable, folder: &Path) -> Read<Publishing> {
+    let broker = brokered(&table, folder)?;
     if let Some(none) = table.signals.as_ref().filter(|it| *it.get_ref() == 0) {
         return Err(Complaint::about(
             none,
@@ -184,7 +239,16 @@ fn publishing(table: PublishTable) -> Read<Publishing> {
             }
         },
     };
+    let over_udp = table.to.get_ref().starts_with("opc.udp://");
+    if let Some(at) = &table.discovery
+        && !(over_udp && at.get_ref().starts_with("opc.udp://"))
+    {
+        let what = "wants opc.udp://HOST:PORT, of what is published over UDP";
+        return Err(Complaint::about(at, what));
+    }
     let mut publishing = Publishing::new(table.to.into_inner());
+    publishing.discovery = table.discovery.map(Spanned::into_inner);
+    publishing.broker = broker;
     publishing.raw = raw;
     publishing.interface = table.interface;
     publishing.signals = table.signals.map(Spanned::into_inner);

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::Figure;
+use crate::Histogram;
 
 /// Bytes of a datagram beyond which IP cuts it into fragments, on a link of 1,500 bytes.
 pub const WHOLE_DATAGRAM: u64 = 1472;
@@ -47,6 +48,69 @@ pub struct Published {
     pub roll_overs: u64,
     /// From the first cycle to the end of the last.
     pub elapsed_ns: u64,
+    /// What the broker did with them, if they went to one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub broker: Option<Delivered>,
+}
+
+/// What a broker did with messages that were sent to it.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Delivered {
+    /// Of MQTT.
+    pub version: String,
+    /// What TLS agreed on, if it was inside TLS.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tls: Option<String>,
+    /// 0, 1 or 2.
+    pub qos: u8,
+    /// Connections that there were.
+    pub connections: u64,
+    /// Why they ended before their time, and why there was none again.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub lost_connections: Vec<String>,
+    /// Messages that were not sent because there was no connection.
+    pub not_connected: u64,
+    /// Messages that were not sent because `window` were without acknowledgement.
+    pub window_full: u64,
+    /// Messages that were not sent because the socket took no more.
+    pub socket_full: u64,
+    /// So many messages could be without acknowledgement.
+    pub window: u16,
+    /// Messages that the broker has, as it says; QoS 0 has no such word.
+    pub acknowledged: u64,
+    /// Messages that it says it does not take.
+    pub refused: u64,
+    /// Why not, of the first.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub refused_because: Option<String>,
+    /// Messages that it said nothing of.
+    pub unacknowledged: u64,
+    /// From sending a message to its acknowledgement.
+    #[serde(default, skip_serializing_if = "Histogram::is_empty")]
+    pub acknowledgement: Histogram,
+}
+
+/// What a broker had to do with what a listener heard.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Subscribed {
+    /// Of MQTT.
+    pub version: String,
+    /// What TLS agreed on, if it was inside TLS.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tls: Option<String>,
+    /// The QoS that the broker granted.
+    pub qos: u8,
+    /// Connections that there were.
+    pub connections: u64,
+    /// Why they ended before their time, and why there was none again.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub lost_connections: Vec<String>,
+    /// How long there was none.
+    pub away_ns: u64,
+    /// Messages that the broker had kept from before, which are not among those that were heard.
+    pub retained: u64,
+    /// Messages that say that they may have been sent before.
+    pub maybe_again: u64,
 }
 
 /// What one listener heard.
@@ -99,6 +163,9 @@ pub struct Listener {
     /// Datagrams that could not be read, by the reason.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unread: Vec<Unread>,
+    /// What the broker had to do with it, if they came by one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub broker: Option<Subscribed>,
 }
 
 /// Datagrams that could not be read.
@@ -176,9 +243,24 @@ impl PubSub {
         (values > 0).then(|| cpu as f64 / values as f64)
     }
 
+    /// Whether a broker is between publisher and listeners: what is counted are its messages then, not datagrams.
+    pub fn is_brokered(&self) -> bool {
+        let sent = self.published.as_ref();
+        sent.is_some_and(|it| it.broker.is_some())
+            || self.listeners.iter().any(|it| it.broker.is_some())
+    }
+
+    /// What is counted: a word for one and for several of them.
+    pub fn counted(&self) -> (&'static str, &'static str) {
+        match self.is_brokered() {
+            true => ("message", "messages"),
+            false => ("datagram", "datagrams"),
+        }
+    }
+
     /// Whether IP cuts the datagrams into fragments, as far as their size is known.
     pub fn is_fragmented(&self) -> bool {
-        let sent = self.published.as_ref();
+        let sent = self.published.as_ref().filter(|_| !self.is_brokered());
         sent.is_some_and(|it| it.datagram_bytes > WHOLE_DATAGRAM)
     }
 }

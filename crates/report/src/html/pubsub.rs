@@ -14,7 +14,7 @@ pub(super) fn figures(phase: &Phase, told: &PubSub) -> Vec<(String, &'static str
     let mut all = Vec::new();
     if let Some(values) = phase.values_per_s() {
         let datagrams = phase.total.rate_per_s.unwrap_or(0.0) / told.listeners.len().max(1) as f64;
-        let of = format!("{} datagrams", Rate::show(datagrams));
+        let of = format!("{} {}", Rate::show(datagrams), told.counted().1);
         all.push((Rate::show(values), "values", Some(of)));
     }
     let listeners = told.listeners.len();
@@ -55,9 +55,12 @@ pub(super) fn section(told: &PubSub) -> Markup {
                 (grouped(sent.cycles)) " cycles"
                 @if let Some(planned) = sent.planned_cycles { " of " (grouped(planned)) }
                 @if let Some(interval) = sent.interval_ns { ", one each " (Kind::Nanos.show(interval as f64)) }
-                ": " (grouped(sent.datagrams)) " datagrams of " (Kind::Bytes.show(sent.datagram_bytes as f64))
+                ": " (grouped(sent.datagrams)) " " (told.counted().1) " of " (Kind::Bytes.show(sent.datagram_bytes as f64))
                 " with " (grouped(sent.values)) " values, sent to " (told.to) "."
             }
+        }
+        @if let Some(text) = crate::pubsub::broker(told) {
+            p.note { (text) "." }
         }
         (listeners(told).markup())
         @if told.listeners.len() > SHOWN {
@@ -69,7 +72,7 @@ pub(super) fn section(told: &PubSub) -> Markup {
 fn listeners(told: &PubSub) -> Table {
     let head = [
         "listener",
-        "datagrams",
+        told.counted().1,
         "values",
         "lost",
         "gaps",

@@ -1,23 +1,49 @@
 //! Where PubSub goes to or comes from, and how a broker is spoken to, as typed.
 
-use std::fmt;
+use std::fmt::{self, Write as _};
 use std::path::PathBuf;
 use std::str::FromStr;
 
 use clap::builder::PossibleValuesParser;
 use load::pubsub::{Address, BrokerError, BrokerUrl, Login, Mapping, Mqtt};
+use load::transport::LinkError;
 use pubsub::json::Style;
 use pubsub::mqtt::Version;
+use wss::{TlsError, TunnelError};
+use zeroize::Zeroizing;
 
+use crate::access::{self, Trusting};
+use crate::advice;
 use crate::failure::Failure;
+use crate::global::Global;
 
 /// A host or group, or a broker.
 #[derive(Debug, Clone)]
 pub enum Url {
     /// opc.udp://
     Udp(Address),
-    /// mqtt://
+    /// mqtt://, mqtts://
     Mqtt(BrokerUrl),
+}
+
+impl Url {
+    /// Whether it is a broker.
+    pub fn is_broker(&self) -> bool {
+        matches!(self, Self::Mqtt(_))
+    }
+
+    /// Whether it is a group, whose members all get each datagram.
+    pub fn is_multicast(&self) -> bool {
+        matches!(self, Self::Udp(it) if it.is_multicast())
+    }
+
+    /// Whether one listener alone hears what is sent there.
+    pub fn is_one_host(&self) -> bool {
+        match self {
+            Self::Udp(it) => !it.is_multicast(),
+            Self::Mqtt(_) => false,
+        }
+    }
 }
 
 impl FromStr for Url {
@@ -30,7 +56,9 @@ impl FromStr for Url {
                 .map(Self::Mqtt)
                 .map_err(|error| format!("{error}")),
             false => text.parse().map(Self::Udp).map_err(|error| {
-                format!("{error}; want opc.udp://HOST:PORT or mqtt://HOST:PORT/TOPIC")
+                format!(
+                    "{error}; want opc.udp://HOST:PORT, mqtt://HOST:PORT/TOPIC, or mqtts:// with TLS"
+                )
             }),
         }
     }
@@ -57,34 +85,84 @@ pub struct Broker {
     #[arg(long, value_name = "VERSION", default_value = "3.1.1", hide_possible_values = true, value_parser = PossibleValuesParser::new(["3.1.1", "5"]))]
     mqtt: String,
     /// Log in with this name; the password comes from UAPERF_PASSWORD, --password-file or a prompt, and travels
-    /// unencrypted
+    /// unencrypted to mqtt:// URLs
     #[arg(long, value_name = "NAME")]
     user: Option<String>,
     /// File with the password in its first line
     #[arg(long, value_name = "FILE", requires = "user")]
     password_file: Option<PathBuf>,
+    #[command(flatten)]
+    trusting: Trusting,
 }
 
+/// Who logs in, and the secret.
+pub type Secret = Option<Zeroizing<String>>;
+
 impl Broker {
+    /// What a plan says of it.
+    pub fn plan(&self, in_flight: Option<u16>, same_clock: bool) -> plan::Broker {
+        plan::Broker {
+            mqtt: self.mqtt.clone(),
+            qos: self.qos,
+            user: self.user.clone(),
+            in_flight,
+            same_clock,
+        }
+    }
+
+    /// Whether somebody logs in.
+    pub fn has_user(&self) -> bool {
+        self.user.is_some()
+    }
+
+    /// The secret of who logs in.
+    pub fn secret(&self) -> anyhow::Result<Secret> {
+        let ask = |user: &String| access::password(self.password_file.as_deref(), user);
+        self.user.as_ref().map(ask).transpose()
+    }
+
+    /// The options for another process, which is told the secret otherwise.
+    pub fn words(&self) -> Vec<String> {
+        let mut words = self.trusting.words();
+        words.push(format!("--qos={}", self.qos));
+        words.push(format!("--mqtt={}", self.mqtt));
+        words.extend(self.user.iter().map(|user| format!("--user={user}")));
+        words
+    }
+
     /// This broker; so many messages may wait for their acknowledgement.
-    pub fn at(&self, url: BrokerUrl, in_flight: u16) -> anyhow::Result<Mqtt> {
-        let login = match &self.user {
-            None => None,
-            Some(user) => Some(Login {
-                user: user.clone(),
-                password: crate::access::password(self.password_file.as_deref(), user)?.to_string(),
-            }),
+    pub fn at(
+        &self,
+        url: BrokerUrl,
+        in_flight: u16,
+        secret: &Secret,
+        global: &Global,
+    ) -> anyhow::Result<Mqtt> {
+        let tls = match url.is_secured() {
+            true => Some(self.trusting.resolve(global)?.client(url.host())?),
+            false => None,
         };
+        let login = self.user.as_ref().zip(secret.as_ref());
+        let login = login.map(|(user, password)| Login {
+            user: user.clone(),
+            password: password.to_string(),
+        });
         Ok(Mqtt {
             url,
-            version: match self.mqtt.as_str() {
-                "5" => Version::V5,
-                _ => Version::V3,
-            },
+            version: version(&self.mqtt),
             qos: self.qos,
             login,
             in_flight,
+            tls,
         })
+    }
+}
+
+/// A version of MQTT by its name.
+pub fn version(name: &str) -> Version {
+    match name {
+        "5" => Version::V5,
+        _ => Version::V3,
     }
 }
 
@@ -101,14 +179,34 @@ pub fn mapping(name: &str) -> Mapping {
     }
 }
 
+/// How it was spoken to.
+pub fn write_version(out: &mut String, version: &str, tls: Option<&str>) -> fmt::Result {
+    write!(out, "  MQTT {version}")?;
+    match tls {
+        Some(tls) => write!(out, " over {tls}"),
+        None => Ok(()),
+    }
+}
+
 /// Why there is no connection, with what to try.
 pub fn failed(at: &impl fmt::Display, error: &BrokerError) -> Failure {
     let failure = Failure::new(format!("{at}: {error}"));
     match error {
+        BrokerError::Tls(tls) => match &**tls {
+            LinkError::Tunnel(TunnelError::Tls(TlsError::Rejected(it))) => {
+                failure.hint(advice::rejection(it))
+            }
+            LinkError::Tunnel(TunnelError::Tls(TlsError::Rustls(_))) => {
+                failure.hint("is that its port for TLS? mqtt:// goes to another one")
+            }
+            _ => failure.hint("does a broker with TLS run there?"),
+        },
         BrokerError::Io(_) | BrokerError::Name(_) => failure.hint("does a broker run there?"),
         BrokerError::Refused(_) => failure.hint("see --user and --password-file"),
         BrokerError::Packet(_) | BrokerError::Silent(_) | BrokerError::Closed => {
-            failure.hint("is it a broker, and does it know the MQTT that --mqtt says?")
+            failure.hint(
+                "is it a broker, and does it know the MQTT that --mqtt says? mqtts:// is for ports with TLS",
+            )
         }
         BrokerError::Qos(most) => failure.hint(format!("try --qos {most}")),
         _ => failure,

@@ -12,17 +12,20 @@ use observe::Process;
 use plan::unit::duration::nanos;
 use plan::{Phase, Plan, Targets, Work};
 use pubsub::Tolerance;
+use pubsub::mqtt::topic::{PREFIX, Tree};
 use pubsub::security::{KeyRing, Mode};
 use record::Tally;
 use record::run::{Figure, Mark, Phase as Measured, PubSub, Run, Target, UsageSeries, WarmUp};
 use zeroize::Zeroizing;
 
+use super::broker::{self, Secret, Url};
 use super::keys::{self, Keys};
 use super::message;
 use super::phase::Asked;
 use super::publisher::Publisher;
 use super::told;
 use crate::failure::Failure;
+use crate::global::Global;
 use crate::quick::status_name;
 use crate::quick::usage::{Seen, Watch};
 
@@ -33,7 +36,7 @@ const LOOK: Duration = Duration::from_millis(20);
 struct Open {
     posts: Vec<Post>,
     /// Where they listen: with the port that was free.
-    at: Address,
+    at: Url,
 }
 
 /// What came of all of it.
@@ -49,14 +52,28 @@ struct Outcome {
 
 impl Asked {
     /// Measures.
-    pub fn measure(&self, phase: &Phase, control: &Control) -> anyhow::Result<Run> {
+    pub fn measure(
+        &self,
+        phase: &Phase,
+        control: &Control,
+        global: &Global,
+    ) -> anyhow::Result<Run> {
         let asked = self.common.observed.asked()?;
         let (text, keys) = self.keys(&phase.work)?;
-        let open = open(&phase.work)?;
+        let secret = match self.at.is_broker() {
+            true => self.broker.secret()?,
+            false => None,
+        };
+        let open = self.open(&phase.work, &secret, global)?;
         let knowledge = || knowledge(&phase.work, &keys);
         let outcome = match &phase.work {
             Work::Publish(plan) => {
-                let words = words(plan, open.at, length(phase));
+                let mut words = words(plan, &open.at, length(phase));
+                if open.at.is_broker() {
+                    words.extend(self.broker.words());
+                    words.push(format!("--in-flight={}", self.in_flight));
+                    words.push(format!("--pki={}", global.pki()?.display()));
+                }
                 let mut publisher = Publisher::start(&words)?;
                 let process = Process::of(publisher.pid()).ok();
                 let mut asked = asked;
@@ -64,7 +81,7 @@ impl Asked {
                 asked.server = process;
                 let watch = Watch::start(asked).context("cannot start a thread")?;
                 // What it sends until the listeners read waits in their sockets.
-                let origin = publisher.begin(&text)?;
+                let origin = publisher.begin(&secret, &text)?;
                 let publish = |wait: &dyn Fn(Duration) -> bool| {
                     // It ends by itself; the rest is for a machine that is very busy.
                     while wait(LOOK) {
@@ -96,7 +113,7 @@ impl Asked {
                 )
             }
         }?;
-        Ok(self.run(phase, open.at, outcome, control))
+        Ok(self.run(phase, &open.at, outcome, control))
     }
 
     /// What a file of keys says, or one made for this phase, and the same as keys.
@@ -114,7 +131,7 @@ impl Asked {
         Ok((text, keys))
     }
 
-    fn run(&self, phase: &Phase, at: Address, outcome: Outcome, control: &Control) -> Run {
+    fn run(&self, phase: &Phase, at: &Url, outcome: Outcome, control: &Control) -> Run {
         let (warmup, name) = (nanos(phase.warmup.given()), phase.work.name());
         let warm_up = WarmUp {
             given_ns: Some(warmup),
@@ -201,6 +218,46 @@ fn length(phase: &Phase) -> Duration {
     phase.measured_until().unwrap_or_default()
 }
 
+/// The filter of what a publisher of this plan sends to a broker.
+fn filter(plan: &plan::Publish, prefix: Option<&str>) -> String {
+    let publisher = message::publisher_id(&plan.publisher).to_string();
+    let json = plan.mapping != "uadp";
+    Tree::new(prefix.unwrap_or(PREFIX), json, &publisher).all_data()
+}
+
+impl Asked {
+    /// Listeners, at sockets or at the broker.
+    fn open(&self, work: &Work, secret: &Secret, global: &Global) -> anyhow::Result<Open> {
+        let Url::Mqtt(url) = &self.at else {
+            return open(work);
+        };
+        let mut of_listeners = url.clone();
+        let (listeners, same_clock) = match work {
+            Work::Publish(plan) => {
+                of_listeners.topic = Some(filter(plan, url.topic.as_deref()));
+                // It is a process of this host.
+                (plan.listeners, true)
+            }
+            Work::Listen(plan) => {
+                let same_clock = plan.broker.as_ref().is_some_and(|it| it.same_clock);
+                (plan.listeners, same_clock)
+            }
+            _ => return Err(Failure::usage(format!("{} is no PubSub", work.name())).into()),
+        };
+        let mqtt = self
+            .broker
+            .at(of_listeners, self.in_flight, secret, global)?;
+        let post = |_| {
+            Post::subscribe(mqtt.clone(), same_clock)
+                .map_err(|error| broker::failed(&mqtt.url, &error).into())
+        };
+        Ok(Open {
+            posts: (0..listeners).map(post).collect::<anyhow::Result<_>>()?,
+            at: self.at.clone(),
+        })
+    }
+}
+
 fn open(work: &Work) -> anyhow::Result<Open> {
     let (at, interface, listeners, buffer) = match work {
         Work::Publish(it) => (&it.to, &it.interface, it.listeners, it.receive_buffer),
@@ -221,10 +278,13 @@ fn open(work: &Work) -> anyhow::Result<Open> {
     for _ in 0..listeners {
         let post = Post::open(at, interface, buffer).map_err(failed)?;
         // The first has found a port that is free; the others of a group listen there, too.
-        at = post.at();
+        at = post.address().unwrap_or(at);
         posts.push(post);
     }
-    Ok(Open { posts, at })
+    Ok(Open {
+        posts,
+        at: Url::Udp(at),
+    })
 }
 
 /// What listeners know beforehand.
@@ -252,7 +312,7 @@ fn knowledge(work: &Work, keys: &Keys) -> Knowledge {
 }
 
 /// The command line of the publisher.
-fn words(plan: &plan::Publish, to: Address, duration: Duration) -> Vec<String> {
+fn words(plan: &plan::Publish, to: &Url, duration: Duration) -> Vec<String> {
     let mut words = vec![
         to.to_string(),
         format!("--signals={}", plan.signals),
@@ -262,6 +322,7 @@ fn words(plan: &plan::Publish, to: Address, duration: Duration) -> Vec<String> {
         format!("--publisher={}", plan.publisher),
         format!("--layout={}", plan.layout),
         format!("--encoding={}", plan.encoding),
+        format!("--mapping={}", plan.mapping),
         format!("--security={}", plan.security),
         format!("--ttl={}", plan.ttl),
         format!("--duration={}ns", nanos(duration)),

@@ -7,16 +7,17 @@ use std::time::Duration;
 
 use judge::Exit;
 use load::pubsub::{
-    Captured, Counted, Delay, Heard, Listen, Reading, Stream, Subscribe, Subscribed, Writer,
-    read_capture,
+    Address, Captured, Counted, Delay, Heard, Listen, Reading, Stream, Subscribe, Subscribed,
+    Writer, read_capture,
 };
 use plan::unit::Bytes;
-use plan::unit::duration::show;
+use plan::unit::duration::{show, show_nanos};
 use pubsub::security::KeyRing;
 
 use super::broker::{self, Broker, Url};
 use super::{Common, Taking, Verdict};
 use crate::failure::Failure;
+use crate::global::Global;
 use crate::screen::tell;
 
 /// Listen to PubSub publishers over UDP or MQTT: who, what, how often, and what was lost
@@ -24,7 +25,7 @@ use crate::screen::tell;
 #[command(after_help = EXAMPLES)]
 pub struct Args {
     /// Where messages come to: opc.udp://ADDRESS:PORT of this host, or of a multicast group to join; or
-    /// mqtt://HOST:PORT/FILTER of a broker (without a filter, all topics)
+    /// mqtt://HOST:PORT/FILTER of a broker (without a filter, all topics), mqtts:// inside TLS
     #[arg(value_name = "URL", required_unless_present = "pcap")]
     from: Option<Url>,
     /// Take the datagrams of a capture (pcap, pcapng) instead: those to the URL, or to port 4840 and in Ethernet frames
@@ -35,6 +36,10 @@ pub struct Args {
     datagrams: Option<u64>,
     #[command(flatten)]
     taking: Taking,
+    /// Ask publishers what they send, over UDP: at a group such as opc.udp://224.0.2.14, or at the address of one
+    /// publisher. With what they tell RawData is read
+    #[arg(long, value_name = "URL", conflicts_with = "pcap")]
+    discovery: Option<Address>,
     /// Room for datagrams that wait to be read
     #[arg(long, value_name = "SIZE", default_value = "4MiB")]
     receive_buffer: Bytes,
@@ -56,7 +61,7 @@ Examples:
   uaperf listen --pcap line3.pcapng";
 
 /// Carries out `uaperf listen`.
-pub fn run(args: Args) -> anyhow::Result<ExitCode> {
+pub fn run(args: Args, global: &Global) -> anyhow::Result<ExitCode> {
     args.common.check()?;
     let tolerance = super::tolerance(args.taking.strict, args.taking.allow_constant_nonce);
     let required = super::message::mode(&args.taking.security);
@@ -86,10 +91,14 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
             read_capture(&file, plan, &stop)
                 .map_err(|error| Failure::new(format!("--pcap {}: {error}", file.display())))?
         }
+        (None, Some(Url::Mqtt(url))) if args.discovery.is_some() => {
+            let what = format!("--discovery with {url}: a broker keeps what publishers tell");
+            return Err(Failure::usage(what).into());
+        }
         (None, Some(Url::Mqtt(url))) => {
             let at = url.to_string();
             let plan = Subscribe {
-                mqtt: args.broker.at(url, 1)?,
+                mqtt: args.broker.at(url, 1, &args.broker.secret()?, global)?,
                 client_id: format!("uaperf-listen-{}", std::process::id()),
                 duration: args.common.duration,
                 messages: args.datagrams,
@@ -110,6 +119,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
                 datagrams: args.datagrams,
                 keys,
                 tolerance,
+                discovery: args.discovery,
             };
             let ready = || tell!("listening at {from} …");
             load::pubsub::listen(plan, &stop, ready).map_err(|error| {
@@ -215,6 +225,9 @@ pub(super) fn write_screen(out: &mut String, it: &Heard) -> std::fmt::Result {
             it.not_followed
         )?;
     }
+    if it.discovery > 0 {
+        writeln!(out, "  probes and announcements: {}", it.discovery)?;
+    }
     for stream in &it.streams {
         write_stream(out, stream, seconds)?;
     }
@@ -222,10 +235,11 @@ pub(super) fn write_screen(out: &mut String, it: &Heard) -> std::fmt::Result {
 }
 
 fn write_broker(out: &mut String, it: &Subscribed) -> std::fmt::Result {
+    broker::write_version(out, &it.version, it.tls.as_deref())?;
     writeln!(
         out,
-        "  MQTT {}, QoS {}; {} connections, {} retained messages from before, {} perhaps sent again",
-        it.version, it.qos, it.connections, it.retained, it.maybe_again
+        ", QoS {}; {} connections, {} retained messages from before, {} perhaps sent again",
+        it.qos, it.connections, it.retained, it.maybe_again
     )?;
     for why in &it.lost_connections {
         writeln!(out, "  connection lost: {why}")?;
@@ -288,10 +302,13 @@ fn write_stream(out: &mut String, it: &Stream, seconds: f64) -> std::fmt::Result
     if it.chunks > 0 {
         write!(out, ", {} of them parts of larger messages", it.chunks)?;
     }
-    if it.discovery > 0 {
-        write!(out, ", {} of them discovery", it.discovery)?;
+    if let Some(each) = it.interval_ms.filter(|it| *it > 0.0) {
+        write!(out, ", one each {} as it says", show_nanos(each * 1e6))?;
     }
     writeln!(out)?;
+    if !it.endpoints.is_empty() {
+        writeln!(out, "  server:   {}", it.endpoints.join(", "))?;
+    }
     if let Some(counted) = &it.sequence {
         writeln!(out, "  group:    {}", told(counted))?;
     }
@@ -332,6 +349,14 @@ fn write_writer(out: &mut String, it: &Writer) -> std::fmt::Result {
     }
     if !it.encoding.is_empty() {
         write!(out, ", {}", it.encoding)?;
+    }
+    if let Some(set) = &it.data_set {
+        let (major, minor) = (set.major_version, set.minor_version);
+        write!(
+            out,
+            ", DataSet {} of {} fields, version {major}.{minor}",
+            set.name, set.fields
+        )?;
     }
     let kinds = [
         (it.delta_frames, "delta frames"),

@@ -1,6 +1,6 @@
 //! `uaperf publish` and `uaperf listen`: PubSub over UDP and MQTT; and phases of scenarios that do both.
 
-mod broker;
+pub mod broker;
 mod carried_out;
 mod keys;
 pub mod listen;
@@ -9,7 +9,7 @@ mod parent;
 pub mod phase;
 pub mod publish;
 mod publisher;
-mod told;
+pub mod told;
 
 use std::fmt::Write as _;
 use std::io::Write as _;

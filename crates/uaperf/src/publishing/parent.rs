@@ -24,11 +24,24 @@ pub fn begun(at_ns: u64) {
     let _ = writeln!(screen::out(), "{BEGUN} {at_ns}");
 }
 
-/// Keys from standard input, up to an empty line. What is published begins behind them.
-pub fn keys() -> anyhow::Result<Keys> {
+/// Says that it may be given what it has to know.
+pub fn ready() -> anyhow::Result<()> {
     let mut out = screen::out();
     writeln!(out, "{READY}")?;
-    out.flush()?;
+    Ok(out.flush()?)
+}
+
+/// The secret of who logs in: the first line of standard input.
+pub fn secret() -> anyhow::Result<Zeroizing<String>> {
+    let mut line = Zeroizing::new(String::new());
+    std::io::stdin().lock().read_line(&mut line)?;
+    Ok(Zeroizing::new(
+        line.trim_end_matches(['\r', '\n']).to_owned(),
+    ))
+}
+
+/// Keys from standard input, up to an empty line. What is published begins behind them.
+pub fn keys() -> anyhow::Result<Keys> {
     let mut text = Zeroizing::new(String::new());
     let mut input = std::io::stdin().lock();
     loop {

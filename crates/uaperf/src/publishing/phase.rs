@@ -5,13 +5,13 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::builder::PossibleValuesParser;
-use load::pubsub::Address;
 use plan::unit::Bytes;
 use plan::unit::duration::parse;
 use plan::{Phase, PlanError, Threshold, Warmup, Work};
 use pubsub::security::PubSubPolicy;
 
 use super::Taking;
+use super::broker::{self, Broker, Url};
 use super::message::Message;
 use crate::failure::Failure;
 use crate::quick::usage;
@@ -22,11 +22,20 @@ pub const SERVICES: [&str; 2] = ["publish", "listen"];
 /// A publisher in a process of its own, and listeners that hear it
 #[derive(Debug, clap::Args)]
 pub struct Publish {
-    /// Where to: opc.udp://HOST:PORT, or a multicast group, which several listeners need; port 0 is a free one
+    /// Where to: opc.udp://HOST:PORT, or a multicast group, which several listeners need; port 0 is a free one. Or to
+    /// a broker: mqtt://HOST:PORT/PREFIX, mqtts:// inside TLS
     #[arg(long, value_name = "URL", default_value = "opc.udp://127.0.0.1:0")]
-    to: Address,
+    to: Url,
+    /// How messages are written: uadp; or to a broker json, json-verbose, json-reversible
+    #[arg(long, value_name = "MAPPING", default_value = "uadp", hide_possible_values = true, value_parser = broker::MAPPINGS)]
+    mapping: String,
     #[command(flatten)]
     message: Message,
+    #[command(flatten)]
+    broker: Broker,
+    /// Messages that may wait for their acknowledgement; the broker may want fewer
+    #[arg(long, value_name = "N", default_value_t = 1000, value_parser = clap::value_parser!(u16).range(1..=65534))]
+    in_flight: u16,
     /// The policy of keys that are made for this phase alone, without keys
     #[arg(long, value_name = "NAME", default_value = "PubSub-Aes256-CTR", hide_possible_values = true, value_parser = PossibleValuesParser::new(PubSubPolicy::ALL.map(PubSubPolicy::name)))]
     policy: String,
@@ -37,11 +46,17 @@ pub struct Publish {
 /// Listeners to a publisher that is there
 #[derive(Debug, clap::Args)]
 pub struct Listen {
-    /// Where datagrams come to: opc.udp://ADDRESS:PORT of this host, or of a multicast group to join
+    /// Where datagrams come to: opc.udp://ADDRESS:PORT of this host, or of a multicast group to join. Or from a
+    /// broker: mqtt://HOST:PORT/FILTER, mqtts:// inside TLS
     #[arg(long, value_name = "URL", required = true)]
-    from: Address,
+    from: Url,
     #[command(flatten)]
     taking: Taking,
+    #[command(flatten)]
+    broker: Broker,
+    /// Publishers have the clock of this host: tell delays. A broker does not say where they are
+    #[arg(long)]
+    same_clock: bool,
     #[command(flatten)]
     common: Common,
 }
@@ -81,6 +96,10 @@ pub struct Asked {
     work: Work,
     pub(super) common: Common,
     pub(super) policy: PubSubPolicy,
+    /// Where to or from, with what is said of brokers.
+    pub(super) at: Url,
+    pub(super) broker: Broker,
+    pub(super) in_flight: u16,
 }
 
 /// The options of a service.
@@ -107,11 +126,14 @@ impl TryFrom<Publish> for Asked {
     fn try_from(args: Publish) -> anyhow::Result<Self> {
         let Publish {
             to,
+            mapping,
             message,
+            broker,
+            in_flight,
             policy,
             common,
         } = args;
-        if common.listeners > 1 && !to.is_multicast() {
+        if common.listeners > 1 && to.is_one_host() {
             let what = format!(
                 "--listeners {}: {to} (want a group such as opc.udp://239.255.0.1:0: a datagram to one host has one \
                  listener)",
@@ -130,6 +152,8 @@ impl TryFrom<Publish> for Asked {
         }
         let work = Work::Publish(Box::new(plan::Publish {
             to: to.to_string(),
+            broker: to.is_broker().then(|| broker.plan(Some(in_flight), true)),
+            mapping,
             interface: common.interface.map(|it| it.to_string()),
             ttl: message.ttl,
             publisher: message.publisher.clone(),
@@ -149,6 +173,9 @@ impl TryFrom<Publish> for Asked {
             work,
             common,
             policy: policy.parse()?,
+            at: to,
+            broker,
+            in_flight,
         })
     }
 }
@@ -158,6 +185,10 @@ impl From<Listen> for Asked {
         let common = args.common;
         let work = Work::Listen(Box::new(plan::Listen {
             from: args.from.to_string(),
+            broker: args
+                .from
+                .is_broker()
+                .then(|| args.broker.plan(None, args.same_clock)),
             interface: common.interface.map(|it| it.to_string()),
             security: args.taking.security,
             listeners: common.listeners,
@@ -169,6 +200,9 @@ impl From<Listen> for Asked {
             work,
             common,
             policy: PubSubPolicy::Aes256Ctr,
+            at: args.from,
+            broker: args.broker,
+            in_flight: 1,
         }
     }
 }

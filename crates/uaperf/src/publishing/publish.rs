@@ -5,20 +5,24 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use judge::Exit;
-use load::pubsub::{Delivered, Mapping, Publish, PublishError, Published, Target, Values};
-use plan::unit::duration::show;
+use load::pubsub::{
+    Address, Delivered, Discovery, Mapping, Publish, PublishError, Published, Target, Values,
+};
+use plan::unit::duration::{parse, show};
+use record::run::Kind;
 
 use super::broker::{self, Broker, Url};
 use super::message::{self, Message};
-use super::{Common, Verdict, parent};
+use super::{Common, Verdict, parent, told};
 use crate::failure::Failure;
+use crate::global::Global;
 
 /// Publish signals (PubSub): over UDP to a host or a multicast group, or to an MQTT broker
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
     /// Where to: opc.udp://HOST:PORT (without a port 4840), or mqtt://HOST:PORT/PREFIX with the prefix of its topics
-    /// (port 1883, prefix opcua)
+    /// (port 1883, prefix opcua), or mqtts:// inside TLS (port 8883)
     #[arg(value_name = "URL")]
     to: Url,
     /// How messages are written: uadp; or to a broker json, json-verbose, json-reversible
@@ -26,6 +30,13 @@ pub struct Args {
     mapping: String,
     #[command(flatten)]
     message: Message,
+    /// Answer probes that come to this address, over UDP, and tell there what is sent: a group such as
+    /// opc.udp://224.0.2.14, or an address of this host, from which answers go to who asks
+    #[arg(long, value_name = "URL")]
+    discovery: Option<Address>,
+    /// Tell it again after each such time, to a group [default: once]
+    #[arg(long, value_name = "TIME", requires = "discovery", value_parser = parse)]
+    announce: Option<Duration>,
     /// End after so many cycles
     #[arg(long, value_name = "N")]
     cycles: Option<u64>,
@@ -47,11 +58,12 @@ Examples:
   uaperf publish opc.udp://127.0.0.1:4840 --signals 100 --interval 1ms
   uaperf publish opc.udp://239.0.0.1 --interface 127.0.0.1 --layout periodic-fixed --encoding raw
   uaperf publish mqtt://127.0.0.1/line4 --mapping json --qos 1
+  uaperf publish mqtts://broker.example --user line4 --password-file secret
   uaperf publish opc.udp://127.0.0.1 --max --cycles 100000 --keys group.keys \\
     --security sign-and-encrypt";
 
 /// Carries out `uaperf publish`.
-pub fn run(args: Args) -> anyhow::Result<ExitCode> {
+pub fn run(args: Args, global: &Global) -> anyhow::Result<ExitCode> {
     args.common.check()?;
     let Message {
         interval,
@@ -59,6 +71,15 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         ..
     } = &args.message;
     let mode = message::mode(&args.message.security);
+    let secret = match (args.with_parent, &args.to) {
+        (true, _) => {
+            parent::ready()?;
+            let logs_in = args.broker.has_user();
+            logs_in.then(parent::secret).transpose()?
+        }
+        (false, Url::Mqtt(_)) => args.broker.secret()?,
+        (false, Url::Udp(_)) => None,
+    };
     let keys = match (&args.common.keys, mode) {
         _ if args.with_parent => parent::keys()?,
         (Some(file), Some(_)) => super::keys::read(file)?,
@@ -89,6 +110,13 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         return Err(Failure::usage(what).into());
     }
     let mapping = broker::mapping(&args.mapping);
+    if let (Some(_), Url::Mqtt(url)) = (args.discovery, &args.to) {
+        let what = format!("--discovery with {url}: a broker keeps what is told of messages");
+        return Err(Failure::usage(what).into());
+    }
+    if args.announce == Some(Duration::ZERO) {
+        return Err(Failure::usage("--announce 0s: want more than nothing").into());
+    }
     let to = match args.to.clone() {
         Url::Udp(_) if mapping != Mapping::Uadp => {
             let what = format!("--mapping {}: messages over UDP are UADP", args.mapping);
@@ -103,7 +131,10 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
                 .hint("secured messages are UADP")
                 .into());
         }
-        Url::Mqtt(url) => Target::Mqtt(Box::new(args.broker.at(url, args.in_flight)?)),
+        Url::Mqtt(url) => {
+            let mqtt = args.broker.at(url, args.in_flight, &secret, global)?;
+            Target::Mqtt(Box::new(mqtt))
+        }
     };
     let plan = Publish {
         to,
@@ -122,6 +153,11 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         interval: args.message.interval(),
         duration: args.common.duration,
         cycles: args.cycles,
+        discovery: args.discovery.map(|at| Discovery {
+            at,
+            each: args.announce,
+        }),
+        endpoints: Vec::new(),
     };
     let stop = match args.with_parent {
         true => parent::end(),
@@ -156,82 +192,50 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
 }
 
 fn verdict(it: &Published, interval: Option<Duration>) -> Verdict {
-    let (mut name, mut exit, mut evidence) = ("VALID", Exit::Good, Vec::new());
+    let (mut kind, mut evidence) = (Kind::Valid, Vec::new());
+    let mut find = |found: Kind, what| {
+        // What explains most is the verdict.
+        kind = kind.max(found);
+        evidence.push(what);
+    };
     let late = it.lateness.map_or(0, |it| it.p99_ns);
     if let Some(interval) = interval.filter(|each| u128::from(late) > each.as_nanos()) {
-        (name, exit) = ("GENERATOR-LIMITED", Exit::Verdict);
-        evidence.push(format!(
+        let what = format!(
             "1 of 100 cycles began {} late or more, at an interval of {}",
             show(Duration::from_nanos(late)),
             show(interval)
-        ));
+        );
+        find(Kind::GeneratorLimited, what);
     }
+    let all = it.refused + it.datagrams;
     if let Some(mqtt) = &it.mqtt {
-        if let Some(taken) = judge_broker(mqtt, &mut evidence, it.datagrams + it.refused) {
-            (name, exit) = taken;
+        for (found, _, what, _) in judge::delivered(&told::delivered(mqtt), all) {
+            find(found, what);
         }
     } else if it.refused > 0 {
-        (name, exit) = ("INCOMPLETE", Exit::Nothing);
-        let all = it.refused + it.datagrams;
-        evidence.push(format!(
+        let what = format!(
             "the kernel refused {} of {all} datagrams: nobody listens there, or a buffer is full",
             it.refused
-        ));
+        );
+        find(Kind::Incomplete, what);
     }
     if it.interrupted {
-        (name, exit) = ("INCOMPLETE", Exit::Nothing);
-        evidence.push("interrupted".to_owned());
+        find(Kind::Incomplete, "interrupted".to_owned());
     }
     Verdict {
-        name,
-        exit,
+        name: kind.name(),
+        exit: match kind {
+            Kind::Valid | Kind::ServerSaturated => Exit::Good,
+            Kind::GeneratorLimited | Kind::Unsteady => Exit::Verdict,
+            Kind::Incomplete | Kind::Failed => Exit::Nothing,
+        },
         evidence,
     }
 }
 
-/// What a broker did not take, or did not say.
-fn judge_broker(
-    it: &Delivered,
-    evidence: &mut Vec<String>,
-    all: u64,
-) -> Option<(&'static str, Exit)> {
-    let mut verdict = None;
-    let full = it.window_full + it.socket_full;
-    if full > 0 {
-        verdict = Some(("SERVER-SATURATED", Exit::Good));
-        evidence.push(format!(
-            "the broker did not take {full} of {all} messages in time: {} with {} unacknowledged, {} since its socket was \
-             full",
-            it.window_full, it.window, it.socket_full
-        ));
-    }
-    let mut incomplete = |what| {
-        verdict = Some(("INCOMPLETE", Exit::Nothing));
-        evidence.push(what);
-    };
-    if it.refused > 0 {
-        let why = it.refused_because.as_deref().unwrap_or("without a reason");
-        incomplete(format!(
-            "the broker refused {} of {all} messages: {why}",
-            it.refused
-        ));
-    }
-    match it.lost_connections.first() {
-        Some(why) => incomplete(format!(
-            "the connection was lost ({why}): {} of {all} messages not sent, {} unacknowledged",
-            it.not_connected, it.unacknowledged
-        )),
-        None if it.unacknowledged > 0 => incomplete(format!(
-            "the broker did not acknowledge {} of {all} messages within 2 s of the last",
-            it.unacknowledged
-        )),
-        None => {}
-    }
-    verdict
-}
-
 fn write_broker(out: &mut String, it: &Delivered) -> std::fmt::Result {
-    write!(out, "  MQTT {}, QoS {}", it.version, it.qos)?;
+    broker::write_version(out, &it.version, it.tls.as_deref())?;
+    write!(out, ", QoS {}", it.qos)?;
     if it.qos > 0 {
         write!(
             out,
@@ -285,6 +289,13 @@ pub(super) fn write_screen(out: &mut String, it: &Published) -> std::fmt::Result
         writeln!(
             out,
             "  a datagram of more than 1472 bytes is cut into fragments by IP"
+        )?;
+    }
+    if let Some(asked) = &it.discovery {
+        writeln!(
+            out,
+            "  {} probes, {} announcements",
+            asked.probes, asked.announcements
         )?;
     }
     if it.roll_overs > 0 {

@@ -8,6 +8,7 @@ use std::time::Duration;
 use anyhow::Context;
 use load::pubsub::Published;
 
+use super::broker::Secret;
 use super::parent::{BEGUN, READY};
 use crate::failure::Failure;
 use crate::settings;
@@ -62,11 +63,15 @@ impl Publisher {
         self.process.id()
     }
 
-    /// It publishes with these keys, and has begun when this comes back: at this time, in nanoseconds since 1970.
-    pub fn begin(&mut self, keys: &str) -> anyhow::Result<u64> {
+    /// It publishes with these keys, and logs in at a broker with the secret; it has begun when this comes back: at this
+    /// time, in nanoseconds since 1970.
+    pub fn begin(&mut self, secret: &Secret, keys: &str) -> anyhow::Result<u64> {
         let lines = keys.lines().filter(|line| !line.trim().is_empty());
         let input = self.process.stdin.as_mut();
         let input = input.context("a publisher without standard input")?;
+        if let Some(secret) = secret {
+            writeln!(input, "{}", secret.as_str())?;
+        }
         for line in lines {
             writeln!(input, "{line}")?;
         }

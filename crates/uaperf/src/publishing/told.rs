@@ -1,6 +1,6 @@
 //! What publisher and listeners say, as results keep it.
 
-use load::pubsub::{Counted, Delay, Heard, Published, Stream};
+use load::pubsub::{Counted, Delay, Delivered, Heard, Published, Stream, Subscribed};
 use plan::Work;
 use pubsub::security::PubSubPolicy;
 use record::Histogram;
@@ -15,10 +15,48 @@ pub fn published(it: &Published, interval_ns: Option<u64>) -> run::Published {
         datagrams: it.datagrams,
         refused: it.refused,
         bytes: it.bytes,
-        datagram_bytes: it.datagram_bytes,
+        // Texts differ in length: what they have on average.
+        datagram_bytes: match it.datagram_bytes {
+            0 => it.bytes.checked_div(it.datagrams).unwrap_or(0),
+            bytes => bytes,
+        },
         values: it.values,
         roll_overs: it.roll_overs,
         elapsed_ns: it.elapsed_ns,
+        broker: it.mqtt.as_ref().map(delivered),
+    }
+}
+
+/// What a broker did with messages.
+pub fn delivered(it: &Delivered) -> run::Delivered {
+    run::Delivered {
+        version: it.version.clone(),
+        tls: it.tls.clone(),
+        qos: it.qos,
+        connections: it.connections,
+        lost_connections: it.lost_connections.clone(),
+        not_connected: it.not_connected,
+        window_full: it.window_full,
+        socket_full: it.socket_full,
+        window: it.window,
+        acknowledged: it.acknowledged,
+        refused: it.refused,
+        refused_because: it.refused_because.clone(),
+        unacknowledged: it.unacknowledged,
+        acknowledgement: it.acknowledgement_histogram.clone(),
+    }
+}
+
+fn subscribed(it: &Subscribed) -> run::Subscribed {
+    run::Subscribed {
+        version: it.version.clone(),
+        tls: it.tls.clone(),
+        qos: it.qos,
+        connections: it.connections,
+        lost_connections: it.lost_connections.clone(),
+        away_ns: it.away_ns,
+        retained: it.retained,
+        maybe_again: it.maybe_again,
     }
 }
 
@@ -51,6 +89,9 @@ pub fn listener(it: &Heard, cpu_ns: Figure<u64>, sent: Option<&Published>) -> ru
         restarts: sum(|it| it.restarts),
         socket_drops: match it.socket_drops {
             Some(drops) => Figure::Known(drops),
+            None if it.mqtt.is_some() => {
+                Figure::missing("TCP drops nothing, and a broker does not say what it dropped")
+            }
             None => Figure::missing("this system does not tell"),
         },
         buffer_bytes: it.buffer_bytes,
@@ -68,6 +109,7 @@ pub fn listener(it: &Heard, cpu_ns: Figure<u64>, sent: Option<&Published>) -> ru
                 datagrams: it.datagrams,
             })
             .collect(),
+        broker: it.mqtt.as_ref().map(subscribed),
     }
 }
 
@@ -88,6 +130,9 @@ fn no_delay(it: &Heard) -> Option<String> {
     Some(
         match first.delay {
             Delay::NoTimestamp => "messages say no time",
+            _ if it.mqtt.is_some() => {
+                "a broker does not say whose clock the publisher has: same_clock = true says that it is this host's"
+            }
             _ => "the publisher's clock is another",
         }
         .to_owned(),

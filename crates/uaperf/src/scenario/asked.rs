@@ -49,7 +49,7 @@ impl Asked {
     ) -> anyhow::Result<Run> {
         match self {
             Self::Requests(asked) => asked.measure(targets, phase, control, global),
-            Self::PubSub(asked) => asked.measure(phase, control),
+            Self::PubSub(asked) => asked.measure(phase, control, global),
         }
     }
 }

@@ -161,6 +161,10 @@ const VALUES: &[(&str, &str, &str)] = &[
     ("max", "true", ""),
     ("ttl", "3", ""),
     ("strict", "true", ""),
+    ("mapping", "'json'", "to = 'mqtt://127.0.0.1'"),
+    ("qos", "1", ""),
+    ("mqtt", "'5'", ""),
+    ("same_clock", "true", "from = 'mqtt://127.0.0.1'"),
     ("allow_constant_nonce", "true", ""),
 ];
 

@@ -48,6 +48,7 @@ const BESIDE_RESULTS: &[(&str, &str)] = &[
 /// Options that name a file or a folder, which is looked for beside the scenario.
 const NAMES_FILES: &[&str] = &[
     "password-file",
+    "publish-password-file",
     "user-cert",
     "user-key",
     "user-token",

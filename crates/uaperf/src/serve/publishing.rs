@@ -1,6 +1,7 @@
 //! A plant that publishes its signals, too: the same values that clients read and subscribe to.
 
 use std::net::IpAddr;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::channel;
@@ -8,25 +9,34 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use anyhow::Context;
-use load::pubsub::{Address, Mapping, Publish, Source, Target, Values, publish};
+use load::access::TlsTrust;
+use load::pubsub::{
+    Address, Discovery, Login, Mqtt, Publish, PublishError, Published, Source, Target, Values,
+    publish,
+};
 use plan::unit::duration::{parse, show};
 use plant::{Plant, Server, Signals};
 use pubsub::PublisherId;
+use pubsub::discovery::Endpoint;
 use pubsub::layout::Layout;
 use pubsub::view::Encoding;
+use wire::policy::Mode;
 use wire::template::walk::BuiltInType;
 
+use crate::access;
 use crate::failure::Failure;
+use crate::publishing::broker::{self, Url};
+use crate::publishing::told;
 use crate::screen::tell;
 
 /// Publishing over PubSub, as typed.
 #[derive(Debug, clap::Args)]
 #[group(id = "publishing-args")]
 pub struct Args {
-    /// Publish the signals over UDP, too, to opc.udp://HOST:PORT or a multicast group, instead of where the plant says;
-    /// may be given several times
+    /// Publish the signals, too, to opc.udp://HOST:PORT, a multicast group, or a broker at mqtt://HOST:PORT/PREFIX or
+    /// mqtts://, instead of where the plant says; may be given several times
     #[arg(long, value_name = "URL")]
-    publish: Vec<Address>,
+    publish: Vec<Url>,
     /// Distance of two messages
     #[arg(long, value_name = "TIME", default_value = "100ms", value_parser = parse)]
     publish_interval: Duration,
@@ -39,6 +49,26 @@ pub struct Args {
     /// The first so many signals [default: all]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     publish_signals: Option<u16>,
+    /// Answer probes that come to this address, over UDP, and tell there what is published: a group such as
+    /// opc.udp://224.0.2.14, or an address of this host
+    #[arg(long, value_name = "URL", requires = "publish")]
+    publish_discovery: Option<Address>,
+    /// How messages to a broker are written: uadp, json, json-verbose, json-reversible
+    #[arg(long, value_name = "MAPPING", default_value = "uadp", hide_possible_values = true, value_parser = broker::MAPPINGS)]
+    publish_mapping: String,
+    /// Quality of service at a broker: 0 at most once, 1 at least once, 2 exactly once
+    #[arg(long, value_name = "0|1|2", default_value_t = 0, value_parser = clap::value_parser!(u8).range(..=2))]
+    publish_qos: u8,
+    /// Version of MQTT: 3.1.1, 5
+    #[arg(long, value_name = "VERSION", default_value = "3.1.1", hide_possible_values = true, value_parser = ["3.1.1", "5"])]
+    publish_mqtt: String,
+    /// Log in at the broker with this name; the password comes from UAPERF_PASSWORD, --publish-password-file or a
+    /// prompt, and travels unencrypted to mqtt:// URLs
+    #[arg(long, value_name = "NAME")]
+    publish_user: Option<String>,
+    /// File with the password of --publish-user in its first line
+    #[arg(long, value_name = "FILE", requires = "publish_user")]
+    publish_password_file: Option<PathBuf>,
 }
 
 impl Args {
@@ -50,7 +80,25 @@ impl Args {
         if self.publish.is_empty() {
             return Ok(plant.publish.clone());
         }
-        let one = |to: &Address| plant::Publishing {
+        let over_udp = self.publish.iter().find(|to| !to.is_broker());
+        if let Some(to) = over_udp.filter(|_| self.publish_mapping != "uadp") {
+            let what = format!(
+                "--publish-mapping {}: {to} is over UDP",
+                self.publish_mapping
+            );
+            return Err(Failure::usage(what)
+                .hint("JSON goes to brokers: mqtt://HOST")
+                .into());
+        }
+        let one = |to: &Url| plant::Publishing {
+            broker: plant::Brokered {
+                mapping: self.publish_mapping.clone(),
+                mqtt: self.publish_mqtt.clone(),
+                qos: self.publish_qos,
+                user: self.publish_user.clone(),
+                password_file: self.publish_password_file.clone(),
+            },
+            discovery: self.publish_discovery.map(|it| it.to_string()),
             interface: self.publish_interface,
             interval: self.publish_interval,
             raw: self.publish_encoding == "raw",
@@ -64,6 +112,10 @@ impl Args {
 impl Source for OfPlant {
     fn kinds(&self) -> Vec<BuiltInType> {
         self.0.kinds().collect()
+    }
+
+    fn names(&self) -> Vec<String> {
+        self.0.names().collect()
     }
 
     fn read(&mut self, visit: &mut dyn FnMut(usize, u64)) {
@@ -86,12 +138,18 @@ impl Publishers {
     pub fn start(
         servers: &[Server],
         all: &[plant::Publishing],
+        trusted: &TlsTrust,
         quiet: bool,
     ) -> anyhow::Result<Self> {
         let mut publishers = Self::default();
-        for (n, server) in servers.iter().enumerate() {
-            for publishing in all {
-                publishers.start_one(server, n, publishing, quiet)?;
+        for publishing in all {
+            let to: Url = publishing
+                .to
+                .parse()
+                .map_err(|error| Failure::usage(format!("publish: {error}")))?;
+            let target = target(&to, &publishing.broker, trusted)?;
+            for (n, server) in servers.iter().enumerate() {
+                publishers.start_one(server, n, publishing, (&to, target.clone()), quiet)?;
             }
         }
         Ok(publishers)
@@ -102,11 +160,9 @@ impl Publishers {
         server: &Server,
         n: usize,
         it: &plant::Publishing,
+        (to, target): (&Url, Target),
         quiet: bool,
     ) -> anyhow::Result<()> {
-        let to: Address = it.to.parse().map_err(|error| {
-            Failure::usage(format!("publish: {error}")).hint("want opc.udp://HOST:PORT")
-        })?;
         let signals = server.signals(it.signals);
         let count = signals.kinds().len();
         if count == 0 {
@@ -119,8 +175,8 @@ impl Publishers {
             .publisher
             .wrapping_add(u16::try_from(n).unwrap_or_default());
         let plan = Publish {
-            to: Target::Udp(to),
-            mapping: Mapping::Uadp,
+            to: target,
+            mapping: broker::mapping(&it.broker.mapping),
             interface: it.interface,
             ttl: 1,
             publisher_id: PublisherId::UInt16(id),
@@ -138,28 +194,33 @@ impl Publishers {
             interval: Some(it.interval),
             duration: FOR_GOOD,
             cycles: None,
+            discovery: discovery(it)?,
+            endpoints: endpoints(server),
         };
         let (begun, told) = channel();
         let stop = Arc::clone(&self.stop);
+        let named = to.to_string();
         let thread = std::thread::Builder::new().name(format!("publish-{n}"));
         self.threads.push(thread.spawn(move || {
             let ready = begun.clone();
             let published = publish(plan, &stop, move |_| drop(ready.send(Ok(()))));
-            if let Err(error) = published
-                && let Err(unheard) = begun.send(Err(error))
-                && let Err(error) = unheard.0
-            {
-                // It was under way; clients are served on.
-                tell!("warning: nothing is published to {to} any more: {error}");
+            match published {
+                Ok(published) => tell_of_broker(&named, &published),
+                Err(error) => {
+                    if let Err(unheard) = begun.send(Err(error))
+                        && let Err(error) = unheard.0
+                    {
+                        // It was under way; clients are served on.
+                        tell!("warning: nothing is published to {named} any more: {error}");
+                    }
+                }
             }
         })?);
         let failed = |error| Failure::new(format!("cannot publish to {to}: {error}"));
-        told.recv().context("a publisher ended")?.map_err(|error| {
-            let large = matches!(error, load::pubsub::PublishError::TooLarge(_));
-            match large {
-                true => failed(error).hint("fewer signals with --publish-signals N, or shorter ones with --publish-encoding raw"),
-                false => failed(error),
-            }
+        told.recv().context("a publisher ended")?.map_err(|error| match error {
+            PublishError::Broker(error) => broker::failed(to, &error),
+            PublishError::TooLarge(_) => failed(error).hint("fewer signals with --publish-signals N, or shorter ones with --publish-encoding raw"),
+            error => failed(error),
         })?;
         if !quiet {
             tell!(
@@ -170,6 +231,78 @@ impl Publishers {
         Ok(())
     }
 }
+
+/// Where probes are answered, if they are.
+fn discovery(it: &plant::Publishing) -> anyhow::Result<Option<Discovery>> {
+    let at = it
+        .discovery
+        .as_deref()
+        .map(str::parse::<Address>)
+        .transpose();
+    let at = at.map_err(|error| Failure::usage(format!("publish: discovery: {error}")))?;
+    Ok(at.map(|at| Discovery { at, each: None }))
+}
+
+/// Where clients are served, for who asks the publisher.
+fn endpoints(server: &Server) -> Vec<Endpoint> {
+    let config = server.config();
+    let urls = [Some(server.url()), server.wss_url()];
+    let mut all = Vec::new();
+    for url in urls.into_iter().flatten() {
+        for protection in &config.protections {
+            all.push(Endpoint {
+                url: url.to_owned(),
+                application_uri: config.application_uri.clone(),
+                security_mode: match protection.mode {
+                    Mode::None => 1,
+                    Mode::Sign => 2,
+                    Mode::SignAndEncrypt => 3,
+                },
+                security_policy: protection.policy.uri().to_owned(),
+                ..Endpoint::default()
+            });
+        }
+    }
+    all
+}
+
+/// Where messages go, with all that is to be known of a broker.
+fn target(to: &Url, it: &plant::Brokered, trusted: &TlsTrust) -> anyhow::Result<Target> {
+    let url = match to {
+        Url::Udp(to) => return Ok(Target::Udp(*to)),
+        Url::Mqtt(url) => url.clone(),
+    };
+    let login = |user: &String| {
+        let password = access::password(it.password_file.as_deref(), user)?;
+        anyhow::Ok(Login {
+            user: user.clone(),
+            password: password.to_string(),
+        })
+    };
+    Ok(Target::Mqtt(Box::new(Mqtt {
+        version: broker::version(&it.mqtt),
+        qos: it.qos,
+        login: it.user.as_ref().map(login).transpose()?,
+        in_flight: IN_FLIGHT,
+        tls: match url.is_secured() {
+            true => Some(trusted.client(url.host())?),
+            false => None,
+        },
+        url,
+    })))
+}
+
+/// Says at the end what a broker did not take: nobody else does.
+fn tell_of_broker(to: &str, published: &Published) {
+    let all = published.datagrams + published.refused;
+    let delivered = published.mqtt.as_ref().map(told::delivered);
+    for (_, _, what, _) in delivered.iter().flat_map(|it| judge::delivered(it, all)) {
+        tell!("warning: publishing to {to}: {what}");
+    }
+}
+
+/// So many messages may be without acknowledgement.
+const IN_FLIGHT: u16 = 1000;
 
 impl Drop for Publishers {
     fn drop(&mut self) {

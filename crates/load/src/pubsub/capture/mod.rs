@@ -94,6 +94,7 @@ fn read(
             len: it.bytes.len(),
             stamp: at,
             source: Some(it.source),
+            port: 0,
         };
         datagram.clear();
         datagram.extend_from_slice(it.bytes);

@@ -1,0 +1,141 @@
+//! What publishers told of themselves: by announcements, or retained at a broker.
+
+use std::collections::BTreeMap;
+
+use pubsub::PublisherId;
+use pubsub::discovery::{Announcement, MetaData, Told, WriterGroupConfig};
+use pubsub::raw::RawType;
+
+/// So many DataSets, groups and publishers are remembered, and so many fields of all of them: announcements may come from
+/// anybody.
+const SETS: usize = 4096;
+const FIELDS: usize = 1 << 20;
+
+/// A DataSet.
+#[derive(Debug, Clone)]
+pub(super) struct Set {
+    pub name: String,
+    pub fields: u64,
+    pub version: (u32, u32),
+    /// What its RawData looks like; none if a field is of a type that RawData cannot have.
+    pub types: Option<Vec<RawType>>,
+}
+
+/// A writer group.
+#[derive(Debug, Clone)]
+pub(super) struct Group {
+    pub name: String,
+    pub interval_ms: f64,
+    /// Writers in the order in which messages have them, with their names.
+    pub writers: Vec<(u16, String)>,
+}
+
+/// All of it.
+#[derive(Debug, Default)]
+pub(super) struct Learned {
+    sets: BTreeMap<(PublisherId<'static>, u16), Set>,
+    groups: BTreeMap<(PublisherId<'static>, u16), Group>,
+    endpoints: BTreeMap<PublisherId<'static>, Vec<String>>,
+    fields: usize,
+}
+
+impl Learned {
+    /// Takes what a publisher told; whether that is something new.
+    pub fn take(&mut self, publisher: &PublisherId<'_>, it: Announcement) -> bool {
+        let publisher = publisher.clone().into_owned();
+        match it.told {
+            Told::MetaData {
+                writer_id,
+                metadata,
+                status: 0,
+            } => self.set((publisher, writer_id), metadata),
+            Told::Writers { group, .. } => self.group(publisher, *group),
+            Told::Endpoints {
+                endpoints,
+                status: 0,
+            } => {
+                let room = self.endpoints.len() < SETS || self.endpoints.contains_key(&publisher);
+                if room {
+                    let mut urls: Vec<String> = endpoints.into_iter().map(|it| it.url).collect();
+                    urls.dedup();
+                    self.endpoints.insert(publisher, urls);
+                }
+                room
+            }
+            _ => false,
+        }
+    }
+
+    fn set(&mut self, key: (PublisherId<'static>, u16), metadata: MetaData) -> bool {
+        let version = (metadata.major_version, metadata.minor_version);
+        let before = self.sets.get(&key);
+        if before.is_some_and(|it| it.version == version) {
+            return false;
+        }
+        let freed = before.map_or(0, |it| usize::try_from(it.fields).unwrap_or(0));
+        let fields = self.fields - freed + metadata.fields.len();
+        if fields > FIELDS || before.is_none() && self.sets.len() >= SETS {
+            return false;
+        }
+        self.fields = fields;
+        let set = Set {
+            types: metadata.raw_types(),
+            fields: metadata.fields.len() as u64,
+            name: metadata.name,
+            version,
+        };
+        self.sets.insert(key, set);
+        true
+    }
+
+    fn group(&mut self, publisher: PublisherId<'static>, group: WriterGroupConfig) -> bool {
+        let key = (publisher, group.id);
+        let room = self.groups.len() < SETS || self.groups.contains_key(&key);
+        if room {
+            let writers = group.writers.into_iter().map(|it| (it.id, it.name));
+            let group = Group {
+                name: group.name,
+                interval_ms: group.interval_ms,
+                writers: writers.collect(),
+            };
+            self.groups.insert(key, group);
+        }
+        room
+    }
+
+    /// A group, by its id, or as the only one that has this writer.
+    pub fn group_of(
+        &self,
+        publisher: &PublisherId<'static>,
+        group: Option<u16>,
+        writer: Option<u16>,
+    ) -> Option<&Group> {
+        if let Some(id) = group {
+            return self.groups.get(&(publisher.clone(), id));
+        }
+        let of = (publisher.clone(), 0)..=(publisher.clone(), u16::MAX);
+        let mut all = self.groups.range(of).map(|(_, group)| group);
+        all.find(|it| it.writers.iter().any(|(id, _)| Some(*id) == writer))
+    }
+
+    /// The DataSet of a writer: by its id, or its place in the messages of its group.
+    pub fn set_of(
+        &self,
+        publisher: &PublisherId<'static>,
+        group: Option<u16>,
+        writer: Option<u16>,
+        place: u16,
+    ) -> Option<&Set> {
+        let by_place = || {
+            let group = self.group_of(publisher, group, None)?;
+            group.writers.get(usize::from(place)).map(|(id, _)| *id)
+        };
+        let writer = writer.or_else(by_place)?;
+        self.sets.get(&(publisher.clone(), writer))
+    }
+
+    /// Where a publisher can be asked as a server.
+    pub fn endpoints(&self, publisher: &PublisherId<'static>) -> Vec<String> {
+        self.endpoints.get(publisher).cloned().unwrap_or_default()
+    }
+}

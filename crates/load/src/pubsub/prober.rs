@@ -1,0 +1,134 @@
+//! A listener that asks publishers what they send (Part 14, 7.2.4.6.12).
+
+use std::collections::BTreeMap;
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
+use std::time::{Duration, Instant};
+
+use pubsub::discovery::{Asks, Probe};
+use pubsub::security::KeyRing;
+use pubsub::{PublisherId, Tolerance};
+
+use super::Address;
+use super::datagram::{Receiver, receiver, sender};
+use super::ears::Ears;
+use crate::transport::random;
+
+/// Room for what is told.
+const BUFFER: usize = 1 << 20;
+/// So often it is looked whether there is something to ask, or an answer.
+const LOOK: Duration = Duration::from_millis(20);
+/// How long an answer is waited for, and at most after it was doubled again and again.
+const WAIT: Duration = Duration::from_millis(500);
+const LONGEST: Duration = Duration::from_secs(8);
+/// So many messages are looked at in a row.
+const IN_A_ROW: usize = 32;
+
+/// When a publisher is asked next, and how long an answer is waited for then.
+#[derive(Debug, Clone, Copy)]
+struct Next {
+    at: Instant,
+    wait: Duration,
+}
+
+/// Asks, and takes what is told.
+#[derive(Debug)]
+pub(super) struct Prober {
+    socket: Receiver,
+    out: UdpSocket,
+    /// Where to, if the socket is not connected.
+    to: Option<SocketAddr>,
+    publishers: BTreeMap<PublisherId<'static>, Next>,
+    looked: Instant,
+    buffer: Vec<u8>,
+}
+
+impl Prober {
+    /// Asks at this group or host.
+    pub fn open(at: Address, interface: Option<IpAddr>) -> io::Result<Self> {
+        let (socket, out, to) = match at.is_multicast() {
+            true => {
+                let socket = receiver(at, interface, BUFFER)?;
+                (socket, sender(at, interface, 1)?, None)
+            }
+            // The answer comes to whoever asked.
+            false => {
+                let any: IpAddr = match at.0.ip() {
+                    IpAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),
+                    IpAddr::V6(_) => Ipv6Addr::UNSPECIFIED.into(),
+                };
+                let socket = receiver(Address(SocketAddr::new(any, 0)), None, BUFFER)?;
+                let out = socket.same()?;
+                (socket, out, Some(at.0))
+            }
+        };
+        out.set_nonblocking(true)?;
+        socket.same()?.set_nonblocking(true)?;
+        Ok(Self {
+            socket,
+            out,
+            to,
+            publishers: BTreeMap::new(),
+            looked: Instant::now(),
+            buffer: vec![0; 65_536],
+        })
+    }
+
+    /// Looks from time to time: takes answers, and asks what is not known.
+    pub fn turn(&mut self, ears: &mut Ears, keys: &mut KeyRing, tolerance: Tolerance) {
+        let now = Instant::now();
+        if now.duration_since(self.looked) < LOOK {
+            return;
+        }
+        self.looked = now;
+        for _ in 0..IN_A_ROW {
+            // Who is not there refuses what was sent before; the next time it may be there.
+            let Ok(Some(came)) = self.socket.receive(&mut self.buffer) else {
+                break;
+            };
+            let bytes = self.buffer.get_mut(..came.len).unwrap_or_default();
+            ears.told(bytes, keys, tolerance);
+        }
+        for (publisher, writers) in ears.undescribed() {
+            let next = *self.publishers.entry(publisher.clone()).or_insert_with(|| {
+                let mut byte = [0; 2];
+                random()(&mut byte);
+                // 100 to 500 ms, so that not all listeners ask at once.
+                let some = u64::from(u16::from_le_bytes(byte)) % 400;
+                Next {
+                    at: now + Duration::from_millis(100 + some),
+                    wait: WAIT,
+                }
+            });
+            if next.at > now {
+                continue;
+            }
+            self.ask(&publisher, writers, next.wait == WAIT);
+            let later = Next {
+                at: now + next.wait,
+                wait: (next.wait * 2).min(LONGEST),
+            };
+            self.publishers.insert(publisher, later);
+        }
+    }
+
+    fn ask(&self, publisher: &PublisherId<'static>, writers: Vec<u16>, first: bool) {
+        let mut asks = vec![Asks::MetaData(writers.clone()), Asks::Writers(writers)];
+        if first {
+            asks.push(Asks::Endpoints);
+        }
+        for asks in asks {
+            let mut message = Vec::new();
+            // What cannot be sent now is asked again later.
+            if (Probe { asks })
+                .encode(publisher, None, &mut message)
+                .is_ok()
+            {
+                let _ = match self.to {
+                    Some(to) => self.out.send_to(&message, to),
+                    None => self.out.send(&message),
+                };
+            }
+        }
+    }
+}

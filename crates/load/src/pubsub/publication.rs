@@ -1,0 +1,92 @@
+//! What to publish, where to, and how.
+
+use std::net::IpAddr;
+use std::time::Duration;
+
+use pubsub::PublisherId;
+use pubsub::discovery::Endpoint;
+use pubsub::json::Style;
+use pubsub::layout::Layout;
+use pubsub::security::{GroupKeys, Mode};
+use pubsub::view::Encoding;
+
+use super::values::Values;
+use super::{Address, Mqtt};
+
+/// Where messages go.
+#[derive(Debug, Clone)]
+pub enum Target {
+    /// A host or a group, in datagrams.
+    Udp(Address),
+    /// A broker.
+    Mqtt(Box<Mqtt>),
+}
+
+impl std::fmt::Display for Target {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Udp(it) => it.fmt(f),
+            Self::Mqtt(it) => it.url.fmt(f),
+        }
+    }
+}
+
+/// How messages are written.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Mapping {
+    /// In binary.
+    #[default]
+    Uadp,
+    /// As text, in one of its styles.
+    Json(Style),
+}
+
+/// What to publish.
+#[derive(Debug)]
+pub struct Publish {
+    /// Where to.
+    pub to: Target,
+    /// UADP or JSON.
+    pub mapping: Mapping,
+    /// The address of the interface that a group is reached by.
+    pub interface: Option<IpAddr>,
+    /// How many routers multicast datagrams may pass.
+    pub ttl: u32,
+    /// Who publishes.
+    pub publisher_id: PublisherId<'static>,
+    /// NetworkMessages in a cycle, one for each writer group, with ids from 1.
+    pub groups: u16,
+    /// DataSetMessages in each, with ids from 1 on through all groups; together at most 65,535.
+    pub writers: u16,
+    /// Their fields.
+    pub values: Values,
+    /// How they are encoded.
+    pub encoding: Encoding,
+    /// The headers.
+    pub layout: Layout,
+    /// Security, and the keys by their tokens.
+    pub mode: Option<Mode>,
+    /// The first is used; the next after each `roll_over`, and the last to the end.
+    pub keys: Vec<(u32, GroupKeys)>,
+    /// How long a key is used.
+    pub roll_over: Option<Duration>,
+    /// The distance of cycles; none: one after another without a pause.
+    pub interval: Option<Duration>,
+    /// When to end.
+    pub duration: Duration,
+    /// How many cycles to send at most.
+    pub cycles: Option<u64>,
+    /// Where probes are answered, over UDP.
+    pub discovery: Option<Discovery>,
+    /// The endpoints of the server that it is, too.
+    pub endpoints: Vec<Endpoint>,
+}
+
+/// Where a publisher can be asked what there is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Discovery {
+    /// Where probes come to. Of a group answers go to the group, else to who asked.
+    pub at: Address,
+    /// How often all is told without being asked; without it once, when publishing begins.
+    pub each: Option<Duration>,
+}
