@@ -6,7 +6,7 @@
 //! - [`diagnostics`] is what a server counts itself;
 //! - [`discover`] asks what a server knows of servers and endpoints;
 //! - [`probe`] looks at a server before anything is measured;
-//! - [`pubsub`] publishes and listens over UDP;
+//! - [`pubsub`] publishes and listens over UDP and to brokers;
 //! - [`relay`] is a slow or bad link between two sockets;
 //! - [`register`] makes a server of ours known to a discovery server.
 

@@ -139,3 +139,84 @@ impl Learned {
         self.endpoints.get(publisher).cloned().unwrap_or_default()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use pubsub::discovery::{FieldMetaData, WriterConfig};
+    use wire::template::walk::BuiltInType;
+
+    use super::*;
+
+    fn told(writer_id: u16, fields: usize, version: u32) -> Announcement {
+        let field = FieldMetaData::scalar("a".into(), BuiltInType::Float);
+        Announcement {
+            sequence: 0,
+            told: Told::MetaData {
+                writer_id,
+                metadata: MetaData {
+                    fields: vec![field; fields],
+                    major_version: version,
+                    ..MetaData::default()
+                },
+                status: 0,
+            },
+        }
+    }
+
+    #[test]
+    fn a_set_is_found_by_its_writer_or_by_the_place_that_its_group_gives_it() {
+        let mut learned = Learned::default();
+        let me = PublisherId::UInt16(7);
+        assert!(learned.take(&me, told(5, 3, 1)));
+        assert!(!learned.take(&me, told(5, 3, 1)), "nothing new");
+        let fields = |learned: &Learned, writer, place| {
+            let set = learned.set_of(&me, Some(2), writer, place);
+            set.map(|it| it.fields)
+        };
+        assert_eq!(fields(&learned, Some(5), 0), Some(3));
+        assert_eq!(fields(&learned, None, 1), None);
+        let writer = |id| WriterConfig {
+            id,
+            ..WriterConfig::default()
+        };
+        let group = WriterGroupConfig {
+            id: 2,
+            writers: vec![writer(4), writer(5)],
+            ..WriterGroupConfig::default()
+        };
+        let told_group = Told::Writers {
+            writer_ids: vec![4, 5],
+            group: Box::new(group),
+            statuses: vec![0, 0],
+        };
+        let it = Announcement {
+            sequence: 1,
+            told: told_group,
+        };
+        assert!(learned.take(&me, it));
+        assert_eq!(fields(&learned, None, 1), Some(3));
+        assert_eq!(fields(&learned, None, 0), None);
+        assert!(learned.take(&me, told(5, 4, 2)), "another version");
+        assert_eq!(fields(&learned, None, 1), Some(4));
+        // Nobody else's.
+        let other = PublisherId::UInt16(8);
+        assert!(learned.set_of(&other, None, Some(5), 0).is_none());
+    }
+
+    #[test]
+    fn what_anybody_may_send_is_remembered_within_bounds() {
+        let mut learned = Learned::default();
+        for n in 0..10_000u32 {
+            learned.take(&PublisherId::UInt32(n), told(1, 1, 1));
+        }
+        assert_eq!(learned.sets.len(), SETS);
+        let mut learned = Learned::default();
+        for n in 0..40 {
+            learned.take(&PublisherId::UInt32(n), told(1, FIELDS / 32, 1));
+        }
+        assert_eq!((learned.sets.len(), learned.fields), (32, FIELDS));
+        // A new version gives back the room of the old one.
+        assert!(learned.take(&PublisherId::UInt32(3), told(1, 1, 2)));
+        assert_eq!(learned.fields, FIELDS - FIELDS / 32 + 1);
+    }
+}

@@ -19,9 +19,6 @@ pub use writers::{WriterConfig, WriterGroupConfig};
 use crate::encode::{EncodeError, Offsets, write_publisher_id, write_security};
 use crate::header::{Kind, PublisherId, SecurityHeader, flags};
 
-/// Where discovery goes to if nothing else is said (Part 14, 7.3.2.2).
-pub const ADDRESS: &str = "opc.udp://224.0.2.14:4840";
-
 /// Writes what stands before the payload. The security header is always there (7.2.4.6.3).
 fn write_head(
     kind: Kind,

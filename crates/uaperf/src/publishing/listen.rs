@@ -271,11 +271,11 @@ fn write_stream(out: &mut String, it: &Stream, seconds: f64) -> std::fmt::Result
         _ => "without an id".to_owned(),
     };
     write!(out, "\npublisher {id}")?;
-    if let Some(group) = it.writer_group_id {
-        write!(out, ", group {group}")?;
-    }
-    if let Some(group) = &it.writer_group_name {
-        write!(out, ", group {group}")?;
+    match (it.writer_group_id, &it.writer_group_name) {
+        (Some(id), Some(name)) => write!(out, ", group {id} ({name})")?,
+        (Some(id), None) => write!(out, ", group {id}")?,
+        (None, Some(name)) => write!(out, ", group {name}")?,
+        (None, None) => {}
     }
     if let Some(source) = &it.source {
         write!(out, ", from {source}")?;
