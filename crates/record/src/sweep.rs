@@ -60,6 +60,9 @@ pub struct Source {
     /// How often each point, if that was given instead.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub repeat: Option<u32>,
+    /// Agents that were given instead of those in the file.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub fleet: Vec<String>,
 }
 
 /// Something that is varied.
@@ -278,6 +281,7 @@ mod tests {
                 parameters: vec![("rate".into(), "1/s".into())],
                 targets: Vec::new(),
                 repeat: None,
+                fleet: Vec::new(),
             },
             axes: vec![Axis {
                 name: "batch".into(),

@@ -125,6 +125,7 @@ pub fn plan(scenario: &Scenario, begun: Option<&Sweep>, style: Style) -> String 
     };
     let (first, last) = (first.point, last.point);
     servers(&mut page, first);
+    agents(&mut page, first);
     page.gap();
     table(&mut page, scenario, &ahead);
     page.gap();
@@ -147,6 +148,15 @@ fn servers(page: &mut Page, point: &Point) {
     match &point.start {
         Some(start) => page.row("servers", &started(start)),
         None => page.row("servers", &point.targets.join(", ")),
+    }
+}
+
+/// Who shares the load; where that is varied, of the first point.
+fn agents(page: &mut Page, point: &Point) {
+    let mut steps = point.groups.iter().flat_map(|group| &group.steps);
+    if let Some(agents) = steps.find_map(|step| Some(step.agents()).filter(|it| !it.is_empty())) {
+        let names: Vec<String> = agents.iter().map(ToString::to_string).collect();
+        page.row("agents", &names.join(", "));
     }
 }
 

@@ -126,15 +126,20 @@ impl Args {
         <Self as clap::Args>::augment_args(clap::Command::new("access"))
     }
 
-    /// The options as they were typed, for another process. Secrets and what belongs to this one are not among them.
-    pub fn words() -> Vec<String> {
+    /// The options as they were typed, for another process, on the command line or in a phase. Secrets and what belongs
+    /// to this one are not among them.
+    pub fn words(of_phase: Option<&clap::ArgMatches>) -> Vec<String> {
         let own = [
             "--password-file",
             "--pcap",
             "--pcap-max",
             "--listen-reverse",
         ];
-        let mut words = usage::typed(&Self::definition());
+        let own_options = Self::definition();
+        let mut words = match of_phase {
+            Some(typed) => usage::typed_there(&own_options, typed),
+            None => usage::typed(&own_options),
+        };
         words.retain(|word| !own.contains(&word.split('=').next().unwrap_or(word)));
         words
     }

@@ -57,7 +57,16 @@ pub fn asked() -> Map<String, Value> {
 
 /// The options of a command that have another value than their default, as words that say the same.
 pub fn typed(of: &Command) -> Vec<String> {
-    let options = OPTIONS.get().and_then(Value::as_object);
+    differing(of, OPTIONS.get())
+}
+
+/// The same of what somebody said elsewhere.
+pub fn typed_there(of: &Command, said: &ArgMatches) -> Vec<String> {
+    differing(of, Some(&options(of, said)))
+}
+
+fn differing(of: &Command, options: Option<&Value>) -> Vec<String> {
+    let options = options.and_then(Value::as_object);
     let mut words = Vec::new();
     for arg in of.get_arguments() {
         let Some(name) = arg.get_long() else { continue };

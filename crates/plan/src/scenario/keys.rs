@@ -115,6 +115,13 @@ const PHASE: &[Row] = &[
         None,
     ),
     (
+        "fleet",
+        Shape::One,
+        "true|false",
+        "Whether the agents of [fleet] share the phase; false: its load is made here",
+        Some("true, where there are agents"),
+    ),
+    (
         "slo",
         Shape::Many,
         "THRESHOLD",
@@ -154,8 +161,25 @@ const START: &[Row] = &[
     ),
 ];
 
+const FLEET: &[Row] = &[
+    (
+        "hosts",
+        Shape::Many,
+        "SPEC",
+        "Agents: local:N (processes on this machine), ssh:host, ssh:user@host, ssh:host:/path/to/uaperf; with *N or *cores behind it their weight",
+        None,
+    ),
+    (
+        "shares",
+        Shape::One,
+        "weight|cores",
+        "What an agent without a weight of its own gets: as much as the others, or by the processors of its host",
+        Some("weight"),
+    ),
+];
+
 /// Tables of a scenario, beside its keys.
-pub(super) const TABLES: [&str; 5] = ["parameters", "start", "defaults", "group", "phase"];
+pub(super) const TABLES: [&str; 6] = ["parameters", "start", "fleet", "defaults", "group", "phase"];
 
 fn keys(rows: &[Row]) -> Vec<Key> {
     rows.iter()
@@ -178,6 +202,11 @@ pub fn top_keys() -> Vec<Key> {
 /// Keys of a phase beside the options of its service.
 pub fn phase_keys() -> Vec<Key> {
     keys(PHASE)
+}
+
+/// Keys of `[fleet]`.
+pub fn fleet_keys() -> Vec<Key> {
+    keys(FLEET)
 }
 
 /// Keys of `[start]` beside the options of the server.

@@ -8,6 +8,7 @@
 //! stands in [`top_keys`], [`phase_keys`] and [`start_keys`].
 
 mod complaint;
+mod hosts;
 mod keys;
 mod phases;
 mod point;
@@ -21,7 +22,7 @@ mod whole;
 use std::time::Duration;
 
 pub use complaint::{Complaint, nearest};
-pub use keys::{phase_keys, start_keys, top_keys};
+pub use keys::{fleet_keys, phase_keys, start_keys, top_keys};
 pub use sweep::{Axis, Order, Together, Turn};
 pub use tree::Scalar;
 pub use vocabulary::{Key, Kind, Refusal, Setting, Shape, Vocabulary};
@@ -141,6 +142,12 @@ impl Point {
 }
 
 impl Step {
+    /// The agents that share it; none where this process makes its load.
+    pub fn agents(&self) -> &[Scalar] {
+        let shared = self.settings.iter().find(|it| it.option == hosts::OPTION);
+        shared.map_or(&[], |it| &it.values)
+    }
+
     /// How long its load goes on with so many servers, if that does not depend on their answers.
     pub fn length(&self, servers: usize) -> Option<Duration> {
         let phase = &self.phase;
@@ -200,6 +207,8 @@ pub struct Given {
     pub targets: Vec<String>,
     /// Each point so often.
     pub repeat: Option<u32>,
+    /// These agents instead of its own.
+    pub fleet: Vec<String>,
 }
 
 impl Scenario {

@@ -2,9 +2,9 @@
 
 use super::complaint::{Wrong, unknown};
 use super::tree::{Entry, Item, Node};
-use super::values::{one, refused, setting, table, thresholds};
+use super::values::{one, refused, setting, table, thresholds, word};
 use super::vocabulary::{Key, Setting, Vocabulary};
-use super::{Group, Step, keys, weights};
+use super::{Group, Step, hosts, keys, weights};
 use crate::phase::Phase;
 use crate::threshold::Threshold;
 
@@ -14,6 +14,8 @@ pub struct Inherited<'a> {
     pub groups: Option<&'a Entry>,
     pub slo: Option<&'a Entry>,
     pub stop_when: Option<&'a Entry>,
+    /// Who shares their load.
+    pub fleet: Option<Setting>,
 }
 
 /// A phase before it is one.
@@ -25,6 +27,8 @@ struct Sketch<'a> {
     name: Option<String>,
     group: Option<String>,
     weight: Option<u32>,
+    /// Whether agents share it, where there are any.
+    is_shared: bool,
     settings: Vec<Setting>,
     slo: Vec<Threshold>,
     stop_when: Vec<Threshold>,
@@ -53,6 +57,9 @@ pub fn read(
         sketches.push(sketch(item, format!("phase[{n}]"), inherited, vocabulary)?);
     }
     inherit(&mut sketches, inherited)?;
+    if let Some(fleet) = &inherited.fleet {
+        share(&mut sketches, fleet, vocabulary)?;
+    }
     let mut groups: Vec<(Option<String>, Vec<Step>)> = Vec::new();
     let mut names: Vec<String> = Vec::new();
     for sketch in sketches {
@@ -169,6 +176,14 @@ fn sketch<'a>(
             }
             None => None,
         },
+        is_shared: match get("fleet") {
+            Some(entry) => word(
+                &entry.item,
+                &format!("{field}.fleet"),
+                &[("true", true), ("false", false)],
+            )?,
+            None => true,
+        },
         slo: conditions("slo", inherited.slo)?,
         stop_when: conditions("stop_when", inherited.stop_when)?,
         keys,
@@ -236,6 +251,32 @@ fn inherit(sketches: &mut [Sketch<'_>], inherited: &Inherited<'_>) -> Result<(),
             common(entry, "defaults", &members)?;
             give(entry, "defaults", &mut members, None)?;
         }
+    }
+    Ok(())
+}
+
+/// Gives the agents to the phases that they share.
+fn share(
+    sketches: &mut [Sketch<'_>],
+    fleet: &Setting,
+    vocabulary: &dyn Vocabulary,
+) -> Result<(), Wrong> {
+    let can = vocabulary.shared();
+    if sketches.iter().all(|it| !it.is_shared) {
+        let what = "no phase is shared by them (want one without fleet = false)";
+        return Err(Wrong::new(&fleet.at, hosts::OPTION, what));
+    }
+    for sketch in sketches.iter_mut().filter(|it| it.is_shared) {
+        if !can.contains(&sketch.service) {
+            let what = format!(
+                "agents do not carry out {} yet (want {}, or fleet = false: its load is made here)",
+                sketch.service,
+                can.join(", ")
+            );
+            let field = format!("{}.service", sketch.field);
+            return Err(Wrong::new(&sketch.item.at, field, what));
+        }
+        sketch.settings.push(fleet.clone());
     }
     Ok(())
 }

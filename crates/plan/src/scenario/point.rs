@@ -5,7 +5,7 @@ use super::phases::{self, Inherited};
 use super::tree::{Entry, Item, Node, Scalar};
 use super::values::{one, refused, setting, table, texts, word};
 use super::vocabulary::{Kind, Setting, Shape, Vocabulary};
-use super::{Group, Restart, Start, keys};
+use super::{Given, Group, Restart, Start, hosts, keys};
 
 /// One point.
 pub struct Read {
@@ -14,8 +14,9 @@ pub struct Read {
     pub groups: Vec<Group>,
 }
 
-/// What is done at a point; `instead` of its servers others may be given.
-pub fn read(top: &Item, instead: &[String], vocabulary: &dyn Vocabulary) -> Result<Read, Wrong> {
+/// What is done at a point; `given` may name other servers and agents than its own.
+pub fn read(top: &Item, given: &Given, vocabulary: &dyn Vocabulary) -> Result<Read, Wrong> {
+    let instead = given.targets.as_slice();
     let top = table(top, "")?;
     let get = |key: &str| top.iter().find(|entry| entry.key == key);
     let (mut targets, mut start) = (instead.to_vec(), None);
@@ -66,6 +67,7 @@ pub fn read(top: &Item, instead: &[String], vocabulary: &dyn Vocabulary) -> Resu
         groups: get("group"),
         slo: get("slo"),
         stop_when: get("stop_when"),
+        fleet: hosts::read(get("fleet"), &given.fleet)?,
     };
     let groups = phases::read(get("phase"), &inherited, servers, vocabulary)?;
     Ok(Read {

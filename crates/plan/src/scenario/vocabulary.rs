@@ -96,6 +96,8 @@ pub trait Vocabulary {
     fn services(&self) -> Vec<String>;
     /// Whether a phase of this service needs a server.
     fn needs_server(&self, service: &str) -> bool;
+    /// Services that agents of a fleet carry out.
+    fn shared(&self) -> Vec<String>;
     /// The keys of a phase of this service.
     fn keys(&self, service: &str) -> Vec<Key>;
     /// The keys of a server that is started.

@@ -82,7 +82,7 @@ impl Scenario {
         let axes = sweep::axes(&found);
         let mut points = Vec::with_capacity(combinations.len());
         for places in combinations {
-            let read = point::read(&resolve(&places)?, &given.targets, vocabulary)?;
+            let read = point::read(&resolve(&places)?, given, vocabulary)?;
             points.push(Point {
                 values: axes
                     .iter()

@@ -9,6 +9,9 @@ use super::{Figure, Fingerprint, Sum, UsageSeries, Verdict};
 pub struct Host {
     /// As it was asked for, and with a number where that stands for several: `local:1`, `ssh:user@host`.
     pub name: String,
+    /// Which phase's load it made a part of: its place in the run.
+    #[serde(default)]
+    pub phase: usize,
     /// Its process.
     #[serde(default)]
     pub pid: u32,

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use fleet::{FromAgent, Stamp};
 
 use super::pipe::{self, End};
-use super::spec::{Place, Spec};
+use super::spec::{Place, Way};
 use crate::settings;
 
 /// What comes from an agent's process.
@@ -48,7 +48,7 @@ impl Carrier {
         pki: &Path,
         came: impl Fn(Came) + Send + 'static,
     ) -> std::io::Result<Self> {
-        let mut command = command(&place.spec, pki)?;
+        let mut command = command(&place.way, pki)?;
         command
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -113,14 +113,14 @@ impl Carrier {
 }
 
 /// The command of an agent.
-fn command(spec: &Spec, pki: &Path) -> std::io::Result<Command> {
-    match spec {
-        Spec::Local(_) => {
+fn command(way: &Way, pki: &Path) -> std::io::Result<Command> {
+    match way {
+        Way::Local(_) => {
             let mut command = settings::this_program()?;
             command.args(["agent", "--pipe", "--pki"]).arg(pki);
             Ok(command)
         }
-        Spec::Ssh { to, program } => {
+        Way::Ssh { to, program } => {
             let ssh = std::env::var_os(SSH).filter(|it| !it.is_empty());
             let ssh = ssh.unwrap_or_else(|| OsString::from("ssh"));
             let ssh = ssh.to_string_lossy().into_owned();

@@ -11,7 +11,7 @@ use serde::Serialize;
 
 use super::VERSION;
 use super::crew::{Crew, Standing as Known};
-use super::spec::{Spec, places};
+use super::spec::{Place, Spec, places};
 use crate::bench;
 use crate::failure::FAILED;
 use crate::global::Global;
@@ -21,7 +21,8 @@ use crate::screen;
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// Agents: local:N (processes on this machine), ssh:host, ssh:user@host, ssh:host:/path/to/uaperf
+    /// Agents: local:N (processes on this machine), ssh:host, ssh:user@host, ssh:host:/path/to/uaperf, with *N or *cores for
+    /// their weight
     #[arg(value_name = "SPEC", required = true, value_delimiter = ',')]
     specs: Vec<Spec>,
     /// Read the clocks for so long: the longer, the better the drift is known
@@ -55,6 +56,8 @@ struct Agent {
     host: Option<String>,
     platform: Option<String>,
     cores: Option<u32>,
+    /// How much of a load it gets beside the others; none of one that is not there.
+    weight: Option<u32>,
     services: Vec<String>,
     clock: Option<Clock>,
     /// What would limit it, or make it measure badly.
@@ -113,7 +116,7 @@ pub fn run(args: &Args, global: &Global) -> anyhow::Result<ExitCode> {
         .into_iter()
         .zip(standings)
         .zip(wrong)
-        .map(|((place, known), wrong)| told(place.name, known, wrong, now))
+        .map(|((place, known), wrong)| told(place, known, wrong, now))
         .collect();
     let good = agents.iter().filter(|it| it.wrong.is_none()).count();
     let told = Told { good, agents };
@@ -124,7 +127,7 @@ pub fn run(args: &Args, global: &Global) -> anyhow::Result<ExitCode> {
     })
 }
 
-fn told(name: String, known: Known, wrong: Option<String>, now: u64) -> Agent {
+fn told(place: Place, known: Known, wrong: Option<String>, now: u64) -> Agent {
     let bands = &known.bands;
     let utc = bands.utc(now);
     let drift = bands.drift();
@@ -139,11 +142,12 @@ fn told(name: String, known: Known, wrong: Option<String>, now: u64) -> Agent {
     });
     let hello = known.hello;
     Agent {
-        name,
+        name: place.name,
         version: hello.as_ref().map(|it| it.version.clone()),
         host: hello.as_ref().map(|it| it.host.clone()),
         platform: hello.as_ref().map(|it| it.platform.clone()),
         cores: hello.as_ref().map(|it| it.cores),
+        weight: hello.as_ref().map(|it| place.weight.of(it.cores)),
         services: hello
             .as_ref()
             .map_or_else(Vec::new, |it| it.services.clone()),
@@ -163,6 +167,10 @@ fn write_screen(out: &mut String, told: &Told) -> std::fmt::Result {
                 n => format!("{n} cores"),
             }),
             agent.version.as_ref().map(|it| format!("uaperf {it}")),
+            agent
+                .weight
+                .filter(|it| *it > 1)
+                .map(|it| format!("weight {it}")),
         ];
         let known: Vec<String> = known.into_iter().flatten().collect();
         writeln!(out, "{:<18} {}", agent.name, known.join(", "))?;

@@ -30,13 +30,17 @@ use crate::global::Global;
 #[group(id = "hosts")]
 #[command(next_help_heading = "Load")]
 pub struct Args {
-    /// Share the sessions out to agents: local:N (processes on this machine), ssh:host, ssh:user@host, ssh:host:/path/to/uaperf
+    /// Share the sessions out to agents: local:N (processes on this machine), ssh:host, ssh:user@host, ssh:host:/path/to/uaperf;
+    /// with *N behind it so many times the sessions of others, with *cores by its processors
     #[arg(long, value_name = "SPEC", value_delimiter = ',')]
     fleet: Vec<Spec>,
 }
 
 /// Of this program: agents are of the same.
 const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+/// Why an option does not go with agents.
+pub const ALONE: &str = "agents of --fleet cannot do that yet (want one of them)";
 
 /// Services that agents load.
 pub const SERVICES: &[&str] = &["read", "write", "subscribe"];
@@ -76,10 +80,7 @@ impl Args {
         ];
         match alone.into_iter().find(|(_, asked)| *asked) {
             None => Ok(()),
-            Some((option, _)) => Err(Failure::usage(format!(
-                "--fleet and {option}: agents cannot do that yet (want one of them)"
-            ))
-            .into()),
+            Some((option, _)) => Err(Failure::usage(format!("{option}: {ALONE}")).into()),
         }
     }
 }

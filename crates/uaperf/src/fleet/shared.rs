@@ -14,7 +14,6 @@ use super::crew::{Crew, Standing, instant};
 use super::spec::{Place, places};
 use super::task::{Books, Task};
 use super::{Args, VERSION};
-use crate::access;
 use crate::failure::Failure;
 use crate::global::Global;
 use crate::quick::Common;
@@ -58,8 +57,9 @@ impl Shared {
         })
     }
 
-    /// What should be known of how they worked together.
-    pub fn note(&self) -> String {
+    /// What should be known of how they worked together at a phase.
+    pub fn note(&self, phase: Option<&str>) -> String {
+        let of = phase.map_or_else(String::new, |name| format!("{name}: "));
         let there = self.hosts.iter().filter(|it| it.lost.is_none()).count();
         let within = match self.spread_ns {
             Some(ns) => format!(
@@ -69,8 +69,8 @@ impl Shared {
             None => String::new(),
         };
         match there {
-            1 => "the load came from 1 agent".to_owned(),
-            n => format!("the load came from {n} agents{within}"),
+            1 => format!("{of}the load came from 1 agent"),
+            n => format!("{of}the load came from {n} agents{within}"),
         }
     }
 }
@@ -133,6 +133,19 @@ impl Fleet {
         }
     }
 
+    /// How much of the load each agent gets; nothing where it is lost.
+    fn weights(&self) -> Vec<u32> {
+        let standings = self.crew.standings();
+        let cores = standings.iter().map(|it| it.hello.as_ref()?.cores.into());
+        let cores = cores.map(|it: Option<u32>| it.unwrap_or(1));
+        let agents = self.places.iter().zip(&self.lost).zip(cores);
+        let weight = |((place, lost), cores): ((&Place, &Option<String>), u32)| match lost {
+            None => place.weight.of(cores),
+            Some(_) => 0,
+        };
+        agents.map(weight).collect()
+    }
+
     /// Has the agents carry a phase out; gives what became of it, as one generator would.
     pub fn carry_out(
         mut self,
@@ -144,7 +157,7 @@ impl Fleet {
         mut progress: impl FnMut(Progress),
     ) -> anyhow::Result<(Outcome, Shared)> {
         let targets = looked.iter().map(|it| it.access.url.to_string()).collect();
-        let mut words = access::Args::words();
+        let mut words = common.reached_by();
         words.extend(common.load.words());
         let task = Task {
             service: service.to_owned(),
@@ -154,8 +167,7 @@ impl Fleet {
             password: common.access.secret()?.map(|it| it.to_string()),
         };
         let task = pack(&task)?;
-        let weights = self.lost.iter().map(|lost| u32::from(lost.is_none()));
-        let weights: Vec<u32> = weights.collect();
+        let weights = self.weights();
         let hands = deal(looked.len() as u32, phase.sessions, &weights);
         let busy = hands.iter().enumerate();
         let busy = busy.filter(|(_, seats)| !seats.is_empty());

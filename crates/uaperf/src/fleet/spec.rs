@@ -1,11 +1,20 @@
-//! Where agents are: `local:4`, `ssh:user@host`.
+//! Where agents are: `local:4`, `ssh:user@host`, `ssh:host*2`.
 
 use std::fmt;
 use std::str::FromStr;
 
 /// Agents that are started in one way.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Spec {
+pub struct Spec {
+    /// Where, and how many.
+    way: Way,
+    /// Of each.
+    weight: Weight,
+}
+
+/// How agents are started.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Way {
     /// So many processes on this machine.
     Local(u32),
     /// One on a host that ssh reaches.
@@ -17,26 +26,72 @@ pub enum Spec {
     },
 }
 
+/// How much of the load an agent gets, beside the others.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Weight {
+    /// So many parts.
+    Parts(u32),
+    /// A part for each processor that it may use.
+    Cores,
+}
+
+impl Weight {
+    /// The weight of an agent with so many processors.
+    pub fn of(self, cores: u32) -> u32 {
+        match self {
+            Self::Parts(parts) => parts,
+            Self::Cores => cores.max(1),
+        }
+    }
+}
+
 /// One agent, and how it is started.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Place {
     /// As results name it.
     pub name: String,
     /// How.
-    pub spec: Spec,
+    pub way: Way,
+    /// How much of the load it gets.
+    pub weight: Weight,
 }
 
 /// More processes of one machine than any load needs.
 const MOST: u32 = 256;
 
+/// One agent does not get more than so many times the load of another one.
+const HEAVIEST: u32 = 1000;
+
 impl FromStr for Spec {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (place, weight) = match text.rsplit_once('*') {
+            None => (text, Weight::Parts(1)),
+            Some((place, "cores")) => (place, Weight::Cores),
+            Some((place, parts)) => {
+                let parts = parts.parse().ok().filter(|n| (1..=HEAVIEST).contains(n));
+                let parts = parts.ok_or_else(|| {
+                    format!("{text:?}: want a weight of 1 to {HEAVIEST} behind the *, or *cores")
+                })?;
+                (place, Weight::Parts(parts))
+            }
+        };
+        Ok(Self {
+            way: place.parse()?,
+            weight,
+        })
+    }
+}
+
+impl FromStr for Way {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
         let want = || {
             format!(
                 "{text:?} names no agents (want local:2 for two processes on this machine, ssh:user@host or \
-                 ssh:host:/path/to/uaperf)"
+                 ssh:host:/path/to/uaperf; with *3 behind it for three times the load)"
             )
         };
         match text.split_once(':').ok_or_else(want)? {
@@ -74,12 +129,17 @@ impl FromStr for Spec {
 
 impl fmt::Display for Spec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Local(count) => write!(f, "local:{count}"),
-            Self::Ssh { to, program } => {
+        match &self.way {
+            Way::Local(count) => write!(f, "local:{count}")?,
+            Way::Ssh { to, program } => {
                 let program = program.as_ref().map(|it| format!(":{it}"));
-                write!(f, "ssh:{to}{}", program.unwrap_or_default())
+                write!(f, "ssh:{to}{}", program.unwrap_or_default())?;
             }
+        }
+        match self.weight {
+            Weight::Parts(1) => Ok(()),
+            Weight::Parts(parts) => write!(f, "*{parts}"),
+            Weight::Cores => f.write_str("*cores"),
         }
     }
 }
@@ -89,27 +149,26 @@ pub fn places(specs: &[Spec]) -> Vec<Place> {
     let mut places: Vec<Place> = Vec::new();
     let mut locals = 0;
     for spec in specs {
-        match spec {
-            Spec::Local(count) => {
+        let place = |name| Place {
+            name,
+            way: spec.way.clone(),
+            weight: spec.weight,
+        };
+        match &spec.way {
+            Way::Local(count) => {
                 let names = (locals + 1..=locals + count).map(|n| format!("local:{n}"));
-                places.extend(names.map(|name| Place {
-                    name,
-                    spec: spec.clone(),
-                }));
+                places.extend(names.map(place));
                 locals += count;
             }
-            Spec::Ssh { to, .. } => {
+            Way::Ssh { to, .. } => {
                 let same = places
                     .iter()
-                    .filter(|it| matches!(&it.spec, Spec::Ssh { to: other, .. } if other == to));
+                    .filter(|it| matches!(&it.way, Way::Ssh { to: other, .. } if other == to));
                 let name = match same.count() {
                     0 => format!("ssh:{to}"),
                     n => format!("ssh:{to}#{}", n + 1),
                 };
-                places.push(Place {
-                    name,
-                    spec: spec.clone(),
-                });
+                places.push(place(name));
             }
         }
     }
@@ -143,7 +202,12 @@ mod tests {
 
     #[test]
     fn a_spec_is_shown_as_it_is_typed() {
-        for text in ["local:4", "ssh:host", "ssh:me@10.0.0.7:/opt/uaperf"] {
+        for text in [
+            "local:4",
+            "local:2*3",
+            "ssh:host*cores",
+            "ssh:me@10.0.0.7:/opt/uaperf*12",
+        ] {
             assert_eq!(text.parse::<Spec>().unwrap().to_string(), text);
         }
     }
@@ -163,6 +227,11 @@ mod tests {
             "ssh:host:/x;reboot",
             "ssh:host:22",
             "nats:lab",
+            "local:2*0",
+            "local:2*1001",
+            "local:2*x",
+            "ssh:host*2*3",
+            "*3",
         ] {
             let error = text.parse::<Spec>().unwrap_err();
             assert!(error.contains("want"), "{text}: {error}");

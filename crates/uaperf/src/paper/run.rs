@@ -14,6 +14,7 @@ use plan::unit::duration;
 
 use super::catalogue::{Catalogue, Ready};
 use crate::failure::Failure;
+use crate::fleet::Spec;
 use crate::global::Global;
 use crate::scenario::parameter;
 use crate::scenario::run::{Bundled, carry_out};
@@ -46,6 +47,9 @@ pub struct Args {
     /// How often each point is measured [default: as the scenario says; once with --scale quick]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     repeat: Option<u32>,
+    /// Share sessions out to these agents: local:N, ssh:[user@]host[:/path/to/uaperf], each with *N or *cores for its weight
+    #[arg(long, value_name = "SPEC", value_delimiter = ',')]
+    fleet: Vec<Spec>,
     /// Show what would be done, and how long it takes
     #[arg(long)]
     dry_run: bool,
@@ -222,6 +226,7 @@ fn one(
             Scale::Full => args.repeat,
         }
         .filter(|_| !is_description),
+        fleet: args.fleet.clone(),
         dry_run: args.dry_run,
         out: folder.clone(),
         trust: args.trust || own.is_some() || args.peer.is_some(),

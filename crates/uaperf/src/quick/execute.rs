@@ -189,7 +189,7 @@ pub fn measure(
         run.verdict = measured.verdict.clone();
     }
     if let Some(shared) = shared {
-        run.notes.push(shared.note());
+        run.notes.push(shared.note(phase.name.as_deref()));
         if !shared.missing.is_empty() && !run.marks.contains(&Mark::Degraded) {
             run.marks.push(Mark::Degraded);
         }

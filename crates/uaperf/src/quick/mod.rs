@@ -69,12 +69,23 @@ pub struct Common {
     each: each::Args,
     #[command(flatten)]
     fleet: fleet::Args,
+    /// How servers are reached, as options, where that was said in a phase.
+    #[arg(skip)]
+    reached: Option<Vec<String>>,
     /// This process has a part of a phase only.
     #[arg(skip)]
     part: Option<fleet::Part>,
     /// Where single requests go instead of a file; answers behind the end do not count then.
     #[arg(skip)]
     until_the_end: Option<record::Samples>,
+}
+
+impl Common {
+    /// How servers are reached, as options for another process.
+    pub(crate) fn reached_by(&self) -> Vec<String> {
+        let said = self.reached.clone();
+        said.unwrap_or_else(|| access::Args::words(None))
+    }
 }
 
 /// Read values or other attributes, over and over
@@ -197,12 +208,15 @@ macro_rules! services {
 
         /// What was typed, by whomever: on a command line or in a scenario.
         pub fn asked(service: &str, typed: &clap::ArgMatches) -> anyhow::Result<Asked> {
-            match service {
+            let asked: anyhow::Result<Asked> = match service {
                 $(stringify!($name) => {
                     <$args as clap::FromArgMatches>::from_arg_matches(typed)?.try_into()
                 })*
                 _ => Err(Failure::usage(format!("there is no service {service:?}")).into()),
-            }
+            };
+            let mut asked = asked?;
+            asked.common.reached = Some(access::Args::words(Some(typed)));
+            Ok(asked)
         }
 
         $(
@@ -301,24 +315,30 @@ impl Asked {
         Ok(phase)
     }
 
-    fn carry_out(mut self, global: &Global) -> anyhow::Result<ExitCode> {
+    /// The same, with the secret of --user asked for once, for this process and for all agents.
+    pub fn with_secret(mut self) -> anyhow::Result<Self> {
+        if self.common.fleet.is_asked() {
+            let secret = self.common.access.secret()?;
+            self.common.access = self.common.access.with_secret(secret);
+        }
+        Ok(self)
+    }
+
+    fn carry_out(self, global: &Global) -> anyhow::Result<ExitCode> {
         let targets = self.targets()?;
         let phase = self.phase(targets.len())?;
         let control = Control::default();
         interrupt::watch(&control)?;
         self.common.output.check(self.common.access.pcap())?;
-        if self.common.fleet.is_asked() {
-            // Asked for once, for this process and for all agents.
-            let secret = self.common.access.secret()?;
-            self.common.access = self.common.access.with_secret(secret);
-        }
-        if !self.common.output.quiet {
+        let asked = self.with_secret()?;
+        let common = &asked.common;
+        if !common.output.quiet {
             // Keys would reach no agent.
-            stage::open(self.common.output.plain || self.common.fleet.is_asked());
+            stage::open(common.output.plain || common.fleet.is_asked());
         }
-        let run = self.measure(&targets, &phase, &control, global);
-        let run = run.inspect_err(|error| self.fail(error))?;
-        execute::keep(&run, &self.common)
+        let run = asked.measure(&targets, &phase, &control, global);
+        let run = run.inspect_err(|error| asked.fail(error))?;
+        execute::keep(&run, common)
     }
 
     /// Writes, where a program reads it, that nothing was measured.

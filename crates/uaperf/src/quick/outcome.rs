@@ -92,6 +92,10 @@ pub fn run(
     request.insert("pin".into(), common.load.pin().into());
     request.insert("ignore_limits".into(), common.load.ignores_limits().into());
     request.insert("identity_each".into(), common.each.is_asked().into());
+    if common.fleet.is_asked() {
+        let agents = common.fleet.specs().iter().map(ToString::to_string);
+        request.insert("fleet".into(), agents.collect::<Vec<_>>().into());
+    }
     run.request = request.into();
     run.targets = looked.iter().map(|target| result::target(target)).collect();
     let (threads, batch) = (common.load.threads(), phase.work.batch());

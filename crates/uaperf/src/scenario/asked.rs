@@ -39,6 +39,14 @@ impl Asked {
         }
     }
 
+    /// The same, with what agents have to know asked for once.
+    pub fn with_secret(self) -> anyhow::Result<Self> {
+        Ok(match self {
+            Self::Requests(asked) => Self::Requests(Box::new(asked.with_secret()?)),
+            Self::PubSub(_) => self,
+        })
+    }
+
     /// Measures.
     pub fn measure(
         &self,

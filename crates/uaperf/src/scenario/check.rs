@@ -31,6 +31,7 @@ pub fn run(args: Args, _: &Global) -> anyhow::Result<ExitCode> {
         parameters: args.parameters,
         targets: Vec::new(),
         repeat: None,
+        fleet: Vec::new(),
     };
     let checked = |file: &Path| {
         let text = read(file)?;

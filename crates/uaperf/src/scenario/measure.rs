@@ -161,6 +161,7 @@ impl Bench<'_> {
             true => self.commands.resolved(targets).map_err(Failure::usage)?,
             false => Targets::from_iter([]),
         };
+        let asked = asked.with_secret()?;
         let mut phase = step.phase.clone();
         // Each repetition has a random course of its own, or all would share one bias.
         phase.seed = phase.seed.wrapping_add(u64::from(turn.repetition) - 1);

@@ -40,6 +40,11 @@ fn parse(
         let told = format!("-P {name}: a test description has no parameters");
         return Err(Failure::usage(told).into());
     }
+    if !given.fleet.is_empty() {
+        let told = "--fleet: the requests of a test description are sent at one moment, which agents cannot do \
+                    yet (want a scenario)";
+        return Err(Failure::usage(told).into());
+    }
     let mut scenario = document
         .scenario(&named, &given.targets, &commands)
         .map_err(usage)?;

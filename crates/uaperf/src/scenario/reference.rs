@@ -3,7 +3,7 @@
 
 use std::fmt::Write;
 
-use plan::scenario::{Key, Kind, Vocabulary, phase_keys, start_keys, top_keys};
+use plan::scenario::{Key, Kind, Vocabulary, fleet_keys, phase_keys, start_keys, top_keys};
 
 use super::vocabulary::Commands;
 
@@ -48,7 +48,7 @@ fn reference() -> String {
     table(
         &mut text,
         "At the top",
-        "Beside them the tables `[parameters]`, `[start]`, `[defaults]`, `[group.NAME]` and `[[phase]]`.",
+        "Beside them the tables `[parameters]`, `[start]`, `[fleet]`, `[defaults]`, `[group.NAME]` and `[[phase]]`.",
         &top_keys(),
     );
     table(
@@ -97,6 +97,12 @@ fn reference() -> String {
             &own,
         );
     }
+    table(
+        &mut text,
+        "`[fleet]`",
+        "Agents that make the load of phases ([fleet.md](fleet.md#in-scenarios)).",
+        &fleet_keys(),
+    );
     table(
         &mut text,
         "`[start]`",

@@ -19,6 +19,7 @@ use super::servers::Servers;
 use super::vocabulary::{Commands, SOME_SERVER};
 use super::{parameter, parse, read};
 use crate::failure::Failure;
+use crate::fleet::{self, Spec};
 use crate::global::Global;
 use crate::quick;
 use crate::results::{self, Files};
@@ -45,6 +46,15 @@ pub struct Args {
     /// How often each point is measured, instead of what the scenario says
     #[arg(long, value_name = "N", conflicts_with = "resume", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     repeat: Option<u32>,
+    /// Share sessions out to these agents, instead of those of the scenario: local:N, ssh:[user@]host[:/path/to/uaperf],
+    /// each with *N or *cores for its weight
+    #[arg(
+        long,
+        value_name = "SPEC",
+        value_delimiter = ',',
+        conflicts_with = "resume"
+    )]
+    fleet: Vec<Spec>,
     /// Show what would be done, and how long it takes
     #[arg(long)]
     dry_run: bool,
@@ -84,6 +94,7 @@ Examples:
   uaperf run --dry-run reads.toml              what it would do, and how long that takes
   uaperf run reads.toml -P duration=2s         carry it out, with a parameter of your own
   uaperf run reads.toml --target opc.tcp://plc1:4840
+  uaperf run reads.toml --fleet ssh:lab@pc1,ssh:lab@pc2*3
   uaperf run --resume results/20260301T093000Z-reads
 
 Ctrl-C ends the point that is being measured; --resume goes on from there.";
@@ -101,6 +112,8 @@ pub struct Bundled {
     pub target: Vec<String>,
     /// How often each point is measured.
     pub repeat: Option<u32>,
+    /// Agents instead of its own.
+    pub fleet: Vec<Spec>,
     /// Whether it is only shown what would be done.
     pub dry_run: bool,
     /// Folder of the results.
@@ -124,6 +137,7 @@ impl From<Bundled> for Args {
             parameters: it.parameters,
             target: it.target,
             repeat: it.repeat,
+            fleet: it.fleet,
             dry_run: it.dry_run,
             out: Some(it.out),
             resume: None,
@@ -168,6 +182,7 @@ pub fn carry_out(args: Args, control: Option<&Control>, global: &Global) -> anyh
                 parameters: args.parameters.clone(),
                 targets: args.target.iter().map(|spec| from_here(spec)).collect(),
                 repeat: args.repeat,
+                fleet: args.fleet.iter().map(ToString::to_string).collect(),
             }
         }
     };
@@ -175,6 +190,7 @@ pub fn carry_out(args: Args, control: Option<&Control>, global: &Global) -> anyh
         parameters: source.parameters.clone(),
         targets: source.targets.clone(),
         repeat: source.repeat,
+        fleet: source.fleet.clone(),
     };
     let named_none = description::is_description(&source.text) && given.targets.is_empty();
     if named_none && args.dry_run {
@@ -204,6 +220,16 @@ pub fn carry_out(args: Args, control: Option<&Control>, global: &Global) -> anyh
         out.write_all(plan.as_bytes())?;
         return Ok(Exit::Good);
     }
+    let steps = scenario.points.iter().flat_map(|it| &it.groups);
+    let mut steps = steps.flat_map(|group| &group.steps);
+    let is_shared = steps.any(|step| !step.agents().is_empty());
+    let alone = [
+        ("--pcap", args.pcap.is_asked()),
+        ("--listen-reverse", args.reverse.is_asked()),
+    ];
+    if let Some((option, _)) = alone.iter().find(|(_, asked)| is_shared && *asked) {
+        return Err(Failure::usage(format!("{option}: {}", fleet::ALONE)).into());
+    }
     let control = match control {
         Some(control) => control.clone(),
         None => {
@@ -232,7 +258,8 @@ pub fn carry_out(args: Args, control: Option<&Control>, global: &Global) -> anyh
         None => begun(&args, &scenario, source)?,
     };
     if !args.quiet {
-        quick::stage::open(args.plain);
+        // Keys would reach no agent.
+        quick::stage::open(args.plain || is_shared);
     }
     let commands = Commands::beside(&index.scenario.file);
     let mut bench = Bench {

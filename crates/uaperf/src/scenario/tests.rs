@@ -20,6 +20,7 @@ fn given(text: &str, parameters: &[(&str, &str)]) -> Result<Scenario, String> {
         parameters: parameters.iter().map(own).collect(),
         targets: Vec::new(),
         repeat: None,
+        fleet: Vec::new(),
     };
     Scenario::parse(
         text,
@@ -457,6 +458,7 @@ fn the_plan_of_a_scenario_that_was_begun_is_what_is_left_of_it() {
         parameters: Vec::new(),
         targets: Vec::new(),
         repeat: None,
+        fleet: Vec::new(),
     };
     let mut index = super::index::index(&scenario, source, SystemTime::now().into());
     let plan =

@@ -12,6 +12,7 @@ use plant::Profile;
 
 use super::asked::{self, Asked};
 use crate::failure::Failure;
+use crate::fleet;
 use crate::publishing::phase::SERVICES as PUBSUB;
 use crate::quick;
 use crate::{peers, serve};
@@ -341,6 +342,10 @@ impl Vocabulary for Commands {
         !PUBSUB.contains(&service)
     }
 
+    fn shared(&self) -> Vec<String> {
+        fleet::SERVICES.iter().map(|it| (*it).to_owned()).collect()
+    }
+
     fn keys(&self, service: &str) -> Vec<Key> {
         let command = asked::definition(service);
         command.map_or_else(Vec::new, |command| keys(&command, OF_RESULTS))
@@ -380,6 +385,17 @@ impl Vocabulary for Commands {
 
     fn phase(&self, service: &str, settings: &[Setting], servers: usize) -> Result<Phase, Refusal> {
         let server = self.needs_server(service).then(|| SOME_SERVER.to_owned());
+        let says = |option: &str| {
+            let mut all = settings.iter();
+            all.any(|it| it.option == option && !it.words().is_empty())
+        };
+        // Where they go is not known yet, so that the command itself would not see them.
+        if says("fleet") && says("samples") {
+            return Err(Refusal {
+                option: Some("samples".to_owned()),
+                what: fleet::ALONE.to_owned(),
+            });
+        }
         self.asked(service, settings, server.as_slice())?
             .phase(servers)
             .map_err(|error| refused(&error))

@@ -3,7 +3,7 @@
 use judge::Missing;
 use plan::scenario::{Group, Step};
 use record::Run;
-use record::run::{Kind, Phase as Measured};
+use record::run::{Host, Kind, Phase as Measured};
 
 /// Phases of a point that were not carried out.
 #[derive(Default)]
@@ -48,6 +48,11 @@ pub(super) fn add(whole: &mut Run, run: Run) {
     ) {
         phases.extend(more.iter().cloned());
     }
+    let before = whole.phases.len();
+    whole.hosts.extend(run.hosts.into_iter().map(|host| Host {
+        phase: host.phase + before,
+        ..host
+    }));
     whole.phases.extend(run.phases);
     compare_with_less(whole);
     let phases = whole.phases.iter();
