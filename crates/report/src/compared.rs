@@ -8,6 +8,7 @@ use plan::Unit;
 use record::Run;
 use record::run::Phase;
 
+use crate::hosts::{Agent, of_side};
 use crate::html::Kind;
 use crate::page::{Page, WIDTH, clean, counted, cut};
 use crate::points::{Named, Points};
@@ -20,6 +21,8 @@ pub struct Compared {
     pub sides: (String, String),
     /// What makes them hard to compare.
     pub doubts: Vec<String>,
+    /// Agents of fleets, on either side.
+    pub agents: Vec<Agent>,
     /// Each point and phase.
     pub points: Vec<At>,
     /// Points that one side has and the other has not.
@@ -106,6 +109,7 @@ pub fn compared(
             .into_iter()
             .chain(doubts(&runs(base.1), &runs(new.1)))
             .collect(),
+        agents: [of_side("base", base.1), of_side("new", new.1)].concat(),
         points: Vec::new(),
         alone: Vec::new(),
         failures: Vec::new(),
@@ -491,6 +495,10 @@ pub fn screen(compared: &Compared, style: Style) -> String {
         }
     }
     page.gap();
+    for agent in &compared.agents {
+        let text = format!("{} {}: {}", agent.side, clean(&agent.name), agent.told());
+        page.row("agent", &text);
+    }
     page.sentence(0, &explained(compared));
     for trend in &compared.history {
         let label = match trend.label.is_empty() {

@@ -7,10 +7,13 @@ use judge::compare::Metric;
 use judge::{Measured, figure_of};
 use plan::{Figures, Measure, Stat, Unit};
 use record::run::{
-    Delivered, Footprint, LeftOut, Listener, Phase, PubSub, Run, Subscriptions, Sum, Usage,
+    Delivered, Figure, Footprint, Host, LeftOut, Listener, Phase, PubSub, Run, Subscriptions, Sum,
+    Usage,
 };
 
+use crate::hosts::{busiest, mean, of_phase, rate, verdict};
 use crate::points::{Named, Points, families};
+use crate::table::looked_at;
 
 /// The first row.
 pub const HEAD: &str = "started,command,phase,target,service,metric,value,unit,point\n";
@@ -74,6 +77,9 @@ fn rows(out: &mut String, run: &Run) {
             pubsub(out, &total, phase, told);
         }
         resources(out, &total, phase);
+        for host in of_phase(run, place) {
+            agent(out, &total, phase, host);
+        }
         if let Some(left) = &phase.footprint {
             footprint(out, &total, left);
         }
@@ -403,6 +409,37 @@ fn footprint(out: &mut String, row: &str, left: &Footprint) {
         let error = figure.known().map(|rise| rise.error);
         put(out, row, &format!("{what}.{per}"), each, unit);
         put(out, row, &format!("{what}.{per}.error"), error, unit);
+    }
+}
+
+/// Of an agent: `agent.local:1.share`.
+fn agent(out: &mut String, row: &str, phase: &Phase, host: &Host) {
+    let name = |metric: &str| quoted(&format!("agent.{}.{metric}", host.name));
+    let _ = writeln!(out, "{row},{},{},,", name("verdict"), verdict(host));
+    let clock = &host.clock;
+    let ns = |figure: &Figure<u64>| figure.known().map(|&ns| ns as f64);
+    let ahead = clock.ahead_ns.known().map(|&ns| ns as f64);
+    let total = host.total.as_ref();
+    let share = total.map(|_| host.offered_share);
+    let times = format!("{}.mean", looked_at(phase).0);
+    for (metric, value, unit) in [
+        ("sessions", Some(host.sessions as f64), Unit::Count),
+        ("share", share, Unit::Share),
+        ("busiest-core", busiest(host), Unit::Share),
+        ("rate", rate(host, phase), Unit::PerSecond),
+        (
+            "completed",
+            total.map(|it| it.completed as f64),
+            Unit::Count,
+        ),
+        ("errors", total.map(|it| it.errors as f64), Unit::Count),
+        ("carried", total.map(|it| it.values as f64), Unit::Count),
+        (&times, mean(host, phase), Unit::Nanos),
+        ("clock.ahead", ahead, Unit::Nanos),
+        ("clock.error", ns(&clock.error_ns), Unit::Nanos),
+        ("clock.begin-error", ns(&clock.begin_error_ns), Unit::Nanos),
+    ] {
+        put(out, row, &name(metric), value, unit);
     }
 }
 

@@ -19,6 +19,7 @@ pub mod csv;
 pub mod cycles;
 mod diagnostics;
 mod effective;
+mod hosts;
 mod html;
 mod junit;
 pub mod live;

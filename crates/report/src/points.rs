@@ -205,6 +205,11 @@ pub fn described(run: &Run) -> BTreeMap<String, String> {
         all.insert("security".to_owned(), target.security.clone());
         all.insert("target".to_owned(), host(&target.url).to_owned());
     }
+    // A load of several hosts is another one than the same of one.
+    let agents = agents(run);
+    if !agents.is_empty() {
+        all.insert("agents".to_owned(), agents.join(" "));
+    }
     if let Some(phases) = run.plan.get("phases").and_then(Value::as_array) {
         let several = phases.len() > 1;
         for (i, phase) in phases.iter().enumerate() {
@@ -214,6 +219,17 @@ pub fn described(run: &Run) -> BTreeMap<String, String> {
         }
     }
     all
+}
+
+/// Each agent once, as results name it.
+fn agents(run: &Run) -> Vec<&str> {
+    let mut names: Vec<&str> = Vec::new();
+    for host in &run.hosts {
+        if !names.contains(&host.name.as_str()) {
+            names.push(&host.name);
+        }
+    }
+    names
 }
 
 /// Ports of servers that are started for a measurement differ, and mean nothing.

@@ -5,12 +5,13 @@ use std::time::Duration;
 use plan::unit::{Bytes, Rate, duration};
 use plan::{Plan, Threshold};
 use record::run::{
-    Bottleneck, Expectation, Figure, Footprint, Host, HostClock, Kind, LeftOut, Mark, Messages,
-    Phase, Rise, Run, Status, Target, Verdict, WarmUp,
+    Bottleneck, Expectation, Figure, Footprint, Host, Kind, LeftOut, Mark, Messages, Phase, Rise,
+    Run, Status, Target, Verdict, WarmUp,
 };
 
 use crate::asked::asked;
 use crate::bottleneck::limited_by;
+use crate::hosts::{clock, of_phase};
 use crate::page::{Page, WIDTH, clean, counted, cut, cut_inside, grouped};
 use crate::style::{Ink, Style};
 use crate::{diagnostics, pubsub, resources, subscriptions, table};
@@ -46,7 +47,9 @@ pub fn summary(run: &Run, style: Style) -> String {
         page.row("tags", &tags(run));
     }
     targets(&mut page, &run.targets);
-    hosts(&mut page, &run.hosts);
+    if run.phases.len() == 1 {
+        agents(&mut page, of_phase(run, 0));
+    }
     let plan: Option<Plan> = serde_json::from_value(run.plan.clone()).ok();
     for (i, phase) in run.phases.iter().enumerate() {
         if run.phases.len() > 1 {
@@ -56,6 +59,7 @@ pub fn summary(run: &Run, style: Style) -> String {
             if let Some(told) = &phase.subscriptions {
                 subscriptions::accounting(&mut page, told);
             }
+            agents(&mut page, of_phase(run, i));
         }
         let planned = plan.as_ref().and_then(|plan| plan.phases.get(i));
         match planned {
@@ -138,7 +142,8 @@ fn targets(page: &mut Page, targets: &[Target]) {
 const HOSTS_SHOWN: usize = 8;
 
 /// Each agent of a fleet: its share, what it made of it, and how its clock stands.
-fn hosts(page: &mut Page, hosts: &[Host]) {
+fn agents<'a>(page: &mut Page, hosts: impl Iterator<Item = &'a Host>) {
+    let hosts: Vec<&Host> = hosts.collect();
     for (i, host) in hosts.iter().take(HOSTS_SHOWN).enumerate() {
         let label = if i == 0 { "agents" } else { "" };
         let sessions = match host.sessions {
@@ -152,7 +157,7 @@ fn hosts(page: &mut Page, hosts: &[Host]) {
                 let rate = host.total.as_ref().and_then(|it| it.rate_per_s);
                 parts.extend(rate.map(|rate| format!("{}/s", grouped(rate.round() as u64))));
                 parts.extend(verdict.as_ref().map(|it| it.kind.to_string()));
-                parts.extend(clock(&host.clock));
+                parts.extend(clock(&host.clock).map(|it| format!("clock {it}")));
             }
         }
         page.row(label, &parts.join(", "));
@@ -160,17 +165,6 @@ fn hosts(page: &mut Page, hosts: &[Host]) {
     if hosts.len() > HOSTS_SHOWN {
         page.row("", &format!("and {} more", hosts.len() - HOSTS_SHOWN));
     }
-}
-
-fn clock(clock: &HostClock) -> Option<String> {
-    let (ahead, error) = (clock.ahead_ns.known()?, clock.error_ns.known()?);
-    let show = |ns: u64| duration::show(Duration::from_nanos(ns));
-    let sign = if *ahead < 0 { "-" } else { "+" };
-    Some(format!(
-        "clock {sign}{} ± {}",
-        show(ahead.unsigned_abs()),
-        show(*error)
-    ))
 }
 
 /// What a server says it is.

@@ -8,6 +8,17 @@ use record::run::{Course, Part, Phase, Sum};
 use crate::effective;
 use crate::page::{LABEL, Page, counted, grouped};
 
+/// The times that a phase is looked at for: of requests, or of notifications until they came.
+pub(crate) fn looked_at(phase: &Phase) -> (&'static str, &Histogram) {
+    let name = match phase.is_notified() {
+        false => "response",
+        // Some servers give no source timestamps.
+        true if phase.total.histogram("delay").is_empty() => "server-delay",
+        true => "delay",
+    };
+    (name, phase.total.histogram(name))
+}
+
 /// Percentiles that are shown, with their heads.
 pub(crate) const PERCENTILES: [(f64, &str); 4] =
     [(0.5, "p50"), (0.9, "p90"), (0.99, "p99"), (0.999, "p99.9")];

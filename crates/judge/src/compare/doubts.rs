@@ -42,6 +42,7 @@ pub fn doubts(base: &[&Run], new: &[&Run]) -> Vec<String> {
         let build = &run.machine.build;
         Some(format!("{} {}", build.version, build.profile))
     });
+    differ("agents", &|run| Some(agents(run)));
     differ("security", &|run| {
         Some(run.targets.first()?.security.clone())
     });
@@ -103,6 +104,17 @@ pub fn doubts(base: &[&Run], new: &[&Run]) -> Vec<String> {
         doubts.push("measured with a debug build: times are those of unoptimised code".to_owned());
     }
     doubts
+}
+
+/// Who made the load.
+fn agents(run: &Run) -> String {
+    let mut names: Vec<&str> = run.hosts.iter().map(|it| it.name.as_str()).collect();
+    names.sort_unstable();
+    names.dedup();
+    match names.is_empty() {
+        true => "none".to_owned(),
+        false => names.join(" "),
+    }
 }
 
 fn phases<'a>(runs: &'a [&Run]) -> impl Iterator<Item = &'a record::run::Phase> {

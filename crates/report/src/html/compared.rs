@@ -47,6 +47,7 @@ pub(super) fn page(compared: &Compared) -> Markup {
                 @for row in &at.rows { @if let Some(told) = told(row) { p.note { (told) } } }
             }
         }
+        (agents(compared))
         p.note { (explained(compared)) }
         @if !compared.history.is_empty() {
             section aria-label="History" {
@@ -55,6 +56,42 @@ pub(super) fn page(compared: &Compared) -> Markup {
             }
         }
     }
+}
+
+/// Agents of fleets, on either side.
+fn agents(compared: &Compared) -> Markup {
+    if compared.agents.is_empty() {
+        return html! {};
+    }
+    let rows = compared.agents.iter().map(|it| {
+        let verdict = match (it.lost, it.verdict) {
+            (0, Some(kind)) => Cell::inked(kind.name(), super::head::ink(kind)),
+            (0, None) => Cell::text("n/a"),
+            (lost, _) => Cell::inked(format!("lost in {lost} of {}", it.count), "bad"),
+        };
+        vec![
+            Cell::text(it.side),
+            Cell::text(it.name.clone()),
+            Cell::number(it.share, Kind::Share),
+            verdict,
+            Cell::number(it.busiest, Kind::Share),
+            Cell::number(it.clock_error_ns.map(|ns| ns as f64), Kind::Nanos),
+        ]
+    });
+    let head = [
+        "side",
+        "agent",
+        "share of the load",
+        "worst verdict",
+        "busiest core",
+        "clock within",
+    ];
+    Table {
+        caption: "Agents that made the load".into(),
+        head: head.map(str::to_owned).to_vec(),
+        rows: rows.collect(),
+    }
+    .markup()
 }
 
 /// What there is to say of a row besides its figures.

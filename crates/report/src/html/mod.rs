@@ -12,6 +12,7 @@ mod evenly;
 mod explained;
 mod finding;
 mod head;
+mod hosts;
 mod latency;
 mod models;
 mod parts;
@@ -133,6 +134,7 @@ fn parts(run: &Run, id: &str, contents: &mut Contents) {
             contents.add(format!("{id}-{what}"), title, body);
         };
         add("thresholds", "Thresholds", parts::expectations(phase));
+        add("hosts", "Hosts", hosts::of_run(run, i, phase));
         add(
             "accounting",
             "Notifications",
@@ -308,5 +310,6 @@ fn points(runs: &[&Named], id: &str, contents: &mut Contents) {
             "Latencies over each other",
             sweep::overlay(&points, phase, &id),
         );
+        add("hosts", "Hosts", hosts::of_points(&points, phase));
     }
 }

@@ -3,9 +3,10 @@
 use judge::compare::Metric;
 use plan::Measure;
 use plan::unit::{Bytes, Rate, duration};
-use record::run::{Phase, Run};
+use record::run::{Host, Phase, Run};
 
 use super::{cpu, differences, looked_at, percentile, phase, phases, ratio, short, started};
+use crate::hosts;
 use crate::page::{Page, WIDTH, clean, cut, cut_inside, grouped};
 use crate::points::{Named, Point, Points};
 use crate::style::{Ink, Style};
@@ -144,6 +145,54 @@ fn varied(page: &mut Page, runs: &[Named]) {
     }
 }
 
+/// More agents than these are only counted.
+const AGENTS: usize = 8;
+
+/// The agents of a phase, one below the other: whether each kept up, with which part of the load.
+fn agents(page: &mut Page, runs: &[Named], name: &str) {
+    let mut names: Vec<&str> = Vec::new();
+    for host in runs.iter().flat_map(|it| hosts::of_named(&it.run, name)) {
+        if !names.contains(&host.name.as_str()) {
+            names.push(&host.name);
+        }
+    }
+    for agent in names.iter().take(AGENTS) {
+        let of = |of: &dyn Fn(&Host, &Phase) -> Option<String>| -> Vec<Option<String>> {
+            let cell = |it: &Named| {
+                let phase = phase(&it.run, name)?;
+                let mut hosts = hosts::of_named(&it.run, name);
+                of(hosts.find(|it| it.name == *agent)?, phase)
+            };
+            runs.iter().map(cell).collect()
+        };
+        let rows = [
+            (*agent, of(&|host, _| Some(hosts::verdict(host)))),
+            (
+                "  of the load",
+                of(&|host, _| host.total.as_ref().map(|_| percent(host.offered_share))),
+            ),
+            (
+                "  rate",
+                of(&|host, phase| hosts::rate(host, phase).map(Rate::show)),
+            ),
+            (
+                "  busiest core",
+                of(&|host, _| hosts::busiest(host).map(percent)),
+            ),
+            ("  clock", of(&|host, _| hosts::clock(&host.clock))),
+        ];
+        for (label, shown) in rows {
+            if shown.iter().any(Option::is_some) {
+                let shown = shown.into_iter().map(Option::unwrap_or_default);
+                cells(page, &cut(&clean(label), LABEL - 1), shown);
+            }
+        }
+    }
+    if names.len() > AGENTS {
+        page.line(&format!("and {} more agents", names.len() - AGENTS));
+    }
+}
+
 pub(super) fn screen(runs: &[Named], style: Style) -> String {
     let mut page = Page::new(style);
     cells(&mut page, "", runs.iter().map(|it| short(&it.name)));
@@ -186,6 +235,7 @@ pub(super) fn screen(runs: &[Named], style: Style) -> String {
         for of in DONE.iter().chain([&mean]).chain(TIMES).chain(TAKEN) {
             row(&mut page, runs, name, *of);
         }
+        agents(&mut page, runs, name);
     }
     differences(&mut page, runs);
     page.finish()

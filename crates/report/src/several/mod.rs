@@ -5,14 +5,13 @@ mod trend;
 
 use judge::Measured;
 use plan::{Figures, Measure, Stat};
-use record::Histogram;
 use record::run::{Phase, Run};
 
 use crate::page::Page;
 use crate::points::Named;
 use crate::style::{Ink, Style};
 use crate::summary::{marked, summary};
-use crate::table;
+use crate::table::{self, looked_at};
 
 /// One or several runs: one as its [`summary`], a few side by side, many as a trend.
 pub fn show(runs: &[Named], style: Style) -> String {
@@ -21,17 +20,6 @@ pub fn show(runs: &[Named], style: Style) -> String {
         few if few.len() <= beside::MOST => beside::screen(few, style),
         many => trend::screen(many, style),
     }
-}
-
-/// The times that a phase is looked at for: of requests, or of notifications until they came.
-fn looked_at(phase: &Phase) -> (&'static str, &Histogram) {
-    let name = match phase.is_notified() {
-        false => "response",
-        // Some servers give no source timestamps.
-        true if phase.total.histogram("delay").is_empty() => "server-delay",
-        true => "delay",
-    };
-    (name, phase.total.histogram(name))
 }
 
 fn percentile(phase: &Phase, quantile: f64) -> Option<f64> {
