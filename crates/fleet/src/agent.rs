@@ -25,7 +25,10 @@ pub enum Task {
         why: String,
     },
     /// There is nothing more to do.
-    Leave,
+    Leave {
+        /// The books are kept by the controller.
+        taken: bool,
+    },
 }
 
 /// How far it is.
@@ -85,9 +88,10 @@ impl Agent {
             ToAgent::Share(_) => {}
             ToAgent::Start { at_ns } => self.tasks.push_back(Task::Start { at_ns }),
             ToAgent::Stop => self.tasks.push_back(Task::Stop),
-            ToAgent::Taken => {
+            ToAgent::Taken | ToAgent::Leave => {
+                let taken = message == ToAgent::Taken && self.state == State::Told;
                 self.state = State::Gone;
-                self.tasks.push_back(Task::Leave);
+                self.tasks.push_back(Task::Leave { taken });
             }
         }
     }

@@ -61,6 +61,8 @@ pub enum Stage {
     Running,
     /// Its books are on their way.
     Booking,
+    /// Its books are here; it waits to hear that they are [taken](Controller::taken).
+    Told,
     /// All of it is here, or it was told that there is nothing to do.
     Over,
     /// Nothing more comes of it.
@@ -76,6 +78,7 @@ impl fmt::Display for Stage {
             Self::Ready => "while it waited for the others",
             Self::Running => "while it made its load",
             Self::Booking => "while its results were on their way",
+            Self::Told => "after its results had come",
             Self::Over => "behind its end",
             Self::Lost => "after it was lost",
         })
@@ -106,7 +109,7 @@ pub enum Event {
         /// What.
         bytes: Vec<u8>,
     },
-    /// An agent's books are here.
+    /// An agent's books are here. It keeps its own until these are [taken](Controller::taken).
     Books {
         /// Which.
         agent: usize,
@@ -219,7 +222,16 @@ impl Controller {
     pub fn dismiss(&mut self, agent: usize) {
         if self.stage(agent) < Stage::Over {
             self.go_to(agent, Stage::Over);
+            self.out.push_back((agent, ToAgent::Leave));
+        }
+    }
+
+    /// An agent's books are kept: it needs to keep them no more.
+    pub fn taken(&mut self, agent: usize) {
+        if self.stage(agent) == Stage::Told {
+            self.go_to(agent, Stage::Over);
             self.out.push_back((agent, ToAgent::Taken));
+            self.settle(None);
         }
     }
 
@@ -231,7 +243,7 @@ impl Controller {
                 Stage::Preparing | Stage::Ready | Stage::Running => {
                     self.out.push_back((agent, ToAgent::Stop));
                 }
-                Stage::Booking | Stage::Over | Stage::Lost => {}
+                Stage::Booking | Stage::Told | Stage::Over | Stage::Lost => {}
             }
         }
         self.settle(None);
@@ -287,7 +299,9 @@ impl Controller {
                 self.events.push_back(Event::Progress { agent, bytes });
             }
             // Who was stopped before it began has books, too.
-            FromAgent::Books { bytes, last } if stage >= Stage::Preparing => {
+            FromAgent::Books { bytes, last }
+                if (Stage::Preparing..Stage::Told).contains(&stage) =>
+            {
                 member.books.extend_from_slice(&bytes);
                 if member.books.len() > self.settings.books {
                     member.books = Vec::new();
@@ -297,8 +311,8 @@ impl Controller {
                     );
                 } else if last {
                     let bytes = std::mem::take(&mut member.books);
+                    self.go_to(agent, Stage::Told);
                     self.events.push_back(Event::Books { agent, bytes });
-                    self.dismiss(agent);
                 } else {
                     self.go_to(agent, Stage::Booking);
                 }
@@ -390,8 +404,12 @@ impl Controller {
 
     fn lose(&mut self, agent: usize, why: String) {
         let stage = self.stage(agent);
-        self.go_to(agent, Stage::Lost);
         self.out.retain(|(to, _)| *to != agent);
+        if stage == Stage::Told {
+            // What it had to say is here.
+            return self.go_to(agent, Stage::Over);
+        }
+        self.go_to(agent, Stage::Lost);
         self.events.push_back(Event::Lost { agent, stage, why });
     }
 

@@ -151,6 +151,7 @@ mod tests {
             ToAgent::Start { at_ns: u64::MAX },
             ToAgent::Stop,
             ToAgent::Taken,
+            ToAgent::Leave,
         ]
     }
 

@@ -1,4 +1,4 @@
-//! What controller and agent tell each other: twelve messages.
+//! What controller and agent tell each other: thirteen messages.
 
 use plan::Seat;
 use serde::{Deserialize, Serialize};
@@ -29,8 +29,10 @@ pub enum ToAgent {
     },
     /// No more load; the books are wanted all the same.
     Stop,
-    /// The books have arrived; there is nothing more to do.
+    /// The books have arrived, and are kept; there is nothing more to do.
     Taken,
+    /// There is nothing to do, or nobody who would take books: they stay where they are.
+    Leave,
 }
 
 /// From an agent to the controller.

@@ -63,6 +63,9 @@ pub struct Source {
     /// Agents that were given instead of those in the file.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub fleet: Vec<String>,
+    /// For how long agents go on alone, if that was given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub orphan: Option<String>,
 }
 
 /// Something that is varied.
@@ -282,6 +285,7 @@ mod tests {
                 targets: Vec::new(),
                 repeat: None,
                 fleet: Vec::new(),
+                orphan: None,
             },
             axes: vec![Axis {
                 name: "batch".into(),

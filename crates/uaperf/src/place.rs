@@ -21,6 +21,13 @@ pub fn configuration() -> anyhow::Result<PathBuf> {
         })
 }
 
+/// The folder `uaperf` for what is kept while it is needed, beside the user's configuration.
+pub fn state() -> anyhow::Result<PathBuf> {
+    state_from(|name| std::env::var_os(name))
+        .map(|folder| folder.join("uaperf"))
+        .ok_or_else(|| Failure::usage("cannot tell the user's folders: HOME is not set").into())
+}
+
 /// The name of this machine, as it belongs into an application URI.
 pub fn host_name() -> String {
     let name = gethostname::gethostname().to_string_lossy().to_lowercase();
@@ -82,6 +89,15 @@ fn configuration_from(variable: impl Fn(&str) -> Option<OsString>) -> Option<Pat
         })
 }
 
+fn state_from(variable: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
+    let folder = |name: &str| variable(name).map(PathBuf::from);
+    let absolute = |name: &str| folder(name).filter(|path| path.is_absolute());
+    if cfg!(windows) {
+        return absolute("LOCALAPPDATA");
+    }
+    absolute("XDG_STATE_HOME").or_else(|| Some(absolute("HOME")?.join(".local").join("state")))
+}
+
 #[cfg(all(test, unix))]
 mod tests {
     use super::*;
@@ -91,6 +107,22 @@ mod tests {
             let pair = pairs.iter().find(|pair| pair.0 == name)?;
             Some(pair.1.into())
         })
+    }
+
+    #[test]
+    fn the_state_folder_follows_the_xdg_specification() {
+        let with = |pairs: &[(&str, &str)]| {
+            state_from(|name| {
+                let pair = pairs.iter().find(|pair| pair.0 == name)?;
+                Some(pair.1.into())
+            })
+        };
+        assert_eq!(with(&[("HOME", "/h")]), Some("/h/.local/state".into()));
+        assert_eq!(
+            with(&[("HOME", "/h"), ("XDG_STATE_HOME", "/x")]),
+            Some("/x".into())
+        );
+        assert_eq!(with(&[]), None);
     }
 
     #[test]

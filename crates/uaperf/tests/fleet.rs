@@ -395,10 +395,11 @@ impl Sshd {
         let server = format!(
             "Port {port}\nListenAddress 127.0.0.1\nHostKey {}\nAuthorizedKeysFile {}\nPidFile none\n\
              StrictModes no\nUsePAM no\nPermitRootLogin yes\nPasswordAuthentication no\n\
-             SetEnv UAPERF_PKI={}\n",
+             SetEnv UAPERF_PKI={} XDG_STATE_HOME={}\n",
             at("host"),
             at("user.pub"),
-            at("pki-there")
+            at("pki-there"),
+            at("state-there")
         );
         std::fs::write(folder.join("sshd.conf"), server).unwrap();
         let client = format!(

@@ -418,6 +418,7 @@ impl World {
                     self.outcome.control_bytes -= bytes.len() as u64;
                     let tally: Tally = unpack(&bytes).unwrap();
                     self.outcome.books.push((agent, tally));
+                    self.controller.taken(agent);
                 }
                 Event::Failed { agent, why } => self.outcome.failed.push((agent, why)),
                 Event::Lost { agent, stage, why } => self.outcome.lost.push((agent, stage, why)),
@@ -474,7 +475,7 @@ impl World {
                     host.does = Does::IsDone;
                     self.outcome.stopped[agent] = Some((now, why));
                 }
-                Task::Leave => host.does = Does::IsDone,
+                Task::Leave { .. } => host.does = Does::IsDone,
             }
         }
         match self.hosts[agent].does {

@@ -71,6 +71,15 @@ pub enum Missing {
         /// What happened to it.
         why: String,
     },
+    /// An agent of a fleet that stopped before its time, when it had lost its controller.
+    Cut {
+        /// Its name.
+        name: String,
+        /// When, since the phase began.
+        after_ns: u64,
+        /// How long it was to be, where that was said.
+        planned_ns: Option<u64>,
+    },
     /// A phase that was not carried out.
     Phase {
         /// Its name.
@@ -156,6 +165,18 @@ impl Missing {
                 };
                 format!("agent {name} {why}{what}")
             }
+            Self::Cut {
+                name,
+                after_ns,
+                planned_ns,
+            } => {
+                let of =
+                    planned_ns.map_or_else(String::new, |it| format!(" of {}", time(it as f64)));
+                format!(
+                    "agent {name} had lost its controller and stopped after {}{of}",
+                    time(*after_ns as f64)
+                )
+            }
             Self::Phase { name, why } => format!("{name} was not measured: {why}"),
         }
     }
@@ -170,7 +191,7 @@ impl Missing {
             Self::Requests { .. } => About::FewerRequests,
             Self::Subscriptions { .. } => About::FewerSubscriptions,
             Self::Items { .. } => About::FewerItems,
-            Self::Agent { .. } => About::Agent,
+            Self::Agent { .. } | Self::Cut { .. } => About::Agent,
             Self::Phase { .. } => About::Phase,
         }
     }
@@ -192,6 +213,7 @@ impl Missing {
             Self::Agent { .. } => {
                 "see on that host what ended it; `uaperf fleet check` tells whether it is there"
             }
+            Self::Cut { .. } => "--orphan lets agents go on alone for longer",
             Self::Phase { .. } => "mend what it says, and run it again",
         }
     }

@@ -49,6 +49,11 @@ struct Gap {
 }
 
 impl Part {
+    /// When it was stopped before its time, if it was.
+    pub fn stopped_at(&self) -> Option<u64> {
+        self.stopped.then_some(self.ended_ns)
+    }
+
     /// Of operations that fell due, all of them.
     pub fn planned(&self) -> u64 {
         let tallies = self.tallies.iter().flatten();

@@ -1,13 +1,16 @@
 //! `[fleet]`: the agents that make the load of phases.
 
 use super::complaint::{Wrong, unknown};
-use super::keys;
 use super::tree::{Entry, Scalar};
-use super::values::{table, texts, word};
+use super::values::{one, table, texts, word};
 use super::vocabulary::{Setting, Shape};
+use super::{Given, keys};
 
 /// The option that names agents.
 pub const OPTION: &str = "fleet";
+
+/// The option that says for how long agents go on alone.
+const ORPHAN: &str = "orphan";
 
 /// What an agent's share is measured by, where it does not say so itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -18,19 +21,25 @@ enum Shares {
     Cores,
 }
 
-/// The agents, as a setting of each phase that they share; `instead` of those of the table others may be given.
-pub fn read(entry: Option<&Entry>, instead: &[String]) -> Result<Option<Setting>, Wrong> {
-    let setting = |hosts: Vec<String>, at, field: &str| Setting {
-        option: OPTION.to_owned(),
+/// The agents, as settings of each phase that they share, the first with their names; none without agents. Others may be
+/// given instead of those of the table.
+pub fn read(entry: Option<&Entry>, given: &Given) -> Result<Vec<Setting>, Wrong> {
+    let setting = |option: &str, values: Vec<String>, at, field: &str| Setting {
+        option: option.to_owned(),
         shape: Shape::Many,
-        values: hosts.into_iter().map(Scalar::Text).collect(),
+        values: values.into_iter().map(Scalar::Text).collect(),
         at,
         field: field.to_owned(),
     };
-    if !instead.is_empty() {
-        return Ok(Some(setting(instead.to_vec(), 0..0, "--fleet")));
+    let alone = |text: &String| setting(ORPHAN, vec![text.clone()], 0..0, "--orphan");
+    let mut orphan: Vec<Setting> = given.orphan.iter().map(alone).collect();
+    if !given.fleet.is_empty() {
+        let hosts = setting(OPTION, given.fleet.clone(), 0..0, "--fleet");
+        return Ok([vec![hosts], orphan].concat());
     }
-    let Some(entry) = entry else { return Ok(None) };
+    let Some(entry) = entry else {
+        return Ok(Vec::new());
+    };
     let entries = table(&entry.item, OPTION)?;
     let own = keys::fleet_keys();
     if let Some(other) = entries
@@ -62,5 +71,11 @@ pub fn read(entry: Option<&Entry>, instead: &[String]) -> Result<Option<Setting>
     if all.is_empty() {
         return Err(Wrong::new(&hosts.item.at, "fleet.hosts", none()));
     }
-    Ok(Some(setting(all, hosts.item.at.clone(), "fleet.hosts")))
+    if let (true, Some(entry)) = (orphan.is_empty(), get(ORPHAN)) {
+        let text: String = one(&entry.item, "fleet.orphan", "a duration such as 30s")?;
+        let at = entry.item.at.clone();
+        orphan.push(setting(ORPHAN, vec![text], at, "fleet.orphan"));
+    }
+    let hosts = setting(OPTION, all, hosts.item.at.clone(), "fleet.hosts");
+    Ok([vec![hosts], orphan].concat())
 }

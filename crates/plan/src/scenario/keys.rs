@@ -176,6 +176,13 @@ const FLEET: &[Row] = &[
         "What an agent without a weight of its own gets: as much as the others, or by the processors of its host",
         Some("weight"),
     ),
+    (
+        "orphan",
+        Shape::One,
+        "DURATION",
+        "Agents stop their load by themselves when they hear nothing for so long",
+        Some("10s"),
+    ),
 ];
 
 /// Tables of a scenario, beside its keys.

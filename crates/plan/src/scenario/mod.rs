@@ -209,6 +209,8 @@ pub struct Given {
     pub repeat: Option<u32>,
     /// These agents instead of its own.
     pub fleet: Vec<String>,
+    /// They go on alone for so long.
+    pub orphan: Option<String>,
 }
 
 impl Scenario {

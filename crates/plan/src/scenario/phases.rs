@@ -14,8 +14,8 @@ pub struct Inherited<'a> {
     pub groups: Option<&'a Entry>,
     pub slo: Option<&'a Entry>,
     pub stop_when: Option<&'a Entry>,
-    /// Who shares their load.
-    pub fleet: Option<Setting>,
+    /// Who shares their load, the agents first; none where nobody does.
+    pub fleet: Vec<Setting>,
 }
 
 /// A phase before it is one.
@@ -57,8 +57,8 @@ pub fn read(
         sketches.push(sketch(item, format!("phase[{n}]"), inherited, vocabulary)?);
     }
     inherit(&mut sketches, inherited)?;
-    if let Some(fleet) = &inherited.fleet {
-        share(&mut sketches, fleet, vocabulary)?;
+    if let [agents, ..] = inherited.fleet.as_slice() {
+        share(&mut sketches, agents, &inherited.fleet, vocabulary)?;
     }
     let mut groups: Vec<(Option<String>, Vec<Step>)> = Vec::new();
     let mut names: Vec<String> = Vec::new();
@@ -258,13 +258,14 @@ fn inherit(sketches: &mut [Sketch<'_>], inherited: &Inherited<'_>) -> Result<(),
 /// Gives the agents to the phases that they share.
 fn share(
     sketches: &mut [Sketch<'_>],
-    fleet: &Setting,
+    agents: &Setting,
+    fleet: &[Setting],
     vocabulary: &dyn Vocabulary,
 ) -> Result<(), Wrong> {
     let can = vocabulary.shared();
     if sketches.iter().all(|it| !it.is_shared) {
         let what = "no phase is shared by them (want one without fleet = false)";
-        return Err(Wrong::new(&fleet.at, hosts::OPTION, what));
+        return Err(Wrong::new(&agents.at, hosts::OPTION, what));
     }
     for sketch in sketches.iter_mut().filter(|it| it.is_shared) {
         if !can.contains(&sketch.service) {
@@ -276,7 +277,7 @@ fn share(
             let field = format!("{}.service", sketch.field);
             return Err(Wrong::new(&sketch.item.at, field, what));
         }
-        sketch.settings.push(fleet.clone());
+        sketch.settings.extend_from_slice(fleet);
     }
     Ok(())
 }

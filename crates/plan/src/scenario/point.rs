@@ -67,7 +67,7 @@ pub fn read(top: &Item, given: &Given, vocabulary: &dyn Vocabulary) -> Result<Re
         groups: get("group"),
         slo: get("slo"),
         stop_when: get("stop_when"),
-        fleet: hosts::read(get("fleet"), &given.fleet)?,
+        fleet: hosts::read(get("fleet"), given)?,
     };
     let groups = phases::read(get("phase"), &inherited, servers, vocabulary)?;
     Ok(Read {

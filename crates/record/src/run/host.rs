@@ -37,6 +37,12 @@ pub struct Host {
     /// Why nothing is known of what it did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lost: Option<String>,
+    /// It may have kept what it did on its disk, under this name: `uaperf fleet collect` brings it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub books: Option<String>,
+    /// What it did came when the load was over: `uaperf fleet collect` brought it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub late: bool,
 }
 
 /// How the clock of a host stands beside the controller's.

@@ -11,12 +11,13 @@ use fleet::{Hello, Share, Stamp, ToAgent};
 use judge::Exit;
 use load::engine::{Control, Others};
 use plan::unit::duration::{self, nanos};
-use plan::{Phase, TargetSpec, Targets};
+use plan::{Phase, Seat, TargetSpec, Targets};
 use record::run::Figure;
 use wire::time::Instant;
 
 use super::pipe::{self, End, stamp};
-use super::task::{Books, Part, Task, Word};
+use super::shelf::Shelf;
+use super::task::{Books, Load, Part, Task, Word};
 use super::{SERVICES, VERSION};
 use crate::failure::Failure;
 use crate::global::Global;
@@ -130,22 +131,79 @@ pub fn run(args: Args, global: &Global) -> anyhow::Result<ExitCode> {
     reader(post.clone())?;
     let talking = std::thread::Builder::new().name("controller".into());
     let talking = talking.spawn(move || line.talk(&letters))?;
+    let mut kept = None;
     if let Ok(share) = tasks.recv() {
-        let letter = match carry_out(&share, &start, &control, &post, global) {
-            Ok(books) => Inbox::Books(books),
+        let done = done(&share, &start, &control, &post, global);
+        let letter = match done {
+            Ok(Done { books, on }) => {
+                kept = on;
+                Inbox::Books(books)
+            }
             Err(error) => Inbox::Failed(format!("{error:#}")),
         };
         // It is gone when the controller is.
         let _ = post.send(letter);
     }
     let end = talking.join().unwrap_or(Parting::Orphaned(String::new()));
+    if let (Parting::Left { taken: true }, Some((shelf, name))) = (&end, &kept) {
+        shelf.remove(name);
+    }
     match end {
-        Parting::Left => Ok(ExitCode::SUCCESS),
+        Parting::Left { .. } => Ok(ExitCode::SUCCESS),
         Parting::Orphaned(why) => {
-            tell!("the agent stopped: {why}");
+            let kept = kept.map_or_else(String::new, |(shelf, name)| {
+                format!("; what it did is in {}", shelf.file(&name).display())
+            });
+            tell!("the agent stopped: {why}{kept}");
             Ok(ExitCode::from(Exit::Nothing.code()))
         }
     }
+}
+
+/// What came of a task.
+struct Done {
+    books: Vec<u8>,
+    /// Where they are kept, under which name.
+    on: Option<(Shelf, String)>,
+}
+
+/// Carries a task out.
+fn done(
+    share: &Share,
+    start: &Arc<Start>,
+    control: &Control,
+    post: &Sender<Inbox>,
+    global: &Global,
+) -> anyhow::Result<Done> {
+    let task: Task = unpack(&share.task)?;
+    let load = match task {
+        Task::Load(load) => load,
+        Task::Late(own) => {
+            let shelf = Shelf::of(&own.load)?;
+            let books = shelf.get(&own.kept()).map_err(|error| {
+                let file = shelf.file(&own.kept());
+                Failure::new(format!(
+                    "it has kept no books of this load: {}: {error}",
+                    file.display()
+                ))
+            })?;
+            return Ok(Done {
+                books,
+                on: Some((shelf, own.kept())),
+            });
+        }
+    };
+    let own = load.own.clone();
+    let books = carry_out(*load, &share.seats, start, control, post, global)?;
+    // Whoever cannot keep them has done the work all the same.
+    let keep = || {
+        let shelf = Shelf::of(&own.load)?;
+        Shelf::tidy();
+        shelf.put(&own.kept(), &books)?;
+        anyhow::Ok((shelf, own.kept()))
+    };
+    let on = keep().map_err(|error| tell!("warning: results are not kept: {error:#}"));
+    Ok(Done { books, on: on.ok() })
 }
 
 /// Who this is.
@@ -165,7 +223,10 @@ fn hello() -> Hello {
 
 /// How it parts from its controller.
 enum Parting {
-    Left,
+    Left {
+        /// Its books are with the controller.
+        taken: bool,
+    },
     Orphaned(String),
 }
 
@@ -189,9 +250,9 @@ impl Line {
                         self.start.set(State::At(Instant::from_nanos(at_ns)));
                     }
                     fleet::Task::Stop => self.stop(),
-                    fleet::Task::Leave => {
+                    fleet::Task::Leave { taken } => {
                         self.stop();
-                        return Parting::Left;
+                        return Parting::Left { taken };
                     }
                     fleet::Task::Orphaned { why } => {
                         self.stop();
@@ -266,13 +327,13 @@ fn writer() -> std::io::Result<Sender<Vec<u8>>> {
 
 /// The share carried out: the books, as bytes.
 fn carry_out(
-    share: &Share,
+    task: Load,
+    seats: &[Seat],
     start: &Arc<Start>,
     control: &Control,
     post: &Sender<Inbox>,
     global: &Global,
 ) -> anyhow::Result<Vec<u8>> {
-    let task: Task = unpack(&share.task)?;
     let phase: Phase = serde_json::from_str(&task.phase).context("the phase cannot be read")?;
     let specs: Result<Vec<TargetSpec>, _> = task.targets.iter().map(|it| it.parse()).collect();
     let specs = specs.map_err(|error| Failure::usage(format!("a server's URL: {error}")))?;
@@ -280,7 +341,7 @@ fn carry_out(
         .map_err(|error| Failure::usage(error.to_string()))?;
     let (tell, told) = channel();
     let part = Part {
-        seats: share.seats.clone(),
+        seats: seats.to_vec(),
         others: Arc::new(Waiting {
             start: Arc::clone(start),
             tell: Mutex::new(tell.clone()),

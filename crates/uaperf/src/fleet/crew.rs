@@ -19,6 +19,7 @@ enum Inbox {
     Message(usize, FromAgent, Stamp),
     End(usize, String),
     Share(Vec<(usize, Share)>),
+    Taken(usize),
     Dismiss,
     Stop,
     Standings(Sender<Vec<Standing>>),
@@ -80,6 +81,11 @@ impl Crew {
     /// Gives agents their shares; those without one are not needed.
     pub fn share(&self, shares: Vec<(usize, Share)>) {
         self.say(Inbox::Share(shares));
+    }
+
+    /// An agent's books are kept.
+    pub fn taken(&self, agent: usize) {
+        self.say(Inbox::Taken(agent));
     }
 
     /// No more load.
@@ -159,6 +165,7 @@ impl Desk {
                         self.controller.share(agent, share);
                     }
                 }
+                Ok(Inbox::Taken(agent)) => self.controller.taken(agent),
                 Ok(Inbox::Stop) => self.controller.stop(),
                 Ok(Inbox::Standings(tell)) => {
                     let standing = |n| Standing {

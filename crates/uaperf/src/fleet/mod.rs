@@ -1,24 +1,33 @@
 //! Load from several hosts: `--fleet` of the commands that load, `uaperf agent` and `uaperf fleet`.
 //!
 //! The state machines are those of the crate `fleet`. Here are the processes that carry their frames ([`carrier`], [`pipe`]), the
-//! thread that drives the controller ([`crew`]), the agent's side ([`agent`]), and how a phase becomes shares and
-//! the books of all agents one outcome again ([`shared`]).
+//! thread that drives the controller ([`crew`]), the agent's side ([`agent`]), how a phase becomes shares ([`shared`]), and
+//! the books of all agents one outcome again ([`sum`]). Books lie on disk until they are taken ([`shelf`], [`ledger`]); those
+//! that came late are brought by [`collect`].
 
 pub mod agent;
 mod carrier;
 pub mod check;
+mod collect;
 mod crew;
+mod ledger;
 mod pipe;
 mod shared;
+mod shelf;
 mod spec;
+mod sum;
 mod task;
 
-pub use shared::{Fleet, Shared};
+pub use shared::Fleet;
+pub use shelf::kept;
 pub use spec::Spec;
+pub use sum::Shared;
 pub use task::{Part, Word};
 
 use std::process::ExitCode;
+use std::time::Duration;
 
+use plan::unit::duration;
 use plan::{Phase, Work};
 
 use crate::access;
@@ -26,7 +35,7 @@ use crate::failure::Failure;
 use crate::global::Global;
 
 /// Load from several hosts.
-#[derive(Debug, Clone, Default, clap::Args)]
+#[derive(Debug, Clone, clap::Args)]
 #[group(id = "hosts")]
 #[command(next_help_heading = "Load")]
 pub struct Args {
@@ -34,6 +43,21 @@ pub struct Args {
     /// with *N behind it so many times the sessions of others, with *cores by its processors
     #[arg(long, value_name = "SPEC", value_delimiter = ',')]
     fleet: Vec<Spec>,
+    /// Agents stop their load by themselves when they hear nothing for so long
+    #[arg(long, value_name = "DURATION", default_value = "10s", value_parser = orphan, requires = "fleet")]
+    orphan: Duration,
+}
+
+/// Questions for the time go once a second: who is as impatient is alone at once.
+const SHORTEST: Duration = Duration::from_secs(3);
+
+/// For how long an agent may hear nothing.
+pub fn orphan(text: &str) -> Result<Duration, String> {
+    let orphan = duration::parse(text).map_err(|error| error.to_string())?;
+    match orphan < SHORTEST {
+        true => Err(format!("{text:?} is too short (want 3s or more)")),
+        false => Ok(orphan),
+    }
 }
 
 /// Of this program: agents are of the same.
@@ -95,7 +119,7 @@ pub struct Rest<'a> {
     pub samples: bool,
 }
 
-/// Look at the hosts of a fleet before anything runs on them
+/// Look at the hosts of a fleet before anything runs on them, and bring results that came late
 #[derive(Debug, clap::Args)]
 pub struct FleetArgs {
     #[command(subcommand)]
@@ -105,11 +129,13 @@ pub struct FleetArgs {
 #[derive(Debug, clap::Subcommand)]
 enum What {
     Check(check::Args),
+    Collect(collect::Args),
 }
 
 /// Carries out `uaperf fleet`.
 pub fn run(args: FleetArgs, global: &Global) -> anyhow::Result<ExitCode> {
     match args.what {
         What::Check(args) => check::run(&args, global),
+        What::Collect(args) => collect::run(&args, global),
     }
 }

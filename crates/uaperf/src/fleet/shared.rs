@@ -5,18 +5,20 @@ use std::time::{Duration, Instant, SystemTime};
 
 use fleet::frame::{pack, unpack};
 use fleet::{Event, Settings, Share, Stage, deal};
-use judge::Missing;
 use load::engine::{Control, Outcome, Progress, Target};
 use plan::{Phase, Seat, Work};
-use record::run::{Figure, Host, HostClock, Kind, Run};
+use record::run::{Figure, Host, HostClock};
 
 use super::crew::{Crew, Standing, instant};
-use super::spec::{Place, places};
-use super::task::{Books, Task};
+use super::ledger::{self, Ledger};
+use super::shelf::{self, Shelf};
+use super::spec::{Place, Spec, places};
+use super::sum::{Shared, Told, add_up};
+use super::task::{Books, Load, Task};
 use super::{Args, VERSION};
 use crate::failure::Failure;
 use crate::global::Global;
-use crate::quick::Common;
+use crate::quick::{self, Common};
 use crate::screen::tell;
 
 /// How often an interrupt is looked for.
@@ -34,52 +36,26 @@ pub struct Fleet {
     lost: Vec<Option<String>>,
 }
 
-/// What a fleet did.
-#[derive(Debug)]
-pub struct Shared {
-    /// Each agent.
-    pub hosts: Vec<Host>,
-    /// Agents of which something is missing.
-    pub missing: Vec<Missing>,
-    /// By how much delays can be wrong, at the agent where it is most.
-    pub clock_error: Figure<u64>,
-    /// All began within this of each other.
-    pub spread_ns: Option<u64>,
-}
-
-impl Shared {
-    /// Agents that were the limit themselves: name, share of the load, and why.
-    pub fn limits(&self) -> impl Iterator<Item = (&str, f64, String)> {
-        self.hosts.iter().filter_map(|host| {
-            let verdict = host.verdict.as_ref()?;
-            let limited = verdict.kind == Kind::GeneratorLimited;
-            limited.then(|| (&*host.name, host.offered_share, verdict.evidence.join("; ")))
-        })
-    }
-
-    /// What should be known of how they worked together at a phase.
-    pub fn note(&self, phase: Option<&str>) -> String {
-        let of = phase.map_or_else(String::new, |name| format!("{name}: "));
-        let there = self.hosts.iter().filter(|it| it.lost.is_none()).count();
-        let within = match self.spread_ns {
-            Some(ns) => format!(
-                ", which began within {} of each other",
-                plan::unit::duration::show(Duration::from_nanos(ns))
-            ),
-            None => String::new(),
-        };
-        match there {
-            1 => format!("{of}the load came from 1 agent"),
-            n => format!("{of}the load came from {n} agents{within}"),
-        }
-    }
-}
-
 impl Fleet {
     /// Starts the agents of a command, and waits until they have said who they are and their clocks are known.
     pub fn gather(args: &Args, control: &Control, global: &Global) -> anyhow::Result<Self> {
-        let places = places(args.specs());
-        let crew = Crew::start(&places, global.pki()?, Settings::default())?;
+        let settings = Settings {
+            orphan: args.orphan,
+            // Who is not heard there does not hear here.
+            silence: args.orphan,
+            ..Settings::default()
+        };
+        Self::at(places(args.specs()), settings, control, global)
+    }
+
+    /// The same at places that are known.
+    fn at(
+        places: Vec<Place>,
+        settings: Settings,
+        control: &Control,
+        global: &Global,
+    ) -> anyhow::Result<Self> {
+        let crew = Crew::start(&places, global.pki()?, settings)?;
         let mut fleet = Self {
             crew,
             lost: vec![None; places.len()],
@@ -126,11 +102,25 @@ impl Fleet {
     }
 
     fn lose(&mut self, agent: usize, stage: Stage, why: &str) {
-        let what = format!("was lost {stage}: {why}");
+        let what = format!("{LOST} {stage}: {why}");
         tell!("warning: agent {} {what}", self.name(agent));
         if let Some(lost) = self.lost.get_mut(agent) {
             *lost = Some(what);
         }
+    }
+
+    /// All agents with what they are to do, for a ledger.
+    fn agents(&self, hands: &[Vec<Seat>]) -> Vec<ledger::Agent> {
+        let standings = self.crew.standings();
+        let each = self.places.iter().zip(&standings).zip(hands);
+        let agent = |((place, standing), seats): ((&Place, &Standing), &Vec<Seat>)| ledger::Agent {
+            spec: place.spec(),
+            host: Host {
+                lost: Some(format!("{LOST} with its controller")),
+                ..host(place, standing, seats.len() as u64, None)
+            },
+        };
+        each.map(agent).collect()
     }
 
     /// How much of the load each agent gets; nothing where it is lost.
@@ -156,31 +146,42 @@ impl Fleet {
         control: &Control,
         mut progress: impl FnMut(Progress),
     ) -> anyhow::Result<(Outcome, Shared)> {
-        let targets = looked.iter().map(|it| it.access.url.to_string()).collect();
+        let targets: Vec<String> = looked.iter().map(|it| it.access.url.to_string()).collect();
         let mut words = common.reached_by();
         words.extend(common.load.words());
-        let task = Task {
-            service: service.to_owned(),
-            phase: serde_json::to_string(&of_agents(phase))?,
-            targets,
-            words,
-            password: common.access.secret()?.map(|it| it.to_string()),
-        };
-        let task = pack(&task)?;
+        let password = common.access.secret()?.map(|it| it.to_string());
         let weights = self.weights();
         let hands = deal(looked.len() as u32, phase.sessions, &weights);
-        let busy = hands.iter().enumerate();
-        let busy = busy.filter(|(_, seats)| !seats.is_empty());
-        self.crew.share(
-            busy.map(|(agent, seats)| {
-                let share = Share {
-                    seats: seats.clone(),
-                    task: task.clone(),
-                };
-                (agent, share)
-            })
-            .collect(),
-        );
+        let ledger = Ledger {
+            version: VERSION.to_owned(),
+            load: shelf::name(),
+            command: service.to_owned(),
+            request: common.request(),
+            phase: phase.clone(),
+            targets: looked.iter().map(|it| quick::target(it)).collect(),
+            words: words.clone(),
+            started: SystemTime::now().into(),
+            began: None,
+            agents: self.agents(&hands),
+        };
+        let mut shares = Vec::new();
+        let phase_of_agents = serde_json::to_string(&of_agents(phase))?;
+        for (agent, seats) in hands.iter().enumerate().filter(|(_, it)| !it.is_empty()) {
+            let load = Load {
+                own: ledger.own(agent),
+                service: service.to_owned(),
+                phase: phase_of_agents.clone(),
+                targets: targets.clone(),
+                words: words.clone(),
+                password: password.clone(),
+            };
+            let task = pack(&Task::Load(Box::new(load)))?;
+            let seats = seats.clone();
+            shares.push((agent, Share { seats, task }));
+        }
+        let kept = ledger.keep().map_err(|error| warn(&error)).ok();
+        let kept = kept.map(|shelf| (ledger, shelf));
+        self.crew.share(shares);
         let mut books: Vec<Option<Books>> = hands.iter().map(|_| None).collect();
         let mut start = None;
         let mut stopped = false;
@@ -199,14 +200,22 @@ impl Fleet {
                         progress(it);
                     }
                 }
-                Some(Some(Event::Books { agent, bytes })) => match unpack(&bytes) {
-                    Ok(told) => {
-                        if let Some(place) = books.get_mut(agent) {
-                            *place = Some(told);
-                        }
+                Some(Some(Event::Books { agent, bytes })) => {
+                    if let Some((ledger, shelf)) = &kept
+                        && let Err(error) = shelf.put(&ledger.own(agent).taken(), &bytes)
+                    {
+                        warn(&error.into());
                     }
-                    Err(error) => self.lose(agent, Stage::Booking, &error.to_string()),
-                },
+                    self.crew.taken(agent);
+                    match unpack(&bytes) {
+                        Ok(told) => {
+                            if let Some(place) = books.get_mut(agent) {
+                                *place = Some(told);
+                            }
+                        }
+                        Err(error) => self.lose(agent, Stage::Booking, &error.to_string()),
+                    }
+                }
                 Some(Some(Event::Failed { agent, why })) => {
                     let what = format!("could not do its share: {why}");
                     if let Some(lost) = self.lost.get_mut(agent) {
@@ -225,104 +234,134 @@ impl Fleet {
             let why = self.lost.get(first).cloned().flatten();
             let why = why.unwrap_or_else(|| "told nothing".to_owned());
             let what = format!("no agent measured anything: {} {why}", self.name(first));
-            return Err(Failure::new(what).into());
+            let failure = Failure::new(what);
+            return Err(match kept.filter(|_| why.starts_with(LOST)) {
+                Some((ledger, _)) => failure
+                    .hint(format!(
+                        "uaperf fleet collect {}, once they can be reached",
+                        ledger.load
+                    ))
+                    .into(),
+                None => failure.into(),
+            });
         }
-        Ok(self.put_together(phase, looked, &hands, books, start))
+        let shape = (start, looked.len());
+        Ok(self.put_together(phase, &hands, books, shape, kept))
+    }
+
+    /// Asks agents of a load for the books that they have kept; whoever takes them keeps them before the agents need to
+    /// keep them no more. Gives those that have none, and why.
+    pub fn late(
+        ledger: &Ledger,
+        wanted: &[usize],
+        (control, global): (&Control, &Global),
+        keep: impl Fn(usize, &[u8]) -> anyhow::Result<()>,
+    ) -> anyhow::Result<Vec<(usize, String)>> {
+        let place = |n: &usize| {
+            let agent = ledger.agents.get(*n)?;
+            let spec: Spec = agent.spec.parse().ok()?;
+            Some(spec.place(&agent.host.name))
+        };
+        let places: Option<Vec<Place>> = wanted.iter().map(place).collect();
+        let places = places.ok_or_else(|| Failure::new("the ledger of the load is damaged"))?;
+        let mut fleet = Self::at(places, Settings::default(), control, global)?;
+        let mut shares = Vec::new();
+        for (agent, n) in wanted.iter().enumerate() {
+            let task = pack(&Task::Late(ledger.own(*n)))?;
+            let seats = Vec::new();
+            shares.push((agent, Share { seats, task }));
+        }
+        fleet.crew.share(shares);
+        let mut none = Vec::new();
+        let who = |agent: usize| wanted.get(agent).copied().unwrap_or(agent);
+        loop {
+            if control.is_over() {
+                return Err(Failure::interrupted().into());
+            }
+            match fleet.crew.next(LOOK_UP) {
+                None | Some(Some(Event::Over)) => break,
+                Some(Some(Event::Books { agent, bytes })) => {
+                    keep(who(agent), &bytes)?;
+                    fleet.crew.taken(agent);
+                }
+                Some(Some(Event::Failed { agent, why })) => none.push((who(agent), why)),
+                Some(Some(Event::Lost { agent, why, stage })) => fleet.lose(agent, stage, &why),
+                Some(_) => {}
+            }
+        }
+        Ok(none)
     }
 
     fn put_together(
         self,
         phase: &Phase,
-        looked: &[Arc<Target>],
         hands: &[Vec<Seat>],
         books: Vec<Option<Books>>,
-        start: Option<u64>,
+        (start, targets): (Option<u64>, usize),
+        mut kept: Option<(Ledger, Shelf)>,
     ) -> (Outcome, Shared) {
         let standings = self.crew.standings();
         let origin = start.map_or_else(Instant::now, instant);
         let began = SystemTime::now().checked_sub(origin.elapsed());
         let began = began.unwrap_or_else(SystemTime::now);
-        let mut outcome = Outcome::blank(phase, looked.len(), origin, began);
-        let mut shared = Shared {
-            hosts: Vec::new(),
-            missing: Vec::new(),
-            clock_error: Figure::Known(0),
-            spread_ns: None,
-        };
-        let planned = books.iter().flatten().map(|it| it.part.planned()).sum();
-        let sessions = hands.iter().map(Vec::len).sum::<usize>() as u64;
-        let mut bounds = Vec::new();
-        let of_agents = self
-            .places
-            .iter()
-            .zip(&self.lost)
-            .zip(&standings)
-            .zip(hands);
-        for ((((place, lost), standing), seats), books) in of_agents.zip(books) {
-            let wanted = seats.len() as u64;
-            let clock = clock(standing, start);
-            if lost.is_none() && wanted > 0 {
-                bounds.extend(clock.begin_error_ns.known().copied());
-            }
-            let hello = standing.hello.clone().unwrap_or_default();
-            let mut host = Host {
-                name: place.name.clone(),
-                pid: hello.pid,
-                sessions: wanted,
-                clock,
+        let each = self.places.iter().zip(&self.lost).zip(&standings);
+        let hosts = each
+            .zip(hands)
+            .map(|(((place, lost), standing), seats)| Host {
                 lost: lost.clone(),
-                ..Host::default()
+                ..host(place, standing, seats.len() as u64, start)
+            });
+        let mut hosts: Vec<Host> = hosts.collect();
+        if let Some((ledger, shelf)) = &mut kept {
+            let missing = |host: &Host| {
+                let lost = host.lost.as_ref();
+                host.sessions > 0 && lost.is_some_and(|it| it.starts_with(LOST))
             };
-            if let Figure::Missing { .. } = host.machine.host
-                && !hello.host.is_empty()
-            {
-                host.machine.host = Figure::Known(hello.host);
+            let is_whole = !hosts.iter().any(missing);
+            for host in hosts.iter_mut().filter(|host| missing(host)) {
+                host.books = Some(ledger.load.clone());
             }
-            if let Some(why) = lost {
-                shared.missing.push(Missing::Agent {
-                    name: place.name.clone(),
-                    sessions: wanted,
-                    why: why.clone(),
-                });
+            ledger.began = start.map(|_| began.into());
+            for (agent, host) in ledger.agents.iter_mut().zip(&hosts) {
+                agent.host = host.clone();
             }
-            if let Some(books) = books {
-                host.offered_share = match planned {
-                    0 => wanted as f64 / sessions.max(1) as f64,
-                    all => books.part.planned() as f64 / all as f64,
-                };
-                let error = books.clock_error_ns;
-                shared.clock_error = match (&shared.clock_error, error) {
-                    (Figure::Known(most), Some(error)) => Figure::Known(error.max(*most)),
-                    (Figure::Known(_), None) => {
-                        Figure::missing("a server does not tell an agent its time")
-                    }
-                    (missing, _) => missing.clone(),
-                };
-                tell_of(&mut host, &books.run);
-                outcome.add(books.part);
+            match is_whole {
+                true => shelf::until_kept(shelf.clone()),
+                false => drop(ledger.keep().map_err(|error| warn(&error))),
             }
-            shared.hosts.push(host);
         }
-        bounds.sort_unstable();
-        shared.spread_ns = match bounds.as_slice() {
-            [.., second, first] => Some(first + second),
-            _ => None,
-        };
-        (outcome, shared)
+        let told = hosts.into_iter().zip(books);
+        let told = told.map(|(host, books)| Told {
+            host,
+            books,
+            late: false,
+        });
+        add_up(phase, targets, (origin, began), told.collect())
     }
 }
 
-/// What an agent's own result says of its host.
-fn tell_of(host: &mut Host, run: &str) {
-    let Ok(mut run) = serde_json::from_str::<Run>(run) else {
-        return;
+/// How it begins to be said that an agent is lost.
+const LOST: &str = "was lost";
+
+/// What cannot be kept is no reason not to measure.
+fn warn(error: &anyhow::Error) {
+    tell!("warning: results of agents are not kept until all are there: {error:#}");
+}
+
+/// What is known of an agent beside what it did.
+fn host(place: &Place, standing: &Standing, sessions: u64, start: Option<u64>) -> Host {
+    let hello = standing.hello.clone().unwrap_or_default();
+    let mut host = Host {
+        name: place.name.clone(),
+        pid: hello.pid,
+        sessions,
+        clock: clock(standing, start),
+        ..Host::default()
     };
-    host.machine = run.machine;
-    if let Some(phase) = run.phases.pop() {
-        host.verdict = Some(phase.verdict);
-        host.total = Some(phase.total);
-        host.resources = phase.resources;
+    if !hello.host.is_empty() {
+        host.machine.host = Figure::Known(hello.host);
     }
+    host
 }
 
 /// An agent's clock beside ours; now, and when all began.

@@ -56,6 +56,29 @@ pub struct Place {
     pub weight: Weight,
 }
 
+impl Spec {
+    /// One agent of it, with this name.
+    pub fn place(&self, name: &str) -> Place {
+        Place {
+            name: name.to_owned(),
+            way: self.way.clone(),
+            weight: self.weight,
+        }
+    }
+}
+
+impl Place {
+    /// How this one alone is asked for.
+    pub fn spec(&self) -> String {
+        let way = match &self.way {
+            Way::Local(_) => Way::Local(1),
+            way => way.clone(),
+        };
+        let weight = self.weight;
+        Spec { way, weight }.to_string()
+    }
+}
+
 /// More processes of one machine than any load needs.
 const MOST: u32 = 256;
 

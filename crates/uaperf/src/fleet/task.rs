@@ -10,7 +10,39 @@ use serde::{Deserialize, Serialize};
 
 /// What an agent is to do.
 #[derive(Debug, Serialize, Deserialize)]
-pub struct Task {
+pub enum Task {
+    /// Its share of a load.
+    Load(Box<Load>),
+    /// Give the books that it has kept of this one.
+    Late(Own),
+}
+
+/// Which books are meant.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Own {
+    /// The name of the load.
+    pub load: String,
+    /// The agent's place among all.
+    pub agent: u32,
+}
+
+impl Own {
+    /// Under which name an agent keeps its own.
+    pub fn kept(&self) -> String {
+        format!("agent-{}", self.agent)
+    }
+
+    /// Under which name a controller keeps them.
+    pub fn taken(&self) -> String {
+        format!("taken-{}", self.agent)
+    }
+}
+
+/// A load, of which each agent has a share.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Load {
+    /// Where its books are kept.
+    pub own: Own,
     /// The command.
     pub service: String,
     /// The phase that all agents share, as JSON.

@@ -12,16 +12,17 @@ use load::engine::{self, Control, Options, Outcome, Progress, RunError, Target};
 use load::work::Prepared;
 use plan::{Phase, Targets, Work};
 use record::Samples;
-use record::run::{Kind, Mark, Run};
+use record::run::{Mark, Run};
 use report::Named;
 
+use super::known::Known;
 use super::live::Watcher;
 use super::servers::{self, Looked};
 use super::usage::Watch;
 use super::writer::Writer;
-use super::{Common, look, missing, outcome, result, told};
+use super::{Common, look, missing, result, told};
 use crate::failure::Failure;
-use crate::fleet::{Fleet, Shared, Word};
+use crate::fleet::{self, Fleet, Shared, Word};
 use crate::global::Global;
 use crate::pcap;
 use crate::pinning;
@@ -133,15 +134,22 @@ pub fn measure(
     let after = witnesses();
 
     let by = missing::ended_by(phase, &outcome, control);
-    let (mut run, mut judgement) = outcome::run(
+    let mut run = Known {
         command,
         common,
         phase,
-        &looked,
-        &outcome,
-        seen.as_ref(),
-        (own_limits, by),
-    );
+        looked: &looked,
+        prepared: &prepared,
+        outcome: &outcome,
+        seen: seen.as_ref(),
+        own_limits,
+        by,
+        witnessed: (&before, &after),
+        not_there,
+        shared,
+        aborted: watcher.aborted.clone(),
+    }
+    .run();
     run.notes.extend(left_out(&prepared));
     run.notes.extend(log::note().map(str::to_owned));
     if pcap::recorder().is_some() {
@@ -149,51 +157,6 @@ pub fn measure(
     }
     if let Some((writer, wrote)) = writer.as_ref().zip(wrote) {
         writer.end(wrote, &looked, &mut run);
-    }
-    let witnessed = (&*before, &*after);
-    let heard = told::subscriptions(phase, &outcome, &looked, &prepared, witnessed, &mut run);
-    let by_hand = result::by_hand(&outcome);
-    if by_hand.iter().any(|it| it.did.changes_load()) {
-        run.marks.push(Mark::ByHand);
-    }
-    if !not_there.is_empty() {
-        run.marks.push(Mark::Degraded);
-    }
-    if let Some(measured) = run.phases.last_mut() {
-        measured.diagnostics = told::diagnostics(phase, &outcome, heard.as_ref());
-        measured.subscriptions = heard;
-        if let (Some(told), Some(shared)) = (&mut measured.subscriptions, &shared) {
-            told.clock.error_ns = shared.clock_error.clone();
-        }
-        measured.by_hand = by_hand;
-        let tally = result::whole(&outcome);
-        let heard = measured.subscriptions.as_ref();
-        judgement.hear(measured);
-        judgement.by_hand(&measured.by_hand);
-        if let Some(shared) = &shared {
-            judgement.lacks(shared.missing.iter().cloned());
-            for (agent, share, why) in shared.limits() {
-                judgement.limited_by(agent, share, &why);
-            }
-            // This process made none of the load.
-            measured.resources.retain(|it| it.who != "generator");
-        }
-        judgement.lacks(not_there);
-        judgement.lacks(missing::of(phase, &looked, &outcome, &tally, by, heard));
-        measured.verdict = judgement.verdict();
-        if measured.verdict.kind == Kind::ServerSaturated {
-            measured.bottleneck = Some(judge::bottleneck(measured, None, &run.targets));
-        }
-        measured.expectations = judge::expectations(&phase.expect, measured);
-        measured.expectations.extend(watcher.aborted.clone());
-        run.verdict = measured.verdict.clone();
-    }
-    if let Some(shared) = shared {
-        run.notes.push(shared.note(phase.name.as_deref()));
-        if !shared.missing.is_empty() && !run.marks.contains(&Mark::Degraded) {
-            run.marks.push(Mark::Degraded);
-        }
-        run.hosts = shared.hosts;
     }
     run.started = started.into();
     if watcher.aborted.is_some() || outcome.stopped && control.is_aborted() {
@@ -305,6 +268,7 @@ fn restore(phase: &Phase, targets: &[Arc<Target>], prepared: &[Arc<Prepared>], r
 pub fn keep(run: &Run, common: &Common) -> anyhow::Result<ExitCode> {
     let output = &common.output;
     let saved = written::keep(run, &output.destination()).file;
+    fleet::kept();
     let name = saved
         .as_ref()
         .map_or_else(|| run.command.clone(), |it| it.display().to_string());

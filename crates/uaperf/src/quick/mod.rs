@@ -12,6 +12,7 @@ mod execute;
 pub mod feed;
 mod footprint;
 pub mod interrupt;
+mod known;
 mod live;
 mod look;
 mod made;
@@ -33,13 +34,14 @@ mod writer;
 pub use connect::Connect;
 pub use interrupt::watch as interrupted;
 pub use made::{Items, Nodes};
-pub use result::status_name;
+pub use result::{status_name, target};
 pub use sequence::Users;
 pub use subscribe::Subscribe;
 
 use std::process::ExitCode;
 
-use load::engine::Control;
+use known::Known;
+use load::engine::{Control, Outcome};
 use plan::{Phase, PlanError, TargetSpec, Targets, Work};
 use record::Run;
 use report::Unmeasured;
@@ -47,7 +49,7 @@ use zeroize::Zeroizing;
 
 use crate::access;
 use crate::failure::Failure;
-use crate::fleet;
+use crate::fleet::{self, Shared};
 use crate::global::Global;
 use crate::results;
 use crate::written;
@@ -81,6 +83,11 @@ pub struct Common {
 }
 
 impl Common {
+    /// What was asked for beside the plan.
+    pub(crate) fn request(&self) -> serde_json::Map<String, serde_json::Value> {
+        outcome::request(self)
+    }
+
     /// How servers are reached, as options for another process.
     pub(crate) fn reached_by(&self) -> Vec<String> {
         let said = self.reached.clone();
@@ -396,6 +403,27 @@ impl Asked {
     pub fn through(mut self, access: access::Args) -> Self {
         self.common.access = access;
         self
+    }
+
+    /// The run of a phase that agents have carried out, when some of their books came late. Of servers and of what processes
+    /// spent nothing is known any more.
+    pub fn made_again(&self, phase: &Phase, outcome: &Outcome, shared: Shared) -> Run {
+        let known = Known {
+            command: self.service,
+            common: &self.common,
+            phase,
+            looked: &[],
+            prepared: &[],
+            outcome,
+            seen: None,
+            own_limits: Vec::new(),
+            by: None,
+            witnessed: (&[], &[]),
+            not_there: Vec::new(),
+            shared: Some(shared),
+            aborted: None,
+        };
+        known.run()
     }
 
     /// Measures, and leaves it to the caller what becomes of the run.

@@ -7,6 +7,7 @@ use load::engine::{Outcome, Target, Took};
 use plan::unit::duration::nanos;
 use plan::{Phase, Plan, Targets, Warmup};
 use record::run::{Mark, Phase as Measured, Run, WarmUp};
+use serde_json::{Map, Value};
 
 use super::usage::Seen;
 use super::{Common, evidence, footprint, missing, result};
@@ -87,16 +88,7 @@ pub fn run(
     let mut run = Run::new(command, outcome.began.into(), observe::fingerprint());
     let targets = Targets::from_iter(looked.iter().map(|target| target.access.url.clone()));
     run.plan = serde_json::to_value(Plan::of(targets, phase.clone())).unwrap_or_default();
-    let mut request = crate::usage::asked();
-    request.insert("threads".into(), common.load.threads().into());
-    request.insert("pin".into(), common.load.pin().into());
-    request.insert("ignore_limits".into(), common.load.ignores_limits().into());
-    request.insert("identity_each".into(), common.each.is_asked().into());
-    if common.fleet.is_asked() {
-        let agents = common.fleet.specs().iter().map(ToString::to_string);
-        request.insert("fleet".into(), agents.collect::<Vec<_>>().into());
-    }
-    run.request = request.into();
+    run.request = request(common).into();
     run.targets = looked.iter().map(|target| result::target(target)).collect();
     let (threads, batch) = (common.load.threads(), phase.work.batch());
     // What was calibrated is a loop over sockets.
@@ -116,6 +108,20 @@ pub fn run(
     }
     tags::put(&mut run);
     (run, judgement)
+}
+
+/// What was asked for beside the plan.
+pub fn request(common: &Common) -> Map<String, Value> {
+    let mut request = crate::usage::asked();
+    request.insert("threads".into(), common.load.threads().into());
+    request.insert("pin".into(), common.load.pin().into());
+    request.insert("ignore_limits".into(), common.load.ignores_limits().into());
+    request.insert("identity_each".into(), common.each.is_asked().into());
+    if common.fleet.is_asked() {
+        let agents = common.fleet.specs().iter().map(ToString::to_string);
+        request.insert("fleet".into(), agents.collect::<Vec<_>>().into());
+    }
+    request
 }
 
 /// What else should be known of sessions and requests.

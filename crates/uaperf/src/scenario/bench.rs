@@ -17,6 +17,7 @@ use super::rows::Rows;
 use super::servers::Servers;
 use super::vocabulary::Commands;
 use crate::failure::Failure;
+use crate::fleet;
 use crate::global::Global;
 use crate::lost;
 use crate::quick;
@@ -176,6 +177,7 @@ impl Bench<'_> {
         };
         let wanted = self.index.destination(&self.folder, place);
         let lost = written::keep(&run, &wanted).lost;
+        fleet::kept();
         // The next one would be lost as well.
         self.is_full = lost.is_some();
         let file = self.index.file_of(place);

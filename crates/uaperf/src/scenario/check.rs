@@ -32,6 +32,7 @@ pub fn run(args: Args, _: &Global) -> anyhow::Result<ExitCode> {
         targets: Vec::new(),
         repeat: None,
         fleet: Vec::new(),
+        orphan: None,
     };
     let checked = |file: &Path| {
         let text = read(file)?;

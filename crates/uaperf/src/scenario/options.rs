@@ -279,6 +279,7 @@ fn what_the_commands_have_and_phases_have_not_is_what_runs_have() {
         "listen-reverse",
         "live-file",
         "note",
+        "orphan",
         "out",
         "pcap",
         "pcap-max",

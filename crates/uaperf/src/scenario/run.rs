@@ -9,6 +9,7 @@ use judge::Exit;
 use load::engine::Control;
 use plan::description;
 use plan::scenario::{Given, Scenario};
+use plan::unit::duration;
 use record::Timestamp;
 use record::sweep::{self, Source, Sweep};
 
@@ -55,6 +56,9 @@ pub struct Args {
         conflicts_with = "resume"
     )]
     fleet: Vec<Spec>,
+    /// Agents stop their load by themselves when they hear nothing for so long [default: as the scenario says, or 10s]
+    #[arg(long, value_name = "DURATION", value_parser = fleet::orphan, conflicts_with = "resume")]
+    orphan: Option<Duration>,
     /// Show what would be done, and how long it takes
     #[arg(long)]
     dry_run: bool,
@@ -138,6 +142,7 @@ impl From<Bundled> for Args {
             target: it.target,
             repeat: it.repeat,
             fleet: it.fleet,
+            orphan: None,
             dry_run: it.dry_run,
             out: Some(it.out),
             resume: None,
@@ -183,6 +188,7 @@ pub fn carry_out(args: Args, control: Option<&Control>, global: &Global) -> anyh
                 targets: args.target.iter().map(|spec| from_here(spec)).collect(),
                 repeat: args.repeat,
                 fleet: args.fleet.iter().map(ToString::to_string).collect(),
+                orphan: args.orphan.map(duration::typed),
             }
         }
     };
@@ -191,6 +197,7 @@ pub fn carry_out(args: Args, control: Option<&Control>, global: &Global) -> anyh
         targets: source.targets.clone(),
         repeat: source.repeat,
         fleet: source.fleet.clone(),
+        orphan: source.orphan.clone(),
     };
     let named_none = description::is_description(&source.text) && given.targets.is_empty();
     if named_none && args.dry_run {
@@ -223,6 +230,11 @@ pub fn carry_out(args: Args, control: Option<&Control>, global: &Global) -> anyh
     let steps = scenario.points.iter().flat_map(|it| &it.groups);
     let mut steps = steps.flat_map(|group| &group.steps);
     let is_shared = steps.any(|step| !step.agents().is_empty());
+    if args.orphan.is_some() && !is_shared {
+        return Err(Failure::usage("--orphan: no agents share a phase")
+            .hint("name them with --fleet, or in the scenario's table [fleet]")
+            .into());
+    }
     let alone = [
         ("--pcap", args.pcap.is_asked()),
         ("--listen-reverse", args.reverse.is_asked()),

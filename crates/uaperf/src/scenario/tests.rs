@@ -21,6 +21,7 @@ fn given(text: &str, parameters: &[(&str, &str)]) -> Result<Scenario, String> {
         targets: Vec::new(),
         repeat: None,
         fleet: Vec::new(),
+        orphan: None,
     };
     Scenario::parse(
         text,
@@ -459,6 +460,7 @@ fn the_plan_of_a_scenario_that_was_begun_is_what_is_left_of_it() {
         targets: Vec::new(),
         repeat: None,
         fleet: Vec::new(),
+        orphan: None,
     };
     let mut index = super::index::index(&scenario, source, SystemTime::now().into());
     let plan =

@@ -32,6 +32,7 @@ const OF_RESULTS: &[&str] = &[
     "pcap-max",
     "listen-reverse",
     "fleet",
+    "orphan",
     "tag",
     "note",
 ];

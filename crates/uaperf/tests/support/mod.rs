@@ -21,6 +21,7 @@ pub fn command(folder: &Path, words: &[&str]) -> Command {
     command
         .args(words)
         .env("UAPERF_PKI", folder.join("pki"))
+        .env("XDG_STATE_HOME", folder.join("state"))
         .current_dir(folder)
         .stdin(Stdio::null());
     command

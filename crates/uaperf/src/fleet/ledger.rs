@@ -1,0 +1,97 @@
+//! What a controller writes down of a load before it begins, so that its result can be made of books that come late.
+
+use std::io;
+
+use anyhow::Context;
+use fleet::frame::unpack;
+use plan::Phase;
+use record::Timestamp;
+use record::run::{Host, Target};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::VERSION;
+use super::shelf::Shelf;
+use super::task::{Books, Own};
+use crate::failure::Failure;
+
+/// A load that was shared out.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Ledger {
+    /// Of the program: books are read by the same one only.
+    pub version: String,
+    /// Its name.
+    pub load: String,
+    /// The command.
+    pub command: String,
+    /// What was asked for.
+    pub request: Map<String, Value>,
+    /// The phase, with its conditions.
+    pub phase: Phase,
+    /// The servers, as they presented themselves.
+    pub targets: Vec<Target>,
+    /// How agents reach them and go about it: options.
+    pub words: Vec<String>,
+    /// When it was shared out.
+    pub started: Timestamp,
+    /// When it began, once that is known.
+    pub began: Option<Timestamp>,
+    /// The agents, by their places.
+    pub agents: Vec<Agent>,
+}
+
+/// An agent of a load.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Agent {
+    /// How it was started.
+    pub spec: String,
+    /// Its name, its sessions, its clock.
+    pub host: Host,
+}
+
+/// Under which name it lies beside the books.
+const FILE: &str = "ledger.json";
+
+impl Ledger {
+    /// Writes it down.
+    pub fn keep(&self) -> anyhow::Result<Shelf> {
+        let shelf = Shelf::of(&self.load)?;
+        shelf.put(FILE, &serde_json::to_vec(self)?)?;
+        Ok(shelf)
+    }
+
+    /// That of a load; none where this user of this machine did not control it.
+    pub fn of(shelf: &Shelf) -> anyhow::Result<Option<Self>> {
+        let text = match shelf.get(FILE) {
+            Ok(text) => text,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(error.into()),
+        };
+        let file = shelf.file(FILE);
+        let ledger: Self =
+            serde_json::from_slice(&text).with_context(|| file.display().to_string())?;
+        if ledger.version != VERSION {
+            return Err(Failure::new(format!(
+                "{} was written by uaperf {} (want {VERSION}, as here): books are read by the same program",
+                file.display(),
+                ledger.version
+            ))
+            .into());
+        }
+        Ok(Some(ledger))
+    }
+
+    /// Which books are an agent's.
+    pub fn own(&self, agent: usize) -> Own {
+        Own {
+            load: self.load.clone(),
+            agent: u32::try_from(agent).unwrap_or(u32::MAX),
+        }
+    }
+
+    /// The books of an agent, if they came.
+    pub fn taken(&self, shelf: &Shelf, agent: usize) -> Option<Books> {
+        let bytes = shelf.get(&self.own(agent).taken()).ok()?;
+        unpack(&bytes).ok()
+    }
+}
