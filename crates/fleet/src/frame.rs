@@ -147,6 +147,7 @@ mod tests {
                     index: 300,
                 }],
                 task: vec![0; 1000],
+                proof: None,
             }),
             ToAgent::Start { at_ns: u64::MAX },
             ToAgent::Stop,

@@ -19,4 +19,4 @@ pub use agent::{Agent, Task};
 pub use clock::{Band, Bands, Exchange, Stamp};
 pub use controller::{Controller, Event, Settings, Stage};
 pub use deal::deal;
-pub use message::{FromAgent, Hello, Share, ToAgent};
+pub use message::{FromAgent, Hello, Proof, Share, ToAgent};

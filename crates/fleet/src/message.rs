@@ -4,6 +4,7 @@ use plan::Seat;
 use serde::{Deserialize, Serialize};
 
 use crate::clock::Stamp;
+use crate::frame::{FrameError, pack};
 
 /// From the controller to an agent.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -87,6 +88,8 @@ pub struct Hello {
     pub services: Vec<String>,
     /// What its host allows and measures badly, in sentences.
     pub limits: Vec<String>,
+    /// What a share is to be signed with; empty where it takes any.
+    pub nonce: Vec<u8>,
 }
 
 /// What an agent has to do.
@@ -96,4 +99,24 @@ pub struct Share {
     pub seats: Vec<Seat>,
     /// All else, for the program.
     pub task: Vec<u8>,
+    /// Who says so.
+    pub proof: Option<Proof>,
+}
+
+/// A signature.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Proof {
+    /// The public key.
+    pub key: Vec<u8>,
+    /// Over what is [signed](Share::signed).
+    pub signature: Vec<u8>,
+}
+
+impl Share {
+    /// What is signed of it, for the agent that asked with this nonce and for no other one.
+    pub fn signed(&self, nonce: &[u8]) -> Result<Vec<u8>, FrameError> {
+        let mut bytes = b"uaperf fleet share 1\n".to_vec();
+        bytes.extend(pack(&(nonce, &self.seats, &self.task))?);
+        Ok(bytes)
+    }
 }

@@ -398,7 +398,12 @@ impl World {
                     let hands = deal(1, self.shape.sessions, &weights);
                     for (agent, seats) in hands.into_iter().enumerate() {
                         let task = Vec::new();
-                        self.controller.share(agent, Share { seats, task });
+                        let share = Share {
+                            seats,
+                            task,
+                            proof: None,
+                        };
+                        self.controller.share(agent, share);
                     }
                 }
                 Event::Start { at_ns } => {

@@ -15,6 +15,7 @@ use plan::{Phase, Seat, TargetSpec, Targets};
 use record::run::Figure;
 use wire::time::Instant;
 
+use super::guard::{self, Guard};
 use super::pipe::{self, End, stamp};
 use super::shelf::Shelf;
 use super::task::{Books, Load, Part, Task, Word};
@@ -34,11 +35,16 @@ pub struct Args {
     /// Stop when the controller says nothing for so long; it may ask for another time
     #[arg(long, value_name = "DURATION", default_value = "10s", value_parser = duration::parse)]
     orphan: Duration,
+    #[command(flatten)]
+    guard: guard::Args,
 }
 
 const NOTES: &str = "\
 People do not start agents: `uaperf read … --fleet local:2,ssh:user@host` does. An agent makes its load and stops it by
 itself when its pipe ends or the controller is silent.
+
+On a host that others reach, let it take signed commands only, such as by a line of ssh's authorized_keys:
+  command=\"uaperf agent --pipe --allow-from fleet.keys --targets 10.0.0.*:4840\" ssh-ed25519 AAAA…
 
 Certificates and trust lists are those of the agent's own user.";
 
@@ -117,12 +123,13 @@ impl std::fmt::Debug for Waiting {
 
 /// Carries out `uaperf agent`.
 pub fn run(args: Args, global: &Global) -> anyhow::Result<ExitCode> {
+    let guard = Guard::new(&args.guard)?;
     let (post, letters) = channel();
     let (give, tasks) = channel();
     let control = Control::default();
     let start = Arc::new(Start::default());
     let line = Line {
-        agent: fleet::Agent::new(hello(), nanos(args.orphan), stamp()),
+        agent: fleet::Agent::new(hello(&guard), nanos(args.orphan), stamp()),
         out: writer()?,
         give,
         control: control.clone(),
@@ -133,7 +140,7 @@ pub fn run(args: Args, global: &Global) -> anyhow::Result<ExitCode> {
     let talking = talking.spawn(move || line.talk(&letters))?;
     let mut kept = None;
     if let Ok(share) = tasks.recv() {
-        let done = done(&share, &start, &control, &post, global);
+        let done = done(&share, &guard, &start, &control, &post, global);
         let letter = match done {
             Ok(Done { books, on }) => {
                 kept = on;
@@ -170,12 +177,14 @@ struct Done {
 /// Carries a task out.
 fn done(
     share: &Share,
+    guard: &Guard,
     start: &Arc<Start>,
     control: &Control,
     post: &Sender<Inbox>,
     global: &Global,
 ) -> anyhow::Result<Done> {
     let task: Task = unpack(&share.task)?;
+    guard.check(share, &task)?;
     let load = match task {
         Task::Load(load) => load,
         Task::Late(own) => {
@@ -194,7 +203,13 @@ fn done(
         }
     };
     let own = load.own.clone();
-    let books = carry_out(*load, &share.seats, start, control, post, global)?;
+    let books = carry_out(*load, &share.seats, start, control, post, global);
+    guard.ended(match (&books, control.is_over()) {
+        (Ok(_), false) => "ended as asked",
+        (Ok(_), true) => "ended before its time",
+        (Err(_), _) => "came to nothing",
+    })?;
+    let books = books?;
     // Whoever cannot keep them has done the work all the same.
     let keep = || {
         let shelf = Shelf::of(&own.load)?;
@@ -207,7 +222,7 @@ fn done(
 }
 
 /// Who this is.
-fn hello() -> Hello {
+fn hello(guard: &Guard) -> Hello {
     let machine = observe::fingerprint();
     let cores = machine.cores.known().copied().unwrap_or(1);
     Hello {
@@ -217,7 +232,11 @@ fn hello() -> Hello {
         platform: machine.build.target,
         cores: u32::try_from(cores).unwrap_or(u32::MAX),
         services: SERVICES.iter().map(|it| (*it).to_owned()).collect(),
-        limits: super::check::limits(machine.build.debug_assertions),
+        limits: {
+            let limits = super::check::limits(machine.build.debug_assertions);
+            guard.limits().into_iter().chain(limits).collect()
+        },
+        nonce: guard.nonce(),
     }
 }
 

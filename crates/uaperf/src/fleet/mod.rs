@@ -3,13 +3,15 @@
 //! The state machines are those of the crate `fleet`. Here are the processes that carry their frames ([`carrier`], [`pipe`]), the
 //! thread that drives the controller ([`crew`]), the agent's side ([`agent`]), how a phase becomes shares ([`shared`]), and
 //! the books of all agents one outcome again ([`sum`]). Books lie on disk until they are taken ([`shelf`], [`ledger`]); those
-//! that came late are brought by [`collect`].
+//! that came late are brought by [`collect`]. Commands are signed ([`key`]) where an agent asks for it ([`guard`]).
 
 pub mod agent;
 mod carrier;
 pub mod check;
 mod collect;
 mod crew;
+mod guard;
+mod key;
 mod ledger;
 mod pipe;
 mod shared;
@@ -130,6 +132,7 @@ pub struct FleetArgs {
 enum What {
     Check(check::Args),
     Collect(collect::Args),
+    Key(key::Args),
 }
 
 /// Carries out `uaperf fleet`.
@@ -137,5 +140,6 @@ pub fn run(args: FleetArgs, global: &Global) -> anyhow::Result<ExitCode> {
     match args.what {
         What::Check(args) => check::run(&args, global),
         What::Collect(args) => collect::run(&args, global),
+        What::Key(args) => key::run(&args),
     }
 }

@@ -10,6 +10,7 @@ use plan::{Phase, Seat, Work};
 use record::run::{Figure, Host, HostClock};
 
 use super::crew::{Crew, Standing, instant};
+use super::key::Own;
 use super::ledger::{self, Ledger};
 use super::shelf::{self, Shelf};
 use super::spec::{Place, Spec, places};
@@ -176,8 +177,7 @@ impl Fleet {
                 password: password.clone(),
             };
             let task = pack(&Task::Load(Box::new(load)))?;
-            let seats = seats.clone();
-            shares.push((agent, Share { seats, task }));
+            shares.push((agent, self.signed(agent, seats.clone(), task)?));
         }
         let kept = ledger.keep().map_err(|error| warn(&error)).ok();
         let kept = kept.map(|shelf| (ledger, shelf));
@@ -218,6 +218,7 @@ impl Fleet {
                 }
                 Some(Some(Event::Failed { agent, why })) => {
                     let what = format!("could not do its share: {why}");
+                    tell!("warning: agent {} {what}", self.name(agent));
                     if let Some(lost) = self.lost.get_mut(agent) {
                         *lost = Some(what);
                     }
@@ -249,6 +250,23 @@ impl Fleet {
         Ok(self.put_together(phase, &hands, books, shape, kept))
     }
 
+    /// A share, signed for an agent that wants that.
+    fn signed(&self, agent: usize, seats: Vec<Seat>, task: Vec<u8>) -> anyhow::Result<Share> {
+        let mut share = Share {
+            seats,
+            task,
+            proof: None,
+        };
+        let standings = self.crew.standings();
+        let hello = standings.get(agent).and_then(|it| it.hello.as_ref());
+        if let Some(nonce) = hello.map(|it| &it.nonce).filter(|it| !it.is_empty())
+            && let Some(key) = Own::usual()?
+        {
+            share.proof = Some(key.sign(&share.signed(nonce)?));
+        }
+        Ok(share)
+    }
+
     /// Asks agents of a load for the books that they have kept; whoever takes them keeps them before the agents need to
     /// keep them no more. Gives those that have none, and why.
     pub fn late(
@@ -268,8 +286,7 @@ impl Fleet {
         let mut shares = Vec::new();
         for (agent, n) in wanted.iter().enumerate() {
             let task = pack(&Task::Late(ledger.own(*n)))?;
-            let seats = Vec::new();
-            shares.push((agent, Share { seats, task }));
+            shares.push((agent, fleet.signed(agent, Vec::new(), task)?));
         }
         fleet.crew.share(shares);
         let mut none = Vec::new();

@@ -1,0 +1,320 @@
+//! Whose commands an agent takes, which servers it loads for them, and with what; what it did is written down.
+
+use std::fs::{File, OpenOptions};
+use std::io::Write as _;
+use std::path::PathBuf;
+use std::sync::Mutex;
+use std::time::SystemTime;
+
+use anyhow::Context;
+use fleet::Share;
+use record::Timestamp;
+use wire::url::Url;
+
+use super::SERVICES;
+use super::key::{self, Public};
+use super::task::{Load, Task};
+use crate::failure::Failure;
+use crate::place;
+
+/// What an agent takes; everything from whoever started it, without a file of keys.
+#[derive(Debug, Clone, Default, clap::Args)]
+#[group(id = "guard")]
+pub struct Args {
+    /// Take only commands that are signed with a key of this file: lines that `uaperf fleet key` prints
+    #[arg(long, value_name = "FILE", requires = "targets")]
+    allow_from: Option<PathBuf>,
+    /// Load only these servers: host or host:port, each with * for anything
+    #[arg(
+        long,
+        value_name = "HOST[:PORT]",
+        value_delimiter = ',',
+        requires = "allow_from"
+    )]
+    targets: Vec<Pattern>,
+    /// Make only these kinds of load: read, subscribe, write, overload (more than a server says that it takes)
+    #[arg(
+        long,
+        value_name = "KIND",
+        value_delimiter = ',',
+        default_value = "read,subscribe",
+        value_parser = kind,
+        requires = "allow_from"
+    )]
+    loads: Vec<String>,
+    /// Write down what was asked and done here [default: uaperf/fleet/agent.log in the user's state folder]
+    #[arg(long, value_name = "FILE", requires = "allow_from")]
+    journal: Option<PathBuf>,
+}
+
+/// Sends more than a server says that it takes.
+const OVERLOAD: &str = "overload";
+
+/// Bytes that no command has been signed with before.
+const NONCE: usize = 32;
+
+fn kind(text: &str) -> Result<String, String> {
+    match SERVICES.contains(&text) || text == OVERLOAD {
+        true => Ok(text.to_owned()),
+        false => Err(format!(
+            "{text:?} is no kind of load (want {}, {OVERLOAD})",
+            SERVICES.join(", ")
+        )),
+    }
+}
+
+/// Servers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Pattern {
+    host: String,
+    port: Option<String>,
+}
+
+impl std::str::FromStr for Pattern {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let want =
+            || format!("{text:?} names no servers (want plc1, plc*:4840, 10.0.0.*, [::1]:4840)");
+        // An address of IPv6 has colons of its own.
+        let (host, port) = match text.rsplit_once(':') {
+            Some((host, port)) if !host.contains(':') || host.ends_with(']') => (host, Some(port)),
+            _ => (text, None),
+        };
+        let plain = |it: &str| !it.is_empty() && !it.contains(['/', ' ', '@', ',']);
+        let is_port = |it: &str| it == "*" || it.parse::<u16>().is_ok();
+        if !plain(host) || !port.is_none_or(is_port) {
+            return Err(want());
+        }
+        Ok(Self {
+            host: host.trim_matches(['[', ']']).to_ascii_lowercase(),
+            port: port.map(str::to_owned),
+        })
+    }
+}
+
+impl Pattern {
+    fn allows(&self, url: &Url) -> bool {
+        let host = url.host().trim_matches(['[', ']']).to_ascii_lowercase();
+        let port = url.port().to_string();
+        matches(&self.host, &host) && self.port.as_ref().is_none_or(|it| matches(it, &port))
+    }
+}
+
+/// Whether a text is what a pattern says, with `*` for anything.
+fn matches(pattern: &str, text: &str) -> bool {
+    let mut parts = pattern.split('*');
+    let Some(mut rest) = parts.next().and_then(|first| text.strip_prefix(first)) else {
+        return false;
+    };
+    let mut parts = parts.peekable();
+    if parts.peek().is_none() {
+        return rest.is_empty();
+    }
+    while let Some(part) = parts.next() {
+        if parts.peek().is_none() {
+            return rest.ends_with(part);
+        }
+        match rest.find(part) {
+            Some(at) => rest = rest.get(at + part.len()..).unwrap_or_default(),
+            None => return false,
+        }
+    }
+    true
+}
+
+/// What stands between a controller and the load.
+pub struct Guard {
+    known: Vec<Public>,
+    targets: Vec<Pattern>,
+    loads: Vec<String>,
+    nonce: Vec<u8>,
+    journal: Option<(PathBuf, Mutex<File>)>,
+}
+
+impl Guard {
+    /// As it was asked for. An agent that cannot write down what it does does nothing.
+    pub fn new(args: &Args) -> anyhow::Result<Self> {
+        let mut guard = Self {
+            known: Vec::new(),
+            targets: args.targets.clone(),
+            loads: args.loads.clone(),
+            nonce: Vec::new(),
+            journal: None,
+        };
+        let Some(file) = &args.allow_from else {
+            return Ok(guard);
+        };
+        guard.known = key::known(file)?;
+        guard.nonce = vec![0; NONCE];
+        load::transport::random()(&mut guard.nonce);
+        let file = match &args.journal {
+            Some(file) => file.clone(),
+            None => place::state()?.join("fleet").join("agent.log"),
+        };
+        let open = || {
+            if let Some(folder) = file.parent() {
+                std::fs::create_dir_all(folder)?;
+            }
+            OpenOptions::new().create(true).append(true).open(&file)
+        };
+        let opened = open().with_context(|| format!("--journal {}", file.display()))?;
+        guard.journal = Some((file, Mutex::new(opened)));
+        Ok(guard)
+    }
+
+    /// What commands are to be signed with, and once only; empty where none has to be.
+    pub fn nonce(&self) -> Vec<u8> {
+        self.nonce.clone()
+    }
+
+    /// What it says of itself.
+    pub fn limits(&self) -> Option<String> {
+        let keys = match self.known.len() {
+            0 => return None,
+            1 => "1 key".to_owned(),
+            n => format!("{n} keys"),
+        };
+        let loads = self.loads.join(", ");
+        Some(format!("commands of {keys} only: {loads}"))
+    }
+
+    /// Refuses what is not allowed. Either is written down.
+    pub fn check(&self, share: &Share, task: &Task) -> anyhow::Result<()> {
+        if self.known.is_empty() {
+            return Ok(());
+        }
+        let (who, allowed) = match self.signer(share) {
+            Ok(key) => (key.to_string(), self.allows(task)),
+            Err(why) => ("nobody known".to_owned(), Err(why)),
+        };
+        let what = match task {
+            Task::Load(load) => format!(
+                "{} with {} sessions of {}",
+                load.service,
+                share.seats.len(),
+                load.targets.join(", ")
+            ),
+            Task::Late(own) => format!("books of {}", own.load),
+        };
+        let verdict = match &allowed {
+            Ok(()) => "taken".to_owned(),
+            Err(why) => format!("refused ({why})"),
+        };
+        self.write(&format!("{verdict}: {what}, for {who}"))?;
+        allowed.map_err(|why| Failure::usage(format!("it refuses: {why}")).into())
+    }
+
+    /// Writes down how a load ended.
+    pub fn ended(&self, how: &str) -> anyhow::Result<()> {
+        match self.known.is_empty() {
+            true => Ok(()),
+            false => self.write(how),
+        }
+    }
+
+    fn write(&self, what: &str) -> anyhow::Result<()> {
+        let Some((file, journal)) = &self.journal else {
+            return Ok(());
+        };
+        // A line is what it is, whatever somebody calls a server.
+        let what: String = what
+            .chars()
+            .map(|it| if it.is_control() { ' ' } else { it })
+            .collect();
+        let line = format!("{} {what}\n", Timestamp::from(SystemTime::now()));
+        let mut journal = journal
+            .lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner);
+        let written = journal
+            .write_all(line.as_bytes())
+            .and_then(|()| journal.flush());
+        written.with_context(|| file.display().to_string())
+    }
+
+    fn signer(&self, share: &Share) -> Result<&Public, String> {
+        let want = "want the key of `uaperf fleet key` in its --allow-from file";
+        let proof = share.proof.as_ref();
+        let proof = proof.ok_or_else(|| format!("the command is not signed ({want})"))?;
+        let signed = share
+            .signed(&self.nonce)
+            .map_err(|error| error.to_string())?;
+        let mut known = self.known.iter();
+        known
+            .find(|it| it.has_signed(proof, &signed))
+            .ok_or_else(|| format!("the command is signed with another key ({want})"))
+    }
+
+    fn allows(&self, task: &Task) -> Result<(), String> {
+        let Task::Load(load) = task else {
+            return Ok(());
+        };
+        let Load {
+            service, targets, ..
+        } = &**load;
+        let wants = |kind: &str| match self.loads.iter().any(|it| it == kind) {
+            true => Ok(()),
+            false => Err(format!(
+                "{kind} is not among its --loads: {}",
+                self.loads.join(", ")
+            )),
+        };
+        wants(service)?;
+        if load.words.iter().any(|it| it == "--ignore-limits") {
+            wants(OVERLOAD)?;
+        }
+        for target in targets {
+            let url: Result<Url, _> = target.parse();
+            let url = url.map_err(|error| error.to_string())?;
+            if !self.targets.iter().any(|it| it.allows(&url)) {
+                return Err(format!("{target} is not among its --targets"));
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_star_stands_for_anything_and_nothing_else_does() {
+        for (pattern, text, is) in [
+            ("plc1", "plc1", true),
+            ("plc1", "plc12", false),
+            ("plc*", "plc12", true),
+            ("*.lab", "a.lab", true),
+            ("*.lab", "a.lab.evil", false),
+            ("10.0.*.7", "10.0.3.7", true),
+            ("10.0.*.7", "10.0.3.8", false),
+            ("*", "", true),
+            ("a*b*c", "a-b-b-c", true),
+            ("a*b*c", "a-c", false),
+            ("ab*ba", "aba", false),
+        ] {
+            assert_eq!(matches(pattern, text), is, "{pattern} {text}");
+        }
+    }
+
+    #[test]
+    fn servers_are_allowed_by_host_and_port() {
+        let allows = |pattern: &str, url: &str| {
+            let pattern: Pattern = pattern.parse().unwrap();
+            pattern.allows(&url.parse().unwrap())
+        };
+        assert!(allows("plc1", "opc.tcp://PLC1:4841/line"));
+        assert!(allows("plc1:4840", "opc.tcp://plc1:4840"));
+        assert!(!allows("plc1:4840", "opc.tcp://plc1:4841"));
+        assert!(allows("[::1]:4840", "opc.tcp://[::1]:4840"));
+        assert!(allows("::1", "opc.tcp://[::1]:4840"));
+        assert!(!allows("10.0.0.*", "opc.tcp://10.0.1.1:4840"));
+        for bad in ["", ":4840", "plc1:x", "opc.tcp://plc1:4840", "a b"] {
+            assert!(
+                bad.parse::<Pattern>().unwrap_err().contains("want"),
+                "{bad}"
+            );
+        }
+    }
+}
