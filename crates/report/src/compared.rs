@@ -499,6 +499,9 @@ pub fn screen(compared: &Compared, style: Style) -> String {
         let text = format!("{} {}: {}", agent.side, clean(&agent.name), agent.told());
         page.row("agent", &text);
     }
+    if !compared.agents.is_empty() {
+        page.gap();
+    }
     page.sentence(0, &explained(compared));
     for trend in &compared.history {
         let label = match trend.label.is_empty() {

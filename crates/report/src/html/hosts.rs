@@ -19,27 +19,25 @@ pub(super) fn of_run(run: &Run, place: usize, phase: &Phase) -> Markup {
     if hosts.is_empty() {
         return html! {};
     }
-    let mut head = vec!["agent", "machine"];
-    head.extend(FIGURES);
-    head.extend([
-        looked_at(phase).0,
-        "clock beside the controller's",
-        "began within",
-    ]);
+    let (first, rest) = FIGURES.split_at(OF_LOAD);
+    let own = [looked_at(phase).0, "machine"];
+    let head = ["agent"].iter().chain(first).chain(&CLOCK);
+    let head = head.chain(rest).chain(&own);
     let row = |host: &&Host| {
-        let mut row = vec![Cell::text(host.name.clone()), Cell::text(machine(host))];
-        row.extend(figures(host, phase));
         let began = host.clock.begin_error_ns.known().map(|&ns| ns as f64);
+        let clock = clock(&host.clock).unwrap_or_else(|| "n/a".to_owned());
+        let mut row = vec![Cell::text(host.name.clone())];
+        let mut figures = figures(host, phase).into_iter();
+        row.extend(figures.by_ref().take(OF_LOAD));
+        row.extend([Cell::text(clock), Cell::number(began, Kind::Nanos)]);
+        row.extend(figures);
         row.push(Cell::number(mean(host, phase), Kind::Nanos));
-        row.push(Cell::text(
-            clock(&host.clock).unwrap_or_else(|| "n/a".to_owned()),
-        ));
-        row.push(Cell::number(began, Kind::Nanos));
+        row.push(Cell::text(machine(host)));
         row
     };
     let table = Table {
-        caption: "Agents that shared the load".into(),
-        head: head.into_iter().map(name).collect(),
+        caption: "Agents that shared the load, their clocks beside the controller's".into(),
+        head: head.map(|it| name(it)).collect(),
         rows: hosts.iter().take(MOST).map(row).collect(),
     };
     html! {
@@ -96,6 +94,11 @@ const FIGURES: [&str; 6] = [
     "requests",
     "values",
 ];
+
+/// So many of them are about the load that an agent had; what it did follows.
+const OF_LOAD: usize = 4;
+
+const CLOCK: [&str; 2] = ["clock", "began within"];
 
 fn name(name: &str) -> String {
     match name {
