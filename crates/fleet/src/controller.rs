@@ -465,3 +465,68 @@ fn name(message: &FromAgent) -> &'static str {
         FromAgent::Failed { .. } => "that it failed",
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NOW: Stamp = Stamp {
+        mono_ns: 1,
+        utc_ns: 1,
+    };
+
+    /// A controller that has the books of its only agent.
+    fn told() -> Controller {
+        let settings = Settings {
+            exchanges: 0,
+            ..Settings::default()
+        };
+        let mut controller = Controller::new("1", 1, settings, NOW);
+        let hello = Hello {
+            version: "1".to_owned(),
+            ..Hello::default()
+        };
+        controller.receive(0, FromAgent::Hello(hello), NOW);
+        controller.share(0, Share::default());
+        let books = FromAgent::Books {
+            bytes: vec![7],
+            last: true,
+        };
+        controller.receive(0, books, NOW);
+        while let Some((_, message)) = controller.poll_transmit(NOW) {
+            assert_ne!(message, ToAgent::Taken);
+        }
+        let events: Vec<Event> = std::iter::from_fn(|| controller.poll_event()).collect();
+        let books = Event::Books {
+            agent: 0,
+            bytes: vec![7],
+        };
+        assert_eq!(events, [Event::Gathered, books]);
+        controller
+    }
+
+    #[test]
+    fn an_agent_hears_that_its_books_are_taken_when_they_are_kept() {
+        let mut controller = told();
+        controller.taken(0);
+        let sent = controller.poll_transmit(NOW);
+        assert_eq!(sent, Some((0, ToAgent::Taken)));
+        assert_eq!(controller.poll_event(), Some(Event::Over));
+    }
+
+    #[test]
+    fn an_agent_whose_books_are_here_is_not_lost() {
+        let mut controller = told();
+        controller.closed(0, "its pipe ended", NOW);
+        assert_eq!(controller.poll_event(), Some(Event::Over));
+        assert_eq!(controller.poll_event(), None);
+    }
+
+    #[test]
+    fn an_agent_that_is_not_needed_keeps_its_books() {
+        let mut controller = told();
+        controller.dismiss(0);
+        let sent = controller.poll_transmit(NOW);
+        assert_eq!(sent, Some((0, ToAgent::Leave)));
+    }
+}

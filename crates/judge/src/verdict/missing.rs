@@ -312,6 +312,14 @@ mod tests {
             "of 8 sessions 1 was lost"
         );
         assert_eq!(
+            said(Missing::Cut {
+                name: "ssh:pc1".to_owned(),
+                after_ns: 3 * S,
+                planned_ns: Some(10 * S),
+            }),
+            "agent ssh:pc1 had lost its controller and stopped after 3 s of 10 s"
+        );
+        assert_eq!(
             said(Missing::Requests {
                 wanted: 100,
                 sent: 29

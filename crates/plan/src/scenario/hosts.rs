@@ -1,7 +1,7 @@
 //! `[fleet]`: the agents that make the load of phases.
 
 use super::complaint::{Wrong, unknown};
-use super::tree::{Entry, Scalar};
+use super::tree::{Entry, Item, Scalar};
 use super::values::{one, table, texts, word};
 use super::vocabulary::{Setting, Shape};
 use super::{Given, keys};
@@ -19,6 +19,42 @@ enum Shares {
     Weight,
     /// Its processors.
     Cores,
+}
+
+/// Who makes the load of a phase.
+pub enum MadeBy {
+    /// The agents of `[fleet]`, if there are any.
+    Fleet,
+    /// This process.
+    Here,
+    /// Agents of its own.
+    Own(Setting),
+}
+
+/// What a phase says of it: `true`, `false`, or agents.
+pub fn of_phase(entry: &Entry, field: &str) -> Result<MadeBy, Wrong> {
+    let all = names(&entry.item, field)?;
+    Ok(match all.as_slice() {
+        [it] if it == "true" => MadeBy::Fleet,
+        [it] if it == "false" => MadeBy::Here,
+        [] => {
+            let what = "names no agents (want false, or such as [\"ssh:user@host\"])";
+            return Err(Wrong::new(&entry.item.at, field, what));
+        }
+        _ => MadeBy::Own(Setting {
+            option: OPTION.to_owned(),
+            shape: Shape::Many,
+            values: all.into_iter().map(Scalar::Text).collect(),
+            at: entry.item.at.clone(),
+            field: field.to_owned(),
+        }),
+    })
+}
+
+fn names(item: &Item, field: &str) -> Result<Vec<String>, Wrong> {
+    let texts = texts(item, field)?;
+    let each = texts.iter().flat_map(|(text, _)| text.split(','));
+    Ok(each.map(|host| host.trim().to_owned()).collect())
 }
 
 /// The agents, as settings of each phase that they share, the first with their names; none without agents. Others may be
@@ -65,9 +101,8 @@ pub fn read(entry: Option<&Entry>, given: &Given) -> Result<Vec<Setting>, Wrong>
         Shares::Cores if !host.contains('*') => format!("{host}*cores"),
         _ => host.to_owned(),
     };
-    let texts = texts(&hosts.item, "fleet.hosts")?;
-    let each = texts.iter().flat_map(|(text, _)| text.split(','));
-    let all: Vec<String> = each.map(|host| by(host.trim())).collect();
+    let all = names(&hosts.item, "fleet.hosts")?;
+    let all: Vec<String> = all.iter().map(|host| by(host)).collect();
     if all.is_empty() {
         return Err(Wrong::new(&hosts.item.at, "fleet.hosts", none()));
     }

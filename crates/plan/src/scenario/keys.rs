@@ -116,9 +116,9 @@ const PHASE: &[Row] = &[
     ),
     (
         "fleet",
-        Shape::One,
-        "true|false",
-        "Whether the agents of [fleet] share the phase; false: its load is made here",
+        Shape::Many,
+        "true|false|SPEC",
+        "Whether the agents of [fleet] share the phase; false: its load is made here; agents as in [fleet]: they make it",
         Some("true, where there are agents"),
     ),
     (

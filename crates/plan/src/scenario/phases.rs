@@ -1,8 +1,9 @@
 //! The phases of a point, with what they have from their groups and the defaults.
 
 use super::complaint::{Wrong, unknown};
+use super::hosts::MadeBy;
 use super::tree::{Entry, Item, Node};
-use super::values::{one, refused, setting, table, thresholds, word};
+use super::values::{one, refused, setting, table, thresholds};
 use super::vocabulary::{Key, Setting, Vocabulary};
 use super::{Group, Step, hosts, keys, weights};
 use crate::phase::Phase;
@@ -27,8 +28,8 @@ struct Sketch<'a> {
     name: Option<String>,
     group: Option<String>,
     weight: Option<u32>,
-    /// Whether agents share it, where there are any.
-    is_shared: bool,
+    /// Who makes its load.
+    made_by: MadeBy,
     settings: Vec<Setting>,
     slo: Vec<Threshold>,
     stop_when: Vec<Threshold>,
@@ -57,9 +58,7 @@ pub fn read(
         sketches.push(sketch(item, format!("phase[{n}]"), inherited, vocabulary)?);
     }
     inherit(&mut sketches, inherited)?;
-    if let [agents, ..] = inherited.fleet.as_slice() {
-        share(&mut sketches, agents, &inherited.fleet, vocabulary)?;
-    }
+    share(&mut sketches, &inherited.fleet, vocabulary)?;
     let mut groups: Vec<(Option<String>, Vec<Step>)> = Vec::new();
     let mut names: Vec<String> = Vec::new();
     for sketch in sketches {
@@ -176,13 +175,9 @@ fn sketch<'a>(
             }
             None => None,
         },
-        is_shared: match get("fleet") {
-            Some(entry) => word(
-                &entry.item,
-                &format!("{field}.fleet"),
-                &[("true", true), ("false", false)],
-            )?,
-            None => true,
+        made_by: match get(hosts::OPTION) {
+            Some(entry) => hosts::of_phase(entry, &format!("{field}.fleet"))?,
+            None => MadeBy::Fleet,
         },
         slo: conditions("slo", inherited.slo)?,
         stop_when: conditions("stop_when", inherited.stop_when)?,
@@ -258,16 +253,30 @@ fn inherit(sketches: &mut [Sketch<'_>], inherited: &Inherited<'_>) -> Result<(),
 /// Gives the agents to the phases that they share.
 fn share(
     sketches: &mut [Sketch<'_>],
-    agents: &Setting,
     fleet: &[Setting],
     vocabulary: &dyn Vocabulary,
 ) -> Result<(), Wrong> {
     let can = vocabulary.shared();
-    if sketches.iter().all(|it| !it.is_shared) {
-        let what = "no phase is shared by them (want one without fleet = false)";
+    let of_fleet = |it: &Sketch<'_>| matches!(it.made_by, MadeBy::Fleet);
+    if let [agents, ..] = fleet
+        && !sketches.iter().any(of_fleet)
+    {
+        let what = "no phase is shared by them (want one without a fleet of its own)";
         return Err(Wrong::new(&agents.at, hosts::OPTION, what));
     }
-    for sketch in sketches.iter_mut().filter(|it| it.is_shared) {
+    for sketch in sketches {
+        let settings = match &sketch.made_by {
+            MadeBy::Here => continue,
+            MadeBy::Fleet => fleet.to_vec(),
+            // How long agents go on alone holds for all of them.
+            MadeBy::Own(agents) => {
+                let rest = fleet.iter().skip(1).cloned();
+                std::iter::once(agents.clone()).chain(rest).collect()
+            }
+        };
+        if settings.is_empty() {
+            continue;
+        }
         if !can.contains(&sketch.service) {
             let what = format!(
                 "agents do not carry out {} yet (want {}, or fleet = false: its load is made here)",
@@ -277,7 +286,7 @@ fn share(
             let field = format!("{}.service", sketch.field);
             return Err(Wrong::new(&sketch.item.at, field, what));
         }
-        sketch.settings.extend_from_slice(fleet);
+        sketch.settings.extend(settings);
     }
     Ok(())
 }
