@@ -126,21 +126,33 @@ impl Args {
         <Self as clap::Args>::augment_args(clap::Command::new("access"))
     }
 
+    /// Options that mean something in the process that was started only, or that hold a secret.
+    const OWN: [&str; 4] = [
+        "--password-file",
+        "--pcap",
+        "--pcap-max",
+        "--listen-reverse",
+    ];
+
+    /// Whether another process may be told so how it reaches servers.
+    pub fn is_word(word: &str) -> bool {
+        let name = word.split('=').next().unwrap_or(word);
+        let long = name.strip_prefix("--");
+        !Self::OWN.contains(&name)
+            && Self::definition()
+                .get_arguments()
+                .any(|arg| arg.get_long().is_some() && arg.get_long() == long)
+    }
+
     /// The options as they were typed, for another process, on the command line or in a phase. Secrets and what belongs
     /// to this one are not among them.
     pub fn words(of_phase: Option<&clap::ArgMatches>) -> Vec<String> {
-        let own = [
-            "--password-file",
-            "--pcap",
-            "--pcap-max",
-            "--listen-reverse",
-        ];
-        let own_options = Self::definition();
+        let all = Self::definition();
         let mut words = match of_phase {
-            Some(typed) => usage::typed_there(&own_options, typed),
-            None => usage::typed(&own_options),
+            Some(typed) => usage::typed_there(&all, typed),
+            None => usage::typed(&all),
         };
-        words.retain(|word| !own.contains(&word.split('=').next().unwrap_or(word)));
+        words.retain(|word| Self::is_word(word));
         words
     }
 

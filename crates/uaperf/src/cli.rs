@@ -6,13 +6,13 @@
 
 use std::process::ExitCode;
 
-use clap::{CommandFactory, Parser, Subcommand};
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::global::Global;
 use crate::{
     bench, ca, calibrate, cert, compare, cost, demo, discover, doctor, fleet, kept, link, model,
     pages, paper, peers, perfclient, plant, probe, publishing, quick, report, rerun, saturate,
-    scenario, security, serve, settings, show, simulate, size, watch,
+    scenario, security, serve, settings, show, simulate, size, usage, watch,
 };
 
 /// The performance laboratory for OPC UA: measure, compare, explain, predict.
@@ -152,7 +152,9 @@ impl Cli {
     fn search(words: &[String]) -> clap::error::Result<Option<(saturate::Args, Global)>> {
         let program = std::iter::once("uaperf");
         let words = program.chain(words.iter().map(String::as_str));
-        let typed = Self::try_parse_from(words)?;
+        let matches = Self::command().try_get_matches_from(words)?;
+        let typed = Self::from_arg_matches(&matches)?;
+        usage::goes_on(&Self::command(), &matches);
         Ok(match typed.command {
             Command::Saturate(args) => Some((args, typed.global)),
             _ => None,

@@ -34,6 +34,9 @@ pub fn parse<C: Parser>(words: impl IntoIterator<Item = OsString>) -> C {
 /// Every option of the command with its value, also where it is the default.
 static OPTIONS: OnceLock<Value> = OnceLock::new();
 
+/// Those of a command that was typed once, and is gone on with.
+static BEFORE: OnceLock<Value> = OnceLock::new();
+
 /// The words of the command line, those of settings among them.
 static WORDS: OnceLock<Vec<OsString>> = OnceLock::new();
 
@@ -57,7 +60,12 @@ pub fn asked() -> Map<String, Value> {
 
 /// The options of a command that have another value than their default, as words that say the same.
 pub fn typed(of: &Command) -> Vec<String> {
-    differing(of, OPTIONS.get())
+    differing(of, BEFORE.get().or_else(|| OPTIONS.get()))
+}
+
+/// Goes on with a command that was typed once: its options hold.
+pub fn goes_on(command: &Command, matches: &ArgMatches) {
+    BEFORE.get_or_init(|| options(command, matches));
 }
 
 /// The same of what somebody said elsewhere.

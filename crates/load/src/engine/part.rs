@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use super::cycle::Took;
 use super::error::{Failed, SessionError};
+use super::held::Rounds;
 use super::outcome::Outcome;
 use super::subscriber::Shape;
 use super::told::{CoreSpent, Loss};
@@ -37,6 +38,8 @@ pub struct Part {
     unchanged: BTreeMap<(Cow<'static, str>, u32), u64>,
     publish_requests: u64,
     shape: Shape,
+    operations: u64,
+    rounds: Option<Rounds>,
 }
 
 /// A stall, all of whose fields are always there.
@@ -92,6 +95,8 @@ impl From<&Outcome> for Part {
             unchanged: it.unchanged.clone(),
             publish_requests: it.publish_requests as u64,
             shape: it.shape.clone(),
+            operations: it.operations as u64,
+            rounds: it.rounds.clone(),
         }
     }
 }
@@ -155,5 +160,10 @@ impl Outcome {
         let requests = part.publish_requests as usize;
         self.publish_requests = self.publish_requests.max(requests);
         self.shape.merge(&part.shape);
+        self.operations = part.operations as usize;
+        match (&mut self.rounds, part.rounds) {
+            (Some(sum), Some(rounds)) => sum.merge(rounds),
+            (sum, rounds) => *sum = sum.take().or(rounds),
+        }
     }
 }

@@ -15,11 +15,11 @@ use plan::{Phase, Seat, TargetSpec, Targets};
 use record::run::Figure;
 use wire::time::Instant;
 
+use super::VERSION;
 use super::guard::{self, Guard};
 use super::pipe::{self, End, stamp};
 use super::shelf::Shelf;
 use super::task::{Books, Load, Part, Task, Word};
-use super::{SERVICES, VERSION};
 use crate::failure::Failure;
 use crate::global::Global;
 use crate::quick;
@@ -231,7 +231,7 @@ fn hello(guard: &Guard) -> Hello {
         pid: std::process::id(),
         platform: machine.build.target,
         cores: u32::try_from(cores).unwrap_or(u32::MAX),
-        services: SERVICES.iter().map(|it| (*it).to_owned()).collect(),
+        services: quick::SERVICES.iter().map(|it| (*it).to_owned()).collect(),
         limits: {
             let limits = super::check::limits(machine.build.debug_assertions);
             guard.limits().into_iter().chain(limits).collect()

@@ -11,11 +11,10 @@ use fleet::Share;
 use record::Timestamp;
 use wire::url::Url;
 
-use super::SERVICES;
 use super::key::{self, Public};
 use super::task::{Load, Task};
 use crate::failure::Failure;
-use crate::place;
+use crate::{access, place, quick};
 
 /// What an agent takes; everything from whoever started it, without a file of keys.
 #[derive(Debug, Clone, Default, clap::Args)]
@@ -32,7 +31,8 @@ pub struct Args {
         requires = "allow_from"
     )]
     targets: Vec<Pattern>,
-    /// Make only these kinds of load: read, subscribe, write, overload (more than a server says that it takes)
+    /// Make only these kinds of load: a command such as read, subscribe, write or connect; overload (more than a server says that
+    /// it takes)
     #[arg(
         long,
         value_name = "KIND",
@@ -50,15 +50,18 @@ pub struct Args {
 /// Sends more than a server says that it takes.
 const OVERLOAD: &str = "overload";
 
+/// Options of a load that an agent takes.
+const LOAD: [&str; 4] = ["--threads", "--pin", "--ignore-limits", "--allow"];
+
 /// Bytes that no command has been signed with before.
 const NONCE: usize = 32;
 
 fn kind(text: &str) -> Result<String, String> {
-    match SERVICES.contains(&text) || text == OVERLOAD {
+    match quick::SERVICES.contains(&text) || text == OVERLOAD {
         true => Ok(text.to_owned()),
         false => Err(format!(
             "{text:?} is no kind of load (want {}, {OVERLOAD})",
-            SERVICES.join(", ")
+            quick::SERVICES.join(", ")
         )),
     }
 }
@@ -260,6 +263,14 @@ impl Guard {
             )),
         };
         wants(service)?;
+        // How servers are reached and how fast; no option by which a file is written.
+        let is_known = |word: &&String| {
+            let name = word.split('=').next().unwrap_or(word);
+            access::Args::is_word(word) || LOAD.contains(&name)
+        };
+        if let Some(word) = load.words.iter().find(|it| !is_known(it)) {
+            return Err(format!("{word} is no option for an agent"));
+        }
         if load.words.iter().any(|it| it == "--ignore-limits") {
             wants(OVERLOAD)?;
         }
@@ -277,6 +288,7 @@ impl Guard {
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
+    use super::super::key::Own;
     use super::*;
 
     #[test]
@@ -296,6 +308,26 @@ mod tests {
         ] {
             assert_eq!(matches(pattern, text), is, "{pattern} {text}");
         }
+    }
+
+    #[test]
+    fn a_command_that_was_signed_for_another_process_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let own = Own::make(&folder.path().join("key")).unwrap();
+        let guard = |nonce: u8| Guard {
+            known: vec![own.public()],
+            targets: Vec::new(),
+            loads: Vec::new(),
+            nonce: vec![nonce; NONCE],
+            journal: None,
+        };
+        let mut share = Share::default();
+        share.proof = Some(own.sign(&share.signed(&guard(1).nonce).unwrap()));
+        assert_eq!(guard(1).signer(&share), Ok(&own.public()));
+        assert!(guard(2).signer(&share).unwrap_err().contains("another key"));
+        // Nor is it good for another task.
+        share.task = vec![1];
+        assert!(guard(1).signer(&share).is_err());
     }
 
     #[test]

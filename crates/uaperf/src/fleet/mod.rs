@@ -68,9 +68,6 @@ const VERSION: &str = env!("CARGO_PKG_VERSION");
 /// Why an option does not go with agents.
 pub const ALONE: &str = "agents of --fleet cannot do that yet (want one of them)";
 
-/// Services that agents load.
-pub const SERVICES: &[&str] = &["read", "write", "subscribe"];
-
 impl Args {
     /// Whether there are agents.
     pub fn is_asked(&self) -> bool {
@@ -83,16 +80,9 @@ impl Args {
     }
 
     /// Refuses what agents cannot do yet, before anything is started.
-    pub fn check(&self, service: &str, phase: &Phase, rest: &Rest<'_>) -> anyhow::Result<()> {
+    pub fn check(&self, phase: &Phase, rest: &Rest<'_>) -> anyhow::Result<()> {
         if !self.is_asked() {
             return Ok(());
-        }
-        if !SERVICES.contains(&service) {
-            return Err(Failure::usage(format!(
-                "--fleet: {service} is not shared out to agents yet (want {})",
-                SERVICES.join(", ")
-            ))
-            .into());
         }
         let writes = matches!(&phase.work, Work::Subscribe(it) if it.writer.is_some());
         let alone = [

@@ -229,6 +229,8 @@ impl Fleet {
         }
         if books.iter().all(Option::is_none) {
             if control.is_stopped() {
+                // Nobody has begun.
+                kept.iter().for_each(|(_, shelf)| shelf.clear());
                 return Err(Failure::interrupted().into());
             }
             let first = self.lost.iter().position(Option::is_some).unwrap_or(0);
@@ -236,14 +238,17 @@ impl Fleet {
             let why = why.unwrap_or_else(|| "told nothing".to_owned());
             let what = format!("no agent measured anything: {} {why}", self.name(first));
             let failure = Failure::new(what);
-            return Err(match kept.filter(|_| why.starts_with(LOST)) {
-                Some((ledger, _)) => failure
+            return Err(match kept {
+                Some((ledger, _)) if why.starts_with(LOST) => failure
                     .hint(format!(
                         "uaperf fleet collect {}, once they can be reached",
                         ledger.load
                     ))
                     .into(),
-                None => failure.into(),
+                kept => {
+                    kept.iter().for_each(|(_, shelf)| shelf.clear());
+                    failure.into()
+                }
             });
         }
         let shape = (start, looked.len());

@@ -314,7 +314,7 @@ impl Asked {
             identity_each: common.each.is_asked(),
             samples: common.output.samples.is_some(),
         };
-        common.fleet.check(self.service, &phase, &rest)?;
+        common.fleet.check(&phase, &rest)?;
         common.load.allows(&phase.work)?;
         for work in phase.asked_besides() {
             common.load.allows(&work)?;

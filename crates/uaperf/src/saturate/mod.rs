@@ -17,6 +17,7 @@ use load::engine::Control;
 use record::run::Kind;
 
 use crate::failure::Failure;
+use crate::fleet;
 use crate::global::Global;
 use crate::quick::{self, Asked};
 use crate::results;
@@ -124,7 +125,7 @@ pub fn run(args: Args, global: &Global, again: Again) -> anyhow::Result<ExitCode
     match (args.what, args.resume) {
         (Some(what), None) => {
             let (asked, search) = what.ask()?;
-            saturate(&asked, &search, None, global)
+            saturate(&asked.with_secret()?, &search, None, global)
         }
         (None, Some(folder)) => resume(&folder, args.trials, again),
         (Some(_), Some(folder)) => {
@@ -162,7 +163,7 @@ fn resume(folder: &Path, trials: Option<u32>, again: Again) -> anyhow::Result<Ex
             global,
         )) => {
             let (asked, search) = what.ask()?;
-            saturate(&asked, &search, Some(book), &global)
+            saturate(&asked.with_secret()?, &search, Some(book), &global)
         }
         _ => Err(Failure::usage(format!("--resume {}: no search", folder.display())).into()),
     }
@@ -269,6 +270,7 @@ fn look(trying: &Trying<'_>, book: &mut Book, mut out: Out) -> anyhow::Result<Op
             }
             Tried::Judged(run, judged) => {
                 let trial = book.add(load, judged, &run)?;
+                fleet::kept();
                 search.tell(trial.load, trial.answer);
                 out.write_all(screen::trial(grow, trial).as_bytes())?;
             }

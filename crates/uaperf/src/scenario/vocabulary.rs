@@ -344,7 +344,7 @@ impl Vocabulary for Commands {
     }
 
     fn shared(&self) -> Vec<String> {
-        fleet::SERVICES.iter().map(|it| (*it).to_owned()).collect()
+        quick::SERVICES.iter().map(|it| (*it).to_owned()).collect()
     }
 
     fn keys(&self, service: &str) -> Vec<Key> {

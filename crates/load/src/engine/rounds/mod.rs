@@ -75,7 +75,11 @@ pub(super) fn run(
     let opened = clients.len();
     let witnesses = witnesses(running, &mut clients);
     let clock = Clock::new();
-    let begin = Begin::after(PER_THREAD, threads, &clock);
+    let others = running.options.others.as_ref();
+    let begin = match others.and_then(|it| it.ready(Duration::ZERO)) {
+        Some(at) => Begin::at(at, &clock),
+        None => Begin::after(PER_THREAD, threads, &clock),
+    };
     let (tell, told) = channel();
     let course = Course {
         settings: &settings,
