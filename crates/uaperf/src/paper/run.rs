@@ -47,7 +47,8 @@ pub struct Args {
     /// How often each point is measured [default: as the scenario says; once with --scale quick]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     repeat: Option<u32>,
-    /// Share sessions out to these agents: local:N, ssh:[user@]host[:/path/to/uaperf], each with *N or *cores for its weight
+    /// Share sessions out to these agents: local:N, ssh:host, ssh:user@host, ssh:host:/path/to/uaperf, each with *N or *cores
+    /// for its weight
     #[arg(long, value_name = "SPEC", value_delimiter = ',')]
     fleet: Vec<Spec>,
     /// Show what would be done, and how long it takes

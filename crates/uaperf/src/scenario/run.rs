@@ -47,8 +47,8 @@ pub struct Args {
     /// How often each point is measured, instead of what the scenario says
     #[arg(long, value_name = "N", conflicts_with = "resume", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     repeat: Option<u32>,
-    /// Share sessions out to these agents, instead of those of the scenario: local:N, ssh:[user@]host[:/path/to/uaperf],
-    /// each with *N or *cores for its weight
+    /// Share sessions out to these agents, instead of those of the scenario: local:N, ssh:host, ssh:user@host,
+    /// ssh:host:/path/to/uaperf, each with *N or *cores for its weight
     #[arg(
         long,
         value_name = "SPEC",
