@@ -3,7 +3,7 @@
 use std::fmt;
 
 use crate::certificate::{Certificate, PublicKey};
-use crate::key::Curve;
+use crate::curve::Curve;
 use crate::refusal::{Reason, Refusal};
 use crate::signature::Hash;
 

@@ -7,7 +7,7 @@ use x509_parser::public_key::PublicKey as ParsedKey;
 use x509_parser::x509::SubjectPublicKeyInfo;
 
 use super::without_leading_zeros;
-use crate::key::Curve;
+use crate::curve::Curve;
 
 /// The public key of a certificate.
 #[derive(Clone, PartialEq, Eq)]

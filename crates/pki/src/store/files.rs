@@ -188,7 +188,7 @@ pub(super) fn keep_newest(
 }
 
 /// `common name [thumbprint].ending`, with a common name that is safe as a file's
-/// name: it comes from a stranger.
+/// name: it comes from an unauthenticated client.
 pub(super) fn name(subject: &Name, thumbprint: &[u8; 20], ending: &str) -> String {
     let common = subject.common_name().unwrap_or_default();
     let safe = |c: char| {

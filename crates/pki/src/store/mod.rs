@@ -14,7 +14,7 @@
 //! Files may be DER or PEM. They are written under another name first and renamed
 //! then, so that several processes can use one folder.
 
-mod each;
+mod client_certificates;
 mod files;
 mod own;
 mod watched;
@@ -22,7 +22,7 @@ mod watched;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-pub use each::Wanted;
+pub use client_certificates::Wanted;
 pub use own::Identity;
 pub use watched::WatchedTrust;
 

@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 use super::files::{self, failed};
 use super::{Place, Store, StoreError, read_certificates, read_key};
 use crate::certificate::Certificate;
-use crate::key::{Curve, Key, KeyKind};
+use crate::curve::Curve;
+use crate::key::{Key, KeyKind};
 use crate::make::Request;
 use crate::moment::Moment;
 

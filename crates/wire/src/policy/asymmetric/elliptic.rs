@@ -11,7 +11,7 @@ use aws_lc_rs::signature::{
     EcdsaVerificationAlgorithm, KeyPair, ParsedPublicKey,
 };
 
-use super::{KeyError, KeyUseError, PublicKey};
+use super::{KeyError, KeyUseError};
 use crate::policy::Curve;
 
 /// A private key on a curve. Cloning shares it.
@@ -21,7 +21,7 @@ pub(super) struct EllipticPrivate(Arc<Private>);
 struct Private {
     curve: Curve,
     pair: EcdsaKeyPair,
-    public: PublicKey,
+    public: EllipticPublic,
 }
 
 impl EllipticPrivate {
@@ -35,7 +35,7 @@ impl EllipticPrivate {
         Some(public.map(|public| {
             Self(Arc::new(Private {
                 curve,
-                public: PublicKey::from(public),
+                public,
                 pair,
             }))
         }))
@@ -45,7 +45,7 @@ impl EllipticPrivate {
         self.0.curve
     }
 
-    pub fn public_key(&self) -> &PublicKey {
+    pub fn public(&self) -> &EllipticPublic {
         &self.0.public
     }
 

@@ -4,7 +4,6 @@ use std::fmt;
 
 use x509_parser::oid_registry as oid;
 use x509_parser::prelude::{FromDer, SubjectPublicKeyInfo};
-use x509_parser::public_key::PublicKey as Parsed;
 use zeroize::Zeroizing;
 
 use super::elliptic::{EllipticPrivate, EllipticPublic};
@@ -15,7 +14,10 @@ use crate::policy::{Curve, Policy};
 
 /// A private key, of RSA or on an elliptic curve. Cloning shares it; dropping the last clone erases it.
 #[derive(Clone)]
-pub struct PrivateKey(Private);
+pub struct PrivateKey {
+    private: Private,
+    public: PublicKey,
+}
 
 #[derive(Clone)]
 enum Private {
@@ -26,15 +28,20 @@ enum Private {
 impl PrivateKey {
     /// Reads a key in DER, PKCS #8 or, of RSA, PKCS #1.
     pub fn from_der(der: &[u8]) -> Result<Self, KeyError> {
-        Ok(Self(match EllipticPrivate::from_pkcs8(der) {
+        let private = match EllipticPrivate::from_pkcs8(der) {
             Some(key) => Private::Elliptic(key?),
             None => Private::Rsa(RsaPrivate::from_der(der)?),
-        }))
+        };
+        let public = match &private {
+            Private::Rsa(key) => PublicKey::from(key.public().clone()),
+            Private::Elliptic(key) => PublicKey::from(key.public().clone()),
+        };
+        Ok(Self { private, public })
     }
 
     /// The curve it is on; none for RSA.
     pub fn curve(&self) -> Option<Curve> {
-        match &self.0 {
+        match &self.private {
             Private::Rsa(_) => None,
             Private::Elliptic(key) => Some(key.curve()),
         }
@@ -42,7 +49,7 @@ impl PrivateKey {
 
     /// Length of the modulus, or of the curve's numbers, in bits.
     pub fn bits(&self) -> usize {
-        match &self.0 {
+        match &self.private {
             Private::Rsa(key) => key.bits(),
             Private::Elliptic(key) => key.curve().bits(),
         }
@@ -50,7 +57,7 @@ impl PrivateKey {
 
     /// Length of a signature in bytes.
     pub fn signature_len(&self) -> usize {
-        match &self.0 {
+        match &self.private {
             Private::Rsa(key) => key.modulus_len(),
             Private::Elliptic(key) => key.curve().pair_len(),
         }
@@ -58,15 +65,12 @@ impl PrivateKey {
 
     /// The public half.
     pub fn public_key(&self) -> &PublicKey {
-        match &self.0 {
-            Private::Rsa(key) => key.public_key(),
-            Private::Elliptic(key) => key.public_key(),
-        }
+        &self.public
     }
 
     /// Signs `data` with the policy's AsymmetricSignatureAlgorithm.
     pub fn sign(&self, policy: Policy, data: &[u8]) -> Result<Vec<u8>, KeyUseError> {
-        match &self.0 {
+        match &self.private {
             _ if policy == Policy::None => Err(KeyUseError::NoKeys { policy }),
             _ if policy.curve() != self.curve() => Err(KeyUseError::Kind { policy }),
             Private::Rsa(key) => key.sign(policy, data),
@@ -84,7 +88,7 @@ impl PrivateKey {
         policy: Policy,
         cipher: &[u8],
     ) -> Result<Zeroizing<Vec<u8>>, KeyUseError> {
-        match &self.0 {
+        match &self.private {
             _ if !policy.encrypts_asymmetrically() => Err(KeyUseError::NoKeys { policy }),
             Private::Rsa(key) => key.decrypt(policy, cipher),
             Private::Elliptic(_) => Err(KeyUseError::Kind { policy }),
@@ -94,7 +98,7 @@ impl PrivateKey {
 
 impl fmt::Debug for PrivateKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.0 {
+        match &self.private {
             Private::Rsa(key) => key.fmt(f),
             Private::Elliptic(key) => key.fmt(f),
         }
@@ -136,10 +140,7 @@ impl PublicKey {
     pub(crate) fn from_info(info: &SubjectPublicKeyInfo<'_>) -> Result<Self, KeyError> {
         let algorithm = &info.algorithm.algorithm;
         if *algorithm == oid::OID_PKCS1_RSAENCRYPTION {
-            return match info.parsed() {
-                Ok(Parsed::RSA(key)) => Self::from_numbers(key.modulus, key.exponent),
-                _ => Err(KeyError::Malformed),
-            };
+            return Ok(RsaPublic::from_info(info)?.into());
         }
         // RFC 5480, 2.1.1: the curve by its name, or it is one that nobody here has heard of.
         let parameters = info.algorithm.parameters.as_ref();

@@ -10,13 +10,12 @@ use aws_lc_rs::signature;
 use rsa::traits::PublicKeyParts;
 use rsa::{Pkcs1v15Encrypt, RsaPrivateKey};
 use sha2::{Digest, Sha256};
+use x509_parser::prelude::{FromDer, SubjectPublicKeyInfo};
 use zeroize::Zeroizing;
 
 use super::public::RsaPublic;
 use super::slow::{Stretched, oaep_sha1, pkcs1_sha1, read_private};
-use super::{
-    FAST_BITS, KeyError, KeyUseError, PKCS1_OVERHEAD, PublicKey, SUPPORTED_BITS, check_size,
-};
+use super::{FAST_BITS, KeyError, KeyUseError, PKCS1_OVERHEAD, SUPPORTED_BITS, check_size};
 use crate::policy::hmac::HmacSha256;
 use crate::policy::{Encryption, Policy, Signature};
 
@@ -26,7 +25,7 @@ pub(super) struct RsaPrivate(Arc<Private>);
 
 struct Private {
     bits: usize,
-    public: PublicKey,
+    public: RsaPublic,
     fast: Option<FastPrivate>,
     /// Kept for the operations `aws-lc-rs` declines; made when first needed.
     pkcs8: Zeroizing<Vec<u8>>,
@@ -61,7 +60,9 @@ impl RsaPrivate {
             return Err(KeyError::Size { bits });
         }
         let spki: PublicKeyX509Der = key.public_key().as_der().map_err(wrong)?;
-        let public = PublicKey::from_spki(spki.as_ref())?;
+        let (_, info) =
+            SubjectPublicKeyInfo::from_der(spki.as_ref()).map_err(|_| KeyError::Malformed)?;
+        let public = RsaPublic::from_info(&info)?;
         let other = decrypting().map_err(|_| KeyError::Malformed)?;
         Ok(Self(Arc::new(Private {
             bits,
@@ -90,10 +91,7 @@ impl RsaPrivate {
         }
         Ok(Self(Arc::new(Private {
             bits,
-            public: PublicKey::from(RsaPublic::from_numbers(
-                &key.n().to_bytes_be(),
-                &key.e().to_bytes_be(),
-            )?),
+            public: RsaPublic::from_numbers(&key.n().to_bytes_be(), &key.e().to_bytes_be())?,
             decoy: decoy(der),
             pkcs8: Zeroizing::new(Vec::new()),
             fast: None,
@@ -112,7 +110,7 @@ impl RsaPrivate {
     }
 
     /// The public half.
-    pub fn public_key(&self) -> &PublicKey {
+    pub fn public(&self) -> &RsaPublic {
         &self.0.public
     }
 

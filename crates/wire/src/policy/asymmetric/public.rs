@@ -6,6 +6,8 @@ use std::sync::Arc;
 use aws_lc_rs::rsa as fast;
 use aws_lc_rs::signature::{self, ParsedPublicKey};
 use rsa::{BigUint, Pkcs1v15Encrypt, RsaPublicKey};
+use x509_parser::prelude::SubjectPublicKeyInfo;
+use x509_parser::public_key::PublicKey as Parsed;
 
 use super::slow::{Stretched, oaep_sha1};
 use super::{FAST_BITS, KeyError, KeyUseError, PKCS1_OVERHEAD, SUPPORTED_BITS, check_size};
@@ -31,6 +33,14 @@ struct FastPublic {
 }
 
 impl RsaPublic {
+    /// Reads what a certificate says of its key, whose algorithm is RSA.
+    pub fn from_info(info: &SubjectPublicKeyInfo<'_>) -> Result<Self, KeyError> {
+        match info.parsed() {
+            Ok(Parsed::RSA(key)) => Self::from_numbers(key.modulus, key.exponent),
+            _ => Err(KeyError::Malformed),
+        }
+    }
+
     /// From modulus and public exponent, big-endian.
     pub fn from_numbers(modulus: &[u8], exponent: &[u8]) -> Result<Self, KeyError> {
         let modulus = without_leading_zeros(modulus);
