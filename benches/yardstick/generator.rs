@@ -125,7 +125,7 @@ fn slice(outcome: &Outcome) -> anyhow::Result<Slice> {
         bail!("nothing was written down");
     };
     let window = tally.whole();
-    let sum = |of: fn(&engine::CoreSpent) -> Option<u64>| -> Option<u64> {
+    let sum = |of: fn(&engine::LoopSpent) -> Option<u64>| -> Option<u64> {
         outcome.cores.iter().map(of).sum()
     };
     let response = window.histogram(Measure::Response);

@@ -89,7 +89,7 @@ impl fmt::Display for Stage {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Event {
     /// An agent that is another program than this: nothing can be shared with it.
-    Stranger {
+    Mismatched {
         /// Which.
         agent: usize,
         /// What it is.
@@ -268,7 +268,7 @@ impl Controller {
                     self.go_to(agent, Stage::Waiting);
                 } else {
                     self.dismiss(agent);
-                    self.events.push_back(Event::Stranger { agent, version });
+                    self.events.push_back(Event::Mismatched { agent, version });
                 }
             }
             FromAgent::Clock {

@@ -22,7 +22,7 @@ const HEAD: usize = 4;
 pub enum FrameError {
     /// Somebody else is at the other end, or a login shell talks first.
     #[error("it does not speak as an agent of uaperf does: it said {said:?}")]
-    Stranger {
+    Mismatched {
         /// How it begins.
         said: String,
     },
@@ -70,7 +70,7 @@ pub struct Frames {
     greeted: bool,
 }
 
-/// So much of what a stranger says is repeated.
+/// So much of what an unknown sender says is repeated.
 const SAID: usize = 60;
 
 impl Frames {
@@ -92,7 +92,7 @@ impl Frames {
                 let known = rest.len().min(PREAMBLE.len());
                 if rest.get(..known) != PREAMBLE.get(..known) {
                     let said = rest.get(..rest.len().min(SAID)).unwrap_or_default();
-                    return Err(FrameError::Stranger {
+                    return Err(FrameError::Mismatched {
                         said: String::from_utf8_lossy(said).trim().to_owned(),
                     });
                 }

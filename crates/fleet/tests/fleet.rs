@@ -143,7 +143,7 @@ fn an_agent_of_another_version_gets_no_share() {
     let mut world = World::new(Shape::default(), 2);
     world.versions[1] = "0.0.9".to_owned();
     let outcome = world.play();
-    assert_eq!(outcome.strangers, [(1, "0.0.9".to_owned())]);
+    assert_eq!(outcome.mismatched, [(1, "0.0.9".to_owned())]);
     assert_eq!(sum(&outcome), alone(&Shape::default()));
 }
 

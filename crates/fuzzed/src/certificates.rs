@@ -129,7 +129,7 @@ fn read(certificate: &Certificate) {
     );
 }
 
-/// A stranger's key: it may verify nothing that it did not sign, and encrypting for it ends.
+/// An unknown key: it may verify nothing that it did not sign, and encrypting for it ends.
 fn key(key: &wire::policy::PublicKey) {
     for policy in Policy::ALL {
         assert!(!key.verify(policy, b"nonce", &vec![0; key.signature_len()]));

@@ -10,13 +10,13 @@ use wire::policy::{Mode, Policy};
 use wire::time::Now;
 use wire::types::StatusCode;
 
+use crate::hostile::{BEGIN, Hostile, LIMITS, Listener, body, later, some_time};
 use crate::keys::{identity, random};
 use crate::script::{Script, is_chosen};
-use crate::stranger::{BEGIN, LIMITS, Listener, Stranger, body, later, some_time};
 
 struct Run {
     client: Connection,
-    server: Stranger,
+    server: Hostile,
     written: Listener,
     now: Now,
     secured: bool,
@@ -29,7 +29,7 @@ struct Run {
     jobs: usize,
 }
 
-/// The first byte decides what the client wants and how far it is when the stranger takes over.
+/// The first byte decides what the client wants and how far it is when the hostile peer takes over.
 pub fn run(data: &[u8]) {
     let mut script = Script::new(data);
     let begin = script.byte();
@@ -69,7 +69,7 @@ impl Run {
         }
         let mut run = Self {
             client: Connection::new(config, BEGIN),
-            server: Stranger::default(),
+            server: Hostile::default(),
             written: Listener::default(),
             now: BEGIN,
             secured,

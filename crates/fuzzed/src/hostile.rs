@@ -48,9 +48,9 @@ pub fn body(script: &mut Script<'_>) -> Vec<u8> {
     body
 }
 
-/// What the stranger knows of an unprotected channel.
+/// What the hostile peer knows of an unprotected channel.
 #[derive(Debug, Default)]
-pub struct Stranger {
+pub struct Hostile {
     pub channel_id: u32,
     pub token_id: u32,
     pub sequence: u32,
@@ -58,7 +58,7 @@ pub struct Stranger {
     pub opening: u32,
 }
 
-impl Stranger {
+impl Hostile {
     fn number(&mut self) -> u32 {
         self.sequence = self.sequence.wrapping_add(1);
         self.sequence

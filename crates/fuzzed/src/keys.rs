@@ -25,7 +25,7 @@ pub fn identity() -> Identity {
 }
 
 /// Another one.
-pub fn stranger() -> Identity {
+pub fn unknown_identity() -> Identity {
     static IDENTITY: LazyLock<Identity> = LazyLock::new(|| {
         read(
             include_bytes!("../../wire/tests/keys/cert3072.der"),

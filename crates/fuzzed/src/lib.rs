@@ -1,4 +1,4 @@
-//! Tests only: what bytes of strangers reach, as plain functions of any bytes.
+//! Tests only: what bytes of unauthenticated peers reach, as plain functions of any bytes.
 //!
 //! Each target panics when something is wrong and returns otherwise. `fuzz/` lets libFuzzer
 //! look for bytes that make one panic; `tests/replay.rs` repeats what was found, and changes
@@ -16,6 +16,7 @@ pub mod change;
 pub mod channel;
 pub mod client;
 pub mod frame;
+mod hostile;
 pub mod json;
 mod keys;
 pub mod mqtt;
@@ -23,7 +24,6 @@ pub mod plant;
 mod script;
 pub mod server;
 pub mod services;
-mod stranger;
 pub mod uadp;
 
 pub use script::is_chosen;

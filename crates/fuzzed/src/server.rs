@@ -12,15 +12,15 @@ use wire::time::Now;
 use wire::types::StatusCode;
 use wire::url::Url;
 
-use crate::keys::{identity, random, stranger};
+use crate::hostile::{BEGIN, Hostile, LIMITS, Listener, body, later, some_time};
+use crate::keys::{identity, random, unknown_identity};
 use crate::script::{Script, is_chosen};
-use crate::stranger::{BEGIN, LIMITS, Listener, Stranger, body, later, some_time};
 
 const CHANNEL: u32 = 77;
 
 struct Run {
     server: Connection,
-    client: Stranger,
+    client: Hostile,
     written: Listener,
     now: Now,
     requests: Vec<RequestId>,
@@ -109,7 +109,7 @@ impl Run {
         }
         let mut run = Self {
             server: Connection::new(config, BEGIN),
-            client: Stranger::default(),
+            client: Hostile::default(),
             written: Listener::default(),
             now: BEGIN,
             requests: Vec::new(),
@@ -169,7 +169,7 @@ impl Run {
         let policy = Policy::ALL[script.below(Policy::ALL.len())];
         let own = identity().certificate;
         let sender = match script.below(6) {
-            0 => stranger().certificate.as_bytes().to_vec(),
+            0 => unknown_identity().certificate.as_bytes().to_vec(),
             1 => script.bytes().to_vec(),
             2 => own.as_bytes().repeat(3),
             _ => own.as_bytes().to_vec(),
@@ -312,7 +312,7 @@ impl Run {
                     asked = true;
                 }
                 Event::Opened { protection, .. } => {
-                    // No stranger has the key of a certificate.
+                    // Nobody else has the key of a certificate.
                     assert_eq!(protection, Protection::NONE);
                 }
                 Event::Closed(error) => {

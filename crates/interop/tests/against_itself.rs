@@ -175,13 +175,13 @@ fn a_strict_server_lets_in_only_those_that_it_trusts() {
 
         let server = start(stack, &strict);
         let refused = complaint(stack, &server, &client);
-        assert!(refused.is_some(), "{name} trusts a stranger");
+        assert!(refused.is_some(), "{name} trusts an unknown client");
         drop(server);
 
         let trusted = pki.join("trusted").join("certs");
         fs::create_dir_all(&trusted).unwrap();
         fs::write(trusted.join("client.der"), certificate.der()).unwrap();
-        // node-opcua remembers strangers
+        // node-opcua remembers unknown clients
         let _ = fs::remove_dir_all(pki.join("rejected"));
         let server = start(stack, &strict);
         let log = server.log().to_owned();

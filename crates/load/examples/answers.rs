@@ -18,7 +18,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use load::engine::{
-    Control, Core, Errand, Host, Lane, Mail, Parts, Rung, Seat, Settings, Setup, Source, settle,
+    Control, Errand, EventLoop, Host, Lane, Mail, Parts, ReadySocket, Seat, Settings, Setup,
+    Source, settle,
 };
 use load::transport::Got;
 use load::work::{Asker, Operations, Selection};
@@ -114,9 +115,14 @@ impl Host for Replay {
         true
     }
 
-    fn wait(&mut self, _: Option<Instant>, _: Instant, rung: &mut Vec<Rung>) -> io::Result<bool> {
+    fn wait(
+        &mut self,
+        _: Option<Instant>,
+        _: Instant,
+        rung: &mut Vec<ReadySocket>,
+    ) -> io::Result<bool> {
         self.t += 1000;
-        rung.push(Rung {
+        rung.push(ReadySocket {
             seat: 0,
             readable: true,
             writable: false,
@@ -269,7 +275,7 @@ fn main() {
     };
     let mut seat = Seat::new(0, 0, 0, (), Lane::new(connection, setup));
     seat.room = 64 * 1024;
-    let core = Core::new(Parts {
+    let core = EventLoop::new(Parts {
         host,
         number: 0,
         settings: Arc::new(settings),
@@ -279,7 +285,7 @@ fn main() {
         control: Control::default(),
         progress: std::sync::mpsc::channel().0,
         sheet: None,
-        gate: None,
+        barrier: None,
         receipt: None,
     });
     let mut reports = [core.unwrap().run().unwrap()];

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::connect::Connect;
 use crate::error::PlanError;
 use crate::history::History;
-use crate::made::{Items, NewNodes};
+use crate::items_and_nodes::{Items, NewNodes};
 use crate::nodes::Nodes;
 use crate::pubsub::{Listen, Publish};
 use crate::request::{Browse, Call, Read, Register, Translate, Write, some};

@@ -9,7 +9,7 @@ use std::time::Duration;
 use tracing::{debug, info};
 use wire::url::Url;
 
-use crate::core::{Mail, Post};
+use crate::event_loop::{Mail, Post};
 use crate::line::{Dialled, Line, State};
 
 /// How long dialling may take.
@@ -23,16 +23,16 @@ const LATE: Duration = Duration::from_secs(30);
 ///
 /// # Errors
 /// There are no more threads.
-pub fn begin(client: Url, door: Post) -> io::Result<Arc<Line>> {
+pub fn begin(client: Url, acceptor: Post) -> io::Result<Arc<Line>> {
     let line = Arc::new(Line::to(client));
     let own = Arc::clone(&line);
     std::thread::Builder::new()
         .name("plant-dialler".into())
-        .spawn(move || keep_one(&own, &door))?;
+        .spawn(move || keep_one(&own, &acceptor))?;
     Ok(line)
 }
 
-fn keep_one(line: &Arc<Line>, door: &Post) {
+fn keep_one(line: &Arc<Line>, acceptor: &Post) {
     let mut pause = SOON;
     loop {
         match line.leaves(State::Idle, None) {
@@ -49,7 +49,7 @@ fn keep_one(line: &Arc<Line>, door: &Post) {
             Ok(socket) => {
                 line.set(State::Idle);
                 let line = Arc::clone(line);
-                door.send(Mail::Dialled(Box::new(Dialled { socket, line })));
+                acceptor.send(Mail::Dialled(Box::new(Dialled { socket, line })));
             }
             Err(error) => {
                 pause = (pause * 2).min(LATE);

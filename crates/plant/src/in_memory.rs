@@ -9,13 +9,13 @@ use wire::time::Now;
 
 use crate::clock::{Clock, thread_cpu};
 use crate::config::Config;
-use crate::core::{Core, pair};
 use crate::counters::Counted;
+use crate::event_loop::{EventLoop, pair};
 use crate::pool::Pool;
 use crate::server::{StartError, offer, share};
 use crate::shared::Shared;
 
-pub use crate::core::ClientEnd;
+pub use crate::event_loop::ClientEnd;
 
 /// Real time when it begins, in ticks of 100 ns since 1601: some day in 2026.
 const BEGIN: i64 = 134_116_992_000_000_000;
@@ -41,8 +41,8 @@ pub struct Has {
 /// A server in memory. Its values do not change but by their patterns and by those who write them.
 pub struct InMemory {
     shared: Arc<Shared>,
-    /// Those with sessions; the last one is the door.
-    cores: Vec<Core>,
+    /// Those with sessions; the last one is the acceptor.
+    event_loops: Vec<EventLoop>,
     pool: Pool,
 }
 
@@ -60,20 +60,24 @@ impl InMemory {
         let address = SocketAddr::from((Ipv4Addr::LOCALHOST, 4840));
         let (shared, _) = share(config, identities, (address, None), Clock::by_hand(BEGIN))?;
         let pool = Pool::without_threads();
-        let mut cores = Vec::new();
+        let mut event_loops = Vec::new();
         for index in 0..=loops {
-            cores.push(Core::new(index as u8, Arc::clone(&shared), pool.clone())?);
+            event_loops.push(EventLoop::new(
+                index as u8,
+                Arc::clone(&shared),
+                pool.clone(),
+            )?);
         }
-        let posts: Vec<_> = cores.iter().map(Core::post).collect();
-        for core in &mut cores {
+        let posts: Vec<_> = event_loops.iter().map(EventLoop::post).collect();
+        for core in &mut event_loops {
             core.know(posts.clone());
         }
-        if let Some(door) = cores.last_mut() {
-            door.accept_in_memory();
+        if let Some(acceptor) = event_loops.last_mut() {
+            acceptor.accept_in_memory();
         }
         Ok(Self {
             shared,
-            cores,
+            event_loops,
             pool,
         })
     }
@@ -81,8 +85,8 @@ impl InMemory {
     /// A client comes that takes `room` bytes before it reads them.
     pub fn connect(&mut self, room: usize) -> ClientEnd {
         let (server, client) = pair(room);
-        if let Some(door) = self.cores.last_mut() {
-            door.take_in(server);
+        if let Some(acceptor) = self.event_loops.last_mut() {
+            acceptor.take_in(server);
         }
         client
     }
@@ -90,7 +94,7 @@ impl InMemory {
     /// Each loop has a turn, and a helper does one thing. Whether there was anything to do.
     pub fn turn(&mut self) -> bool {
         let mut busy = self.pool.do_one();
-        for core in &mut self.cores {
+        for core in &mut self.event_loops {
             busy |= core.turn();
         }
         busy
@@ -108,7 +112,7 @@ impl InMemory {
 
     /// When there is something to do next although nobody asks.
     pub fn wakes_in(&self) -> Option<Duration> {
-        let next = self.cores.iter().filter_map(Core::wakes).min()?;
+        let next = self.event_loops.iter().filter_map(EventLoop::wakes).min()?;
         Some(next.since(self.now().mono))
     }
 
@@ -118,7 +122,7 @@ impl InMemory {
             bytes: self.shared.config.memory.held(),
             ..Has::default()
         };
-        for core in &self.cores {
+        for core in &self.event_loops {
             let (connections, sessions, subscriptions) = core.has();
             all.connections += connections;
             all.sessions += sessions;
@@ -129,7 +133,7 @@ impl InMemory {
 
     /// Work that all loops did in pieces so far; a piece is some thousands of it.
     pub fn spent(&self) -> usize {
-        self.cores.iter().map(Core::spent).sum()
+        self.event_loops.iter().map(EventLoop::spent).sum()
     }
 
     /// What it counted so far.

@@ -20,7 +20,6 @@
 mod advertise;
 mod clock;
 mod config;
-mod core;
 mod counters;
 pub mod describe;
 mod diagnostics;
@@ -28,6 +27,7 @@ mod dialler;
 mod directory;
 mod endpoints;
 pub mod event;
+mod event_loop;
 mod fault;
 pub mod file;
 mod history;

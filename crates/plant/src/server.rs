@@ -15,11 +15,11 @@ use wss::TlsServer;
 use crate::advertise::Advertised;
 use crate::clock::Clock;
 use crate::config::Config;
-use crate::core::{Core, Mail, Post};
 use crate::counters::{Counted, Counters};
 use crate::describe::IndexTaken;
 use crate::diagnostics::Register;
 use crate::dialler;
+use crate::event_loop::{EventLoop, Mail, Post};
 use crate::fault::{Fault, FaultCount, NoSuchNode};
 use crate::file::Wrong;
 use crate::ledger::{GroundTruth, Tally};
@@ -118,23 +118,23 @@ impl Server {
         let address = listener.local_addr().map_err(listen)?;
         let wss = config.wss.map(|port| listen_for_wss(&config, port));
         let wss = wss.transpose()?;
-        let cores = match config.threads {
+        let event_loops = match config.threads {
             // The other half is for whoever asks, who is often on the same machine, and for RSA.
             0 => std::thread::available_parallelism().map_or(1, |all| all.get() / 2),
             threads => threads,
         }
-        // One number is the door's.
+        // One number is the acceptor's.
         .clamp(1, 254);
         let wss_port = wss.as_ref().map(|(_, _, port)| *port);
         let ports = (address, wss_port);
         let (shared, updates) = share(config, identities, ports, Clock::start())?;
-        let mut server = Self::serve(shared, address, listener, cores, updates)?;
-        if let (Some((listener, tls, _)), Some(door)) = (wss, server.posts.last()) {
+        let mut server = Self::serve(shared, address, listener, event_loops, updates)?;
+        if let (Some((listener, tls, _)), Some(acceptor)) = (wss, server.posts.last()) {
             let shared = &server.shared;
             let (memory, counters) = (shared.config.memory.clone(), Arc::clone(&shared.counters));
-            let (door, pin) = (door.clone(), shared.config.pin.clone());
+            let (acceptor, pin) = (acceptor.clone(), shared.config.pin.clone());
             let begin = move || keep_off(&pin);
-            let acceptor = WssAcceptor::start(listener, tls, memory, counters, door, begin)?;
+            let acceptor = WssAcceptor::start(listener, tls, memory, counters, acceptor, begin)?;
             server.wss = Some(acceptor);
         }
         Ok(server)
@@ -144,12 +144,12 @@ impl Server {
         shared: Arc<Shared>,
         address: SocketAddr,
         listener: TcpListener,
-        cores: usize,
+        event_loops: usize,
         updates: Updates,
     ) -> Result<Self, StartError> {
         // RSA is worth a second core where there is one; more would take them from the loops.
         let all = std::thread::available_parallelism().map_or(1, |all| all.get());
-        let helpers = all.saturating_sub(cores).clamp(1, HELPERS);
+        let helpers = all.saturating_sub(event_loops).clamp(1, HELPERS);
         let pinned = shared.config.pin.clone();
         let asks = shared.config.trust.asks();
         let (pool, threads) = Pool::start(helpers, asks, move || keep_off(&pinned))?;
@@ -173,21 +173,22 @@ impl Server {
             })?;
         }
         let mut loops = Vec::new();
-        for index in 0..=cores {
-            let core = Core::new(index as u8, Arc::clone(&server.shared), server.pool.clone())?;
+        for index in 0..=event_loops {
+            let core =
+                EventLoop::new(index as u8, Arc::clone(&server.shared), server.pool.clone())?;
             server.posts.push(core.post());
             loops.push(core);
         }
         for core in &mut loops {
             core.know(server.posts.clone());
         }
-        if let Some(door) = loops.last_mut() {
-            door.accept(listener)?;
+        if let Some(acceptor) = loops.last_mut() {
+            acceptor.accept(listener)?;
         }
         for (n, core) in loops.into_iter().enumerate() {
             let pin = server.shared.config.pin.clone();
-            let (name, cpu) = match n == cores {
-                true => ("plant-door".to_owned(), None),
+            let (name, cpu) = match n == event_loops {
+                true => ("plant-acceptor".to_owned(), None),
                 false => (format!("plant-{n}"), pin.get(n % pin.len().max(1)).copied()),
             };
             let thread = std::thread::Builder::new().name(name);
@@ -199,9 +200,9 @@ impl Server {
                 core.run();
             })?);
         }
-        if let Some(door) = server.posts.last() {
+        if let Some(acceptor) = server.posts.last() {
             for client in &server.shared.config.reverse {
-                let line = dialler::begin(client.clone(), door.clone())?;
+                let line = dialler::begin(client.clone(), acceptor.clone())?;
                 server.lines.push(line);
             }
         }

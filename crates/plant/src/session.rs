@@ -10,8 +10,8 @@ use wire::template::walk::RawNodeId;
 use wire::time::Instant;
 use wire::types::{ByteString, NodeId, StatusCode};
 
-use crate::core::{Asked, SlotId};
 use crate::diagnostics::SessionRecord;
+use crate::event_loop::{Asked, SlotId};
 use crate::limits::Transfer;
 use crate::service::history::HistoryPoints;
 use crate::service::view::ContinuationPoints;

@@ -1,5 +1,5 @@
 //! Where clients come in over `opc.wss`: a thread of its own, with its own sockets, that accepts them, shakes hands and
-//! upgrades. A connection goes on to the door once chunks of UACP can be sent over it, so that nobody who talks to TLS or
+//! upgrades. A connection goes on to the acceptor once chunks of UACP can be sent over it, so that nobody who talks to TLS or
 //! HTTP holds up anybody who talks to a server.
 
 use std::collections::VecDeque;
@@ -16,8 +16,8 @@ use tracing::{debug, info};
 use wire::budget::{Budget, Held};
 use wss::{TlsServer, Tunnel};
 
-use crate::core::{Mail, Post, Secured, SlotId, Slots, link_of, token};
 use crate::counters::Counters;
+use crate::event_loop::{Mail, Post, Secured, SlotId, Slots, link_of, token};
 
 const LISTENER: Token = Token(usize::MAX);
 const WAKER: Token = Token(usize::MAX - 1);
@@ -64,7 +64,7 @@ struct Loop {
     accept_at: Option<Instant>,
     memory: Budget,
     counters: Arc<Counters>,
-    door: Post,
+    acceptor: Post,
 }
 
 impl WssAcceptor {
@@ -77,7 +77,7 @@ impl WssAcceptor {
         tls: TlsServer,
         memory: Budget,
         counters: Arc<Counters>,
-        door: Post,
+        acceptor: Post,
         begin: impl FnOnce() + Send + 'static,
     ) -> io::Result<Self> {
         let poll = Poll::new()?;
@@ -98,7 +98,7 @@ impl WssAcceptor {
             accept_at: None,
             memory,
             counters,
-            door,
+            acceptor,
         };
         let thread = std::thread::Builder::new()
             .name("plant-wss".into())
@@ -268,7 +268,7 @@ impl Loop {
             let _ = tunnel.flush(socket);
             let took = arrival.since.elapsed();
             info!(address = ?arrival.socket.peer_addr().ok(), ?took, "WebSocket opened");
-            self.door.send(Mail::Secured(Box::new(Secured {
+            self.acceptor.send(Mail::Secured(Box::new(Secured {
                 socket: arrival.socket,
                 tunnel: arrival.tunnel,
             })));

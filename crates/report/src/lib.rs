@@ -11,7 +11,6 @@
 //! A report never asks a core; everything comes out of a [`record::Run`]. No line is wider than
 //! [`WIDTH`].
 
-mod asked;
 mod bottleneck;
 pub mod compared;
 mod comparison;
@@ -38,6 +37,7 @@ mod summary;
 mod sweep;
 mod table;
 pub mod watch;
+mod workload;
 
 pub use bottleneck::{limited_by, limited_by_row};
 pub use compared::{Compared, compared};

@@ -9,11 +9,11 @@ use record::run::{
     Run, Status, Target, Verdict, WarmUp,
 };
 
-use crate::asked::asked;
 use crate::bottleneck::limited_by;
 use crate::hosts::{clock, of_phase};
 use crate::page::{Page, WIDTH, clean, counted, cut, cut_inside, grouped};
 use crate::style::{Ink, Style};
+use crate::workload::sentence;
 use crate::{diagnostics, pubsub, resources, subscriptions, table};
 
 /// What stands above the verdict of a run that nobody measured.
@@ -63,7 +63,7 @@ pub fn summary(run: &Run, style: Style) -> String {
         }
         let planned = plan.as_ref().and_then(|plan| plan.phases.get(i));
         match planned {
-            Some(planned) => page.row("asked", &asked(planned, run.targets.len())),
+            Some(planned) => page.row("asked", &sentence(planned, run.targets.len())),
             None => page.row("asked", &run.command),
         }
         measured(&mut page, run, phase);

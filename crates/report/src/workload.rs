@@ -12,7 +12,7 @@ use plan::{
 use crate::page::counted;
 
 /// `read Value of ns=2;i=1000..1099, 10 nodes a request; 4 sessions, constant 1k/s each; 10 s`.
-pub(crate) fn asked(phase: &Phase, targets: usize) -> String {
+pub(crate) fn sentence(phase: &Phase, targets: usize) -> String {
     if phase.work.is_pubsub() {
         return format!("{}; {}", work(&phase.work), length(phase));
     }

@@ -124,7 +124,7 @@ impl Responder {
     /// Answers until `stop` says so. The thread that takes connections stays until the process ends.
     pub fn run(&self, stop: impl Fn() -> bool) -> std::io::Result<()> {
         let (listener, shared) = (self.listener.try_clone()?, Arc::clone(&self.shared));
-        let thread = std::thread::Builder::new().name("responder-door".into());
+        let thread = std::thread::Builder::new().name("responder-accept".into());
         thread.spawn(move || {
             for stream in listener.incoming() {
                 match stream {

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use anyhow::Context;
 use link::Spec;
-use load::access::{Access, Credentials, Each, Security, TlsTrust, TrustRule};
+use load::access::{Access, ClientIdentities, Credentials, Security, TlsTrust, TrustRule};
 use load::relay::{Background, Settings};
 use load::transport::Callers;
 use pki::Store;
@@ -190,7 +190,7 @@ impl Args {
     pub fn resolve_all(
         &self,
         urls: &[Url],
-        each: Option<Arc<Each>>,
+        each: Option<Arc<ClientIdentities>>,
         global: &Global,
     ) -> anyhow::Result<Vec<Access>> {
         let first = each.as_ref().and_then(|each| each.clients().first());

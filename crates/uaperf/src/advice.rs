@@ -137,7 +137,7 @@ pub fn rejection(it: &Rejected) -> String {
 /// A bare BadSecurityChecksFailed or a closed socket most often means one thing.
 pub fn distrusted(access: &Access) -> String {
     if let Some(each) = &access.each {
-        let folder = load::access::Each::folder(&access.store);
+        let folder = load::access::ClientIdentities::folder(&access.store);
         return format!(
             "most often the server does not trust all clients yet: each of the {} has a certificate in {folder}; \
              copy them to the trusted ones on the server, or if that is uaperf's: uaperf cert trust --pki \

@@ -253,7 +253,7 @@ fn we_ask_the_responder_of_openssl() {
         let request = Request::application("urn:plc:one").responder_at(format!("{at}/ocsp"));
         line.sign(&request, &key, now).unwrap()
     };
-    let (plc, stranger) = (certificate(), certificate());
+    let (plc, other) = (certificate(), certificate());
     let standing = |signer: &str, certificate: &Certificate, status: &str, revoked: &str| {
         let digits = plc.serial().iter().map(|byte| format!("{byte:02X}"));
         let digits: String = digits.collect();
@@ -272,7 +272,7 @@ fn we_ask_the_responder_of_openssl() {
         assert_eq!(revoked.unwrap_err().reason, Reason::Revoked, "{signer}");
     }
     for (signer, certificate, why) in [
-        ("ca1", &stranger, "does not know"),
+        ("ca1", &other, "does not know"),
         ("nobody", &plc, "signed neither by"),
     ] {
         let refusal = standing(signer, certificate, "V", "").unwrap().unwrap_err();

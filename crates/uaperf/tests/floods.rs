@@ -351,7 +351,7 @@ impl Watched {
 }
 
 #[test]
-fn a_flood_of_as_many_strangers_reads_no_trust_list_and_writes_twenty_files() {
+fn a_flood_of_as_many_unknown_clients_reads_no_trust_list_and_writes_twenty_files() {
     const STRANGERS: u32 = 40;
     let flooded = Flooded::start();
     let secured: Security = "Basic256Sha256:SignAndEncrypt".parse().unwrap();

@@ -67,7 +67,7 @@ pub struct Outcome {
     pub books: Vec<(usize, Tally)>,
     pub lost: Vec<(usize, Stage, String)>,
     pub failed: Vec<(usize, String)>,
-    pub strangers: Vec<(usize, String)>,
+    pub mismatched: Vec<(usize, String)>,
     pub begins: Vec<Option<Begin>>,
     pub start_ns: Option<u64>,
     pub stopped: Vec<Option<(u64, String)>>,
@@ -182,7 +182,7 @@ impl Host {
     }
 }
 
-enum Parcel {
+enum Delivery {
     ToAgent(usize, Vec<u8>),
     FromAgent(usize, Vec<u8>),
     Closed(usize),
@@ -195,7 +195,7 @@ pub struct World {
     frames: Vec<Frames>,
     hosts: Vec<Host>,
     chance: Chance,
-    mail: BTreeMap<(u64, u64), Parcel>,
+    mail: BTreeMap<(u64, u64), Delivery>,
     /// Pipes keep their order: when the last thing on each way arrives.
     ways: Vec<[u64; 2]>,
     sent: u64,
@@ -254,12 +254,12 @@ impl World {
         }
     }
 
-    fn post(&mut self, agent: usize, way: usize, parcel: Parcel) {
+    fn post(&mut self, agent: usize, way: usize, delivery: Delivery) {
         let delay = 20_000 + self.chance.below(3 * MS);
         let at = (self.now + delay).max(self.ways[agent][way]);
         self.ways[agent][way] = at;
         self.sent += 1;
-        self.mail.insert((at, self.sent), parcel);
+        self.mail.insert((at, self.sent), delivery);
     }
 
     fn strikes(&self, agent: usize, stage: Stage) -> bool {
@@ -274,7 +274,7 @@ impl World {
         }
         self.hosts[agent].dead = true;
         if let Some((_, Fault::Closes(_))) = self.fault {
-            self.post(agent, 1, Parcel::Closed(agent));
+            self.post(agent, 1, Delivery::Closed(agent));
         }
         true
     }
@@ -327,15 +327,15 @@ impl World {
         while let Some((&(at, n), _)) = self.mail.first_key_value()
             && at <= self.now
         {
-            let parcel = self.mail.remove(&(at, n)).unwrap();
-            self.deliver(parcel);
+            let delivery = self.mail.remove(&(at, n)).unwrap();
+            self.deliver(delivery);
         }
         if let Some((at, silent)) = self.controller_dies
             && at == self.now
             && !silent
         {
             for agent in 0..self.hosts.len() {
-                self.post(agent, 0, Parcel::ControllerGone(agent));
+                self.post(agent, 0, Delivery::ControllerGone(agent));
             }
             self.now += 1;
         }
@@ -350,10 +350,10 @@ impl World {
         }
     }
 
-    fn deliver(&mut self, parcel: Parcel) {
+    fn deliver(&mut self, delivery: Delivery) {
         let now = self.now;
-        match parcel {
-            Parcel::ToAgent(agent, bytes) => {
+        match delivery {
+            Delivery::ToAgent(agent, bytes) => {
                 let host = &mut self.hosts[agent];
                 if host.dead {
                     return;
@@ -365,7 +365,7 @@ impl World {
                     host.agent.receive(message, at);
                 }
             }
-            Parcel::FromAgent(agent, bytes) => {
+            Delivery::FromAgent(agent, bytes) => {
                 if self.controller_is_gone().is_some() {
                     return;
                 }
@@ -374,8 +374,8 @@ impl World {
                     self.controller.receive(agent, message, stamp(now));
                 }
             }
-            Parcel::Closed(agent) => self.controller.closed(agent, "its pipe ended", stamp(now)),
-            Parcel::ControllerGone(agent) => {
+            Delivery::Closed(agent) => self.controller.closed(agent, "its pipe ended", stamp(now)),
+            Delivery::ControllerGone(agent) => {
                 self.hosts[agent].due = now;
                 self.hosts[agent].agent.closed("the pipe ended");
             }
@@ -391,7 +391,9 @@ impl World {
         while let Some(event) = self.controller.poll_event() {
             self.outcome.last = Some(event.clone());
             match event {
-                Event::Stranger { agent, version } => self.outcome.strangers.push((agent, version)),
+                Event::Mismatched { agent, version } => {
+                    self.outcome.mismatched.push((agent, version))
+                }
                 Event::Gathered => {
                     let weight = |n| u32::from(self.controller.stage(n) == Stage::Waiting);
                     let weights: Vec<u32> = (0..self.hosts.len()).map(weight).collect();
@@ -435,7 +437,7 @@ impl World {
             let bytes = encode(&message).unwrap();
             self.outcome.messages += 1;
             self.outcome.control_bytes += bytes.len() as u64;
-            self.post(agent, 0, Parcel::ToAgent(agent, bytes));
+            self.post(agent, 0, Delivery::ToAgent(agent, bytes));
         }
     }
 
@@ -548,6 +550,6 @@ impl World {
         let bytes = encode(message).unwrap();
         self.outcome.messages += 1;
         self.outcome.control_bytes += bytes.len() as u64;
-        self.post(agent, 1, Parcel::FromAgent(agent, bytes));
+        self.post(agent, 1, Delivery::FromAgent(agent, bytes));
     }
 }

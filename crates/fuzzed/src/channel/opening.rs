@@ -9,7 +9,7 @@ use wire::frame::HEADER_LEN;
 use wire::policy::{Mode, Policy};
 use wire::types::DateTime;
 
-use crate::keys::{identity, stranger};
+use crate::keys::{identity, unknown_identity};
 use crate::script::{Script, is_chosen};
 
 pub fn run(script: &mut Script<'_>) {
@@ -91,7 +91,7 @@ fn changed(script: &mut Script<'_>) {
     let mut chunk = good.clone();
     let mut receiver = identity();
     match script.below(8) {
-        0 => receiver = stranger(),
+        0 => receiver = unknown_identity(),
         1 => chunk.truncate(usize::from(script.u16()) % chunk.len()),
         2 => chunk.extend_from_slice(script.bytes()),
         n => {

@@ -29,16 +29,16 @@ pub struct Client {
 type GoOn = dyn Fn(usize, usize) -> bool + Send + Sync;
 
 /// All simulated clients, the same with all servers.
-pub struct Each {
+pub struct ClientIdentities {
     clients: Vec<Client>,
     go_on: Box<GoOn>,
     /// Found or made for the last server that wanted other keys than the one before.
     made: Mutex<Option<(KeyKind, Arc<[Own]>)>>,
 }
 
-impl fmt::Debug for Each {
+impl fmt::Debug for ClientIdentities {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Each")
+        f.debug_struct("ClientIdentities")
             .field("clients", &self.clients)
             .finish_non_exhaustive()
     }
@@ -54,7 +54,7 @@ pub(super) struct Own {
     pub identity: Option<Identity>,
 }
 
-impl Each {
+impl ClientIdentities {
     /// `go_on` is told how many certificates are made, and of how many, and says whether to go on.
     pub fn new(
         clients: Vec<Client>,

@@ -5,14 +5,14 @@
 //! and decides, [`Access::open`] opens a session as decided, as often as is wanted.
 
 mod about;
-mod each;
+mod client_identities;
 mod endpoint;
 mod session;
 mod tls;
 mod trust;
 
 pub use about::{About, ClockOffset, Limit, Reads};
-pub use each::{Client, Each};
+pub use client_identities::{Client, ClientIdentities};
 pub use endpoint::{Endpoint, NotOffered, Security, UnknownSecurity, choose, user as user_kind};
 pub use session::{Absent, Session};
 pub(crate) use tls::with_anybody;
@@ -36,7 +36,7 @@ use wire::types::{StatusCode, UserTokenType};
 use wire::url::Url;
 use wss::{TlsError, TunnelError};
 
-use each::Own;
+use client_identities::Own;
 
 use crate::relay::Background;
 use crate::transport::{CallError, Callers, Link, LinkError, Options, Step, Steps, Way};
@@ -73,7 +73,7 @@ pub struct Access {
     /// The user.
     pub user: Credentials,
     /// Sessions that are not all of one application and user.
-    pub each: Option<Arc<Each>>,
+    pub each: Option<Arc<ClientIdentities>>,
     /// Whether a password may travel in the clear.
     pub plain_password: bool,
     /// From how many addresses of 127.0.0.0/8 clients connect, in turn; zero: from whichever the system

@@ -13,7 +13,7 @@ use wire::types::{
     RequestHeader, TimestampsToReturn, VariableId,
 };
 
-use super::each::Own;
+use super::client_identities::Own;
 use super::{Access, AccessError, Opening};
 use crate::transport::{CallError, Link, LinkError, Shell, Step, Steps, Stream, random};
 

@@ -1,4 +1,4 @@
-//! Where the cores of a phase wait for each other while its subscriptions are set up: first all
+//! Where the loops of a phase wait for each other while its subscriptions are set up: first all
 //! subscriptions of all sessions, then all items, then the phase begins for all at once. And where they wait
 //! after its end, until a server has told what it counted of subscriptions that are still there.
 
@@ -20,8 +20,8 @@ pub enum Set {
     Told,
 }
 
-/// A gate for so many cores.
-pub struct Gate {
+/// A barrier for so many loops.
+pub struct Barrier {
     cores: usize,
     arrived: [AtomicUsize; 4],
     /// When the last of them had its items, in nanoseconds of the process's clock.
@@ -29,8 +29,8 @@ pub struct Gate {
     wakers: Mutex<Vec<Box<dyn Fn() + Send>>>,
 }
 
-impl Gate {
-    /// A gate for so many cores.
+impl Barrier {
+    /// A barrier for so many loops.
     pub fn new(cores: usize) -> Self {
         Self {
             cores,
@@ -40,14 +40,14 @@ impl Gate {
         }
     }
 
-    /// A core that wants to be woken when the gate opens.
+    /// A loop that wants to be woken when the barrier opens.
     pub fn join(&self, wake: impl Fn() + Send + 'static) {
         if let Ok(mut wakers) = self.wakers.lock() {
             wakers.push(Box::new(wake));
         }
     }
 
-    /// A core has its part of a set.
+    /// A loop has its part of a set.
     pub fn arrive(&self, set: Set, now: Instant) {
         if set == Set::Items {
             self.complete.fetch_max(now.as_nanos(), Ordering::Relaxed);
@@ -62,7 +62,7 @@ impl Gate {
         }
     }
 
-    /// A core has failed: nobody is to wait for it.
+    /// A loop has failed: nobody is to wait for it.
     pub fn give_up(&self, now: Instant) {
         self.complete.fetch_max(now.as_nanos(), Ordering::Relaxed);
         for arrived in &self.arrived {
@@ -70,7 +70,7 @@ impl Gate {
         }
     }
 
-    /// How many cores have not come yet.
+    /// How many loops have not come yet.
     pub fn waits_for(&self, set: Set) -> usize {
         let arrived = self.arrived[set as usize].load(Ordering::Acquire);
         self.cores.saturating_sub(arrived)
@@ -81,7 +81,7 @@ impl Gate {
         self.arrived[set as usize].load(Ordering::Acquire) >= self.cores
     }
 
-    /// When the last core had its items.
+    /// When the last loop had its items.
     pub fn completed(&self) -> Instant {
         Instant::from_nanos(self.complete.load(Ordering::Relaxed))
     }

@@ -24,7 +24,7 @@ pub struct Control {
 #[derive(Debug, Default)]
 struct Hand {
     ended: AtomicBool,
-    /// How many there are in the list, so that a core that has seen them all need not look into it.
+    /// How many there are in the list, so that a loop that has seen them all need not look into it.
     count: AtomicUsize,
     changes: Mutex<Vec<Change>>,
 }

@@ -1,4 +1,4 @@
-//! The loop of one thread: its sockets, its lanes, its clock. Cores share nothing while a phase
+//! The loop of one thread: its sockets, its lanes, its clock. Loops share nothing while a phase
 //! runs.
 
 mod handover;
@@ -16,31 +16,31 @@ use record::samples::Sheet;
 use record::{Ledger, Receipt};
 use wire::time::{Instant, Now};
 
+use super::barrier::Barrier;
 use super::control::Control;
 use super::cycle::Cycle;
 use super::end::End;
-use super::gate::Gate;
 use super::heartbeat::Heartbeat;
-use super::host::{Host, Rung};
-use super::seat::{Coalescing, Seat, books};
+use super::host::{Host, ReadySocket};
+use super::reports::{Loss, Progress, Report};
+use super::seat::{Coalescing, Seat, recorder};
 use super::settings::Settings;
 use super::spent::{Idle, Spent};
-use super::told::{Loss, Progress, Report};
 
 /// Timeouts are looked for, levels noted and orders taken this often.
 const TICK: u64 = 10_000_000;
-/// So much later if nothing else wakes the core before: a look is no reason to be woken twice.
+/// So much later if nothing else wakes the loop before: a look is no reason to be woken twice.
 const SLACK: u64 = TICK / 2;
 
 /// Who waits for nothing beyond the end takes what was on its way then all the same.
 const GRACE: u64 = 100_000_000;
 
-/// With no more sockets than these, a spinning core asks them one by one, which is cheaper than to
+/// With no more sockets than these, a spinning loop asks them one by one, which is cheaper than to
 /// ask the poll.
 const ASKED_ONE_BY_ONE: usize = 4;
 
 /// The loop. All that it knows of the outside is its [`Host`].
-pub struct Core<H: Host> {
+pub struct EventLoop<H: Host> {
     host: H,
     number: usize,
     settings: Arc<Settings>,
@@ -54,7 +54,7 @@ pub struct Core<H: Host> {
     due: BinaryHeap<Reverse<(u64, usize)>>,
     /// Seats with more to read than they were given time for.
     again: Vec<usize>,
-    rung: Vec<Rung>,
+    rung: Vec<ReadySocket>,
     origin: Instant,
     control: Control,
     /// How much of what a person did is known here.
@@ -70,8 +70,8 @@ pub struct Core<H: Host> {
     writes: u64,
     reads: u64,
     next_tick: u64,
-    /// Where cores wait for each other while subscriptions are set up.
-    gate: Option<Arc<Gate>>,
+    /// Where loops wait for each other while subscriptions are set up.
+    barrier: Option<Arc<Barrier>>,
     /// The phase has begun: before, subscriptions are being set up.
     begun: bool,
     /// When it begins, once all is set up, on the clock of setting up.
@@ -84,11 +84,11 @@ pub struct Core<H: Host> {
     over: usize,
     /// What goes on where all sessions send together.
     cycle: Cycle,
-    /// How far it is in taking leave: at each gate it arrives, and passes.
+    /// How far it is in taking leave: at each barrier it arrives, and passes.
     left: usize,
 }
 
-/// What a core is made of.
+/// What a loop is made of.
 pub struct Parts<H: Host> {
     /// What it runs on.
     pub host: H,
@@ -109,20 +109,20 @@ pub struct Parts<H: Host> {
     /// Where single requests are written down.
     pub sheet: Option<Sheet>,
     /// Where it waits for the others while subscriptions are set up.
-    pub gate: Option<Arc<Gate>>,
+    pub barrier: Option<Arc<Barrier>>,
     /// Where it notes what subscriptions bring, and when the clock of that shows 0.
     pub receipt: Option<(Receipt, Instant)>,
 }
 
-impl<H: Host> Core<H> {
-    /// A core with its sessions.
+impl<H: Host> EventLoop<H> {
+    /// A loop with its sessions.
     pub fn new(parts: Parts<H>) -> io::Result<Self> {
         let end = parts.settings.end_ns();
         let (receipt, zero) = match parts.receipt {
             Some((receipt, zero)) => (Some(receipt), zero),
             None => (None, parts.origin),
         };
-        let mut core = Self {
+        let mut event_loop = Self {
             host: parts.host,
             number: parts.number,
             seats: parts.seats,
@@ -148,9 +148,9 @@ impl<H: Host> Core<H> {
             writes: 0,
             reads: 0,
             next_tick: TICK,
-            begun: parts.gate.is_none(),
+            begun: parts.barrier.is_none(),
             settles_until: None,
-            gate: parts.gate,
+            barrier: parts.barrier,
             end: End::planned(end),
             ended: None,
             over: 0,
@@ -158,28 +158,28 @@ impl<H: Host> Core<H> {
             left: 0,
             settings: parts.settings,
         };
-        let coalesces = core.settings.coalesce > 1;
-        for (n, seat) in core.seats.iter_mut().enumerate() {
-            core.host.register(n, &mut seat.socket)?;
-            if core.settings.stamps {
+        let coalesces = event_loop.settings.coalesce > 1;
+        for (n, seat) in event_loop.seats.iter_mut().enumerate() {
+            event_loop.host.register(n, &mut seat.socket)?;
+            if event_loop.settings.stamps {
                 // Without stamps the lag stays unknown, and is shown as such.
-                core.host.stamp(&mut seat.socket);
+                event_loop.host.stamp(&mut seat.socket);
             }
             if coalesces {
                 seat.coalescing = Coalescing::Learning(0, 0);
             }
         }
-        Ok(core)
+        Ok(event_loop)
     }
 
     /// Carries out the phase.
     pub fn run(mut self) -> io::Result<Report<H::Socket>> {
-        let gate = self.gate.take();
-        let ran = self.carry_out(gate.as_deref());
-        if let Some(gate) = &gate {
+        let barrier = self.barrier.take();
+        let ran = self.carry_out(barrier.as_deref());
+        if let Some(barrier) = &barrier {
             match ran {
-                Ok(_) => self.has_left(gate),
-                Err(_) => gate.give_up(self.host.mono()),
+                Ok(_) => self.has_left(barrier),
+                Err(_) => barrier.give_up(self.host.mono()),
             }
         }
         let (t, spent) = ran?;
@@ -188,9 +188,9 @@ impl<H: Host> Core<H> {
 
     /// From the first subscription to the last answer; tells when that was there, and what had been spent when
     /// the phase began.
-    fn carry_out(&mut self, gate: Option<&Gate>) -> io::Result<(u64, Spent)> {
-        match gate {
-            Some(gate) => self.set_up(gate)?,
+    fn carry_out(&mut self, barrier: Option<&Barrier>) -> io::Result<(u64, Spent)> {
+        match barrier {
+            Some(barrier) => self.set_up(barrier)?,
             None => self.host.sleep_until(self.origin),
         }
         let spent = Spent::so_far();
@@ -208,13 +208,13 @@ impl<H: Host> Core<H> {
             }
             let found = self.wait(before)?;
             t = self.t();
-            if let Some(gate) = gate {
-                self.take_leave(gate);
+            if let Some(barrier) = barrier {
+                self.take_leave(barrier);
             }
             if let Some(think) = self.settings.together {
                 self.turn_cycle(t, think);
             }
-            // A spinning core is idle while it finds nothing; what a sleeping one slept is counted
+            // A spinning loop is idle while it finds nothing; what a sleeping one slept is counted
             // where it sleeps.
             if self.settings.spin && found == Found::Nothing {
                 self.idle.add(before, t);
@@ -278,7 +278,7 @@ impl<H: Host> Core<H> {
     }
 
     /// Whether this session may send more, as far as it is concerned. One that has sent all its
-    /// requests, or is lost for good, does not end the phase: others go on, here or in other cores.
+    /// requests, or is lost for good, does not end the phase: others go on, here or in other loops.
     fn may_send(&self, seat: &Seat<H::Socket>) -> bool {
         (seat.alive || self.settings.reconnect) && !seat.lane.is_spent()
     }
@@ -343,15 +343,17 @@ impl<H: Host> Core<H> {
         if let Some(seat) = self.seats.get_mut(n)
             && seat.lane.subscriptions().is_some()
         {
-            let mut books = books(&mut self.ledgers, &mut self.sheet, &mut self.receipt, seat);
-            seat.lane.pump_subscriptions(now, &mut books);
+            let mut recorder =
+                recorder(&mut self.ledgers, &mut self.sheet, &mut self.receipt, seat);
+            seat.lane.pump_subscriptions(now, &mut recorder);
             self.deliver(n);
         }
         if self.ended.is_none()
             && let Some(seat) = self.seats.get_mut(n)
         {
-            let mut books = books(&mut self.ledgers, &mut self.sheet, &mut self.receipt, seat);
-            seat.lane.pump(now, &mut books);
+            let mut recorder =
+                recorder(&mut self.ledgers, &mut self.sheet, &mut self.receipt, seat);
+            seat.lane.pump(now, &mut recorder);
             spent = seat.coalescing == Coalescing::On && seat.lane.is_spent();
         }
         self.flush(n);
@@ -396,7 +398,7 @@ impl<H: Host> Core<H> {
         if mail {
             self.read_mail();
         }
-        for Rung {
+        for ReadySocket {
             seat,
             readable,
             writable,

@@ -12,17 +12,17 @@ use record::{Lateness, Ledger, Times};
 use wire::time::Instant;
 use wire::types::StatusCode;
 
-use super::books::{self, Books, Sent};
 use super::control::Control;
 use super::end::End;
 use super::error::{RunError, SessionError};
 use super::opening;
 use super::outcome::{Outcome, gather};
+use super::recorder::{self, Recorder, Sent};
+use super::reports::{self, Progress, Report};
 use super::running::{Begin, PER_THREAD, Running, listen};
 use super::settings::Settings;
 use super::spent::Spent;
 use super::target::Target;
-use super::told::{self, Progress, Report};
 use super::witness::Witness;
 use crate::access::Session;
 use crate::transport::{Clock, Socket};
@@ -152,7 +152,7 @@ fn work(
             bytes,
             received,
         } = one;
-        let mut books = Books {
+        let mut recorder = Recorder {
             ledgers: ledgers.get_mut(client.base..).unwrap_or_default(),
             sheet: sheet.as_mut(),
             target: client.seat.target as usize,
@@ -165,7 +165,7 @@ fn work(
             sent,
             completed,
         };
-        books.sent(
+        recorder.sent(
             sent,
             Sent {
                 work,
@@ -174,8 +174,8 @@ fn work(
             },
             1,
         );
-        books.done(
-            books::Outcome {
+        recorder.done(
+            recorder::Outcome {
                 work,
                 times,
                 status: answer.status.bits(),
@@ -250,7 +250,7 @@ fn tell(
     progress: &Sender<Progress>,
     last: bool,
 ) {
-    let closed = told::closed(ledgers.iter_mut().enumerate(), t, last);
+    let closed = reports::closed(ledgers.iter_mut().enumerate(), t, last);
     if !closed.is_empty() {
         // Nobody may be listening.
         let _ = progress.send(Progress {

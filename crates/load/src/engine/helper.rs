@@ -1,4 +1,4 @@
-//! What takes long is done beside the cores: RSA, and getting a lost session back.
+//! What takes long is done beside the loops: RSA, and getting a lost session back.
 
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
@@ -11,7 +11,7 @@ use crate::transport::Socket;
 
 /// Where an errand's result goes.
 pub struct Letter {
-    /// The core's mail.
+    /// The loop's mail.
     pub post: Sender<Mail<Socket>>,
     /// Wakes it.
     pub waker: Arc<Waker>,
@@ -82,7 +82,7 @@ fn run(errands: &Mutex<Receiver<(Letter, Errand)>>, reopen: &Reopen) {
             }
         };
         if letter.post.send(mail).is_ok() {
-            // A core that cannot be woken has ended.
+            // A loop that cannot be woken has ended.
             let _ = letter.waker.wake();
         }
     }

@@ -1,5 +1,5 @@
-//! What a core needs of the machine that it runs on. Everything else about it is arithmetic, so that
-//! a core can be played in virtual time too.
+//! What a loop needs of the machine that it runs on. Everything else about it is arithmetic, so that
+//! a loop can be played in virtual time too.
 
 use std::io;
 
@@ -55,7 +55,7 @@ pub trait Host {
         &mut self,
         until: Option<Instant>,
         now: Instant,
-        rung: &mut Vec<Rung>,
+        rung: &mut Vec<ReadySocket>,
     ) -> io::Result<bool>;
 
     /// Has something done that takes long; what comes of it is in the mail later.
@@ -67,7 +67,7 @@ pub trait Host {
 
 /// A socket that rang.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Rung {
+pub struct ReadySocket {
     /// Whose.
     pub seat: usize,
     /// There may be something to read.
@@ -84,7 +84,7 @@ pub enum Errand {
     Reopen(usize, usize),
 }
 
-/// What a core is told.
+/// What a loop is told.
 pub enum Mail<S> {
     /// An expensive step of the channel of this seat is done.
     Job(usize, Done),

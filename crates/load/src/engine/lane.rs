@@ -15,9 +15,9 @@ use wire::time::{Instant, Now};
 use wire::types::NodeId;
 
 use self::flight::{Flight, Flights};
-use super::books::{Alike, Books, Outcome};
 use super::control::Level;
 use super::end::End;
+use super::recorder::{Alike, Outcome, Recorder};
 use super::source::Source;
 use super::subscriber::{Came, Step, Subscriber};
 use crate::work::{Asker, Requests};
@@ -273,7 +273,7 @@ impl Lane {
 
     /// The phase is over: what was due and never sent, and what is still on its way, is written
     /// down as such. Where the end was the limit of each request (`abandons`), its time is over, too.
-    pub fn finish(&mut self, t: u64, abandons: bool, books: &mut Books<'_>) {
+    pub fn finish(&mut self, t: u64, abandons: bool, recorder: &mut Recorder<'_>) {
         let until = t.min(self.end.at());
         if self.setup.source.is_open() {
             while let Some(planned) = self.setup.source.peek()
@@ -282,7 +282,7 @@ impl Lane {
             {
                 self.setup.source.pop();
                 self.setup.requests -= 1;
-                if let Some(ledger) = books.of(self.setup.first) {
+                if let Some(ledger) = recorder.of(self.setup.first) {
                     ledger.unsent(planned, until, 1);
                 }
             }
@@ -293,8 +293,8 @@ impl Lane {
             }
             let flight = self.flights.get(id);
             if abandons {
-                books.timed_out(flight.work, flight.times(t));
-            } else if let Some(ledger) = books.of(flight.work) {
+                recorder.timed_out(flight.work, flight.times(t));
+            } else if let Some(ledger) = recorder.of(flight.work) {
                 ledger.unfinished(flight.times(t), 1);
             }
         }

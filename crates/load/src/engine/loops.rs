@@ -1,4 +1,4 @@
-//! Sessions dealt out to cores, which all begin at the same moment.
+//! Sessions dealt out to loops, which all begin at the same moment.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -11,28 +11,28 @@ use record::Receipt;
 use wire::time::Instant;
 use wire::types::StatusCode;
 
+use super::barrier::{Barrier, Set};
 use super::control::Control;
-use super::core::{Core, Parts};
 use super::error::RunError;
-use super::gate::{Gate, Set};
+use super::event_loop::{EventLoop, Parts};
 use super::helper::Helpers;
 use super::lane::Lane;
 use super::machine::Machine;
 use super::opening::{self, Absents, Waiting};
 use super::outcome::{Outcome, gather};
+use super::reports::Progress;
 use super::running::{Begin, Others, Running, listen};
 use super::seat::Seat as Place;
 use super::settings::Settings;
 use super::settle::Settled;
 use super::subscriber::Subscriber;
-use super::told::Progress;
 use super::witness::{self, Witness};
 use crate::transport::{Clock, Socket};
 
-/// What it takes to get a core's session ready.
+/// What it takes to get a loop's session ready.
 const PER_SESSION: Duration = Duration::from_micros(20);
 
-/// Opens the sessions, lets the cores carry out the phase, and closes the sessions.
+/// Opens the sessions, lets the loops carry out the phase, and closes the sessions.
 pub fn run(
     running: &Running<'_>,
     shares: &[Share],
@@ -88,19 +88,19 @@ pub fn run(
         .others
         .clone()
         .filter(|_| phase.subscribe().is_some());
-    let gate = phase
+    let barrier = phase
         .subscribe()
-        .map(|_| Arc::new(Gate::new(hands.len() + usize::from(others.is_some()))));
+        .map(|_| Arc::new(Barrier::new(hands.len() + usize::from(others.is_some()))));
     let (tell, told) = channel();
     let mut threads = Vec::new();
     for (number, hand) in hands {
         let items: u64 = hand.iter().map(Waiting::items).sum();
         let places = hand.into_iter().map(|it| deal.place(it, &absents));
         let host = Machine::new(helpers.clone())?;
-        if let Some(gate) = &gate {
+        if let Some(barrier) = &barrier {
             let waker = host.waker();
-            // A core that cannot be woken looks by itself a moment later.
-            gate.join(move || drop(waker.wake()));
+            // A loop that cannot be woken looks by itself a moment later.
+            barrier.join(move || drop(waker.wake()));
         }
         let parts = Parts {
             host,
@@ -112,8 +112,8 @@ pub fn run(
             control: running.control.clone(),
             progress: tell.clone(),
             sheet: running.sheet(),
-            gate: gate.clone(),
-            receipt: gate.as_ref().map(|_| {
+            barrier: barrier.clone(),
+            receipt: barrier.as_ref().map(|_| {
                 let mut receipt = Receipt::new(zero.utc);
                 receipt.expect_items(items as usize);
                 (receipt, zero.mono)
@@ -124,22 +124,22 @@ pub fn run(
         let thread = std::thread::Builder::new().name(format!("load-{number}"));
         threads.push(thread.spawn(move || -> Result<_, RunError> {
             pin.map_or(Ok(()), pin_to)?;
-            Ok(Core::new(parts)?.run()?)
+            Ok(EventLoop::new(parts)?.run()?)
         })?);
     }
     drop(tell);
-    if let Some((others, gate)) = others.zip(gate.clone()) {
+    if let Some((others, barrier)) = others.zip(barrier.clone()) {
         let (settings, control) = (Arc::clone(&settings), running.control.clone());
         let thread = std::thread::Builder::new().name("others".into());
-        thread.spawn(move || wait_for(&*others, &gate, settings.settle, &control))?;
+        thread.spawn(move || wait_for(&*others, &barrier, settings.settle, &control))?;
     }
     listen(&told, progress);
     let mut reports = Vec::new();
     for thread in threads {
         reports.push(thread.join().map_err(|_| RunError::Thread)??);
     }
-    if let Some(gate) = gate {
-        begin = Begin::at(gate.completed() + settings.settle, &clock);
+    if let Some(barrier) = barrier {
+        begin = Begin::at(barrier.completed() + settings.settle, &clock);
     }
     let (mut outcome, settled) = gather(running, begin, seats, reports);
     conclude(&mut outcome, settled, seats, &absents, witnesses);
@@ -148,7 +148,7 @@ pub fn run(
     Ok(outcome)
 }
 
-/// The sessions that were opened, by the core that gets them.
+/// The sessions that were opened, by the loop that gets them.
 fn hands(shares: &[Share], waiting: Vec<Waiting>) -> Vec<(usize, Vec<Waiting>)> {
     let mut by_seat: HashMap<Seat, Waiting> = waiting.into_iter().map(|it| (it.seat, it)).collect();
     let hand = |share: &Share| -> Vec<Waiting> {
@@ -159,19 +159,19 @@ fn hands(shares: &[Share], waiting: Vec<Waiting>) -> Vec<(usize, Vec<Waiting>)> 
     all.filter(|(_, hand)| !hand.is_empty()).collect()
 }
 
-/// Stands at the gate for the processes that have the other sessions. Their subscriptions and items are created
+/// Stands at the barrier for the processes that have the other sessions. Their subscriptions and items are created
 /// beside ours; the phase begins for all when the last of them is ready.
-fn wait_for(others: &dyn Others, gate: &Gate, settle: Duration, control: &Control) {
+fn wait_for(others: &dyn Others, barrier: &Barrier, settle: Duration, control: &Control) {
     let clock = Clock::new();
     for set in [Set::Subscriptions, Set::Quiet, Set::Told] {
-        gate.arrive(set, clock.mono());
+        barrier.arrive(set, clock.mono());
     }
-    while gate.waits_for(Set::Items) > 1 && !control.is_over() {
+    while barrier.waits_for(Set::Items) > 1 && !control.is_over() {
         std::thread::sleep(Duration::from_millis(1));
     }
     let agreed = others.ready(settle).unwrap_or_else(|| clock.mono());
     let settled = agreed.as_nanos().saturating_sub(nanos(settle));
-    gate.arrive(Set::Items, Instant::from_nanos(settled));
+    barrier.arrive(Set::Items, Instant::from_nanos(settled));
 }
 
 /// What has to be known to give a session its place.
@@ -190,7 +190,7 @@ struct Deal<'a> {
 }
 
 impl Deal<'_> {
-    /// A session's place in its core.
+    /// A session's place in its loop.
     fn place(&self, it: Waiting, absents: &Absents) -> Place<Socket> {
         let (phase, servers) = (self.running.phase, self.running.servers());
         let seat = it.seat;

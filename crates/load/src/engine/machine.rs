@@ -1,4 +1,4 @@
-//! The machine that a core runs on: a poll, a timer, the clocks, helper threads.
+//! The machine that a loop runs on: a poll, a timer, the clocks, helper threads.
 
 use std::io;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use mio::{Events, Poll, Token, Waker};
 use wire::time::{Instant, Now};
 
 use super::helper::{Helpers, Letter};
-use super::host::{Errand, Host, Mail, Rung};
+use super::host::{Errand, Host, Mail, ReadySocket};
 use crate::transport::{Clock, Got, Socket, Timer};
 
 const WAKER: Token = Token(usize::MAX);
@@ -70,7 +70,7 @@ impl Host for Machine {
     }
 
     fn sleep_until(&mut self, at: Instant) {
-        // The last bit is spun: all cores begin at once.
+        // The last bit is spun: all loops begin at once.
         const LAST: Duration = Duration::from_millis(1);
         let left = at.since(self.clock.mono());
         std::thread::sleep(left.saturating_sub(LAST));
@@ -109,7 +109,7 @@ impl Host for Machine {
         &mut self,
         until: Option<Instant>,
         now: Instant,
-        rung: &mut Vec<Rung>,
+        rung: &mut Vec<ReadySocket>,
     ) -> io::Result<bool> {
         let timeout = match until {
             None => Some(Duration::ZERO),
@@ -125,7 +125,7 @@ impl Host for Machine {
             match event.token() {
                 TIMER => {}
                 WAKER => mail = true,
-                Token(seat) => rung.push(Rung {
+                Token(seat) => rung.push(ReadySocket {
                     seat,
                     readable: event.is_readable(),
                     writable: event.is_writable(),

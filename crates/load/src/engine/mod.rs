@@ -1,32 +1,33 @@
-//! A phase carried out: sessions on cores, each a loop of its own.
+//! A phase carried out: sessions on event loops, each with a thread of its own.
 //!
 //! [`Target`] is a server that was looked at and may be loaded. [`run`] opens the sessions, deals
-//! them out to cores as the plan says, lets all of them begin at the same moment and gathers what
+//! them out to loops as the plan says, lets all of them begin at the same moment and gathers what
 //! they wrote down. A [`Control`] ends it early,
 //! pauses it or has it offer more. Nothing here judges or prints.
 //!
-//! A [`Core`] is the loop that does it. It knows time, sockets and helpers through a [`Host`] only,
+//! An [`EventLoop`] does it. It knows time, sockets and helpers through a [`Host`] only,
 //! so that the loop that measures is the one that is played in virtual time by the tests.
 
-mod books;
+mod barrier;
 mod control;
-mod core;
-mod cores;
 mod course;
 mod cycle;
 mod end;
 mod error;
+mod event_loop;
 mod fresh;
-mod gate;
 mod heartbeat;
 mod held;
 mod helper;
 mod host;
 mod lane;
+mod loops;
 mod machine;
 mod opening;
 mod outcome;
 mod part;
+mod recorder;
+mod reports;
 mod rounds;
 mod run;
 mod running;
@@ -38,20 +39,20 @@ mod source;
 mod spent;
 mod subscriber;
 mod target;
-mod told;
 mod witness;
 
-pub use self::core::{Core, Parts};
-pub use books::Books;
+pub use barrier::{Barrier, Set};
 pub use control::{Change, Control, Did, Level};
 pub use cycle::Took;
 pub use error::{Failed, RunError, SessionError};
-pub use gate::{Gate, Set};
+pub use event_loop::{EventLoop, Parts};
 pub use held::{Held, Rounds};
-pub use host::{Errand, Host, Mail, Reopened, Rung};
+pub use host::{Errand, Host, Mail, ReadySocket, Reopened};
 pub use lane::{Lane, Setup};
 pub use outcome::Outcome;
 pub use part::Part;
+pub use recorder::Recorder;
+pub use reports::{Left, LoopSpent, Loss, Progress, Report};
 pub use run::run;
 pub use running::{Options, Others};
 pub use seat::Seat;
@@ -61,4 +62,3 @@ pub use source::Source;
 pub use spent::Idle;
 pub use subscriber::{Came, Orders, Shape, Step as SubscriberStep, Subscriber, Witness};
 pub use target::Target;
-pub use told::{CoreSpent, Left, Loss, Progress, Report};

@@ -13,10 +13,10 @@ use super::control::Change;
 use super::cycle::Took;
 use super::error::Failed;
 use super::held::Rounds;
+use super::reports::{LoopSpent, Loss, Report};
 use super::running::{Begin, Running};
 use super::settle::{Settled, settle};
 use super::subscriber::Shape;
-use super::told::{CoreSpent, Loss, Report};
 use crate::transport::{Clock, Socket};
 use crate::work::Prepared;
 
@@ -51,8 +51,8 @@ pub struct Outcome {
     pub failed: Vec<Failed>,
     /// Sessions that were lost on the way.
     pub losses: Vec<(Seat, Loss)>,
-    /// What the cores cost.
-    pub cores: Vec<CoreSpent>,
+    /// What the loops cost.
+    pub cores: Vec<LoopSpent>,
     /// When the generator itself did not run.
     pub stalls: Vec<Stall>,
     /// How long each cycle took, where all sessions send together: until the slowest was answered.

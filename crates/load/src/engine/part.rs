@@ -14,8 +14,8 @@ use super::cycle::Took;
 use super::error::{Failed, SessionError};
 use super::held::Rounds;
 use super::outcome::Outcome;
+use super::reports::{LoopSpent, Loss};
 use super::subscriber::Shape;
-use super::told::{CoreSpent, Loss};
 
 /// What became of a part of a phase. Times are in nanoseconds since it began, which is the same moment for all parts.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
@@ -30,7 +30,7 @@ pub struct Part {
     /// Which session, the code of the reason, and the reason.
     failed: Vec<(Seat, u32, String)>,
     losses: Vec<(Seat, Loss)>,
-    cores: Vec<CoreSpent>,
+    cores: Vec<LoopSpent>,
     stalls: Vec<Gap>,
     cycles: Vec<Took>,
     account: Option<Account>,

@@ -4,7 +4,7 @@ use record::samples::Sheet;
 use record::{Lateness, Ledger, Receipt, Times};
 
 /// A ledger for each thing that is asked, and a row for each request if that is wanted.
-pub struct Books<'a> {
+pub struct Recorder<'a> {
     /// In the order of what is asked.
     pub ledgers: &'a mut [Ledger],
     /// Rows of single requests.
@@ -15,7 +15,7 @@ pub struct Books<'a> {
     pub receipt: Option<&'a mut Receipt>,
 }
 
-impl<'a> Books<'a> {
+impl<'a> Recorder<'a> {
     /// Ledgers only.
     pub fn new(ledgers: &'a mut [Ledger]) -> Self {
         Self {
@@ -26,10 +26,10 @@ impl<'a> Books<'a> {
         }
     }
 
-    /// Where subscriptions write; nothing in a core without any.
+    /// Where subscriptions write; nothing in a loop without any.
     #[inline]
-    pub(super) fn ear(&mut self) -> Option<Ear<'_>> {
-        Some(Ear {
+    pub(super) fn tracker(&mut self) -> Option<NotificationTracker<'_>> {
+        Some(NotificationTracker {
             receipt: self.receipt.as_deref_mut()?,
             ledger: self.ledgers.first_mut()?,
         })
@@ -130,7 +130,7 @@ impl<T: PartialEq> Alike<T> {
 }
 
 /// Where subscriptions write down what they hear.
-pub(super) struct Ear<'a> {
+pub(super) struct NotificationTracker<'a> {
     pub receipt: &'a mut Receipt,
     pub ledger: &'a mut Ledger,
 }

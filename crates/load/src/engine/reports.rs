@@ -1,4 +1,4 @@
-//! What a core tells: while it runs, and at the end.
+//! What a loop tells: while it runs, and at the end.
 
 use serde::{Deserialize, Serialize};
 
@@ -10,20 +10,20 @@ use super::cycle::Took;
 use super::lane::Lane;
 use super::spent::{Idle, Spent};
 
-/// What a core tells while it runs.
+/// What a loop tells while it runs.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Progress {
-    /// Which core.
+    /// Which loop.
     pub core: usize,
     /// Intervals that are over, by ledger.
     pub closed: Vec<(usize, Closed)>,
     /// What subscriptions brought since the measurement began; none where there are none.
     pub heard: Option<Box<Stretch>>,
-    /// Time that the core has run.
+    /// Time that the loop has run.
     pub ran_ns: u64,
     /// Time of that in which there was nothing to do.
     pub idle_ns: u64,
-    /// Whether it is the last of this core: the rest of what happened, however short the interval.
+    /// Whether it is the last of this loop: the rest of what happened, however short the interval.
     pub last: bool,
 }
 
@@ -56,8 +56,8 @@ pub struct Loss {
     pub back: bool,
 }
 
-/// What a core has to tell at the end. Its books are still open: what was due and never sent
-/// depends on when the phase ended, which all cores decide together ([`settle`](super::settle)).
+/// What a loop has to tell at the end. Its ledgers are still open: what was due and never sent
+/// depends on when the phase ended, which all loops decide together ([`settle`](super::settle)).
 #[derive(Debug)]
 pub struct Report<S> {
     /// The sessions that it had.
@@ -75,17 +75,17 @@ pub struct Report<S> {
     /// Sessions that were lost.
     pub losses: Vec<Loss>,
     /// What it cost.
-    pub spent: CoreSpent,
+    pub spent: LoopSpent,
 }
 
-/// What a core cost.
+/// What a loop cost.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
-pub struct CoreSpent {
+pub struct LoopSpent {
     /// Sessions that it had.
     pub sessions: usize,
     /// Time that it ran, until nothing more was to be sent or awaited.
     pub ran_ns: u64,
-    /// Time of that in which there was nothing to do; a spinning core is idle then.
+    /// Time of that in which there was nothing to do; a spinning loop is idle then.
     pub idle_ns: u64,
     /// The same in the course of time; of a thread that makes calls it is not known.
     pub idle: Idle,
@@ -124,20 +124,20 @@ impl<S> Report<S> {
             account: None,
             ended_ns,
             losses: Vec::new(),
-            spent: CoreSpent {
+            spent: LoopSpent {
                 sessions: seats,
                 ran_ns,
                 // A call that waits for its answer is not at work.
                 idle_ns: ran_ns.saturating_sub(spent.cpu_ns.unwrap_or(0)).max(slept),
                 cpu_ns: spent.cpu_ns,
                 starved_ns: spent.starved_ns,
-                ..CoreSpent::default()
+                ..LoopSpent::default()
             },
         }
     }
 }
 
-/// A session when its core has nothing more to do for it.
+/// A session when its loop has nothing more to do for it.
 #[derive(Debug)]
 pub struct Left<S> {
     /// Which.

@@ -9,15 +9,15 @@ use super::control::Control;
 use super::error::RunError;
 use super::heartbeat::Pulse;
 use super::outcome::Outcome;
+use super::reports::Progress;
 use super::running::{Options, Running};
 use super::target::Target;
-use super::told::Progress;
-use super::{cores, fresh, opening, rounds};
+use super::{fresh, loops, opening, rounds};
 use crate::transport::Clock;
 use crate::work::Prepared;
 
 /// Carries out a phase against its targets. `progress` is told what happens, about ten times a
-/// second for each core.
+/// second for each loop.
 pub fn run(
     phase: &Phase,
     targets: &[Arc<Target>],
@@ -37,7 +37,7 @@ pub fn run(
         Targets::from_iter(targets.iter().map(|target| target.access.url.clone())),
         phase.clone(),
     );
-    // Whoever waits for all others has to see them: sessions that send together share a core.
+    // Whoever waits for all others has to see them: sessions that send together share a loop.
     let threads = if phase.together {
         1
     } else {
@@ -59,7 +59,7 @@ pub fn run(
     } else if phase.fresh_session {
         fresh::run(&running, &seats, &mut progress)
     } else {
-        cores::run(&running, &shares, &seats, &mut progress)
+        loops::run(&running, &shares, &seats, &mut progress)
     }?;
     outcome.wanted = seats.len();
     outcome.requests = opening::requests_of_all(phase, &seats, running.servers());

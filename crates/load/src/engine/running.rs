@@ -10,8 +10,8 @@ use wire::time::Instant;
 
 use super::control::{Change, Control};
 use super::error::{Failed, RunError};
+use super::reports::Progress;
 use super::target::Target;
-use super::told::Progress;
 use crate::transport::Clock;
 use crate::work::Prepared;
 

@@ -1,18 +1,18 @@
-//! A session's place in a core.
+//! A session's place in a loop.
 
 use record::samples::Sheet;
 use record::{Ledger, Receipt};
 
-use super::books::Books;
 use super::host::Host;
 use super::lane::Lane;
+use super::recorder::Recorder;
 
 /// What a first read takes; a session that fills it gets more.
 const ROOM: usize = 4 * 1024;
 /// What a read takes at most.
 pub const MOST_ROOM: usize = 256 * 1024;
 
-/// A session's place in a core.
+/// A session's place in a loop.
 pub struct Seat<S> {
     /// Which of all sessions it is.
     pub index: usize,
@@ -88,13 +88,13 @@ impl<S> Seat<S> {
 }
 
 /// Where a session writes.
-pub fn books<'a, S>(
+pub fn recorder<'a, S>(
     ledgers: &'a mut [Ledger],
     sheet: &'a mut Option<Sheet>,
     receipt: &'a mut Option<Receipt>,
     seat: &Seat<S>,
-) -> Books<'a> {
-    Books {
+) -> Recorder<'a> {
+    Recorder {
         ledgers: ledgers.get_mut(seat.base..).unwrap_or_default(),
         sheet: sheet.as_mut(),
         target: seat.target,

@@ -1,13 +1,13 @@
-//! The books of all cores are closed together, so that they add up to those of one.
+//! The ledgers of all loops are closed together, so that they add up to those of one.
 
 use record::{Ledger, Tally};
 use wire::client::Connection;
 
-use super::books::Books;
+use super::recorder::Recorder;
+use super::reports::Report;
 use super::subscriber::Subscriber;
-use super::told::Report;
 
-/// What all cores wrote down.
+/// What all loops wrote down.
 #[derive(Debug)]
 pub struct Settled<S> {
     /// When the phase ended, in nanoseconds since it began.
@@ -20,7 +20,7 @@ pub struct Settled<S> {
     pub subscribers: Vec<(usize, Box<Subscriber>)>,
 }
 
-/// When a phase has ended: when its time was over or it was stopped, whichever core saw that last;
+/// When a phase has ended: when its time was over or it was stopped, whichever loop saw that last;
 /// where nobody saw either, when nothing more was to be done, which is the last answer.
 fn ended<S>(reports: &[Report<S>]) -> u64 {
     let ended = reports.iter().filter_map(|report| report.ended_ns).max();
@@ -28,7 +28,7 @@ fn ended<S>(reports: &[Report<S>]) -> u64 {
     ended.or(over).unwrap_or_default()
 }
 
-/// Closes the books. What was due before the end and never sent, and what is still on its way, is
+/// Closes the ledgers. What was due before the end and never sent, and what is still on its way, is
 /// written down as such.
 pub fn settle<S>(reports: &mut [Report<S>]) -> Settled<S> {
     let ended_ns = ended(reports);
@@ -48,7 +48,7 @@ pub fn settle<S>(reports: &mut [Report<S>]) -> Settled<S> {
             let own = ledgers.get_mut(left.base..).unwrap_or_default();
             let over = report.spent.ran_ns.max(ended_ns);
             left.lane
-                .finish(over, report.abandons, &mut Books::new(own));
+                .finish(over, report.abandons, &mut Recorder::new(own));
             if let Some(subscriber) = left.lane.take_subscriber() {
                 settled.subscribers.push((left.index, subscriber));
             }

@@ -35,7 +35,7 @@ pub fn sender(to: Address, interface: Option<IpAddr>, ttl: u32) -> io::Result<Ud
 }
 
 /// A socket that receives what is sent to one address; a group is joined.
-pub fn receiver(from: Address, interface: Option<IpAddr>, buffer: usize) -> io::Result<Receiver> {
+pub fn received(from: Address, interface: Option<IpAddr>, buffer: usize) -> io::Result<Receiver> {
     let socket = Socket::new(
         Domain::for_address(from.0),
         Type::DGRAM,

@@ -42,12 +42,12 @@ pub(super) struct Followed {
     arrival: Times,
     delay: Times,
     timestamps: u64,
-    writers: BTreeMap<(Option<u16>, u16), Ear>,
+    writers: BTreeMap<(Option<u16>, u16), WriterTracker>,
 }
 
 /// What is known of a writer.
 #[derive(Debug)]
-struct Ear {
+struct WriterTracker {
     writer: Writer,
     sequence: Option<Tracker>,
     reader: Reader,
@@ -169,24 +169,24 @@ impl Followed {
     }
 
     /// A writer by its id, or by its place in the message. None if there are too many.
-    fn ear(
+    fn tracker(
         &mut self,
         writer_id: Option<u16>,
         place: u16,
-        new: impl FnOnce() -> Ear,
-    ) -> Option<&mut Ear> {
+        new: impl FnOnce() -> WriterTracker,
+    ) -> Option<&mut WriterTracker> {
         let key = (writer_id, if writer_id.is_some() { 0 } else { place });
         if self.writers.len() >= WRITERS && !self.writers.contains_key(&key) {
             return None;
         }
-        let ear = self.writers.entry(key).or_insert_with(new);
-        ear.writer.messages += 1;
-        Some(ear)
+        let tracker = self.writers.entry(key).or_insert_with(new);
+        tracker.writer.messages += 1;
+        Some(tracker)
     }
 
     /// Tells how many values there were.
     fn note_text(&mut self, set: &JsonSetView<'_>, place: u16) -> u64 {
-        let new = || Ear {
+        let new = || WriterTracker {
             writer: Writer {
                 name: set.writer_name.map(|it| it.read().into_owned()),
                 ..Writer::new(set.writer_id, place)
@@ -195,22 +195,22 @@ impl Followed {
             reader: Reader::default(),
             version: None,
         };
-        let Some(ear) = self.ear(set.writer_id, place, new) else {
+        let Some(tracker) = self.tracker(set.writer_id, place, new) else {
             return 0;
         };
         // Numbers of 32 bits are followed by their lower half: a gap of more than a quarter of that is a restart.
-        ear.follow(set.sequence.map(|it| it as u16), set.frame);
+        tracker.follow(set.sequence.map(|it| it as u16), set.frame);
         let mut values = 0;
         for field in set.fields() {
             if values == 0 {
-                ear.says_in(field.encoding.name());
+                tracker.says_in(field.encoding.name());
             }
             values += 1;
         }
         if set.frame == Frame::Key {
-            ear.writer.fields = values;
+            tracker.writer.fields = values;
         }
-        ear.count(set.frame, values);
+        tracker.count(set.frame, values);
         values
     }
 
@@ -223,7 +223,7 @@ impl Followed {
         described: impl FnOnce(Option<u16>, u16) -> Option<&'a Set>,
     ) -> Result<u64, DecodeError> {
         let new = || {
-            let mut ear = Ear {
+            let mut tracker = WriterTracker {
                 writer: Writer::new(set.writer_id, place),
                 sequence: None,
                 reader: match given {
@@ -233,37 +233,37 @@ impl Followed {
                 version: None,
             };
             if let Some(set) = described(set.writer_id, place) {
-                ear.describe(set);
+                tracker.describe(set);
             }
-            ear
+            tracker
         };
-        let Some(ear) = self.ear(set.writer_id, place, new) else {
+        let Some(tracker) = self.tracker(set.writer_id, place, new) else {
             return Ok(0);
         };
         let header = &set.header;
         if !header.valid {
-            ear.writer.invalid += 1;
+            tracker.writer.invalid += 1;
             return Ok(0);
         }
-        ear.follow(header.sequence, header.frame);
-        if let (Some((major, _)), Some(said)) = (ear.version, header.major_version)
+        tracker.follow(header.sequence, header.frame);
+        if let (Some((major, _)), Some(said)) = (tracker.version, header.major_version)
             && major != said
         {
             // Other fields than those that are known.
-            ear.forget();
+            tracker.forget();
         }
-        let values = ear.reader.visit(set, |_| ())? as u64;
+        let values = tracker.reader.visit(set, |_| ())? as u64;
         if header.frame == Frame::Key {
-            ear.writer.fields_are_bytes = header.encoding == Encoding::Raw;
-            ear.writer.fields = match ear.writer.fields_are_bytes {
+            tracker.writer.fields_are_bytes = header.encoding == Encoding::Raw;
+            tracker.writer.fields = match tracker.writer.fields_are_bytes {
                 true => set.body().len() as u64,
                 false => values,
             };
         }
         if header.frame != Frame::KeepAlive {
-            ear.says_in(header.encoding.name());
+            tracker.says_in(header.encoding.name());
         }
-        ear.count(header.frame, values);
+        tracker.count(header.frame, values);
         Ok(values)
     }
 
@@ -284,14 +284,14 @@ impl Followed {
         group: Option<u16>,
         learned: &Learned,
     ) {
-        for ((id, place), ear) in &mut self.writers {
+        for ((id, place), tracker) in &mut self.writers {
             if let Some(set) = learned.set_of(publisher, group, *id, *place) {
-                ear.describe(set);
+                tracker.describe(set);
             }
             let group = learned.group_of(publisher, group, *id);
             let mut writers = group.into_iter().flat_map(|it| &it.writers);
             if let Some((_, name)) = writers.find(|(writer, _)| Some(*writer) == *id) {
-                ear.writer.name = Some(name.clone());
+                tracker.writer.name = Some(name.clone());
             }
         }
     }
@@ -332,7 +332,7 @@ impl Followed {
     }
 }
 
-impl Ear {
+impl WriterTracker {
     /// Reads by what is known of its DataSet from now on.
     fn describe(&mut self, set: &Set) {
         if self.version == Some(set.version) {

@@ -8,9 +8,9 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use pubsub::Tolerance;
 use pubsub::security::KeyRing;
 
-use super::datagram::{Receiver, receiver};
-use super::ears::{Ears, Ending};
+use super::datagram::{Receiver, received};
 use super::prober::Prober;
+use super::received::{Ending, Received};
 use super::{Address, Heard};
 
 /// What to listen to.
@@ -57,7 +57,7 @@ pub fn listen(
         at: plan.from.to_string(),
         error,
     };
-    let mut socket = receiver(plan.from, plan.interface, plan.buffer).map_err(failed)?;
+    let mut socket = received(plan.from, plan.interface, plan.buffer).map_err(failed)?;
     let mut prober = match plan.discovery {
         None => None,
         Some(at) => {
@@ -68,22 +68,32 @@ pub fn listen(
             })?)
         }
     };
-    let mut ears = Ears::default();
+    let mut received = Received::default();
     ready();
     let start = Instant::now();
     let mut interrupted = false;
-    let over = |ears: &mut Ears, keys: &mut KeyRing, _| {
+    let over = |received: &mut Received, keys: &mut KeyRing, _| {
         if let Some(prober) = &mut prober {
-            prober.turn(ears, keys, plan.tolerance);
+            prober.turn(received, keys, plan.tolerance);
         }
         if start.elapsed() >= plan.duration {
             return true;
         }
         interrupted = stop.load(Ordering::Relaxed);
-        interrupted || plan.datagrams.is_some_and(|most| ears.datagrams >= most)
+        interrupted
+            || plan
+                .datagrams
+                .is_some_and(|most| received.datagrams >= most)
     };
-    take_all(&mut socket, &mut ears, &mut plan.keys, plan.tolerance, over).map_err(failed)?;
-    Ok(ears.close(Ending {
+    take_all(
+        &mut socket,
+        &mut received,
+        &mut plan.keys,
+        plan.tolerance,
+        over,
+    )
+    .map_err(failed)?;
+    Ok(received.close(Ending {
         from: plan.from.to_string(),
         elapsed: start.elapsed(),
         drops: socket.drops.map(u64::from),
@@ -96,19 +106,19 @@ pub fn listen(
 /// Takes what comes until `over` says so, which is told whether nothing came for a while.
 pub(super) fn take_all(
     socket: &mut Receiver,
-    ears: &mut Ears,
+    received: &mut Received,
     keys: &mut KeyRing,
     tolerance: Tolerance,
-    mut over: impl FnMut(&mut Ears, &mut KeyRing, bool) -> bool,
+    mut over: impl FnMut(&mut Received, &mut KeyRing, bool) -> bool,
 ) -> io::Result<()> {
     let mut buffer = vec![0; 65_536];
     let mut idle = false;
-    while !over(ears, keys, idle) {
+    while !over(received, keys, idle) {
         let came = socket.receive(&mut buffer)?;
         idle = came.is_none();
         if let Some(came) = came {
             let at = Some(came.stamp.unwrap_or_else(now));
-            ears.take(&mut buffer, came, at, keys, tolerance);
+            received.take(&mut buffer, came, at, keys, tolerance);
         }
     }
     Ok(())

@@ -10,9 +10,9 @@ use pubsub::raw::RawType;
 use pubsub::security::KeyRing;
 use record::Tally;
 
-use super::datagram::{Receiver, receiver};
-use super::ears::{Ears, Ending, PhaseClock};
+use super::datagram::{Receiver, received};
 use super::listen::{now, take_all};
+use super::received::{Ending, PhaseClock, Received};
 use super::subscriber::Subscription;
 use super::{Address, BrokerError, Heard, ListenError, Mqtt};
 use crate::transport::random;
@@ -66,7 +66,7 @@ impl Post {
             at: at.to_string(),
             error,
         };
-        let socket = receiver(at, interface, buffer).map_err(failed)?;
+        let socket = received(at, interface, buffer).map_err(failed)?;
         let mut real = at;
         real.0.set_port(socket.port().map_err(failed)?);
         Ok(Self(Way::Udp(real, socket)))
@@ -106,7 +106,7 @@ impl Post {
         let late = Duration::from_nanos(now().saturating_sub(clock.origin_ns));
         let start = start.checked_sub(late).unwrap_or(start);
         let types = std::mem::take(&mut knowledge.types);
-        let mut ears = Ears::writing(clock, types);
+        let mut received = Received::writing(clock, types);
         let mut ending = Ending {
             from: String::new(),
             elapsed: Duration::ZERO,
@@ -119,14 +119,14 @@ impl Post {
         match self.0 {
             Way::Udp(at, mut socket) => {
                 ending.from = at.to_string();
-                take_datagrams(&mut socket, &mut ears, &mut knowledge, until)
+                take_datagrams(&mut socket, &mut received, &mut knowledge, until)
                     .map_err(failed_at(&ending.from))?;
                 ending.drops = socket.drops.map(u64::from);
                 ending.buffer = socket.buffer;
             }
             Way::Broker(mut subscription) => {
                 ending.from = subscription.url();
-                take_messages(&mut subscription, &mut ears, &mut knowledge, until)
+                take_messages(&mut subscription, &mut received, &mut knowledge, until)
                     .map_err(failed_at(&ending.from))?;
                 mqtt = Some(subscription.end());
             }
@@ -134,8 +134,8 @@ impl Post {
         // Rates are of the time that it had.
         ending.elapsed = start.elapsed();
         let heard_for = u64::try_from(ending.elapsed.as_nanos()).unwrap_or(u64::MAX);
-        let tally = ears.take_tally(heard_for).unwrap_or_default();
-        let mut heard = ears.close(ending);
+        let tally = received.take_tally(heard_for).unwrap_or_default();
+        let mut heard = received.close(ending);
         heard.mqtt = mqtt;
         Ok((heard, tally))
     }
@@ -150,12 +150,12 @@ fn failed_at(at: &str) -> impl Fn(io::Error) -> ListenError + '_ {
 
 fn take_datagrams(
     socket: &mut Receiver,
-    ears: &mut Ears,
+    received: &mut Received,
     knowledge: &mut Knowledge,
     until: Until<'_>,
 ) -> io::Result<()> {
     let mut ended: Option<Instant> = None;
-    let over = |_: &mut Ears, _: &mut KeyRing, idle: bool| {
+    let over = |_: &mut Received, _: &mut KeyRing, idle: bool| {
         if !until.over.load(Ordering::Relaxed) {
             return false;
         }
@@ -163,20 +163,20 @@ fn take_datagrams(
         !until.drain || idle || since.elapsed() >= DRAIN
     };
     let (tolerance, keys) = (knowledge.tolerance, &mut knowledge.keys);
-    take_all(socket, ears, keys, tolerance, over)
+    take_all(socket, received, keys, tolerance, over)
 }
 
 fn take_messages(
     subscription: &mut Subscription,
-    ears: &mut Ears,
+    received: &mut Received,
     knowledge: &mut Knowledge,
     until: Until<'_>,
 ) -> io::Result<()> {
     let (mut ended, mut came_at): (Option<Instant>, _) = (None, Instant::now());
     loop {
-        let before = ears.datagrams;
-        subscription.turn(ears, &mut knowledge.keys, knowledge.tolerance, None)?;
-        if ears.datagrams > before {
+        let before = received.datagrams;
+        subscription.turn(received, &mut knowledge.keys, knowledge.tolerance, None)?;
+        if received.datagrams > before {
             came_at = Instant::now();
         }
         if !until.over.load(Ordering::Relaxed) {

@@ -10,8 +10,8 @@ use pubsub::security::KeyRing;
 use pubsub::{PublisherId, Tolerance};
 
 use super::Address;
-use super::datagram::{Receiver, receiver, sender};
-use super::ears::Ears;
+use super::datagram::{Receiver, received, sender};
+use super::received::Received;
 use crate::transport::random;
 
 /// Room for what is told.
@@ -48,7 +48,7 @@ impl Prober {
     pub fn open(at: Address, interface: Option<IpAddr>) -> io::Result<Self> {
         let (socket, out, to) = match at.is_multicast() {
             true => {
-                let socket = receiver(at, interface, BUFFER)?;
+                let socket = received(at, interface, BUFFER)?;
                 (socket, sender(at, interface, 1)?, None)
             }
             // The answer comes to whoever asked.
@@ -57,7 +57,7 @@ impl Prober {
                     IpAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),
                     IpAddr::V6(_) => Ipv6Addr::UNSPECIFIED.into(),
                 };
-                let socket = receiver(Address(SocketAddr::new(any, 0)), None, BUFFER)?;
+                let socket = received(Address(SocketAddr::new(any, 0)), None, BUFFER)?;
                 let out = socket.same()?;
                 (socket, out, Some(at.0))
             }
@@ -75,7 +75,7 @@ impl Prober {
     }
 
     /// Looks from time to time: takes answers, and asks what is not known.
-    pub fn turn(&mut self, ears: &mut Ears, keys: &mut KeyRing, tolerance: Tolerance) {
+    pub fn turn(&mut self, received: &mut Received, keys: &mut KeyRing, tolerance: Tolerance) {
         let now = Instant::now();
         if now.duration_since(self.looked) < LOOK {
             return;
@@ -87,9 +87,9 @@ impl Prober {
                 break;
             };
             let bytes = self.buffer.get_mut(..came.len).unwrap_or_default();
-            ears.told(bytes, keys, tolerance);
+            received.told(bytes, keys, tolerance);
         }
-        for (publisher, writers) in ears.undescribed() {
+        for (publisher, writers) in received.undescribed() {
             let next = *self.publishers.entry(publisher.clone()).or_insert_with(|| {
                 let mut byte = [0; 2];
                 random()(&mut byte);

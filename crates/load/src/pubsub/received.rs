@@ -25,7 +25,7 @@ const REASONS: usize = 16;
 const BAD_DECODING_ERROR: u32 = 0x8007_0000;
 
 #[derive(Debug, Default)]
-pub(super) struct Ears {
+pub(super) struct Received {
     /// Datagrams that came.
     pub datagrams: u64,
     /// Types of the fields of each DataSet, where they are known: RawData does not say them.
@@ -62,7 +62,7 @@ struct Topical {
 
 /// A message that a broker brought.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Letter<'a> {
+pub(super) struct Carried<'a> {
     pub topic: &'a str,
     pub payload: &'a [u8],
     /// It is of an earlier time: the broker had kept it.
@@ -126,7 +126,7 @@ pub(super) struct Ending {
     pub capture: Option<Captured>,
 }
 
-impl Ears {
+impl Received {
     /// For a phase with this clock: all is written down as well.
     pub fn writing(clock: PhaseClock, types: Vec<RawType>) -> Self {
         let ledger = Ledger::with_end(clock.end_ns).with_cuts(&[clock.cut_ns]);
@@ -279,22 +279,22 @@ impl Ears {
     }
 
     /// Takes a message of a broker.
-    pub fn take_letter(&mut self, letter: Letter<'_>, keys: &mut KeyRing, tolerance: Tolerance) {
-        let first = letter.payload.iter().find(|it| !it.is_ascii_whitespace());
+    pub fn take_carried(&mut self, message: Carried<'_>, keys: &mut KeyRing, tolerance: Tolerance) {
+        let first = message.payload.iter().find(|it| !it.is_ascii_whitespace());
         let json = matches!(first, Some(b'{' | b'['));
         // A retained message that is taken back is empty.
-        if letter.payload.is_empty() {
+        if message.payload.is_empty() {
             return;
         }
         if json {
-            let said = self.read_letter(letter);
-            return self.book_letter(letter, said);
+            let said = self.read_carried(message);
+            return self.book_carried(message, said);
         }
-        let mut bytes = letter.payload.to_vec();
-        if letter.retained {
+        let mut bytes = message.payload.to_vec();
+        if message.retained {
             return self.told(&mut bytes, keys, tolerance);
         }
-        let here = letter
+        let here = message
             .same_clock
             .then_some(Source::Ip(IpAddr::V4(Ipv4Addr::LOCALHOST)));
         let came = Came {
@@ -303,24 +303,24 @@ impl Ears {
             source: here,
             port: 0,
         };
-        let topic = match self.numbers.get(letter.topic) {
+        let topic = match self.numbers.get(message.topic) {
             Some(number) => *number,
             None if self.numbers.len() >= STREAMS => 0,
             None => {
                 let number = self.numbers.len() + 1;
-                self.numbers.insert(letter.topic.to_owned(), number);
+                self.numbers.insert(message.topic.to_owned(), number);
                 number
             }
         };
         let streams = self.streams.len();
-        self.take_of(topic, &mut bytes, came, Some(letter.at), keys, tolerance);
+        self.take_of(topic, &mut bytes, came, Some(message.at), keys, tolerance);
         if let Some(new) = self.streams.get_mut(streams) {
-            new.topic = Some(letter.topic.to_owned());
+            new.topic = Some(message.topic.to_owned());
         }
     }
 
     /// Counts it, unless it was not of this time, or describes others.
-    fn book_letter(&mut self, letter: Letter<'_>, said: Result<Option<Said>, String>) {
+    fn book_carried(&mut self, message: Carried<'_>, said: Result<Option<Said>, String>) {
         let said = match said {
             Ok(None) => return,
             Ok(Some(said)) => Some(said),
@@ -330,21 +330,21 @@ impl Ears {
             }
         };
         self.datagrams += 1;
-        self.bytes += letter.payload.len() as u64;
+        self.bytes += message.payload.len() as u64;
         if let Some(said) = said {
             self.values += said.values;
         }
         if let Some(book) = &mut self.book {
-            book.note(letter.payload.len(), Some(letter.at), said);
+            book.note(message.payload.len(), Some(message.at), said);
         }
     }
 
     /// What a text says; none if that is no data of this time.
-    fn read_letter(&mut self, letter: Letter<'_>) -> Result<Option<Said>, String> {
-        let view = JsonView::parse(letter.payload, is_json_data(letter.topic));
+    fn read_carried(&mut self, message: Carried<'_>) -> Result<Option<Said>, String> {
+        let view = JsonView::parse(message.payload, is_json_data(message.topic));
         let view = view.map_err(|error| error.to_string())?;
         let data = view.message_type == MessageType::Data;
-        if data && letter.retained {
+        if data && message.retained {
             return Ok(None);
         }
         let first = view.sets().next().and_then(Result::ok);
@@ -354,14 +354,14 @@ impl Ears {
             self.described(&view, publisher);
             return Ok(None);
         }
-        let Some(place) = self.followed_topic(letter.topic, publisher, group) else {
+        let Some(place) = self.followed_topic(message.topic, publisher, group) else {
             self.not_followed += 1;
             return Ok(Some(Said::default()));
         };
         let Some(stream) = self.streams.get_mut(place) else {
             return Ok(Some(Said::default()));
         };
-        let said = stream.take_text(&view, letter.payload.len(), letter.at, letter.same_clock);
+        let said = stream.take_text(&view, message.payload.len(), message.at, message.same_clock);
         said.map(Some).map_err(|error| error.to_string())
     }
 

@@ -12,8 +12,8 @@ use pubsub::mqtt::packet::{reason, write_puback, write_pubcomp, write_pubrec, wr
 use pubsub::security::KeyRing;
 
 use super::broker::{AGAIN, BrokerError, Link, Mqtt};
-use super::ears::{Ears, Ending, Letter};
 use super::listen::now;
+use super::received::{Carried, Ending, Received};
 use super::{Heard, Subscribed};
 
 /// All topics but those of the broker itself.
@@ -93,7 +93,7 @@ impl Subscription {
     /// Takes what came, or waits a while for it; connects again if it is time to. Ends at so many messages.
     pub fn turn(
         &mut self,
-        ears: &mut Ears,
+        received: &mut Received,
         keys: &mut KeyRing,
         tolerance: Tolerance,
         most: Option<u64>,
@@ -115,7 +115,7 @@ impl Subscription {
                 wait(&mut self.poll, &mut self.events)?;
                 link.keep_alive(Instant::now());
                 let takes = Takes {
-                    ears,
+                    received,
                     keys,
                     tolerance,
                     same_clock: self.same_clock,
@@ -187,17 +187,17 @@ pub fn subscribe(
     stop: &AtomicBool,
     ready: impl FnOnce(),
 ) -> Result<Heard, BrokerError> {
-    let mut ears = Ears::default();
+    let mut received = Received::default();
     let mut subscription = Subscription::open(plan.mqtt, plan.client_id, plan.same_clock)?;
     ready();
     let start = Instant::now();
     let mut interrupted = false;
     while start.elapsed() < plan.duration {
         interrupted = stop.load(Ordering::Relaxed);
-        if interrupted || plan.messages.is_some_and(|most| ears.datagrams >= most) {
+        if interrupted || plan.messages.is_some_and(|most| received.datagrams >= most) {
             break;
         }
-        subscription.turn(&mut ears, &mut plan.keys, plan.tolerance, plan.messages)?;
+        subscription.turn(&mut received, &mut plan.keys, plan.tolerance, plan.messages)?;
     }
     let ending = Ending {
         from: subscription.url(),
@@ -207,7 +207,7 @@ pub fn subscribe(
         interrupted,
         capture: None,
     };
-    let mut heard = ears.close(ending);
+    let mut heard = received.close(ending);
     heard.mqtt = Some(subscription.end());
     Ok(heard)
 }
@@ -221,7 +221,7 @@ fn wait(poll: &mut Poll, events: &mut Events) -> io::Result<()> {
 
 /// Who takes messages.
 struct Takes<'a> {
-    ears: &'a mut Ears,
+    received: &'a mut Received,
     keys: &'a mut KeyRing,
     tolerance: Tolerance,
     same_clock: bool,
@@ -229,12 +229,14 @@ struct Takes<'a> {
 }
 
 impl Takes<'_> {
-    fn take(&mut self, letter: Letter<'_>) {
-        self.ears.take_letter(letter, self.keys, self.tolerance);
+    fn take(&mut self, message: Carried<'_>) {
+        self.received
+            .take_carried(message, self.keys, self.tolerance);
     }
 
     fn has_all(&self) -> bool {
-        self.most.is_some_and(|most| self.ears.datagrams >= most)
+        self.most
+            .is_some_and(|most| self.received.datagrams >= most)
     }
 }
 
@@ -252,14 +254,14 @@ fn hear(link: &mut Link, mut takes: Takes<'_>, told: &mut Subscribed) -> Result<
                 }
                 told.retained += u64::from(message.retain);
                 told.maybe_again += u64::from(message.dup);
-                let letter = Letter {
+                let message = Carried {
                     topic: message.topic,
                     payload: message.payload,
                     retained: message.retain,
                     at: now(),
                     same_clock: takes.same_clock,
                 };
-                takes.take(letter);
+                takes.take(message);
             }
             Packet::PubRel(id) => write_pubcomp(id, &mut answers),
             Packet::Disconnect(code) => return Err(BrokerError::Ended(reason(version, code))),

@@ -14,7 +14,7 @@ use pubsub::security::GroupKeys;
 use pubsub::{Tolerance, View};
 use serde::{Deserialize, Serialize};
 
-use super::datagram::{receiver, sender};
+use super::datagram::{received, sender};
 use super::described::{Announcer, Described};
 use super::publication::Discovery;
 use crate::transport::random;
@@ -75,7 +75,7 @@ impl Teller {
         described: Described,
         keys: Keys,
     ) -> io::Result<Self> {
-        let mut socket = receiver(discovery.at, interface, BUFFER)?;
+        let mut socket = received(discovery.at, interface, BUFFER)?;
         let group = match discovery.at.is_multicast() {
             true => Some(sender(discovery.at, interface, ttl)?),
             false => None,

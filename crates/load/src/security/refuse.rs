@@ -34,9 +34,9 @@ pub(super) fn all(access: &Access, endpoints: &[Endpoint]) -> Vec<Refusal> {
                 user: Credentials::Anonymous,
                 ..access.clone()
             };
-            let unknown = stranger(&access, endpoint, "an unknown client certificate", None);
+            let unknown = unknown_client(&access, endpoint, "an unknown client certificate", None);
             let expired = match unknown.outcome {
-                Outcome::Accepted => stranger(&access, endpoint, EXPIRED, Some(2)),
+                Outcome::Accepted => unknown_client(&access, endpoint, EXPIRED, Some(2)),
                 _ => not_tried(EXPIRED, "an unknown one is refused before its dates count"),
             };
             all.extend([unknown, expired, other_uri(&access, endpoint)]);
@@ -88,13 +88,13 @@ fn refused(what: &str, step: &str, status: StatusCode) -> Refusal {
 }
 
 /// A certificate that is made for this, and thrown away. With `days`, one that expired so long ago.
-fn stranger(
+fn unknown_client(
     access: &Access,
     endpoint: &Endpoint,
     what: &str,
     expired_days: Option<u32>,
 ) -> Refusal {
-    const URI: &str = "urn:uaperf:stranger";
+    const URI: &str = "urn:uaperf:unknown";
     let today = access.today();
     let mut request = Request::application(URI).host("localhost");
     if let Some(days) = expired_days {

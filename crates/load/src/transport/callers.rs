@@ -21,7 +21,7 @@ const AT_THE_SAME_TIME: usize = 256;
 /// So many connections wait for somebody who needs one; the oldest make room.
 const KEPT: usize = 4096;
 /// So many servers are remembered that nobody asked for.
-const STRANGERS: usize = 16;
+const UNKNOWN: usize = 16;
 /// A ReverseHello with the longest texts (Part 6, 7.1.2.6).
 const LONGEST: usize = HEADER_LEN + 2 * (4 + 4096);
 
@@ -240,7 +240,7 @@ impl Shared {
     fn put(&self, call: Call) {
         let mut waiting = self.waiting();
         let url = call.url.as_ref().map(Url::to_string).unwrap_or_default();
-        if waiting.heard.len() < STRANGERS && !waiting.heard.contains(&url) {
+        if waiting.heard.len() < UNKNOWN && !waiting.heard.contains(&url) {
             waiting.heard.push(url);
         }
         if waiting.calls.len() == KEPT {

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use host::Pretended;
-use load::engine::{self, Books, Control, Lane, Level, Parts, Settings, Setup, Source, settle};
+use load::engine::{self, Control, Lane, Level, Parts, Recorder, Settings, Setup, Source, settle};
 use load::work::{Asker, Operations, Selection};
 use plan::{Arrival, NodeSpec, Phase, Plan, Read, Schedule, Seat, Targets, Work};
 use record::run::Stall;
@@ -175,14 +175,14 @@ impl World {
         };
         let mut lane = self.lane(seat, connection);
         let mut ledgers = [Ledger::new()];
-        lane.pump(now(sent), &mut Books::new(&mut ledgers));
-        lane.finish(over, false, &mut Books::new(&mut ledgers));
+        lane.pump(now(sent), &mut Recorder::new(&mut ledgers));
+        lane.finish(over, false, &mut Recorder::new(&mut ledgers));
         let [ledger] = ledgers;
         ledger.finish()
     }
 
     /// The loop of one thread, as it runs over sockets, with these sessions.
-    fn core(&self, seats: &[Seat]) -> engine::Core<Pretended> {
+    fn core(&self, seats: &[Seat]) -> engine::EventLoop<Pretended> {
         let control = Control::default();
         let mut host = Pretended::new(self, control.clone());
         let places = seats.iter().enumerate().map(|(n, &seat)| {
@@ -191,7 +191,7 @@ impl World {
             engine::Seat::new(n, target, target, line, lane)
         });
         let seats = places.collect();
-        engine::Core::new(Parts {
+        engine::EventLoop::new(Parts {
             host,
             number: 0,
             settings: Arc::new(Settings::new(&self.phase)),
@@ -201,7 +201,7 @@ impl World {
             control,
             progress: std::sync::mpsc::channel().0,
             sheet: None,
-            gate: None,
+            barrier: None,
             receipt: None,
         })
         .unwrap()

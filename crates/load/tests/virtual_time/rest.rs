@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use load::engine::{Books, Lane, Setup};
+use load::engine::{Lane, Recorder, Setup};
 use load::work::{Asker, Operations, Selection};
 use plan::{Browse, History, NodeSpec, Nodes, Work};
 use record::{Ledger, Measure};
@@ -71,7 +71,7 @@ fn the_rest_of_a_history_is_asked_for_by_history_read_beside_subscriptions_too()
     };
     let mut lane = Lane::new(connection, setup);
     let mut ledgers = [Ledger::new(), Ledger::new()];
-    lane.pump(now(MS), &mut Books::new(&mut ledgers));
+    lane.pump(now(MS), &mut Recorder::new(&mut ledgers));
     for point in [vec![7], Vec::new()] {
         let asked = asked(&mut lane, &mut server, MS);
         let [(id, Request::HistoryRead(_))] = asked.as_slice() else {
@@ -98,7 +98,7 @@ fn the_rest_of_a_history_is_asked_for_by_history_read_beside_subscriptions_too()
         };
         answer(&mut lane, &mut server, *id, response);
         assert!(
-            lane.drain(now(2 * MS), &mut Books::new(&mut ledgers))
+            lane.drain(now(2 * MS), &mut Recorder::new(&mut ledgers))
                 .is_none()
         );
     }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use load::engine::{Books, Came, Lane, Orders, SubscriberStep as Step};
+use load::engine::{Came, Lane, Orders, Recorder, SubscriberStep as Step};
 use load::work::{Requests, Terms};
 use plan::{Offsets, Reconnect, Seat, Subscribe};
 use record::receipt::Receipt;
@@ -98,31 +98,31 @@ impl Session {
         (session, publish)
     }
 
-    fn books<'a>(ledgers: &'a mut [Ledger], receipt: &'a mut Receipt) -> Books<'a> {
-        let mut books = Books::new(ledgers);
-        books.receipt = Some(receipt);
-        books
+    fn recorder<'a>(ledgers: &'a mut [Ledger], receipt: &'a mut Receipt) -> Recorder<'a> {
+        let mut recorder = Recorder::new(ledgers);
+        recorder.receipt = Some(receipt);
+        recorder
     }
 
     /// What the session asks now.
     fn asked(&mut self) -> Vec<Asked> {
         self.t += MS;
-        let mut books = Self::books(&mut self.ledgers, &mut self.receipt);
-        self.lane.pump_subscriptions(now(self.t), &mut books);
+        let mut recorder = Self::recorder(&mut self.ledgers, &mut self.receipt);
+        self.lane.pump_subscriptions(now(self.t), &mut recorder);
         asked(&mut self.lane, &mut self.server, self.t)
     }
 
     fn answer(&mut self, id: server::RequestId, response: impl Into<Response>) {
         answer(&mut self.lane, &mut self.server, id, response);
-        let mut books = Self::books(&mut self.ledgers, &mut self.receipt);
-        assert!(self.lane.drain(now(self.t), &mut books).is_none());
+        let mut recorder = Self::recorder(&mut self.ledgers, &mut self.receipt);
+        assert!(self.lane.drain(now(self.t), &mut recorder).is_none());
     }
 
     /// The connection is lost, and there is another one.
     fn comes_back(&mut self, came: Came) {
         self.lane.connection().lost("the cable");
-        let mut books = Self::books(&mut self.ledgers, &mut self.receipt);
-        assert!(self.lane.drain(now(self.t), &mut books).is_some());
+        let mut recorder = Self::recorder(&mut self.ledgers, &mut self.receipt);
+        assert!(self.lane.drain(now(self.t), &mut recorder).is_some());
         let (connection, server) = joined(0, self.t);
         self.server = server;
         self.lane.reconnect(connection, NodeId::null(), Vec::new());

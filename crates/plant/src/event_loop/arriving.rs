@@ -1,4 +1,4 @@
-//! How connections come in: accepted at the door, led on to a loop when they want a session, and told when there
+//! How connections come in: accepted, led on to a loop when they want a session, and told when there
 //! is no room.
 
 use std::io::ErrorKind;
@@ -14,10 +14,10 @@ use wire::server::{self, Connection};
 use wire::template::walk::{RequestHead, type_id};
 use wire::types::StatusCode;
 
+use super::between_loops::Secured;
 use super::link::Link;
-use super::parcel::Secured;
 use super::socket::Socket;
-use super::{Core, Due, LISTENER, Mail, Post, SlotId, token};
+use super::{Due, EventLoop, LISTENER, Mail, Post, SlotId, token};
 use crate::fault::Class;
 use crate::line::{Dialled, Line};
 use crate::shared::random;
@@ -32,19 +32,19 @@ const MAKE_ROOM_AGAIN: Duration = Duration::from_millis(20);
 const AT_A_TIME: usize = 64;
 /// Connections beyond the limit that are told so at the same time.
 const REFUSING: usize = 64;
-impl Core {
-    /// Makes this the door: what accepts connections and keeps them until they want a session.
+impl EventLoop {
+    /// Makes this the acceptor: what accepts connections and keeps them until they want a session.
     pub fn accept(&mut self, mut listener: TcpListener) -> std::io::Result<()> {
         self.poll
             .registry()
             .register(&mut listener, LISTENER, Interest::READABLE)?;
         self.listener = Some(listener);
-        self.door = true;
+        self.acceptor = true;
         self.reserve = reserve();
         Ok(())
     }
 
-    /// Lets one in who is at the door. Whether there may be more.
+    /// Accepts one connection. Whether there may be more.
     pub(super) fn accept_one(&mut self) -> bool {
         let Some(listener) = &self.listener else {
             return false;
@@ -74,14 +74,14 @@ impl Core {
     }
 
     /// Whether it has no sessions, but leads to those who have.
-    pub(super) fn is_door(&self) -> bool {
-        self.door
+    pub(super) fn is_acceptor(&self) -> bool {
+        self.acceptor
     }
 
-    /// Where a request is to go that came to the door: to the session that it names, or to the loop whose turn it is
+    /// Where a request is to go that came to the acceptor: to the session that it names, or to the loop whose turn it is
     /// to get a new one.
     pub(super) fn way_in(&mut self, head: &RequestHead<'_>) -> Option<Post> {
-        if !self.is_door() {
+        if !self.is_acceptor() {
             return None;
         }
         if head.type_id != type_id::CREATE_SESSION_REQUEST {

@@ -15,7 +15,7 @@ use super::{Asked, SlotId};
 use crate::session::{Owner, Session};
 use crate::subscription::Subscription;
 
-/// A connection on its way to the door, with what is around the chunks of UACP on it.
+/// A connection on its way to the acceptor, with what is around the chunks of UACP on it.
 pub struct Secured {
     pub socket: TcpStream,
     pub tunnel: Tunnel,

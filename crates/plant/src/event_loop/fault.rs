@@ -11,7 +11,7 @@ use wire::server::RequestId;
 use wire::template::walk::RequestHead;
 use wire::time::Instant;
 
-use super::{Core, Due, Mail, SlotId};
+use super::{Due, EventLoop, Mail, SlotId};
 use crate::fault::{Class, MessageFate, RequestFate, Tick};
 use crate::subscription::{Delivery, Message};
 
@@ -20,7 +20,7 @@ const OVERSLEEP: Duration = Duration::from_millis(1);
 /// How long to wait for a port that somebody took meanwhile.
 const LISTEN_AGAIN: Duration = Duration::from_millis(50);
 
-impl Core {
+impl EventLoop {
     /// A request has come: what faults make of it, then the answer.
     pub(super) fn arrive(&mut self, link: SlotId, id: RequestId, body: &[u8]) {
         let Ok(head) = RequestHead::parse(body) else {
@@ -282,7 +282,7 @@ impl Core {
         }
         self.again.clear();
         self.unwritten.clear();
-        self.forget_strangers();
+        self.forget_unauthenticated();
         if let Some(mut listener) = self.listener.take() {
             self.away = listener.local_addr().ok();
             // One that was never registered is closed all the same.

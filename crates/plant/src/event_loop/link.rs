@@ -46,7 +46,7 @@ pub struct Link {
     pub known: bool,
     /// The longest responses that its sessions take (Part 4, 5.7.2), of those that do not take any.
     limits: Vec<(SlotId, u32)>,
-    /// What happened on it that it was not looked at for, as it is a stranger's.
+    /// What happened on it that it was not looked at for, as it has no session yet.
     pub waiting: Option<Ready>,
     /// Work that was done for it in which turn of its loop.
     worked: (u64, usize),

@@ -10,8 +10,8 @@ use wire::session::server::Activation;
 use wire::time::Instant;
 use wire::types::{CreateSessionResponse, StatusCode};
 
-use super::parcel::{Caller, Decoded, Given, Led, Moved, Secured, Wanted, Wish};
-use super::{Asked, Core, SlotId};
+use super::between_loops::{Caller, Decoded, Given, Led, Moved, Secured, Wanted, Wish};
+use super::{Asked, EventLoop, SlotId};
 use crate::line::Dialled;
 
 /// What others tell a loop.
@@ -79,8 +79,8 @@ impl Post {
     }
 }
 
-impl Core {
-    /// Does what others told it, but for what is of strangers. Whether there was anything.
+impl EventLoop {
+    /// Does what others told it, but for what is of connections without a session. Whether there was anything.
     pub(super) fn read_mail(&mut self) -> bool {
         let mut any = false;
         while let Ok(mail) = self.mailbox.try_recv() {

@@ -1,16 +1,16 @@
-//! A loop that serves connections: one thread, its own sockets, sessions and timers. One more is the door: it lets
+//! A loop that serves connections: one thread, its own sockets, sessions and timers. One more is the acceptor: it lets
 //! clients in, and has those who have no session, so that they are in nobody's way.
 
 mod alarm;
 mod answering;
 mod arriving;
 mod astray;
+mod between_loops;
 mod fault;
 mod link;
 mod long;
 mod mail;
 mod moving;
-mod parcel;
 mod pipe;
 mod publish;
 mod ready;
@@ -22,15 +22,15 @@ mod sessions;
 mod slots;
 mod slower;
 mod socket;
-mod strangers;
 mod timers;
 mod transfer;
+mod unauthenticated;
 mod visiting;
 mod writing;
 mod wss;
 
+pub use between_loops::Secured;
 pub use mail::{Mail, Post};
-pub use parcel::Secured;
 pub use pipe::{ClientEnd, ServerEnd, pair};
 pub use slots::{Asked, SlotId, Slots};
 pub use timers::{Due, Timers};
@@ -61,8 +61,8 @@ use ready::Ready;
 use session_table::Sessions;
 use slower::Slower;
 use socket::Socket;
-use strangers::Strangers;
 use transfer::Transfer;
+use unauthenticated::Unauthenticated;
 use visiting::Departure;
 
 const LISTENER: Token = Token(usize::MAX);
@@ -78,14 +78,14 @@ const DUE_IN_A_ROW: Duration = Duration::from_micros(50);
 const KEEP: usize = 1024 * 1024;
 
 /// The loop.
-pub struct Core {
+pub struct EventLoop {
     index: u8,
     shared: Arc<Shared>,
     pool: Pool,
     poll: Poll,
     listener: Option<TcpListener>,
-    /// It is the door.
-    door: bool,
+    /// It is the acceptor.
+    acceptor: bool,
     /// Where it listens again after a fault took the server away.
     away: Option<SocketAddr>,
     slower: Slower,
@@ -117,7 +117,7 @@ pub struct Core {
     again: Vec<SlotId>,
     /// Connections that have more to write than they were given time for.
     unwritten: VecDeque<SlotId>,
-    strangers: Strangers,
+    unauthenticated: Unauthenticated,
     now: Now,
     /// Memory to read into, lent to the connection that has its turn.
     scratch: Vec<u8>,
@@ -133,7 +133,7 @@ pub struct Core {
     stopping: bool,
 }
 
-impl Core {
+impl EventLoop {
     /// Number `index` of the loops of a server.
     pub fn new(index: u8, shared: Arc<Shared>, pool: Pool) -> std::io::Result<Self> {
         let poll = Poll::new()?;
@@ -147,7 +147,7 @@ impl Core {
             pool,
             poll,
             listener: None,
-            door: false,
+            acceptor: false,
             away: None,
             slower: Slower::default(),
             faults_known: 0,
@@ -169,7 +169,7 @@ impl Core {
             dirty: Vec::new(),
             again: Vec::new(),
             unwritten: VecDeque::new(),
-            strangers: Strangers::default(),
+            unauthenticated: Unauthenticated::default(),
             now,
             scratch: vec![0; READ],
             spare: Vec::new(),
@@ -186,7 +186,7 @@ impl Core {
         self.post.clone()
     }
 
-    /// Makes all loops known to this one; the last of them is the door.
+    /// Makes all loops known to this one; the last of them is the acceptor.
     pub fn know(&mut self, posts: Vec<Post>) {
         self.posts = posts;
     }
@@ -206,7 +206,7 @@ impl Core {
             let start = self.now.mono;
             for event in &events {
                 match event.token() {
-                    LISTENER => self.strangers.knock(),
+                    LISTENER => self.unauthenticated.accept(),
                     WAKER => {
                         self.read_mail();
                     }
@@ -231,7 +231,7 @@ impl Core {
             self.read(link);
         }
         self.write_on();
-        self.receive_strangers();
+        self.receive_unauthenticated();
         self.subscriptions.go_on_to_end();
         // Last: what all of them left for others to be told goes now.
         self.run_timers();
@@ -239,9 +239,9 @@ impl Core {
         self.turns += 1;
     }
 
-    /// Makes this the door for clients in the same process.
+    /// Makes this the acceptor for clients in the same process.
     pub fn accept_in_memory(&mut self) {
-        self.door = true;
+        self.acceptor = true;
     }
 
     /// Lets one of them in.
@@ -288,12 +288,12 @@ impl Core {
     /// Whether there is something to go on with although nothing happens.
     fn has_more(&self) -> bool {
         let connections = !self.again.is_empty() || !self.unwritten.is_empty();
-        connections || self.strangers.wait() || self.subscriptions.are_ending()
+        connections || self.unauthenticated.wait() || self.subscriptions.are_ending()
     }
 
     /// How long to wait for something to happen.
     fn sleep(&mut self) -> Option<Duration> {
-        if self.has_more() || (self.shared.config.spin && !self.is_door()) {
+        if self.has_more() || (self.shared.config.spin && !self.is_acceptor()) {
             return Some(Duration::ZERO);
         }
         let at = self.timers.wake()?;
@@ -481,7 +481,7 @@ impl Core {
                 Due::Fault => self.fault_due(),
                 Due::Listen => self.listen_again(),
                 Due::Session(id) => self.session_due(id),
-                Due::Accept => self.strangers.knock(),
+                Due::Accept => self.unauthenticated.accept(),
                 Due::Subscription(id) => {
                     if self.subscription_due(id, at) {
                         break;

@@ -1,13 +1,13 @@
-//! Connections on their way from the door to the loop where their session lives or is to. No session is bound to
+//! Connections on their way from the acceptor to the loop where their session lives or is to. No session is bound to
 //! them yet: one that has come to a loop stays there, and sessions come to it.
 
 use wire::server::RequestId;
 
+use super::between_loops::Led;
 use super::link::Link;
-use super::parcel::Led;
-use super::{Core, Mail, Post, SlotId};
+use super::{EventLoop, Mail, Post, SlotId};
 
-impl Core {
+impl EventLoop {
     /// Gives a connection to the loop where its session lives. What was received and not looked
     /// at goes along; a step of its channel that is under way has to come back first.
     pub(super) fn lead(&mut self, id: SlotId, home: &Post, request: RequestId, body: &[u8]) {
@@ -35,7 +35,7 @@ impl Core {
         }
     }
 
-    /// Takes a connection from the door.
+    /// Takes a connection from the acceptor.
     pub(super) fn led(&mut self, led: Led) {
         let Led {
             mut link,

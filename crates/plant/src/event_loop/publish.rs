@@ -11,7 +11,7 @@ use wire::time::Instant;
 use wire::types::{CancelRequest, CancelResponse, RepublishRequest, StatusCode};
 
 use super::link::HIGH_WATER;
-use super::{Asked, Core, Due, SlotId};
+use super::{Asked, Due, EventLoop, SlotId};
 use crate::diagnostics::Service;
 use crate::fault::MessageFate;
 use crate::service::{canonical, write_head, write_len, write_null_array};
@@ -26,7 +26,7 @@ const AROUND: usize = 64;
 /// Acknowledgements in a Publish request: each is looked for among the messages that are kept.
 const MOST_ACKNOWLEDGED: usize = 10_000;
 
-impl Core {
+impl EventLoop {
     /// Takes a Publish request.
     pub(super) fn publish(
         &mut self,

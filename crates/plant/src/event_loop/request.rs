@@ -10,11 +10,11 @@ use wire::template::walk::{RequestHead, type_id};
 use wire::time::Now;
 use wire::types::{DateTime, RegisterServerResponse, RegisteredServer, StatusCode};
 
+use super::between_loops::Decoded;
 use super::long::{Long, PIECE, Rest};
-use super::parcel::Decoded;
 use super::response::encode_fault;
 use super::session_table::Sessions;
-use super::{Core, Mail, SlotId};
+use super::{EventLoop, Mail, SlotId};
 use crate::advertise::Urls;
 use crate::diagnostics::Service;
 use crate::service::steps::{Steps, Work};
@@ -34,7 +34,7 @@ fn is_walked(request: &Request) -> bool {
     )
 }
 
-impl Core {
+impl EventLoop {
     /// Answers a request, or sees to it that it is answered later.
     pub(super) fn request(&mut self, link: SlotId, id: RequestId, body: &[u8]) {
         match RequestHead::parse(body) {
@@ -165,7 +165,7 @@ impl Core {
         let session = self.sessions.find(token).ok();
         let service = Service::of(&request);
         let creates = matches!(request, Request::CreateSession(_));
-        if is_walked(&request) || (creates && self.is_door()) {
+        if is_walked(&request) || (creates && self.is_acceptor()) {
             // Its type was spelled out in another way than usual; now it is not.
             let mut body = Vec::new();
             return match request.encode(&mut body) {
@@ -181,7 +181,7 @@ impl Core {
         let answered = match &request {
             Request::CreateSession(request) => self.create_session(link, id, request),
             Request::ActivateSession(request) => match self.home_of(token) {
-                Some(home) if self.is_door() => return self.lead(link, &home, id, body),
+                Some(home) if self.is_acceptor() => return self.lead(link, &home, id, body),
                 home => self.activate_session(link, id, request, home),
             },
             Request::CloseSession(request) => self.close_session(link, id, request),
@@ -417,7 +417,7 @@ pub(super) enum Answer {
 }
 
 /// Answers a Read or a Write while it lies in the receive buffer. What is unusual about it is
-/// left to [`Core::request`], which begins anew.
+/// left to [`EventLoop::request`], which begins anew.
 #[inline]
 pub(super) fn answer_now(
     shared: &Shared,

@@ -8,7 +8,7 @@ use wire::types::StatusCode;
 use super::link::{Got, HIGH_WATER, WRITE};
 use super::long::Long;
 use super::request::{Answer, answer_now};
-use super::{Core, KEEP, READ, SlotId};
+use super::{EventLoop, KEEP, READ, SlotId};
 use crate::fault::Class;
 use crate::service::steps::PART;
 
@@ -22,7 +22,7 @@ const BYTES_IN_A_ROW: usize = 64 * 1024;
 /// Work of a request that is answered where it lies, whatever it asks for.
 const REQUEST: usize = 2;
 
-impl Core {
+impl EventLoop {
     /// Reads what there is, answers it and writes the answers.
     ///
     /// The connection reads into the loop's own memory, so that it holds none while it is idle.

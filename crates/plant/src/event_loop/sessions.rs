@@ -19,10 +19,10 @@ use wire::types::{
     X509IdentityToken,
 };
 
+use super::between_loops::{Caller, Welcome, Wish};
 use super::link::Link;
-use super::parcel::{Caller, Welcome, Wish};
 use super::timers::Due;
-use super::{Asked, Core, Mail, Post, SlotId};
+use super::{Asked, EventLoop, Mail, Post, SlotId};
 use crate::advertise;
 use crate::diagnostics::SessionRecord;
 use crate::diagnostics::session_node;
@@ -38,7 +38,7 @@ const TO_ACTIVATE: Duration = Duration::from_secs(1);
 /// How long a session may be there after its timeout.
 const SLACK: Duration = Duration::from_millis(50);
 
-impl Core {
+impl EventLoop {
     /// The session that a request is for, if it may be served over this connection.
     #[inline]
     pub(super) fn session_for(
@@ -340,7 +340,7 @@ impl Core {
         if let Some(held) = self.sessions.get_mut(session) {
             held.proving = false;
         }
-        match result.and_then(|activation| self.let_in(session, *activation, caller.signed)) {
+        match result.and_then(|activation| self.accept_next(session, *activation, caller.signed)) {
             Ok(welcome) if caller.core == self.index => self.seat(session, caller.asked, welcome),
             Ok(welcome) => self.depart(session, caller, welcome),
             Err(status) => {
@@ -352,7 +352,7 @@ impl Core {
     }
 
     /// A session is a user's from now on, and bound to the channel of the activation.
-    fn let_in(
+    fn accept_next(
         &mut self,
         session: SlotId,
         activation: Activation,

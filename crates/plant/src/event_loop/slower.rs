@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use wire::time::Instant;
 
-use super::Core;
+use super::EventLoop;
 use crate::clock::thread_cpu;
 use crate::fault::{Class, Turn};
 
@@ -26,7 +26,7 @@ pub struct Slower {
     over: Duration,
 }
 
-impl Core {
+impl EventLoop {
     /// A turn that began at `start` is over: works longer, as faults ask.
     ///
     /// What counts is processor time, waking up and going to sleep too: a server is slower by 5 % if it takes 5 % more

@@ -9,8 +9,8 @@ use wire::types::{
     StatusCode, TransferResult, TransferSubscriptionsRequest, TransferSubscriptionsResponse,
 };
 
-use super::parcel::{Given, Wanted};
-use super::{Asked, Core, Mail, Post, SlotId};
+use super::between_loops::{Given, Wanted};
+use super::{Asked, EventLoop, Mail, Post, SlotId};
 use crate::limits::Transfer as TransferRule;
 use crate::service::operations;
 use crate::session::Owner;
@@ -44,7 +44,7 @@ fn refused(status_code: StatusCode) -> TransferResult {
     }
 }
 
-impl Core {
+impl EventLoop {
     /// Takes a TransferSubscriptions request.
     pub(super) fn transfer(
         &mut self,

@@ -4,7 +4,7 @@
 use std::collections::VecDeque;
 
 use super::ready::Ready;
-use super::{Core, Mail, SlotId};
+use super::{EventLoop, Mail, SlotId};
 
 /// A step that waits to be taken.
 enum Step {
@@ -16,28 +16,28 @@ enum Step {
 
 /// Those who wait.
 #[derive(Default)]
-pub struct Strangers {
+pub struct Unauthenticated {
     waiting: VecDeque<Step>,
-    /// Somebody may be at the door.
-    knocking: bool,
+    /// There may be a connection to accept.
+    accepting: bool,
     /// The last step was to let somebody in.
-    let_in: bool,
+    accept_next: bool,
 }
 
-impl Strangers {
+impl Unauthenticated {
     /// Whether anybody waits.
     pub fn wait(&self) -> bool {
-        self.knocking || !self.waiting.is_empty()
+        self.accepting || !self.waiting.is_empty()
     }
 
-    /// Somebody is at the door.
-    pub fn knock(&mut self) {
-        self.knocking = true;
+    /// There is a connection to accept.
+    pub fn accept(&mut self) {
+        self.accepting = true;
     }
 }
 
-impl Core {
-    /// Something happened on a connection: it is looked at now, or when it is a stranger's turn.
+impl EventLoop {
+    /// Something happened on a connection: it is looked at now, or when it is the turn of those without a session.
     pub(super) fn ready(&mut self, id: SlotId, ready: Ready) {
         let Some(link) = self.links.get_mut(id) else {
             return;
@@ -53,7 +53,7 @@ impl Core {
             }
             waiting => {
                 *waiting = Some(ready);
-                self.strangers.waiting.push_back(Step::Look(id));
+                self.unauthenticated.waiting.push_back(Step::Look(id));
             }
         }
     }
@@ -72,10 +72,10 @@ impl Core {
         }
     }
 
-    /// Mail that is of a stranger, if it is, waits like him.
+    /// Mail that is of a connection without a session waits like it.
     pub(super) fn put_off(&mut self, mail: Mail) -> Option<Mail> {
-        let stranger = match &mail {
-            // Nobody is logged in on one that comes from the door.
+        let unauthenticated = match &mail {
+            // Nobody is logged in on one that comes from the acceptor.
             Mail::Led(_) | Mail::Dialled(_) | Mail::Secured(_) => true,
             Mail::Channel(link, _) | Mail::Judged(link, _) | Mail::Decoded(link, _) => {
                 !self.is_known(*link)
@@ -88,9 +88,9 @@ impl Core {
             Mail::Activate(wish) => !wish.caller.known,
             _ => false,
         };
-        match stranger {
+        match unauthenticated {
             true => {
-                self.strangers.waiting.push_back(Step::Open(mail));
+                self.unauthenticated.waiting.push_back(Step::Open(mail));
                 None
             }
             false => Some(mail),
@@ -114,14 +114,15 @@ impl Core {
     }
 
     /// Takes one step: goes on with one of those that are there already, or lets another one in.
-    pub(super) fn receive_strangers(&mut self) {
-        let busy = !self.strangers.waiting.is_empty();
-        self.strangers.let_in = self.strangers.knocking && !(busy && self.strangers.let_in);
-        if self.strangers.let_in {
-            self.strangers.knocking = self.accept_one();
+    pub(super) fn receive_unauthenticated(&mut self) {
+        let busy = !self.unauthenticated.waiting.is_empty();
+        self.unauthenticated.accept_next =
+            self.unauthenticated.accepting && !(busy && self.unauthenticated.accept_next);
+        if self.unauthenticated.accept_next {
+            self.unauthenticated.accepting = self.accept_one();
             return;
         }
-        while let Some(step) = self.strangers.waiting.pop_front() {
+        while let Some(step) = self.unauthenticated.waiting.pop_front() {
             let id = match step {
                 Step::Open(mail) => return self.open(mail),
                 Step::Look(id) => id,
@@ -135,8 +136,8 @@ impl Core {
     }
 
     /// Sends all of them away who wait, and those who were on their way to this loop.
-    pub(super) fn forget_strangers(&mut self) {
-        for step in std::mem::take(&mut self.strangers).waiting {
+    pub(super) fn forget_unauthenticated(&mut self) {
+        for step in std::mem::take(&mut self.unauthenticated).waiting {
             if let Step::Open(Mail::Led(_)) = step {
                 self.shared.counters.connections.sub(1);
             }

@@ -8,8 +8,8 @@ use std::sync::Arc;
 use wire::time::Instant;
 use wire::types::StatusCode;
 
-use super::parcel::{Caller, Moved, Welcome, Wish};
-use super::{Asked, Core, Mail, SlotId};
+use super::between_loops::{Caller, Moved, Welcome, Wish};
+use super::{Asked, EventLoop, Mail, SlotId};
 use crate::space;
 use crate::subscription::Subscription;
 
@@ -20,7 +20,7 @@ pub struct Departure {
     welcome: Welcome,
 }
 
-impl Core {
+impl EventLoop {
     /// Another loop has a connection that wants to activate a session.
     pub(super) fn grant(&mut self, wish: Wish) {
         let token = space::raw(&wish.request.request_header.authentication_token);

@@ -4,10 +4,10 @@ use wire::types::StatusCode;
 
 use super::link::{HIGH_WATER, Put};
 use super::long::Hall;
-use super::{Core, KEEP, SlotId};
+use super::{EventLoop, KEEP, SlotId};
 use crate::service::steps::{PART, Work};
 
-impl Core {
+impl EventLoop {
     /// Writes, and goes on with a connection that waited for it.
     pub(super) fn flush(&mut self, id: SlotId) {
         let (share, worked) = match self.links.get(id) {

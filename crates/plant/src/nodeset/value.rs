@@ -369,17 +369,17 @@ impl<'a> Writing<'a> {
             ["EncodingMask", "SwitchField"].contains(&it.name.as_str())
                 || fields.iter().any(|field| field.name.as_ref() == it.name)
         };
-        let Some(stranger) = element.children.iter().find(|it| !is_known(it)) else {
+        let Some(unknown) = element.children.iter().find(|it| !is_known(it)) else {
             return Ok(());
         };
         let known: Vec<_> = fields.iter().map(|field| field.name.as_ref()).collect();
         let what = format!(
             "{} has no field {} (want {})",
             element.name,
-            stranger.name,
+            unknown.name,
             known.join(", ")
         );
-        Err(self.unknown(Some(stranger), what))
+        Err(self.unknown(Some(unknown), what))
     }
 
     fn field(

@@ -20,7 +20,7 @@ use wire::template::walk::WalkError;
 use wire::time::Now;
 use wire::types::StatusCode;
 
-use crate::core::{SlotId, Timers};
+use crate::event_loop::{SlotId, Timers};
 use crate::session::Session;
 use crate::shared::Shared;
 use crate::subscription::Subscriptions;

@@ -7,8 +7,8 @@ use rustc_hash::FxHashSet;
 use wire::time::Now;
 use wire::types::{MonitoringMode, NumericRange};
 
-use super::asked::{Held, Question};
 use super::computed::{Asked, Computed, Notice, Pace};
+use super::computed_item::{Held, Question};
 use super::filter::Filter;
 use super::memory::Memory;
 use super::queue::{Entry, OVERFLOW, Seen, dropped};

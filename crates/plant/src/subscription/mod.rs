@@ -5,8 +5,8 @@
 //! whenever a Publish request can be answered and [`Subscription::wants`] one.
 
 mod all;
-mod asked;
 mod computed;
+mod computed_item;
 mod event;
 mod filter;
 mod item;
@@ -34,8 +34,8 @@ use std::time::Duration;
 use wire::budget::Budget;
 use wire::time::{Instant, Now};
 
-use crate::core::SlotId;
 use crate::diagnostics::SubscriptionRecord;
+use crate::event_loop::SlotId;
 use crate::ledger::{Account, Ledger, Load};
 use crate::session::Owner;
 use kept::Kept;

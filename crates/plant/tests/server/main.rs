@@ -2,12 +2,12 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod acceptor;
 mod advertising;
 mod client;
 mod counted;
 mod curves;
 mod diagnostics;
-mod door;
 mod ending;
 mod events;
 mod faults;

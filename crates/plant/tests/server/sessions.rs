@@ -76,7 +76,7 @@ fn a_stranger_is_turned_away_until_an_administrator_trusts_him() {
     let folder = tempfile::tempdir().unwrap();
     let store = pki::Store::new(folder.path());
     let own = identity("urn:test:server");
-    let stranger = identity("urn:test:client");
+    let other = identity("urn:test:client");
     let server = start(Config {
         identity: Some(own.clone()),
         trust: TrustPolicy::from(store.clone()),
@@ -86,7 +86,7 @@ fn a_stranger_is_turned_away_until_an_administrator_trusts_him() {
         policy: Policy::Basic256Sha256,
         mode: Mode::SignAndEncrypt,
     };
-    let connect = || Client::connect(server.url(), protection, Some(&stranger), Some(&own));
+    let connect = || Client::connect(server.url(), protection, Some(&other), Some(&own));
     let refused = connect().err().unwrap();
     let ChannelError::Peer(message) = refused else {
         panic!("{refused}");
@@ -95,7 +95,7 @@ fn a_stranger_is_turned_away_until_an_administrator_trusts_him() {
     let rejected = store.certificates(pki::store::Place::Rejected);
     assert_eq!(std::fs::read_dir(rejected).unwrap().count(), 1);
 
-    store.trust_certificate(&stranger.certificate).unwrap();
+    store.trust_certificate(&other.certificate).unwrap();
     let mut client = connect().unwrap();
     client.log_in(&Credentials::Anonymous).unwrap();
 }

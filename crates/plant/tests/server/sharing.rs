@@ -61,7 +61,7 @@ fn sessions_of_every_loop_are_served_over_one_connection() {
         for (n, session) in sessions.iter().enumerate() {
             reads(&mut shared, session, 1000 + n as u32);
         }
-        // To another connection and back again, through the door each time.
+        // To another connection and back again, through the acceptor each time.
         for _ in 0..3 {
             let mut other = Client::connect(server.url(), Protection::NONE, None, None).unwrap();
             change_over(&mut other, &mut sessions[1]).unwrap();

@@ -142,7 +142,7 @@ fn a_session_that_takes_short_responses_gets_no_longer_ones() {
 }
 
 #[test]
-fn what_a_stranger_says_of_himself_is_held_to_a_size() {
+fn what_an_unknown_client_says_of_itself_is_held_to_a_size() {
     let server = start(Config::default());
     let mut client = Client::connect(server.url(), Protection::NONE, None, None).unwrap();
     let ask = |name: usize, url: usize, addresses: usize| CreateSessionRequest {

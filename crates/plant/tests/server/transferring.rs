@@ -241,8 +241,8 @@ fn only_the_same_user_may_have_it_and_nobody_in_particular_only_in_the_same_appl
             (Protection::NONE, &mine, anonymous),
             (SIGNED, &mine, &bench_user),
         ] {
-            let mut stranger = connect(protection, uri, user);
-            let denied = transfer(&mut stranger, &[id], false).remove(0);
+            let mut other = connect(protection, uri, user);
+            let denied = transfer(&mut other, &[id], false).remove(0);
             assert_eq!(denied.status_code, StatusCode::BadUserAccessDenied);
         }
         // It has stayed where it was.

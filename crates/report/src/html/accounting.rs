@@ -3,7 +3,7 @@
 use maud::{Markup, html};
 use record::run::{Found, Outcome, Phase, Run, Subscriptions};
 
-use super::evenly;
+use super::fairness;
 use super::place::place;
 use super::table::{Cell, Table};
 use super::unit::Kind;
@@ -35,7 +35,7 @@ pub(super) fn accounting(run: &Run, phase: &Phase) -> Markup {
         }
         (counts("Messages and requests; what is not named is 0", &told.messages).markup())
         @if !told.steps.is_empty() { (steps(told).markup()) }
-        (evenly::evenly(run, told))
+        (fairness::fairness(run, told))
         @if !told.beside.is_empty() { (beside("What the server says beside what came", &told.beside).markup()) }
     }
 }

@@ -65,7 +65,7 @@ fn agents(compared: &Compared) -> Markup {
     }
     let rows = compared.agents.iter().map(|it| {
         let verdict = match (it.lost, it.verdict) {
-            (0, Some(kind)) => Cell::inked(kind.name(), super::head::ink(kind)),
+            (0, Some(kind)) => Cell::inked(kind.name(), super::explained::ink(kind)),
             (0, None) => Cell::text("n/a"),
             (lost, _) => Cell::inked(format!("lost in {lost} of {}", it.count), "bad"),
         };

@@ -4,6 +4,15 @@ use maud::{Markup, html};
 use record::Run;
 use record::run::Kind;
 
+/// What colour a verdict has.
+pub(crate) const fn ink(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Valid => "good",
+        Kind::ServerSaturated | Kind::Unsteady => "warning",
+        Kind::GeneratorLimited | Kind::Incomplete | Kind::Failed => "bad",
+    }
+}
+
 /// Where a verdict is explained.
 pub(super) fn anchor(kind: Kind) -> String {
     format!("word-{}", kind.name().to_lowercase())

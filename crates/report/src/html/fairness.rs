@@ -14,7 +14,7 @@ use crate::page::{counted, grouped};
 const LISTED: usize = 50;
 
 /// What tells of the differences.
-pub(super) fn evenly(run: &Run, told: &Subscriptions) -> Markup {
+pub(super) fn fairness(run: &Run, told: &Subscriptions) -> Markup {
     let times = times(told);
     html! {
         @if !told.each.is_empty() {

@@ -3,23 +3,15 @@
 use judge::Measured;
 use maud::{Markup, html};
 use plan::{Figures, Measure, Plan, Stat};
-use record::run::{Bottleneck, Figure, Kind as Word, Phase, Run, Verdict};
+use record::run::{Bottleneck, Figure, Phase, Run, Verdict};
 
-use super::finding;
-use super::unit::Kind;
-use crate::asked::asked;
+use super::unit::{Kind, when};
+use super::{explained, finding};
 use crate::bottleneck::limited_by;
 use crate::page::{counted, grouped};
 use crate::summary::{SIMULATED, left_out, marked, product, tags};
 use crate::table::{self, percentile};
-
-pub(crate) const fn ink(kind: Word) -> &'static str {
-    match kind {
-        Word::Valid => "good",
-        Word::ServerSaturated | Word::Unsteady => "warning",
-        Word::GeneratorLimited | Word::Incomplete | Word::Failed => "bad",
-    }
-}
+use crate::workload::sentence;
 
 /// Verdict, evidence, what limited it, what to change, notes. Whether it was simulated stands before it.
 pub(super) fn verdict(
@@ -40,9 +32,9 @@ pub(super) fn verdict_with(
     simulated: bool,
 ) -> Markup {
     html! {
-        div.verdict.(ink(verdict.kind)) {
+        div.verdict.(explained::ink(verdict.kind)) {
             p.word {
-                a href={ "#" (super::explained::anchor(verdict.kind)) } {
+                a href={ "#" (explained::anchor(verdict.kind)) } {
                     @if simulated { (SIMULATED) " " }
                     (verdict.kind)
                 }
@@ -75,7 +67,7 @@ pub(super) fn of_run(run: &Run) -> Markup {
 pub(super) fn subject(run: &Run) -> Markup {
     let plan: Option<Plan> = serde_json::from_value(run.plan.clone()).ok();
     let only = plan.as_ref().and_then(|plan| match plan.phases.as_slice() {
-        [only] => Some(asked(only, run.targets.len())),
+        [only] => Some(sentence(only, run.targets.len())),
         _ => None,
     });
     html! {
@@ -106,7 +98,7 @@ pub(super) fn overview(phases: &[Phase], id: &str) -> Markup {
                 tbody {
                     @for (i, phase) in phases.iter().enumerate() { tr {
                         th scope="row" { a href={ "#" (id) (i) } { (phase.name) } }
-                        td class=(ink(phase.verdict.kind)) { (phase.verdict.kind) }
+                        td class=(explained::ink(phase.verdict.kind)) { (phase.verdict.kind) }
                         td { (finding::of_phase(phase).unwrap_or_default()) }
                     } }
                 }
@@ -154,7 +146,7 @@ pub(super) fn set_up(run: &Run) -> Markup {
                     @if phases.len() > 1 {
                         b { (run.phases.get(i).map_or("", |it| it.name.as_str())) } " "
                     }
-                    (asked(phase, run.targets.len()))
+                    (sentence(phase, run.targets.len()))
                 }
             }
             dt { @if run.is_simulated() { "Simulated" } @else { "Measured" } }
@@ -175,13 +167,6 @@ pub(super) fn set_up(run: &Run) -> Markup {
             dd { (machine(run)) }
         }
     }
-}
-
-/// The beginning without fractions.
-pub(super) fn when(started: record::Timestamp) -> String {
-    let text = started.to_string();
-    let whole = text.split('.').next().unwrap_or_default();
-    format!("{} UTC", whole.trim_end_matches('Z').replace('T', " "))
 }
 
 fn window(phase: &Phase) -> String {

@@ -3,7 +3,7 @@
 use maud::{Markup, html};
 use record::run::{Host, Kind as Word, Phase, Run};
 
-use super::head::ink;
+use super::explained::ink;
 use super::table::{Cell, Table};
 use super::unit::Kind;
 use crate::hosts::{busiest, clock, machine, mean, of_named, of_phase, rate, verdict};

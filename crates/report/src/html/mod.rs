@@ -8,8 +8,8 @@ mod chart;
 mod compared;
 mod contents;
 mod course;
-mod evenly;
 mod explained;
+mod fairness;
 mod finding;
 mod head;
 mod hosts;
@@ -47,7 +47,7 @@ const IN_FULL: usize = 4;
 /// A report of one or several runs.
 pub fn html(runs: &[Named]) -> String {
     let title = match runs {
-        [one] => format!("{} {}", one.run.command, head::when(one.run.started)),
+        [one] => format!("{} {}", one.run.command, unit::when(one.run.started)),
         _ => format!("{} runs", runs.len()),
     };
     let body = match runs {

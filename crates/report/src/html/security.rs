@@ -5,11 +5,10 @@ use record::run::Figure;
 use record::security::{Outcome, Sheet, Size, Spread, Way};
 
 use super::chart::{Chart, Drawn, Series};
-use super::head::when;
 use super::parts::{Span, spans};
 use super::scale::{Scale, Spread as Axis};
 use super::table::{Cell, Table};
-use super::unit::Kind;
+use super::unit::{Kind, when};
 use crate::security::{how, rights, sizes};
 
 pub(super) fn page(sheet: &Sheet) -> Markup {

@@ -456,7 +456,7 @@ fn verdicts(point: &Point) -> Cell {
         true => worst.name().to_owned(),
         false => format!("{same} × {worst}"),
     };
-    Cell::inked(text, super::head::ink(worst))
+    Cell::inked(text, super::explained::ink(worst))
 }
 
 /// A row for each run.
@@ -470,8 +470,8 @@ pub(super) fn runs(points: &Points, phase: &str) -> Markup {
         };
         let mut row = vec![
             Cell::text(crate::several::short(&named.name)),
-            Cell::text(super::head::when(named.run.started)),
-            Cell::inked(verdict, super::head::ink(it.verdict.kind)),
+            Cell::text(super::unit::when(named.run.started)),
+            Cell::inked(verdict, super::explained::ink(it.verdict.kind)),
         ];
         let figures = metrics.iter();
         row.extend(figures.map(|(_, metric, kind)| Cell::number(metric.of(it), *kind)));

@@ -136,6 +136,13 @@ pub(crate) fn raw(value: f64) -> String {
     }
 }
 
+/// The beginning without fractions.
+pub(super) fn when(started: record::Timestamp) -> String {
+    let text = started.to_string();
+    let whole = text.split('.').next().unwrap_or_default();
+    format!("{} UTC", whole.trim_end_matches('Z').replace('T', " "))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -10,7 +10,7 @@ use record::receipt::Stretch;
 
 use super::course::Course;
 use super::window::{NOW_NS, Window};
-use crate::asked;
+use crate::workload;
 
 /// What is known of a phase before it begins.
 #[derive(Debug, Clone)]
@@ -60,7 +60,7 @@ impl About {
         };
         Self {
             name: format!("uaperf {name}"),
-            load: asked::in_brief(phase, targets.len()),
+            load: workload::in_brief(phase, targets.len()),
             targets,
             works,
             length: phase

@@ -94,7 +94,7 @@ impl Answers for Desk {
     fn list(&self, path: &str) -> Reply {
         let name = path.strip_prefix('/').unwrap_or_default();
         let name = name.strip_suffix(".crl").unwrap_or_default();
-        // Known names only: paths of strangers lead nowhere else.
+        // Known names only: paths that clients send lead nowhere else.
         let Some(one) = self.authorities.iter().find(|one| one.name == name) else {
             return Reply::Absent;
         };

@@ -328,7 +328,7 @@ fn reader(post: Sender<Inbox>) -> std::io::Result<()> {
         let why = match pipe::read(std::io::stdin().lock(), each) {
             End::Over => "the pipe to the controller ended".to_owned(),
             End::Failed(error) => error.to_string(),
-            End::Stranger(error) => format!("no controller is at the other end: {error}"),
+            End::NotOurs(error) => format!("no controller is at the other end: {error}"),
         };
         // Nobody reads it when all is over.
         let _ = post.send(Inbox::End(why));

@@ -189,7 +189,7 @@ fn read(
     let why = match pipe::read(output, |message, now| came(Came::Message(message, now))) {
         End::Over => "its process ended".to_owned(),
         End::Failed(error) => error.to_string(),
-        End::Stranger(error) => error.to_string(),
+        End::NotOurs(error) => error.to_string(),
     };
     // What it complained of comes on another pipe.
     let _ = end.recv_timeout(Duration::from_millis(500));

@@ -100,7 +100,7 @@ pub fn run(args: &Args, global: &Global) -> anyhow::Result<ExitCode> {
             break;
         }
         match crew.next(left.unwrap_or(Duration::from_secs(60))) {
-            Some(Some(Event::Stranger { agent, version })) => {
+            Some(Some(Event::Mismatched { agent, version })) => {
                 let why = format!("it has version {version} (want {VERSION}, as here)");
                 note(&mut wrong, agent, why);
             }

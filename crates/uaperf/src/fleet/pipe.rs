@@ -24,7 +24,7 @@ pub enum End {
     /// It cannot be read.
     Failed(std::io::Error),
     /// No frames come out of it.
-    Stranger(FrameError),
+    NotOurs(FrameError),
 }
 
 /// Writes frames until there are no more, or nobody takes them.
@@ -56,7 +56,7 @@ pub fn read<T: DeserializeOwned>(mut input: impl Read, mut each: impl FnMut(T, S
             match frames.poll() {
                 Ok(Some(message)) => each(message, now),
                 Ok(None) => break,
-                Err(error) => return End::Stranger(error),
+                Err(error) => return End::NotOurs(error),
             }
         }
     }

@@ -62,15 +62,15 @@ impl Fleet {
             lost: vec![None; places.len()],
             places,
         };
-        let mut strangers = Vec::new();
+        let mut mismatched = Vec::new();
         loop {
             if control.is_over() {
                 return Err(Failure::interrupted().into());
             }
             match fleet.crew.next(LOOK_UP) {
                 Some(None) => {}
-                Some(Some(Event::Stranger { agent, version })) => {
-                    strangers.push(format!("{} has {version}", fleet.name(agent)));
+                Some(Some(Event::Mismatched { agent, version })) => {
+                    mismatched.push(format!("{} has {version}", fleet.name(agent)));
                 }
                 Some(Some(Event::Lost { agent, why, stage })) => fleet.lose(agent, stage, &why),
                 Some(Some(Event::Gathered)) => break,
@@ -78,10 +78,10 @@ impl Fleet {
                 Some(Some(_)) => {}
             }
         }
-        if !strangers.is_empty() {
+        if !mismatched.is_empty() {
             return Err(Failure::usage(format!(
                 "agents of other versions: {} (want {VERSION}, as here)",
-                strangers.join(", ")
+                mismatched.join(", ")
             ))
             .hint("copy this program there, and name it: --fleet ssh:HOST:/path/to/uaperf")
             .into());

@@ -23,7 +23,7 @@ use super::keys::{self, Keys};
 use super::message;
 use super::phase::Asked;
 use super::publisher::Publisher;
-use super::told;
+use super::results;
 use crate::failure::Failure;
 use crate::global::Global;
 use crate::quick::status_name;
@@ -163,7 +163,7 @@ impl Asked {
                 measured.total.histograms.insert(named, lateness);
             }
         }
-        if let Some(jitter) = told::jitter(measured.total.histogram("arrival"), interval) {
+        if let Some(jitter) = results::jitter(measured.total.histogram("arrival"), interval) {
             measured.total.histograms.insert("jitter".into(), jitter);
         }
         let sent = outcome.published.as_ref();
@@ -171,9 +171,9 @@ impl Asked {
         let told = PubSub {
             to: at.to_string(),
             multicast: at.is_multicast(),
-            published: sent.map(|it| told::published(it, interval)),
+            published: sent.map(|it| results::published(it, interval)),
             listeners: listeners
-                .map(|(heard, cpu)| told::listener(heard, cpu.clone(), sent))
+                .map(|(heard, cpu)| results::listener(heard, cpu.clone(), sent))
                 .collect(),
         };
         measured.verdict = judge::pubsub(&measured, &told, outcome.interrupted);
@@ -187,7 +187,7 @@ impl Asked {
         run.request = crate::usage::asked().into();
         run.targets = vec![Target {
             url: at.to_string(),
-            security: told::security(&phase.work, self.policy, self.common.keys.is_some()),
+            security: results::security(&phase.work, self.policy, self.common.keys.is_some()),
             ..Target::default()
         }];
         run.verdict = measured.verdict.clone();

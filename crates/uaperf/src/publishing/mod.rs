@@ -9,7 +9,7 @@ mod parent;
 pub mod phase;
 pub mod publish;
 mod publisher;
-pub mod told;
+pub mod results;
 
 use std::fmt::Write as _;
 use std::io::Write as _;

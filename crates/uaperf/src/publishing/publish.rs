@@ -13,7 +13,7 @@ use record::run::Kind;
 
 use super::broker::{self, Broker, Url};
 use super::message::{self, Message};
-use super::{Common, Verdict, parent, told};
+use super::{Common, Verdict, parent, results};
 use crate::failure::Failure;
 use crate::global::Global;
 
@@ -209,7 +209,7 @@ fn verdict(it: &Published, interval: Option<Duration>) -> Verdict {
     }
     let all = it.refused + it.datagrams;
     if let Some(mqtt) = &it.mqtt {
-        for (found, _, what, _) in judge::delivered(&told::delivered(mqtt), all) {
+        for (found, _, what, _) in judge::delivered(&results::delivered(mqtt), all) {
             find(found, what);
         }
     } else if it.refused > 0 {

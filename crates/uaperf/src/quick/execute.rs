@@ -20,7 +20,7 @@ use super::live::Watcher;
 use super::servers::{self, Looked};
 use super::usage::Watch;
 use super::writer::Writer;
-use super::{Common, look, missing, result, told};
+use super::{Common, look, missing, result, subscription_results};
 use crate::failure::Failure;
 use crate::fleet::{self, Fleet, Shared, Word};
 use crate::global::Global;
@@ -82,7 +82,7 @@ pub fn measure(
     // What a server counts is of all parts.
     let witnesses = || match &common.part {
         Some(_) => Vec::new(),
-        None => told::witnesses(phase, &looked),
+        None => subscription_results::witnesses(phase, &looked),
     };
     let before = witnesses();
     // Whatever stops it from now on, what nodes held is put back.

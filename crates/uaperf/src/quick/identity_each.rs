@@ -4,7 +4,7 @@ use std::io::Write;
 use std::sync::Arc;
 use std::time::Instant;
 
-use load::access::{Client, Each};
+use load::access::{Client, ClientIdentities};
 use load::engine::Control;
 
 use crate::access;
@@ -53,7 +53,7 @@ impl Args {
         quiet: bool,
         control: &Control,
         global: &Global,
-    ) -> anyhow::Result<Option<Arc<Each>>> {
+    ) -> anyhow::Result<Option<Arc<ClientIdentities>>> {
         if !self.identity_each {
             return Ok(None);
         }
@@ -72,7 +72,10 @@ impl Args {
             }
             !control.is_stopped()
         };
-        Ok(Some(Arc::new(Each::new(clients.collect(), go_on))))
+        Ok(Some(Arc::new(ClientIdentities::new(
+            clients.collect(),
+            go_on,
+        ))))
     }
 }
 

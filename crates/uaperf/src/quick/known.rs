@@ -10,7 +10,7 @@ use record::run::{Expectation, Kind, Mark, Run};
 use serde_json::Value;
 
 use super::usage::Seen;
-use super::{Common, missing, outcome, result, told};
+use super::{Common, missing, outcome, result, subscription_results};
 use crate::fleet::Shared;
 
 /// All that is known of a phase that was carried out.
@@ -57,7 +57,7 @@ impl Known<'_> {
             self.seen,
             (self.own_limits, by),
         );
-        let heard = told::subscriptions(
+        let heard = subscription_results::subscriptions(
             phase,
             outcome,
             looked,
@@ -73,7 +73,8 @@ impl Known<'_> {
             run.marks.push(Mark::Degraded);
         }
         if let Some(measured) = run.phases.last_mut() {
-            measured.diagnostics = told::diagnostics(phase, outcome, heard.as_ref());
+            measured.diagnostics =
+                subscription_results::diagnostics(phase, outcome, heard.as_ref());
             measured.subscriptions = heard;
             if let (Some(told), Some(shared)) = (&mut measured.subscriptions, &shared) {
                 told.clock.error_ns = shared.clock_error.clone();

@@ -10,8 +10,8 @@ use plan::{Phase, Threshold};
 use record::run::Expectation;
 
 use super::feed::Teller;
+use super::live_figures::LiveFigures;
 use super::result::status_name;
-use super::so_far::SoFar;
 use super::stage::Act;
 use crate::screen;
 use report::Style;
@@ -25,7 +25,7 @@ pub struct Watcher {
     board: Option<Board<Stderr>>,
     act: Option<Act>,
     began: Option<Instant>,
-    so_far: SoFar,
+    so_far: LiveFigures,
     abort_on: Vec<Threshold>,
     control: Control,
     /// The condition that ended the phase, as one that was not kept.
@@ -59,7 +59,7 @@ impl Watcher {
             board: (!quiet && act.is_none()).then(|| Board::new(stderr, terminal)),
             act,
             began: None,
-            so_far: SoFar::default(),
+            so_far: LiveFigures::default(),
             abort_on: phase.abort_on.clone(),
             control: control.clone(),
             aborted: None,

@@ -16,7 +16,7 @@ const WINDOW_NS: u64 = 1_000_000_000;
 
 /// What all cores told so far.
 #[derive(Debug, Default)]
-pub struct SoFar {
+pub struct LiveFigures {
     closed: Closed,
     /// By core: values of subscriptions that are missing.
     lost: BTreeMap<usize, u64>,
@@ -25,7 +25,7 @@ pub struct SoFar {
     elapsed: Duration,
 }
 
-impl SoFar {
+impl LiveFigures {
     /// A core told something.
     pub fn add(&mut self, progress: &Progress) {
         for (_, closed) in &progress.closed {
@@ -89,7 +89,7 @@ fn time(of: &Histogram, stat: Stat) -> Option<f64> {
     }
 }
 
-impl Figures for SoFar {
+impl Figures for LiveFigures {
     fn figure(&self, measure: Measure, stat: Stat) -> Option<f64> {
         let counters = &self.closed.counters;
         match (measure, stat) {
@@ -136,7 +136,7 @@ mod tests {
 
     #[test]
     fn a_rate_is_of_successes_and_of_the_last_second() {
-        let mut so_far = SoFar::default();
+        let mut so_far = LiveFigures::default();
         // A thousand a second for ten seconds; then a server that answers nothing, whose requests time out.
         for tick in 0..100 {
             so_far.add(&told(tick * TICK_NS, 100, 0));

@@ -6,16 +6,17 @@
 //! result ([`result`]) that is kept, printed and turned into an exit code.
 
 mod connect;
-mod each;
 mod evidence;
 mod execute;
 pub mod feed;
 mod footprint;
+mod identity_each;
 pub mod interrupt;
+mod items_and_nodes;
 mod known;
 mod live;
+mod live_figures;
 mod look;
-mod made;
 mod missing;
 mod options;
 mod outcome;
@@ -23,17 +24,16 @@ mod output;
 mod result;
 mod sequence;
 mod servers;
-mod so_far;
 pub mod stage;
 mod subscribe;
-mod told;
+mod subscription_results;
 pub mod usage;
 mod work;
 mod writer;
 
 pub use connect::Connect;
 pub use interrupt::watch as interrupted;
-pub use made::{Items, Nodes};
+pub use items_and_nodes::{Items, Nodes};
 pub use result::{status_name, target};
 pub use sequence::Users;
 pub use subscribe::Subscribe;
@@ -68,7 +68,7 @@ pub struct Common {
     #[command(flatten)]
     pub(crate) access: access::Args,
     #[command(flatten)]
-    each: each::Args,
+    each: identity_each::Args,
     #[command(flatten)]
     fleet: fleet::Args,
     /// How servers are reached, as options, where that was said in a phase.
@@ -305,7 +305,7 @@ impl Asked {
             connect::complete(plan, &mut phase.duration, &mut phase.warmup, &common.load);
         }
         sequence::complete(&mut phase);
-        so_far::check(&phase.abort_on)?;
+        live_figures::check(&phase.abort_on)?;
         phase.check().map_err(|PlanError { field, value, want }| {
             Failure::usage(format!("--{field} {value}: want {want}"))
         })?;

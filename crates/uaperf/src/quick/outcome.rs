@@ -73,7 +73,9 @@ pub fn run(
     measured.cycles_ns = cycles.map(|it| it.ns).collect();
     let mut evidence = evidence::evidence(phase, outcome, &tally, &window, settling, seen, began);
     evidence.remarks = remarks(phase, looked, outcome, &tally);
-    evidence.remarks.extend(strangers(looked, outcome, &tally));
+    evidence
+        .remarks
+        .extend(unknown_clients(looked, outcome, &tally));
     evidence.limits = own_limits;
     evidence.interrupted = by.is_some();
     let own = measured.resources.iter_mut();
@@ -161,7 +163,11 @@ fn remarks(
 }
 
 /// What to do where a server knows some of the clients and not all of them.
-fn strangers(looked: &[Arc<Target>], outcome: &Outcome, tally: &record::Tally) -> Option<String> {
+fn unknown_clients(
+    looked: &[Arc<Target>],
+    outcome: &Outcome,
+    tally: &record::Tally,
+) -> Option<String> {
     let access = &looked.first()?.access;
     access.each.as_ref()?;
     // With a session for each request, it is the requests that failed.

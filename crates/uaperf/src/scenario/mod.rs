@@ -2,12 +2,12 @@
 //!
 //! A file is a scenario, or a test description document of 2015, which becomes one.
 
-mod asked;
 mod bench;
 pub mod check;
 mod index;
 mod measure;
 pub mod new;
+mod phase_work;
 mod rows;
 pub mod run;
 mod servers;

@@ -266,7 +266,7 @@ fn what_the_commands_have_and_phases_have_not_is_what_runs_have() {
     let commands = Commands::beside(Path::new("x.toml"));
     for service in commands.services() {
         let keys = commands.keys(&service);
-        let command = super::asked::definition(&service).unwrap();
+        let command = super::phase_work::definition(&service).unwrap();
         let options = command.get_arguments().filter_map(|arg| arg.get_long());
         let unsaid = options.filter(|it| !keys.iter().any(|key| key.option == *it));
         missing.extend(unsaid.map(str::to_owned));

@@ -10,7 +10,7 @@ use plan::scenario::{Key, Kind, Refusal, Scalar, Setting, Shape, Vocabulary};
 use plan::{Phase, TargetSpec, Targets};
 use plant::Profile;
 
-use super::asked::{self, Asked};
+use super::phase_work::{self, Asked};
 use crate::failure::Failure;
 use crate::fleet;
 use crate::publishing::phase::SERVICES as PUBSUB;
@@ -311,7 +311,7 @@ impl Commands {
         settings: &[Setting],
         more: &[String],
     ) -> Result<Asked, Refusal> {
-        let command = asked::definition(service).ok_or_else(|| Refusal {
+        let command = phase_work::definition(service).ok_or_else(|| Refusal {
             option: None,
             what: format!("there is no service {service:?}"),
         })?;
@@ -320,7 +320,7 @@ impl Commands {
         let words = settings.flat_map(|setting| self.beside_it(setting).words());
         let words = words.chain(more.iter().cloned()).collect();
         let typed = matched(command, words)?;
-        asked::asked(service, &typed).map_err(|error| refused(&error))
+        phase_work::asked(service, &typed).map_err(|error| refused(&error))
     }
 }
 
@@ -348,7 +348,7 @@ impl Vocabulary for Commands {
     }
 
     fn keys(&self, service: &str) -> Vec<Key> {
-        let command = asked::definition(service);
+        let command = phase_work::definition(service);
         command.map_or_else(Vec::new, |command| keys(&command, OF_RESULTS))
     }
 

@@ -26,7 +26,7 @@ use wire::template::walk::BuiltInType;
 use crate::access;
 use crate::failure::Failure;
 use crate::publishing::broker::{self, Url};
-use crate::publishing::told;
+use crate::publishing::results;
 use crate::screen::tell;
 
 /// Publishing over PubSub, as typed.
@@ -295,7 +295,7 @@ fn target(to: &Url, it: &plant::Brokered, trusted: &TlsTrust) -> anyhow::Result<
 /// Says at the end what a broker did not take: nobody else does.
 fn tell_of_broker(to: &str, published: &Published) {
     let all = published.datagrams + published.refused;
-    let delivered = published.mqtt.as_ref().map(told::delivered);
+    let delivered = published.mqtt.as_ref().map(results::delivered);
     for (_, _, what, _) in delivered.iter().flat_map(|it| judge::delivered(it, all)) {
         tell!("warning: publishing to {to}: {what}");
     }

@@ -13,3 +13,4 @@ mod printing;
 mod promises;
 mod scenarios;
 mod ways;
+mod words;

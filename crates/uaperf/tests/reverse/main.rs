@@ -220,7 +220,7 @@ fn strangers_at_the_port_are_in_nobodys_way() {
         let folder = folder.path();
         let reading = scope.spawn(|| read(folder, &[&server.url], port, &more));
         // Garbage, a half message, a hello of a client, and silence.
-        let mut strangers = Vec::new();
+        let mut others = Vec::new();
         for said in [
             &b"GET / HTTP/1.1\r\n\r\n"[..],
             b"RHEF\x20\0\0\0",
@@ -229,9 +229,9 @@ fn strangers_at_the_port_are_in_nobodys_way() {
             b"",
         ] {
             for _ in 0..10 {
-                if let Ok(mut stranger) = TcpStream::connect(("127.0.0.1", port)) {
-                    let _ = stranger.write_all(said);
-                    strangers.push(stranger);
+                if let Ok(mut other) = TcpStream::connect(("127.0.0.1", port)) {
+                    let _ = other.write_all(said);
+                    others.push(other);
                 }
             }
         }

@@ -1,10 +1,10 @@
-//! What sessions of a core have for each other: subscriptions that go from one to the next.
+//! What sessions of a loop have for each other: subscriptions that go from one to the next.
 
 use super::super::host::Host;
 use super::super::subscriber::{Post, Subscriber};
-use super::Core;
+use super::EventLoop;
 
-impl<H: Host> Core<H> {
+impl<H: Host> EventLoop<H> {
     /// Delivers what a session has for others.
     pub(super) fn deliver(&mut self, n: usize) {
         while let Some(post) = self.subscriber(n).and_then(Subscriber::post) {
@@ -13,16 +13,16 @@ impl<H: Host> Core<H> {
                     let Some(next) = self.next_to(n) else {
                         continue;
                     };
-                    let parcel = self.subscriber(n).and_then(|it| it.give(place, initial, n));
-                    if let Some((parcel, taker)) = parcel.zip(self.subscriber(next)) {
-                        taker.take_over(parcel);
+                    let moved = self.subscriber(n).and_then(|it| it.give(place, initial, n));
+                    if let Some((moved, taker)) = moved.zip(self.subscriber(next)) {
+                        taker.take_over(moved);
                     }
                     self.queue(next);
                 }
-                Post::Back(parcel) => {
-                    let from = parcel.from();
+                Post::Back(moved) => {
+                    let from = moved.from();
                     if let Some(owner) = self.subscriber(from) {
-                        owner.take_back(parcel);
+                        owner.take_back(moved);
                     }
                 }
                 Post::Acknowledge(it) => {

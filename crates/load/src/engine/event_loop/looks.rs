@@ -3,12 +3,12 @@
 use record::Receipt;
 
 use super::super::host::Host;
+use super::super::reports::{self, Left, LoopSpent, Progress, Report};
 use super::super::seat::Coalescing;
 use super::super::spent::Spent;
-use super::super::told::{self, CoreSpent, Left, Progress, Report};
-use super::{Core, TICK};
+use super::{EventLoop, TICK};
 
-impl<H: Host> Core<H> {
+impl<H: Host> EventLoop<H> {
     /// The loop has come round once more.
     #[inline]
     pub(super) fn is_there(&mut self, t: u64) {
@@ -67,7 +67,7 @@ impl<H: Host> Core<H> {
         }
     }
 
-    /// Does what a person did since the last look. All cores know the same moment for it, so that they
+    /// Does what a person did since the last look. All loops know the same moment for it, so that they
     /// offer together what one would.
     pub(super) fn change(&mut self) {
         let changes = self.control.changes_since(self.changes);
@@ -95,7 +95,7 @@ impl<H: Host> Core<H> {
 
     /// What is over, for whoever watches.
     fn tell(&mut self, t: u64, last: bool) {
-        let closed = told::closed(self.ledgers.iter_mut().enumerate(), t, last);
+        let closed = reports::closed(self.ledgers.iter_mut().enumerate(), t, last);
         if !closed.is_empty() {
             let heard = self.receipt.as_ref().map(Receipt::measured_so_far);
             // Nobody may be listening.
@@ -140,7 +140,7 @@ impl<H: Host> Core<H> {
             }),
             ended_ns: self.ended,
             losses: self.losses,
-            spent: CoreSpent {
+            spent: LoopSpent {
                 sessions: seats,
                 ran_ns: t,
                 idle_ns: self.idle.ns(),

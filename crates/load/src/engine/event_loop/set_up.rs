@@ -1,20 +1,20 @@
-//! Subscriptions before a phase begins and after it: created in complete sets of all cores, then left to settle;
+//! Subscriptions before a phase begins and after it: created in complete sets of all loops, then left to settle;
 //! and deleted when servers have told what they counted of them.
 
 use std::io;
 
 use wire::time::Instant;
 
-use super::super::gate::{Gate, Set};
+use super::super::barrier::{Barrier, Set};
 use super::super::host::Host;
 use super::super::spent::Idle;
 use super::super::subscriber::Step;
-use super::{Core, TICK};
+use super::{EventLoop, TICK};
 
-impl<H: Host> Core<H> {
-    /// Has subscriptions and items created, each as a complete set of all cores; then the phase
+impl<H: Host> EventLoop<H> {
+    /// Has subscriptions and items created, each as a complete set of all loops; then the phase
     /// begins.
-    pub(super) fn set_up(&mut self, gate: &Gate) -> io::Result<()> {
+    pub(super) fn set_up(&mut self, barrier: &Barrier) -> io::Result<()> {
         let now = self.host.now();
         self.origin = now.mono;
         for n in 0..self.seats.len() {
@@ -25,10 +25,10 @@ impl<H: Host> Core<H> {
         }
         for set in [Set::Subscriptions, Set::Items] {
             let mut arrived = false;
-            while !gate.is_complete(set) {
+            while !barrier.is_complete(set) {
                 if !arrived && (self.has(set) || self.control.is_over()) {
                     arrived = true;
-                    gate.arrive(set, self.host.mono());
+                    barrier.arrive(set, self.host.mono());
                     continue;
                 }
                 self.send_due(self.t());
@@ -43,7 +43,7 @@ impl<H: Host> Core<H> {
             }
         }
         // First values settle before anything counts.
-        let begin = gate.completed() + self.settings.settle;
+        let begin = barrier.completed() + self.settings.settle;
         loop {
             let now = self.host.mono();
             if now >= begin || self.control.is_over() {
@@ -62,7 +62,7 @@ impl<H: Host> Core<H> {
         Ok(())
     }
 
-    /// All cores are as far: its sessions take the next step.
+    /// All loops are as far: its sessions take the next step.
     fn let_go_on(&mut self, next: Step) {
         let now = self.host.now();
         for n in 0..self.seats.len() {
@@ -90,9 +90,9 @@ impl<H: Host> Core<H> {
         })
     }
 
-    /// After the end: once the sessions of all cores are quiet, servers are asked; once they have answered,
+    /// After the end: once the sessions of all loops are quiet, servers are asked; once they have answered,
     /// all may go.
-    pub(super) fn take_leave(&mut self, gate: &Gate) {
+    pub(super) fn take_leave(&mut self, barrier: &Barrier) {
         if self.ended.is_none() {
             return;
         }
@@ -102,9 +102,9 @@ impl<H: Host> Core<H> {
         {
             if self.left == 2 * n && self.has(set) {
                 self.left += 1;
-                gate.arrive(set, self.host.mono());
+                barrier.arrive(set, self.host.mono());
             }
-            if self.left == 2 * n + 1 && gate.is_complete(set) {
+            if self.left == 2 * n + 1 && barrier.is_complete(set) {
                 self.left += 1;
                 self.let_go_on(next);
             }
@@ -112,10 +112,10 @@ impl<H: Host> Core<H> {
     }
 
     /// It has ended: nobody is to wait for it.
-    pub(super) fn has_left(&self, gate: &Gate) {
+    pub(super) fn has_left(&self, barrier: &Barrier) {
         for (n, set) in [Set::Quiet, Set::Told].into_iter().enumerate() {
             if self.left <= 2 * n {
-                gate.arrive(set, self.host.mono());
+                barrier.arrive(set, self.host.mono());
             }
         }
     }

@@ -8,12 +8,12 @@ use wire::channel::ChannelError;
 use wire::time::Now;
 
 use super::super::host::{Errand, Host, Mail, Reopened};
-use super::super::seat::{Coalescing, MOST_ROOM, Seat, books};
-use super::super::told::Loss;
-use super::Core;
+use super::super::reports::Loss;
+use super::super::seat::{Coalescing, MOST_ROOM, Seat, recorder};
+use super::EventLoop;
 use crate::transport::Got;
 
-impl<H: Host> Core<H> {
+impl<H: Host> EventLoop<H> {
     /// Fewer answers will come than a socket that rings for several waits for.
     pub(super) fn ring_for_each(&mut self, n: usize) {
         if let Some(seat) = self.seats.get_mut(n)
@@ -118,8 +118,8 @@ impl<H: Host> Core<H> {
             ledger.lag(t, unix_nanos(now.utc).saturating_sub(stamp));
         }
         let waited = seat.lane.in_flight();
-        let mut books = books(&mut self.ledgers, &mut self.sheet, &mut self.receipt, seat);
-        let ended = seat.lane.drain(now, &mut books);
+        let mut recorder = recorder(&mut self.ledgers, &mut self.sheet, &mut self.receipt, seat);
+        let ended = seat.lane.drain(now, &mut recorder);
         let answers = waited.saturating_sub(seat.lane.in_flight());
         if answers > 0 {
             self.cycle.answered(t);

@@ -6,7 +6,7 @@ use record::Times;
 use wire::client::RequestId;
 use wire::types::StatusCode;
 
-use super::super::books::Outcome;
+use super::super::recorder::Outcome;
 
 /// A request on its way.
 #[derive(Debug, Clone, Copy, Default)]

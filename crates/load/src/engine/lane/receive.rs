@@ -5,14 +5,14 @@ use wire::client::{Event, RequestId};
 use wire::time::Now;
 use wire::types::StatusCode;
 
-use super::super::books::Books;
+use super::super::recorder::Recorder;
 use super::rest::Rest;
 use super::{Flight, Lane, Reason};
 use crate::work::Answer;
 
 impl Lane {
     /// Looks at all that came in. Tells why the connection has ended, once it has.
-    pub fn drain(&mut self, now: Now, books: &mut Books<'_>) -> Option<ChannelError> {
+    pub fn drain(&mut self, now: Now, recorder: &mut Recorder<'_>) -> Option<ChannelError> {
         let t = self.since_start(now.mono);
         let mut ended = None;
         let mut rests: Vec<Rest> = Vec::new();
@@ -21,9 +21,9 @@ impl Lane {
                 Event::Response { id, body } => {
                     if let Some(subscriber) = &mut self.subscriber
                         && subscriber.owns(id)
-                        && let Some(mut ear) = books.ear()
+                        && let Some(mut tracker) = recorder.tracker()
                     {
-                        subscriber.answered(id, body, now, &mut ear);
+                        subscriber.answered(id, body, now, &mut tracker);
                         if subscriber.is_expelled() {
                             self.connection
                                 .lost("the server does not know the session any more");
@@ -36,7 +36,7 @@ impl Lane {
                     };
                     let answer = asker.service().judge(body, flight.expected as usize);
                     if answer.bad + answer.uncertain > 0
-                        && let Some(ledger) = books.of(flight.work)
+                        && let Some(ledger) = recorder.of(flight.work)
                     {
                         asker.service().each_failure(body, |status| {
                             ledger.values_failed(t, status.bits(), 1);
@@ -56,24 +56,24 @@ impl Lane {
                         let wanted = rest.wanted;
                         rests.push(rest);
                         if wanted {
-                            if let Some(ledger) = books.of(flight.work) {
+                            if let Some(ledger) = recorder.of(flight.work) {
                                 ledger.received_bytes(t, bytes, 1);
                             }
                             continue;
                         }
                     }
-                    self.done(flight, t, status, bytes, books);
+                    self.done(flight, t, status, bytes, recorder);
                 }
-                Event::Aborted { id, error } => self.failed(id, error.status, now, books),
+                Event::Aborted { id, error } => self.failed(id, error.status, now, recorder),
                 Event::Unanswered(id) => {
-                    self.failed(id, StatusCode::BadConnectionClosed, now, books);
+                    self.failed(id, StatusCode::BadConnectionClosed, now, recorder);
                 }
-                Event::TimedOut(id) => self.timed_out(id, now, books),
+                Event::TimedOut(id) => self.timed_out(id, now, recorder),
                 Event::Closed(error) => {
                     if let Some(subscriber) = &mut self.subscriber
-                        && let Some(mut ear) = books.ear()
+                        && let Some(mut tracker) = recorder.tracker()
                     {
-                        subscriber.cut(now, &mut ear);
+                        subscriber.cut(now, &mut tracker);
                     }
                     // What falls due until it is back cannot be sent because of the server.
                     self.block(Reason::Socket, t);
@@ -82,9 +82,9 @@ impl Lane {
                 _ => {}
             }
         }
-        self.write_down(books);
+        self.write_down(recorder);
         for rest in &rests {
-            self.follow(rest, now, books);
+            self.follow(rest, now, recorder);
         }
         ended
     }
@@ -97,35 +97,35 @@ impl Lane {
         t: u64,
         status: StatusCode,
         bytes: u32,
-        books: &mut Books<'_>,
+        recorder: &mut Recorder<'_>,
     ) {
         self.setup.source.answered(t);
         if let Some((before, n)) = self.done.add(flight.outcome(t, status, bytes)) {
-            books.done(before, n);
+            recorder.done(before, n);
         }
     }
 
     /// Writes down those that have ended so far.
-    pub(super) fn write_down(&mut self, books: &mut Books<'_>) {
+    pub(super) fn write_down(&mut self, recorder: &mut Recorder<'_>) {
         if let Some((last, n)) = self.done.take() {
-            books.done(last, n);
+            recorder.done(last, n);
         }
     }
 
     /// A request has ended without an answer.
-    fn failed(&mut self, id: RequestId, status: StatusCode, now: Now, books: &mut Books<'_>) {
-        if !self.subscriber_failed(id, status, now, books) {
+    fn failed(&mut self, id: RequestId, status: StatusCode, now: Now, recorder: &mut Recorder<'_>) {
+        if !self.subscriber_failed(id, status, now, recorder) {
             let t = self.since_start(now.mono);
-            self.done(self.flights.get(id), t, status, 0, books);
+            self.done(self.flights.get(id), t, status, 0, recorder);
         }
     }
 
     /// A request was given up.
-    fn timed_out(&mut self, id: RequestId, now: Now, books: &mut Books<'_>) {
-        if !self.subscriber_failed(id, StatusCode::BadTimeout, now, books) {
+    fn timed_out(&mut self, id: RequestId, now: Now, recorder: &mut Recorder<'_>) {
+        if !self.subscriber_failed(id, StatusCode::BadTimeout, now, recorder) {
             let (t, flight) = (self.since_start(now.mono), self.flights.get(id));
             self.setup.source.answered(t);
-            books.timed_out(flight.work, flight.times(t));
+            recorder.timed_out(flight.work, flight.times(t));
         }
     }
 
@@ -135,11 +135,11 @@ impl Lane {
         id: RequestId,
         status: StatusCode,
         now: Now,
-        books: &mut Books<'_>,
+        recorder: &mut Recorder<'_>,
     ) -> bool {
-        match (&mut self.subscriber, books.ear()) {
-            (Some(subscriber), Some(mut ear)) if subscriber.owns(id) => {
-                subscriber.failed(id, status, now, &mut ear);
+        match (&mut self.subscriber, recorder.tracker()) {
+            (Some(subscriber), Some(mut tracker)) if subscriber.owns(id) => {
+                subscriber.failed(id, status, now, &mut tracker);
                 true
             }
             _ => false,

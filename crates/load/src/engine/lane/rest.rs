@@ -6,7 +6,7 @@ use wire::service::Request;
 use wire::time::Now;
 use wire::types::{ByteString, RequestHeader, StatusCode};
 
-use super::super::books::Books;
+use super::super::recorder::Recorder;
 use super::{Flight, Lane};
 use crate::work::{self, Asker, Point, Service};
 
@@ -39,8 +39,8 @@ impl Rest {
 impl Lane {
     /// A Browse or a HistoryRead is one operation to its end: the rest is asked for at once, and it
     /// completes with its last answer.
-    pub(super) fn follow(&mut self, rest: &Rest, now: Now, books: &mut Books<'_>) {
-        let sent = self.ask_next(rest, now, books);
+    pub(super) fn follow(&mut self, rest: &Rest, now: Now, recorder: &mut Recorder<'_>) {
+        let sent = self.ask_next(rest, now, recorder);
         if !rest.wanted {
             // Part 4, 5.9.3: a continuation point holds resources until it is released. Nobody
             // waits for the answer.
@@ -58,8 +58,8 @@ impl Lane {
             }
             Err(_) => {
                 let t = self.since_start(now.mono);
-                self.done(flight, t, StatusCode::BadNotConnected, 0, books);
-                self.write_down(books);
+                self.done(flight, t, StatusCode::BadNotConnected, 0, recorder);
+                self.write_down(recorder);
             }
         }
     }
@@ -68,7 +68,7 @@ impl Lane {
         &mut self,
         rest: &Rest,
         now: Now,
-        books: &mut Books<'_>,
+        recorder: &mut Recorder<'_>,
     ) -> Result<RequestId, SendError> {
         let deadline = now.mono + self.setup.timeout;
         let mut bytes = 0;
@@ -95,7 +95,7 @@ impl Lane {
             }
         };
         let t = self.since_start(now.mono);
-        if let Some(ledger) = books.of(rest.flight.work) {
+        if let Some(ledger) = recorder.of(rest.flight.work) {
             ledger.sent_bytes(t, bytes as u32, 1);
         }
         Ok(id)

@@ -5,7 +5,7 @@ use wire::client::MAX_IN_FLIGHT;
 use wire::time::Now;
 use wire::types::StatusCode;
 
-use super::super::books::{Alike, Books, Sent};
+use super::super::recorder::{Alike, Recorder, Sent};
 use super::{Flight, Lane, Reason};
 
 /// Bytes that wait for the socket before a lane stops adding to them.
@@ -13,18 +13,18 @@ const BACKLOG: usize = 64 * 1024;
 
 impl Lane {
     /// Sends what its subscriptions have to send; so too when no more requests are to be sent.
-    pub fn pump_subscriptions(&mut self, now: Now, books: &mut Books<'_>) {
+    pub fn pump_subscriptions(&mut self, now: Now, recorder: &mut Recorder<'_>) {
         if let Some(subscriber) = &mut self.subscriber
             && !self.full
             && self.connection.is_open()
-            && let Some(mut ear) = books.ear()
+            && let Some(mut tracker) = recorder.tracker()
         {
-            subscriber.pump(&mut self.connection, now, &mut ear);
+            subscriber.pump(&mut self.connection, now, &mut tracker);
         }
     }
 
     /// Sends what is due. To be written by the caller at once; tells whether there is anything.
-    pub fn pump(&mut self, now: Now, books: &mut Books<'_>) -> bool {
+    pub fn pump(&mut self, now: Now, recorder: &mut Recorder<'_>) -> bool {
         if self.held {
             return false;
         }
@@ -41,7 +41,7 @@ impl Lane {
             }
             self.setup.source.pop();
             if self.setup.source.skips(t) {
-                if let Some(ledger) = books.of(self.setup.first) {
+                if let Some(ledger) = recorder.of(self.setup.first) {
                     ledger.skipped(t, 1);
                 }
                 continue;
@@ -49,7 +49,7 @@ impl Lane {
             let work = self.turn;
             self.turn = (work + 1) % self.setup.askers.len().max(1);
             let Some(bytes) = self.send(planned, t, work, now) else {
-                self.refused(planned, t, work, books);
+                self.refused(planned, t, work, recorder);
                 break;
             };
             any = true;
@@ -59,11 +59,11 @@ impl Lane {
                 bytes,
             };
             if let Some((before, n)) = sent.add(one) {
-                books.sent(t, before, n);
+                recorder.sent(t, before, n);
             }
         }
         if let Some((last, n)) = sent.take() {
-            books.sent(t, last, n);
+            recorder.sent(t, last, n);
         }
         if self.obstacle().is_none() {
             self.blocked = None;
@@ -137,7 +137,7 @@ impl Lane {
     /// A request that cannot be sent, since the server said that it takes none of its size, has
     /// failed like any other.
     #[cold]
-    fn refused(&mut self, planned: u64, t: u64, work: usize, books: &mut Books<'_>) {
+    fn refused(&mut self, planned: u64, t: u64, work: usize, recorder: &mut Recorder<'_>) {
         self.setup.spend(planned);
         let flight = Flight {
             planned,
@@ -146,11 +146,11 @@ impl Lane {
             ..Flight::default()
         };
         let lateness = self.lateness(planned, t);
-        if let Some(ledger) = books.of(flight.work) {
+        if let Some(ledger) = recorder.of(flight.work) {
             ledger.late(t, lateness, 1);
         }
-        self.done(flight, t, StatusCode::BadRequestTooLarge, 0, books);
-        self.write_down(books);
+        self.done(flight, t, StatusCode::BadRequestTooLarge, 0, recorder);
+        self.write_down(recorder);
     }
 
     /// Says whether the socket took all that it was given.

@@ -10,9 +10,9 @@ use record::{Lateness, Ledger, Times};
 use wire::types::StatusCode;
 
 use super::super::held::Rounds;
+use super::super::reports::{self, Progress};
 use super::super::running::Running;
 use super::super::settings::Settings;
-use super::super::told::{self, Progress};
 
 /// Where the threads tell what is over.
 type Tell = Sender<Progress>;
@@ -193,7 +193,7 @@ impl Book {
     fn progress(&mut self, target: usize, t: u64, last: bool) -> Option<Progress> {
         let place = target * self.names.len();
         let ledger = self.ledgers.get_mut(place)?;
-        let mut closed = told::closed([(place, ledger)], t, last);
+        let mut closed = reports::closed([(place, ledger)], t, last);
         // Rounds are written down when they are over: the ledger does not know of those under way.
         let in_flight = self.under_way.get(target).copied().unwrap_or(0);
         for (_, tick) in &mut closed {
@@ -204,7 +204,7 @@ impl Book {
             closed,
             heard: None,
             ran_ns: t,
-            // Clients wait, each in a thread of its own: no core is busy with them.
+            // Clients wait, each in a thread of its own: no loop is busy with them.
             idle_ns: t,
             last,
         })

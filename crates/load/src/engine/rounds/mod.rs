@@ -33,10 +33,10 @@ use self::storm::Storm;
 use self::worker::{Done, Worker};
 use super::error::{Failed, RunError};
 use super::outcome::{Outcome, gather};
+use super::reports::Progress;
 use super::running::{Begin, PER_THREAD, Running};
 use super::settings::Settings;
 use super::several::several;
-use super::told::Progress;
 use super::witness::Witness;
 use crate::transport::Clock;
 

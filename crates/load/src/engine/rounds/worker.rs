@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use plan::Seat;
 
+use super::super::reports::{Loss, Report};
 use super::super::spent::Spent;
-use super::super::told::{Loss, Report};
 use super::act::Did;
 use super::client::Client;
 use super::course::Course;

@@ -11,8 +11,8 @@ use wire::types::{StatusCode, TransferSubscriptionsRequest};
 
 use super::gaps::after;
 use super::publish::hear;
-use super::{Asked, Step, Subscriber};
-use crate::engine::books::Ear;
+use super::{PendingRequest, Step, Subscriber};
+use crate::engine::recorder::NotificationTracker;
 use crate::work::Requests;
 
 /// How a session came back.
@@ -26,11 +26,11 @@ pub enum Came {
 
 impl Subscriber {
     /// The connection is gone.
-    pub(in crate::engine) fn cut(&mut self, now: Now, ear: &mut Ear<'_>) {
+    pub(in crate::engine) fn cut(&mut self, now: Now, tracker: &mut NotificationTracker<'_>) {
         let at = self.at(now.mono);
         for (_, place) in &self.by_id {
             if let Some(number) = self.number(*place) {
-                ear.receipt.cut(number, at);
+                tracker.receipt.cut(number, at);
             }
         }
         // Whether they arrived is not known; those that did not are only kept for longer.
@@ -64,17 +64,17 @@ impl Subscriber {
     }
 
     /// It is there.
-    pub(super) fn seen(&mut self, place: u32, now: Now, ear: &mut Ear<'_>) {
+    pub(super) fn seen(&mut self, place: u32, now: Now, tracker: &mut NotificationTracker<'_>) {
         let doubtful = self.subscription(place).map(|it| &mut it.doubtful);
         if doubtful.is_some_and(std::mem::take) {
-            self.resumed(place, now, ear);
+            self.resumed(place, now, tracker);
         }
     }
 
-    fn resumed(&mut self, place: u32, now: Now, ear: &mut Ear<'_>) {
+    fn resumed(&mut self, place: u32, now: Now, tracker: &mut NotificationTracker<'_>) {
         let at = self.at(now.mono);
         if let Some(number) = self.number(place) {
-            ear.receipt.resumed(number, at, false);
+            tracker.receipt.resumed(number, at, false);
         }
         if let Some(subscription) = self.subscription(place) {
             subscription.catching_up = true;
@@ -100,7 +100,7 @@ impl Subscriber {
     /// Has the new session take the subscriptions over; and asks for messages that were sent
     /// before.
     pub(super) fn transfer(&mut self, connection: &mut Connection, now: Now) {
-        let asked = |asked: &Asked| matches!(asked, Asked::Transfer { .. });
+        let asked = |asked: &PendingRequest| matches!(asked, PendingRequest::Transfer { .. });
         if self.to_transfer && !self.asked.any(asked) {
             let ids = self.by_id.iter().map(|(id, _)| *id);
             let request = TransferSubscriptionsRequest {
@@ -108,7 +108,7 @@ impl Subscriber {
                 subscription_ids: Some(ids.collect()),
                 send_initial_values: false,
             };
-            let asked = Asked::Transfer { sent: now.mono };
+            let asked = PendingRequest::Transfer { sent: now.mono };
             self.send(connection, request, asked, now);
         }
         for place in 0..self.subscriptions.len() as u32 {
@@ -121,12 +121,12 @@ impl Subscriber {
         let Some(subscription) = subscription.filter(|it| it.catching_up) else {
             return;
         };
-        let asks = |asked: &Asked| matches!(asked, Asked::CatchUp { subscription, .. } if *subscription == place);
+        let asks = |asked: &PendingRequest| matches!(asked, PendingRequest::CatchUp { subscription, .. } if *subscription == place);
         let (Some(id), sequence) = (subscription.id, subscription.expected) else {
             return;
         };
         if !self.asked.any(asks) {
-            let asked = Asked::CatchUp {
+            let asked = PendingRequest::CatchUp {
                 subscription: place,
                 sequence,
             };
@@ -135,20 +135,27 @@ impl Subscriber {
         }
     }
 
-    pub(super) fn transferred(&mut self, sent: Instant, body: &[u8], now: Now, ear: &mut Ear<'_>) {
+    pub(super) fn transferred(
+        &mut self,
+        sent: Instant,
+        body: &[u8],
+        now: Now,
+        tracker: &mut NotificationTracker<'_>,
+    ) {
         self.to_transfer = false;
         let Ok(Response::TransferSubscriptions(response)) = super::decode(body) else {
             return self.not_transferred();
         };
         let places = self.there();
         let step = receipt::Step::Transfer;
-        ear.receipt
+        tracker
+            .receipt
             .step(step, self.at(sent), self.at(now.mono), places.len() as u32);
         let results = response.results.unwrap_or_default();
         for (n, place) in places.into_iter().enumerate() {
             let good = results.get(n).is_some_and(|it| !it.status_code.is_bad());
             if good {
-                self.resumed(place, now, ear);
+                self.resumed(place, now, tracker);
             } else {
                 self.lose(place);
             }
@@ -167,7 +174,7 @@ impl Subscriber {
         sequence: u32,
         body: &[u8],
         now: Now,
-        ear: &mut Ear<'_>,
+        tracker: &mut NotificationTracker<'_>,
     ) {
         let message = match RepublishResponse::parse(body) {
             Ok(message) => message,
@@ -176,7 +183,7 @@ impl Subscriber {
                 if super::is(super::set_up::wrong(error), gone) {
                     self.lose(place);
                 } else {
-                    self.seen(place, now, ear);
+                    self.seen(place, now, tracker);
                 }
                 return self.caught_up_all(place);
             }
@@ -184,19 +191,19 @@ impl Subscriber {
         let Some(number) = self.number(place) else {
             return;
         };
-        self.seen(place, now, ear);
+        self.seen(place, now, tracker);
         self.acknowledge(place, sequence);
         if let Some(subscription) = self.subscription(place) {
             subscription.expected = after(sequence);
         }
         // Nothing told that it was missing: it is the next one.
-        ear.receipt.republish_asked(number, sequence);
+        tracker.receipt.republish_asked(number, sequence);
         let head = self.head(&message, body, now);
-        let open = ear.receipt.message(ear.ledger, number, head);
+        let open = tracker.receipt.message(tracker.ledger, number, head);
         let (gap, ended) = hear(open, message.notifications(), self.event_places());
         self.miss(place, gap, now);
         if let Some(status) = ended {
-            self.ended(place, status, now, ear);
+            self.ended(place, status, now, tracker);
         }
     }
 

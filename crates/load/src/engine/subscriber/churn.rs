@@ -12,8 +12,8 @@ use wire::types::{
 };
 
 use super::millis;
-use super::{Asked, Subscriber};
-use crate::engine::books::Ear;
+use super::{PendingRequest, Subscriber};
+use crate::engine::recorder::NotificationTracker;
 
 /// One of the changes, again and again.
 #[derive(Debug)]
@@ -116,8 +116,8 @@ impl Subscriber {
                 continue;
             };
             let asked = match what {
-                Churned::Refresh => Asked::Refresh { sent: now.mono },
-                _ => Asked::Churn {
+                Churned::Refresh => PendingRequest::Refresh { sent: now.mono },
+                _ => PendingRequest::Churn {
                     subscription: place,
                     there: round % 2 == 0,
                     count,
@@ -199,7 +199,7 @@ impl Subscriber {
         sent: Instant,
         body: &[u8],
         now: Now,
-        ear: &mut Ear<'_>,
+        tracker: &mut NotificationTracker<'_>,
     ) {
         let response = match super::decode(body) {
             Ok(response) => response,
@@ -212,7 +212,7 @@ impl Subscriber {
         let number = subscription.number;
         match response {
             Response::ModifyMonitoredItems(response) => {
-                ear.receipt.step(receipt::Step::Modify, sent, at, count);
+                tracker.receipt.step(receipt::Step::Modify, sent, at, count);
                 let results = response.results.unwrap_or_default();
                 let good = results.iter().find(|it| !it.status_code.is_bad());
                 if let Some(good) = good {
@@ -221,22 +221,29 @@ impl Subscriber {
                         sampling: good.revised_sampling_interval,
                         queue: good.revised_queue_size,
                     };
-                    self.note_change(place, changed, FROM_BEFORE, ear);
+                    self.note_change(place, changed, FROM_BEFORE, tracker);
                 }
             }
             Response::SetMonitoringMode(response) => {
-                ear.receipt.step(receipt::Step::SetMode, sent, at, count);
+                tracker
+                    .receipt
+                    .step(receipt::Step::SetMode, sent, at, count);
                 let results = response.results.unwrap_or_default();
                 if results.iter().any(|status| !status.is_bad()) {
                     let mode = match there {
                         true => Monitoring::Sampling,
                         false => Monitoring::Reporting,
                     };
-                    self.note_change(place, Changed::Mode { count, mode, at }, FROM_BEFORE, ear);
+                    self.note_change(
+                        place,
+                        Changed::Mode { count, mode, at },
+                        FROM_BEFORE,
+                        tracker,
+                    );
                 }
             }
             Response::ModifySubscription(response) => {
-                ear.receipt.step(receipt::Step::Modify, sent, at, 1);
+                tracker.receipt.step(receipt::Step::Modify, sent, at, 1);
                 let publishing = millis(response.revised_publishing_interval);
                 let terms = SubscriptionTerms {
                     publishing_ns: nanos(publishing),
@@ -244,7 +251,7 @@ impl Subscriber {
                     lifetime: response.revised_lifetime_count,
                 };
                 if let Some(number) = number {
-                    ear.receipt.revised(number, terms);
+                    tracker.receipt.revised(number, terms);
                 }
                 if let Some(subscription) = self.subscription(place) {
                     subscription.publishing = publishing;
@@ -257,7 +264,13 @@ impl Subscriber {
 
     /// Between values from before a change and those after it nothing is promised; and values from
     /// before may come in messages after it.
-    fn note_change(&mut self, place: u32, changed: Changed, left: u8, ear: &mut Ear<'_>) {
+    fn note_change(
+        &mut self,
+        place: u32,
+        changed: Changed,
+        left: u8,
+        tracker: &mut NotificationTracker<'_>,
+    ) {
         let Some(first) = self.subscription(place).map(|it| {
             it.changed = (left > 0).then_some((changed, left));
             it.first_handle
@@ -279,22 +292,22 @@ impl Subscriber {
                 };
                 for n in 0..count {
                     let terms = self.item_terms(place, n, sampling, queue);
-                    ear.receipt.item(first + n, terms);
+                    tracker.receipt.item(first + n, terms);
                 }
             }
             Changed::Mode { count, mode, at } => {
                 for handle in first..first + count {
-                    ear.receipt.monitored(handle, mode, at);
+                    tracker.receipt.monitored(handle, mode, at);
                 }
             }
         }
     }
 
     /// A message has come.
-    pub(super) fn came(&mut self, place: u32, ear: &mut Ear<'_>) {
+    pub(super) fn came(&mut self, place: u32, tracker: &mut NotificationTracker<'_>) {
         let changed = self.subscription(place).and_then(|it| it.changed);
         if let Some((changed, left)) = changed {
-            self.note_change(place, changed, left - 1, ear);
+            self.note_change(place, changed, left - 1, tracker);
         }
     }
 }

@@ -9,8 +9,8 @@ use wire::time::{Instant, Now};
 use wire::types::{RepublishRequest, StatusCode, SubscriptionAcknowledgement};
 
 use super::publish::hear;
-use super::{Asked, BACKLOG, Post, Step, Subscriber};
-use crate::engine::books::Ear;
+use super::{BACKLOG, PendingRequest, Post, Step, Subscriber};
+use crate::engine::recorder::NotificationTracker;
 
 /// Missing messages of one gap that are asked for; a longer gap is none that could be mended.
 const ASKED: usize = 1000;
@@ -90,7 +90,12 @@ impl Subscriber {
     }
 
     /// Asks for what is missing; at the end for all of it.
-    pub(super) fn ask_again(&mut self, connection: &mut Connection, now: Now, ear: &mut Ear<'_>) {
+    pub(super) fn ask_again(
+        &mut self,
+        connection: &mut Connection,
+        now: Now,
+        tracker: &mut NotificationTracker<'_>,
+    ) {
         while let Some(missing) = self.missing.front_mut()
             && connection.pending().len() < BACKLOG
         {
@@ -103,12 +108,12 @@ impl Subscriber {
             }
             let there = self.id(place).zip(self.number(place));
             // It may have come by itself meanwhile.
-            let wanted = there.filter(|(_, number)| ear.receipt.is_missing(*number, sequence));
+            let wanted = there.filter(|(_, number)| tracker.receipt.is_missing(*number, sequence));
             let Some((id, number)) = wanted else {
                 self.missing.pop_front();
                 continue;
             };
-            let asked = Asked::Republish {
+            let asked = PendingRequest::Republish {
                 subscription: place,
                 sequence,
             };
@@ -119,7 +124,7 @@ impl Subscriber {
                 }
                 return;
             }
-            ear.receipt.republish_asked(number, sequence);
+            tracker.receipt.republish_asked(number, sequence);
             self.missing.pop_front();
         }
     }
@@ -138,13 +143,13 @@ impl Subscriber {
         sequence: u32,
         body: &[u8],
         now: Now,
-        ear: &mut Ear<'_>,
+        tracker: &mut NotificationTracker<'_>,
     ) {
         let message = match RepublishResponse::parse(body) {
             Ok(message) => message,
             Err(error) => {
                 let status = super::set_up::wrong(error);
-                return self.not_republished(place, sequence, status, ear);
+                return self.not_republished(place, sequence, status, tracker);
             }
         };
         let Some(number) = self.number(place) else {
@@ -152,10 +157,10 @@ impl Subscriber {
         };
         self.acknowledge(place, sequence);
         let head = self.head(&message, body, now);
-        let open = ear.receipt.republished(ear.ledger, number, head);
+        let open = tracker.receipt.republished(tracker.ledger, number, head);
         let (_, ended) = hear(open, message.notifications(), self.event_places());
         if let Some(status) = ended {
-            self.ended(place, status, now, ear);
+            self.ended(place, status, now, tracker);
         }
     }
 
@@ -175,10 +180,11 @@ impl Subscriber {
         place: u32,
         sequence: u32,
         status: StatusCode,
-        ear: &mut Ear<'_>,
+        tracker: &mut NotificationTracker<'_>,
     ) {
         if let Some(number) = self.number(place) {
-            ear.receipt
+            tracker
+                .receipt
                 .republish_refused(number, sequence, status.bits());
         }
     }

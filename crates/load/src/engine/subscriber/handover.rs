@@ -15,24 +15,24 @@ use wire::types::{StatusCode, SubscriptionAcknowledgement, TransferSubscriptions
 use record::receipt;
 
 use super::churn::Turning;
-use super::{Asked, Step, Subscriber, Subscription};
-use crate::engine::books::Ear;
+use super::{PendingRequest, Step, Subscriber, Subscription};
+use crate::engine::recorder::NotificationTracker;
 
 /// A subscription between two sessions.
 #[derive(Debug)]
-pub struct Parcel {
+pub struct InTransfer {
     /// The server's number for it.
     id: u32,
     subscription: Subscription,
     /// What is still to be acknowledged.
     acknowledgements: Vec<SubscriptionAcknowledgement>,
-    /// The session that had it, as a seat of the core.
+    /// The session that had it, as a seat of the loop.
     from: usize,
     /// Its last values are wanted once more.
     initial: bool,
 }
 
-/// What one session has for another one of its core.
+/// What one session has for another one of its loop.
 #[derive(Debug)]
 pub enum Post {
     /// A subscription that the next session is to take over.
@@ -43,7 +43,7 @@ pub enum Post {
         initial: bool,
     },
     /// A subscription that the server did not hand over: it is where it was.
-    Back(Parcel),
+    Back(InTransfer),
     /// A message came here after all: to be acknowledged by whoever has the subscription now.
     Acknowledge(SubscriptionAcknowledgement),
     /// A message is missing: to be asked for by whoever has the subscription now.
@@ -68,8 +68,8 @@ pub(super) struct Handover {
     away: Vec<(u32, u32)>,
 }
 
-impl Parcel {
-    /// The session that had it, as a seat of the core.
+impl InTransfer {
+    /// The session that had it, as a seat of the loop.
     pub fn from(&self) -> usize {
         self.from
     }
@@ -110,10 +110,9 @@ impl Subscriber {
 
     /// A subscription is to go to another session, unless something about it is on its way.
     pub(super) fn offer(&mut self, place: u32, initial: bool) {
-        let about = |asked: &Asked| match asked {
-            Asked::Republish { subscription, .. } | Asked::Take { subscription, .. } => {
-                *subscription == place
-            }
+        let about = |asked: &PendingRequest| match asked {
+            PendingRequest::Republish { subscription, .. }
+            | PendingRequest::Take { subscription, .. } => *subscription == place,
             _ => false,
         };
         let waits = self.missing.iter().any(|missing| missing.place == place)
@@ -128,7 +127,7 @@ impl Subscriber {
     }
 
     /// Gives a subscription away; `from`: its own seat.
-    pub fn give(&mut self, place: u32, initial: bool, from: usize) -> Option<Parcel> {
+    pub fn give(&mut self, place: u32, initial: bool, from: usize) -> Option<InTransfer> {
         let id = self.id(place)?;
         let subscription = std::mem::take(self.subscription(place)?);
         if let Some(number) = subscription.number {
@@ -139,7 +138,7 @@ impl Subscriber {
             .into_iter()
             .partition(|it| it.subscription_id == id);
         self.acknowledgements = others;
-        Some(Parcel {
+        Some(InTransfer {
             id,
             subscription,
             acknowledgements,
@@ -149,24 +148,24 @@ impl Subscriber {
     }
 
     /// Has a subscription of another session taken over.
-    pub fn take_over(&mut self, parcel: Parcel) {
-        let (from, initial) = (parcel.from, parcel.initial);
-        let place = self.put(parcel);
+    pub fn take_over(&mut self, moved: InTransfer) {
+        let (from, initial) = (moved.from, moved.initial);
+        let place = self.put(moved);
         self.handover.to_take.push_back((place, from, initial));
     }
 
     /// Has a subscription again that it wanted to give away.
-    pub fn take_back(&mut self, parcel: Parcel) {
-        self.put(parcel);
+    pub fn take_back(&mut self, moved: InTransfer) {
+        self.put(moved);
     }
 
-    fn put(&mut self, parcel: Parcel) -> u32 {
-        let Parcel {
+    fn put(&mut self, moved: InTransfer) -> u32 {
+        let InTransfer {
             id,
             subscription,
             acknowledgements,
             ..
-        } = parcel;
+        } = moved;
         self.handover.away.retain(|(known, _)| *known != id);
         self.acknowledgements.extend(acknowledgements);
         let free = self.subscriptions.iter().position(|it| it.number.is_none());
@@ -211,7 +210,7 @@ impl Subscriber {
                 subscription_ids: Some(vec![id]),
                 send_initial_values: initial,
             };
-            let asked = Asked::Take {
+            let asked = PendingRequest::Take {
                 subscription: place,
                 from,
                 initial,
@@ -229,7 +228,7 @@ impl Subscriber {
         sent: Instant,
         body: &[u8],
         now: Now,
-        ear: &mut Ear<'_>,
+        tracker: &mut NotificationTracker<'_>,
     ) {
         let status = match super::decode(body) {
             Ok(Response::TransferSubscriptions(response)) => {
@@ -243,19 +242,19 @@ impl Subscriber {
             return self.not_taken(place, from, status);
         }
         let (sent, at) = (self.at(sent), self.at(now.mono));
-        ear.receipt.step(receipt::Step::Transfer, sent, at, 1);
+        tracker.receipt.step(receipt::Step::Transfer, sent, at, 1);
         if let Some(number) = self.number(place).filter(|_| initial) {
-            ear.receipt.told_again(number);
+            tracker.receipt.told_again(number);
         }
     }
 
     /// The server did not hand it over: it goes back.
     pub(super) fn not_taken(&mut self, place: u32, from: usize, status: StatusCode) {
         self.fail("transfer", status);
-        if let Some(parcel) = self.give(place, false, from) {
+        if let Some(moved) = self.give(place, false, from) {
             // It was never here.
-            self.handover.away.retain(|(known, _)| *known != parcel.id);
-            self.forward(Post::Back(parcel));
+            self.handover.away.retain(|(known, _)| *known != moved.id);
+            self.forward(Post::Back(moved));
         }
     }
 }

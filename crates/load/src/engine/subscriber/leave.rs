@@ -6,8 +6,8 @@ use wire::service::Response;
 use wire::time::{Instant, Now};
 use wire::types::DeleteSubscriptionsRequest;
 
-use super::{Asked, Step, Subscriber, Witness};
-use crate::engine::books::Ear;
+use super::{PendingRequest, Step, Subscriber, Witness};
+use crate::engine::recorder::NotificationTracker;
 
 impl Subscriber {
     /// No more figures are wanted: what was created is to be deleted, once the server was asked what it counted
@@ -24,7 +24,12 @@ impl Subscriber {
 
     pub(super) fn leave(&mut self, connection: &mut Connection, now: Now) {
         // What is missing goes with the subscriptions.
-        let asked = |asked: &Asked| matches!(asked, Asked::Delete { .. } | Asked::Republish { .. });
+        let asked = |asked: &PendingRequest| {
+            matches!(
+                asked,
+                PendingRequest::Delete { .. } | PendingRequest::Republish { .. }
+            )
+        };
         if self.asked.any(asked) {
             return;
         }
@@ -37,15 +42,27 @@ impl Subscriber {
             request_header: self.requests.header(now.utc),
             subscription_ids: Some(ids),
         };
-        self.send(connection, request, Asked::Delete { sent: now.mono }, now);
+        self.send(
+            connection,
+            request,
+            PendingRequest::Delete { sent: now.mono },
+            now,
+        );
     }
 
-    pub(super) fn deleted(&mut self, sent: Instant, body: &[u8], now: Now, ear: &mut Ear<'_>) {
+    pub(super) fn deleted(
+        &mut self,
+        sent: Instant,
+        body: &[u8],
+        now: Now,
+        tracker: &mut NotificationTracker<'_>,
+    ) {
         if let Ok(Response::DeleteSubscriptions(response)) = super::decode(body) {
             let results = response.results.unwrap_or_default();
             let good = results.iter().filter(|status| !status.is_bad()).count();
             let step = receipt::Step::DeleteSubscriptions;
-            ear.receipt
+            tracker
+                .receipt
                 .step(step, self.at(sent), self.at(now.mono), good as u32);
         }
         self.step = Step::Gone;

@@ -2,7 +2,7 @@
 //! Publish requests, mended where messages are missing, deleted at the end.
 //!
 //! No socket and no clock, as a lane has none: it shares the lane's connection, is told what time it is and
-//! what came in, and writes down what it hears in the core's receipt.
+//! what came in, and writes down what it hears in the loop's receipt.
 //!
 //! - [`asked`]: requests on their way, and what each is about;
 //! - [`set_up`]: subscriptions, then items;
@@ -15,12 +15,12 @@
 //! - [`refresh`]: the states of conditions;
 //! - [`leave`]: the end.
 
-mod asked;
 mod back;
 mod churn;
 mod gaps;
 mod handover;
 mod leave;
+mod pending;
 mod publish;
 mod refresh;
 mod set_up;
@@ -41,12 +41,12 @@ use wire::service::{Limits, Request, Response};
 use wire::time::{Instant, Now};
 use wire::types::{StatusCode, SubscriptionAcknowledgement};
 
-use super::books::Ear;
+use super::recorder::NotificationTracker;
 use crate::work::Requests;
-use asked::{Asked, OnTheirWay};
 use churn::{Changed, Turning};
 use gaps::Missing;
 use handover::Handover;
+use pending::{PendingRequest, PendingRequests};
 use publish::Supply;
 
 /// Milliseconds of the wire; what is no interval is none.
@@ -129,7 +129,7 @@ pub struct Subscriber {
     /// The server's numbers, ascending, and our places.
     by_id: Vec<(u32, u32)>,
     /// Requests on their way, Publish among them.
-    asked: OnTheirWay,
+    asked: PendingRequests,
     /// Subscriptions to be created.
     to_create: VecDeque<u32>,
     /// Subscriptions whose items are to be created, from which on.
@@ -212,7 +212,7 @@ impl Subscriber {
             began: None,
             subscriptions: (0..count).map(|_| Subscription::default()).collect(),
             by_id: Vec::new(),
-            asked: OnTheirWay::default(),
+            asked: PendingRequests::default(),
             to_create: (0..count).collect(),
             to_fill: VecDeque::new(),
             acknowledgements: Vec::new(),
@@ -300,12 +300,12 @@ impl Subscriber {
         &mut self,
         connection: &mut Connection,
         now: Now,
-        ear: &mut Ear<'_>,
+        tracker: &mut NotificationTracker<'_>,
     ) -> bool {
         let before = connection.pending().len();
         self.go_on();
         if self.step < Step::Gone {
-            self.ask_again(connection, now, ear);
+            self.ask_again(connection, now, tracker);
         }
         match self.step {
             Step::Subscriptions => self.create_subscriptions(connection, now),
@@ -325,7 +325,7 @@ impl Subscriber {
             Step::Gone => {}
         }
         if self.step < Step::Quiet {
-            self.supply(connection, now, ear);
+            self.supply(connection, now, tracker);
         }
         connection.pending().len() > before
     }
@@ -357,45 +357,45 @@ impl Subscriber {
         id: RequestId,
         body: &[u8],
         now: Now,
-        ear: &mut Ear<'_>,
+        tracker: &mut NotificationTracker<'_>,
     ) {
         match self.asked.take(id) {
-            Asked::Nothing => {}
-            Asked::Publish => self.published(body, now, ear),
-            Asked::Subscription { subscription, sent } => {
-                self.created(subscription, sent, body, now, ear);
+            PendingRequest::Nothing => {}
+            PendingRequest::Publish => self.published(body, now, tracker),
+            PendingRequest::Subscription { subscription, sent } => {
+                self.created(subscription, sent, body, now, tracker);
             }
-            Asked::Items {
+            PendingRequest::Items {
                 subscription,
                 first,
                 count,
                 sent,
-            } => self.created_items(subscription, (first, count), sent, body, now, ear),
-            Asked::Republish {
+            } => self.created_items(subscription, (first, count), sent, body, now, tracker),
+            PendingRequest::Republish {
                 subscription,
                 sequence,
-            } => self.republished(subscription, sequence, body, now, ear),
-            Asked::CatchUp {
+            } => self.republished(subscription, sequence, body, now, tracker),
+            PendingRequest::CatchUp {
                 subscription,
                 sequence,
-            } => self.caught_up(subscription, sequence, body, now, ear),
-            Asked::Transfer { sent } => self.transferred(sent, body, now, ear),
-            Asked::Take {
+            } => self.caught_up(subscription, sequence, body, now, tracker),
+            PendingRequest::Transfer { sent } => self.transferred(sent, body, now, tracker),
+            PendingRequest::Take {
                 subscription,
                 from,
                 initial,
                 sent,
-            } => self.taken((subscription, from, initial), sent, body, now, ear),
-            Asked::Churn {
+            } => self.taken((subscription, from, initial), sent, body, now, tracker),
+            PendingRequest::Churn {
                 subscription,
                 there,
                 count,
                 sent,
-            } => self.turned(subscription, there, count, sent, body, now, ear),
-            Asked::Quiet => self.silenced(Ok(())),
-            Asked::Diagnostics(about) => self.told(about, Ok(body)),
-            Asked::Refresh { sent } => self.refreshed(sent, body, now, ear),
-            Asked::Delete { sent } => self.deleted(sent, body, now, ear),
+            } => self.turned(subscription, there, count, sent, body, now, tracker),
+            PendingRequest::Quiet => self.silenced(Ok(())),
+            PendingRequest::Diagnostics(about) => self.told(about, Ok(body)),
+            PendingRequest::Refresh { sent } => self.refreshed(sent, body, now, tracker),
+            PendingRequest::Delete { sent } => self.deleted(sent, body, now, tracker),
         }
     }
 
@@ -406,37 +406,37 @@ impl Subscriber {
         id: RequestId,
         status: StatusCode,
         now: Now,
-        ear: &mut Ear<'_>,
+        tracker: &mut NotificationTracker<'_>,
     ) {
         match self.asked.take(id) {
-            Asked::Nothing => {}
-            Asked::Publish => self.publish_failed(status, now, ear),
-            Asked::Subscription { .. } => self.refuse(status),
-            Asked::Items { count, .. } => {
+            PendingRequest::Nothing => {}
+            PendingRequest::Publish => self.publish_failed(status, now, tracker),
+            PendingRequest::Subscription { .. } => self.refuse(status),
+            PendingRequest::Items { count, .. } => {
                 for _ in 0..count {
-                    ear.receipt.item_refused(status.bits());
+                    tracker.receipt.item_refused(status.bits());
                 }
                 self.done_with_items();
             }
-            Asked::Republish {
+            PendingRequest::Republish {
                 subscription,
                 sequence,
-            } => self.not_republished(subscription, sequence, status, ear),
-            Asked::CatchUp { subscription, .. } => {
+            } => self.not_republished(subscription, sequence, status, tracker),
+            PendingRequest::CatchUp { subscription, .. } => {
                 if !is(status, StatusCode::BadConnectionClosed) {
-                    self.seen(subscription, now, ear);
+                    self.seen(subscription, now, tracker);
                 }
                 self.caught_up_all(subscription);
             }
-            Asked::Transfer { .. } => self.not_transferred(),
-            Asked::Take {
+            PendingRequest::Transfer { .. } => self.not_transferred(),
+            PendingRequest::Take {
                 subscription, from, ..
             } => self.not_taken(subscription, from, status),
-            Asked::Churn { .. } => self.fail("change", status),
-            Asked::Quiet => self.silenced(Err(status)),
-            Asked::Diagnostics(about) => self.told(about, Err(status)),
-            Asked::Refresh { .. } => ear.receipt.refresh_refused(status.bits()),
-            Asked::Delete { .. } => self.step = Step::Gone,
+            PendingRequest::Churn { .. } => self.fail("change", status),
+            PendingRequest::Quiet => self.silenced(Err(status)),
+            PendingRequest::Diagnostics(about) => self.told(about, Err(status)),
+            PendingRequest::Refresh { .. } => tracker.receipt.refresh_refused(status.bits()),
+            PendingRequest::Delete { .. } => self.step = Step::Gone,
         }
     }
 
@@ -449,7 +449,7 @@ impl Subscriber {
         &mut self,
         connection: &mut Connection,
         request: impl Into<Request>,
-        asked: Asked,
+        asked: PendingRequest,
         now: Now,
     ) -> bool {
         let mut request = request.into();

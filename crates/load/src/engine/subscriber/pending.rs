@@ -7,7 +7,7 @@ use crate::diagnostics::About;
 
 /// What a request was about.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Asked {
+pub enum PendingRequest {
     /// It is not one of ours.
     #[default]
     Nothing,
@@ -37,7 +37,7 @@ pub enum Asked {
     /// A subscription of another session is to be ours.
     Take {
         subscription: u32,
-        /// Who had it, as a seat of the core.
+        /// Who had it, as a seat of the loop.
         from: usize,
         /// With its last values.
         initial: bool,
@@ -63,13 +63,13 @@ pub enum Asked {
 
 /// The requests that are on their way.
 #[derive(Debug, Default)]
-pub struct OnTheirWay {
+pub struct PendingRequests {
     /// By slot of the connection.
-    slots: Vec<Asked>,
+    slots: Vec<PendingRequest>,
     len: usize,
 }
 
-impl OnTheirWay {
+impl PendingRequests {
     pub fn len(&self) -> usize {
         self.len
     }
@@ -77,18 +77,18 @@ impl OnTheirWay {
     #[inline]
     pub fn has(&self, id: RequestId) -> bool {
         let asked = self.slots.get(id.slot());
-        asked.is_some_and(|asked| *asked != Asked::Nothing)
+        asked.is_some_and(|asked| *asked != PendingRequest::Nothing)
     }
 
-    pub fn any(&self, what: impl FnMut(&Asked) -> bool) -> bool {
+    pub fn any(&self, what: impl FnMut(&PendingRequest) -> bool) -> bool {
         self.slots.iter().any(what)
     }
 
     /// One was sent.
-    pub fn keep(&mut self, id: RequestId, asked: Asked) {
+    pub fn keep(&mut self, id: RequestId, asked: PendingRequest) {
         let slot = id.slot();
         if slot >= self.slots.len() {
-            self.slots.resize(slot + 1, Asked::Nothing);
+            self.slots.resize(slot + 1, PendingRequest::Nothing);
         }
         if let Some(place) = self.slots.get_mut(slot) {
             *place = asked;
@@ -97,10 +97,10 @@ impl OnTheirWay {
     }
 
     /// One has ended.
-    pub fn take(&mut self, id: RequestId) -> Asked {
+    pub fn take(&mut self, id: RequestId) -> PendingRequest {
         let asked = self.slots.get_mut(id.slot()).map(std::mem::take);
         let asked = asked.unwrap_or_default();
-        if asked != Asked::Nothing {
+        if asked != PendingRequest::Nothing {
             self.len -= 1;
         }
         asked

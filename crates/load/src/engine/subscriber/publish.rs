@@ -9,7 +9,7 @@ use wire::time::{Instant, Now};
 use wire::types::{StatusCode, SubscriptionAcknowledgement};
 
 use super::{BACKLOG, Post, Step, Subscriber, is};
-use crate::engine::books::Ear;
+use crate::engine::recorder::NotificationTracker;
 use crate::work::events::Places;
 
 /// How many Publish requests are to wait.
@@ -177,7 +177,12 @@ impl Subscriber {
     }
 
     /// Sends Publish requests until enough of them wait.
-    pub(super) fn supply(&mut self, connection: &mut Connection, now: Now, ear: &mut Ear<'_>) {
+    pub(super) fn supply(
+        &mut self,
+        connection: &mut Connection,
+        now: Now,
+        tracker: &mut NotificationTracker<'_>,
+    ) {
         if self.supply.quiet_until.is_some_and(|at| now.mono < at) {
             return;
         }
@@ -201,24 +206,29 @@ impl Subscriber {
                 break;
             };
             self.acknowledgements.clear();
-            self.asked.keep(id, super::Asked::Publish);
+            self.asked.keep(id, super::PendingRequest::Publish);
             self.supply.send(now.mono);
             sent += 1;
         }
         if sent > 0 {
-            ear.receipt.publish_sent(sent);
+            tracker.receipt.publish_sent(sent);
         }
     }
 
-    pub(super) fn published(&mut self, body: &[u8], now: Now, ear: &mut Ear<'_>) {
+    pub(super) fn published(
+        &mut self,
+        body: &[u8],
+        now: Now,
+        tracker: &mut NotificationTracker<'_>,
+    ) {
         self.supply.end();
         let response = match PublishResponse::parse(body) {
             Ok(response) => response,
-            Err(error) => return self.publish_refused(super::set_up::wrong(error), now, ear),
+            Err(error) => return self.publish_refused(super::set_up::wrong(error), now, tracker),
         };
         self.supply.failures = 0;
         for result in response.results {
-            ear.receipt.acknowledged(result.bits());
+            tracker.receipt.acknowledged(result.bits());
         }
         // Some servers leave times out.
         let known = response.timestamp != 0 && response.publish_time != 0;
@@ -247,7 +257,7 @@ impl Subscriber {
             bytes: body.len() as u32,
         };
         if response.is_keep_alive() {
-            let gap = ear.receipt.keep_alive(number, head);
+            let gap = tracker.receipt.keep_alive(number, head);
             self.expect(place, head.sequence, true);
             return match away {
                 Some(_) => self.miss_away(response.subscription_id, gap, now),
@@ -258,8 +268,8 @@ impl Subscriber {
         if let Some(Ok(Notification::StatusChange { status, .. })) = first
             && self.hands_over(status)
         {
-            if ear.receipt.handed_over(number, head.sequence) {
-                let open = ear.receipt.message(ear.ledger, number, head);
+            if tracker.receipt.handed_over(number, head.sequence) {
+                let open = tracker.receipt.message(tracker.ledger, number, head);
                 hear(open, response.notifications(), self.event_places());
             }
             return;
@@ -274,19 +284,19 @@ impl Subscriber {
         }
         self.expect(place, head.sequence, false);
         if let Some(Ok(Notification::StatusChange { status, .. })) = first {
-            return self.ended(place, status, now, ear);
+            return self.ended(place, status, now, tracker);
         }
-        let open = ear.receipt.message(ear.ledger, number, head);
+        let open = tracker.receipt.message(tracker.ledger, number, head);
         let (gap, ended) = hear(open, response.notifications(), self.event_places());
         match away {
             Some(_) => self.miss_away(response.subscription_id, gap, now),
             None => self.miss(place, gap, now),
         }
         if !self.turning.is_empty() {
-            self.came(place, ear);
+            self.came(place, tracker);
         }
         if let Some(status) = ended {
-            self.ended(place, status, now, ear);
+            self.ended(place, status, now, tracker);
         }
     }
 
@@ -297,13 +307,19 @@ impl Subscriber {
     }
 
     /// The server has given a subscription up, or away (Part 4, 5.14.1.4 and 5.14.7.1).
-    pub(super) fn ended(&mut self, place: u32, status: StatusCode, now: Now, ear: &mut Ear<'_>) {
+    pub(super) fn ended(
+        &mut self,
+        place: u32,
+        status: StatusCode,
+        now: Now,
+        tracker: &mut NotificationTracker<'_>,
+    ) {
         if self.hands_over(status) {
             return;
         }
         if let Some(number) = self.number(place) {
             let at = self.at(now.mono);
-            ear.receipt.status_change(number, status.bits(), at);
+            tracker.receipt.status_change(number, status.bits(), at);
         }
         if status.is_bad() || is(status, StatusCode::GoodSubscriptionTransferred) {
             self.lose(place);
@@ -321,17 +337,27 @@ impl Subscriber {
         self.missing.retain(|missing| missing.place != place);
     }
 
-    pub(super) fn publish_failed(&mut self, status: StatusCode, now: Now, ear: &mut Ear<'_>) {
+    pub(super) fn publish_failed(
+        &mut self,
+        status: StatusCode,
+        now: Now,
+        tracker: &mut NotificationTracker<'_>,
+    ) {
         self.supply.end();
-        self.publish_refused(status, now, ear);
+        self.publish_refused(status, now, tracker);
     }
 
-    fn publish_refused(&mut self, status: StatusCode, now: Now, ear: &mut Ear<'_>) {
+    fn publish_refused(
+        &mut self,
+        status: StatusCode,
+        now: Now,
+        tracker: &mut NotificationTracker<'_>,
+    ) {
         // What the deletion of subscriptions ends, or the end of the connection, was not refused.
         if self.step >= Step::Leaving || is(status, StatusCode::BadConnectionClosed) {
             return;
         }
-        ear.receipt.publish_refused(status.bits());
+        tracker.receipt.publish_refused(status.bits());
         if is(status, StatusCode::BadTooManyPublishRequests) {
             // Those that still wait are as many as it takes.
             self.supply.most = self.supply.waiting.max(1);
@@ -352,7 +378,7 @@ impl Subscriber {
             for place in self.there() {
                 if let Some(number) = self.number(place) {
                     let at = self.at(now.mono);
-                    ear.receipt.ended(number, status.bits(), at);
+                    tracker.receipt.ended(number, status.bits(), at);
                 }
                 self.lose(place);
             }

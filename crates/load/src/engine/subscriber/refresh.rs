@@ -6,8 +6,8 @@ use wire::service::Response;
 use wire::time::{Instant, Now};
 use wire::types::{CallMethodRequest, CallRequest, MethodId, ObjectTypeId, StatusCode, Variant};
 
-use super::{Asked, BACKLOG, Subscriber};
-use crate::engine::books::Ear;
+use super::{BACKLOG, PendingRequest, Subscriber};
+use crate::engine::recorder::NotificationTracker;
 
 impl Subscriber {
     /// All items of a subscription are there: now is when its client wants to know the states.
@@ -23,7 +23,7 @@ impl Subscriber {
         while let Some(&place) = self.to_refresh.front()
             && connection.pending().len() < BACKLOG
         {
-            let asked = Asked::Refresh { sent: now.mono };
+            let asked = PendingRequest::Refresh { sent: now.mono };
             if let Some(id) = self.id(place) {
                 let request = self.refresh_request(id, now);
                 if !self.send(connection, request, asked, now) {
@@ -45,7 +45,13 @@ impl Subscriber {
         }
     }
 
-    pub(super) fn refreshed(&mut self, sent: Instant, body: &[u8], now: Now, ear: &mut Ear<'_>) {
+    pub(super) fn refreshed(
+        &mut self,
+        sent: Instant,
+        body: &[u8],
+        now: Now,
+        tracker: &mut NotificationTracker<'_>,
+    ) {
         let status = match super::decode(body) {
             Ok(Response::Call(response)) => {
                 let result = response.results.and_then(|mut all| all.pop());
@@ -55,9 +61,9 @@ impl Subscriber {
             Err(status) => status,
         };
         if status.is_bad() {
-            return ear.receipt.refresh_refused(status.bits());
+            return tracker.receipt.refresh_refused(status.bits());
         }
         let (sent, now) = (self.at(sent), self.at(now.mono));
-        ear.receipt.step(receipt::Step::Refresh, sent, now, 1);
+        tracker.receipt.step(receipt::Step::Refresh, sent, now, 1);
     }
 }

@@ -11,8 +11,8 @@ use wire::time::{Instant, Now};
 use wire::types::{CreateSubscriptionResponse, StatusCode};
 
 use super::churn::Turning;
-use super::{Asked, BACKLOG, CREATING, Step, Subscriber, millis};
-use crate::engine::books::Ear;
+use super::{BACKLOG, CREATING, PendingRequest, Step, Subscriber, millis};
+use crate::engine::recorder::NotificationTracker;
 use crate::work::events;
 
 impl Subscriber {
@@ -52,7 +52,7 @@ impl Subscriber {
             && connection.pending().len() < BACKLOG
             && let Some(&next) = self.to_create.front()
         {
-            let asked = Asked::Subscription {
+            let asked = PendingRequest::Subscription {
                 subscription: next,
                 sent: now.mono,
             };
@@ -70,7 +70,7 @@ impl Subscriber {
         sent: Instant,
         body: &[u8],
         now: Now,
-        ear: &mut Ear<'_>,
+        tracker: &mut NotificationTracker<'_>,
     ) {
         let response = match super::decode(body) {
             Ok(Response::CreateSubscription(response)) => response,
@@ -78,9 +78,11 @@ impl Subscriber {
             Err(status) => return self.refuse(status),
         };
         let step = receipt::Step::CreateSubscription;
-        ear.receipt.step(step, self.at(sent), self.at(now.mono), 1);
+        tracker
+            .receipt
+            .step(step, self.at(sent), self.at(now.mono), 1);
         self.supply.round_trip(now.mono.since(sent));
-        self.note_subscription(place, &response, now, ear);
+        self.note_subscription(place, &response, now, tracker);
         if self.step == Step::Running {
             self.to_fill.push_back((place, 0));
         }
@@ -91,7 +93,7 @@ impl Subscriber {
         place: u32,
         response: &CreateSubscriptionResponse,
         now: Now,
-        ear: &mut Ear<'_>,
+        tracker: &mut NotificationTracker<'_>,
     ) {
         let publishing = millis(response.revised_publishing_interval);
         let terms = SubscriptionTerms {
@@ -117,11 +119,11 @@ impl Subscriber {
         subscription.doubtful = false;
         subscription.items.clear();
         match subscription.number {
-            Some(number) => ear.receipt.recreated(number, terms, at),
+            Some(number) => tracker.receipt.recreated(number, terms, at),
             None => {
-                let number = ear.receipt.subscription(seat, terms);
+                let number = tracker.receipt.subscription(seat, terms);
                 subscription.number = Some(number);
-                subscription.first_handle = ear.receipt.reserve(number, items).start;
+                subscription.first_handle = tracker.receipt.reserve(number, items).start;
             }
         }
         self.know(id, place);
@@ -148,7 +150,7 @@ impl Subscriber {
             });
             match sent {
                 Ok(id) => {
-                    let asked = Asked::Items {
+                    let asked = PendingRequest::Items {
                         subscription: place,
                         first: first as u32,
                         count: count as u32,
@@ -183,17 +185,18 @@ impl Subscriber {
         sent: Instant,
         body: &[u8],
         now: Now,
-        ear: &mut Ear<'_>,
+        tracker: &mut NotificationTracker<'_>,
     ) {
-        match self.note_items(place, which, body, ear) {
+        match self.note_items(place, which, body, tracker) {
             Ok(created) => {
                 let (sent, now) = (self.at(sent), self.at(now.mono));
-                ear.receipt
+                tracker
+                    .receipt
                     .step(receipt::Step::CreateItems, sent, now, created);
             }
             Err(status) => {
                 for _ in 0..which.1 {
-                    ear.receipt.item_refused(status.bits());
+                    tracker.receipt.item_refused(status.bits());
                 }
             }
         }
@@ -205,7 +208,7 @@ impl Subscriber {
         place: u32,
         (first, count): (u32, u32),
         body: &[u8],
-        ear: &mut Ear<'_>,
+        tracker: &mut NotificationTracker<'_>,
     ) -> Result<u32, StatusCode> {
         let results = walk::created_items(body).map_err(wrong)?;
         if results.items() != count as usize {
@@ -224,7 +227,7 @@ impl Subscriber {
             let item = result.map_err(wrong)?;
             self.note_filter(&item);
             if item.status.is_bad() {
-                ear.receipt.item_refused(item.status.bits());
+                tracker.receipt.item_refused(item.status.bits());
                 continue;
             }
             created += 1;
@@ -238,7 +241,7 @@ impl Subscriber {
             let Some(subscription) = self.subscriptions.get_mut(place as usize) else {
                 continue;
             };
-            ear.receipt.item(subscription.first_handle + n, terms);
+            tracker.receipt.item(subscription.first_handle + n, terms);
             if keeps_ids {
                 let len = subscription.items.len().max(n as usize + 1);
                 subscription.items.resize(len, 0);

@@ -6,7 +6,7 @@ use wire::service::Response;
 use wire::time::Now;
 use wire::types::{ReadResponse, SetPublishingModeRequest, StatusCode};
 
-use super::{Asked, Step, Subscriber};
+use super::{PendingRequest, Step, Subscriber};
 use crate::diagnostics::{self, About};
 
 /// What a session does between the end of the measurement and the deletion.
@@ -54,7 +54,7 @@ impl Subscriber {
 
     /// Part 4, 5.14.4: without publishing, no more notifications are sent.
     pub(super) fn quieten(&mut self, connection: &mut Connection, now: Now) {
-        if self.quiet || self.asked.any(|asked| *asked == Asked::Quiet) {
+        if self.quiet || self.asked.any(|asked| *asked == PendingRequest::Quiet) {
             return;
         }
         let ids: Vec<u32> = self.by_id.iter().map(|(id, _)| *id).collect();
@@ -67,7 +67,7 @@ impl Subscriber {
             publishing_enabled: false,
             subscription_ids: Some(ids),
         };
-        self.send(connection, request, Asked::Quiet, now);
+        self.send(connection, request, PendingRequest::Quiet, now);
     }
 
     /// What is to be asked next.
@@ -90,12 +90,12 @@ impl Subscriber {
 
     /// Asks for one after the other: what is counted of the first is not to have the second in it.
     pub(super) fn witness(&mut self, connection: &mut Connection, now: Now) {
-        let asked = |asked: &Asked| matches!(asked, Asked::Diagnostics(_));
+        let asked = |asked: &PendingRequest| matches!(asked, PendingRequest::Diagnostics(_));
         if let Some(about) = self.next()
             && !self.asked.any(asked)
         {
             let request = diagnostics::request(about, self.requests.header(now.utc));
-            self.send(connection, request, Asked::Diagnostics(about), now);
+            self.send(connection, request, PendingRequest::Diagnostics(about), now);
         }
     }
 

@@ -18,8 +18,8 @@ use self::packet::{Found, Payload};
 use super::Address;
 use super::address::PORT;
 use super::datagram::Came;
-use super::ears::{Ears, Ending};
 use super::heard::{Captured, Heard};
+use super::received::{Ending, Received};
 
 /// What is taken out of a capture.
 #[derive(Debug)]
@@ -54,7 +54,7 @@ fn read(
         format: captures.format().to_owned(),
         ..Captured::default()
     };
-    let mut ears = Ears::default();
+    let mut received = Received::default();
     let (mut first, mut last) = (None, None);
     let mut interrupted = false;
     let (mut bytes, mut datagram) = (Vec::new(), Vec::new());
@@ -63,7 +63,10 @@ fn read(
             interrupted = true;
             break;
         }
-        if plan.datagrams.is_some_and(|most| ears.datagrams >= most) {
+        if plan
+            .datagrams
+            .is_some_and(|most| received.datagrams >= most)
+        {
             break;
         }
         let Some(packet) = captures.next(&mut bytes)? else {
@@ -98,14 +101,14 @@ fn read(
         };
         datagram.clear();
         datagram.extend_from_slice(it.bytes);
-        ears.take(&mut datagram, came, at, &mut plan.keys, plan.tolerance);
+        received.take(&mut datagram, came, at, &mut plan.keys, plan.tolerance);
     }
     captured.torn = captures.is_torn();
     let elapsed = match (first, last) {
         (Some(first), Some(last)) => Duration::from_nanos(u64::saturating_sub(last, first)),
         _ => Duration::ZERO,
     };
-    Ok(ears.close(Ending {
+    Ok(received.close(Ending {
         from: name.to_owned(),
         elapsed,
         drops: None,

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::io;
 use std::rc::Rc;
 
-use load::engine::{Came, Control, Did, Errand, Host, Lane, Mail, Reopened, Rung};
+use load::engine::{Came, Control, Did, Errand, Host, Lane, Mail, ReadySocket, Reopened};
 use load::transport::Got;
 use plan::Seat;
 use wire::server as ends;
@@ -112,7 +112,7 @@ impl Pretended {
     }
 
     /// What has become of all lines by now.
-    fn look(&mut self, rung: &mut Vec<Rung>) {
+    fn look(&mut self, rung: &mut Vec<ReadySocket>) {
         let (world, t, still) = (&self.world, self.t, self.stands_still());
         let gone = |(at, back): (u64, Option<u64>)| t >= at && back.is_none_or(|back| t < back);
         let gone = world.lost.is_some_and(gone);
@@ -132,7 +132,7 @@ impl Pretended {
             }
             let readable = !line.said.is_empty() || (line.cut && !line.told);
             if readable || writable {
-                rung.push(Rung {
+                rung.push(ReadySocket {
                     seat,
                     readable,
                     writable,
@@ -229,7 +229,7 @@ impl Host for Pretended {
         &mut self,
         until: Option<Instant>,
         _: Instant,
-        rung: &mut Vec<Rung>,
+        rung: &mut Vec<ReadySocket>,
     ) -> io::Result<bool> {
         if let Some(until) = until {
             self.t = self.next(until.as_nanos() - ORIGIN);
