@@ -182,7 +182,10 @@ pub fn choose(endpoints: &[Endpoint], security: Security) -> Result<&Endpoint, N
     let known = || endpoints.iter().filter(|e| e.protection.is_some());
     let with = |wanted| known().find(move |e| e.protection == Some(wanted));
     let strength = |e: &&Endpoint| e.protection.map(|p| (p.mode, p.policy));
-    let best = || known().max_by_key(strength);
+    // A curve wants a certificate of its own, which a server that trusts the one for RSA does not know: only where it
+    // is asked for by its name, or nothing else protects.
+    let rsa = |e: &&Endpoint| e.protection.is_some_and(|p| p.policy.curve().is_none());
+    let best = || known().max_by_key(|e| e.protection.map(|p| (p.mode, rsa(e), p.policy)));
     let found = match security {
         Security::Exactly(protection) => with(protection),
         Security::Best => best(),
@@ -242,6 +245,17 @@ mod tests {
         assert_eq!(
             chosen(&offer, "best").unwrap(),
             "Basic256Sha256:SignAndEncrypt"
+        );
+        let curve = endpoint(Policy::EccNistP256, MessageSecurityMode::SignAndEncrypt);
+        let curves = [&[curve.clone()], &offer[..]].concat();
+        assert_eq!(
+            chosen(&curves, "best").unwrap(),
+            "Basic256Sha256:SignAndEncrypt",
+            "a curve has to be asked for"
+        );
+        assert_eq!(
+            chosen(&[curve], "best").unwrap(),
+            "ECC_nistP256:SignAndEncrypt"
         );
         assert_eq!(
             chosen(&offer, "aes256_sha256_rsapss:sign").unwrap(),
