@@ -43,14 +43,16 @@ fn complaint(stack: &'static Stack, server: &Server, options: &ClientOptions) ->
     (!wrong.is_empty()).then(|| wrong.join("; "))
 }
 
-/// The weakest and the strongest policy that both sides have, in every mode and with every token: those between differ
-/// in names of algorithms only, and each cell starts a program of theirs.
+/// None and the strongest policy of RSA that both sides have, in every mode and with every token: those between differ
+/// in names of algorithms only, and each cell starts a program of theirs. Curves are left to the tables, where an
+/// agreement that open62541 gets wrong now and then is tried again.
 fn agrees_with_itself(name: &str) {
     let Some(stack) = require(name) else { return };
     let server = start(stack, &StartOptions::default());
     let dir = tempfile::tempdir().unwrap();
     let user_certificate = user_certificate(dir.path());
     let mut policies = in_common(stack.offers.policies, stack.speaks.policies);
+    policies.retain(|it| Policy::OF_RSA.contains(it));
     let tokens = in_common(stack.offers.tokens, stack.speaks.tokens);
     let strongest = *policies.last().unwrap();
     policies.retain(|it| *it == Policy::None || *it == strongest);

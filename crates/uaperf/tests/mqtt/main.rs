@@ -25,8 +25,13 @@ use support::{Said, command};
 
 /// A listener that has subscribed.
 fn listen(folder: &Path, url: &str, words: &[&str]) -> Child {
-    let mut child = command(folder, &["listen", url, "--json", "--duration", "30s"])
-        .args(words)
+    let for_long = ["--duration", "30s"];
+    let duration: &[&str] = match words.contains(&"--duration") {
+        true => &[],
+        false => &for_long,
+    };
+    let mut child = command(folder, &["listen", url, "--json"])
+        .args([duration, words].concat())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
@@ -227,7 +232,7 @@ fn a_broker_that_stops_and_comes_again_is_told_by_both_ends() {
     let listener = listen(
         folder.path(),
         &broker.url("/opcua/#"),
-        &["--datagrams", "400"],
+        &["--datagrams", "400", "--duration", "15s"],
     );
     let publisher = command(
         folder.path(),
