@@ -23,7 +23,7 @@ use crate::users::Rights;
 const LOOKED_AT_ONCE: usize = 500;
 
 /// Work of a value, however short.
-const VALUE: usize = 8;
+const VALUE: usize = 16;
 
 /// Bytes of a value that are copied in the time of a unit of work; each of them is a few times.
 const BYTES_IN_A_UNIT: usize = 32;

@@ -369,10 +369,10 @@ proptest! {
             let count = from.pending().len();
             let sent = meddling.with(from.pending().to_vec());
             from.wrote(count);
-            for part in sent.chunks(piece) {
+            for (i, part) in sent.chunks(piece).enumerate() {
                 let _ = to.receive(&mut part.to_vec(), &mut [0; 64]);
-                if to.is_open() {
-                    // In the middle of what comes, too.
+                // In the middle of what comes, too; an answer to each byte would grow forty times in each turn.
+                if to.is_open() && i < 4 {
                     let _ = to.send(&chunk(8));
                 }
             }
