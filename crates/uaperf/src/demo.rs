@@ -25,7 +25,11 @@ pub struct Args {}
 pub fn run(_: Args, _: &Global) -> anyhow::Result<ExitCode> {
     serving::clear_on_interrupt()?;
     let folder = Folder::make("demo")?;
-    let server = Serving::start(&["--profile", "demo", "--trust"], &folder.0.join("server"))?;
+    // Asked for one by one, curves have certificates made for them.
+    let offered: Vec<String> = all_protections().map(|it| it.to_string()).collect();
+    let mut words = vec!["--profile", "demo", "--trust"];
+    words.extend(offered.iter().flat_map(|it| ["--security", it]));
+    let server = Serving::start(&words, &folder.0.join("server"))?;
     let mut out = screen::out();
     writeln!(out, "A server of our own, in a process of its own.\n")?;
     out.flush()?;

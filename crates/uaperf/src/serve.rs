@@ -371,7 +371,9 @@ fn config(args: &Args, global: &Global) -> anyhow::Result<(Config, Known, Vec<pl
             Some(host) => place::own_request().host(host),
             None => place::own_request(),
         };
-        let mut all = identities(&config, &store, &own, is_known)?.into_iter();
+        let asked =
+            !args.security.is_empty() || config.protections != Config::default().protections;
+        let mut all = identities(&config, &store, &own, asked, is_known)?.into_iter();
         let unnamed = |host: &String| {
             let mut all = all.clone();
             all.any(|it: pki::Identity| !it.certificate.names_host(host))
@@ -492,10 +494,10 @@ fn identities(
     config: &Config,
     store: &Store,
     own: &pki::make::Request,
+    asked: bool,
     is_known: bool,
 ) -> anyhow::Result<Vec<pki::Identity>> {
     let now = SystemTime::now().into();
-    let asked = config.protections != Config::default().protections;
     let mut all = Vec::new();
     for policy in Policy::ALL {
         let kind = key_kind(policy);
