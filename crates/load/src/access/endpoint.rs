@@ -247,7 +247,7 @@ mod tests {
             "Basic256Sha256:SignAndEncrypt"
         );
         let curve = endpoint(Policy::EccNistP256, MessageSecurityMode::SignAndEncrypt);
-        let curves = [&[curve.clone()], &offer[..]].concat();
+        let curves = [std::slice::from_ref(&curve), &offer[..]].concat();
         assert_eq!(
             chosen(&curves, "best").unwrap(),
             "Basic256Sha256:SignAndEncrypt",

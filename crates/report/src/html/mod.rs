@@ -157,7 +157,9 @@ fn parts(run: &Run, id: &str, contents: &mut Contents) {
             add("diagnostics", "Server diagnostics", witness::section(told));
         }
     }
-    contents.leave();
+    if several {
+        contents.leave();
+    }
     contents.add(format!("{id}-time"), "Over time", course::courses(run, id));
 }
 
@@ -239,6 +241,7 @@ fn several(runs: &[Named]) -> Markup {
             }
         }
     }
+    contents.leave();
     contents.add(
         "words",
         "What the words mean",
