@@ -19,6 +19,11 @@ use crate::{diagnostics, pubsub, resources, subscriptions, table};
 /// What stands above the verdict of a run that nobody measured.
 pub(crate) const SIMULATED: &str = "SIMULATED";
 
+/// The plan of a run; none of an older program that planned otherwise.
+pub(crate) fn plan_of(run: &Run) -> Option<Plan> {
+    serde_json::from_value(run.plan.clone()).ok()
+}
+
 /// A run on a screen of text, the verdict first.
 pub fn summary(run: &Run, style: Style) -> String {
     let mut page = Page::new(style);
@@ -50,7 +55,7 @@ pub fn summary(run: &Run, style: Style) -> String {
     if run.phases.len() == 1 {
         agents(&mut page, of_phase(run, 0));
     }
-    let plan: Option<Plan> = serde_json::from_value(run.plan.clone()).ok();
+    let plan = plan_of(run);
     for (i, phase) in run.phases.iter().enumerate() {
         if run.phases.len() > 1 {
             page.gap();

@@ -3,7 +3,7 @@
 use super::endpoint::{Endpoint, endpoints};
 use super::metadata::MetaData;
 use super::walk::{array, put_count};
-use super::write_head;
+use super::write_message;
 use super::writers::WriterGroupConfig;
 use crate::cursor::Cursor;
 use crate::encode::{EncodeError, Offsets};
@@ -90,10 +90,9 @@ impl Announcement {
         security: Option<&SecurityHeader>,
         out: &mut Vec<u8>,
     ) -> Result<Offsets, EncodeError> {
-        let start = out.len();
-        let written = write_head(Kind::Announcement, publisher, security, out)
-            .and_then(|at| self.write(out).map(|()| at));
-        written.inspect_err(|_| out.truncate(start))
+        write_message(Kind::Announcement, publisher, security, out, |out| {
+            self.write(out)
+        })
     }
 
     fn write(&self, out: &mut Vec<u8>) -> Result<(), EncodeError> {

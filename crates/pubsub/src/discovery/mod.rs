@@ -19,6 +19,20 @@ pub use writers::{WriterConfig, WriterGroupConfig};
 use crate::encode::{EncodeError, Offsets, write_publisher_id, write_security};
 use crate::header::{Kind, PublisherId, SecurityHeader, flags};
 
+/// Appends a message of this kind with what `payload` writes, or nothing if there is an error.
+fn write_message(
+    kind: Kind,
+    publisher: &PublisherId<'_>,
+    security: Option<&SecurityHeader>,
+    out: &mut Vec<u8>,
+    payload: impl FnOnce(&mut Vec<u8>) -> Result<(), EncodeError>,
+) -> Result<Offsets, EncodeError> {
+    let start = out.len();
+    let written =
+        write_head(kind, publisher, security, out).and_then(|at| payload(out).map(|()| at));
+    written.inspect_err(|_| out.truncate(start))
+}
+
 /// Writes what stands before the payload. The security header is always there (7.2.4.6.3).
 fn write_head(
     kind: Kind,

@@ -1,7 +1,7 @@
 //! What a publisher is asked (Part 14, 7.2.4.6.12).
 
 use super::walk::{array, put_count};
-use super::write_head;
+use super::write_message;
 use crate::cursor::Cursor;
 use crate::encode::{EncodeError, Offsets};
 use crate::error::DecodeError;
@@ -63,10 +63,7 @@ impl Probe {
         security: Option<&SecurityHeader>,
         out: &mut Vec<u8>,
     ) -> Result<Offsets, EncodeError> {
-        let start = out.len();
-        let written = write_head(Kind::Probe, publisher, security, out)
-            .and_then(|at| self.write(out).map(|()| at));
-        written.inspect_err(|_| out.truncate(start))
+        write_message(Kind::Probe, publisher, security, out, |out| self.write(out))
     }
 
     fn write(&self, out: &mut Vec<u8>) -> Result<(), EncodeError> {

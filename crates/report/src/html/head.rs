@@ -2,29 +2,20 @@
 
 use judge::Measured;
 use maud::{Markup, html};
-use plan::{Figures, Measure, Plan, Stat};
+use plan::{Figures, Measure, Stat};
 use record::run::{Bottleneck, Figure, Phase, Run, Verdict};
 
 use super::unit::{Kind, when};
 use super::{explained, finding};
 use crate::bottleneck::limited_by;
 use crate::page::{counted, grouped};
-use crate::summary::{SIMULATED, left_out, marked, product, tags};
+use crate::summary::{SIMULATED, left_out, marked, plan_of, product, tags};
 use crate::table::{self, percentile};
 use crate::workload::sentence;
 
-/// Verdict, evidence, what limited it, what to change, notes. Whether it was simulated stands before it.
+/// Verdict, what was found in a sentence each, evidence, what limited it, what to change, notes. Whether it was simulated
+/// stands before it.
 pub(super) fn verdict(
-    verdict: &Verdict,
-    limit: Option<&Bottleneck>,
-    notes: &[String],
-    simulated: bool,
-) -> Markup {
-    verdict_with(&[], verdict, limit, notes, simulated)
-}
-
-/// The same with what was found, in a sentence each, before the evidence.
-pub(super) fn verdict_with(
     found: &[String],
     verdict: &Verdict,
     limit: Option<&Bottleneck>,
@@ -60,12 +51,12 @@ pub(super) fn of_run(run: &Run) -> Markup {
         [only] => finding::of_phase(only).into_iter().collect(),
         _ => Vec::new(),
     };
-    verdict_with(&found, &run.verdict, limit, &notes(run), run.is_simulated())
+    verdict(&found, &run.verdict, limit, &notes(run), run.is_simulated())
 }
 
 /// What was asked of whom, in a line.
 pub(super) fn subject(run: &Run) -> Markup {
-    let plan: Option<Plan> = serde_json::from_value(run.plan.clone()).ok();
+    let plan = plan_of(run);
     let only = plan.as_ref().and_then(|plan| match plan.phases.as_slice() {
         [only] => Some(sentence(only, run.targets.len())),
         _ => None,
@@ -124,7 +115,7 @@ const TARGETS: usize = 4;
 
 /// What was asked, of whom, on what.
 pub(super) fn set_up(run: &Run) -> Markup {
-    let plan: Option<Plan> = serde_json::from_value(run.plan.clone()).ok();
+    let plan = plan_of(run);
     let phases = plan.as_ref().map_or(&[][..], |plan| plan.phases.as_slice());
     html! {
         dl.setup {

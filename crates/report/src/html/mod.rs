@@ -124,7 +124,7 @@ fn parts(run: &Run, id: &str, contents: &mut Contents) {
         let id = format!("{id}{i}");
         if several {
             let body = html! {
-                (head::verdict(&phase.verdict, phase.bottleneck.as_ref(), &[], false))
+                (head::verdict(&[], &phase.verdict, phase.bottleneck.as_ref(), &[], false))
                 (head::figures(phase))
                 (latency::percentiles(phase, &id))
             };
@@ -250,7 +250,7 @@ fn several(runs: &[Named]) -> Markup {
     html! {
         section.first aria-label="Verdict and figures" {
             @if let Some(worst) = worst {
-                (head::verdict_with(&found, &worst.run.verdict, None, &[vec![counts(runs, &families)], head::notes(&worst.run)].concat(), worst.run.is_simulated()))
+                (head::verdict(&found, &worst.run.verdict, None, &[vec![counts(runs, &families)], head::notes(&worst.run)].concat(), worst.run.is_simulated()))
             }
         }
         (contents.list())
