@@ -314,7 +314,7 @@ impl Session {
         if policy != Policy::None {
             check_nonce(policy, &response.server_nonce)?;
         }
-        // Part 4, 7.15: the server signs each. It costs some ten microseconds, once a session.
+        // Part 4, 7.15: the server signs each.
         if let (Some(given), Some(server)) = (&given, &created.certificate)
             && !given.is_signed(secret_policy, server)
         {
