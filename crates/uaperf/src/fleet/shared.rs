@@ -1,5 +1,6 @@
 //! A phase that agents share: shares for all of them, and their books as one outcome.
 
+use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
@@ -33,8 +34,32 @@ const THREADS: usize = 1024;
 pub struct Fleet {
     crew: Crew,
     places: Vec<Place>,
-    /// Why an agent is not there.
-    lost: Vec<Option<String>>,
+    /// Why an agent gives nothing.
+    gone: Vec<Option<Gone>>,
+}
+
+/// Why an agent gives nothing.
+#[derive(Debug, Clone)]
+enum Gone {
+    /// It is not heard any more, and may have books: when, and why.
+    Lost(String),
+    /// It said that it cannot, and why.
+    Failed(String),
+}
+
+impl Gone {
+    const fn is_lost(&self) -> bool {
+        matches!(self, Self::Lost(_))
+    }
+}
+
+impl fmt::Display for Gone {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Lost(how) => write!(f, "was lost {how}"),
+            Self::Failed(why) => write!(f, "could not do its share: {why}"),
+        }
+    }
 }
 
 impl Fleet {
@@ -59,7 +84,7 @@ impl Fleet {
         let crew = Crew::start(&places, global.pki()?, settings)?;
         let mut fleet = Self {
             crew,
-            lost: vec![None; places.len()],
+            gone: vec![None; places.len()],
             places,
         };
         let mut mismatched = Vec::new();
@@ -86,9 +111,9 @@ impl Fleet {
             .hint("copy this program there, and name it: --fleet ssh:HOST:/path/to/uaperf")
             .into());
         }
-        if fleet.lost.iter().all(Option::is_some) {
-            let first = fleet.lost.iter().flatten().next().cloned();
-            let first = first.unwrap_or_default();
+        if fleet.gone.iter().all(Option::is_some) {
+            let first = fleet.gone.iter().flatten().next();
+            let first = first.map(Gone::to_string).unwrap_or_default();
             return Err(
                 Failure::new(format!("no agent is there: {} {first}", fleet.name(0)))
                     .hint("uaperf fleet check SPEC tells more of each")
@@ -103,10 +128,13 @@ impl Fleet {
     }
 
     fn lose(&mut self, agent: usize, stage: Stage, why: &str) {
-        let what = format!("{LOST} {stage}: {why}");
-        tell!("warning: agent {} {what}", self.name(agent));
-        if let Some(lost) = self.lost.get_mut(agent) {
-            *lost = Some(what);
+        self.give_up(agent, Gone::Lost(format!("{stage}: {why}")));
+    }
+
+    fn give_up(&mut self, agent: usize, why: Gone) {
+        tell!("warning: agent {} {why}", self.name(agent));
+        if let Some(gone) = self.gone.get_mut(agent) {
+            *gone = Some(why);
         }
     }
 
@@ -117,7 +145,7 @@ impl Fleet {
         let agent = |((place, standing), seats): ((&Place, &Standing), &Vec<Seat>)| ledger::Agent {
             spec: place.spec(),
             host: Host {
-                lost: Some(format!("{LOST} with its controller")),
+                lost: Some(Gone::Lost("with its controller".to_owned()).to_string()),
                 ..host(place, standing, seats.len() as u64, None)
             },
         };
@@ -129,8 +157,8 @@ impl Fleet {
         let standings = self.crew.standings();
         let cores = standings.iter().map(|it| it.hello.as_ref()?.cores.into());
         let cores = cores.map(|it: Option<u32>| it.unwrap_or(1));
-        let agents = self.places.iter().zip(&self.lost).zip(cores);
-        let weight = |((place, lost), cores): ((&Place, &Option<String>), u32)| match lost {
+        let agents = self.places.iter().zip(&self.gone).zip(cores);
+        let weight = |((place, gone), cores): ((&Place, &Option<Gone>), u32)| match gone {
             None => place.weight.of(cores),
             Some(_) => 0,
         };
@@ -216,13 +244,7 @@ impl Fleet {
                         Err(error) => self.lose(agent, Stage::Booking, &error.to_string()),
                     }
                 }
-                Some(Some(Event::Failed { agent, why })) => {
-                    let what = format!("could not do its share: {why}");
-                    tell!("warning: agent {} {what}", self.name(agent));
-                    if let Some(lost) = self.lost.get_mut(agent) {
-                        *lost = Some(what);
-                    }
-                }
+                Some(Some(Event::Failed { agent, why })) => self.give_up(agent, Gone::Failed(why)),
                 Some(Some(Event::Lost { agent, stage, why })) => self.lose(agent, stage, &why),
                 Some(Some(_)) => {}
             }
@@ -233,13 +255,13 @@ impl Fleet {
                 kept.iter().for_each(|(_, shelf)| shelf.clear());
                 return Err(Failure::interrupted().into());
             }
-            let first = self.lost.iter().position(Option::is_some).unwrap_or(0);
-            let why = self.lost.get(first).cloned().flatten();
-            let why = why.unwrap_or_else(|| "told nothing".to_owned());
+            let first = self.gone.iter().position(Option::is_some).unwrap_or(0);
+            let gone = self.gone.get(first).and_then(Option::as_ref);
+            let why = gone.map_or_else(|| "told nothing".to_owned(), Gone::to_string);
             let what = format!("no agent measured anything: {} {why}", self.name(first));
             let failure = Failure::new(what);
             return Err(match kept {
-                Some((ledger, _)) if why.starts_with(LOST) => failure
+                Some((ledger, _)) if gone.is_some_and(Gone::is_lost) => failure
                     .hint(format!(
                         "uaperf fleet collect {}, once they can be reached",
                         ledger.load
@@ -326,22 +348,21 @@ impl Fleet {
         let origin = start.map_or_else(Instant::now, instant);
         let began = SystemTime::now().checked_sub(origin.elapsed());
         let began = began.unwrap_or_else(SystemTime::now);
-        let each = self.places.iter().zip(&self.lost).zip(&standings);
+        let each = self.places.iter().zip(&self.gone).zip(&standings);
         let hosts = each
             .zip(hands)
-            .map(|(((place, lost), standing), seats)| Host {
-                lost: lost.clone(),
+            .map(|(((place, gone), standing), seats)| Host {
+                lost: gone.as_ref().map(Gone::to_string),
                 ..host(place, standing, seats.len() as u64, start)
             });
         let mut hosts: Vec<Host> = hosts.collect();
         if let Some((ledger, shelf)) = &mut kept {
-            let missing = |host: &Host| {
-                let lost = host.lost.as_ref();
-                host.sessions > 0 && lost.is_some_and(|it| it.starts_with(LOST))
-            };
-            let is_whole = !hosts.iter().any(missing);
-            for host in hosts.iter_mut().filter(|host| missing(host)) {
-                host.books = Some(ledger.load.clone());
+            let mut is_whole = true;
+            for (host, gone) in hosts.iter_mut().zip(&self.gone) {
+                if host.sessions > 0 && gone.as_ref().is_some_and(Gone::is_lost) {
+                    host.books = Some(ledger.load.clone());
+                    is_whole = false;
+                }
             }
             ledger.began = start.map(|_| began.into());
             for (agent, host) in ledger.agents.iter_mut().zip(&hosts) {
@@ -361,9 +382,6 @@ impl Fleet {
         add_up(phase, targets, (origin, began), told.collect())
     }
 }
-
-/// How it begins to be said that an agent is lost.
-const LOST: &str = "was lost";
 
 /// What cannot be kept is no reason not to measure.
 fn warn(error: &anyhow::Error) {
