@@ -153,7 +153,7 @@ impl EventLoop {
         body: &[u8],
         decoded: Result<Request, DecodeError>,
     ) {
-        let request = match decoded {
+        let mut request = match decoded {
             Ok(request) => request,
             Err(error) => {
                 let handle = error.request_handle.unwrap_or(0);
@@ -188,7 +188,7 @@ impl EventLoop {
             Request::Republish(request) => self.republish(link, id, request),
             Request::TransferSubscriptions(request) => self.transfer(link, id, request),
             Request::Cancel(request) => self.cancel(link, id, request),
-            _ => match self.answer(link, request) {
+            _ => match self.answer(link, &mut request) {
                 Ok(Given::Steps(session, steps)) => {
                     self.take_steps((link, id, handle), session, steps, body.len())
                 }
@@ -208,12 +208,16 @@ impl EventLoop {
             }
             self.fault(link, id, handle, status);
         }
+        if body.len() > DECODED_AT_ONCE {
+            // What nobody took of it may take as long to forget as to decode.
+            self.pool.submit(move || drop(request));
+        }
     }
 
     /// Services that are answered at once, from decoded request to response, or one operation after another for a
     /// session.
-    fn answer(&mut self, link: SlotId, request: Request) -> Result<Given, StatusCode> {
-        if let Some(response) = self.discover(link, &request)? {
+    fn answer(&mut self, link: SlotId, request: &mut Request) -> Result<Given, StatusCode> {
+        if let Some(response) = self.discover(link, request)? {
             return Ok(Given::Whole(response));
         }
         let token = space::raw(&request.header().authentication_token);
@@ -285,6 +289,9 @@ impl EventLoop {
         else {
             return Ok(());
         };
+        if request > DECODED_AT_ONCE {
+            steps.forgotten_by(&self.pool);
+        }
         steps.draw_on(&held.budget, request)?;
         let mut failed = None;
         let mut work = Work::turn();

@@ -58,7 +58,7 @@ impl EventLoop {
         let header = &request.request_header;
         let session = self.session_for(space::raw(&header.authentication_token), link)?;
         let limit = self.shared.config.limits.subscriptions_per_session;
-        let ids = operations(request.subscription_ids.clone(), limit)?;
+        let ids = operations(&mut request.subscription_ids.clone(), limit)?;
         let held = self.sessions.get(session);
         let owner = held.map(|held| Arc::clone(&held.owner));
         let owner = owner.ok_or(StatusCode::BadSessionIdInvalid)?;

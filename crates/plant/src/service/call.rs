@@ -1,23 +1,25 @@
 //! Call (Part 4, 5.12).
 
+use std::mem::take;
+
 use wire::service::shape::Kind;
-use wire::template::walk::{BuiltInType, RawVariant};
+use wire::template::walk::BuiltInType;
 use wire::types::{
     CallMethodRequest, CallMethodResult, CallRequest, ReferenceTypeId, StatusCode, Variant,
 };
 
 use super::steps::Steps;
 use super::{Desk, operations};
-use crate::space::{Body, Method, NodeIndex, Space, attribute, encode};
+use crate::space::{Body, Method, NodeIndex, Space, attribute};
 use crate::users::Rights;
 
 /// What a method gives: its output arguments, or a status and one for each input argument.
 pub(super) type Outcome = Result<Vec<Variant>, (StatusCode, Vec<StatusCode>)>;
 
 impl Desk<'_> {
-    pub(super) fn call(&mut self, request: CallRequest) -> Result<Steps, StatusCode> {
+    pub(super) fn call(&mut self, request: &mut CallRequest) -> Result<Steps, StatusCode> {
         let limit = self.shared.config.limits.methods_per_call;
-        let methods = operations(request.methods_to_call, limit)?;
+        let methods = operations(&mut request.methods_to_call, limit)?;
         self.shared.counters.calls.add(methods.len() as u64);
         let (response, result) = (Kind::CallResponse, Kind::CallMethodResult);
         Ok(Steps::whole(response, result, methods, |desk, what| {
@@ -25,11 +27,11 @@ impl Desk<'_> {
         }))
     }
 
-    fn call_one(&mut self, what: CallMethodRequest) -> CallMethodResult {
-        let outcome = find(&self.shared.space, &what, self.session.rights)
+    fn call_one(&mut self, what: &mut CallMethodRequest) -> CallMethodResult {
+        let outcome = find(&self.shared.space, what, self.session.rights)
             .map_err(|status| (status, Vec::new()))
             .and_then(|method| {
-                let arguments = what.input_arguments.unwrap_or_default();
+                let arguments = what.input_arguments.as_deref_mut().unwrap_or_default();
                 match method {
                     Method::Condition(deed) => self.act(deed, &what.object_id, arguments),
                     method => self.run(method, arguments),
@@ -48,7 +50,7 @@ impl Desk<'_> {
         }
     }
 
-    fn run(&mut self, method: Method, arguments: Vec<Variant>) -> Outcome {
+    fn run(&mut self, method: Method, arguments: &mut [Variant]) -> Outcome {
         match method {
             Method::GroundTruth
             | Method::DescribeSignals
@@ -57,27 +59,28 @@ impl Desk<'_> {
             | Method::ClearFaults
             | Method::ListFaults => self.run_plant(method, arguments),
             Method::Echo(signature) => {
-                fit(&signature, &arguments)?;
-                Ok(arguments)
+                fit(&signature, arguments)?;
+                Ok(arguments.iter_mut().map(take).collect())
             }
-            Method::Nothing(signature) => fit(&signature, &arguments).map(|()| Vec::new()),
+            Method::Nothing(signature) => fit(&signature, arguments).map(|()| Vec::new()),
             Method::Sum(count) => {
                 let signature = vec![(BuiltInType::Double, false); count];
-                fit(&signature, &arguments)?;
+                fit(&signature, arguments)?;
                 let sum = arguments.iter().map(|argument| match argument {
                     Variant::Double(value) => *value,
                     _ => 0.0,
                 });
                 Ok(vec![sum.sum::<f64>().into()])
             }
-            Method::ConditionRefresh => self.refresh(false, &arguments),
-            Method::ConditionRefresh2 => self.refresh(true, &arguments),
+            Method::ConditionRefresh => self.refresh(false, arguments),
+            Method::ConditionRefresh2 => self.refresh(true, arguments),
             // It is about an object, which only the call knows.
             Method::Condition(_) => Err((StatusCode::BadMethodInvalid, Vec::new())),
             Method::GetMonitoredItems | Method::ResendData => {
                 let Variant::UInt32(id) = one(arguments)? else {
                     return Err(mismatch());
                 };
+                let id = *id;
                 let outcome = match method {
                     Method::GetMonitoredItems => self.get_items(id),
                     _ => self.subscription(id).map(|subscription| {
@@ -103,12 +106,13 @@ pub(super) fn none(arguments: &[Variant]) -> Result<(), (StatusCode, Vec<StatusC
 }
 
 /// The only argument.
-pub(super) fn one(arguments: Vec<Variant>) -> Result<Variant, (StatusCode, Vec<StatusCode>)> {
-    let mut arguments = arguments.into_iter();
-    match (arguments.next(), arguments.next()) {
-        (Some(argument), None) => Ok(argument),
-        (None, _) => Err((StatusCode::BadArgumentsMissing, Vec::new())),
-        (Some(_), Some(_)) => Err((StatusCode::BadTooManyArguments, Vec::new())),
+pub(super) fn one(
+    arguments: &mut [Variant],
+) -> Result<&mut Variant, (StatusCode, Vec<StatusCode>)> {
+    match arguments {
+        [argument] => Ok(argument),
+        [] => Err((StatusCode::BadArgumentsMissing, Vec::new())),
+        _ => Err((StatusCode::BadTooManyArguments, Vec::new())),
     }
 }
 
@@ -127,13 +131,10 @@ fn fit(
         .iter()
         .zip(arguments)
         .map(|((kind, list), given)| {
-            let encoded = encode::encoded(given);
-            let given = RawVariant::parse(&encoded).ok();
-            let fits = given.is_some_and(|given| {
-                // An argument of any type takes all.
-                let kind = *kind == BuiltInType::Variant || given.kind() == *kind;
-                kind && given.array_len().is_some() == *list
-            });
+            let type_id = given.scalar_type_id().map_or(0, |it| it as u32);
+            let list = matches!(given, Variant::Array(_)) == *list;
+            // An argument of any type takes all.
+            let fits = list && (*kind == BuiltInType::Variant || type_id == *kind as u32);
             if fits {
                 StatusCode::Good
             } else {

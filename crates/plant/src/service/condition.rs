@@ -1,5 +1,7 @@
 //! Methods of conditions (Part 9, 5.5 and 5.7).
 
+use std::mem::take;
+
 use wire::types::{LocalizedText, NodeId, StatusCode, Variant};
 
 use super::Desk;
@@ -9,7 +11,12 @@ use crate::event::condition::Comment;
 
 impl Desk<'_> {
     /// Enable, Disable, AddComment, Acknowledge or Confirm.
-    pub(super) fn act(&mut self, deed: Deed, object: &NodeId, arguments: Vec<Variant>) -> Outcome {
+    pub(super) fn act(
+        &mut self,
+        deed: Deed,
+        object: &NodeId,
+        arguments: &mut [Variant],
+    ) -> Outcome {
         let failed = |status| (status, Vec::new());
         // The methods belong to the types, which are for everybody; what they change is not.
         if !self.session.rights.call {
@@ -17,7 +24,7 @@ impl Desk<'_> {
         }
         let (event, text) = match deed {
             Deed::Enable | Deed::Disable => {
-                none(&arguments)?;
+                none(arguments)?;
                 (None, LocalizedText::null())
             }
             _ => {
@@ -77,17 +84,16 @@ fn count(given: &[Variant], wanted: usize) -> Option<(StatusCode, Vec<StatusCode
 }
 
 fn event_and_comment(
-    arguments: Vec<Variant>,
+    arguments: &mut [Variant],
 ) -> Result<(Vec<u8>, LocalizedText), (StatusCode, Vec<StatusCode>)> {
-    if let Some(wrong) = count(&arguments, 2) {
+    if let Some(wrong) = count(arguments, 2) {
         return Err(wrong);
     }
-    let mut arguments = arguments.into_iter();
-    match (arguments.next(), arguments.next()) {
-        (Some(Variant::ByteString(event)), Some(Variant::LocalizedText(text))) => {
-            Ok((event.value.unwrap_or_default(), *text))
+    match arguments {
+        [Variant::ByteString(event), Variant::LocalizedText(text)] => {
+            Ok((event.value.take().unwrap_or_default(), take(text)))
         }
-        (Some(Variant::ByteString(_)), _) => Err((
+        [Variant::ByteString(_), _] => Err((
             StatusCode::BadInvalidArgument,
             vec![StatusCode::Good, StatusCode::BadTypeMismatch],
         )),

@@ -12,7 +12,7 @@ use wire::types::{
 
 use super::points::Points;
 use super::steps::{Making, Steps, Work};
-use super::{Desk, operations, write_len};
+use super::{Desk, count, operations, write_len};
 use crate::history::Span;
 use crate::space::{NodeIndex, access, attribute, encode, range};
 
@@ -83,11 +83,11 @@ enum Left {
 impl Desk<'_> {
     pub(super) fn history_read(
         &mut self,
-        request: HistoryReadRequest,
+        request: &mut HistoryReadRequest,
     ) -> Result<Steps, StatusCode> {
         let limit = self.shared.config.limits.nodes_per_read;
         let stamps = request.timestamps_to_return;
-        let nodes = operations(request.nodes_to_read, limit)?;
+        let nodes = operations(&mut request.nodes_to_read, limit)?;
         let (response, result) = (Kind::HistoryReadResponse, Kind::HistoryReadResult);
         if request.release_continuation_points {
             // Part 4, 5.11.3.2: nothing else is done then.
@@ -311,16 +311,17 @@ impl Desk<'_> {
     /// Histories are not for clients to change: each of the details is refused.
     pub(super) fn history_update(
         &mut self,
-        request: HistoryUpdateRequest,
+        request: &HistoryUpdateRequest,
     ) -> Result<HistoryUpdateResponse, StatusCode> {
         let limit = self.shared.config.limits.nodes_per_write;
-        let details = operations(request.history_update_details, limit)?;
-        let results = details.iter().map(|_| HistoryUpdateResult {
+        let details = request.history_update_details.as_ref().map_or(0, Vec::len);
+        count(details, limit)?;
+        let result = HistoryUpdateResult {
             status_code: StatusCode::BadHistoryOperationUnsupported,
             ..Default::default()
-        });
+        };
         Ok(HistoryUpdateResponse {
-            results: Some(results.collect()),
+            results: Some(vec![result; details]),
             ..Default::default()
         })
     }

@@ -109,13 +109,13 @@ fn watched<'a>(
 impl Desk<'_> {
     pub(super) fn create_items(
         &mut self,
-        request: CreateMonitoredItemsRequest,
+        request: &mut CreateMonitoredItemsRequest,
     ) -> Result<Steps, StatusCode> {
         let stamps = stamps(request.timestamps_to_return)?;
         let limit = self.shared.config.limits.items_per_call;
         let (id, now) = (request.subscription_id, self.now);
         let subscription = self.subscription(id)?;
-        let items = operations(request.items_to_create, limit)?;
+        let items = operations(&mut request.items_to_create, limit)?;
         subscription.touch(now);
         let (response, result) = (
             Kind::CreateMonitoredItemsResponse,
@@ -130,7 +130,7 @@ impl Desk<'_> {
     fn create_item(
         &mut self,
         subscription: u32,
-        what: MonitoredItemCreateRequest,
+        what: &mut MonitoredItemCreateRequest,
         stamps: Timestamps,
     ) -> Result<MonitoredItemCreateResult, StatusCode> {
         let (shared, now, rights) = (self.shared, self.now, self.session.rights);
@@ -140,13 +140,13 @@ impl Desk<'_> {
             return Err(StatusCode::BadTooManyMonitoredItems);
         }
         if what.item_to_monitor.attribute_id == id::EVENT_NOTIFIER {
-            return Ok(event::create(shared, subscription, &what, rights, now));
+            return Ok(event::create(shared, subscription, what, rights, now));
         }
-        let (node, revised) = prepare(shared, &what, stamps, rights, publishing)?;
+        let (node, revised) = prepare(shared, what, stamps, rights, publishing)?;
         let watch = Watch {
             node,
             attribute: what.item_to_monitor.attribute_id,
-            range: what.item_to_monitor.index_range,
+            range: std::mem::take(&mut what.item_to_monitor.index_range),
             mode: what.monitoring_mode,
         };
         let space = &shared.space;
@@ -164,20 +164,20 @@ impl Desk<'_> {
 
     pub(super) fn modify_items(
         &mut self,
-        request: ModifyMonitoredItemsRequest,
+        request: &mut ModifyMonitoredItemsRequest,
     ) -> Result<Steps, StatusCode> {
         let stamps = stamps(request.timestamps_to_return)?;
         let limit = self.shared.config.limits.items_per_call;
         let (id, now) = (request.subscription_id, self.now);
         let subscription = self.subscription(id)?;
-        let items = operations(request.items_to_modify, limit)?;
+        let items = operations(&mut request.items_to_modify, limit)?;
         subscription.touch(now);
         let (response, result) = (
             Kind::ModifyMonitoredItemsResponse,
             Kind::MonitoredItemModifyResult,
         );
         let steps = Steps::whole(response, result, items, move |desk, what| {
-            let modified = desk.modify_item(id, &what, stamps);
+            let modified = desk.modify_item(id, what, stamps);
             modified.unwrap_or_else(|status_code| MonitoredItemModifyResult {
                 status_code,
                 ..Default::default()
@@ -215,19 +215,19 @@ impl Desk<'_> {
 
     pub(super) fn set_monitoring_mode(
         &mut self,
-        request: SetMonitoringModeRequest,
+        request: &mut SetMonitoringModeRequest,
     ) -> Result<Steps, StatusCode> {
         let limit = self.shared.config.limits.items_per_call;
         let (id, now, mode) = (request.subscription_id, self.now, request.monitoring_mode);
         let subscription = self.subscription(id)?;
-        let items = operations(request.monitored_item_ids, limit)?;
+        let items = operations(&mut request.monitored_item_ids, limit)?;
         subscription.touch(now);
         let response = Kind::SetMonitoringModeResponse;
         let steps = Steps::whole(response, Kind::StatusCode, items, move |desk, item| {
             let (space, now) = (&desk.shared.space, desk.now);
             match desk.subscription(id) {
                 Err(status) => status,
-                Ok(subscription) => match subscription.set_mode(item, mode, space, now) {
+                Ok(subscription) => match subscription.set_mode(*item, mode, space, now) {
                     true => StatusCode::Good,
                     false => StatusCode::BadMonitoredItemIdInvalid,
                 },
@@ -238,12 +238,12 @@ impl Desk<'_> {
 
     pub(super) fn set_triggering(
         &mut self,
-        request: SetTriggeringRequest,
+        request: &mut SetTriggeringRequest,
     ) -> Result<SetTriggeringResponse, StatusCode> {
         let (limit, now) = (self.shared.config.limits.items_per_call, self.now);
         let subscription = self.subscription(request.subscription_id)?;
-        let add = request.links_to_add.unwrap_or_default();
-        let remove = request.links_to_remove.unwrap_or_default();
+        let add = request.links_to_add.as_deref().unwrap_or_default();
+        let remove = request.links_to_remove.as_deref().unwrap_or_default();
         super::count(add.len() + remove.len(), limit)?;
         subscription.touch(now);
         let there = |id: &u32| subscription.has(*id);
@@ -261,7 +261,7 @@ impl Desk<'_> {
             false => StatusCode::BadMonitoredItemIdInvalid,
         };
         // Part 4, 5.13.5.2: those to remove first.
-        let removed = links.remove(&remove).into_iter().map(status);
+        let removed = links.remove(remove).into_iter().map(status);
         let removed: Vec<_> = removed.collect();
         let found = add.iter().zip(&known).filter(|(_, known)| **known);
         links.add(found.map(|(id, _)| *id));
@@ -277,12 +277,12 @@ impl Desk<'_> {
 
     pub(super) fn delete_items(
         &mut self,
-        request: DeleteMonitoredItemsRequest,
+        request: &mut DeleteMonitoredItemsRequest,
     ) -> Result<Steps, StatusCode> {
         let limit = self.shared.config.limits.items_per_call;
         let (id, now) = (request.subscription_id, self.now);
         let subscription = self.subscription(id)?;
-        let ids = operations(request.monitored_item_ids, limit)?;
+        let ids = operations(&mut request.monitored_item_ids, limit)?;
         subscription.touch(now);
         let results = ids.len();
         // All items are looked at for each of these.

@@ -59,7 +59,9 @@ pub struct Desk<'a> {
 
 impl Desk<'_> {
     /// Answers a request of a service that needs a session, or begins to. The dispatcher sees to the header.
-    pub fn answer(&mut self, request: Request) -> Result<Answer, StatusCode> {
+    ///
+    /// What it does not need is left in the request.
+    pub fn answer(&mut self, request: &mut Request) -> Result<Answer, StatusCode> {
         let steps = match request {
             Request::Browse(request) => self.browse(request),
             Request::BrowseNext(request) => self.browse_next(request),
@@ -81,16 +83,16 @@ impl Desk<'_> {
     }
 
     /// Services without many operations, or with such that cost next to nothing.
-    fn answer_whole(&mut self, request: Request) -> Result<Response, StatusCode> {
+    fn answer_whole(&mut self, request: &mut Request) -> Result<Response, StatusCode> {
         match request {
-            Request::UnregisterNodes(request) => self.unregister(&request).map(Into::into),
+            Request::UnregisterNodes(request) => self.unregister(request).map(Into::into),
             Request::HistoryUpdate(request) => self.history_update(request).map(Into::into),
             Request::SetTriggering(request) => self.set_triggering(request).map(Into::into),
             Request::CreateSubscription(request) => {
-                self.create_subscription(&request).map(Into::into)
+                self.create_subscription(request).map(Into::into)
             }
             Request::ModifySubscription(request) => {
-                self.modify_subscription(&request).map(Into::into)
+                self.modify_subscription(request).map(Into::into)
             }
             Request::SetPublishingMode(request) => {
                 self.set_publishing_mode(request).map(Into::into)
@@ -115,11 +117,10 @@ pub enum Answer {
     Steps(Steps),
 }
 
-/// The operations of a request, if there are any and not too many (Part 4, 7.38.2).
-pub fn operations<T>(list: Option<Vec<T>>, limit: usize) -> Result<Vec<T>, StatusCode> {
-    let list = list.unwrap_or_default();
-    count(list.len(), limit)?;
-    Ok(list)
+/// Takes the operations of a request, if there are any and not too many (Part 4, 7.38.2).
+pub fn operations<T>(list: &mut Option<Vec<T>>, limit: usize) -> Result<Vec<T>, StatusCode> {
+    count(list.as_ref().map_or(0, Vec::len), limit)?;
+    Ok(list.take().unwrap_or_default())
 }
 
 /// Whether there is something to do, and not too much.

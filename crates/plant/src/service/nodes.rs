@@ -44,10 +44,10 @@ impl Desk<'_> {
         }
     }
 
-    pub(super) fn add_nodes(&mut self, request: AddNodesRequest) -> Result<Steps, StatusCode> {
+    pub(super) fn add_nodes(&mut self, request: &mut AddNodesRequest) -> Result<Steps, StatusCode> {
         let may = self.may_manage()?;
         let limit = self.shared.config.limits.nodes_per_write;
-        let items = operations(request.nodes_to_add, limit)?;
+        let items = operations(&mut request.nodes_to_add, limit)?;
         let (response, result) = (Kind::AddNodesResponse, Kind::AddNodesResult);
         Ok(Steps::each(
             response,
@@ -173,25 +173,25 @@ impl Desk<'_> {
 
     pub(super) fn delete_nodes(
         &mut self,
-        request: DeleteNodesRequest,
+        request: &mut DeleteNodesRequest,
     ) -> Result<Steps, StatusCode> {
-        let list = request.nodes_to_delete;
+        let list = &mut request.nodes_to_delete;
         self.manage(Kind::DeleteNodesResponse, list, delete_node)
     }
 
     pub(super) fn add_references(
         &mut self,
-        request: AddReferencesRequest,
+        request: &mut AddReferencesRequest,
     ) -> Result<Steps, StatusCode> {
-        let list = request.references_to_add;
+        let list = &mut request.references_to_add;
         self.manage(Kind::AddReferencesResponse, list, add_reference)
     }
 
     pub(super) fn delete_references(
         &mut self,
-        request: DeleteReferencesRequest,
+        request: &mut DeleteReferencesRequest,
     ) -> Result<Steps, StatusCode> {
-        let list = request.references_to_delete;
+        let list = &mut request.references_to_delete;
         self.manage(Kind::DeleteReferencesResponse, list, delete_reference)
     }
 
@@ -199,7 +199,7 @@ impl Desk<'_> {
     fn manage<T: Send + 'static>(
         &mut self,
         response: Kind,
-        list: Option<Vec<T>>,
+        list: &mut Option<Vec<T>>,
         one: impl Fn(&Shared, &T, &mut Work) -> Result<(), StatusCode> + Send + 'static,
     ) -> Result<Steps, StatusCode> {
         let may = self.may_manage()?;

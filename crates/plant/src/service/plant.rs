@@ -9,7 +9,7 @@ use crate::ledger::GroundTruth;
 use crate::space::{Method, Moves, Rhythm, Space};
 
 impl Desk<'_> {
-    pub(super) fn run_plant(&mut self, method: Method, arguments: Vec<Variant>) -> Outcome {
+    pub(super) fn run_plant(&mut self, method: Method, arguments: &mut [Variant]) -> Outcome {
         let faults = &self.shared.faults;
         match method {
             Method::AddFault => {
@@ -26,18 +26,18 @@ impl Desk<'_> {
                 let Variant::UInt32(id) = one(arguments)? else {
                     return Err(mismatch());
                 };
-                match faults.clear(Some(id)) {
+                match faults.clear(Some(*id)) {
                     0 => Err(wrong(StatusCode::BadNotFound)),
                     _ => Ok(Vec::new()),
                 }
             }
             Method::ClearFaults => {
-                none(&arguments)?;
+                none(arguments)?;
                 let cleared = faults.clear(None);
                 Ok(vec![u32::try_from(cleared).unwrap_or(u32::MAX).into()])
             }
             Method::ListFaults => {
-                none(&arguments)?;
+                none(arguments)?;
                 let counts = serde_json::to_string_pretty(&faults.counts());
                 Ok(vec![counts.unwrap_or_default().into()])
             }
@@ -50,7 +50,7 @@ impl Desk<'_> {
                 Ok(signals(&self.shared.space, &nodes))
             }
             _ => {
-                none(&arguments)?;
+                none(arguments)?;
                 Ok(vec![GroundTruth::read(self.shared).to_json().into()])
             }
         }
@@ -58,12 +58,12 @@ impl Desk<'_> {
 }
 
 /// An argument that is a list of node ids.
-fn nodes(argument: Variant) -> Result<Vec<NodeId>, (StatusCode, Vec<StatusCode>)> {
+fn nodes(argument: &Variant) -> Result<Vec<NodeId>, (StatusCode, Vec<StatusCode>)> {
     let Variant::Array(list) = argument else {
         return Err(mismatch());
     };
-    let ids = list.values.into_iter().map(|value| match value {
-        Variant::NodeId(id) => Ok(*id),
+    let ids = list.values.iter().map(|value| match value {
+        Variant::NodeId(id) => Ok((**id).clone()),
         _ => Err(mismatch()),
     });
     ids.collect()

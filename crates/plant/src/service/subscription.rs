@@ -135,10 +135,10 @@ impl Desk<'_> {
 
     pub(super) fn set_publishing_mode(
         &mut self,
-        request: SetPublishingModeRequest,
+        request: &mut SetPublishingModeRequest,
     ) -> Result<SetPublishingModeResponse, StatusCode> {
         let limit = self.shared.config.limits.subscriptions_per_session;
-        let ids = operations(request.subscription_ids, limit)?;
+        let ids = operations(&mut request.subscription_ids, limit)?;
         let now = self.now;
         let results = ids.into_iter().map(|id| match self.subscription(id) {
             Ok(subscription) => {
@@ -156,10 +156,10 @@ impl Desk<'_> {
 
     pub(super) fn delete_subscriptions(
         &mut self,
-        request: DeleteSubscriptionsRequest,
+        request: &mut DeleteSubscriptionsRequest,
     ) -> Result<DeleteSubscriptionsResponse, StatusCode> {
         let limit = self.shared.config.limits.subscriptions_per_session;
-        let ids = operations(request.subscription_ids, limit)?;
+        let ids = operations(&mut request.subscription_ids, limit)?;
         let results = ids.into_iter().map(|id| match self.subscription(id) {
             Ok(_) => {
                 let items = self.subscriptions.end(id).unwrap_or(0) as u64;

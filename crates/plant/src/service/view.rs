@@ -1,6 +1,9 @@
 //! Browse, BrowseNext, TranslateBrowsePathsToNodeIds, RegisterNodes, UnregisterNodes
 //! (Part 4, 5.9).
 
+use std::mem::take;
+use std::sync::Arc;
+
 use rustc_hash::FxHashSet;
 use wire::service::shape::Kind;
 use wire::types::{
@@ -73,9 +76,9 @@ impl Looking {
 }
 
 impl Desk<'_> {
-    pub(super) fn browse(&mut self, request: BrowseRequest) -> Result<Steps, StatusCode> {
+    pub(super) fn browse(&mut self, request: &mut BrowseRequest) -> Result<Steps, StatusCode> {
         let limits = &self.shared.config.limits;
-        let nodes = operations(request.nodes_to_browse, limits.nodes_per_browse)?;
+        let nodes = operations(&mut request.nodes_to_browse, limits.nodes_per_browse)?;
         // There are no views: a null id is the whole address space.
         if !request.view.view_id.is_null() {
             return Err(StatusCode::BadViewIdUnknown);
@@ -102,9 +105,12 @@ impl Desk<'_> {
         ))
     }
 
-    pub(super) fn browse_next(&mut self, request: BrowseNextRequest) -> Result<Steps, StatusCode> {
+    pub(super) fn browse_next(
+        &mut self,
+        request: &mut BrowseNextRequest,
+    ) -> Result<Steps, StatusCode> {
         let limit = self.shared.config.limits.nodes_per_browse;
-        let points = operations(request.continuation_points, limit)?;
+        let points = operations(&mut request.continuation_points, limit)?;
         let release = request.release_continuation_points;
         // All are taken first: what this answer keeps is not for this request.
         let kept = points.iter().map(|point| {
@@ -187,15 +193,19 @@ impl Desk<'_> {
 
     pub(super) fn translate(
         &mut self,
-        request: TranslateBrowsePathsToNodeIdsRequest,
+        request: &mut TranslateBrowsePathsToNodeIdsRequest,
     ) -> Result<Steps, StatusCode> {
         let limit = self.shared.config.limits.paths_per_translate;
-        let paths = operations(request.browse_paths, limit)?;
-        let paths = paths.into_iter().map(Following::new).collect();
+        let paths = operations(&mut request.browse_paths, limit)?;
+        // Names of a path may be very many: they stay until the end of the steps.
+        let (count, paths) = (paths.len(), Arc::new(paths));
+        let each = (0..count).map(|index| Following::new(Arc::clone(&paths), index));
+        let each = each.collect();
         Ok(Steps::each(
             Kind::TranslateBrowsePathsToNodeIdsResponse,
-            paths,
-            |desk, mut path: Following, work, out| {
+            each,
+            move |desk, mut path: Following, work, out| {
+                let _kept = &paths;
                 let (space, limits) = (&desk.shared.space, &desk.shared.config.limits);
                 let followed = path.follow(space, limits.references_per_node, work);
                 let held = path.held.is(path.bytes(), &desk.session.budget);
@@ -219,15 +229,21 @@ impl Desk<'_> {
     /// Every node has a numeric alias, so that what was registered is found by an array access.
     /// Part 4, 5.9.5.1 lets a server leave an id as it is, as is done for numbers and for nodes
     /// that are not there.
-    pub(super) fn register(&mut self, request: RegisterNodesRequest) -> Result<Steps, StatusCode> {
+    pub(super) fn register(
+        &mut self,
+        request: &mut RegisterNodesRequest,
+    ) -> Result<Steps, StatusCode> {
         let limit = self.shared.config.limits.nodes_per_register;
-        let nodes = operations(request.nodes_to_register, limit)?;
+        let nodes = operations(&mut request.nodes_to_register, limit)?;
         let response = Kind::RegisterNodesResponse;
-        let steps = Steps::whole(response, Kind::NodeId, nodes, |desk, id: NodeId| {
+        let steps = Steps::whole(response, Kind::NodeId, nodes, |desk, id: &mut NodeId| {
             let space = &desk.shared.space;
             match id.as_u32() {
-                Some(_) => id,
-                None => space.find_id(&id).map_or(id, |at| space.alias(at)),
+                Some(_) => take(id),
+                None => match space.find_id(id) {
+                    Some(at) => space.alias(at),
+                    None => take(id),
+                },
             }
         });
         Ok(steps.without_diagnostics())
@@ -385,7 +401,9 @@ fn describe(space: &Space, link: &Link, mask: u32) -> Option<ReferenceDescriptio
 
 /// A path that is followed, and how far.
 struct Following {
-    path: Box<BrowsePath>,
+    paths: Arc<Vec<BrowsePath>>,
+    /// Which of them it is.
+    index: usize,
     /// The element that is looked for.
     element: usize,
     /// Where one looks for it, and at which of them one is.
@@ -400,9 +418,10 @@ struct Following {
 }
 
 impl Following {
-    fn new(path: BrowsePath) -> Self {
+    fn new(paths: Arc<Vec<BrowsePath>>, index: usize) -> Self {
         Self {
-            path: Box::new(path),
+            paths,
+            index,
             element: 0,
             here: Vec::new(),
             at: 0,
@@ -420,10 +439,11 @@ impl Following {
     }
 
     fn begin(&mut self, space: &Space) -> Result<(), StatusCode> {
-        let start = space
-            .find_id(&self.path.starting_node)
-            .ok_or(StatusCode::BadNodeIdUnknown)?;
-        let elements = self.path.relative_path.elements.as_deref();
+        let path = self.paths.get(self.index);
+        let path = path.ok_or(StatusCode::BadNothingToDo)?;
+        let start = space.find_id(&path.starting_node);
+        let start = start.ok_or(StatusCode::BadNodeIdUnknown)?;
+        let elements = path.relative_path.elements.as_deref();
         let Some((_, before)) = elements.unwrap_or_default().split_last() else {
             return Err(StatusCode::BadNothingToDo);
         };
@@ -445,15 +465,17 @@ impl Following {
         if self.here.is_empty() {
             self.begin(space)?;
         }
-        let path = std::mem::take(&mut self.path);
-        let elements = path.relative_path.elements.as_deref().unwrap_or_default();
+        let paths = Arc::clone(&self.paths);
+        let path = paths.get(self.index);
+        let elements = path.and_then(|path| path.relative_path.elements.as_deref());
+        let elements = elements.unwrap_or_default();
         let mut done = Ok(true);
         while let Some(element) = elements.get(self.element) {
             done = self.step(space, element, work);
             if done != Ok(true) {
                 break;
             }
-            self.here = std::mem::take(&mut self.found);
+            self.here = take(&mut self.found);
             self.seen.clear();
             self.at = 0;
             self.element += 1;
@@ -461,7 +483,6 @@ impl Following {
                 return Err(StatusCode::BadNoMatch);
             }
         }
-        self.path = path;
         if !done? {
             return Ok(None);
         }
