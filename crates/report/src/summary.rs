@@ -76,6 +76,25 @@ pub fn summary(run: &Run, style: Style) -> String {
     page.finish()
 }
 
+/// The verdict in a line, and what it is based on; of each phase where there are several.
+pub fn verdict_line(run: &Run) -> String {
+    let line = |name: &str, verdict: &Verdict| {
+        let evidence = match verdict.evidence.as_slice() {
+            [] => String::new(),
+            some => format!("  {}", clean(&some.join("; "))),
+        };
+        match name {
+            "" => format!("{}{evidence}", verdict.kind),
+            name => format!("{}  {}{evidence}", clean(name), verdict.kind),
+        }
+    };
+    let several = run.phases.len() > 1;
+    let phases = run.phases.iter().filter(|_| several);
+    let lines =
+        std::iter::once(line("", &run.verdict)).chain(phases.map(|it| line(&it.name, &it.verdict)));
+    lines.collect::<Vec<_>>().join("\n")
+}
+
 /// What a person said of a run.
 pub(crate) fn tags(run: &Run) -> String {
     let all = run

@@ -7,8 +7,8 @@ use std::process::ExitCode;
 use judge::Exit;
 use judge::compare::{FAILURES, LEAST_MARGIN, Metric, Outcome, Row, Rules, unbelievable};
 use plan::unit::Percent;
-use report::Compared;
 use report::compared::{At, Options};
+use report::{Compared, Named};
 
 use crate::failure::Failure;
 use crate::global::Global;
@@ -23,9 +23,9 @@ pub struct Args {
     /// What it was: a result file, or a folder of repetitions
     #[arg(value_name = "BASE")]
     base: PathBuf,
-    /// What it is now
-    #[arg(value_name = "NEW")]
-    new: PathBuf,
+    /// What it is now; several are compared with BASE, one after the other
+    #[arg(value_name = "NEW", required = true)]
+    new: Vec<PathBuf>,
     /// Exit code 3 when a metric is worse by more than this
     #[arg(long, value_name = "PERCENT")]
     max_regression: Option<Percent>,
@@ -51,8 +51,22 @@ pub struct Args {
     #[arg(long, value_name = "FILE")]
     report: Option<PathBuf>,
     /// JSON for machines instead of a screen for people
-    #[arg(long)]
+    #[arg(long, conflicts_with = "format")]
     json: bool,
+    /// How it is printed
+    #[arg(long, value_name = "FORMAT", default_value = "text")]
+    format: Format,
+}
+
+/// A form of what is printed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Format {
+    /// A screen for people
+    Text,
+    /// An object; a list of them when several are compared with BASE
+    Json,
+    /// Tables for a comment in a pull request
+    Markdown,
 }
 
 /// What a comparison may not come to.
@@ -97,6 +111,8 @@ Examples:
   uaperf compare results/main results/branch --max-regression 5% --fail-on cannot-tell
   uaperf compare results/main results/branch --history results --report compared.html
   uaperf compare before.json after.json --json
+  uaperf compare results/main results/branch --format markdown > comment.md
+  uaperf compare results/v1 results/v2 results/v3
 
 Exit codes: 3 when new fails more than base or a side broke, and when a metric is worse by more than
 --max-regression or --fail-on says so; 4 when most runs of a side were not steady or limited by the
@@ -104,18 +120,28 @@ generator.";
 
 /// Carries out `uaperf compare`.
 pub fn run(args: Args, _global: &Global) -> anyhow::Result<ExitCode> {
-    let inputs = [&[args.base.clone(), args.new.clone()], args.same.as_slice()].concat();
-    written::check([("--report", &args.report)], &inputs)?;
+    let sides = [std::slice::from_ref(&args.base), &args.new, &args.same].concat();
+    written::check([("--report", &args.report)], &sides)?;
     if !(args.margin.fraction() >= 0.0 && args.margin.fraction() < 1.0) {
         return Err(
             Failure::usage(format!("--margin {}: want less than 100%", args.margin)).into(),
         );
     }
-    let base = results::read(std::slice::from_ref(&args.base))?;
-    let new = results::read(std::slice::from_ref(&args.new))?;
+    if args.report.is_some() && args.new.len() > 1 {
+        return Err(Failure::usage("--report: a page has one comparison")
+            .hint("uaperf compare BASE NEW --report FILE, for each")
+            .into());
+    }
+    let read = |path: &PathBuf| results::read(std::slice::from_ref(path));
+    let base = read(&args.base)?;
     let same = results::read(&args.same)?;
+    let news = args.new.iter().map(read).collect::<Result<Vec<_>, _>>()?;
     let history = match &args.history {
-        Some(folder) => earlier(folder, &[&base, &new])?,
+        Some(folder) => {
+            let known = std::iter::once(&base).chain(&news);
+            let known: Vec<&[Named]> = known.map(Vec::as_slice).collect();
+            earlier(folder, &known)?
+        }
         None => Vec::new(),
     };
     let options = Options {
@@ -125,47 +151,75 @@ pub fn run(args: Args, _global: &Global) -> anyhow::Result<ExitCode> {
             single_run: args.single_run,
         },
     };
-    let names = [&args.base, &args.new].map(|path| path.display().to_string());
-    let [x, y] = &names;
-    let compared = report::compared((x, &base), (y, &new), &same, &history, &options);
-    if let Some(file) = &args.report {
+    let left = args.base.display().to_string();
+    let compare = |(path, new): (&PathBuf, &Vec<Named>)| {
+        let right = path.display().to_string();
+        let compared = report::compared((&left, &base), (&right, new), &same, &history, &options);
+        let failed = args.failed(&compared);
+        let exit = args.exit(&compared, &failed, &[&base, new]);
+        Judged {
+            compared,
+            failed,
+            exit,
+        }
+    };
+    let all: Vec<Judged> = args.new.iter().zip(&news).map(compare).collect();
+    if let (Some(file), [only]) = (&args.report, all.as_slice()) {
         written::put(
             "--report",
             file,
-            report::compared_html(&compared).as_bytes(),
+            report::compared_html(&only.compared).as_bytes(),
         );
     }
-    let failed = args.failed(&compared);
-    let exit = args.exit(&compared, &failed, &[&base, &new]);
-    let mut out = Out::beside_file(args.report.as_deref().is_some_and(written::is_output));
-    if args.json {
-        let code = exit.map_or(Exit::Nothing.code(), Exit::code);
-        screen::json(&mut out, &report::Comparison::new(&compared, &failed, code))?;
-    } else {
-        out.write_all(report::compared::screen(&compared, out.style()).as_bytes())?;
-        args.write_rest(&mut out, &compared)?;
-    }
-    let Some(exit) = exit else {
+    args.print(&all)?;
+    if all.iter().any(|it| it.exit.is_none()) {
         let what = "nothing to compare: the two sides have no point, phase and metric in common";
         return Err(Failure::new(what).into());
-    };
-    // Where something broke, or nothing can be believed, the rest is not the reason.
-    if exit == Exit::Threshold && compared.failures().next().is_none() && !args.json {
-        for line in &failed {
-            writeln!(out, "FAILED      {line}")?;
+    }
+    Ok(ExitCode::from(worst(&all).code()))
+}
+
+/// What all of them come to. Failures come before the question whether figures can be believed.
+fn worst(all: &[Judged]) -> Exit {
+    let has = |wanted: Exit| all.iter().any(|it| it.exit == Some(wanted));
+    let broken = all.iter().any(|it| it.compared.failures().next().is_some());
+    match (broken, has(Exit::Verdict), has(Exit::Threshold)) {
+        (true, ..) => Exit::Threshold,
+        (false, true, _) => Exit::Verdict,
+        (false, false, true) => Exit::Threshold,
+        (false, false, false) => Exit::Good,
+    }
+}
+
+/// A comparison with one of the new sides, and what it comes to.
+struct Judged {
+    compared: Compared,
+    /// Conditions of the command line that do not hold.
+    failed: Vec<String>,
+    /// None if there was nothing to compare.
+    exit: Option<Exit>,
+}
+
+impl Judged {
+    /// The conditions, where they are the reason of the exit code: where something broke, or nothing can be believed, they
+    /// are not.
+    fn reasons(&self) -> &[String] {
+        let threshold = self.exit == Some(Exit::Threshold);
+        match threshold && self.compared.failures().next().is_none() {
+            true => &self.failed,
+            false => &[],
         }
     }
-    Ok(ExitCode::from(exit.code()))
+
+    fn object(&self) -> report::Comparison<'_> {
+        let code = self.exit.map_or(Exit::Nothing.code(), Exit::code);
+        report::Comparison::new(&self.compared, &self.failed, code)
+    }
 }
 
 impl Args {
     /// What it ends with; none if nothing was to be compared.
-    fn exit(
-        &self,
-        compared: &Compared,
-        failed: &[String],
-        sides: &[&[report::Named]],
-    ) -> Option<Exit> {
+    fn exit(&self, compared: &Compared, failed: &[String], sides: &[&[Named]]) -> Option<Exit> {
         // Failures come before the question whether figures can be believed.
         if compared.failures().next().is_some() {
             return Some(Exit::Threshold);
@@ -185,6 +239,38 @@ impl Args {
             (false, true) => Exit::Good,
             (false, false) => Exit::Threshold,
         })
+    }
+
+    fn print(&self, all: &[Judged]) -> anyhow::Result<()> {
+        let format = if self.json { Format::Json } else { self.format };
+        let mut out = Out::beside_file(self.report.as_deref().is_some_and(written::is_output));
+        match (format, all) {
+            (Format::Json, [one]) => screen::json(&mut out, &one.object())?,
+            (Format::Json, several) => {
+                let objects: Vec<_> = several.iter().map(Judged::object).collect();
+                screen::json(&mut out, &objects)?;
+            }
+            (Format::Markdown, all) => {
+                for it in all {
+                    out.write_all(report::markdown(&it.compared).as_bytes())?;
+                    for reason in it.reasons() {
+                        writeln!(out, "\n**FAILED:** {reason}")?;
+                    }
+                }
+            }
+            (Format::Text, all) => {
+                for (n, it) in all.iter().enumerate() {
+                    out.write_all(if n > 0 { b"\n" } else { b"" })?;
+                    let text = report::compared::screen(&it.compared, out.style());
+                    out.write_all(text.as_bytes())?;
+                    self.write_rest(&mut out, &it.compared)?;
+                    for reason in it.reasons() {
+                        writeln!(out, "FAILED      {reason}")?;
+                    }
+                }
+            }
+        }
+        Ok(())
     }
 
     /// What stands below the screen.
@@ -240,12 +326,9 @@ impl Args {
 }
 
 /// Occasions other than those that are compared.
-fn earlier(
-    folder: &Path,
-    compared: &[&[report::Named]],
-) -> Result<Vec<(String, Vec<report::Named>)>, Failure> {
+fn earlier(folder: &Path, compared: &[&[Named]]) -> Result<Vec<(String, Vec<Named>)>, Failure> {
     let occasions = results::occasions(folder)?;
-    let other = |(_, runs): &(String, Vec<report::Named>)| {
+    let other = |(_, runs): &(String, Vec<Named>)| {
         !compared
             .iter()
             .any(|side| report::compared::all_among(runs, side))

@@ -30,6 +30,7 @@ mod perfclient;
 mod pinning;
 mod place;
 mod plant;
+mod printed;
 mod probe;
 mod publishing;
 mod quick;

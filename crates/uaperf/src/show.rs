@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use crate::failure::Failure;
 use crate::global::Global;
 use crate::results::{self, Files, Kept};
-use crate::{publishing, screen, security, written};
+use crate::{printed, publishing, screen, security, written};
 
 /// Show results: one in full, a few side by side, many as a trend
 #[derive(Debug, clap::Args)]
@@ -18,6 +18,9 @@ pub struct Args {
     files: Vec<PathBuf>,
     #[command(flatten)]
     also: Files,
+    /// Print results as JSON instead of a screen for people: an object, or a list of several
+    #[arg(long)]
+    json: bool,
 }
 
 const EXAMPLES: &str = "\
@@ -28,6 +31,7 @@ Examples:
   uaperf show before.json after.json
   uaperf show results/*-read.json
   uaperf show results --csv all.csv
+  uaperf show results --json | jq '.[].phases[0].total.histograms.response.p99_ns'
   uaperf show results/20260301T093000Z-read.json --junit verdict.xml
   uaperf show heard.json                             kept by `uaperf listen --out heard.json`
   uaperf show security.json                          kept by `uaperf security --out security.json`";
@@ -40,6 +44,15 @@ pub fn run(args: Args, _global: &Global) -> anyhow::Result<ExitCode> {
         return show_kept(&args, kept);
     }
     let runs = results::read(&args.files)?;
+    if args.json {
+        if args.also.take_output() {
+            let what = "--json: a file goes to standard output already (-)";
+            return Err(Failure::usage(what).into());
+        }
+        args.also.write(&runs, &[]);
+        printed::results(&mut screen::out(), &runs)?;
+        return Ok(ExitCode::SUCCESS);
+    }
     if args.also.is_any() {
         args.also.write(&runs, &[]);
         return Ok(ExitCode::SUCCESS);
@@ -60,6 +73,11 @@ fn kept(file: &Path) -> Option<Result<String, Failure>> {
 
 /// What `publish`, `listen` and `security` kept, one below the other.
 fn show_kept(args: &Args, kept: Vec<Option<Result<String, Failure>>>) -> anyhow::Result<ExitCode> {
+    if args.json {
+        let what =
+            "--json: the file of a result of `publish`, `listen` and `security` is JSON as it is";
+        return Err(Failure::usage(what).hint("cat FILE").into());
+    }
     if args.also.is_any() {
         let what = "results of `publish`, `listen` and `security` have a screen only";
         return Err(Failure::usage(what).hint("uaperf show FILE").into());

@@ -41,7 +41,7 @@ fn every_uaperf_command_of_the_page_does_what_the_page_says() {
         .map(|pki| Server::start(&folder.path().join(pki), &["--profile", "bench", "--trust"]));
     let page = include_str!("../../../docs/ci.md");
     let commands = commands(page);
-    assert_eq!(commands.len(), 10 + 5, "{commands:#?}");
+    assert_eq!(commands.len(), 10 + 6, "{commands:#?}");
     let program = Path::new(env!("CARGO_BIN_EXE_uaperf"));
     let run = |command: &str, duration: &str| {
         let line = command
@@ -54,6 +54,10 @@ fn every_uaperf_command_of_the_page_does_what_the_page_says() {
             .args(["-c", &line])
             .env("PATH", program.parent().unwrap())
             .env("UAPERF_PKI", folder.path().join("client"))
+            .env(
+                "GITHUB_STEP_SUMMARY",
+                folder.path().join("results/summary.md"),
+            )
             .current_dir(folder.path())
             .output();
         let output = output.unwrap();
@@ -78,6 +82,7 @@ fn every_uaperf_command_of_the_page_does_what_the_page_says() {
         "base/5.json",
         "new/1.json",
         "compared.html",
+        "summary.md",
         "promised.xml",
         "promised.html",
         "gitlab.xml",

@@ -385,6 +385,71 @@ fn a_comparison_for_machines_has_what_the_screen_has() {
 }
 
 #[test]
+fn several_sides_are_compared_with_one_and_the_worst_is_the_exit_code() {
+    let folder = sides();
+    let limits = ["--max-regression", "5%"];
+    let several = |form: &[&str], news: &[&str]| {
+        let words = [&["base"], news, &limits, form].concat();
+        compare(folder.path(), &words)
+    };
+    let (screen, _, code) = several(&[], &["same", "slow"]);
+    assert_eq!(code, Some(3), "{screen}");
+    let heads = |word: &str| screen.lines().filter(|it| it.starts_with(word)).count();
+    assert_eq!(
+        (heads("SAME  "), heads("WORSE  "), heads("base  ")),
+        (1, 1, 2)
+    );
+    assert_eq!(several(&[], &["same", "same"]).2, Some(0));
+
+    let (json, _, code) = several(&["--format", "json"], &["same", "slow"]);
+    assert_eq!(code, Some(3), "{json}");
+    let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(
+        (&json[0]["new"], &json[0]["exit_code"]),
+        (&"same".into(), &0.into())
+    );
+    assert_eq!(
+        (&json[1]["new"], &json[1]["exit_code"]),
+        (&"slow".into(), &3.into())
+    );
+
+    let (_, told, code) = several(&["--report", "page.html"], &["same", "slow"]);
+    assert_eq!(code, Some(2), "{told}");
+    assert!(told.contains("a page has one comparison"), "{told}");
+}
+
+#[test]
+fn a_comparison_as_markdown_is_a_table_and_no_markup_of_others() {
+    let folder = sides();
+    std::fs::rename(folder.path().join("slow"), folder.path().join("a|<b>")).unwrap();
+    let words = [
+        "base",
+        "a|<b>",
+        "--format",
+        "markdown",
+        "--max-regression",
+        "5%",
+    ];
+    let (text, _, code) = compare(folder.path(), &words);
+    assert_eq!(code, Some(3), "{text}");
+    assert!(
+        text.starts_with("### WORSE: 5 metrics: 4 worse, 1 the same\n"),
+        "{text}"
+    );
+    assert!(text.contains("new: a\\|&lt;b>"), "{text}");
+    let rows: Vec<&str> = text.lines().filter(|it| it.starts_with('|')).collect();
+    assert_eq!(rows.len(), 2 + 5, "{text}");
+    // A cell that held a bar of its own would make a column more.
+    assert!(rows.iter().all(|it| it.matches('|').count() == 7), "{text}");
+    let p99 = rows.iter().find(|it| it.contains("response.p99")).unwrap();
+    assert!(p99.ends_with("| **worse** |"), "{p99}");
+    assert!(
+        text.contains("\n**FAILED:** response.p99 is worse by "),
+        "{text}"
+    );
+}
+
+#[test]
 fn runs_in_blocks_are_warned_of_on_the_screen_in_json_and_on_the_page() {
     let folder = tempfile::tempdir().unwrap();
     for n in 1..=3 {

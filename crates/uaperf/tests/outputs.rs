@@ -300,3 +300,67 @@ fn test_cases_say_what_could_not_be_measured() {
     assert_eq!(Said::by(command.args(["--junit", "none.xml"])).code, 1);
     assert_eq!(count("none.xml"), 1);
 }
+
+#[test]
+fn what_is_printed_is_chosen_and_nothing_else_goes_to_standard_output() {
+    let bench = Bench::new();
+    let read = |words: &[&str]| Said::by(&mut bench.read(&[&["--out", "r.json"], words].concat()));
+    let kept = || json(&bench.at("r.json"));
+
+    let said = read(&["-q"]);
+    assert_eq!(said.out.lines().count(), 1, "{}", said.out);
+    let verdict = kept()["verdict"]["kind"].as_str().unwrap().to_owned();
+    let word = verdict.replace('-', "_").to_uppercase();
+    let first = said
+        .out
+        .split_whitespace()
+        .next()
+        .unwrap()
+        .replace('-', "_");
+    assert_eq!(first, word);
+    assert_eq!(said.err, "");
+
+    let said = read(&["-qq", "--expect", "max<1ns"]);
+    assert_eq!((said.out.as_str(), said.err.as_str()), ("", ""));
+    assert!(matches!(said.code, 3 | 4), "the exit code still says it");
+
+    for form in [&["--json"][..], &["--format", "json"]] {
+        let said = read(form);
+        let printed: serde_json::Value = serde_json::from_str(&said.out).unwrap();
+        assert_eq!(printed, kept());
+    }
+    let said = read(&["--format", "csv", "--csv", "r.csv"]);
+    let file = std::fs::read_to_string(bench.at("r.csv")).unwrap();
+    assert_eq!(said.out.lines().next(), file.lines().next());
+    assert!(said.out.lines().count() > 5);
+
+    let said = Said::by(&mut command(
+        bench.folder.path(),
+        &["show", "r.json", "--json"],
+    ));
+    let printed: serde_json::Value = serde_json::from_str(&said.out).unwrap();
+    assert_eq!(printed, kept());
+    let words = ["show", "r.json", "r.json", "--json"];
+    let said = Said::by(&mut command(bench.folder.path(), &words));
+    let printed: serde_json::Value = serde_json::from_str(&said.out).unwrap();
+    assert_eq!(printed[1], kept());
+
+    // Two things that want standard output.
+    let said = read(&["--json", "--csv", "-"]);
+    assert_eq!(said.code, 2);
+    assert!(
+        said.err.contains("--json: a file goes to standard output"),
+        "{}",
+        said.err
+    );
+    let said = read(&["--json", "-q"]);
+    assert_eq!(said.code, 2, "{}", said.out);
+
+    bench.scenario(&format!("[[phase]]\n{READ}"));
+    let said = bench.run(&["--json"]);
+    let index: serde_json::Value = serde_json::from_str(&said.out).unwrap();
+    assert_eq!(index, json(&bench.at("r/index.json")));
+    std::fs::remove_dir_all(bench.at("r")).unwrap();
+    let said = bench.run(&["-q"]);
+    assert_eq!(said.out.lines().count(), 1, "{}", said.out);
+}

@@ -1,6 +1,5 @@
 //! A phase carried out, its result kept and shown.
 
-use std::io::Write;
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -26,7 +25,7 @@ use crate::fleet::{self, Fleet, Shared, Word};
 use crate::global::Global;
 use crate::pcap;
 use crate::pinning;
-use crate::screen::{Out, tell};
+use crate::screen::tell;
 use crate::written;
 use crate::{log, lost};
 
@@ -63,7 +62,13 @@ pub fn measure(
             None => Failure::new(error.to_string()).into(),
         })?;
     let prepared = prepared(phase, &looked, writer.as_ref(), limits, control)?;
-    let mut watcher = Watcher::new(command, phase, &looked, common.output.quiet, control);
+    let mut watcher = Watcher::new(
+        command,
+        phase,
+        &looked,
+        common.output.printed.is_quiet(),
+        control,
+    );
     let samples = samples(common)?;
     let options = Options {
         samples: samples.clone(),
@@ -273,10 +278,7 @@ pub fn keep(run: &Run, common: &Common) -> anyhow::Result<ExitCode> {
         .as_ref()
         .map_or_else(|| run.command.clone(), |it| it.display().to_string());
     output.files.write(&[Named::new(name, run.clone())], &[]);
-    let mut out = Out::beside_file(output.takes_output());
-    out.write_all(report::summary(run, out.style()).as_bytes())?;
-    if let Some(file) = &saved {
-        writeln!(out, "\nresult      {}", file.display())?;
-    }
+    let printed = output.printed.what();
+    printed.run(run, saved.as_ref(), output.takes_output())?;
     Ok(ExitCode::from(Exit::of(run).code()))
 }

@@ -51,6 +51,7 @@ use crate::access;
 use crate::failure::Failure;
 use crate::fleet::{self, Shared};
 use crate::global::Global;
+use crate::printed::{Format, Printed};
 use crate::results;
 use crate::written;
 
@@ -276,7 +277,7 @@ impl Asked {
     /// The same, for a part of a phase, with the secret of --user.
     pub fn of_part(mut self, part: fleet::Part, secret: Option<String>) -> Self {
         self.common.part = Some(part);
-        self.common.output.quiet = true;
+        self.common.output.printed.be_quiet();
         self.common.access = self.common.access.with_secret(secret.map(Zeroizing::new));
         self
     }
@@ -339,7 +340,7 @@ impl Asked {
         self.common.output.check(self.common.access.pcap())?;
         let asked = self.with_secret()?;
         let common = &asked.common;
-        if !common.output.quiet {
+        if !common.output.printed.is_quiet() {
             // Keys would reach no agent.
             stage::open(common.output.plain || common.fleet.is_asked());
         }
@@ -377,6 +378,19 @@ impl Asked {
         ];
         written::check(live.into_iter().chain(output.files.named()), &[])?;
         Ok(output.feed.open()?)
+    }
+
+    /// Whether a search prints what is in its file, and its screen beside that.
+    pub fn prints_search_as_json(&self) -> anyhow::Result<bool> {
+        let output = &self.common.output;
+        output.printed.check(output.takes_output())?;
+        match output.printed.what() {
+            Printed::All(Format::Text) => Ok(false),
+            Printed::All(Format::Json) => Ok(true),
+            _ => Err(Failure::usage("a search prints its trials, or its file (--json)")
+                .hint("uaperf saturate ... --json 2>/dev/null; the trials are results: uaperf show DIR --csv -")
+                .into()),
+        }
     }
 
     /// What else is to be written of results.

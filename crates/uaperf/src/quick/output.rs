@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use record::run::Destination;
 
 use crate::results::Files;
-use crate::{pcap, tags, written};
+use crate::{pcap, printed, tags, written};
 
 /// Where results go.
 #[derive(Debug, clap::Args)]
@@ -27,9 +27,8 @@ pub struct Args {
     pub tags: tags::Args,
     #[command(flatten)]
     pub feed: super::feed::Args,
-    /// No progress while it runs
-    #[arg(short, long)]
-    pub quiet: bool,
+    #[command(flatten)]
+    pub printed: printed::Args,
     /// On a terminal, a line each second instead of a screen with charts and keys
     #[arg(long)]
     pub plain: bool,
@@ -51,6 +50,7 @@ impl Args {
         if self.out.is_none() {
             written::check_folder(Path::new(written::FOLDER))?;
         }
+        self.printed.check(self.takes_output())?;
         self.feed.open()?;
         self.tags.begin();
         Ok(())

@@ -34,7 +34,7 @@ pub fn look_at(
         missing: Vec::new(),
     };
     let mut first = None;
-    let (access, quiet) = (&common.access, common.output.quiet);
+    let (access, quiet) = (&common.access, common.output.printed.is_quiet());
     let each = common
         .each
         .clients(access, phase.sessions, quiet, control, global)?;

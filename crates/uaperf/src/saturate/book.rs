@@ -78,6 +78,11 @@ impl Trial {
 }
 
 impl Book {
+    /// What is in the file, for programs.
+    pub fn page(&self) -> &impl Serialize {
+        &self.page
+    }
+
     /// An empty one in a new folder.
     pub fn new(
         wanted: Option<&Path>,

@@ -202,7 +202,8 @@ fn saturate(
             &bounds,
         )?,
     };
-    let mut out = Out::beside_file(asked.takes_output());
+    let as_json = asked.prints_search_as_json()?;
+    let mut out = Out::beside_file(as_json || asked.takes_output());
     let found = look(&trying, &mut book, out);
     book.leave();
     let Some(capacity) = found.transpose() else {
@@ -224,6 +225,9 @@ fn saturate(
         files.write(&results::read(&[book.folder().to_owned()])?, &[]);
     }
     writeln!(out, "\ntrials      {}", book.folder().display())?;
+    if as_json {
+        crate::screen::json(&mut crate::screen::out(), book.page())?;
+    }
     // Nothing was found out of a load that was not there as a whole in any trial.
     let lacking = |it: &Trial| matches!(it.verdict.kind, Kind::Failed | Kind::Incomplete);
     Ok(ExitCode::from(

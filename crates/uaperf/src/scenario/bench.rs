@@ -20,9 +20,10 @@ use crate::failure::Failure;
 use crate::fleet;
 use crate::global::Global;
 use crate::lost;
+use crate::printed::{Format, Printed};
 use crate::quick;
 use crate::results::{self, Files};
-use crate::screen::Out;
+use crate::screen::{self, Out};
 use crate::written;
 
 /// A scenario while it is carried out.
@@ -225,7 +226,7 @@ impl Bench<'_> {
     }
 
     /// The table, where everything is, and how it went. Files come first.
-    pub(super) fn finish(self, files: &Files) -> Exit {
+    pub(super) fn finish(self, files: &Files, printed: Printed) -> Exit {
         let Self {
             folder,
             index,
@@ -246,7 +247,35 @@ impl Bench<'_> {
             }
         }
         let mut out = Out::beside_file(files.take_output());
+        let interrupted = control.is_stopped();
+        let exit = exit(&index, interrupted);
         let mut text = report::sweep(&index, out.style());
+        let is_data = match printed {
+            Printed::All(Format::Text) => false,
+            Printed::All(Format::Json) => {
+                // Printing does not fail.
+                let _ = screen::json(&mut out, &index);
+                true
+            }
+            Printed::All(Format::Csv) => {
+                match results::read(std::slice::from_ref(&folder)) {
+                    Ok(runs) => {
+                        let _ = out.write_all(report::csv::of(&runs).as_bytes());
+                    }
+                    Err(error) => lost::add(error),
+                }
+                true
+            }
+            Printed::Verdict => {
+                let first = text.lines().next().unwrap_or_default();
+                let _ = writeln!(out, "{first}");
+                true
+            }
+            Printed::Nothing => true,
+        };
+        if is_data {
+            return exit;
+        }
         text.push_str(&format!("\nresults     {}\n", folder.display()));
         if let Some(rows) = rows.filter(|rows| rows.file().exists()) {
             text.push_str(&format!("rows        {}\n", rows.file().display()));
@@ -259,7 +288,6 @@ impl Bench<'_> {
         }
         // Printing does not fail.
         let _ = out.write_all(text.as_bytes());
-        let interrupted = control.is_stopped();
-        exit(&index, interrupted)
+        exit
     }
 }

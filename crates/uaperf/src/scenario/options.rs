@@ -275,6 +275,8 @@ fn what_the_commands_have_and_phases_have_not_is_what_runs_have() {
     let of_runs = [
         "csv",
         "fleet",
+        "format",
+        "json",
         "junit",
         "listen-reverse",
         "live-file",

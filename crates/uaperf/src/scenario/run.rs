@@ -26,7 +26,7 @@ use crate::quick;
 use crate::results::{self, Files};
 use crate::screen;
 use crate::written;
-use crate::{pcap, reverse, tags};
+use crate::{pcap, printed, reverse, tags};
 
 /// Carry out a scenario: a file per point, a table at the end
 #[derive(Debug, clap::Args)]
@@ -74,9 +74,8 @@ pub struct Args {
     /// Watch this process too: the server's, when it runs on this machine and was started elsewhere
     #[arg(long, value_name = "PID")]
     server_pid: Option<u32>,
-    /// No progress while it runs
-    #[arg(short, long)]
-    quiet: bool,
+    #[command(flatten)]
+    printed: printed::Args,
     /// On a terminal, a line each second instead of a screen with charts and keys
     #[arg(long)]
     plain: bool,
@@ -148,7 +147,7 @@ impl From<Bundled> for Args {
             resume: None,
             trust: it.trust,
             server_pid: None,
-            quiet: it.quiet,
+            printed: printed::Args::quiet(it.quiet),
             plain: true,
             files: Files {
                 report: Some(it.report),
@@ -253,6 +252,7 @@ pub fn carry_out(args: Args, control: Option<&Control>, global: &Global) -> anyh
     let live = [("--live-file", &args.feed.live_file), args.pcap.named()];
     let inputs: Vec<PathBuf> = args.file.iter().cloned().collect();
     written::check(live.into_iter().chain(args.files.named()), &inputs)?;
+    args.printed.check(args.files.take_output())?;
     args.feed.open()?;
     args.pcap.begin()?;
     args.reverse.begin()?;
@@ -269,7 +269,7 @@ pub fn carry_out(args: Args, control: Option<&Control>, global: &Global) -> anyh
         Some(resumed) => resumed,
         None => begun(&args, &scenario, source)?,
     };
-    if !args.quiet {
+    if !args.printed.is_quiet() {
         // Keys would reach no agent.
         quick::stage::open(args.plain || is_shared);
     }
@@ -281,7 +281,7 @@ pub fn carry_out(args: Args, control: Option<&Control>, global: &Global) -> anyh
         control,
         global,
         server_pid: args.server_pid,
-        quiet: args.quiet,
+        quiet: args.printed.is_quiet(),
         trust: args.trust,
         rows,
         folder,
@@ -292,7 +292,7 @@ pub fn carry_out(args: Args, control: Option<&Control>, global: &Global) -> anyh
         is_full: false,
     };
     let done = bench.carry_out();
-    let exit = bench.finish(&args.files);
+    let exit = bench.finish(&args.files, args.printed.what());
     // What was done until then is shown, and stays.
     done.map(|()| exit)
 }

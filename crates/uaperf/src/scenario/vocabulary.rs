@@ -27,6 +27,8 @@ const OF_RESULTS: &[&str] = &[
     "prometheus",
     "plain",
     "quiet",
+    "json",
+    "format",
     "server-pid",
     "pcap",
     "pcap-max",
