@@ -40,7 +40,7 @@ impl Inner {
 /// Where work is handed in; cheap to copy.
 ///
 /// The number of threads is bounded. What waits is bounded by the connections: each has at most
-/// one step of its channel and one of its sessions under way.
+/// one step of its channel and one of its sessions under way, and what is left of one long request.
 #[derive(Clone)]
 pub struct Pool {
     work: Arc<Inner>,
@@ -100,6 +100,15 @@ impl Pool {
     /// Hands work in.
     pub fn submit(&self, work: impl FnOnce() + Send + 'static) {
         self.work.submit(Box::new(work));
+    }
+
+    /// Has something forgotten, before anything else is begun: what is given back takes the place of what comes next.
+    pub fn forget(&self, what: impl Send + 'static) {
+        self.work
+            .lock()
+            .waiting
+            .push_front(Box::new(move || drop(what)));
+        self.work.more.notify_one();
     }
 
     /// Hands in what waits for others and costs little itself.

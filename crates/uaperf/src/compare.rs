@@ -230,7 +230,7 @@ impl Args {
         if !compared.points.iter().any(|at| at.rows.iter().any(wanted)) {
             return None;
         }
-        let bad = |side: &&[report::Named]| {
+        let bad = |side: &&[Named]| {
             let runs: Vec<_> = side.iter().map(|it| &it.run).collect();
             unbelievable(&runs)
         };

@@ -11,6 +11,7 @@ use crate::screen::{self, Out};
 
 /// What is printed at the end.
 #[derive(Debug, Clone, Default, clap::Args)]
+#[group(id = "printed")]
 #[command(next_help_heading = "Output")]
 pub struct Args {
     /// Print the result as JSON instead of a screen for people: the same as the result file

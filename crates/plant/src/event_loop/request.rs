@@ -210,7 +210,7 @@ impl EventLoop {
         }
         if body.len() > DECODED_AT_ONCE {
             // What nobody took of it may take as long to forget as to decode.
-            self.pool.submit(move || drop(request));
+            self.pool.forget(request);
         }
     }
 

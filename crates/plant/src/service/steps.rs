@@ -83,12 +83,8 @@ impl Drop for Steps {
     fn drop(&mut self) {
         if let Some(pool) = self.forgets.take() {
             let next = std::mem::replace(&mut self.next, Box::new(|_, _, _| false));
-            let rest = (
-                next,
-                std::mem::take(&mut self.made),
-                std::mem::take(&mut self.held),
-            );
-            pool.submit(move || drop(rest));
+            // Its memory is no longer counted then: there is no more of it than helpers take in hand next.
+            pool.forget((next, std::mem::take(&mut self.made)));
         }
     }
 }
