@@ -42,7 +42,7 @@ pub use moment::Moment;
 pub use name::Name;
 pub use policy::{KeyRule, KeyWanted};
 pub use refusal::{Reason, Refusal};
-pub use revocation::{Answer, Ask, Fail, Question, Revocation, Source};
+pub use revocation::{Answer, Ask, Checked, Fail, Question, Revocation, Source};
 pub use signature::{Hash, Scheme, SignatureAlgorithm};
 pub use store::{Identity, Store, StoreError, WatchedTrust};
 pub use trust::{Accepted, Expected, Role, Trust};

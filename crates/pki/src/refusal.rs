@@ -67,6 +67,11 @@ impl Reason {
         }
     }
 
+    /// The first one with this status code.
+    pub fn of(status: u32) -> Option<Self> {
+        Self::ALL.into_iter().find(|it| it.status() == status)
+    }
+
     /// The name of the status code.
     pub fn status_name(self) -> &'static str {
         match self {

@@ -8,6 +8,7 @@ use crate::certificate::Certificate;
 use crate::crl::RevocationList;
 use crate::moment::Moment;
 use crate::ocsp::{OcspRequest, OcspResponse, Standing};
+use crate::refusal::Reason;
 
 /// Where it is looked up whether a certificate was revoked, and what follows if nobody knows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -30,6 +31,11 @@ pub enum Source {
     Cached,
     /// The authority is asked each time; the lists of the folder count if it does not answer.
     Online,
+    /// A certificate manager (Part 12, 7.9.11) is asked each time; the lists of the folder count if it does not answer.
+    Manager,
+    /// In the lists of the folder and in what the certificate manager answered before, as long as that is current; else it
+    /// is asked.
+    ManagerCached,
 }
 
 /// What follows if nobody knows whether a certificate was revoked.
@@ -43,12 +49,27 @@ pub enum Fail {
 }
 
 impl Source {
-    /// All of them.
+    /// Those that need no certificate manager.
     pub const ALL: [Self; 4] = [Self::Offline, Self::Reread, Self::Cached, Self::Online];
 
-    /// Whether authorities may be asked.
+    /// Whether authorities or a certificate manager may be asked.
     pub fn asks(self) -> bool {
-        matches!(self, Self::Cached | Self::Online)
+        !matches!(self, Self::Offline | Self::Reread)
+    }
+
+    /// Whether it is a certificate manager that is asked.
+    pub fn is_manager(self) -> bool {
+        matches!(self, Self::Manager | Self::ManagerCached)
+    }
+
+    /// Whether answers are kept as long as they are current.
+    pub fn keeps(self) -> bool {
+        matches!(self, Self::Cached | Self::ManagerCached)
+    }
+
+    /// Whether somebody is asked whatever is at hand.
+    pub fn asks_each_time(self) -> bool {
+        matches!(self, Self::Online | Self::Manager)
     }
 }
 
@@ -59,6 +80,8 @@ impl fmt::Display for Source {
             Self::Reread => "reread",
             Self::Cached => "cached",
             Self::Online => "online",
+            Self::Manager => "gds",
+            Self::ManagerCached => "gds-cached",
         })
     }
 }
@@ -111,26 +134,28 @@ impl std::str::FromStr for Fail {
     }
 }
 
-/// What an authority is to be asked.
+/// What an authority is to be asked, or the certificate manager.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Question {
-    /// Where, as it stands in a certificate.
+    /// Where, as it stands in a certificate; empty for the certificate manager, whom the caller knows.
     pub url: String,
     /// What.
     pub ask: Ask,
 }
 
-/// What an authority is asked for.
+/// What is asked for.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Ask {
     /// Its revocation list: HTTP GET.
     List,
     /// The status of a certificate by OCSP: HTTP POST of these bytes as `application/ocsp-request`.
     Status(Vec<u8>),
+    /// What the certificate manager thinks of the certificate with this DER: CheckRevocationStatus.
+    Certificate(Vec<u8>),
 }
 
 impl Question {
-    /// Reads what came for an answer.
+    /// Reads what came over HTTP for an answer.
     pub fn read(&self, bytes: &[u8]) -> Result<Answer, String> {
         match self.ask {
             Ask::List => {
@@ -142,17 +167,67 @@ impl Question {
             Ask::Status(_) => OcspResponse::from_der(bytes)
                 .map(|response| Answer::Status(Arc::new(response)))
                 .map_err(|error| error.to_string()),
+            Ask::Certificate(_) => {
+                Err("a certificate manager does not answer over HTTP".to_owned())
+            }
+        }
+    }
+
+    /// Why there is no answer, with where it was asked for.
+    fn failed(&self, error: &str) -> String {
+        match self.url.as_str() {
+            "" => error.to_owned(),
+            url => format!("{url}: {error}"),
         }
     }
 }
 
-/// What was answered. It is believed only as far as its signature goes.
+/// What was answered. What an authority says is believed only as far as its signature goes; what a certificate manager
+/// says came over a channel with one that is trusted.
 #[derive(Debug, Clone)]
 pub enum Answer {
     /// A revocation list.
     List(Arc<RevocationList>),
     /// The status of a certificate.
     Status(Arc<OcspResponse>),
+    /// What a certificate manager thinks of a certificate.
+    Checked(Checked),
+}
+
+/// What CheckRevocationStatus gives (Part 12, 7.9.11).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Checked {
+    /// CertificateStatus: the first error that was found, or Good.
+    pub status: u32,
+    /// ValidityTime: when it has to be checked again; none: that is not known.
+    pub until: Option<Moment>,
+}
+
+impl Checked {
+    fn known(self) -> Result<Known, String> {
+        const SEVERITY: u32 = 0xC000_0000;
+        if self.status & SEVERITY == 0 {
+            return Ok(Known::Good(self.until));
+        }
+        match Reason::of(self.status) {
+            Some(Reason::Revoked) => Ok(Known::Revoked),
+            // It could not find out: it knows too little of the authority.
+            Some(
+                reason @ (Reason::RevocationUnknown
+                | Reason::IssuerRevocationUnknown
+                | Reason::Untrusted
+                | Reason::ChainIncomplete),
+            ) => Err(format!(
+                "the certificate manager says {}",
+                reason.status_name()
+            )),
+            Some(reason) => Ok(Known::Refused(reason)),
+            None => Err(format!(
+                "the certificate manager says 0x{:08X}",
+                self.status
+            )),
+        }
+    }
 }
 
 impl Answer {
@@ -161,6 +236,7 @@ impl Answer {
         match self {
             Self::List(list) => list.next_update(),
             Self::Status(response) => response.next_update(),
+            Self::Checked(checked) => checked.until,
         }
     }
 }
@@ -171,8 +247,11 @@ pub(crate) type Findings = HashMap<Question, Result<Answer, String>>;
 /// What is known of a certificate below its issuer.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Known {
-    Good,
+    /// It was not revoked; this has to be looked up again then, if anybody said when.
+    Good(Option<Moment>),
     Revoked,
+    /// The certificate manager found another fault in it or above it.
+    Refused(Reason),
     Unknown(String),
     Ask(Question),
 }
@@ -200,37 +279,39 @@ impl Lookup<'_> {
         }
         let mut why = None;
         let at_hand = self.in_lists(lists, &mut why);
-        if at_hand && self.source != Source::Online {
-            return Known::Good;
+        if let Some(until) = at_hand
+            && !self.source.asks_each_time()
+        {
+            return Known::Good(until);
         }
         if self.source.asks() {
             for question in self.questions() {
                 match self.findings.get(&question) {
                     None => return Known::Ask(question),
-                    Some(Err(error)) => why = Some(format!("{}: {error}", question.url)),
+                    Some(Err(error)) => why = Some(question.failed(error)),
                     Some(Ok(answer)) => match self.answered(answer) {
                         Ok(known) => return known,
-                        Err(error) => why = Some(format!("{}: {error}", question.url)),
+                        Err(error) => why = Some(question.failed(&error)),
                     },
                 }
             }
         }
-        if at_hand {
-            return Known::Good;
+        if let Some(until) = at_hand {
+            return Known::Good(until);
         }
         let issuer = self.issuer.subject();
         Known::Unknown(why.unwrap_or_else(|| format!("there is no revocation list of {issuer}")))
     }
 
-    /// Whether one of these lists is current; else why they are not.
+    /// When the next one is due after one of these lists that is current; else why they are not.
     fn in_lists<'a>(
         &self,
         lists: impl Iterator<Item = &'a RevocationList>,
         why: &mut Option<String>,
-    ) -> bool {
+    ) -> Option<Option<Moment>> {
         for list in lists {
             match list.objection(self.now) {
-                None => return true,
+                None => return Some(list.next_update()),
                 Some(objection) => {
                     let issuer = self.issuer.subject();
                     let told =
@@ -239,7 +320,7 @@ impl Lookup<'_> {
                 }
             }
         }
-        false
+        None
     }
 
     fn answered(&self, answer: &Answer) -> Result<Known, String> {
@@ -249,23 +330,29 @@ impl Lookup<'_> {
             }
             Answer::List(list) if list.takes_back(self.certificate) => Ok(Known::Revoked),
             Answer::List(list) => match list.objection(self.now) {
-                None => Ok(Known::Good),
+                None => Ok(Known::Good(list.next_update())),
                 Some(objection) => Err(objection),
             },
             Answer::Status(response) => {
                 match response.standing(self.certificate, self.issuer, self.now)? {
-                    Standing::Good => Ok(Known::Good),
+                    Standing::Good => Ok(Known::Good(response.next_update())),
                     Standing::Revoked { .. } => Ok(Known::Revoked),
                     Standing::Unknown => Err("the responder does not know it".to_owned()),
                 }
             }
+            Answer::Checked(checked) => checked.known(),
         }
     }
 
-    /// Part 12, 7.8.2.10: OCSP first, and lists if that says nothing.
+    /// The certificate manager, if there is one; else Part 12, 7.8.2.10: OCSP first, and lists if that says nothing.
     fn questions(&self) -> impl Iterator<Item = Question> {
-        let may = self.may_ask;
+        let manager = self.source.is_manager();
         let certificate = self.certificate;
+        let asked = (manager && self.may_ask).then(|| Question {
+            url: String::new(),
+            ask: Ask::Certificate(certificate.der().to_vec()),
+        });
+        let may = self.may_ask && !manager;
         let http = move |urls: &'_ [String]| {
             let urls = urls.iter().filter(|url| may && is_http(url));
             urls.take(MOST_ADDRESSES).cloned().collect::<Vec<_>>()
@@ -277,10 +364,11 @@ impl Lookup<'_> {
             ask: Ask::Status(request.clone()),
         });
         let lists = http(certificate.list_urls()).into_iter();
-        status.chain(lists.map(|url| Question {
+        let authority = status.chain(lists.map(|url| Question {
             url,
             ask: Ask::List,
-        }))
+        }));
+        asked.into_iter().chain(authority)
     }
 }
 

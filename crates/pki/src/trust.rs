@@ -91,6 +91,8 @@ pub struct Accepted {
     /// What would have been refused if the check were not switched off. Part 4,
     /// 6.1.3 wants suppressed errors reported.
     pub overlooked: Vec<Refusal>,
+    /// When it has to be looked up again whether it or an authority above it was revoked, if that is known of all of them.
+    pub until: Option<Moment>,
 }
 
 impl Trust {
@@ -141,10 +143,11 @@ impl Trust {
         let mut ask = None;
         for path in &paths {
             match self.walk(path, expected, findings) {
-                Ok(overlooked) => {
+                Ok((overlooked, until)) => {
                     return Ok(Accepted {
                         chain: path.iter().copied().cloned().collect(),
                         overlooked,
+                        until,
                     });
                 }
                 Err(Stop::Ask(questions)) => {
@@ -174,7 +177,7 @@ impl Trust {
         path: &Path<'_>,
         expected: &Expected<'_>,
         findings: &Findings,
-    ) -> Result<Vec<Refusal>, Stop> {
+    ) -> Result<(Vec<Refusal>, Option<Moment>), Stop> {
         let mut overlooked = Vec::new();
         let mut step = |check: Checks, result: Result<(), Refusal>| match result {
             Err(refusal) if !expected.checks.contains(check) => {
@@ -217,7 +220,13 @@ impl Trust {
         for (place, known) in known.iter().enumerate() {
             revoked(known, place, path)?;
         }
-        Ok(overlooked)
+        let dues = known.iter().map(|known| match known {
+            Known::Good(until) => *until,
+            _ => None,
+        });
+        // None comes before all moments: one of which it is not known is enough.
+        let until = dues.min().flatten();
+        Ok((overlooked, until))
     }
 
     // Not to be switched off: a person said so of this certificate.
@@ -292,7 +301,8 @@ impl Trust {
             }
         }
         // That one was revoked is the end, whatever the others are.
-        if open.is_empty() || all.contains(&Known::Revoked) {
+        let ends = |known: &Known| matches!(known, Known::Revoked | Known::Refused(_));
+        if open.is_empty() || all.iter().any(ends) {
             Ok(all)
         } else {
             Err(open)
@@ -323,12 +333,14 @@ fn unknown(known: &Known, place: usize, path: &Path<'_>) -> Result<(), Refusal> 
 }
 
 fn revoked(known: &Known, place: usize, path: &Path<'_>) -> Result<(), Refusal> {
-    if *known != Known::Revoked {
-        return Ok(());
-    }
-    let reason = match place {
-        0 => Reason::Revoked,
-        _ => Reason::IssuerRevoked,
+    let reason = match (known, place) {
+        (Known::Refused(reason), _) => {
+            let detail = "the certificate manager does not accept it".to_owned();
+            return Err(of(path, place, *reason, detail));
+        }
+        (Known::Revoked, 0) => Reason::Revoked,
+        (Known::Revoked, _) => Reason::IssuerRevoked,
+        _ => return Ok(()),
     };
     let issuer = path.get(place).map(|it| it.issuer().to_string());
     let detail = format!("{} took it back", issuer.unwrap_or_default());

@@ -4,7 +4,10 @@ use std::collections::HashMap;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, mpsc};
 use std::time::{Duration, Instant};
 
-use pki::{Accepted, Answer, Expected, Judging, Moment, Next, Question, Refusal, Source, Trust};
+use pki::{
+    Accepted, Answer, Ask, Checked, Expected, Judging, Moment, Next, Question, Refusal, Source,
+    Trust,
+};
 use tracing::{debug, warn};
 
 use crate::fetch::{LATE, fetch};
@@ -23,10 +26,17 @@ const MOST_KEPT: usize = 1024;
 /// Nor more bytes of revocation lists, as they were sent.
 const MOST_BYTES: usize = 64 << 20;
 
-/// Asks authorities, and keeps their answers.
+/// Another OPC UA server that checks certificates: a certificate manager (Part 12, 7.9.11).
+pub trait CertificateManager: std::fmt::Debug + Send + Sync {
+    /// What it thinks of each of these certificates, as DER, in their order; or why that is not known. May wait until then.
+    fn check(&self, certificates: &[&[u8]], until: Instant) -> Vec<Result<Checked, String>>;
+}
+
+/// Asks authorities or a certificate manager, and keeps their answers.
 #[derive(Debug)]
 pub struct Asker {
     timeout: Duration,
+    manager: Option<Arc<dyn CertificateManager>>,
     state: Mutex<State>,
     freed: Condvar,
 }
@@ -67,12 +77,22 @@ impl Asker {
     pub fn new(timeout: Duration) -> Self {
         Self {
             timeout,
+            manager: None,
             state: Mutex::default(),
             freed: Condvar::new(),
         }
     }
 
-    /// How often an authority was asked.
+    /// Asks this certificate manager where one is to be asked.
+    #[must_use]
+    pub fn with_manager(self, manager: Arc<dyn CertificateManager>) -> Self {
+        Self {
+            manager: Some(manager),
+            ..self
+        }
+    }
+
+    /// How often an authority or the certificate manager was asked.
     pub fn asked(&self) -> u64 {
         self.lock().asked
     }
@@ -151,7 +171,7 @@ impl Asker {
         }
     }
 
-    /// Asks all of them at the same time.
+    /// Asks all of them at the same time; the certificate manager for all of its in one go.
     fn ask(
         self: &Arc<Self>,
         questions: Vec<Question>,
@@ -161,17 +181,29 @@ impl Asker {
         let until = Instant::now() + self.timeout;
         let (send, receive) = mpsc::channel();
         let mut found: Vec<(Question, Option<Found>)> = Vec::new();
-        let mut waiting = 0;
         for question in questions {
             let kept = self.lock().kept(&question, source, now);
-            let kept = kept.or_else(|| match self.spawn(&question, until, now, send.clone()) {
-                Ok(()) => {
-                    waiting += 1;
-                    None
-                }
-                Err(why) => Some(Err(why)),
-            });
             found.push((question, kept));
+        }
+        let open = found.iter().filter(|(_, found)| found.is_none());
+        let open = open.map(|(question, _)| question.clone());
+        let (of_manager, of_authorities): (Vec<_>, Vec<_>) =
+            open.partition(|question| matches!(question.ask, Ask::Certificate(_)));
+        let mut groups: Vec<_> = of_authorities.into_iter().map(|it| vec![it]).collect();
+        if !of_manager.is_empty() {
+            groups.push(of_manager);
+        }
+        let mut waiting = 0;
+        let mut take = |question: &Question, answer: Found| {
+            if let Some(place) = found.iter_mut().find(|it| it.0 == *question) {
+                place.1 = Some(answer);
+            }
+        };
+        for group in groups {
+            match self.spawn(group.clone(), until, now, send.clone()) {
+                Ok(()) => waiting += group.len(),
+                Err(why) => group.iter().for_each(|it| take(it, Err(why.clone()))),
+            }
         }
         for _ in 0..waiting {
             // A name that is not looked up in time has a thread of its own that goes on waiting.
@@ -179,21 +211,24 @@ impl Asker {
             let Ok((question, answer)) = receive.recv_timeout(left) else {
                 break;
             };
-            if let Some(place) = found.iter_mut().find(|it| it.0 == question) {
-                place.1 = Some(answer);
-            }
+            take(&question, answer);
         }
-        let late = || Err(LATE.to_owned());
-        found
-            .into_iter()
-            .map(|(question, found)| (question, found.unwrap_or_else(late)))
-            .collect()
+        let late = |question: &Question| match question.ask {
+            Ask::Certificate(_) => Err(format!("the certificate manager: {LATE}")),
+            _ => Err(LATE.to_owned()),
+        };
+        let found = found.into_iter();
+        let told = found.map(|(question, found)| {
+            let found = found.unwrap_or_else(|| late(&question));
+            (question, found)
+        });
+        told.collect()
     }
 
     /// Asks on a thread of its own, once there is room for one.
     fn spawn(
         self: &Arc<Self>,
-        question: &Question,
+        questions: Vec<Question>,
         until: Instant,
         now: Moment,
         send: mpsc::Sender<(Question, Found)>,
@@ -210,37 +245,70 @@ impl Asker {
         state.busy += 1;
         state.asked += 1;
         drop(state);
-        let (asker, question) = (Arc::clone(self), question.clone());
+        let asker = Arc::clone(self);
         let thread = std::thread::Builder::new().name("revocation".into());
         let spawned = thread.spawn(move || {
             let begun = Instant::now();
-            let bytes = fetch(&question, until);
-            let weight = bytes.as_ref().map_or(0, Vec::len);
-            let found = bytes.and_then(|bytes| question.read(&bytes));
-            let (url, took) = (&question.url, begun.elapsed());
-            match &found {
-                Ok(_) => debug!(url, ?took, bytes = weight, "an authority answered"),
-                Err(why) => warn!(url, ?took, why, "an authority did not answer"),
-            }
+            let answers = asker.exchange(&questions, until);
+            let took = begun.elapsed();
             let mut state = asker.lock();
             state.busy -= 1;
-            state.keep(&question, &found, weight, now);
+            for (question, (found, weight)) in questions.iter().zip(&answers) {
+                let url = &question.url;
+                match found {
+                    Ok(_) => debug!(url, ?took, bytes = weight, "an authority answered"),
+                    Err(why) => warn!(url, ?took, why, "an authority did not answer"),
+                }
+                state.keep(question, found, *weight, now);
+            }
             drop(state);
             asker.freed.notify_one();
-            // Whoever asked may be gone.
-            let _ = send.send((question, found));
+            for (question, (found, _)) in questions.into_iter().zip(answers) {
+                // Whoever asked may be gone.
+                let _ = send.send((question, found));
+            }
         });
         spawned.map(drop).map_err(|error| {
             self.lock().busy -= 1;
             error.to_string()
         })
     }
+
+    /// One answer for each, and how many bytes it had.
+    fn exchange(&self, questions: &[Question], until: Instant) -> Vec<(Found, usize)> {
+        let certificates: Vec<&[u8]> = questions
+            .iter()
+            .filter_map(|question| match &question.ask {
+                Ask::Certificate(der) => Some(der.as_slice()),
+                _ => None,
+            })
+            .collect();
+        if certificates.is_empty() {
+            return questions.iter().map(|it| read(it, until)).collect();
+        }
+        let Some(manager) = &self.manager else {
+            let nobody = || (Err("no certificate manager is named".to_owned()), 0);
+            return questions.iter().map(|_| nobody()).collect();
+        };
+        let mut checked = manager.check(&certificates, until);
+        let none = || Err("the certificate manager gave too few answers".to_owned());
+        checked.resize_with(certificates.len(), none);
+        let checked = checked.into_iter();
+        checked.map(|it| (it.map(Answer::Checked), 0)).collect()
+    }
+}
+
+/// Asks an authority over HTTP.
+fn read(question: &Question, until: Instant) -> (Found, usize) {
+    let bytes = fetch(question, until);
+    let weight = bytes.as_ref().map_or(0, Vec::len);
+    (bytes.and_then(|bytes| question.read(&bytes)), weight)
 }
 
 impl State {
     /// What was answered before, where that will do.
     fn kept(&self, question: &Question, source: Source, now: Moment) -> Option<Found> {
-        if source != Source::Cached {
+        if !source.keeps() {
             return None;
         }
         let kept = self.kept.get(question)?;

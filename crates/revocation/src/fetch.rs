@@ -22,6 +22,7 @@ pub(crate) fn fetch(question: &Question, until: Instant) -> Result<Vec<u8>, Stri
     let (method, body) = match &question.ask {
         Ask::List => ("GET", [].as_slice()),
         Ask::Status(body) => ("POST", body.as_slice()),
+        Ask::Certificate(_) => return Err("it is not asked over HTTP".to_owned()),
     };
     // Nobody answers HTTP/1.0 in chunks.
     let mut request = format!(
@@ -41,7 +42,7 @@ pub(crate) fn fetch(question: &Question, until: Instant) -> Result<Vec<u8>, Stri
     stream.write_all(&request).map_err(text)?;
     let most = match question.ask {
         Ask::List => LONGEST_LIST,
-        Ask::Status(_) => LONGEST_STATUS,
+        _ => LONGEST_STATUS,
     };
     read(&mut stream, most, until)
 }
@@ -66,7 +67,8 @@ fn left(until: Instant) -> Result<Duration, String> {
     }
 }
 
-pub(crate) const LATE: &str = "no answer in time";
+/// Why nothing is known of what was not answered until its time was over.
+pub const LATE: &str = "no answer in time";
 
 fn text(error: std::io::Error) -> String {
     match error.kind() {

@@ -2,7 +2,8 @@
 //!
 //! `pki` judges without sockets: it tells what has to be asked. [`Asker`] asks it, within bounds of time, size and
 //! number, and keeps what was answered. [`Responder`] is the other side: an OCSP responder and a host of revocation
-//! lists that can be slow, wrong or out of order on purpose.
+//! lists that can be slow, wrong or out of order on purpose. OPC UA is not spoken here: who may ask another server has a
+//! [`CertificateManager`].
 
 mod address;
 mod asker;
@@ -10,5 +11,6 @@ mod fetch;
 mod responder;
 
 pub use address::{Address, BadAddress};
-pub use asker::{Asker, Asking, TIMEOUT};
+pub use asker::{Asker, Asking, CertificateManager, TIMEOUT};
+pub use fetch::LATE;
 pub use responder::{Account, Answers, Outage, Reply, Responder, Trouble};

@@ -44,7 +44,8 @@ impl Shown {
         // Lists that cannot be read trust nobody.
         let trust = self.lists.for_source(self.revocation.source, now);
         let trust = trust.unwrap_or_default();
-        if let Source::Reread | Source::Online = self.revocation.source {
+        let source = self.revocation.source;
+        if source == Source::Reread || source.asks_each_time() {
             return self.judge_with(trust, now);
         }
         let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use pki::make::{Answers, Authority, Request};
 use pki::ocsp::{CertificateId, OcspRequest, OcspResponse, Standing};
 use pki::{
-    Answer, Ask, Certificate, Expected, Fail, Judging, Moment, Next, Question, Reason, Refusal,
-    Revocation, Source, Trust,
+    Answer, Ask, Certificate, Checked, Expected, Fail, Judging, Moment, Next, Question, Reason,
+    Refusal, Revocation, Source, Trust,
 };
 
 use crate::plant::{NOW, Plant, expected, key, request};
@@ -107,7 +107,7 @@ fn the_responder_is_asked_first_and_the_list_if_it_says_nothing() {
     let both = vec![STATUS.to_owned(), LIST.to_owned()];
     let lists = |question: &Question| match question.ask {
         Ask::List => Ok(list(line, &[], NOW)),
-        Ask::Status(_) => nobody(question),
+        _ => nobody(question),
     };
     assert_eq!(
         judged(&trust, leaf.der(), hard, lists),
@@ -117,7 +117,7 @@ fn the_responder_is_asked_first_and_the_list_if_it_says_nothing() {
         // One that does not know it, and one about somebody else.
         let lists = |question: &Question| match question.ask {
             Ask::List => Ok(list(line, &[leaf], NOW)),
-            Ask::Status(_) => {
+            _ => {
                 let of = match standing {
                     Standing::Unknown => leaf,
                     _ => line.certificate(),
@@ -358,4 +358,57 @@ fn no_bytes_of_a_responder_are_a_panic() {
             }
         }
     }
+}
+
+#[test]
+fn a_certificate_manager_is_asked_for_all_below_the_root_and_what_it_says_decides() {
+    let (plant, trust) = plant(pointing());
+    let leaf = plant.leaf.der();
+    // What it says of the leaf, and of all others that they are good.
+    let says = |reason: Option<Reason>| {
+        move |question: &Question| match &question.ask {
+            Ask::Certificate(der) => Ok(Answer::Checked(Checked {
+                status: reason.filter(|_| der == leaf).map_or(0, Reason::status),
+                until: None,
+            })),
+            _ => panic!("{question:?}"),
+        }
+    };
+    let hard = asking(Source::Manager, Fail::Hard);
+    let (result, asked) = judged(&trust, leaf, hard, says(None));
+    // The lists that are at hand count only if it says nothing.
+    assert_eq!((result, asked.len()), (Ok(vec![]), 3));
+    let cached = asking(Source::ManagerCached, Fail::Hard);
+    let (result, asked) = judged(&trust, leaf, cached, says(None));
+    assert_eq!((result, asked.len()), (Ok(vec![]), 1));
+    let (result, _) = judged(&trust, leaf, hard, nobody);
+    assert_eq!(result, Err(Reason::RevocationUnknown));
+
+    let soft = asking(Source::Manager, Fail::Soft);
+    for reason in Reason::ALL {
+        let (hard, _) = judged(&trust, leaf, hard, says(Some(reason)));
+        let (soft, _) = judged(&trust, leaf, soft, says(Some(reason)));
+        match reason {
+            Reason::RevocationUnknown
+            | Reason::IssuerRevocationUnknown
+            | Reason::Untrusted
+            | Reason::Distrusted
+            | Reason::ChainIncomplete => {
+                assert_eq!(hard, Err(Reason::RevocationUnknown), "{reason:?}");
+                assert_eq!(soft.unwrap().len(), 1, "{reason:?}");
+            }
+            // BadCertificateInvalid has two.
+            Reason::Signature => assert_eq!(hard, Err(Reason::Structure)),
+            _ => {
+                assert_eq!(hard, Err(reason));
+                assert_eq!(soft, Err(reason));
+            }
+        }
+    }
+    // A list at hand that takes it back is enough.
+    let mut lists = trust.clone();
+    let taken = plant.line.revoke(&[&plant.leaf], NOW, 1).unwrap();
+    lists.revocations.push(taken);
+    let (result, _) = judged(&lists, leaf, soft, says(None));
+    assert_eq!(result, Err(Reason::Revoked));
 }
