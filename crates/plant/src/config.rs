@@ -44,6 +44,8 @@ pub struct Config {
     pub protections: Vec<Protection>,
     /// Which clients are trusted.
     pub trust: TrustPolicy,
+    /// Whether certificates are checked for others, too, by the same lists (Part 12, 7.9.11).
+    pub check_revocation: bool,
     /// Who may activate a session.
     pub users: Users,
     /// Who may take subscriptions over.
@@ -85,6 +87,7 @@ impl Default for Config {
             beside: Vec::new(),
             protections: all_protections().collect(),
             trust: TrustPolicy::All,
+            check_revocation: false,
             users: Users::default(),
             transfer: Transfer::default(),
             limits: Limits::default(),

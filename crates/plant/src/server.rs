@@ -29,7 +29,7 @@ use crate::pool::Pool;
 use crate::shared::Shared;
 use crate::signals::Signals;
 use crate::space::server_object::Own;
-use crate::space::{Builder, Space, plant_object, server_object, standard};
+use crate::space::{Builder, Space, certificate_directory, plant_object, server_object, standard};
 use crate::status::Status;
 use crate::update::metrics::{self, Meter};
 use crate::update::{self, UpdateLoop};
@@ -455,6 +455,9 @@ fn space(config: &Config, clock: &Clock, own: &Own) -> Result<(Space, Updates), 
     }
     NodeSet::build(&config.nodesets, &mut builder)?;
     plant_object::describe(&mut builder);
+    if config.check_revocation {
+        certificate_directory::describe(&mut builder);
+    }
     server_object::describe(&mut builder, config, own);
     let mut space = builder.finish();
     space.show_sessions(&own.register);

@@ -8,7 +8,7 @@ use pki::{
     Source, Store, WatchedTrust,
 };
 use revocation::{Asker, Asking};
-use tracing::debug;
+use tracing::{debug, warn};
 use wire::policy::Policy;
 use wire::types::StatusCode;
 
@@ -36,6 +36,15 @@ impl From<Store> for TrustPolicy {
     fn from(store: Store) -> Self {
         Self::asking(store, Revocation::default(), Asker::default())
     }
+}
+
+/// What a certificate is worth to somebody else.
+#[derive(Debug)]
+pub struct Checked {
+    /// The first fault that was found, or Good.
+    pub status: StatusCode,
+    /// How long that stays true, if that is known.
+    pub until: Option<Moment>,
 }
 
 /// How far a certificate was judged.
@@ -120,6 +129,27 @@ impl TrustPolicy {
         }
     }
 
+    /// Whether authorities may have to be asked about the certificates of others. A server that asks a certificate manager
+    /// asks nobody for others: two that name each other would ask for ever.
+    pub fn asks_for_others(&self) -> bool {
+        match self {
+            Self::All => false,
+            Self::Listed(listed) => listed.source_for_others().asks(),
+        }
+    }
+
+    /// What a certificate is worth to somebody else who asks (Part 12, 7.9.11). May wait for authorities.
+    pub fn check(&self, certificate: &[u8]) -> Checked {
+        match self {
+            Self::Listed(listed) => listed.check(certificate),
+            // Who has no lists knows nothing.
+            Self::All => Checked {
+                status: StatusCode::BadCertificateRevocationUnknown,
+                until: None,
+            },
+        }
+    }
+
     /// How often the folder was read; it is when something in it changed.
     pub fn readings(&self) -> u64 {
         match self {
@@ -175,6 +205,47 @@ impl Listed {
             self.note(sent);
         }
         Judged::Done(status(judged))
+    }
+
+    fn source_for_others(&self) -> Source {
+        match self.revocation.source {
+            Source::Manager | Source::ManagerCached => Source::Offline,
+            source => source,
+        }
+    }
+
+    fn check(&self, certificate: &[u8]) -> Checked {
+        let now = Moment::from(SystemTime::now());
+        let source = self.source_for_others();
+        let judged = match self.lists.for_source(source, now) {
+            Ok(trust) => {
+                // Whose it is, and what for, is for those to check who ask. Nor do they want to hear that it is good when
+                // nobody knows: what follows from that is theirs to say.
+                let others = Checks::HOST | Checks::URI | Checks::USAGE | Checks::POLICY;
+                let expected = Expected {
+                    checks: Checks::ALL.without(others),
+                    revocation: Revocation {
+                        source,
+                        fail: Fail::Hard,
+                    },
+                    ..Expected::of(Role::User, now)
+                };
+                self.asker.judge(trust, certificate, expected)
+            }
+            Err(error) => {
+                warn!(%error, "the trust lists cannot be read");
+                return Checked {
+                    status: StatusCode::BadCertificateRevocationUnknown,
+                    until: None,
+                };
+            }
+        };
+        let until = judged.as_ref().ok().and_then(|accepted| accepted.until);
+        let status = status(judged.map(drop)).err();
+        Checked {
+            status: status.unwrap_or(StatusCode::Good),
+            until,
+        }
     }
 
     /// Keeps a certificate so that a person can trust it; it is refused all the same if it cannot be kept.

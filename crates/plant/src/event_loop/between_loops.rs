@@ -7,11 +7,13 @@ use mio::net::TcpStream;
 use wire::server::RequestId;
 use wire::service::{DecodeError, Request};
 use wire::session::Channel;
-use wire::types::{ActivateSessionRequest, ActivateSessionResponse, StatusCode};
+use wire::types::{ActivateSessionRequest, ActivateSessionResponse, CallRequest, StatusCode};
 use wss::Tunnel;
 
 use super::link::Link;
 use super::{Asked, SlotId};
+use crate::service::call::Outcome;
+use crate::service::steps::Making;
 use crate::session::{Owner, Session};
 use crate::subscription::Subscription;
 
@@ -27,6 +29,18 @@ pub struct Decoded {
     pub body: Vec<u8>,
     /// None for one of those that are walked: its body is in the usual spelling now.
     pub result: Option<Result<Request, DecodeError>>,
+}
+
+/// A request whose certificates were judged.
+pub struct Checked {
+    pub id: RequestId,
+    pub request: CallRequest,
+    /// What came of each operation, where that was found out.
+    pub outcomes: Vec<Option<Outcome>>,
+    /// Bytes that it came in.
+    pub bytes: usize,
+    /// Of the session's memory, meanwhile.
+    pub held: Making,
 }
 
 /// A connection on its way to a loop.

@@ -10,7 +10,7 @@ use wire::session::server::Activation;
 use wire::time::Instant;
 use wire::types::{CreateSessionResponse, StatusCode};
 
-use super::between_loops::{Caller, Decoded, Given, Led, Moved, Secured, Wanted, Wish};
+use super::between_loops::{Caller, Checked, Decoded, Given, Led, Moved, Secured, Wanted, Wish};
 use super::{Asked, EventLoop, SlotId};
 use crate::line::Dialled;
 
@@ -22,6 +22,8 @@ pub enum Mail {
     Judged(SlotId, Result<(), StatusCode>),
     /// A long request was decoded.
     Decoded(SlotId, Box<Decoded>),
+    /// The certificates that a client asked about were judged.
+    Checked(SlotId, Box<Checked>),
     /// The response to a CreateSession request is signed, or not.
     Created(
         Asked,
@@ -114,6 +116,7 @@ impl EventLoop {
                 }
             }
             Mail::Decoded(link, decoded) => self.goes_on_with(link, *decoded),
+            Mail::Checked(link, checked) => self.checked(link, *checked),
             Mail::Created(asked, session, result) => {
                 self.created(asked, session, result);
                 self.flush(asked.link);

@@ -6,6 +6,7 @@ mod answering;
 mod arriving;
 mod astray;
 mod between_loops;
+mod checking;
 mod fault;
 mod link;
 mod long;

@@ -178,12 +178,28 @@ impl EventLoop {
         if let Some(record) = &record {
             record.asked(service, self.now.utc);
         }
+        let request = match request {
+            Request::Call(call) => match self.have_checked(link, id, call, body.len()) {
+                Ok(Some(call)) => Request::Call(call),
+                Ok(None) => return,
+                Err(status) => {
+                    if let Some(record) = &record {
+                        record.failed(service, status);
+                    }
+                    return self.fault(link, id, handle, status);
+                }
+            },
+            other => other,
+        };
         let answered = match &request {
             Request::CreateSession(request) => self.create_session(link, id, request),
-            Request::ActivateSession(request) => match self.home_of(token) {
-                Some(home) if self.is_acceptor() => return self.lead(link, &home, id, body),
-                home => self.activate_session(link, id, request, home),
-            },
+            Request::ActivateSession(request) => {
+                let token = space::raw(&request.request_header.authentication_token);
+                match self.home_of(token) {
+                    Some(home) if self.is_acceptor() => return self.lead(link, &home, id, body),
+                    home => self.activate_session(link, id, request, home),
+                }
+            }
             Request::CloseSession(request) => self.close_session(link, id, request),
             Request::Republish(request) => self.republish(link, id, request),
             Request::TransferSubscriptions(request) => self.transfer(link, id, request),
@@ -277,7 +293,7 @@ impl EventLoop {
     }
 
     /// Does the first of many operations, mostly all of them.
-    fn take_steps(
+    pub(super) fn take_steps(
         &mut self,
         (link, id, handle): (SlotId, RequestId, u32),
         session: SlotId,

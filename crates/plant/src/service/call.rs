@@ -14,17 +14,37 @@ use crate::space::{Body, Method, NodeIndex, Space, attribute};
 use crate::users::Rights;
 
 /// What a method gives: its output arguments, or a status and one for each input argument.
-pub(super) type Outcome = Result<Vec<Variant>, (StatusCode, Vec<StatusCode>)>;
+pub type Outcome = Result<Vec<Variant>, (StatusCode, Vec<StatusCode>)>;
 
 impl Desk<'_> {
     pub(super) fn call(&mut self, request: &mut CallRequest) -> Result<Steps, StatusCode> {
+        self.call_knowing(request, Vec::new())
+    }
+
+    /// The same with what was found out before, by the operations.
+    pub fn call_knowing(
+        &mut self,
+        request: &mut CallRequest,
+        outcomes: Vec<Option<Outcome>>,
+    ) -> Result<Steps, StatusCode> {
         let limit = self.shared.config.limits.methods_per_call;
         let methods = operations(&mut request.methods_to_call, limit)?;
         self.shared.counters.calls.add(methods.len() as u64);
         let (response, result) = (Kind::CallResponse, Kind::CallMethodResult);
-        Ok(Steps::whole(response, result, methods, |desk, what| {
-            desk.call_one(what)
-        }))
+        let mut outcomes = outcomes.into_iter();
+        let calls = methods.into_iter();
+        let calls = calls
+            .map(|what| (what, outcomes.next().flatten()))
+            .collect();
+        Ok(Steps::whole(
+            response,
+            result,
+            calls,
+            |desk, (what, outcome)| match outcome.take() {
+                Some(outcome) => given(outcome),
+                None => desk.call_one(what),
+            },
+        ))
     }
 
     fn call_one(&mut self, what: &mut CallMethodRequest) -> CallMethodResult {
@@ -37,17 +57,7 @@ impl Desk<'_> {
                     method => self.run(method, arguments),
                 }
             });
-        match outcome {
-            Ok(outputs) => CallMethodResult {
-                output_arguments: Some(outputs),
-                ..Default::default()
-            },
-            Err((status_code, inputs)) => CallMethodResult {
-                status_code,
-                input_argument_results: (!inputs.is_empty()).then_some(inputs),
-                ..Default::default()
-            },
-        }
+        given(outcome)
     }
 
     fn run(&mut self, method: Method, arguments: &mut [Variant]) -> Outcome {
@@ -74,8 +84,10 @@ impl Desk<'_> {
             }
             Method::ConditionRefresh => self.refresh(false, arguments),
             Method::ConditionRefresh2 => self.refresh(true, arguments),
-            // It is about an object, which only the call knows.
-            Method::Condition(_) => Err((StatusCode::BadMethodInvalid, Vec::new())),
+            // It is about an object, which only the call knows, or was done before.
+            Method::Condition(_) | Method::CheckRevocationStatus => {
+                Err((StatusCode::BadMethodInvalid, Vec::new()))
+            }
             Method::GetMonitoredItems | Method::ResendData => {
                 let Variant::UInt32(id) = one(arguments)? else {
                     return Err(mismatch());
@@ -94,6 +106,20 @@ impl Desk<'_> {
                 outcome.map_err(|status| (if there { denied } else { status }, Vec::new()))
             }
         }
+    }
+}
+
+fn given(outcome: Outcome) -> CallMethodResult {
+    match outcome {
+        Ok(outputs) => CallMethodResult {
+            output_arguments: Some(outputs),
+            ..Default::default()
+        },
+        Err((status_code, inputs)) => CallMethodResult {
+            status_code,
+            input_argument_results: (!inputs.is_empty()).then_some(inputs),
+            ..Default::default()
+        },
     }
 }
 
@@ -155,7 +181,11 @@ pub(super) fn mismatch() -> (StatusCode, Vec<StatusCode>) {
 }
 
 /// The method, if it belongs to the object or to its type.
-fn find(space: &Space, what: &CallMethodRequest, rights: Rights) -> Result<Method, StatusCode> {
+pub(super) fn find(
+    space: &Space,
+    what: &CallMethodRequest,
+    rights: Rights,
+) -> Result<Method, StatusCode> {
     let object = space.find_id(&what.object_id);
     let object = object.ok_or(StatusCode::BadNodeIdUnknown)?;
     let method = space.find_id(&what.method_id);

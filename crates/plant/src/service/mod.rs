@@ -1,6 +1,7 @@
 //! The services: one file for each set of them.
 
 pub mod call;
+pub mod check;
 pub mod condition;
 pub mod discovery;
 pub mod event;

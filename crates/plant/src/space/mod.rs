@@ -3,6 +3,7 @@
 mod added;
 pub mod attribute;
 mod build;
+pub mod certificate_directory;
 pub mod encode;
 mod ids;
 pub mod node;

@@ -161,6 +161,8 @@ pub enum Method {
     ConditionRefresh2,
     /// Something that is done to a condition.
     Condition(Deed),
+    /// Part 12, 7.9.11: whether a certificate was revoked.
+    CheckRevocationStatus,
     /// What the server counted, as JSON.
     GroundTruth,
     /// How variables change by themselves.

@@ -1,0 +1,110 @@
+//! Certificates that are checked for others: by helpers, since authorities may have to be asked. What the connection asks
+//! next waits meanwhile, so that each has one such request under way.
+
+use std::sync::Arc;
+
+use wire::channel::Protection;
+use wire::server::RequestId;
+use wire::types::{CallRequest, StatusCode};
+
+use super::between_loops::Checked;
+use super::{EventLoop, Mail, SlotId};
+use crate::service::Desk;
+use crate::service::check;
+use crate::service::steps::Making;
+use crate::space;
+
+impl EventLoop {
+    /// Has the certificates of a request judged. Gives it back if it has none, or is to be refused anyway.
+    pub(super) fn have_checked(
+        &mut self,
+        link: SlotId,
+        id: RequestId,
+        request: CallRequest,
+        bytes: usize,
+    ) -> Result<Option<CallRequest>, StatusCode> {
+        if !self.shared.config.check_revocation {
+            return Ok(Some(request));
+        }
+        let shared = Arc::clone(&self.shared);
+        let methods = request.methods_to_call.as_ref().map_or(0, Vec::len);
+        let token = space::raw(&request.request_header.authentication_token);
+        let session = self.session_for(token, link)?;
+        let post = self.post();
+        let (Some(there), Some(session)) =
+            (self.links.get_mut(link), self.sessions.get_mut(session))
+        else {
+            return Ok(Some(request));
+        };
+        if methods > shared.config.limits.methods_per_call {
+            return Ok(Some(request));
+        }
+        let signed = there.connection.protection() != Protection::NONE;
+        let Some(checks) = check::wanted(&shared.space, &request, session.rights, signed) else {
+            return Ok(Some(request));
+        };
+        let mut held = Making::default();
+        held.is(bytes, &session.budget)?;
+        there.proving = true;
+        there.busy += 1;
+        let asks = shared.config.trust.asks_for_others();
+        let work = move || {
+            let judge = |certificate: &[u8]| shared.config.trust.check(certificate);
+            let checks = checks.into_iter();
+            let outcomes = checks.map(|check| Some(check?.outcome(judge)));
+            let outcomes = outcomes.collect();
+            let checked = Checked {
+                id,
+                request,
+                outcomes,
+                bytes,
+                held,
+            };
+            post.send(Mail::Checked(link, Box::new(checked)));
+        };
+        match asks {
+            true => self.pool.wait_for(work),
+            false => self.pool.submit(work),
+        }
+        Ok(None)
+    }
+
+    /// The certificates of a request were judged.
+    pub(super) fn checked(&mut self, link: SlotId, checked: Checked) {
+        let turn = self.turns;
+        let Some(there) = self.links.get_mut(link) else {
+            return;
+        };
+        there.proving = false;
+        self.worked = there.worked(turn);
+        self.unbusy(link);
+        let (id, handle) = (checked.id, checked.request.request_header.request_handle);
+        if let Err(status) = self.answer_checked(link, checked) {
+            self.fault(link, id, handle, status);
+        }
+        if let Some(there) = self.links.get_mut(link) {
+            there.has_worked(turn, self.worked);
+        }
+        self.flush(link);
+    }
+
+    fn answer_checked(&mut self, link: SlotId, checked: Checked) -> Result<(), StatusCode> {
+        let header = &checked.request.request_header;
+        let handle = header.request_handle;
+        // What is left of it has its own share of the session's memory.
+        drop(checked.held);
+        // It may have ended meanwhile.
+        let number = self.session_for(space::raw(&header.authentication_token), link)?;
+        let session = self.sessions.get_mut(number);
+        let mut desk = Desk {
+            shared: &self.shared,
+            id: number,
+            session: session.ok_or(StatusCode::BadSessionIdInvalid)?,
+            subscriptions: &mut self.subscriptions,
+            timers: &mut self.timers,
+            now: self.now,
+        };
+        let steps = desk.call_knowing(checked.request, checked.outcomes)?;
+        self.take_steps((link, checked.id, handle), number, steps, checked.bytes)
+    }
+}
