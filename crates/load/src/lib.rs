@@ -2,6 +2,7 @@
 //!
 //! - [`transport`] is where sockets live;
 //! - [`access`] is the way to a session: endpoint, trust, user;
+//! - [`certificate_manager`] is another server that checks certificates for us;
 //! - [`calibrate`] finds what this host can do before any server is asked;
 //! - [`diagnostics`] is what a server counts itself;
 //! - [`discover`] asks what a server knows of servers and endpoints;
@@ -12,6 +13,7 @@
 
 pub mod access;
 pub mod calibrate;
+pub mod certificate_manager;
 pub mod diagnostics;
 pub mod discover;
 pub mod engine;

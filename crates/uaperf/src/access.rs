@@ -111,12 +111,15 @@ impl Trusting {
             false => TrustRule::Listed,
         };
         let off = self.skip_check.iter();
+        let checks = off.fold(pki::Checks::ALL, |checks, &off| checks.without(off));
+        let store = Store::new(global.pki()?);
+        let asker = self.looking_up.asker(&store, checks);
         Ok(TlsTrust {
-            store: Store::new(global.pki()?),
+            store,
             rule,
-            checks: off.fold(pki::Checks::ALL, |checks, &off| checks.without(off)),
+            checks,
             revocation: self.looking_up.revocation(),
-            asker: Arc::new(self.looking_up.asker()),
+            asker: Arc::new(asker),
         })
     }
 }

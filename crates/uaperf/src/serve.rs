@@ -85,6 +85,10 @@ pub struct Args {
     trust: bool,
     #[command(flatten)]
     looking_up: looking_up::Args,
+    /// Check certificates for others, who ask with --revocation gds:URL: offer CheckRevocationStatus of a certificate
+    /// manager (Part 12, 7.9.11), which answers by this server's trust lists and its --revocation
+    #[arg(long, conflicts_with = "trust")]
+    check_revocation: bool,
     /// Let in users with a certificate that this folder trusts (`uaperf --pki DIR cert trust FILE`)
     #[arg(long, value_name = "DIR")]
     user_pki: Option<PathBuf>,
@@ -201,15 +205,17 @@ pub fn run(args: Args, global: &Global) -> anyhow::Result<ExitCode> {
 
 /// Whose certificates brokers may have: the rules are those for clients.
 fn trusted(args: &Args, global: &Global) -> anyhow::Result<TlsTrust> {
+    let store = Store::new(global.pki()?);
+    let asker = args.looking_up.asker(&store, pki::Checks::ALL);
     Ok(TlsTrust {
-        store: Store::new(global.pki()?),
+        store,
         rule: match args.trust {
             true => TrustRule::Everyone,
             false => TrustRule::Listed,
         },
         checks: pki::Checks::ALL,
         revocation: args.looking_up.revocation(),
-        asker: Arc::new(args.looking_up.asker()),
+        asker: Arc::new(asker),
     })
 }
 
@@ -390,10 +396,11 @@ fn config(args: &Args, global: &Global) -> anyhow::Result<(Config, Known, Vec<pl
     config.trust = match args.trust {
         true => TrustPolicy::All,
         false => {
-            let (revocation, asker) = (args.looking_up.revocation(), args.looking_up.asker());
-            TrustPolicy::asking(store, revocation, asker)
+            let asker = args.looking_up.asker(&store, pki::Checks::ALL);
+            TrustPolicy::asking(store, args.looking_up.revocation(), asker)
         }
     };
+    config.check_revocation = args.check_revocation;
     if let Some(folder) = &args.user_pki {
         config.users.certificates = Some(TrustPolicy::from(Store::new(folder)));
     }

@@ -5,21 +5,23 @@
 
 use std::cell::Cell;
 use std::fs;
-use std::net::TcpListener;
-use std::path::Path;
+use std::net::{Ipv4Addr, TcpListener};
+use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use lab::Lab;
-use load::access::{Access, AccessError, Session, TrustRule};
+use load::access::{About, Access, AccessError, Session, TrustRule};
+use load::certificate_manager;
+use load::relay::{Background, Settings};
 use load::transport::{LinkError, Step, Steps};
 use pki::make::Request;
 use pki::{Fail, Revocation, Source, Store};
-use revocation::Asker;
+use revocation::{Asker, CertificateManager};
 use support::{Said, Server, command, program};
 use wire::channel::ChannelError;
-use wire::types::StatusCode;
+use wire::types::{CallMethodRequest, CallRequest, NodeId, StatusCode, Variant};
 
 #[path = "support/lab.rs"]
 mod lab;
@@ -39,7 +41,10 @@ struct Two {
 impl Two {
     /// Authorities like this, and a server that looks up like that.
     fn start(make: &str, serve: &[&str]) -> Self {
-        let lab = Lab::new();
+        Self::in_lab(Lab::new(), make, serve)
+    }
+
+    fn in_lab(lab: Lab, make: &str, serve: &[&str]) -> Self {
         lab.good(&format!(
             "make lab --intermediates 1 --at {} {make}",
             Lab::at()
@@ -135,6 +140,102 @@ impl Two {
             Err(error) => panic!("{error:?}"),
         }
     }
+}
+
+/// A server that checks certificates for others. It knows the authorities of a laboratory once it is shown them, and takes
+/// clients of which nobody knows whether they were revoked.
+struct Manager {
+    server: Server,
+    folder: PathBuf,
+}
+
+impl Manager {
+    fn start(lab: &Lab) -> Self {
+        let folder = lab.path("gds");
+        let server = Server::start(
+            &folder,
+            &["--check-revocation", "--revocation-fail", "soft"],
+        );
+        Self { server, folder }
+    }
+
+    fn knows(&self, lab: &Lab) {
+        for name in ["root", "ca1"] {
+            let mut command = command(lab.folder.path(), &["cert", "trust"]);
+            command.arg("--pki").arg(&self.folder);
+            let file = lab.path(&format!("lab/{name}.der"));
+            assert_eq!(Said::by(command.arg(file)).code, 0);
+        }
+    }
+
+    fn gets_lists(&self, lab: &Lab) {
+        for name in ["root", "ca1"] {
+            list(&self.folder, &lab.path(&format!("lab/{name}.crl")));
+        }
+    }
+
+    /// Its certificate is no authority's: nobody need be asked about it.
+    fn is_trusted_by(&self, store: &Path) {
+        let own = fs::read_dir(self.folder.join("own/certs")).unwrap();
+        let own = own.map(|it| it.unwrap().path()).next().unwrap();
+        let own = pki::store::read_certificates(&own).unwrap();
+        Store::new(store).trust_certificate(&own[0]).unwrap();
+    }
+}
+
+impl Two {
+    /// A client that asks a certificate manager.
+    fn asking_manager(&self, url: &str, fail: Fail) -> Access {
+        self.asking_within(PATIENCE, TrustRule::Listed, url, fail)
+    }
+
+    fn asking_within(&self, timeout: Duration, trust: TrustRule, url: &str, fail: Fail) -> Access {
+        let manager = Access {
+            security: "best".parse().unwrap(),
+            trust,
+            url: url.parse().unwrap(),
+            timeout,
+            ..self.client()
+        };
+        let manager = Arc::new(certificate_manager::Manager::new(manager));
+        Access {
+            asker: Arc::new(Asker::new(timeout).with_manager(manager)),
+            ..self.asking(Source::Manager, fail)
+        }
+    }
+
+    /// What `uaperf probe` of the server says.
+    fn probe(&self, options: &[&str]) -> serde_json::Value {
+        let mut command = program();
+        command
+            .args(["probe", &self.server.url, "--json"])
+            .args(["--security", "Basic256Sha256:Sign"])
+            .args(options)
+            .arg("--pki")
+            .arg(self.lab.path("client"));
+        let said = Said::by(&mut command);
+        assert_eq!(said.code, 0, "{}", said.err);
+        serde_json::from_str(&said.out).unwrap()
+    }
+}
+
+/// A step of a probe.
+fn step(probe: &serde_json::Value, step: Step) -> Option<&serde_json::Value> {
+    let mut steps = probe["steps"].as_array().unwrap().iter();
+    steps.find(|it| it["step"] == step.name())
+}
+
+/// What comes of opening, and why.
+fn outcome(access: &Access) -> Result<(), (StatusCode, String)> {
+    match open(access) {
+        Ok(_) => Ok(()),
+        Err(error @ AccessError::Untrusted { .. }) => Err((error.status(), error.to_string())),
+        Err(error) => panic!("{error:?}"),
+    }
+}
+
+fn refusal(access: &Access) -> StatusCode {
+    outcome(access).expect_err("refused").0
 }
 
 fn open(access: &Access) -> Result<Session, AccessError> {
@@ -306,37 +407,228 @@ fn the_check_is_a_step_of_its_own_and_takes_as_long_as_the_authority() {
     let two = Two::start("", &["--trust"]);
     let delay = Duration::from_millis(120);
     let _responder = two.lab.serve("--delay 120ms");
-    let mut command = program();
-    command
-        .args(["probe", &two.server.url, "--repeat", "2", "--json"])
-        .args([
-            "--security",
-            "Basic256Sha256:Sign",
-            "--revocation",
-            "online",
-        ])
-        .arg("--pki")
-        .arg(two.lab.path("client"));
-    let said = Said::by(&mut command);
-    assert_eq!(said.code, 0, "{}", said.err);
-    let probe: serde_json::Value = serde_json::from_str(&said.out).unwrap();
+    let probe = two.probe(&["--repeat", "2", "--revocation", "online"]);
     let first = probe["first_check_ns"].as_u64().unwrap();
     assert!(Duration::from_nanos(first) >= delay, "{first}");
-    let steps = probe["steps"].as_array().unwrap();
-    let check = steps
-        .iter()
-        .find(|it| it["step"] == Step::CheckCertificate.name())
-        .unwrap();
+    let check = step(&probe, Step::CheckCertificate).unwrap();
     assert_eq!(check["count"], 2);
     let least = check["min_ns"].as_u64().unwrap();
     assert!(Duration::from_nanos(least) >= delay, "{least}");
     // Without lists of the folder there is one step less.
-    let mut command = program();
-    command
-        .args(["probe", &two.server.url, "--json", "--trust"])
-        .args(["--security", "Basic256Sha256:Sign"])
-        .arg("--pki")
-        .arg(two.lab.path("client"));
-    let said = Said::by(&mut command);
-    assert!(!said.out.contains(Step::CheckCertificate.name()));
+    let probe = two.probe(&["--trust"]);
+    assert!(step(&probe, Step::CheckCertificate).is_none());
+}
+
+#[test]
+fn a_client_asks_a_certificate_manager() {
+    let two = Two::start("", &["--trust"]);
+    let manager = Manager::start(&two.lab);
+    let client = two.lab.path("client");
+    let (url, lab) = (manager.server.url.as_str(), &two.lab);
+    let soft = two.asking_manager(url, Fail::Soft);
+    let hard = two.asking_manager(url, Fail::Hard);
+    let unknown = StatusCode::BadCertificateRevocationUnknown;
+
+    // The manager is not trusted, and then it does not trust us.
+    let (status, why) = outcome(&hard).expect_err("refused");
+    assert_eq!(status, unknown);
+    assert!(why.contains("BadCertificateUntrusted"), "{why}");
+    assert_eq!(outcome(&soft), Ok(()));
+    manager.is_trusted_by(&client);
+    let (status, why) = outcome(&hard).expect_err("refused");
+    assert_eq!(status, unknown);
+    assert!(why.contains("BadSecurityChecksFailed"), "{why}");
+    // It knows of nobody whether they were revoked, and says so though it takes them itself.
+    manager.knows(lab);
+    let (status, why) = outcome(&hard).expect_err("refused");
+    assert_eq!(status, unknown);
+    assert!(why.contains("the certificate manager says"), "{why}");
+    assert_eq!(outcome(&soft), Ok(()));
+
+    manager.gets_lists(lab);
+    assert_eq!(outcome(&hard), Ok(()));
+    // At discovery and when the channel is opened; for server and authority at the same time.
+    let before = hard.asker.asked();
+    open(&hard).unwrap();
+    assert_eq!(hard.asker.asked(), before + 2);
+    let cached = Access {
+        revocation: Revocation {
+            source: Source::ManagerCached,
+            fail: Fail::Hard,
+        },
+        ..hard.clone()
+    };
+    for _ in 0..3 {
+        assert_eq!(outcome(&cached), Ok(()));
+    }
+    assert_eq!(hard.asker.asked(), before + 2);
+
+    // Over a line of 60 ms, by the option: each channel has its check, and each check takes its time.
+    let link = Settings::to(
+        &url.parse().unwrap(),
+        (Ipv4Addr::LOCALHOST, 0).into(),
+        "delay=60ms".parse().unwrap(),
+    );
+    let link = Background::start(link.unwrap()).unwrap();
+    let far = format!("gds:opc.tcp://{}", link.address());
+    let probe = two.probe(&["--repeat", "2", "--revocation", &far]);
+    let check = step(&probe, Step::CheckCertificate).unwrap();
+    assert_eq!(check["count"], 2);
+    let least = check["min_ns"].as_u64().unwrap();
+    assert!(least >= 120_000_000, "{least}");
+    drop(link);
+
+    // By now the manager would let neither of them in again, but they are there.
+    lab.good("revoke lab ca1");
+    list(&manager.folder, &lab.path("lab/root.crl"));
+    for access in [&hard, &soft] {
+        assert_eq!(refusal(access), StatusCode::BadCertificateIssuerRevoked);
+    }
+    lab.good("revoke lab server");
+    list(&manager.folder, &lab.path("lab/ca1.crl"));
+    for access in [&hard, &soft] {
+        assert_eq!(refusal(access), StatusCode::BadCertificateRevoked);
+    }
+    assert_eq!(outcome(&cached), Ok(()));
+
+    drop(manager);
+    let (status, why) = outcome(&hard).expect_err("refused");
+    assert_eq!(status, unknown);
+    assert!(why.contains("refused"), "{why}");
+    assert_eq!(outcome(&soft), Ok(()));
+}
+
+#[test]
+fn a_server_asks_a_certificate_manager_and_is_one_that_asks_nobody_for_others() {
+    let lab = Lab::new();
+    let manager = Manager::start(&lab);
+    let url = &manager.server.url;
+    let asks = format!("gds:{url}");
+    let two = Two::in_lab(lab, "", &["--revocation", &asks, "--check-revocation"]);
+    let (lab, client) = (&two.lab, two.client());
+    manager.knows(lab);
+    manager.gets_lists(lab);
+    // Whom the server does not trust it does not ask.
+    assert_eq!(
+        two.refused(&client),
+        "BadCertificateRevocationUnknown",
+        "{url}"
+    );
+    manager.is_trusted_by(&lab.path("server"));
+    let mut session = open(&client).unwrap();
+
+    // As a manager it looks into its own lists, of which there are none; else two that ask each other would go on for ever.
+    let asked = certificate_manager::Manager::new(Access {
+        security: "best".parse().unwrap(),
+        ..client.clone()
+    });
+    let leaf = lab.certificate("issued/client");
+    let until = Instant::now() + PATIENCE;
+    let checked = asked.check(&[leaf.der()], until).remove(0).unwrap();
+    let unknown = StatusCode::BadCertificateRevocationUnknown;
+    assert_eq!(StatusCode::from(checked.status), unknown);
+
+    lab.good("revoke lab client");
+    list(&manager.folder, &lab.path("lab/ca1.crl"));
+    assert_eq!(two.refused(&client), "BadCertificateRevoked");
+    assert!(session.renew().is_err());
+    assert_eq!(two.logged(), "BadCertificateRevoked");
+    lab.good("issue lab other --own --pki client");
+    open(&client).unwrap();
+    drop(manager);
+    assert_eq!(two.refused(&client), "BadCertificateRevocationUnknown");
+}
+
+#[test]
+fn a_certificate_manager_names_what_is_wrong_with_each_certificate() {
+    let lab = Lab::new();
+    let manager = Manager::start(&lab);
+    lab.good("make lab --intermediates 1");
+    lab.good("issue lab client --own --pki client");
+    lab.good("issue lab gone --own --pki gone");
+    lab.good("issue lab late --own --pki late --ago 10 --days 5");
+    lab.good("make other");
+    lab.good("revoke lab gone");
+    manager.knows(&lab);
+    manager.gets_lists(&lab);
+    let stranger = pki::store::read_certificates(&lab.path("other/root.der"));
+    let client = Access {
+        security: "best".parse().unwrap(),
+        trust: TrustRule::Everyone,
+        timeout: PATIENCE,
+        ..Access::new(
+            manager.server.url.parse().unwrap(),
+            Store::new(lab.path("client")),
+            Request::application("urn:test:client"),
+        )
+    };
+    let asked = certificate_manager::Manager::new(client.clone());
+    let of = |name: &str| lab.certificate(name).der().to_vec();
+    let all = [
+        (of("issued/client"), StatusCode::Good),
+        (of("ca1"), StatusCode::Good),
+        (of("root"), StatusCode::Good),
+        (of("issued/gone"), StatusCode::BadCertificateRevoked),
+        (of("issued/late"), StatusCode::BadCertificateTimeInvalid),
+        (
+            stranger.unwrap()[0].der().to_vec(),
+            StatusCode::BadCertificateUntrusted,
+        ),
+        (b"garbage".to_vec(), StatusCode::BadCertificateInvalid),
+        (Vec::new(), StatusCode::BadCertificateInvalid),
+    ];
+    let ders: Vec<&[u8]> = all.iter().map(|(der, _)| der.as_slice()).collect();
+    let until = Instant::now() + PATIENCE;
+    let checked = asked.check(&ders, until);
+    for (n, (answer, (_, expected))) in checked.iter().zip(&all).enumerate() {
+        let checked = answer.as_ref().unwrap();
+        assert_eq!(StatusCode::from(checked.status), *expected, "{n}");
+        // As long as the list says; who signed itself is on no list.
+        assert_eq!(checked.until.is_some(), expected.is_good() && n != 2, "{n}");
+    }
+    // More than it takes on at once.
+    let many = vec![ders[0]; 17];
+    let checked = asked.check(&many, until);
+    assert_eq!(checked.iter().filter(|it| it.is_ok()).count(), 16);
+    let why = checked[16].clone().unwrap_err();
+    assert!(why.contains("BadTooManyOperations"), "{why}");
+
+    let plain = Access {
+        security: "none".parse().unwrap(),
+        ..client
+    };
+    let mut session = open(&plain).unwrap();
+    let namespaces = About::ask(&mut session).unwrap().namespaces;
+    let is_it = |uri: &String| uri == "http://opcfoundation.org/UA/GDS/";
+    let directory = namespaces.iter().position(is_it).unwrap() as u16;
+    let call = |arguments: Vec<Variant>| CallRequest {
+        request_header: Default::default(),
+        methods_to_call: Some(vec![CallMethodRequest {
+            object_id: NodeId::new(directory, 141u32),
+            method_id: NodeId::new(directory, 177u32),
+            input_arguments: Some(arguments),
+        }]),
+    };
+    let response = session.call(call(vec![])).unwrap();
+    let status = response.results.unwrap()[0].status_code;
+    assert_eq!(status, StatusCode::BadSecurityModeInsufficient);
+}
+
+#[test]
+fn a_manager_that_says_nothing_or_is_none_leaves_it_unknown() {
+    let two = Two::start("", &["--trust"]);
+    let deaf = TcpListener::bind("127.0.0.1:0").unwrap();
+    let deaf = format!("opc.tcp://{}", deaf.local_addr().unwrap());
+    let short = Duration::from_millis(200);
+    let other = two.server.url.clone();
+    for (url, patience, said) in [
+        (&deaf, short, "no answer in time"),
+        (&other, PATIENCE, "no CheckRevocationStatus"),
+    ] {
+        let asking = |fail| two.asking_within(patience, TrustRule::Everyone, url, fail);
+        let (status, why) = outcome(&asking(Fail::Hard)).expect_err("refused");
+        assert_eq!(status, StatusCode::BadCertificateRevocationUnknown);
+        assert!(why.contains(said), "{why}");
+        assert_eq!(outcome(&asking(Fail::Soft)), Ok(()));
+    }
 }
