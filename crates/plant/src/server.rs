@@ -31,6 +31,7 @@ use crate::signals::Signals;
 use crate::space::server_object::Own;
 use crate::space::{Builder, Space, certificate_directory, plant_object, server_object, standard};
 use crate::status::Status;
+use crate::trust::TrustPolicy;
 use crate::update::metrics::{self, Meter};
 use crate::update::{self, UpdateLoop};
 use crate::watch::Watch;
@@ -151,7 +152,8 @@ impl Server {
         let all = std::thread::available_parallelism().map_or(1, |all| all.get());
         let helpers = all.saturating_sub(event_loops).clamp(1, HELPERS);
         let pinned = shared.config.pin.clone();
-        let asks = shared.config.trust.asks();
+        let users = shared.config.users.certificates.as_ref();
+        let asks = shared.config.trust.asks() || users.is_some_and(TrustPolicy::asks);
         let (pool, threads) = Pool::start(helpers, asks, move || keep_off(&pinned))?;
         // From here on a failure stops what was started, by way of Drop.
         let mut server = Self {

@@ -67,6 +67,15 @@ impl TrustPolicy {
         }))
     }
 
+    /// The same lists, and it is looked up there whether somebody was revoked.
+    #[must_use]
+    pub fn looking_up(&self, revocation: Revocation, asker: Asker) -> Self {
+        match self {
+            Self::All => Self::All,
+            Self::Listed(listed) => Self::asking(listed.lists.store().clone(), revocation, asker),
+        }
+    }
+
     /// Whether authorities may have to be asked.
     pub fn asks(&self) -> bool {
         match self {

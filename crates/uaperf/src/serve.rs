@@ -404,6 +404,12 @@ fn config(args: &Args, global: &Global) -> anyhow::Result<(Config, Known, Vec<pl
     if let Some(folder) = &args.user_pki {
         config.users.certificates = Some(TrustPolicy::from(Store::new(folder)));
     }
+    if let Some(users) = &config.users.certificates {
+        let store = Store::new(global.pki()?);
+        let asker = args.looking_up.asker(&store, pki::Checks::ALL);
+        let revocation = args.looking_up.revocation();
+        config.users.certificates = Some(users.looking_up(revocation, asker));
+    }
     let nodesets = NodeSet::read(&args.nodeset);
     config.nodesets = nodesets.map_err(|error| Failure::usage(error.to_string()))?;
     for set in &config.nodesets {

@@ -632,3 +632,47 @@ fn a_manager_that_says_nothing_or_is_none_leaves_it_unknown() {
         assert_eq!(outcome(&asking(Fail::Soft)), Ok(()));
     }
 }
+
+#[test]
+fn certificates_of_users_are_looked_up_where_those_of_clients_are() {
+    let lab = Lab::new();
+    let users = lab.path("users");
+    let two = Two::in_lab(
+        lab,
+        "--points ocsp",
+        &[
+            "--revocation",
+            "online",
+            "--user-pki",
+            users.to_str().unwrap(),
+        ],
+    );
+    let lab = &two.lab;
+    lab.good("issue lab anna");
+    let root = lab.certificate("root");
+    Store::new(&users).trust_certificate(&root).unwrap();
+    Store::new(&users)
+        .know_issuer(&lab.certificate("ca1"))
+        .unwrap();
+    let key = pki::store::read_key(&lab.path("lab/issued/anna.key")).unwrap();
+    let anna = pki::Identity::new(lab.certificate("issued/anna"), key);
+    let anna = load::access::identity(&anna).unwrap();
+    // Nobody asks about the client here, only about the user.
+    let access = Access {
+        security: "none".parse().unwrap(),
+        user: load::access::Credentials::X509 {
+            certificate: anna.certificate,
+            key: anna.key,
+        },
+        ..two.client()
+    };
+    let rejected = || {
+        let error = open(&access).expect_err("refused");
+        assert_eq!(error.status(), StatusCode::BadIdentityTokenRejected);
+    };
+    rejected();
+    let _responder = lab.serve("");
+    open(&access).unwrap();
+    lab.good("revoke lab anna");
+    rejected();
+}

@@ -31,12 +31,24 @@ use crate::refused::Who;
 use crate::session::{Owner, SECRET_LEN, Session, SessionKey};
 use crate::shared::{Shared, random};
 use crate::space;
+use crate::trust::TrustPolicy;
 use crate::users::Rights;
 
 /// How long a session is there in any case that is not activated, when there are too many.
 const TO_ACTIVATE: Duration = Duration::from_secs(1);
 /// How long a session may be there after its timeout.
 const SLACK: Duration = Duration::from_millis(50);
+
+/// What a job of a session costs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Cost {
+    /// Next to nothing.
+    Nothing,
+    /// Milliseconds, for RSA or a password.
+    Work,
+    /// Seconds maybe: an authority is asked about a user's certificate.
+    Waiting,
+}
 
 impl EventLoop {
     /// The session that a request is for, if it may be served over this connection.
@@ -92,16 +104,17 @@ impl EventLoop {
         }
     }
 
-    /// Runs a session's job: at once where it costs nothing.
+    /// Runs a session's job: at once where it costs nothing, and where authorities may have to be asked by those who wait
+    /// for them.
     fn run_job<T: Send + 'static>(
         &mut self,
         link: Option<SlotId>,
-        cheap: bool,
+        cost: Cost,
         job: Job<T>,
         mail: impl FnOnce(T) -> Mail + Send + 'static,
         done: impl FnOnce(&mut Self, T),
     ) {
-        if cheap {
+        if cost == Cost::Nothing {
             return done(self, job.run());
         }
         // Helpers take one job after the other: with one of each connection nobody waits for another one's crowd.
@@ -109,7 +122,11 @@ impl EventLoop {
             link.proving = true;
         }
         let post = self.post();
-        self.pool.submit(move || post.send(mail(job.run())));
+        let work = move || post.send(mail(job.run()));
+        match cost {
+            Cost::Waiting => self.pool.wait_for(work),
+            _ => self.pool.submit(work),
+        }
     }
 
     pub(super) fn create_session(
@@ -120,7 +137,10 @@ impl EventLoop {
     ) -> Result<(), StatusCode> {
         short(request)?;
         let channel = self.channel(link)?;
-        let cheap = channel.peer.is_none();
+        let cost = match channel.peer {
+            None => Cost::Nothing,
+            Some(_) => Cost::Work,
+        };
         let counters = Arc::clone(&self.shared.counters);
         let limit = self.shared.config.limits.sessions;
         if !counters.sessions.admit(limit) {
@@ -198,7 +218,7 @@ impl EventLoop {
         self.watch(session);
         self.run_job(
             Some(link),
-            cheap,
+            cost,
             job,
             move |result| Mail::Created(asked, session, result),
             move |core, result| core.created(asked, session, result),
@@ -301,7 +321,14 @@ impl EventLoop {
                 return Err(status);
             }
         };
-        held.proving = !cheap;
+        let users = self.shared.config.users.certificates.as_ref();
+        let asks = token.inner_is::<X509IdentityToken>() && users.is_some_and(TrustPolicy::asks);
+        let cost = match (cheap, asks) {
+            (_, true) => Cost::Waiting,
+            (true, false) => Cost::Nothing,
+            (false, false) => Cost::Work,
+        };
+        held.proving = cost != Cost::Nothing;
         let shared = Arc::clone(&self.shared);
         let job = job.map(move |result| {
             let welcomed = result
@@ -319,7 +346,7 @@ impl EventLoop {
         });
         self.run_job(
             (caller.core == self.index).then_some(caller.asked.link),
-            cheap,
+            cost,
             job,
             move |result| Mail::Proven(caller, session, result),
             move |core, result| core.proven(caller, session, result),
