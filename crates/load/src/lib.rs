@@ -6,6 +6,7 @@
 //! - [`calibrate`] finds what this host can do before any server is asked;
 //! - [`diagnostics`] is what a server counts itself;
 //! - [`discover`] asks what a server knows of servers and endpoints;
+//! - `packet_link` is a slow or bad link between two network namespaces, on Linux;
 //! - [`probe`] looks at a server before anything is measured;
 //! - [`pubsub`] publishes and listens over UDP and to brokers;
 //! - [`relay`] is a slow or bad link between two sockets;
@@ -17,6 +18,8 @@ pub mod certificate_manager;
 pub mod diagnostics;
 pub mod discover;
 pub mod engine;
+#[cfg(target_os = "linux")]
+pub mod packet_link;
 pub mod probe;
 pub mod pubsub;
 pub mod register;

@@ -48,6 +48,12 @@ pub fn out() -> Out {
     Out::Output
 }
 
+/// Standard error, for the output of a program that is started while standard output is a result's.
+#[cfg(target_os = "linux")]
+pub fn error_for_a_program() -> std::process::Stdio {
+    io::stderr().into()
+}
+
 /// Standard output as it is, for a program that reads it: whoever writes is told when nobody does.
 pub fn pipe() -> io::StdoutLock<'static> {
     io::stdout().lock()

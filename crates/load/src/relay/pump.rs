@@ -104,7 +104,11 @@ fn watched(registry: &Registry, socket: &mut TcpStream, token: Token) -> io::Res
 impl Relay {
     /// Listens. Nobody is taken before it runs.
     pub fn bind(settings: &Settings) -> io::Result<Self> {
-        let mut listener = TcpListener::bind(settings.listen)?;
+        Self::with(TcpListener::bind(settings.listen)?, settings)
+    }
+
+    /// Takes those who come to a socket that listens already and does not block.
+    pub(super) fn with(mut listener: TcpListener, settings: &Settings) -> io::Result<Self> {
         let poll = Poll::new()?;
         let clock = Clock::new();
         poll.registry()

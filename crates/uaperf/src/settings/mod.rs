@@ -75,15 +75,21 @@ pub fn expand(command: &Command, words: Vec<OsString>) -> Result<Vec<OsString>, 
     if matches!(path.first(), None | Some(&(show::NAME | "agent"))) {
         return Ok(words);
     }
-    let typed = words.clone();
-    let files = files(&words)?;
+    let below = find(command, &path);
+    // Words behind `--` are another program's where a command starts one.
+    let starts_one = below.is_some_and(|it| it.get_arguments().any(Arg::is_last_set));
+    let end = words
+        .iter()
+        .position(|it| starts_one && it == "--")
+        .unwrap_or(words.len());
+    let typed = words.get(..end).unwrap_or_default().to_vec();
+    let files = files(&typed)?;
     for file in files.iter().flatten() {
         file.check(command)?;
     }
-    let below = find(command, &path);
     let mut words = words;
     let mut targets = Vec::new();
-    for i in 0..words.len() {
+    for i in 0..end {
         let before = i.checked_sub(1).and_then(|i| words.get(i));
         let Some((option, name)) = words.get(i).and_then(|it| target_name(it)) else {
             continue;

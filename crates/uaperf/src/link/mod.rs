@@ -1,5 +1,14 @@
 //! `uaperf link`: a slow or bad network between a client and a server.
+//!
+//! A relay between sockets for any client, or, for a command that stands behind `--`, network namespaces of its own
+//! with the link between them.
 
+#[cfg(target_os = "linux")]
+mod command;
+#[cfg(target_os = "linux")]
+mod signals;
+
+use std::ffi::OsString;
 use std::fmt::Write as _;
 use std::net::SocketAddr;
 use std::process::ExitCode;
@@ -18,15 +27,25 @@ use crate::failure::Failure;
 use crate::quick;
 use crate::screen::{self, tell};
 
-/// Put a slow or bad network between clients and a server: a relay with rate, delay, jitter and loss
+/// Put a slow or bad network between clients and a server: a relay, or a command's only network
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
     /// The server, such as opc.tcp://plc1:4840
-    #[arg(long, value_name = "URL", required_unless_present = "list", value_parser = plan::typed)]
+    #[arg(
+        long,
+        value_name = "URL",
+        required_unless_present_any = ["list", "far"],
+        value_parser = plan::typed
+    )]
     to: Option<Url>,
     /// Where clients come to; anything but the loopback opens the relay to the network; port 0 takes a free one
-    #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:4841")]
+    #[arg(
+        long,
+        value_name = "ADDRESS:PORT",
+        default_value = "127.0.0.1:4841",
+        conflicts_with = "command"
+    )]
     listen: SocketAddr,
     /// What the network is like: a preset, or 2Mbit/s,delay=20ms,jitter=5ms,loss=1%,queue=64KiB; up. and down. in
     /// front for one direction
@@ -36,26 +55,50 @@ pub struct Args {
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
     /// Connections at a time; more are turned away
-    #[arg(long, value_name = "N", default_value_t = 10_000, value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 10_000,
+        value_parser = clap::value_parser!(u32).range(1..),
+        conflicts_with = "command"
+    )]
     connections: u32,
     /// How long [default: until Ctrl-C]
-    #[arg(long, value_name = "TIME", value_parser = parse)]
+    #[arg(long, value_name = "TIME", value_parser = parse, conflicts_with = "command")]
     duration: Option<Duration>,
-    /// JSON for machines at the end instead of a screen for people
+    /// JSON for machines at the end instead of a screen for people; what COMMAND prints goes to standard error then
     #[arg(long)]
     json: bool,
     /// Print the presets, and what they stand for
-    #[arg(long, conflicts_with_all = ["to", "link"])]
+    #[arg(long, conflicts_with_all = ["to", "link", "far", "command"])]
     list: bool,
+    /// A command line at the other end of COMMAND's link, at 198.18.0.2, instead of or beside the server of --to; it is
+    /// ended with COMMAND
+    #[arg(long, value_name = "LINE", requires = "command")]
+    far: Option<String>,
+    /// Begin with COMMAND when something at the far end listens at this port of TCP or UDP
+    #[arg(long, value_name = "N", requires = "far", value_parser = clap::value_parser!(u16).range(1..))]
+    far_port: Option<u16>,
+    /// How TCP of both ends finds out how much it may send: cubic, bbr, reno [default: as this host does]
+    #[arg(long, value_name = "NAME", requires = "command")]
+    congestion: Option<String>,
+    /// A command that has the link as its only network (Linux). The server of --to is at 198.18.0.2 there, which is
+    /// what {url} becomes, and at its own addresses
+    #[arg(last = true, value_name = "COMMAND")]
+    command: Vec<OsString>,
 }
 
 const EXAMPLES: &str = "\
 All connections share the two lines of the link. Clients that take the server's own URL from its list of endpoints go
-around the relay; uaperf does not, and takes --link with every command that loads.
+around the relay; uaperf does not, and takes --link with every command that loads. A COMMAND goes over the link with
+all it sends: packets are delayed and lost, and TCP of the operating system does what it does on such a line.
 
 Examples:
   uaperf link 4g --to opc.tcp://plc1:4840
   uaperf link 2Mbit/s,delay=20ms,loss=0.5% --to opc.tcp://127.0.0.1:4840 --listen 127.0.0.1:4841
+  uaperf link 3g --to opc.tcp://plc1:4840 -- uaperf read {url}
+  uaperf link loss=5% --far 'uaperf listen opc.udp://198.18.0.2:4840' --far-port 4840 -- \\
+    uaperf publish opc.udp://198.18.0.2:4840
   uaperf link --list
   uaperf read opc.tcp://plc1:4840 --link satellite";
 
@@ -74,9 +117,16 @@ struct Told {
 
 /// Carries out `uaperf link`.
 pub fn run(args: Args) -> anyhow::Result<ExitCode> {
-    let (Some(to), Some(spec)) = (args.to, args.link) else {
+    let Some(spec) = args.link else {
         screen::print(&list(), args.json, write_list)?;
         return Ok(ExitCode::SUCCESS);
+    };
+    if !args.command.is_empty() {
+        return of_command(args, spec);
+    }
+    let Some(to) = args.to else {
+        // The arguments say so; who changes them sees it here.
+        return Err(Failure::usage("a relay needs --to URL").into());
     };
     let settings = Settings {
         seed: args.seed,
@@ -110,6 +160,32 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         true => ExitCode::from(Exit::Interrupted.code()),
         false => ExitCode::SUCCESS,
     })
+}
+
+#[cfg(target_os = "linux")]
+fn of_command(args: Args, spec: Spec) -> anyhow::Result<ExitCode> {
+    command::run(command::Asked {
+        spec,
+        seed: args.seed,
+        to: args.to,
+        congestion: args.congestion,
+        far: args.far,
+        far_port: args.far_port,
+        words: args.command,
+        json: args.json,
+    })
+}
+
+#[cfg(not(target_os = "linux"))]
+fn of_command(args: Args, _: Spec) -> anyhow::Result<ExitCode> {
+    let _ = (args.far, args.far_port, args.congestion);
+    Err(
+        Failure::usage("a link as a command's only network takes the network namespaces of Linux")
+            .hint(
+                "uaperf link PRESET|SPEC --to URL, a relay that clients connect to, works here too",
+            )
+            .into(),
+    )
 }
 
 /// How things stand.

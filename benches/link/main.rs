@@ -1,11 +1,15 @@
 //! How long exchanges take over an emulated link, beside what can be calculated for it.
 //!
-//! `cargo bench -p benches --bench link`
+//! `cargo bench -p benches --bench link` takes the relay, then the link of packets between two network namespaces
+//! (Linux, as root). `-- relay`, `-- packets`, `-- loss` and `-- rate` take one part.
 
 #![allow(
     clippy::expect_used,
     reason = "a bench has nobody to tell but its user"
 )]
+
+#[cfg(target_os = "linux")]
+mod packets;
 
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
@@ -35,6 +39,21 @@ const EXCHANGES: [(usize, usize); 3] = [(100, 100), (4_000, 2_000), (100, 60_000
 const TIMES: usize = 9;
 
 fn main() {
+    let parts: Vec<String> = std::env::args()
+        .skip(1)
+        .filter(|it| !it.starts_with('-'))
+        .collect();
+    let wants = |part: &str| parts.is_empty() || parts.iter().any(|it| it == part);
+    if wants("relay") {
+        println!("over the relay");
+        table(over_the_relay);
+    }
+    #[cfg(target_os = "linux")]
+    packets::run(wants);
+}
+
+/// Measures all exchanges on all links, and prints them beside what they come to.
+fn table(mut exchanges: impl FnMut(Spec, usize, usize) -> Vec<Duration>) {
     println!("request  response   calculated     emulated  p10 to p90 of it          error  link");
     let mut errors = Vec::new();
     for text in LINKS {
@@ -60,7 +79,7 @@ fn main() {
     let mean = errors.iter().sum::<f64>() / errors.len() as f64;
     let largest = errors.iter().copied().fold(0.0, f64::max);
     println!(
-        "\nmean error {:.2} %, largest {:.2} %",
+        "\nmean error {:.2} %, largest {:.2} %\n",
         mean * 100.0,
         largest * 100.0
     );
@@ -80,9 +99,10 @@ fn time(direction: Direction, bytes: usize) -> Duration {
     direction.delay + Duration::from_secs_f64(seconds)
 }
 
-/// Asks a server behind the link, one question after the other.
-fn exchanges(spec: Spec, request: usize, response: usize) -> Vec<Duration> {
-    let to = serve(request, response);
+/// Asks a server behind a relay, one question after the other.
+fn over_the_relay(spec: Spec, request: usize, response: usize) -> Vec<Duration> {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a listener");
+    let to = serve(listener, request, response);
     let link = Background::start(Settings {
         listen: (Ipv4Addr::LOCALHOST, 0).into(),
         to: vec![to],
@@ -93,32 +113,38 @@ fn exchanges(spec: Spec, request: usize, response: usize) -> Vec<Duration> {
     .expect("a relay");
     let mut socket = TcpStream::connect(link.address()).expect("a connection");
     socket.set_nodelay(true).expect("a socket");
-    let question = vec![1; request];
-    let mut answer = vec![0; response];
-    let mut ask = || {
-        let began = Instant::now();
-        socket.write_all(&question).expect("a question");
-        socket.read_exact(&mut answer).expect("an answer");
-        began.elapsed()
-    };
     // The first one waits for the connection's beginning.
-    ask();
-    (0..TIMES).map(|_| ask()).collect()
+    ask(&mut socket, request, response);
+    (0..TIMES)
+        .map(|_| ask(&mut socket, request, response))
+        .collect()
 }
 
-/// A server of one connection that answers at once.
-fn serve(request: usize, response: usize) -> SocketAddr {
-    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a listener");
+/// Asks once.
+fn ask(socket: &mut TcpStream, request: usize, response: usize) -> Duration {
+    let question = vec![1; request];
+    let mut answer = vec![0; response];
+    let began = Instant::now();
+    socket.write_all(&question).expect("a question");
+    socket.read_exact(&mut answer).expect("an answer");
+    began.elapsed()
+}
+
+/// A server that answers at once, each of its connections in a thread.
+fn serve(listener: TcpListener, request: usize, response: usize) -> SocketAddr {
     let address = listener.local_addr().expect("an address");
     std::thread::spawn(move || {
-        let (mut socket, _) = listener.accept().expect("a client");
-        socket.set_nodelay(true).expect("a socket");
-        let mut question = vec![0; request];
-        let answer = vec![2; response];
-        while socket.read_exact(&mut question).is_ok() {
-            if socket.write_all(&answer).is_err() {
-                return;
-            }
+        while let Ok((mut socket, _)) = listener.accept() {
+            socket.set_nodelay(true).expect("a socket");
+            std::thread::spawn(move || {
+                let mut question = vec![0; request];
+                let answer = vec![2; response];
+                while socket.read_exact(&mut question).is_ok() {
+                    if socket.write_all(&answer).is_err() {
+                        return;
+                    }
+                }
+            });
         }
     });
     address
