@@ -23,8 +23,8 @@ pub enum SetUpError {
         /// Why.
         source: io::Error,
     },
-    /// The kernel has no such congestion control.
-    #[error("TCP here has no congestion control {name}: {source}")]
+    /// The kernel has no such congestion control, or not for namespaces.
+    #[error("TCP of a namespace has no congestion control {name} here: {source}")]
     Congestion {
         /// What was asked for.
         name: String,
@@ -39,7 +39,8 @@ pub enum SetUpError {
     Thread(#[source] io::Error),
 }
 
-const AVAILABLE: &str = "/proc/sys/net/ipv4/tcp_available_congestion_control";
+/// What a namespace may choose from; the host's root may choose from more.
+const ALLOWED: &str = "/proc/sys/net/ipv4/tcp_allowed_congestion_control";
 
 /// Where the kernel gives out TUN devices.
 pub(super) const DEVICE: &str = "/dev/net/tun";
@@ -78,8 +79,12 @@ impl SetUpError {
                 _ => return None,
             },
             Self::Congestion { .. } => {
-                let there = fs::read_to_string(AVAILABLE).ok()?;
-                format!("one of: {}", there.trim().replace(' ', ", "))
+                let allowed = fs::read_to_string(ALLOWED).ok()?;
+                let allowed = allowed.trim();
+                format!(
+                    "one of: {}; for others, as root, `sysctl net.ipv4.tcp_allowed_congestion_control='{allowed} NAME'`",
+                    allowed.replace(' ', ", ")
+                )
             }
             _ => return None,
         };

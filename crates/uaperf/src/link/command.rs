@@ -288,10 +288,9 @@ fn write_screen(out: &mut String, told: &Told) -> std::fmt::Result {
     let it = &told.account;
     writeln!(
         out,
-        "link {} for {}, TCP with {}: {}",
+        "link {} for {}: {}",
         told.link,
         show(it.elapsed()),
-        told.congestion.as_deref().unwrap_or("what this host has"),
         told.command.join(" ")
     )?;
     write_carried(out, "up", &it.up)?;
@@ -309,7 +308,8 @@ fn write_screen(out: &mut String, told: &Told) -> std::fmt::Result {
     let share = it.cpu_ns as f64 / it.elapsed_ns.max(1) as f64;
     writeln!(
         out,
-        "  the link took {} of processor time, {:.1} % of a core",
+        "  congestion control of TCP: {}; the link took {} of processor time, {:.1} % of a core",
+        told.congestion.as_deref().unwrap_or("not known"),
         show(it.cpu()),
         share * 100.0
     )
@@ -318,13 +318,16 @@ fn write_screen(out: &mut String, told: &Told) -> std::fmt::Result {
 fn write_carried(out: &mut String, name: &str, it: &Carried) -> std::fmt::Result {
     writeln!(
         out,
-        "  {name:<5} {} in {} packets; {} lost, {} found the queue full, {} sent again by TCP; waited for the line {} \
-         (mean), {} (longest); handed over {} late (mean), {} (p99), {} (longest)",
+        "  {name:<5} {} in {} packets; {} lost, {} found the queue full, {} sent again by TCP",
         Bytes(it.bytes),
         it.packets,
         it.lost,
         it.full,
         it.again,
+    )?;
+    writeln!(
+        out,
+        "        waited for the line {} (mean), {} (longest); handed over {} late (mean), {} (p99), {} (longest)",
         show_nanos(it.waited_mean_ns as f64),
         show_nanos(it.waited_max_ns as f64),
         show_nanos(it.late_mean_ns as f64),
