@@ -12,7 +12,7 @@ mod tunnel;
 mod upgrade;
 
 pub use frame::{Control, Deframer, Framer, Step, Violation};
-pub use tls::{Judge, Rejected, Secured, TlsClient, TlsError, TlsServer};
+pub use tls::{ClientCertificate, Judge, Rejected, Secured, TlsClient, TlsError, TlsServer};
 pub use tunnel::{Tunnel, TunnelError};
 pub use upgrade::{Refused, UpgradeError};
 

@@ -15,6 +15,7 @@ use rustls::{
     ProtocolVersion, ServerConfig, SignatureScheme,
 };
 use thiserror::Error;
+use zeroize::Zeroizing;
 
 /// The protocol inside (RFC 7301).
 const ALPN: &[u8] = b"http/1.1";
@@ -77,6 +78,21 @@ fn provider() -> Arc<CryptoProvider> {
     Arc::new(aws_lc_rs::default_provider())
 }
 
+/// What a client shows of itself.
+#[derive(Clone)]
+pub struct ClientCertificate {
+    /// Its own certificate first, then those above it.
+    pub chain: Vec<Vec<u8>>,
+    /// Its key in PKCS #8.
+    pub pkcs8: Zeroizing<Vec<u8>>,
+}
+
+impl fmt::Debug for ClientCertificate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ClientCertificate").finish_non_exhaustive()
+    }
+}
+
 /// How clients secure themselves; one for all connections to a server, which are resumed by it.
 #[derive(Debug, Clone)]
 pub struct TlsClient(Arc<ClientConfig>);
@@ -87,16 +103,37 @@ impl TlsClient {
     /// # Errors
     /// The cryptography that is linked has nothing for it.
     pub fn new(judge: Arc<dyn Judge>, resumes: bool) -> Result<Self, TlsError> {
+        Self::showing(judge, resumes, None)
+    }
+
+    /// The same for a client that shows a certificate of its own, if the server asks for one.
+    ///
+    /// # Errors
+    /// Certificate and key are of no use to TLS, or not of each other.
+    pub fn showing(
+        judge: Arc<dyn Judge>,
+        resumes: bool,
+        own: Option<&ClientCertificate>,
+    ) -> Result<Self, TlsError> {
         let provider = provider();
         let verifier = Verifier {
             judge,
             provider: Arc::clone(&provider),
         };
-        let mut config = ClientConfig::builder_with_provider(provider)
+        let config = ClientConfig::builder_with_provider(provider)
             .with_safe_default_protocol_versions()?
             .dangerous()
-            .with_custom_certificate_verifier(Arc::new(verifier))
-            .with_no_client_auth();
+            .with_custom_certificate_verifier(Arc::new(verifier));
+        let mut config = match own {
+            None => config.with_no_client_auth(),
+            Some(own) => {
+                let chain = own.chain.iter().cloned().map(CertificateDer::from);
+                let key = PrivateKeyDer::Pkcs8(PrivatePkcs8KeyDer::from(own.pkcs8.to_vec()));
+                config
+                    .with_client_auth_cert(chain.collect(), key)
+                    .map_err(|error| TlsError::Key(error.to_string()))?
+            }
+        };
         config.alpn_protocols = vec![ALPN.to_vec()];
         if !resumes {
             config.resumption = Resumption::disabled();

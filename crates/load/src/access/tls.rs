@@ -7,7 +7,7 @@ use pki::{Certificate, Checks, Expected, Reason, Revocation, Role, Store, Watche
 use revocation::Asker;
 use tracing::{debug, warn};
 use wire::url::Transport;
-use wss::{Judge, Rejected, TlsClient, TlsError};
+use wss::{ClientCertificate, Judge, Rejected, TlsClient, TlsError};
 
 use super::{Access, TrustRule};
 
@@ -79,6 +79,18 @@ impl TlsTrust {
     /// # Errors
     /// The cryptography that is linked has nothing for it.
     pub fn client(&self, host: &str) -> Result<TlsClient, TlsError> {
+        self.client_showing(host, None)
+    }
+
+    /// The same, showing a certificate of one's own to whoever asks for it.
+    ///
+    /// # Errors
+    /// Certificate and key are of no use to TLS.
+    pub fn client_showing(
+        &self,
+        host: &str,
+        own: Option<&ClientCertificate>,
+    ) -> Result<TlsClient, TlsError> {
         let rules = Rules {
             host: host.to_owned(),
             trust: self.rule,
@@ -86,7 +98,8 @@ impl TlsTrust {
             revocation: self.revocation,
         };
         let judging = Judging::by(rules, &self.asker, &self.store);
-        Ok(judging.client()?.without_http())
+        let client = TlsClient::showing(Arc::new(judging), false, own)?;
+        Ok(client.without_http())
     }
 }
 

@@ -9,7 +9,7 @@ use load::pubsub::{Address, BrokerError, BrokerUrl, Login, Mapping, Mqtt};
 use load::transport::LinkError;
 use pubsub::json::Style;
 use pubsub::mqtt::Version;
-use wss::{TlsError, TunnelError};
+use wss::{ClientCertificate, TlsError, TunnelError};
 use zeroize::Zeroizing;
 
 use crate::access::{self, Trusting};
@@ -91,6 +91,12 @@ pub struct Broker {
     /// File with the password in its first line
     #[arg(long, value_name = "FILE", requires = "user")]
     password_file: Option<PathBuf>,
+    /// Show this certificate (DER or PEM, with those above it) to a broker that asks for one; its key is --client-key
+    #[arg(long, value_name = "FILE", requires = "client_key")]
+    client_cert: Option<PathBuf>,
+    /// Private key of --client-cert (DER or PEM)
+    #[arg(long, value_name = "FILE", requires = "client_cert")]
+    client_key: Option<PathBuf>,
     #[command(flatten)]
     trusting: Trusting,
 }
@@ -110,6 +116,11 @@ impl Broker {
         }
     }
 
+    /// Whose certificates are accepted.
+    pub fn trusting(&self) -> &Trusting {
+        &self.trusting
+    }
+
     /// Whether somebody logs in.
     pub fn has_user(&self) -> bool {
         self.user.is_some()
@@ -127,6 +138,13 @@ impl Broker {
         words.push(format!("--qos={}", self.qos));
         words.push(format!("--mqtt={}", self.mqtt));
         words.extend(self.user.iter().map(|user| format!("--user={user}")));
+        let files = [
+            ("--client-cert", &self.client_cert),
+            ("--client-key", &self.client_key),
+        ];
+        for (name, file) in files {
+            words.extend(file.iter().map(|it| format!("{name}={}", it.display())));
+        }
         words
     }
 
@@ -139,7 +157,16 @@ impl Broker {
         global: &Global,
     ) -> anyhow::Result<Mqtt> {
         let tls = match url.is_secured() {
-            true => Some(self.trusting.resolve(global)?.client(url.host())?),
+            true => {
+                let own = self.own()?;
+                let trusted = self.trusting.resolve(global)?;
+                let client = trusted.client_showing(url.host(), own.as_ref());
+                Some(client.map_err(|error| Failure::usage(format!("--client-cert: {error}")))?)
+            }
+            false if self.client_cert.is_some() => {
+                let what = format!("--client-cert with {url}: certificates are shown inside TLS");
+                return Err(Failure::usage(what).hint("mqtts://").into());
+            }
             false => None,
         };
         let login = self.user.as_ref().zip(secret.as_ref());
@@ -155,6 +182,22 @@ impl Broker {
             in_flight,
             tls,
         })
+    }
+}
+
+impl Broker {
+    /// The certificate that is shown, if there is one.
+    fn own(&self) -> Result<Option<ClientCertificate>, Failure> {
+        let (Some(certificate), Some(key)) = (&self.client_cert, &self.client_key) else {
+            return Ok(None);
+        };
+        let broken = |error: &dyn fmt::Display| Failure::usage(error.to_string());
+        let all = pki::store::read_certificates(certificate).map_err(|error| broken(&error))?;
+        let key = pki::store::read_key(key).map_err(|error| broken(&error))?;
+        Ok(Some(ClientCertificate {
+            chain: all.iter().map(|it| it.der().to_vec()).collect(),
+            pkcs8: Zeroizing::new(key.pkcs8().to_vec()),
+        }))
     }
 }
 

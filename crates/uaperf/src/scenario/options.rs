@@ -162,6 +162,8 @@ const VALUES: &[(&str, &str, &str)] = &[
     ("ttl", "3", ""),
     ("strict", "true", ""),
     ("mapping", "'json'", "to = 'mqtt://127.0.0.1'"),
+    ("client_cert", "'me.der'", "client_key = 'me.pem'"),
+    ("client_key", "'me.pem'", "client_cert = 'me.der'"),
     ("qos", "1", ""),
     ("mqtt", "'5'", ""),
     ("same_clock", "true", "from = 'mqtt://127.0.0.1'"),

@@ -159,3 +159,49 @@ fn large_messages_and_passwords_go_through_tls() {
     assert_eq!(code, 0, "{heard:#}");
     assert_eq!(number(&heard, "/result/values"), 20 * 8000, "{heard:#}");
 }
+
+#[test]
+fn a_broker_that_wants_to_know_its_clients_is_shown_their_certificates() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    certificates(folder);
+    good(folder, "ca issue lab client --ip 127.0.0.1");
+    let root = pki::store::read_certificates(&folder.join("lab/root.der")).unwrap();
+    let root: String = root.iter().map(pki::Certificate::pem).collect();
+    std::fs::write(folder.join("root.pem"), root).unwrap();
+    let more = format!(
+        "cafile {}/root.pem\nrequire_certificate true\nallow_anonymous true",
+        folder.display()
+    );
+    let Some(broker) = Broker::start(folder, &config(folder, &more)) else {
+        return;
+    };
+    let words = [
+        "--cycles",
+        "5",
+        "--interval",
+        "5ms",
+        "--qos",
+        "1",
+        "--trust",
+    ];
+    let url = broker.url("");
+    let without = [&["publish", &url], &words[..]].concat();
+    let said = Said::by(&mut command(folder, &without));
+    assert_eq!(said.code, 1, "{}{}", said.out, said.err);
+    let own = [
+        "--client-cert",
+        "lab/issued/client.der",
+        "--client-key",
+        "lab/issued/client.key",
+    ];
+    let shown = [&words[..], &own].concat();
+    let (sent, code) = publish(folder, &broker.url(""), &shown);
+    assert!([0, 4].contains(&code), "{sent:#}");
+    assert_eq!(number(&sent, "/result/mqtt/acknowledged"), 5, "{sent:#}");
+    // Not over a connection that everybody can read.
+    let words = [&["publish", "mqtt://127.0.0.1:9"], &own[..]].concat();
+    let said = Said::by(&mut command(folder, &words));
+    assert_eq!(said.code, 2, "{}", said.err);
+    assert!(said.err.contains("inside TLS"), "{}", said.err);
+}
