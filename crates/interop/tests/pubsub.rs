@@ -136,8 +136,10 @@ fn published_by(
         duration: Duration::from_secs(60),
         datagrams: Some(CYCLES.into()),
         keys: ring(secured),
+        feed: None,
         tolerance: Tolerance::HARMLESS,
         discovery: None,
+        server: None,
     };
     let (ready, is_ready) = channel();
     let listener = thread::spawn(move || {
@@ -250,6 +252,8 @@ fn it_reads_what_is_published(name: &str, secured: Option<Secured>) {
                 mode: secured.map(|it| it.mode),
                 keys: secured.map(|it| (1, it.keys())).into_iter().collect(),
                 roll_over: None,
+                key_times: None,
+                progress: None,
                 interval: Some(Duration::from_millis(5)),
                 duration: Duration::from_secs(60),
                 cycles: Some(CYCLES.into()),

@@ -18,7 +18,7 @@ use crate::{place, process};
 pub const STEPS: &[&str] = &["connect", "read", "write", "browse", "call", "subscribe"];
 
 /// The steps that judge a server, done only when named. python-opcua's client has none of them.
-pub const JUDGING: &[&str] = &["dump", "watch", "cut"];
+pub const JUDGING: &[&str] = &["dump", "watch", "cut", "keys"];
 
 /// How a client connects and what it does.
 #[derive(Debug, Clone)]
@@ -149,6 +149,9 @@ pub struct Steps {
     /// The counter of 100 ms over a cut of the connection, to a file.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cut: Option<Outcome>,
+    /// The keys of a security group of PubSub, to a file.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub keys: Option<Outcome>,
 }
 
 /// Whether a step was as expected, and if not, why.
@@ -235,6 +238,7 @@ impl Steps {
             self.dump.as_ref(),
             self.watch.as_ref(),
             self.cut.as_ref(),
+            self.keys.as_ref(),
         ];
         let named = STEPS.iter().chain(JUDGING).copied().zip(all);
         named.filter_map(|(name, o)| Some((name, o?))).collect()

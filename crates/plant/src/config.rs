@@ -8,11 +8,12 @@ use wire::budget::Budget;
 use wire::channel::{Protection, all_protections};
 use wire::url::Url;
 
-use crate::describe::Plant;
+use crate::describe::{Plant, Publishing};
 use crate::fault::Fault;
 use crate::limits::{Limits, Transfer};
 use crate::nodeset::NodeSet;
 use crate::profile::Profile;
+use crate::security_group::SecurityGroup;
 use crate::trust::TrustPolicy;
 use crate::users::Users;
 
@@ -60,6 +61,10 @@ pub struct Config {
     pub profiles: Vec<Profile>,
     /// Nodes that files describe.
     pub nodesets: Vec<NodeSet>,
+    /// What is published, over PubSub. Whoever runs the server sees to that; it says so.
+    pub publish: Vec<Publishing>,
+    /// Who gets keys of PubSub here.
+    pub security_groups: Vec<SecurityGroup>,
     /// What goes wrong from the start.
     pub faults: Vec<Fault>,
     /// Loops that serve connections, each with a thread of its own; 0 for half of the processors.
@@ -95,6 +100,8 @@ impl Default for Config {
             discovery: false,
             profiles: vec![Profile::Demo],
             nodesets: Vec::new(),
+            publish: Vec::new(),
+            security_groups: Vec::new(),
             faults: Vec::new(),
             threads: 1,
             pin: Vec::new(),
@@ -159,6 +166,9 @@ impl Plant {
             ..config.users
         };
         config.faults.extend(self.faults.iter().cloned());
+        config.publish.extend(self.publish.iter().cloned());
+        let groups = self.security_groups.iter().cloned();
+        config.security_groups.extend(groups);
         config.profiles.push(Profile::Plant(Arc::new(self)));
         config
     }

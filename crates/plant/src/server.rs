@@ -7,6 +7,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use mio::net::TcpListener;
+use record::Progress;
 use wire::certificate::{Certificate, CertificateError};
 use wire::channel::{Identities, Identity, Protection};
 use wire::policy::{KeyError, PrivateKey};
@@ -16,7 +17,7 @@ use crate::advertise::Advertised;
 use crate::clock::Clock;
 use crate::config::Config;
 use crate::counters::{Counted, Counters};
-use crate::describe::IndexTaken;
+use crate::describe::{IndexTaken, Publishing};
 use crate::diagnostics::Register;
 use crate::dialler;
 use crate::event_loop::{EventLoop, Mail, Post};
@@ -28,8 +29,11 @@ use crate::nodeset::{NodeSet, NodeSetError};
 use crate::pool::Pool;
 use crate::shared::Shared;
 use crate::signals::Signals;
+use crate::space::publish_subscribe::{self, Publisher};
 use crate::space::server_object::Own;
-use crate::space::{Builder, Space, certificate_directory, plant_object, server_object, standard};
+use crate::space::{
+    Builder, Space, certificate_directory, plant_object, security_groups, server_object, standard,
+};
 use crate::status::Status;
 use crate::trust::TrustPolicy;
 use crate::update::metrics::{self, Meter};
@@ -289,6 +293,12 @@ impl Server {
         Signals::of(&self.shared, most)
     }
 
+    /// What is published, each with its counts, which whoever publishes has to keep.
+    pub fn publishers(&self) -> impl Iterator<Item = (&Publishing, &Arc<Progress>)> {
+        let all = self.shared.publishers.iter();
+        all.map(|it| (&it.about, &it.progress))
+    }
+
     /// To look at it from another thread.
     pub fn watch(&self) -> Watch {
         Watch::new(&self.shared)
@@ -416,11 +426,20 @@ pub(crate) fn share(
         counters: Arc::<Counters>::default(),
         register: Arc::<Register>::default(),
         status: Arc::new(Status::new(clock.anchor())),
+        publishers: config
+            .publish
+            .iter()
+            .map(|it| Arc::new(Publisher::new(it)))
+            .collect(),
     };
     let (space, updates) = space(&config, &clock, &own)?;
     let shared = Arc::new(Shared::new(
         config, advertised, clock, own, space, identities,
     ));
+    for publisher in &shared.publishers {
+        let signals = Signals::of(&shared, publisher.about.signals);
+        publisher.tell(signals.fields());
+    }
     for fault in &shared.config.faults {
         let added = shared
             .faults
@@ -460,6 +479,8 @@ fn space(config: &Config, clock: &Clock, own: &Own) -> Result<(Space, Updates), 
     if config.check_revocation {
         certificate_directory::describe(&mut builder);
     }
+    security_groups::describe(&mut builder, &config.security_groups);
+    publish_subscribe::describe(&mut builder, &own.publishers);
     server_object::describe(&mut builder, config, own);
     let mut space = builder.finish();
     space.show_sessions(&own.register);

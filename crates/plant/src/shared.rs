@@ -16,8 +16,10 @@ use crate::directory::Directory;
 use crate::fault::Faults;
 use crate::ledger::Ledger;
 use crate::refused::Book;
+use crate::security_group::SecurityGroups;
 use crate::session::Homes;
 use crate::space::Space;
+use crate::space::publish_subscribe::Publisher;
 use crate::space::server_object::Own;
 use crate::status::Status;
 
@@ -35,6 +37,10 @@ pub struct Shared {
     /// Where sessions live that moved.
     pub homes: Homes,
     pub faults: Faults,
+    /// What is published.
+    pub publishers: Vec<Arc<Publisher>>,
+    /// Who shares keys of PubSub.
+    pub security_groups: SecurityGroups,
     /// Who was not let in.
     pub refused: Book,
     pub status: Arc<Status>,
@@ -85,6 +91,8 @@ impl Shared {
             directory: Directory::default(),
             homes: Homes::default(),
             faults: Faults::default(),
+            publishers: own.publishers,
+            security_groups: SecurityGroups::new(&config.security_groups, random),
             refused: Book::default(),
             status: own.status,
             space,

@@ -6,6 +6,7 @@ use wire::template::walk::BuiltInType;
 
 use crate::shared::Shared;
 use crate::space::NodeIndex;
+use crate::space::publish_subscribe::DataSetField;
 
 /// All variables that change by themselves and are a Boolean or a number, in the order of the address space.
 pub struct Signals {
@@ -49,6 +50,19 @@ impl Signals {
             node.map_or_else(String::new, |it| it.browse_name().name.to_string())
         };
         self.all.iter().map(name)
+    }
+
+    /// What they are as the fields of a DataSet.
+    pub(crate) fn fields(&self) -> Vec<DataSetField> {
+        let field = |(at, kind): &(NodeIndex, BuiltInType)| {
+            let node = self.shared.space.lasting(*at)?;
+            Some(DataSetField {
+                name: node.browse_name().name.to_string(),
+                kind: *kind as u8,
+                node: node.id.clone(),
+            })
+        };
+        self.all.iter().filter_map(field).collect()
     }
 
     /// The values of one moment: which signal, and its little-endian bytes, the rest zero.

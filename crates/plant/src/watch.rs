@@ -6,6 +6,7 @@ use crate::counters::Counted;
 use crate::fault::FaultCount;
 use crate::ledger::{GroundTruth, Taking, Tally};
 use crate::refused::Refused;
+use crate::security_group::{GroupCount, SecurityKeys};
 use crate::shared::Shared;
 
 /// What somebody can know of a server who does not own it. Cheap to copy.
@@ -59,6 +60,18 @@ impl Watch {
     /// How many more were not let in since the last one that is told of.
     pub fn refused_untold(&self) -> u64 {
         self.0.refused.untold()
+    }
+
+    /// What its key service tells of a security group, for publishers of this process: so many keys from a token on, or
+    /// from the current one on if that is 0.
+    pub fn security_keys(&self, group: &str, from: u32, count: u32) -> Option<SecurityKeys> {
+        let group = self.0.security_groups.find(group)?;
+        Some(group.keys(from, count, self.0.clock.now().mono))
+    }
+
+    /// What was asked of its security groups.
+    pub fn security_groups(&self) -> Vec<GroupCount> {
+        self.0.security_groups.counts()
     }
 
     /// What became of each update, sample, value and message so far.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-pub use wire::policy::pubsub::{GroupKeys, KeyLength, PubSubPolicy, UnknownPolicy};
+pub use wire::policy::pubsub::{GroupKeys, KeyLength, PubSubPolicy, UnknownPolicy, token_after};
 
 use crate::encode::Offsets;
 use crate::error::DecodeError;
@@ -100,6 +100,12 @@ pub struct Opened {
 impl Opened {
     pub(crate) fn payload_end(self) -> usize {
         self.payload_end
+    }
+
+    /// The SecurityTokenId of its key, if it is secured.
+    pub fn token_id(self) -> Option<u32> {
+        let secured = self.security.filter(|it| it.signed || it.encrypted);
+        secured.map(|it| it.token_id)
     }
 
     pub(crate) fn signed(self) -> bool {

@@ -14,6 +14,7 @@
 pub mod histogram;
 pub mod hlog;
 pub mod ledger;
+mod progress;
 pub mod receipt;
 pub mod run;
 pub mod samples;
@@ -23,6 +24,7 @@ mod time;
 
 pub use histogram::{Histogram, HistogramError};
 pub use ledger::{Closed, Lateness, Ledger, Measure, Tally, Times, Window};
+pub use progress::Progress;
 pub use receipt::Receipt;
 pub use run::Run;
 pub use samples::{Samples, Sheet};

@@ -6,6 +6,7 @@ mod offer;
 mod publishing;
 mod registering;
 mod running;
+mod security_groups;
 mod taking;
 
 use std::io::Write;
@@ -117,6 +118,8 @@ pub struct Args {
     nodeset: Vec<PathBuf>,
     #[command(flatten)]
     publishing: publishing::Args,
+    #[command(flatten)]
+    security_groups: security_groups::Args,
     /// Let something go wrong, such as delay=2ms,on=read,share=1% or drop,on=notification,every=1000;
     /// may be given several times
     #[arg(long, value_name = "FAULT")]
@@ -168,7 +171,7 @@ pub fn check(typed: &clap::ArgMatches) -> anyhow::Result<()> {
 
 /// Carries out `uaperf serve`.
 pub fn run(args: Args, global: &Global) -> anyhow::Result<ExitCode> {
-    let (config, known, publish) = config(&args, global)?;
+    let (config, known) = config(&args, global)?;
     if let Some(path) = &args.ledger {
         running::check_ledger(path)?;
     }
@@ -190,7 +193,7 @@ pub fn run(args: Args, global: &Global) -> anyhow::Result<ExitCode> {
         tell!("{}", offer::text(first, servers.len()).trim_end());
     }
     let quiet = running.quiet;
-    let publishers = publishing::Publishers::start(&servers, &publish, &trusted, quiet)?;
+    let publishers = publishing::Publishers::start(&servers, &trusted, quiet)?;
     let mut out = screen::out();
     for server in &servers {
         writeln!(out, "READY {}", server.url())?;
@@ -234,6 +237,9 @@ fn start(config: Config, count: u16) -> anyhow::Result<Vec<Server>> {
         };
         config.listen.set_port(port(first.port())?);
         config.wss = first_wss.map(port).transpose()?;
+        for it in &mut config.publish {
+            it.publisher = it.publisher.wrapping_add(n);
+        }
         let address = config.listen;
         Server::start(config).map_err(|error| {
             let told = Failure::new(format!("cannot serve on {address}: {error}"));
@@ -319,13 +325,12 @@ fn register_every(text: &str) -> Result<Duration, String> {
     }
 }
 
-fn config(args: &Args, global: &Global) -> anyhow::Result<(Config, Known, Vec<plant::Publishing>)> {
+fn config(args: &Args, global: &Global) -> anyhow::Result<(Config, Known)> {
     if let Some(Processors(pins)) = &args.pin {
         pinning::check(pins)?;
     }
     let plant = args.plant.plant()?;
     let known = Known::of(&plant, args);
-    let publish = args.publishing.of(&plant)?;
     let store = Store::new(global.pki()?);
     let mut config = plant.config(Config {
         listen: SocketAddr::from((Ipv4Addr::LOCALHOST, PORT)),
@@ -336,6 +341,8 @@ fn config(args: &Args, global: &Global) -> anyhow::Result<(Config, Known, Vec<pl
         memory: memory::budget(None),
         ..Config::default()
     });
+    args.security_groups.add_to(&mut config)?;
+    args.publishing.put_into(&mut config)?;
     // What is typed goes before what is written.
     if let Some(address) = args.listen {
         config.listen.set_ip(address);
@@ -393,6 +400,7 @@ fn config(args: &Args, global: &Global) -> anyhow::Result<(Config, Known, Vec<pl
         config.identity = all.next();
         config.beside = all.collect();
     }
+    security_groups::warn(&config);
     config.trust = match args.trust {
         true => TrustPolicy::All,
         false => {
@@ -421,7 +429,7 @@ fn config(args: &Args, global: &Global) -> anyhow::Result<(Config, Known, Vec<pl
     config.faults.extend_from_slice(&args.fault);
     config.recorder = args.pcap.begin()?;
     descriptors(&mut config.limits, args.count);
-    Ok((config, known, publish))
+    Ok((config, known))
 }
 
 /// The host by which clients are told to come, if it is not one that this program's certificate is for anyway.
@@ -553,13 +561,14 @@ mod tests {
         let global = <Global as clap::Args>::augment_args(clap::Command::new("global"));
         let global = global.get_matches_from(["global", "--pki", folder.to_str().unwrap()]);
         let global = <Global as clap::FromArgMatches>::from_arg_matches(&global).unwrap();
-        let (config, known, _) = config(&args, &global).unwrap();
+        let (config, known) = config(&args, &global).unwrap();
         format!(
             "{:?}",
             (
                 (config.listen, config.host, config.advertise, config.threads),
                 (config.transfer, config.limits, config.memory.limit()),
                 (config.discovery, known.at, known.every),
+                config.security_groups,
             )
         )
     }
@@ -585,6 +594,10 @@ mod tests {
             ("--allow-nodes 5", "[limits]\nadded_nodes = 5"),
             ("--discovery", "discovery = true"),
             ("--register-every 2s", "register_every = \"2s\""),
+            (
+                "--security-group g --group-lifetime 2s",
+                "[[security_group]]\nid = \"g\"\nlifetime = \"2s\"",
+            ),
         ] {
             // Where memory is not what is looked at, it is not what is free at the moment.
             let memory = match typed.contains("--memory") {

@@ -321,3 +321,79 @@ fn a_publisher_answers_probes_for_it_once_in_half_a_second_and_nothing_else() {
     assert!(asked["probes"].as_u64().unwrap() >= 3, "{asked}");
     assert_eq!(asked["others"], 3, "{asked}");
 }
+
+#[test]
+fn a_server_says_what_it_publishes_and_a_listener_finds_it_with_the_keys() {
+    let folder = tempfile::tempdir().unwrap();
+    let (taken, url) = socket();
+    drop(taken);
+    let plant = format!(
+        "{PLANT}[[security_group]]\nid = 'line'\nlifetime = '200ms'\n\
+         [[publish]]\nto = '{url}'\ninterval = '20ms'\npublisher = 7\nencoding = 'raw'\nsecurity_group = 'line'\n"
+    );
+    let server = serve(folder.path(), &plant, &["--trust"]);
+    let words = [
+        "listen",
+        &server.url,
+        "--trust",
+        "--datagrams",
+        "40",
+        "--expect",
+        "loss=0",
+    ];
+    let words = [&words[..], &["--out", "heard.json"]].concat();
+    let said = Said::by(&mut command(folder.path(), &words));
+    assert_eq!(said.code, 0, "{}{}", said.out, said.err);
+    assert!(
+        said.out
+            .contains("writer 1 (Writer1): DataSet1 of 40 fields, RawData"),
+        "{}",
+        said.out
+    );
+    let text = std::fs::read(folder.path().join("heard.json")).unwrap();
+    let told: serde_json::Value = serde_json::from_slice(&text).unwrap();
+    let heard = &told["result"];
+    // RawData has values only for who knows what it is.
+    assert_eq!(heard["values"], 40 * 40, "{heard}");
+    assert_eq!(
+        heard["streams"][0]["security"], "sign-and-encrypt",
+        "{heard}"
+    );
+    assert!(
+        heard["keys"]["tokens"].as_array().unwrap().len() >= 3,
+        "{heard}"
+    );
+    let connection = &heard["server"][0];
+    assert_eq!(connection["url"], url.as_str(), "{connection}");
+    assert_eq!(connection["publisher_id"], "7", "{connection}");
+    assert_eq!(connection["state"], "Operational", "{connection}");
+    let group = &connection["groups"][0];
+    assert_eq!(
+        (&group["id"], &group["interval_ms"]),
+        (&1.into(), &20.0.into()),
+        "{group}"
+    );
+    assert_eq!(group["security_group"], "line", "{group}");
+    // It has sent more since it was first asked.
+    let said = Said::by(&mut command(folder.path(), &words));
+    assert_eq!(said.code, 0, "{}{}", said.out, said.err);
+    let text = std::fs::read(folder.path().join("heard.json")).unwrap();
+    let later: serde_json::Value = serde_json::from_slice(&text).unwrap();
+    let sent = |told: &serde_json::Value| {
+        let group = &told["result"]["server"][0]["groups"][0];
+        group["sent"].as_u64().unwrap()
+    };
+    assert!(sent(&later) >= sent(&told) + 39, "{later}");
+
+    let alone = Server::start(&folder.path().join("server"), &["--trust"]);
+    let said = Said::by(&mut command(
+        folder.path(),
+        &["listen", &alone.url, "--trust"],
+    ));
+    assert_eq!(said.code, 1, "{}", said.err);
+    assert!(
+        said.err.contains("publishes nothing that it tells of"),
+        "{}",
+        said.err
+    );
+}

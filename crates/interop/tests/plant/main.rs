@@ -5,6 +5,7 @@
 
 mod cuts;
 mod dump;
+mod keys;
 mod ours;
 mod policies;
 mod relay;

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use pubsub::sequence::Counts;
 use serde::{Deserialize, Serialize};
 
-use super::Spread;
+use super::{KeyUse, PubSubConnection, Spread};
 
 /// What came.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -34,11 +34,17 @@ pub struct Heard {
     /// Probes and announcements, which are not among the datagrams.
     #[serde(default)]
     pub discovery: u64,
+    /// Which keys what was read was secured with.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub keys: Option<KeyUse>,
     /// What each publisher and group sent.
     pub streams: Vec<Stream>,
     /// What a broker had to do with it, if they came by one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mqtt: Option<Subscribed>,
+    /// What the server says that it publishes, which was asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub server: Option<Vec<PubSubConnection>>,
     /// Ended before its time.
     pub interrupted: bool,
     /// What else the capture says that was read instead of a socket.

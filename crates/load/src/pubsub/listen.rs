@@ -9,9 +9,10 @@ use pubsub::Tolerance;
 use pubsub::security::KeyRing;
 
 use super::datagram::{Receiver, received};
+use super::key_times::KeyFeed;
 use super::prober::Prober;
 use super::received::{Ending, Received};
-use super::{Address, Heard};
+use super::{Address, Heard, PubSubConnection};
 
 /// What to listen to.
 #[derive(Debug)]
@@ -28,10 +29,14 @@ pub struct Listen {
     pub datagrams: Option<u64>,
     /// Keys.
     pub keys: KeyRing,
+    /// More of them, from a key service.
+    pub feed: Option<KeyFeed>,
     /// What is taken that the specification does not have.
     pub tolerance: Tolerance,
     /// Where publishers are asked what they send.
     pub discovery: Option<Address>,
+    /// A server that has said what it publishes, and that.
+    pub server: Option<(String, Vec<PubSubConnection>)>,
 }
 
 /// Why nothing was listened to.
@@ -69,10 +74,16 @@ pub fn listen(
         }
     };
     let mut received = Received::default();
+    if let Some((url, connections)) = &plan.server {
+        received.know(url, connections);
+    }
     ready();
     let start = Instant::now();
     let mut interrupted = false;
     let over = |received: &mut Received, keys: &mut KeyRing, _| {
+        if let Some(feed) = &mut plan.feed {
+            received.feed(feed, keys);
+        }
         if let Some(prober) = &mut prober {
             prober.turn(received, keys, plan.tolerance);
         }
@@ -93,14 +104,17 @@ pub fn listen(
         over,
     )
     .map_err(failed)?;
-    Ok(received.close(Ending {
+    received.fed(plan.feed.as_ref());
+    let mut heard = received.close(Ending {
         from: plan.from.to_string(),
         elapsed: start.elapsed(),
         drops: socket.drops.map(u64::from),
         buffer: socket.buffer,
         interrupted,
         capture: None,
-    }))
+    });
+    heard.server = plan.server.map(|(_, connections)| connections);
+    Ok(heard)
 }
 
 /// Takes what comes until `over` says so, which is told whether nothing came for a while.

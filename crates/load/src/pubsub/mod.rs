@@ -1,6 +1,7 @@
 //! PubSub over UDP and MQTT: a publisher that keeps to a schedule, and a listener that counts what comes.
 
 mod address;
+mod batch;
 mod broker;
 mod broker_url;
 mod capture;
@@ -10,6 +11,10 @@ mod described;
 mod figures;
 mod followed;
 mod heard;
+mod information;
+mod key_service;
+mod key_supply;
+mod key_times;
 mod learned;
 mod listen;
 mod outlet;
@@ -29,6 +34,10 @@ pub use broker_url::{BrokerUrl, BrokerUrlError};
 pub use capture::{CaptureError, Reading, read_capture};
 pub use courier::Delivered;
 pub use heard::{Captured, Counted, Delay, Heard, Stream, Subscribed, Unread, Writer};
+pub use information::{PubSubConnection, PubSubGroup, PubSubWriter, pubsub_connections};
+pub use key_service::{KeyServer, KeyServiceError};
+pub use key_supply::{KeyService, KeySupply};
+pub use key_times::{KeyFeed, KeyTimes, KeyUse, RawKey, TokenUse, Told};
 pub use listen::{Listen, ListenError, listen};
 pub use post::{Knowledge, Post, Until};
 pub use publication::{Discovery, Mapping, Publish, Target};

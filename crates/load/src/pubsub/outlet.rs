@@ -1,9 +1,9 @@
 //! The way that messages go: datagrams, or a connection to a broker.
 
 use std::io;
-use std::net::UdpSocket;
 use std::time::Duration;
 
+use super::batch::{Batch, Sent};
 use super::courier::{Courier, Delivered};
 
 /// From one look at a broker's connection to the next.
@@ -11,21 +11,40 @@ pub const PATIENCE: Duration = Duration::from_millis(20);
 
 /// The way that messages go.
 pub enum Outlet {
-    Udp(UdpSocket),
+    Udp(Box<Batch>),
     Mqtt(Box<Courier>),
 }
 
 impl Outlet {
-    /// Whether it was taken.
-    pub fn send(&mut self, group: usize, bytes: &[u8]) -> io::Result<bool> {
+    /// Where the next datagram is written, if it is one.
+    pub fn slot(&mut self) -> Option<&mut Vec<u8>> {
         match self {
-            Self::Udp(socket) => match socket.send(bytes) {
-                Ok(_) => Ok(true),
-                // Nobody listens there; the error is of an earlier datagram.
-                Err(error) if is_refused(&error) => Ok(false),
-                Err(error) => Err(error),
-            },
-            Self::Mqtt(courier) => Ok(courier.send(group, bytes)),
+            Self::Udp(batch) => batch.slot(),
+            Self::Mqtt(_) => None,
+        }
+    }
+
+    /// The datagram is written; it may wait for others.
+    pub fn push(&mut self) -> io::Result<Sent> {
+        match self {
+            Self::Udp(batch) => batch.push(),
+            Self::Mqtt(_) => Ok(Sent::default()),
+        }
+    }
+
+    /// Nothing waits for others any more.
+    pub fn flush(&mut self) -> io::Result<Sent> {
+        match self {
+            Self::Udp(batch) => batch.flush(),
+            Self::Mqtt(_) => Ok(Sent::default()),
+        }
+    }
+
+    /// Hands a message to a broker.
+    pub fn send(&mut self, group: usize, bytes: &[u8]) -> Sent {
+        match self {
+            Self::Udp(_) => Sent::default(),
+            Self::Mqtt(courier) => Sent::one(courier.send(group, bytes), bytes.len()),
         }
     }
 
@@ -67,10 +86,3 @@ impl Outlet {
 
 /// So long a connection is not looked at when nothing comes.
 const AFTER: Duration = Duration::from_millis(200);
-
-fn is_refused(error: &io::Error) -> bool {
-    matches!(
-        error.kind(),
-        io::ErrorKind::ConnectionRefused | io::ErrorKind::WouldBlock
-    )
-}

@@ -1,7 +1,8 @@
 //! What to publish, where to, and how.
 
 use std::net::IpAddr;
-use std::time::Duration;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use pubsub::PublisherId;
 use pubsub::discovery::Endpoint;
@@ -9,7 +10,9 @@ use pubsub::json::Style;
 use pubsub::layout::Layout;
 use pubsub::security::{GroupKeys, Mode};
 use pubsub::view::Encoding;
+use record::Progress;
 
+use super::key_times::KeyTimes;
 use super::values::Values;
 use super::{Address, Mqtt};
 
@@ -70,6 +73,8 @@ pub struct Publish {
     pub keys: Vec<(u32, GroupKeys)>,
     /// How long a key is used.
     pub roll_over: Option<Duration>,
+    /// Keys of a key service instead.
+    pub key_times: Option<KeyTimes>,
     /// The distance of cycles; none: one after another without a pause.
     pub interval: Option<Duration>,
     /// When to end.
@@ -78,8 +83,18 @@ pub struct Publish {
     pub cycles: Option<u64>,
     /// Where probes are answered, over UDP.
     pub discovery: Option<Discovery>,
+    /// Who looks at what it has done so far.
+    pub progress: Option<Arc<Progress>>,
     /// The endpoints of the server that it is, too.
     pub endpoints: Vec<Endpoint>,
+}
+
+impl Publish {
+    /// The keys by their times, those of a list from `start` on.
+    pub(super) fn keys_from(&self, start: Instant) -> KeyTimes {
+        let listed = || KeyTimes::listed(&self.keys, self.roll_over, start);
+        self.key_times.clone().unwrap_or_else(listed)
+    }
 }
 
 /// Where a publisher can be asked what there is.

@@ -18,15 +18,17 @@ use serde::{Deserialize, Serialize};
 use wire::template::walk::BuiltInType;
 use wire::types::{DataValue, DateTime, Variant};
 
+use super::batch::{Batch, Sent};
 use super::courier::Courier;
 use super::datagram::sender;
 use super::described::{
     Announcer, Described, field_name, group_name, retained, writer_ids, writer_name,
 };
+use super::key_times::{Cursor, KeyUse};
 use super::outlet::{self, Outlet};
 use super::publication::{Mapping, Publish, Target};
 use super::spread::Times;
-use super::teller::{Asked, Keys, Teller};
+use super::teller::{Asked, Teller};
 use super::values::{Form, zero};
 use super::{BrokerError, Delivered, Spread};
 use crate::transport::{Clock, Timer, random};
@@ -65,8 +67,25 @@ pub struct Published {
     /// Probes that came, and what was told, if that was wanted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub discovery: Option<Asked>,
+    /// Which keys messages were secured with, if they were.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub keys: Option<KeyUse>,
     /// Ended before its time.
     pub interrupted: bool,
+}
+
+impl Published {
+    /// What became of messages with so many values each, secured with the key of this token.
+    fn note(&mut self, sent: Sent, token: u32, expired: bool, values: u64) {
+        self.datagrams += sent.messages;
+        self.bytes += sent.bytes;
+        self.refused += sent.refused;
+        self.values += sent.messages * values;
+        if let Some(keys) = self.keys.as_mut().filter(|_| sent.messages > 0) {
+            keys.note(token, sent.messages);
+            keys.expired += if expired { sent.messages } else { 0 };
+        }
+    }
 }
 
 /// Why nothing was published.
@@ -126,11 +145,24 @@ pub fn publish(
         bytes
     };
     let kinds = plan.values.kinds();
+    let begun = std::time::Instant::now();
+    let used = match plan.mode {
+        Some(_) => Some(
+            plan.keys_from(begun)
+                .current(begun)
+                .ok_or(PublishError::NoKey)?,
+        ),
+        None => None,
+    };
+    let sealer = |random| {
+        let (mode, used) = plan.mode.zip(used.as_ref())?;
+        Some(Sealer::new(used.keys.clone(), used.token, mode, random))
+    };
     let now = clock.now().utc;
     // Each group has counters and a nonce of its own, so each has its own copy of every key.
     let mut templates = Vec::new();
     for group in 1..=plan.groups {
-        let sealer = sealer(&plan, nonce())?;
+        let sealer = sealer(nonce());
         templates.push(match plan.mapping {
             Mapping::Uadp => Form::Uadp(template(&plan, &kinds, group, sealer)?),
             Mapping::Json(_) if sealer.is_some() => return Err(PublishError::SecuredJson),
@@ -154,7 +186,10 @@ pub fn publish(
     }
     let mut poll = Poll::new()?;
     let mut outlet = match &plan.to {
-        Target::Udp(to) => Outlet::Udp(sender(*to, plan.interface, plan.ttl)?),
+        Target::Udp(to) => {
+            let socket = sender(*to, plan.interface, plan.ttl)?;
+            Outlet::Udp(Box::new(Batch::new(socket)))
+        }
         Target::Mqtt(mqtt) => {
             let [a, b, c, d] = nonce();
             let client_id = format!("uaperf-{a:02x}{b:02x}{c:02x}{d:02x}");
@@ -162,7 +197,7 @@ pub fn publish(
             let prefix = mqtt.url.topic.as_deref().unwrap_or(PREFIX);
             let tree = Tree::new(prefix, json, &plan.publisher_id.to_string());
             let topics = (1..=plan.groups).map(|it| tree.data(&group_name(it)));
-            let retained = retained(&plan, &kinds, &tree, now, sealer(&plan, nonce())?)?;
+            let retained = retained(&plan, &kinds, &tree, now, sealer(nonce()))?;
             let registry = poll.registry().try_clone()?;
             let topics = topics.collect();
             let mqtt = (**mqtt).clone();
@@ -196,22 +231,32 @@ pub fn publish(
         lateness_histogram: Histogram::default(),
         mqtt: None,
         discovery: None,
+        keys: used.as_ref().map(|_| KeyUse::default()),
         interrupted: false,
     };
     let teller = match (plan.discovery, plan.mapping) {
         (Some(discovery), Mapping::Uadp) => {
-            let announcer = Announcer::new(plan.publisher_id.clone(), sealer(&plan, nonce())?);
-            let keys = Keys {
-                keys: plan.keys.clone(),
-                roll_over: plan.roll_over,
-            };
+            let announcer = Announcer::new(plan.publisher_id.clone(), sealer(nonce()));
+            let times = plan.keys_from(std::time::Instant::now());
+            let cursor = used.as_ref().map(|used| Cursor::new(times, used));
             let described = Described::of(&plan, &kinds);
             let way = (discovery, plan.interface, plan.ttl);
-            Some(Teller::start(way, announcer, described, keys)?)
+            Some(Teller::start(way, announcer, described, cursor)?)
         }
         _ => None,
     };
+    // Values of a message.
+    let each = u64::from(plan.writers) * kinds.len() as u64;
     let start = clock.mono();
+    let started = std::time::Instant::now();
+    let mut cursor = used
+        .as_ref()
+        .map(|used| Cursor::new(plan.keys_from(started), used));
+    let (mut token, mut expired) = (used.as_ref().map_or(0, |it| it.token), false);
+    if let Some(progress) = &plan.progress {
+        progress.secure_with(token);
+        progress.run(true);
+    }
     ready(super::listen::now());
     let end = start + plan.duration;
     while planned.is_none_or(|planned| done.cycles < planned) {
@@ -244,54 +289,76 @@ pub fn publish(
             outlet.turn();
             continue;
         }
-        if let Some(each) = plan.roll_over {
-            // A key is never taken again: its nonces would be, too. The last one stays.
-            let due = nanos(now.since(start)) / nanos(each).max(1);
-            let due = due.min(plan.keys.len().saturating_sub(1) as u64);
-            if due > done.roll_overs {
-                done.roll_overs = due;
-                let at = usize::try_from(due).unwrap_or_default();
-                let (token, keys) = plan.keys.get(at).ok_or(PublishError::NoKey)?;
+        if let Some(cursor) = &mut cursor {
+            let now = std::time::Instant::now();
+            // A key is never taken again: its nonces would be, too.
+            if let Some(other) = cursor.turn(now) {
+                // What waits was secured with the key before.
+                let waited = outlet.flush()?;
+                done.note(waited, token, expired, each);
+                done.roll_overs += 1;
+                token = other.token;
+                if let Some(progress) = &plan.progress {
+                    progress.secure_with(token);
+                }
                 let uadp = templates.iter_mut().filter_map(|it| match it {
                     Form::Uadp(template) => template.sealer(),
                     Form::Json(..) => None,
                 });
                 for sealer in uadp {
-                    sealer.roll_over(keys.clone(), *token, nonce());
+                    sealer.roll_over(other.keys.clone(), other.token, nonce());
                 }
             }
+            expired = cursor.is_expired(now);
         }
         let utc = clock.now().utc;
+        let mut sent = Sent::default();
         for (group, form) in templates.iter_mut().enumerate() {
             for set in 0..usize::from(plan.writers) {
                 plan.values.set(&kinds, form, set, done.cycles)?;
             }
-            let bytes = match form {
+            let len = match form {
                 Form::Uadp(template) => {
-                    if !template.write(utc, &mut out) {
+                    // A datagram is written where it waits for the call that sends it.
+                    let waits = outlet.slot();
+                    let is_datagram = waits.is_some();
+                    let at = waits.unwrap_or(&mut out);
+                    if !template.write(utc, at) {
                         return Err(PublishError::KeyUsedUp);
                     }
-                    out.as_slice()
+                    let len = at.len();
+                    sent.add(match is_datagram {
+                        true => outlet.push()?,
+                        false => outlet.send(group, &out),
+                    });
+                    len
                 }
                 Form::Json(template, text) => {
                     template.write(utc, text);
-                    text.as_bytes()
+                    sent.add(outlet.send(group, text.as_bytes()));
+                    text.len()
                 }
             };
-            match outlet.send(group, bytes)? {
-                true => {
-                    done.datagrams += 1;
-                    done.bytes += bytes.len() as u64;
-                    done.datagram_bytes = done.datagram_bytes.max(bytes.len() as u64);
-                    done.values += u64::from(plan.writers) * kinds.len() as u64;
-                }
-                false => done.refused += 1,
-            }
+            done.datagram_bytes = done.datagram_bytes.max(len as u64);
+        }
+        // A cycle of a schedule goes at its time; without one it may wait for others.
+        if interval.is_some() {
+            sent.add(outlet.flush()?);
+        }
+        done.note(sent, token, expired, each);
+        if let Some(progress) = &plan.progress {
+            progress.note(done.datagrams, done.refused);
         }
         outlet.turn();
         done.cycles += 1;
     }
+    let waited = outlet.flush()?;
+    done.note(waited, token, expired, each);
     done.elapsed_ns = clock.mono().nanos_since(start);
+    if let Some(progress) = &plan.progress {
+        progress.note(done.datagrams, done.refused);
+        progress.run(false);
+    }
     // What is under way to a broker may still be acknowledged.
     let drained = std::time::Instant::now() + DRAIN;
     while outlet.is_waiting() && std::time::Instant::now() < drained {
@@ -301,6 +368,9 @@ pub fn publish(
             return Err(error.into());
         }
         outlet.turn();
+    }
+    if let (Some(keys), Some(times)) = (&mut done.keys, &plan.key_times) {
+        times.tell(keys);
     }
     done.mqtt = outlet.finish();
     done.discovery = teller.map(Teller::finish);
@@ -348,15 +418,6 @@ fn text(
         messages: sets.collect(),
         ..JsonNetworkMessage::default()
     })
-}
-
-/// What secures messages with the first key, if they are secured.
-fn sealer(plan: &Publish, random: [u8; 4]) -> Result<Option<Sealer>, PublishError> {
-    let Some(mode) = plan.mode else {
-        return Ok(None);
-    };
-    let (token, keys) = plan.keys.first().ok_or(PublishError::NoKey)?;
-    Ok(Some(Sealer::new(keys.clone(), *token, mode, random)))
 }
 
 fn template(

@@ -9,13 +9,15 @@ use pubsub::json::scan::Text;
 use pubsub::json::{JsonView, MessageType};
 use pubsub::mqtt::topic::is_json_data;
 use pubsub::raw::RawType;
-use pubsub::security::KeyRing;
+use pubsub::security::{KeyRing, OpenError};
 use pubsub::{DecodeError, Header, PublisherId, Tolerance, View};
 use record::{Ledger, Measure, Tally};
 
 use super::datagram::{Came, Source};
 use super::followed::{Followed, Known, Said};
 use super::heard::{Captured, Heard, Stream, Unread};
+use super::information::PubSubConnection;
+use super::key_times::{KeyFeed, KeyUse};
 use super::learned::Learned;
 
 /// So many publishers and groups are followed, and so many reasons kept: datagrams may come from anybody.
@@ -48,6 +50,10 @@ pub(super) struct Received {
     learned: Learned,
     /// Probes and announcements.
     discovery: u64,
+    /// Secured datagrams by token.
+    tokens: KeyUse,
+    /// The token of a datagram whose key is not known.
+    missing: Option<u32>,
     /// How publishers said that they are, or their broker for them; the first so many.
     statuses: BTreeMap<String, &'static str>,
 }
@@ -207,12 +213,20 @@ impl Received {
         tolerance: Tolerance,
     ) -> Result<Option<Said>, String> {
         let bytes = buffer.get_mut(..came.len).unwrap_or_default();
-        let opened = keys.open(bytes).map_err(|error| error.to_string())?;
+        let opened = keys.open(bytes).map_err(|error| {
+            if let OpenError::NoKey(token) = error {
+                self.missing = Some(token);
+            }
+            error.to_string()
+        })?;
         let view = View::parse_opened(bytes, opened, tolerance);
         let view = view.map_err(|error| error.to_string())?;
         if view.header.kind != Kind::DataSet {
             self.learn(&view).map_err(|error| error.to_string())?;
             return Ok(None);
+        }
+        if let Some(token) = opened.token_id() {
+            self.tokens.note(token, 1);
         }
         let Some(place) = self.followed(&view.header, topic) else {
             self.not_followed += 1;
@@ -227,6 +241,27 @@ impl Received {
         };
         let said = stream.take(&view, came, at, &known);
         said.map(Some).map_err(|error| error.to_string())
+    }
+
+    /// Gives what a key service has for the listener, and asks it for what came and has no key.
+    pub fn feed(&mut self, feed: &mut KeyFeed, keys: &mut KeyRing) {
+        feed.turn(keys, self.missing.take());
+    }
+
+    /// Takes over how the key service was asked.
+    pub fn fed(&mut self, feed: Option<&KeyFeed>) {
+        if let Some(feed) = feed {
+            feed.tell(&mut self.tokens);
+        }
+    }
+
+    /// Takes what a server says of what it publishes.
+    pub fn know(&mut self, server: &str, connections: &[PubSubConnection]) {
+        for connection in connections {
+            for (publisher, told) in connection.told(server) {
+                self.learned.take(&publisher, told);
+            }
+        }
     }
 
     /// Takes what came of discovery elsewhere than data comes.
@@ -497,8 +532,10 @@ impl Received {
             unread: self.unread,
             not_followed: self.not_followed,
             discovery: self.discovery,
+            keys: self.tokens.is_any().then_some(self.tokens),
             streams: said,
             mqtt: None,
+            server: None,
             interrupted: ending.interrupted,
             capture: ending.capture,
         }

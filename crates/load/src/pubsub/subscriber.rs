@@ -12,6 +12,7 @@ use pubsub::mqtt::packet::{reason, write_puback, write_pubcomp, write_pubrec, wr
 use pubsub::security::KeyRing;
 
 use super::broker::{AGAIN, BrokerError, Link, Mqtt};
+use super::key_times::KeyFeed;
 use super::listen::now;
 use super::received::{Carried, Ending, Received};
 use super::{Heard, Subscribed};
@@ -36,6 +37,8 @@ pub struct Subscribe {
     pub messages: Option<u64>,
     /// Keys.
     pub keys: KeyRing,
+    /// More of them, from a key service.
+    pub feed: Option<KeyFeed>,
     /// What is taken that the specification does not have.
     pub tolerance: Tolerance,
     /// Whether publishers have the clock of this host, which only the user knows.
@@ -197,8 +200,12 @@ pub fn subscribe(
         if interrupted || plan.messages.is_some_and(|most| received.datagrams >= most) {
             break;
         }
+        if let Some(feed) = &mut plan.feed {
+            received.feed(feed, &mut plan.keys);
+        }
         subscription.turn(&mut received, &mut plan.keys, plan.tolerance, plan.messages)?;
     }
+    received.fed(plan.feed.as_ref());
     let ending = Ending {
         from: subscription.url(),
         elapsed: start.elapsed(),

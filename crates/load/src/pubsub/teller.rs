@@ -8,14 +8,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use plan::unit::duration::nanos;
 use pubsub::discovery::Asks;
-use pubsub::security::GroupKeys;
 use pubsub::{Tolerance, View};
 use serde::{Deserialize, Serialize};
 
 use super::datagram::{received, sender};
 use super::described::{Announcer, Described};
+use super::key_times::Cursor;
 use super::publication::Discovery;
 use crate::transport::random;
 
@@ -35,13 +34,6 @@ pub struct Asked {
     pub others: u64,
     /// Announcements.
     pub announcements: u64,
-}
-
-/// Keys by their tokens, each for so long.
-#[derive(Debug)]
-pub(super) struct Keys {
-    pub keys: Vec<(u32, GroupKeys)>,
-    pub roll_over: Option<Duration>,
 }
 
 /// What is told: metadata of a writer, a group with some of its writers, endpoints.
@@ -73,7 +65,7 @@ impl Teller {
         (discovery, interface, ttl): (Discovery, Option<IpAddr>, u32),
         announcer: Announcer,
         described: Described,
-        keys: Keys,
+        cursor: Option<Cursor>,
     ) -> io::Result<Self> {
         let mut socket = received(discovery.at, interface, BUFFER)?;
         let group = match discovery.at.is_multicast() {
@@ -90,9 +82,7 @@ impl Teller {
             group: discovery.at.is_multicast().then_some(discovery.at.0),
             announcer,
             described,
-            keys,
-            began: Instant::now(),
-            token: 0,
+            cursor,
             told: BTreeMap::new(),
             due: BTreeMap::new(),
             asked: Asked::default(),
@@ -147,9 +137,7 @@ struct Telling {
     group: Option<SocketAddr>,
     announcer: Announcer,
     described: Described,
-    keys: Keys,
-    began: Instant,
-    token: usize,
+    cursor: Option<Cursor>,
     /// When each was told last.
     told: BTreeMap<What, Instant>,
     /// What waits to be told.
@@ -265,20 +253,12 @@ impl Telling {
 
     /// The key that data has by now.
     fn roll_over(&mut self) {
-        let Some(each) = self.keys.roll_over else {
-            return;
-        };
-        let due = nanos(self.began.elapsed()) / nanos(each).max(1);
-        let last = self.keys.keys.len().saturating_sub(1);
-        let due = usize::try_from(due).unwrap_or(last).min(last);
-        if due > self.token
-            && let (Some(sealer), Some((token, keys))) =
-                (self.announcer.sealer(), self.keys.keys.get(due))
-        {
+        let cursor = self.cursor.as_mut();
+        let other = cursor.and_then(|it| it.turn(Instant::now()));
+        if let (Some(sealer), Some(other)) = (self.announcer.sealer(), other) {
             let mut nonce = [0; 4];
             random()(&mut nonce);
-            sealer.roll_over(keys.clone(), *token, nonce);
-            self.token = due;
+            sealer.roll_over(other.keys, other.token, nonce);
         }
     }
 }

@@ -308,17 +308,28 @@ pub(crate) fn nearest(
 
 /// All children of a node along hierarchical references.
 fn children(node: &NodeId, session: &mut Session) -> Result<Vec<ReferenceDescription>, WorkError> {
+    let by = ReferenceTypeId::HierarchicalReferences;
+    references(node, BrowseDirection::Forward, by, session)
+}
+
+/// All references of a node in a direction, of a type and its subtypes.
+pub(crate) fn references(
+    node: &NodeId,
+    direction: BrowseDirection,
+    by: ReferenceTypeId,
+    session: &mut Session,
+) -> Result<Vec<ReferenceDescription>, WorkError> {
     let response = session.call(BrowseRequest {
         request_header: RequestHeader::default(),
         view: ViewDescription::default(),
         requested_max_references_per_node: 0,
         nodes_to_browse: Some(vec![BrowseDescription {
             node_id: node.clone(),
-            browse_direction: BrowseDirection::Forward,
-            reference_type_id: ReferenceTypeId::HierarchicalReferences.into(),
+            browse_direction: direction,
+            reference_type_id: by.into(),
             include_subtypes: true,
             node_class_mask: NodeClassMask::empty().bits(),
-            result_mask: BrowseDescriptionResultMask::RESULT_MASK_BROWSE_NAME.bits(),
+            result_mask: BrowseDescriptionResultMask::all().bits(),
         }]),
     })?;
     let mut result = response.results.and_then(|mut all| all.pop());
@@ -327,7 +338,7 @@ fn children(node: &NodeId, session: &mut Session) -> Result<Vec<ReferenceDescrip
         if part.status_code.bits() >> 31 != 0 {
             return Err(WorkError::Node {
                 node: node.clone(),
-                what: "its children cannot be browsed",
+                what: "its references cannot be browsed",
                 status: part.status_code,
             });
         }

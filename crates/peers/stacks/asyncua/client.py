@@ -127,7 +127,7 @@ async def main():
                     report.failed(name, "not as expected")
             except Exception as e:
                 report.failed(name, e)
-    for name, step in (("dump", judge.dump), ("watch", judge.watch), ("cut", judge.cut)):
+    for name, step in (("dump", judge.dump), ("watch", judge.watch), ("cut", judge.cut), ("keys", judge.keys)):
         if name in args.do:
             try:
                 await step(c, ns, args, report.step(name))

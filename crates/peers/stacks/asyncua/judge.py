@@ -127,3 +127,19 @@ async def cut(c, ns, args, step):
     await subscription.delete()
     args.out.write_text("".join(f"{value}\n" for value in values))
     step.update(ok=True, notifications=len(values) - 1)
+
+
+async def keys(c, _ns, args, step):
+    """GetSecurityKeys of Part 14: the group `bench`, three keys from the current one on."""
+    method = ua.NodeId(ua.ObjectIds.PublishSubscribe_GetSecurityKeys)
+    service = c.get_node(ua.NodeId(ua.ObjectIds.PublishSubscribe))
+    inputs = [ua.Variant("bench", ua.VariantType.String), ua.Variant(0, ua.VariantType.UInt32)]
+    try:
+        outputs = await service.call_method(method, *inputs, ua.Variant(3, ua.VariantType.UInt32))
+        policy, first, all_keys, to_next, lifetime = outputs
+        lines = [policy, str(first), str(int(to_next)), str(int(lifetime)), *(key.hex() for key in all_keys)]
+    except ua.UaStatusCodeError as e:
+        lines = [ua.StatusCode(e.code).name]
+    with open(args.out, "w") as out:
+        out.write("".join(f"{line}\n" for line in lines))
+    step.update(ok=True)

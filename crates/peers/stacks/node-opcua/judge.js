@@ -5,7 +5,7 @@
 const fs = require("node:fs");
 const net = require("node:net");
 const {
-  AttributeIds, BinaryStream, BrowseDirection, ClientMonitoredItem, ClientMonitoredItemGroup, StatusCodes,
+  AttributeIds, BinaryStream, BrowseDirection, ClientMonitoredItem, ClientMonitoredItemGroup, DataType, StatusCodes,
   TimestampsToReturn, coerceNodeId, resolveNodeId,
 } = require("node-opcua");
 const { encodeNodeId } = require("node-opcua-basic-types");
@@ -134,4 +134,20 @@ async function cut({ session, id }, args, step) {
   step.ok = true;
 }
 
-module.exports = { dump, watch, cut };
+// GetSecurityKeys of Part 14: the group `bench`, three keys from the current one on.
+async function keys({ session }, args, step) {
+  const input = (dataType, value) => ({ dataType, value });
+  const result = await session.call({
+    objectId: resolveNodeId("PublishSubscribe"), methodId: coerceNodeId("i=15215"),
+    inputArguments: [input(DataType.String, "bench"), input(DataType.UInt32, 0), input(DataType.UInt32, 3)],
+  });
+  let lines = [result.statusCode.name];
+  if (result.statusCode.isGood()) {
+    const [policy, first, all, toNext, lifetime] = result.outputArguments.map((it) => it.value);
+    lines = [policy, first, Math.trunc(toNext), Math.trunc(lifetime), ...all.map((key) => key.toString("hex"))];
+  }
+  fs.writeFileSync(args.out, lines.map((line) => `${line}\n`).join(""));
+  step.ok = true;
+}
+
+module.exports = { dump, watch, cut, keys };

@@ -21,7 +21,7 @@ NODES = 1000 + 6 + 2 + 2
 STEPS = ("connect", "read", "write", "browse", "call", "subscribe")
 PATIENCE = 60
 # Steps for those who judge a server; only done when named.
-JUDGING = ("dump", "watch", "cut")
+JUDGING = ("dump", "watch", "cut", "keys")
 JUDGING_PATIENCE = 170
 
 

@@ -14,6 +14,7 @@ use std::time::Duration;
 
 use toml::Value;
 use wire::channel::Protection;
+use wire::policy::Mode;
 use wire::url::Url;
 
 pub(crate) use build::below;
@@ -25,6 +26,7 @@ pub use motion::{How, Motion};
 use crate::fault::Fault;
 use crate::file::terms::{Id, Ids, Template};
 use crate::limits::{Limits, Transfer};
+use crate::security_group::SecurityGroup;
 use crate::space::Pattern;
 use crate::users::{PasswordHash, Rights, TokenHash};
 
@@ -65,6 +67,8 @@ pub struct Plant {
     pub register_every: Option<Duration>,
     /// Where its signals are published, over PubSub. Whoever runs it sees to that.
     pub publish: Vec<Publishing>,
+    /// Who gets keys of PubSub from it.
+    pub security_groups: Vec<SecurityGroup>,
     /// Bytes of memory for all clients, if it says so.
     pub memory: Option<usize>,
     /// What is granted at most.
@@ -100,6 +104,17 @@ pub struct Publishing {
     pub signals: Option<usize>,
     /// The PublisherId; of several servers that of the first.
     pub publisher: u16,
+    /// How messages are secured, and with whose keys.
+    pub security: Option<Secured>,
+}
+
+/// How messages are secured.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Secured {
+    /// Signed, or encrypted as well.
+    pub mode: Mode,
+    /// The SecurityGroupId of a group of the same plant.
+    pub group: String,
 }
 
 /// How a broker is spoken to.
@@ -141,6 +156,7 @@ impl Publishing {
             raw: false,
             signals: None,
             publisher: 1,
+            security: None,
         }
     }
 }

@@ -8,6 +8,7 @@ use toml::{Spanned, Value};
 
 use super::event::EventsTable;
 use super::pattern;
+use super::security_group::SecurityGroupTable;
 use super::terms::{Id, Ids, Room, Size, Span, Template};
 use super::users::{GroupTable, UserTable};
 use crate::describe::{Does, Right};
@@ -39,6 +40,8 @@ pub struct Document {
     #[serde(default)]
     pub publish: Vec<PublishTable>,
     #[serde(default)]
+    pub security_group: Vec<SecurityGroupTable>,
+    #[serde(default)]
     pub user: Vec<UserTable>,
     #[serde(default)]
     pub group: Vec<GroupTable>,
@@ -64,6 +67,8 @@ pub struct PublishTable {
     pub encoding: Option<Spanned<String>>,
     pub signals: Option<Spanned<usize>>,
     pub publisher: Option<u16>,
+    pub security: Option<Spanned<String>>,
+    pub security_group: Option<Spanned<String>>,
 }
 
 /// The limits of a server; see [`Limits`](crate::Limits).

@@ -14,6 +14,7 @@ mod limits;
 mod pattern;
 mod read;
 mod replay;
+mod security_group;
 pub mod terms;
 #[cfg(test)]
 mod tests;

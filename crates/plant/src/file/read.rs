@@ -15,6 +15,7 @@ use super::event;
 use super::group;
 use super::ids::Taken;
 use super::limits;
+use super::security_group;
 use super::terms::{Id, Span};
 use super::types::Types;
 use super::users::{Groups, rights};
@@ -22,6 +23,7 @@ use crate::describe::{
     Brokered, Does, EventSources, Folder, MethodNode, Namespace, Plant, Publishing,
 };
 use crate::directory::REGISTER_EVERY;
+use crate::security_group::SecurityGroup;
 use crate::users::Rights;
 
 /// What a plant is called that does not say.
@@ -58,6 +60,8 @@ pub fn plant(document: Document, folder: &Path) -> Read<Plant> {
         let what = "stands beside host (want one of them)";
         return Err(Complaint::about(url, what));
     }
+    let users = groups.users(document.user, folder)?;
+    let security_groups = security_group::groups(document.security_group, &users)?;
     let mut types = Types::default();
     let mut taken = Taken::default();
     let indices = indices(&document.namespace)?;
@@ -77,7 +81,7 @@ pub fn plant(document: Document, folder: &Path) -> Read<Plant> {
         protections: document.security.map(protections).transpose()?,
         anonymous: document.anonymous.unwrap_or(true),
         anonymous_rights,
-        users: groups.users(document.user, folder)?,
+        users,
         user_certificates: document.user_certificates.map(|own| folder.join(own)),
         zones: groups.zones,
         transfer: document.transfer,
@@ -98,8 +102,9 @@ pub fn plant(document: Document, folder: &Path) -> Read<Plant> {
         publish: document
             .publish
             .into_iter()
-            .map(|table| publishing(table, folder))
+            .map(|table| publishing(table, folder, &security_groups))
             .collect::<Read<_>>()?,
+        security_groups,
         memory: limits::memory(document.limits.as_ref())?,
         limits: limits::limits(document.limits.unwrap_or_default())?,
         threads: threads(document.threads, 255)?,
@@ -220,8 +225,14 @@ fn brokered(table: &PublishTable, folder: &Path) -> Read<Brokered> {
 }
 
 /// Where signals are published. Files are looked for in `folder`.
-fn publishing(table: PublishTable, folder: &Path) -> Read<Publishing> {
+fn publishing(table: PublishTable, folder: &Path, groups: &[SecurityGroup]) -> Read<Publishing> {
     let broker = brokered(&table, folder)?;
+    let (security, group) = (table.security.as_ref(), table.security_group.as_ref());
+    let security = security_group::secured(security, group, groups)?;
+    if let Some(group) = group.filter(|_| broker.mapping != "uadp") {
+        let what = "stands beside a mapping in JSON, which has no security (want uadp)";
+        return Err(Complaint::about(group, what));
+    }
     if let Some(none) = table.signals.as_ref().filter(|it| *it.get_ref() == 0) {
         return Err(Complaint::about(
             none,
@@ -249,6 +260,7 @@ fn publishing(table: PublishTable, folder: &Path) -> Read<Publishing> {
     let mut publishing = Publishing::new(table.to.into_inner());
     publishing.discovery = table.discovery.map(Spanned::into_inner);
     publishing.broker = broker;
+    publishing.security = security;
     publishing.raw = raw;
     publishing.interface = table.interface;
     publishing.signals = table.signals.map(Spanned::into_inner);

@@ -105,6 +105,18 @@ fn a_complaint_names_field_and_line_and_says_what_is_allowed() {
             "bad limits.sampling_interval: is 10µs (want 1ms or more), x.toml line 2",
         ),
         (
+            "[[security_group]]\nid = \"g\"\nlifetime = \"1ms\"",
+            "bad security_group[0].lifetime: is 1ms (want 100ms or more), x.toml line 3",
+        ),
+        (
+            "[[security_group]]\nid = \"g\"\nmay_get = [\"eve\"]",
+            "bad security_group[0].may_get[0]: there is no user \"eve\" (want a [[user]] of this name), x.toml line 3",
+        ),
+        (
+            "[[publish]]\nto = \"opc.udp://127.0.0.1\"\nsecurity_group = \"g\"",
+            "bad publish[0].security_group: there is no group \"g\" (want a [[security_group]] with this id), x.toml line 3",
+        ),
+        (
             "[limits]\nreceive_buffer = \"1KiB\"",
             "bad limits.receive_buffer: is 1024 bytes (want 8192 or more), x.toml line 2",
         ),

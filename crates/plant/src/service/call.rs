@@ -68,6 +68,9 @@ impl Desk<'_> {
             | Method::ClearFault
             | Method::ClearFaults
             | Method::ListFaults => self.run_plant(method, arguments),
+            Method::GetSecurityKeys | Method::GetSecurityGroup | Method::SetSecurityKeys => {
+                self.run_security_keys(method, arguments)
+            }
             Method::Echo(signature) => {
                 fit(&signature, arguments)?;
                 Ok(arguments.iter_mut().map(take).collect())
@@ -143,7 +146,7 @@ pub(super) fn one(
 }
 
 /// Whether arguments are as many as there should be, and of the right types (Part 4, 5.12.2.2).
-fn fit(
+pub(super) fn fit(
     signature: &[(BuiltInType, bool)],
     arguments: &[Variant],
 ) -> Result<(), (StatusCode, Vec<StatusCode>)> {

@@ -11,6 +11,7 @@ pub mod nodes;
 pub mod plant;
 pub mod points;
 pub mod read;
+pub mod security_keys;
 pub mod steps;
 pub mod subscription;
 pub mod view;

@@ -163,6 +163,12 @@ pub enum Method {
     Condition(Deed),
     /// Part 12, 7.9.11: whether a certificate was revoked.
     CheckRevocationStatus,
+    /// Part 14, 8.3.2: the keys of a security group.
+    GetSecurityKeys,
+    /// Part 14, 8.3.3: its node.
+    GetSecurityGroup,
+    /// Part 14, 9.1.3.3: the keys of a security group, made elsewhere.
+    SetSecurityKeys,
     /// What the server counted, as JSON.
     GroundTruth,
     /// How variables change by themselves.

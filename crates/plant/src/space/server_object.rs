@@ -12,6 +12,7 @@ use wire::types::{
 use super::build::Builder;
 use super::encode;
 use super::node::{Body, Shape, Variable, access};
+use super::publish_subscribe::Publisher;
 use super::standing::{constant, set};
 use super::value::{Scalar, Source, Stamp};
 use crate::config::Config;
@@ -32,6 +33,8 @@ pub struct Own {
     pub register: Arc<Register>,
     /// Its state, and since when.
     pub status: Arc<Status>,
+    /// What it publishes.
+    pub publishers: Vec<Arc<Publisher>>,
 }
 
 /// Profiles of Part 7 that the server keeps.
@@ -48,6 +51,7 @@ pub fn describe(
         counters,
         register,
         status: life,
+        ..
     }: &Own,
 ) {
     use VariableId as V;

@@ -48,6 +48,14 @@ pub struct FieldMetaData {
 const GUID: &str = "Guid";
 
 impl MetaData {
+    /// Reads one that stands alone, as the value of a node.
+    ///
+    /// # Errors
+    /// It is no DataSetMetaDataType.
+    pub fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
+        Self::read(&mut Cursor::new(bytes))
+    }
+
     pub(crate) fn read(c: &mut Cursor<'_>) -> Result<Self, DecodeError> {
         skip_array(c, 4, "namespaces", |c| skip_octets(c, "namespace"))?;
         skip_array(c, 14, "structures", skip_structure)?;

@@ -7,14 +7,16 @@ use std::time::Duration;
 
 use judge::Exit;
 use load::pubsub::{
-    Address, Captured, Counted, Delay, Heard, Listen, Reading, Stream, Subscribe, Subscribed,
-    Writer, read_capture,
+    Address, Captured, Counted, Delay, Heard, KeyFeed, Listen, Reading, Stream, Subscribe,
+    Subscribed, Writer, read_capture,
 };
 use plan::unit::Bytes;
 use plan::unit::duration::{show, show_nanos};
 use pubsub::security::KeyRing;
 
 use super::broker::{self, Broker, Url};
+use super::keys::KeySource;
+use super::server::{self, Origin};
 use super::{Common, Taking, Verdict};
 use crate::failure::Failure;
 use crate::global::Global;
@@ -25,9 +27,10 @@ use crate::screen::tell;
 #[command(after_help = EXAMPLES)]
 pub struct Args {
     /// Where messages come to: opc.udp://ADDRESS:PORT of this host, or of a multicast group to join; or
-    /// mqtt://HOST:PORT/FILTER of a broker (without a filter, all topics), mqtts:// inside TLS
+    /// mqtt://HOST:PORT/FILTER of a broker (without a filter, all topics), mqtts:// inside TLS. Or a server that says in
+    /// its PublishSubscribe object what it publishes and where: opc.tcp://HOST:PORT
     #[arg(value_name = "URL", required_unless_present = "pcap")]
-    from: Option<Url>,
+    from: Option<Origin>,
     /// Take the datagrams of a capture (pcap, pcapng) instead: those to the URL, or to port 4840 and in Ethernet frames
     #[arg(long, value_name = "FILE", conflicts_with_all = ["interface", "duration", "receive_buffer"])]
     pcap: Option<PathBuf>,
@@ -57,6 +60,8 @@ Examples:
   uaperf listen opc.udp://0.0.0.0:4840
   uaperf listen opc.udp://224.0.2.14 --interface 192.168.1.10 --duration 1m
   uaperf listen opc.udp://127.0.0.1:4840 --keys group.keys --security sign --expect loss=0
+  uaperf listen opc.udp://239.0.0.1 --keys opc.tcp://plc1 --security-group line4
+  uaperf listen opc.tcp://plc1
   uaperf listen 'mqtt://127.0.0.1/opcua/#' --qos 1
   uaperf listen --pcap line3.pcapng";
 
@@ -66,13 +71,41 @@ pub fn run(args: Args, global: &Global) -> anyhow::Result<ExitCode> {
     let tolerance = super::tolerance(args.taking.strict, args.taking.allow_constant_nonce);
     let required = super::message::mode(&args.taking.security);
     let mut keys = KeyRing::new(required, tolerance);
-    if let Some(file) = &args.common.keys {
-        for (token, key) in super::keys::read(file)? {
-            keys.insert(token, key);
+    let mut supply = None;
+    let (trusting, mut told) = (args.broker.trusting(), None);
+    let from = match &args.from {
+        Some(Origin::Server(url)) if args.pcap.is_some() => {
+            let what = format!("--pcap with {url}: nobody is asked what a capture has");
+            return Err(Failure::usage(what).into());
+        }
+        Some(Origin::Server(url)) => {
+            let (service, has_keys) = (&args.common.key_service, args.common.keys.is_some());
+            let asked = server::ask(url, service, trusting, has_keys, global)?;
+            supply = asked.supply;
+            told = Some((url.to_string(), asked.connections));
+            Some(Url::Udp(asked.at))
+        }
+        Some(Origin::There(url)) => Some(url.clone()),
+        None => None,
+    };
+    match &args.common.keys {
+        None => {}
+        Some(KeySource::File(file)) => {
+            for (token, key) in super::keys::read(file)? {
+                keys.insert(token, key);
+            }
+        }
+        Some(KeySource::Service(url)) => {
+            let service = &args.common.key_service;
+            supply = Some(service.supply(url, trusting, true, global)?);
         }
     }
+    let mut feed = supply.as_ref().map(|it| KeyFeed::new(it.times()));
+    if let Some(feed) = &mut feed {
+        feed.turn(&mut keys, None);
+    }
     let stop = crate::quick::interrupt::flag()?;
-    let heard = match (args.pcap, args.from) {
+    let heard = match (args.pcap, from) {
         (Some(_), Some(Url::Mqtt(url))) => {
             let what = format!("--pcap with {url}: what goes to brokers is not read of captures");
             return Err(Failure::usage(what).into());
@@ -103,6 +136,7 @@ pub fn run(args: Args, global: &Global) -> anyhow::Result<ExitCode> {
                 duration: args.common.duration,
                 messages: args.datagrams,
                 keys,
+                feed,
                 tolerance,
                 same_clock: args.same_clock,
             };
@@ -118,8 +152,10 @@ pub fn run(args: Args, global: &Global) -> anyhow::Result<ExitCode> {
                 duration: args.common.duration,
                 datagrams: args.datagrams,
                 keys,
+                feed,
                 tolerance,
                 discovery: args.discovery,
+                server: told,
             };
             let ready = || tell!("listening at {from} …");
             load::pubsub::listen(plan, &stop, ready).map_err(|error| {
@@ -170,8 +206,11 @@ fn verdict(it: &Heard, wanted: Option<u64>) -> Verdict {
             show(Duration::from_nanos(mqtt.away_ns))
         ));
     } else if it.interrupted {
-        (name, exit) = ("INCOMPLETE", Exit::Nothing);
+        name = "INCOMPLETE";
         evidence.push("interrupted".to_owned());
+    }
+    if it.interrupted {
+        exit = Exit::Interrupted;
     }
     Verdict {
         name,
@@ -227,6 +266,12 @@ pub(super) fn write_screen(out: &mut String, it: &Heard) -> std::fmt::Result {
     }
     if it.discovery > 0 {
         writeln!(out, "  probes and announcements: {}", it.discovery)?;
+    }
+    if let Some(keys) = &it.keys {
+        super::keys::write(out, keys)?;
+    }
+    if let Some(connections) = &it.server {
+        server::write(out, connections)?;
     }
     for stream in &it.streams {
         write_stream(out, stream, seconds)?;

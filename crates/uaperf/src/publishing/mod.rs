@@ -3,6 +3,7 @@
 pub mod broker;
 mod carried_out;
 mod keys;
+pub mod keys_command;
 pub mod listen;
 mod message;
 mod parent;
@@ -10,6 +11,7 @@ pub mod phase;
 pub mod publish;
 mod publisher;
 pub mod results;
+mod server;
 
 use std::fmt::Write as _;
 use std::io::Write as _;
@@ -28,6 +30,8 @@ use crate::failure::Failure;
 use crate::results::Kept;
 use crate::screen::{self, Out};
 use crate::written;
+
+use keys::KeySource;
 
 /// The formats of their files.
 const PUBLISHED: &str = "uaperf-publish";
@@ -71,9 +75,12 @@ struct Common {
     /// Address of the interface that a multicast group is reached by [default: the system's choice]
     #[arg(long, value_name = "IP")]
     interface: Option<std::net::IpAddr>,
-    /// File with keys: a line `POLICY TOKEN HEX` for each, as `PubSub-Aes256-CTR 1 0a0b…`
-    #[arg(long, value_name = "FILE")]
-    keys: Option<PathBuf>,
+    /// File with keys: a line `POLICY TOKEN HEX` for each, as `PubSub-Aes256-CTR 1 0a0b…`; or a key service, such as
+    /// opc.tcp://HOST:PORT, which is asked over an encrypted channel
+    #[arg(long, value_name = "FILE|URL")]
+    keys: Option<KeySource>,
+    #[command(flatten)]
+    key_service: keys::Args,
     /// A condition on the result, such as loss=0: exit code 3 if it is not met
     #[arg(long, value_name = "THRESHOLD", value_delimiter = ',')]
     expect: Vec<Threshold>,

@@ -6,12 +6,14 @@ use std::time::Duration;
 
 use judge::Exit;
 use load::pubsub::{
-    Address, Delivered, Discovery, Mapping, Publish, PublishError, Published, Target, Values,
+    Address, Delivered, Discovery, KeySupply, Mapping, Publish, PublishError, Published, Target,
+    Values,
 };
 use plan::unit::duration::{parse, show};
 use record::run::Kind;
 
 use super::broker::{self, Broker, Url};
+use super::keys::KeySource;
 use super::message::{self, Message};
 use super::{Common, Verdict, parent, results};
 use crate::failure::Failure;
@@ -59,6 +61,8 @@ Examples:
   uaperf publish opc.udp://239.0.0.1 --interface 127.0.0.1 --layout periodic-fixed --encoding raw
   uaperf publish mqtt://127.0.0.1/line4 --mapping json --qos 1
   uaperf publish mqtts://broker.example --user line4 --password-file secret
+  uaperf publish opc.udp://239.0.0.1 --security sign-and-encrypt --keys opc.tcp://plc1 \\
+    --security-group line4
   uaperf publish opc.udp://127.0.0.1 --max --cycles 100000 --keys group.keys \\
     --security sign-and-encrypt";
 
@@ -80,9 +84,19 @@ pub fn run(args: Args, global: &Global) -> anyhow::Result<ExitCode> {
         (false, Url::Mqtt(_)) => args.broker.secret()?,
         (false, Url::Udp(_)) => None,
     };
+    let mut supply = None;
     let keys = match (&args.common.keys, mode) {
         _ if args.with_parent => parent::keys()?,
-        (Some(file), Some(_)) => super::keys::read(file)?,
+        (Some(KeySource::File(file)), Some(_)) => super::keys::read(file)?,
+        (Some(KeySource::Service(_)), Some(_)) if roll_over.is_some() => {
+            let what = "--roll-over with a key service, which says itself how long a key holds";
+            return Err(Failure::usage(what).into());
+        }
+        (Some(KeySource::Service(url)), Some(_)) => {
+            let (service, trusting) = (&args.common.key_service, args.broker.trusting());
+            supply = Some(service.supply(url, trusting, false, global)?);
+            Vec::new()
+        }
         (Some(_), None) => {
             return Err(
                 Failure::usage("--keys without --security: nothing would be secured")
@@ -150,6 +164,7 @@ pub fn run(args: Args, global: &Global) -> anyhow::Result<ExitCode> {
         mode,
         keys,
         roll_over: *roll_over,
+        key_times: supply.as_ref().map(KeySupply::times),
         interval: args.message.interval(),
         duration: args.common.duration,
         cycles: args.cycles,
@@ -157,6 +172,7 @@ pub fn run(args: Args, global: &Global) -> anyhow::Result<ExitCode> {
             at,
             each: args.announce,
         }),
+        progress: None,
         endpoints: Vec::new(),
     };
     let stop = match args.with_parent {
@@ -219,12 +235,21 @@ fn verdict(it: &Published, interval: Option<Duration>) -> Verdict {
         );
         find(Kind::Incomplete, what);
     }
+    if let Some(keys) = it.keys.as_ref().filter(|keys| keys.expired > 0) {
+        let why = keys.last_error.as_deref().unwrap_or("it has no more");
+        let what = format!(
+            "{} datagrams were secured with a key whose time was over, as the key service gave no other: {why}",
+            keys.expired
+        );
+        find(Kind::Incomplete, what);
+    }
     if it.interrupted {
         find(Kind::Incomplete, "interrupted".to_owned());
     }
     Verdict {
         name: kind.name(),
         exit: match kind {
+            _ if it.interrupted => Exit::Interrupted,
             Kind::Valid | Kind::ServerSaturated => Exit::Good,
             Kind::GeneratorLimited | Kind::Unsteady => Exit::Verdict,
             Kind::Incomplete | Kind::Failed => Exit::Nothing,
@@ -300,6 +325,9 @@ pub(super) fn write_screen(out: &mut String, it: &Published) -> std::fmt::Result
     }
     if it.roll_overs > 0 {
         writeln!(out, "  {} times another key", it.roll_overs)?;
+    }
+    if let Some(keys) = &it.keys {
+        super::keys::write(out, keys)?;
     }
     match &it.lateness {
         Some(late) => super::spread(out, "lateness", late),

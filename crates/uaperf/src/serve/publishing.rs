@@ -11,15 +11,17 @@ use std::time::Duration;
 use anyhow::Context;
 use load::access::TlsTrust;
 use load::pubsub::{
-    Address, Discovery, Login, Mqtt, Publish, PublishError, Published, Source, Target, Values,
-    publish,
+    Address, Discovery, KeyService, KeySupply, Login, Mqtt, Publish, PublishError, Published,
+    Source, Target, Told, Values, publish,
 };
 use plan::unit::duration::{parse, show};
-use plant::{Plant, Server, Signals};
+use plant::{Config, Secured, SecurityGroup, Server, Signals, Watch};
 use pubsub::PublisherId;
 use pubsub::discovery::Endpoint;
 use pubsub::layout::Layout;
+use pubsub::security::Mode as MessageMode;
 use pubsub::view::Encoding;
+use record::Progress;
 use wire::policy::Mode;
 use wire::template::walk::BuiltInType;
 
@@ -53,6 +55,12 @@ pub struct Args {
     /// opc.udp://224.0.2.14, or an address of this host
     #[arg(long, value_name = "URL", requires = "publish")]
     publish_discovery: Option<Address>,
+    /// Secure messages with the keys of a SecurityGroup of the plant: sign, sign-and-encrypt
+    #[arg(long, value_name = "HOW", requires = "publish", hide_possible_values = true, value_parser = ["none", "sign", "sign-and-encrypt"])]
+    publish_security: Option<String>,
+    /// Which SecurityGroup [default: the one that there is]
+    #[arg(long, value_name = "NAME", requires = "publish_security")]
+    publish_security_group: Option<String>,
     /// How messages to a broker are written: uadp, json, json-verbose, json-reversible
     #[arg(long, value_name = "MAPPING", default_value = "uadp", hide_possible_values = true, value_parser = broker::MAPPINGS)]
     publish_mapping: String,
@@ -73,12 +81,12 @@ pub struct Args {
 
 impl Args {
     /// What is published: what is typed goes before what is written.
-    pub fn of(&self, plant: &Plant) -> anyhow::Result<Vec<plant::Publishing>> {
+    pub fn put_into(&self, config: &mut Config) -> anyhow::Result<()> {
         if self.publish_interval.is_zero() {
             return Err(Failure::usage("--publish-interval 0s: want more than nothing").into());
         }
         if self.publish.is_empty() {
-            return Ok(plant.publish.clone());
+            return Ok(());
         }
         let over_udp = self.publish.iter().find(|to| !to.is_broker());
         if let Some(to) = over_udp.filter(|_| self.publish_mapping != "uadp") {
@@ -90,7 +98,18 @@ impl Args {
                 .hint("JSON goes to brokers: mqtt://HOST")
                 .into());
         }
+        let security = self.secured(&config.security_groups)?;
+        if security.is_some() && self.publish_mapping != "uadp" {
+            let what = format!(
+                "--publish-security with --publish-mapping {}: JSON has none",
+                self.publish_mapping
+            );
+            return Err(Failure::usage(what)
+                .hint("secured messages are UADP")
+                .into());
+        }
         let one = |to: &Url| plant::Publishing {
+            security: security.clone(),
             broker: plant::Brokered {
                 mapping: self.publish_mapping.clone(),
                 mqtt: self.publish_mqtt.clone(),
@@ -105,7 +124,52 @@ impl Args {
             signals: self.publish_signals.map(usize::from),
             ..plant::Publishing::new(to.to_string())
         };
-        Ok(self.publish.iter().map(one).collect())
+        config.publish = self.publish.iter().map(one).collect();
+        Ok(())
+    }
+
+    /// With whose keys messages are secured, if they are.
+    fn secured(&self, groups: &[SecurityGroup]) -> Result<Option<Secured>, Failure> {
+        let mode = match self.publish_security.as_deref() {
+            None | Some("none") => return Ok(None),
+            Some("sign") => Mode::Sign,
+            Some(_) => Mode::SignAndEncrypt,
+        };
+        let found = match (&self.publish_security_group, groups) {
+            (Some(name), _) => groups.iter().find(|it| it.id == *name),
+            (None, [only]) => Some(only),
+            (None, _) => None,
+        };
+        match found {
+            Some(group) => Ok(Some(Secured {
+                mode,
+                group: group.id.clone(),
+            })),
+            None => Err(Failure::usage(
+                "--publish-security: with the keys of which SecurityGroup?",
+            )
+            .hint("add --security-group NAME, and of several --publish-security-group NAME")),
+        }
+    }
+}
+
+/// The key service of the server itself.
+struct OwnKeys {
+    watch: Watch,
+    group: String,
+}
+
+impl KeyService for OwnKeys {
+    fn ask(&mut self, from: u32, count: u32) -> Result<Told, String> {
+        let told = self.watch.security_keys(&self.group, from, count);
+        let told = told.ok_or_else(|| format!("there is no security group {}", self.group))?;
+        Ok(Told {
+            policy: told.policy,
+            first: told.first,
+            keys: told.keys,
+            to_next: told.to_next,
+            lifetime: told.lifetime,
+        })
     }
 }
 
@@ -131,25 +195,27 @@ struct OfPlant(Signals);
 pub struct Publishers {
     stop: Arc<AtomicBool>,
     threads: Vec<JoinHandle<()>>,
+    /// Keys for those of them that secure what they send.
+    supplies: Vec<KeySupply>,
 }
 
 impl Publishers {
     /// Starts all of them for each server. What was started before one failed ends.
-    pub fn start(
-        servers: &[Server],
-        all: &[plant::Publishing],
-        trusted: &TlsTrust,
-        quiet: bool,
-    ) -> anyhow::Result<Self> {
+    pub fn start(servers: &[Server], trusted: &TlsTrust, quiet: bool) -> anyhow::Result<Self> {
         let mut publishers = Self::default();
-        for publishing in all {
+        let first = servers.iter().flat_map(Server::publishers);
+        let all = servers.first().map_or(0, |it| it.publishers().count());
+        for (at, (publishing, _)) in first.take(all).enumerate() {
             let to: Url = publishing
                 .to
                 .parse()
                 .map_err(|error| Failure::usage(format!("publish: {error}")))?;
             let target = target(&to, &publishing.broker, trusted)?;
             for (n, server) in servers.iter().enumerate() {
-                publishers.start_one(server, n, publishing, (&to, target.clone()), quiet)?;
+                if let Some(publisher) = server.publishers().nth(at) {
+                    let way = (&to, target.clone());
+                    publishers.start_one((n, server), publisher, way, quiet)?;
+                }
             }
         }
         Ok(publishers)
@@ -157,9 +223,8 @@ impl Publishers {
 
     fn start_one(
         &mut self,
-        server: &Server,
-        n: usize,
-        it: &plant::Publishing,
+        (n, server): (usize, &Server),
+        (it, progress): (&plant::Publishing, &Arc<Progress>),
         (to, target): (&Url, Target),
         quiet: bool,
     ) -> anyhow::Result<()> {
@@ -171,9 +236,16 @@ impl Publishers {
                 .hint("uaperf serve --update 100ms has some")
                 .into());
         }
-        let id = it
-            .publisher
-            .wrapping_add(u16::try_from(n).unwrap_or_default());
+        let id = it.publisher;
+        let own = |it: &Secured| OwnKeys {
+            watch: server.watch(),
+            group: it.group.clone(),
+        };
+        let supply = it
+            .security
+            .as_ref()
+            .map(|it| KeySupply::start(Box::new(own(it)), false));
+        let supply = supply.transpose().map_err(Failure::new)?;
         let plan = Publish {
             to: target,
             mapping: broker::mapping(&it.broker.mapping),
@@ -188,15 +260,21 @@ impl Publishers {
                 false => Encoding::Variant,
             },
             layout: Layout::Dynamic,
-            mode: None,
+            mode: it.security.as_ref().map(|it| match it.mode {
+                Mode::Sign => MessageMode::Sign,
+                _ => MessageMode::SignAndEncrypt,
+            }),
             keys: Vec::new(),
             roll_over: None,
+            key_times: supply.as_ref().map(KeySupply::times),
             interval: Some(it.interval),
             duration: FOR_GOOD,
             cycles: None,
             discovery: discovery(it)?,
+            progress: Some(Arc::clone(progress)),
             endpoints: endpoints(server),
         };
+        self.supplies.extend(supply);
         let (begun, told) = channel();
         let stop = Arc::clone(&self.stop);
         let named = to.to_string();

@@ -77,6 +77,13 @@ impl FromStr for PubSubPolicy {
 #[error("no PubSub policy {0:?}; want PubSub-Aes128-CTR or PubSub-Aes256-CTR")]
 pub struct UnknownPolicy(String);
 
+/// The SecurityTokenId `n` keys after another: they begin at 1, and begin anew there behind the last one
+/// (Part 14, 8.3.2).
+pub fn token_after(token: u32, n: u64) -> u32 {
+    let at = (u64::from(token.max(1)) - 1 + n % u64::from(u32::MAX)) % u64::from(u32::MAX);
+    u32::try_from(at).unwrap_or_default() + 1
+}
+
 /// A key of another length than its policy has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("a key of {got} bytes; {policy} takes {} bytes: 32 to sign, {} to encrypt, 4 of nonce", .policy.key_len(), .policy.encrypting_key_len())]

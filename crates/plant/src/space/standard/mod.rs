@@ -21,6 +21,18 @@ const METHODS: &[(MethodId, Method)] = &[
     ),
     (MethodId::Server_ResendData, Method::ResendData),
     (
+        MethodId::PublishSubscribe_GetSecurityKeys,
+        Method::GetSecurityKeys,
+    ),
+    (
+        MethodId::PublishSubscribe_GetSecurityGroup,
+        Method::GetSecurityGroup,
+    ),
+    (
+        MethodId::PublishSubscribe_SetSecurityKeys,
+        Method::SetSecurityKeys,
+    ),
+    (
         MethodId::ConditionType_ConditionRefresh,
         Method::ConditionRefresh,
     ),

@@ -1,0 +1,206 @@
+//! A key service of OPC UA: GetSecurityKeys and SetSecurityKeys of the PublishSubscribe object (Part 14, 8.3.2 and
+//! 9.1.3.3).
+
+use std::time::Duration;
+
+use pubsub::security::UnknownPolicy;
+use thiserror::Error;
+use wire::policy::Mode;
+use wire::types::{
+    Array, ByteString, CallMethodRequest, CallRequest, MethodId, ObjectId, RequestHeader,
+    StatusCode, Variant, VariantScalarTypeId,
+};
+
+use super::key_supply::KeyService;
+use super::key_times::{RawKey, Told};
+use crate::access::{Access, AccessError, Opening, Session};
+use crate::transport::{CallError, Steps};
+
+/// Why there are no keys.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum KeyServiceError {
+    /// There is no session.
+    #[error(transparent)]
+    Access(#[from] AccessError),
+    /// Keys do not travel in the clear.
+    #[error("the endpoint {0} is not encrypted; keys are asked for over encrypted channels only")]
+    NotEncrypted(String),
+    /// The call did not come back.
+    #[error(transparent)]
+    Call(#[from] CallError),
+    /// It was refused.
+    #[error("{method} was refused: {status}")]
+    Refused {
+        /// The method.
+        method: &'static str,
+        /// Why.
+        status: StatusCode,
+    },
+    /// It answered with other outputs than Part 14 has.
+    #[error("GetSecurityKeys answered with other outputs than Part 14 has")]
+    Outputs,
+    /// Keys of a policy that is not known.
+    #[error(transparent)]
+    Policy(#[from] UnknownPolicy),
+}
+
+/// The key service of one group, over a session that is kept.
+#[derive(Debug)]
+pub struct KeyServer {
+    access: Access,
+    group: String,
+    opening: Option<Opening>,
+    session: Option<Session>,
+}
+
+impl KeyServer {
+    /// Nothing is asked yet.
+    pub fn new(access: Access, group: impl Into<String>) -> Self {
+        Self {
+            access,
+            group: group.into(),
+            opening: None,
+            session: None,
+        }
+    }
+
+    /// How it is reached.
+    pub fn access(&self) -> &Access {
+        &self.access
+    }
+
+    /// So many keys from a token on; of the current one if it is 0.
+    ///
+    /// # Errors
+    /// See [`KeyServiceError`].
+    pub fn get(&mut self, from: u32, count: u32) -> Result<Told, KeyServiceError> {
+        let inputs = vec![self.group.as_str().into(), from.into(), count.into()];
+        let method = MethodId::PublishSubscribe_GetSecurityKeys;
+        told(&self.call("GetSecurityKeys", method, inputs)?)
+    }
+
+    /// Sets the keys of the group: the first is the current one.
+    ///
+    /// # Errors
+    /// See [`KeyServiceError`].
+    pub fn set(&mut self, told: &Told) -> Result<(), KeyServiceError> {
+        let (current, future) = match told.keys.split_first() {
+            Some((current, future)) => (current.to_vec(), future),
+            None => return Err(KeyServiceError::Outputs),
+        };
+        let bytes = |key: &RawKey| Variant::from(ByteString::from(key.to_vec()));
+        let millis = |it: Duration| Variant::from(it.as_secs_f64() * 1000.0);
+        let inputs = vec![
+            self.group.as_str().into(),
+            told.policy.uri().into(),
+            told.first.into(),
+            ByteString::from(current).into(),
+            Variant::from(Array {
+                value_type: VariantScalarTypeId::ByteString,
+                values: future.iter().map(bytes).collect(),
+                dimensions: None,
+            }),
+            millis(told.to_next),
+            millis(told.lifetime),
+        ];
+        let method = MethodId::PublishSubscribe_SetSecurityKeys;
+        self.call("SetSecurityKeys", method, inputs).map(drop)
+    }
+
+    fn call(
+        &mut self,
+        name: &'static str,
+        method: MethodId,
+        inputs: Vec<Variant>,
+    ) -> Result<Vec<Variant>, KeyServiceError> {
+        let request = || CallRequest {
+            request_header: RequestHeader::default(),
+            methods_to_call: Some(vec![CallMethodRequest {
+                object_id: ObjectId::PublishSubscribe.into(),
+                method_id: method.into(),
+                input_arguments: Some(inputs.clone()),
+            }]),
+        };
+        // A session that nobody used for long may have ended: the next one tells.
+        let kept = self.session.take().and_then(|mut session| {
+            let response = session.call(request()).ok()?;
+            Some((session, response))
+        });
+        let (session, response) = match kept {
+            Some(it) => it,
+            None => {
+                let mut session = self.open()?;
+                let response = session.call(request())?;
+                (session, response)
+            }
+        };
+        self.session = Some(session);
+        let result = response.results.and_then(|mut all| all.pop());
+        let result = result.ok_or(KeyServiceError::Outputs)?;
+        match result.status_code.is_good() {
+            true => Ok(result.output_arguments.unwrap_or_default()),
+            false => Err(KeyServiceError::Refused {
+                method: name,
+                status: result.status_code,
+            }),
+        }
+    }
+
+    fn open(&mut self) -> Result<Session, KeyServiceError> {
+        let opening = match self.opening.take() {
+            Some(it) => it,
+            None => self.access.discover()?,
+        };
+        let mode = opening.endpoint().protection.map(|it| it.mode);
+        if mode != Some(Mode::SignAndEncrypt) {
+            let name = opening.endpoint().name();
+            return Err(KeyServiceError::NotEncrypted(name));
+        }
+        let session = self.access.open(&opening, &mut Steps::new())?;
+        self.opening = Some(opening);
+        Ok(session)
+    }
+}
+
+impl KeyService for KeyServer {
+    fn ask(&mut self, from: u32, count: u32) -> Result<Told, String> {
+        self.get(from, count).map_err(|error| error.to_string())
+    }
+}
+
+impl Drop for KeyServer {
+    fn drop(&mut self) {
+        if let Some(session) = self.session.take() {
+            session.leave();
+        }
+    }
+}
+
+fn told(outputs: &[Variant]) -> Result<Told, KeyServiceError> {
+    let [
+        Variant::String(policy),
+        Variant::UInt32(first),
+        Variant::Array(keys),
+        Variant::Double(to_next),
+        Variant::Double(lifetime),
+    ] = outputs
+    else {
+        return Err(KeyServiceError::Outputs);
+    };
+    let keys = keys.values.iter().map(|it| match it {
+        Variant::ByteString(bytes) => bytes.value.clone().map(RawKey::new),
+        _ => None,
+    });
+    let span = |millis: f64| Duration::try_from_secs_f64(millis / 1000.0).ok();
+    let known = keys.collect::<Option<Vec<_>>>();
+    let known = known.zip(span(*to_next)).zip(span(*lifetime));
+    let ((keys, to_next), lifetime) = known.ok_or(KeyServiceError::Outputs)?;
+    Ok(Told {
+        policy: policy.as_ref().parse()?,
+        first: *first,
+        keys,
+        to_next,
+        lifetime,
+    })
+}
