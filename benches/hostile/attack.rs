@@ -9,12 +9,9 @@ use std::time::Duration;
 
 use anyhow::{Context, bail};
 use load::access::{Access, Credentials, Opening, Security, Session};
+use load::attack::{legal as shared, raw};
 use load::transport::Steps;
-use wire::types::{
-    AttributeId, CreateMonitoredItemsRequest, CreateSubscriptionRequest,
-    MonitoredItemCreateRequest, MonitoringMode, MonitoringParameters, NodeId, ReadValueId,
-    TimestampsToReturn,
-};
+use wire::types::NodeId;
 use zeroize::Zeroizing;
 
 use crate::good::access;
@@ -124,7 +121,7 @@ pub fn attack(mut words: impl Iterator<Item = String>) -> anyhow::Result<()> {
     let begin: Box<dyn FnOnce() + Send> = match kind.as_str() {
         "silent" => Box::new(move || crowd(SILENT, address, |_| true)),
         "half-open" => {
-            let hello = hello(&url);
+            let hello = raw::hello(&url);
             Box::new(move || crowd(HALF_OPEN, address, move |socket| greeted(socket, &hello)))
         }
         "slow" => Box::new(move || legal::slow(&url)),
@@ -144,7 +141,7 @@ pub fn attack(mut words: impl Iterator<Item = String>) -> anyhow::Result<()> {
             Box::new(move || turned_away(&way))
         }
         "fuzzed" => {
-            let hello = hello(&url);
+            let hello = raw::hello(&url);
             Box::new(move || fuzzed(address, &hello))
         }
         "killed" => Box::new(move || killed(&url, &folder)),
@@ -180,23 +177,9 @@ const fn plain() -> Security {
     Security::Exactly(wire::channel::Protection::NONE)
 }
 
-/// HEL (Part 6, 7.1.2.3).
-fn hello(url: &str) -> Vec<u8> {
-    let mut hello = b"HELF".to_vec();
-    hello.extend_from_slice(&(32 + url.len() as u32).to_le_bytes());
-    for number in [0, 65_536, 65_536, 0, 0, url.len() as u32] {
-        hello.extend_from_slice(&number.to_le_bytes());
-    }
-    hello.extend_from_slice(url.as_bytes());
-    hello
-}
-
 fn greeted(socket: &mut TcpStream, hello: &[u8]) -> bool {
-    let mut acknowledged = [0; 28];
     let patience = socket.set_read_timeout(Some(Duration::from_secs(30)));
-    patience.is_ok()
-        && socket.write_all(hello).is_ok()
-        && socket.read_exact(&mut acknowledged).is_ok()
+    patience.is_ok() && raw::greet(socket, hello).is_ok()
 }
 
 /// So many connections at once; the oldest are closed and others take their places, a hundred at a time.
@@ -275,37 +258,9 @@ fn fuzzed(address: SocketAddr, hello: &[u8]) {
 }
 
 fn astray(address: SocketAddr, hello: &[u8], random: &mut plan::Random) -> std::io::Result<()> {
-    let mut below = |n: u64| (random.next_u64() % n.max(1)) as usize;
     let mut socket = TcpStream::connect(address)?;
     socket.set_read_timeout(Some(Duration::from_millis(20)))?;
-    socket.write_all(hello)?;
-    // OPN for policy None (Part 6, 7.1.3), then requests: each wrong somewhere.
-    let policy = b"http://opcfoundation.org/UA/SecurityPolicy#None";
-    let mut open = b"OPNF\0\0\0\0\0\0\0\0".to_vec();
-    open.extend_from_slice(&(policy.len() as u32).to_le_bytes());
-    open.extend_from_slice(policy);
-    open.extend_from_slice(&[0xff; 8]);
-    open.extend_from_slice(&[51, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0xbe, 1]);
-    open.extend_from_slice(&[0; 60]);
-    for _ in 0..8 {
-        let mut chunk = open.clone();
-        if let Some(letters) = chunk.get_mut(..3).filter(|_| below(4) == 0) {
-            letters.copy_from_slice(b"MSG");
-        }
-        let length = chunk.len() as u32;
-        let length = [length, length, length + 1, 0, u32::MAX, 1 << 20][below(6)];
-        if let Some(place) = chunk.get_mut(4..8) {
-            place.copy_from_slice(&length.to_le_bytes());
-        }
-        for _ in 0..below(6) {
-            let (at, byte) = (below(chunk.len() as u64), below(256) as u8);
-            if let Some(place) = chunk.get_mut(at) {
-                *place = byte;
-            }
-        }
-        socket.write_all(&chunk)?;
-        let _ = socket.read(&mut [0; 256]);
-    }
+    raw::malformed(&mut socket, hello, random);
     Ok(())
 }
 
@@ -338,34 +293,14 @@ fn killed(url: &str, folder: &str) {
 pub fn victim(mut words: impl Iterator<Item = String>) -> anyhow::Result<()> {
     let url = words.next().context("which server?")?;
     let mut session = session(&url).context("no session")?;
-    let created = session.call(CreateSubscriptionRequest {
-        requested_publishing_interval: 100.0,
-        requested_lifetime_count: 100,
-        requested_max_keep_alive_count: 10,
-        publishing_enabled: true,
-        ..Default::default()
-    })?;
-    let items = (0..100).map(|n| MonitoredItemCreateRequest {
-        item_to_monitor: ReadValueId {
-            node_id: NodeId::new(BENCH, 1000 + n),
-            attribute_id: AttributeId::Value as u32,
-            ..Default::default()
-        },
-        monitoring_mode: MonitoringMode::Reporting,
-        requested_parameters: MonitoringParameters {
-            client_handle: n,
-            sampling_interval: 100.0,
-            queue_size: 10,
-            discard_oldest: true,
-            ..Default::default()
-        },
-    });
-    session.call(CreateMonitoredItemsRequest {
-        subscription_id: created.subscription_id,
-        timestamps_to_return: TimestampsToReturn::Source,
-        items_to_create: Some(items.collect()),
-        ..Default::default()
-    })?;
+    let created = session.call(shared::subscription(100.0))?;
+    let nodes: Vec<_> = (0..100).map(|n| NodeId::new(BENCH, 1000 + n)).collect();
+    session.call(shared::items(
+        created.subscription_id,
+        &nodes,
+        nodes.len(),
+        100.0,
+    ))?;
     // Who started it may have ended; otherwise it is killed before this ends.
     let _ = std::io::stdout().lock().write_all(b"subscribed\n");
     std::io::stdin().lock().read_to_end(&mut Vec::new())?;

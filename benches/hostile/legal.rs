@@ -1,20 +1,18 @@
 //! Requests that the protocol allows and that are large, and clients that have memory taken for what they do not finish.
 
-use std::collections::{HashSet, VecDeque};
+use std::collections::VecDeque;
 use std::io::Write;
 use std::net::TcpStream;
 use std::time::Duration;
 
 use load::access::{Absent, Session};
+use load::attack::legal::{self as shared, browse, items, subscription};
+use load::attack::raw;
 use wire::client::Connection;
 use wire::types::{
-    ActivateSessionRequest, AttributeId, BrowseDescription, BrowseDirection, BrowseRequest,
-    BrowseResultMask, CallMethodRequest, CallRequest, CreateMonitoredItemsRequest,
-    CreateSubscriptionRequest, DataValue, DateTime, DeleteSubscriptionsRequest, ExtensionObject,
-    HistoryReadRequest, HistoryReadValueId, MonitoredItemCreateRequest, MonitoringMode,
-    MonitoringParameters, NodeId, NumericRange, ObjectId, PublishRequest, ReadRawModifiedDetails,
-    ReadRequest, ReadValueId, ReferenceTypeId, StatusCode, TimestampsToReturn, UAString, Variant,
-    WriteRequest, WriteValue,
+    ActivateSessionRequest, AttributeId, CallMethodRequest, CallRequest, DataValue, NodeId,
+    NumericRange, ObjectId, PublishRequest, ReadRequest, ReadValueId, StatusCode,
+    TimestampsToReturn, UAString, Variant, WriteRequest, WriteValue,
 };
 
 use crate::attack::{BENCH, cycle, ready, refused, session};
@@ -57,23 +55,6 @@ fn granted(mut operations: impl Iterator<Item = StatusCode>) {
     }
 }
 
-fn browse(nodes: Vec<NodeId>) -> BrowseRequest {
-    let what = |node_id| BrowseDescription {
-        node_id,
-        browse_direction: BrowseDirection::Forward,
-        reference_type_id: ReferenceTypeId::HierarchicalReferences.into(),
-        include_subtypes: true,
-        node_class_mask: 0,
-        result_mask: BrowseResultMask::All as u32,
-    };
-    BrowseRequest {
-        request_header: Default::default(),
-        view: Default::default(),
-        requested_max_references_per_node: 0,
-        nodes_to_browse: Some(nodes.into_iter().map(what).collect()),
-    }
-}
-
 /// Browses one folder of 500 nodes 2,000 times in a request: 34 KB that ask for a million references.
 pub fn repeated(url: &str) {
     each(url, |session| {
@@ -86,47 +67,15 @@ pub fn repeated(url: &str) {
 /// Browses everything there is, a thousand nodes in a request.
 pub fn everything(url: &str) {
     each(url, |session| {
-        let root = NodeId::from(ObjectId::RootFolder);
-        let mut seen = HashSet::from([root.clone()]);
-        let mut next = VecDeque::from([root]);
-        while !next.is_empty() {
-            let nodes = next.drain(..next.len().min(1_000)).collect();
-            let results = session.call(browse(nodes)).ok()?.results;
-            let found = results.into_iter().flatten();
-            for reference in found.flat_map(|result| result.references.unwrap_or_default()) {
-                let node = reference.node_id.node_id;
-                if seen.insert(node.clone()) {
-                    next.push_back(node);
-                }
-            }
-        }
-        Some(())
+        shared::everything(session, 1_000, || true).ok().map(drop)
     });
 }
 
 /// Reads a year of all histories at once.
 pub fn year(url: &str) {
-    const YEAR: i64 = 365 * 24 * 3_600 * 10_000_000;
     each(url, |session| {
-        let now = DateTime::now().ticks();
-        let nodes = serve::HISTORIES.map(|id| HistoryReadValueId {
-            node_id: NodeId::new(BENCH + 1, id),
-            ..Default::default()
-        });
-        let request = HistoryReadRequest {
-            request_header: Default::default(),
-            history_read_details: ExtensionObject::from_message(ReadRawModifiedDetails {
-                is_read_modified: false,
-                start_time: DateTime::from(now - YEAR),
-                end_time: DateTime::from(now),
-                num_values_per_node: 0,
-                return_bounds: false,
-            }),
-            timestamps_to_return: TimestampsToReturn::Both,
-            release_continuation_points: false,
-            nodes_to_read: Some(nodes.collect()),
-        };
-        let results = session.call(request).ok()?.results;
+        let nodes = serve::HISTORIES.map(|id| NodeId::new(BENCH + 1, id));
+        let results = session.call(shared::year(nodes)).ok()?.results;
         granted(results.iter().flatten().map(|result| result.status_code));
         Some(())
     });
@@ -186,51 +135,18 @@ pub fn parts_of_an_array(url: &str) {
     });
 }
 
-fn subscription(publishing: f64) -> CreateSubscriptionRequest {
-    CreateSubscriptionRequest {
-        requested_publishing_interval: publishing,
-        requested_lifetime_count: 100,
-        requested_max_keep_alive_count: 10,
-        publishing_enabled: true,
-        ..Default::default()
-    }
-}
-
-fn items(subscription_id: u32, count: u32, sampling: f64) -> CreateMonitoredItemsRequest {
-    let item = |n| MonitoredItemCreateRequest {
-        item_to_monitor: ReadValueId {
-            node_id: NodeId::new(BENCH, 1_000 + n % 500),
-            attribute_id: AttributeId::Value as u32,
-            ..Default::default()
-        },
-        monitoring_mode: MonitoringMode::Reporting,
-        requested_parameters: MonitoringParameters {
-            client_handle: n,
-            sampling_interval: sampling,
-            queue_size: 10,
-            discard_oldest: true,
-            ..Default::default()
-        },
-    };
-    CreateMonitoredItemsRequest {
-        subscription_id,
-        timestamps_to_return: TimestampsToReturn::Source,
-        items_to_create: Some((0..count).map(item).collect()),
-        ..Default::default()
-    }
+/// The variables that are watched.
+fn watched() -> Vec<NodeId> {
+    (1_000..1_500u32).map(|id| NodeId::new(BENCH, id)).collect()
 }
 
 /// Makes 10,000 items in a request, and deletes them with their subscription.
 pub fn ten_thousand_items(url: &str) {
+    let nodes = watched();
     each(url, |session| {
-        let id = session.call(subscription(1_000.0)).ok()?.subscription_id;
-        let results = session.call(items(id, 10_000, 1_000.0)).ok()?.results;
-        granted(results.iter().flatten().map(|result| result.status_code));
-        let request = DeleteSubscriptionsRequest {
-            request_header: Default::default(),
-            subscription_ids: Some(vec![id]),
-        };
-        session.call(request).ok().map(drop)
+        let made = shared::come_and_go(session, &nodes, 10_000, 10_000).ok()?;
+        granted(std::iter::once(made));
+        Some(())
     });
 }
 
@@ -252,10 +168,11 @@ pub fn many_texts(url: &str) {
 
 /// Has 100,000 values looked at ten times a second in one subscription, and told.
 pub fn all_in_one(url: &str) {
+    let nodes = watched();
     each(url, |session| {
         let id = session.call(subscription(100.0)).ok()?.subscription_id;
         for _ in 0..10 {
-            let results = session.call(items(id, 10_000, 100.0)).ok()?.results;
+            let results = session.call(items(id, &nodes, 10_000, 100.0)).ok()?.results;
             granted(results.iter().flatten().map(|result| result.status_code));
         }
         loop {
@@ -348,9 +265,10 @@ pub fn activations(url: &str) {
 
 /// Subscribers that ask to be told, and do not read what they are told.
 pub fn subscribers(url: &str) {
+    let nodes = watched();
     sessions(CLIENTS, url, |mut session| {
         let id = session.call(subscription(10.0)).ok()?.subscription_id;
-        session.call(items(id, 5_000, 10.0)).ok()?;
+        session.call(items(id, &nodes, 5_000, 10.0)).ok()?;
         let mut parts = parts(session);
         pipelined(&mut parts, PublishRequest::default().into(), 1_000)?;
         Some(parts.0)
@@ -361,13 +279,10 @@ pub fn subscribers(url: &str) {
 pub fn unfinished(url: &str) {
     sessions(UNFINISHED, url, |session| {
         let mut socket = parts(session).0;
-        let mut begun = b"MSGF".to_vec();
-        begun.extend_from_slice(&65_000_u32.to_le_bytes());
-        begun.resize(60_000, 0);
         let patience = Some(Duration::from_millis(50));
         socket.set_write_timeout(patience).ok()?;
         // As much of it as is taken.
-        let _ = socket.write_all(&begun);
+        let _ = socket.write_all(&raw::half_a_chunk());
         Some(socket)
     });
 }

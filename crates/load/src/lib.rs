@@ -3,6 +3,7 @@
 //! - [`transport`] is where sockets live;
 //! - [`access`] is the way to a session: endpoint, trust, user;
 //! - [`certificate_manager`] is another server that checks certificates for us;
+//! - [`attack`] does to a server of one's own what misbehaving clients do;
 //! - [`calibrate`] finds what this host can do before any server is asked;
 //! - [`diagnostics`] is what a server counts itself;
 //! - [`discover`] asks what a server knows of servers and endpoints;
@@ -13,6 +14,7 @@
 //! - [`register`] makes a server of ours known to a discovery server.
 
 pub mod access;
+pub mod attack;
 pub mod calibrate;
 pub mod certificate_manager;
 pub mod diagnostics;

@@ -11,6 +11,7 @@
 //! Everything that is known in the end is a [`Run`]: the result file, and the only place that knows
 //! its format.
 
+pub mod attack;
 pub mod histogram;
 pub mod hlog;
 pub mod ledger;

@@ -24,6 +24,7 @@ use crate::probe::first_read;
 use crate::transport::Steps;
 use crate::work::{WorkError, find};
 use measure::{Bench, Seen};
+pub(crate) use refuse::wrong_user;
 
 /// What is measured.
 #[derive(Debug)]

@@ -138,7 +138,7 @@ fn try_it(
         // Somebody has to be named; that nobody of this name exists shows after the certificate.
         user: match anonymous {
             true => Credentials::Anonymous,
-            false => wrong_password(),
+            false => wrong_user(),
         },
         ..access.clone()
     };
@@ -257,7 +257,8 @@ fn refused_by(what: &str, step: Step, error: &CallError) -> Refusal {
     }
 }
 
-fn wrong_password() -> Credentials {
+/// A user that there is not, whom nobody can lock out.
+pub(crate) fn wrong_user() -> Credentials {
     Credentials::UserName {
         name: NOBODY.to_owned(),
         password: "no such password".to_owned().into(),
@@ -278,7 +279,7 @@ fn nobody(access: &Access, endpoints: &[Endpoint]) -> Refusal {
     };
     let access = Access {
         security: exactly(endpoint),
-        user: wrong_password(),
+        user: wrong_user(),
         // Of a user that does not exist nothing is given away.
         plain_password: true,
         ..access.clone()

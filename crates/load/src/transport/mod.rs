@@ -17,7 +17,7 @@ mod tunnel;
 
 pub use callers::{Call, Callers};
 pub use clock::{Clock, random};
-pub(crate) use dial::look_up;
+pub(crate) use dial::{connect, look_up};
 pub use error::{CallError, LinkError};
 pub use link::{Carried, Link, Options, Shell, Way};
 pub use socket::{Got, Socket};

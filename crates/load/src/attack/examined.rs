@@ -1,0 +1,433 @@
+//! Calm, attack, calm: kind after kind.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::{Duration, Instant};
+
+use plan::Nodes;
+use plan::unit::Rate;
+use record::attack::{Answer, Attacked, Attackers, Held, Seen, Sheet, Verdict};
+use record::run::Figure;
+use wire::types::{NodeId, ReadRequest, ReadValueId, TimestampsToReturn, VariableId, Variant};
+
+use super::attacker::Told;
+use super::good::{self, Good, SETTLING};
+use super::watched::{Limits, Look, Watched};
+use super::way::{Known, Way};
+use super::{Kind, Schedule};
+use crate::access::{Endpoint, Session};
+use crate::engine::{Control, RunError, SessionError, Target};
+use crate::transport::Steps;
+use crate::work::find;
+
+/// A server that is attacked, by its owner.
+#[derive(Debug)]
+pub struct Victim {
+    /// Who reads and subscribes.
+    pub good: Good,
+    /// What it offers.
+    pub endpoints: Vec<Endpoint>,
+    /// The nodes that good clients read.
+    pub nodes: Vec<NodeId>,
+    /// What is done to it.
+    pub kinds: Vec<Kind>,
+}
+
+impl Victim {
+    /// One whose good client reads these nodes so often.
+    pub fn new(
+        target: Arc<Target>,
+        nodes: &Nodes,
+        rate: Rate,
+        kinds: Vec<Kind>,
+    ) -> Result<Self, SessionError> {
+        let timeout = target.access.timeout;
+        let endpoints = target.access.offers()?;
+        let mut session = target.access.open(&target.opening, &mut Steps::new())?;
+        let found = find::nodes(nodes, &target.about.namespaces, &mut session);
+        session.leave();
+        Ok(Self {
+            nodes: found?,
+            good: Good::new(target, nodes, rate, timeout)?,
+            endpoints,
+            kinds,
+        })
+    }
+}
+
+/// Who looks on, and who is told how far it is.
+#[allow(missing_debug_implementations)]
+pub struct Around<'a> {
+    /// Looks at the server's process.
+    pub look: &'a mut dyn FnMut() -> Look,
+    /// CPU that this thread has taken so far.
+    pub own_cpu: &'a (dyn Fn() -> Option<Duration> + Sync),
+    /// Why the generator was the limit, if it was.
+    pub limits: &'a Limits<'a>,
+    /// Told what is done now.
+    pub progress: &'a dyn Fn(&str),
+    /// Ends it, with what there is.
+    pub control: &'a Control,
+}
+
+/// Between two looks at the server's process.
+const LOOKS: Duration = Duration::from_millis(100);
+/// So many in a row that find nobody there, over so much time: the server is gone.
+const NOBODY: u32 = 20;
+const NOBODY_FOR: Duration = Duration::from_secs(1);
+/// A server that gives no session for so long after an attack has not survived it.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// Attacks a server in all these ways, and writes down in the sheet what came of it. The sheet says how.
+pub fn examine(
+    victim: &Victim,
+    sheet: &mut Sheet,
+    around: &mut Around<'_>,
+) -> Result<(), RunError> {
+    let target = &victim.good.target;
+    let session = target.access.open(&target.opening, &mut Steps::new());
+    let address = match session {
+        Ok(session) => {
+            let address = session.link().address();
+            session.leave();
+            address
+        }
+        Err(error) => {
+            return Err(RunError::NoSession {
+                url: sheet.url.clone(),
+                error: Box::new(error.into()),
+            });
+        }
+    };
+    let known = Known {
+        access: &target.access,
+        about: &target.about,
+        endpoints: &victim.endpoints,
+        address,
+        nodes: &victim.nodes,
+        open: usize::try_from(sheet.asked.open).unwrap_or(usize::MAX),
+        attackers: sheet.asked.clients.max(1) as usize,
+    };
+    for (n, &kind) in victim.kinds.iter().enumerate() {
+        if around.control.is_stopped() {
+            break;
+        }
+        let place = format!("{kind} ({} of {})", n + 1, victim.kinds.len());
+        let mut attacked = Attacked {
+            kind: kind.name().to_owned(),
+            what: kind.what().to_owned(),
+            not_tried: None,
+            seen: None,
+            verdict: Verdict::NotTried,
+            evidence: Vec::new(),
+        };
+        match Way::of(kind, &known) {
+            Ok(way) => {
+                let seen = Bench {
+                    victim,
+                    way: &way,
+                    asked: &sheet.asked,
+                }
+                .measure(&place, around)?;
+                sheet.gone = seen.died.clone();
+                attacked.seen = Some(seen);
+            }
+            Err(why) => {
+                (around.progress)(&format!("{place}: not tried: {why}"));
+                attacked.not_tried = Some(why);
+            }
+        }
+        sheet.kinds.push(attacked);
+        if sheet.gone.is_some() {
+            break;
+        }
+    }
+    sheet.interrupted = around.control.is_stopped();
+    Ok(())
+}
+
+/// One kind.
+struct Bench<'a> {
+    victim: &'a Victim,
+    way: &'a Way,
+    asked: &'a record::attack::Asked,
+}
+
+/// What attackers were told, by variant and word.
+type Answers = BTreeMap<(&'static str, String, bool), u64>;
+
+/// What is shared by all that goes on at once.
+struct Going {
+    control: Control,
+    nobody: AtomicBool,
+    over: AtomicBool,
+    /// When the good client began, as soon as that is known.
+    began: OnceLock<Instant>,
+    answers: Mutex<Answers>,
+    cpu: Mutex<Option<Duration>>,
+}
+
+impl Going {
+    fn goes_on(&self) -> bool {
+        !(self.control.is_over() || self.over.load(Ordering::Relaxed))
+    }
+
+    fn told(&self, told: Told) {
+        let answers = self.answers.lock();
+        let mut answers = answers.unwrap_or_else(PoisonError::into_inner);
+        let key = (told.variant, told.told, told.refused);
+        *answers.entry(key).or_default() += 1;
+    }
+}
+
+impl Bench<'_> {
+    fn step(&self) -> Duration {
+        Duration::from_nanos(self.asked.step_ns)
+    }
+
+    fn measure(&self, place: &str, around: &mut Around<'_>) -> Result<Seen, RunError> {
+        let good = &self.victim.good;
+        let target = &good.target;
+        (around.progress)(&format!("{place}: calm"));
+        let sessions = self.sessions();
+        let going = Going {
+            control: around.control.for_measurement(),
+            nobody: AtomicBool::new(false),
+            over: AtomicBool::new(false),
+            began: OnceLock::new(),
+            answers: Mutex::default(),
+            cpu: Mutex::new(Some(Duration::ZERO)),
+        };
+        let length = SETTLING + self.step() * 3;
+        let own_cpu = around.own_cpu;
+        let (outcome, looks, came, schedule) = std::thread::scope(|scope| {
+            let (going, way) = (&going, self.way);
+            let good = scope.spawn(move || {
+                let outcome = good.run(length, &going.control, |progress| {
+                    let ran = Duration::from_nanos(progress.ran_ns);
+                    let now = Instant::now();
+                    going
+                        .began
+                        .get_or_init(|| now.checked_sub(ran).unwrap_or(now));
+                });
+                going.over.store(true, Ordering::Relaxed);
+                outcome
+            });
+            let mut looks = vec![(Instant::now(), (around.look)())];
+            while going.began.get().is_none() && !good.is_finished() {
+                std::thread::sleep(Duration::from_millis(5));
+            }
+            let Some(&began) = going.began.get() else {
+                return (good.join(), looks, Vec::new(), None);
+            };
+            let newcomers = scope
+                .spawn(|| good::come_and_go(&target.access, &target.opening, || going.goes_on()));
+            let from = began + SETTLING + self.step();
+            let counts = (self.asked.rate_per_s, self.asked.count);
+            let schedule = scope.spawn(move || {
+                attack(
+                    way,
+                    (from, self.step()),
+                    counts,
+                    self.asked.clients,
+                    going,
+                    own_cpu,
+                )
+            });
+            let mut said = 0;
+            while !good.is_finished() {
+                std::thread::sleep(LOOKS);
+                let look = (around.look)();
+                looks.push((Instant::now(), look));
+                if look.gone || going.nobody.load(Ordering::Relaxed) {
+                    going.control.abort();
+                }
+                let parts = [(from, "attack"), (from + self.step(), "calm afterwards")];
+                if let Some((at, what)) = parts.get(said)
+                    && *at <= Instant::now()
+                {
+                    (around.progress)(&format!("{place}: {what}"));
+                    said += 1;
+                }
+            }
+            let outcome = good.join();
+            let came = newcomers.join().unwrap_or_default();
+            let attackers = schedule.join().ok();
+            looks.push((Instant::now(), (around.look)()));
+            (outcome, looks, came, attackers)
+        });
+        let outcome = outcome.unwrap_or(Err(RunError::Thread))?;
+        let died = self.died(&going, looks.last().is_some_and(|it| it.1.gone), around);
+        let sessions = Held {
+            before: sessions,
+            most: Figure::missing("asked for before and afterwards only"),
+            after: match &died {
+                None => self.sessions(),
+                Some(_) => Figure::missing("the server is gone"),
+            },
+        };
+        let told = Watched {
+            outcome: &outcome,
+            looks: &looks,
+            came: &came,
+            step: self.step(),
+        };
+        let mut seen = told.seen(around.limits);
+        seen.attackers = attackers(schedule, going, self.step());
+        seen.sessions = sessions;
+        seen.died = died;
+        Ok(seen)
+    }
+
+    /// Why it is taken for dead, if it is.
+    fn died(&self, going: &Going, gone: bool, around: &Around<'_>) -> Option<String> {
+        if gone {
+            return Some("its process is gone".into());
+        }
+        let target = &self.victim.good.target;
+        let began = Instant::now();
+        loop {
+            let why = match target.access.open(&target.opening, &mut Steps::new()) {
+                Ok(session) => {
+                    session.leave();
+                    return None;
+                }
+                Err(error) => error,
+            };
+            if around.control.is_stopped() {
+                // Nobody waits for it any more: what is known is what attackers found.
+                let nobody = going.nobody.load(Ordering::Relaxed);
+                return nobody.then(|| why.to_string());
+            }
+            if began.elapsed() > PATIENCE {
+                return Some(format!("no session for {PATIENCE:?} afterwards: {why}"));
+            }
+            std::thread::sleep(Duration::from_millis(100));
+        }
+    }
+
+    /// Sessions that the server counts (Part 5, 6.3.4), that of who asks left out.
+    fn sessions(&self) -> Figure<u64> {
+        let target = &self.victim.good.target;
+        match target.access.open(&target.opening, &mut Steps::new()) {
+            Ok(mut session) => {
+                let count = session_count(&mut session);
+                session.leave();
+                count.map_or_else(Figure::missing, Figure::Known)
+            }
+            Err(error) => Figure::missing(error.to_string()),
+        }
+    }
+}
+
+fn session_count(session: &mut Session) -> Result<u64, String> {
+    let node = VariableId::Server_ServerDiagnostics_ServerDiagnosticsSummary_CurrentSessionCount;
+    let response = session
+        .call(ReadRequest {
+            request_header: Default::default(),
+            max_age: 0.0,
+            timestamps_to_return: TimestampsToReturn::Neither,
+            nodes_to_read: Some(vec![ReadValueId::from(NodeId::from(node))]),
+        })
+        .map_err(|error| error.to_string())?;
+    let value = response.results.and_then(|mut all| all.pop());
+    match value.and_then(|it| it.value) {
+        Some(Variant::UInt32(count)) => Ok(u64::from(count).saturating_sub(1)),
+        _ => Err("the server does not count its sessions".into()),
+    }
+}
+
+/// What attackers planned and did: planned, held up, latest.
+type Paced = (u64, u64, u64);
+
+/// Attacks until the time or the number is over.
+fn attack(
+    way: &Way,
+    when: (Instant, Duration),
+    (rate, most): (f64, u64),
+    clients: u32,
+    going: &Going,
+    own_cpu: &(dyn Fn() -> Option<Duration> + Sync),
+) -> Paced {
+    // What takes long ends when the attack does, so that the calm afterwards is one.
+    let until = when.0 + when.1;
+    let goes_on =
+        || going.goes_on() && !going.nobody.load(Ordering::Relaxed) && Instant::now() < until;
+    let schedule = Schedule::new(when, rate, most, &goes_on);
+    std::thread::scope(|scope| {
+        for number in 0..clients {
+            let (schedule, goes_on) = (&schedule, &goes_on);
+            scope.spawn(move || {
+                behind_others();
+                let Some(mut attacker) = way.attacker(number.into(), goes_on) else {
+                    return;
+                };
+                let before = own_cpu();
+                let mut nobody: Option<(Instant, u32)> = None;
+                while let Some(n) = schedule.wait() {
+                    let told = attacker.attack(n);
+                    nobody = told.nobody.then(|| match nobody {
+                        Some((since, times)) => (since, times + 1),
+                        None => (Instant::now(), 1),
+                    });
+                    going.told(told);
+                    if nobody.is_some_and(|(since, times)| {
+                        times >= NOBODY && since.elapsed() >= NOBODY_FOR
+                    }) {
+                        going.nobody.store(true, Ordering::Relaxed);
+                    }
+                }
+                // Its sessions and connections end with it.
+                drop(attacker);
+                let spent = own_cpu().zip(before).map(|(now, then)| now - then);
+                let cpu = going.cpu.lock();
+                let mut cpu = cpu.unwrap_or_else(PoisonError::into_inner);
+                *cpu = cpu.zip(spent).map(|(all, one)| all + one);
+            });
+        }
+    });
+    (schedule.planned(), schedule.held_up(), schedule.latest_ns())
+}
+
+/// On a host that is the server's as well, what attackers cost themselves is not the server's doing: they come behind the
+/// good clients.
+#[cfg(target_os = "linux")]
+fn behind_others() {
+    const BEHIND: i32 = 10;
+    // Where it is not allowed they are like all others, and the result says how much they took. Of Linux it is the
+    // thread's own.
+    let _ = rustix::process::nice(BEHIND);
+}
+
+#[cfg(not(target_os = "linux"))]
+fn behind_others() {}
+
+fn attackers(paced: Option<Paced>, going: Going, step: Duration) -> Attackers {
+    let answers = going.answers.into_inner();
+    let answers = answers.unwrap_or_else(PoisonError::into_inner);
+    let cpu = going
+        .cpu
+        .into_inner()
+        .unwrap_or_else(PoisonError::into_inner);
+    let (planned, held_up, latest_ns) = paced.unwrap_or_default();
+    Attackers {
+        planned,
+        made: answers.values().sum(),
+        held_up,
+        latest_ns,
+        cores: cpu.map_or_else(
+            || Figure::missing("the CPU of a thread is not known here"),
+            |cpu| Figure::Known(cpu.as_secs_f64() / step.as_secs_f64()),
+        ),
+        answers: answers
+            .into_iter()
+            .map(|((variant, told, refused), count)| Answer {
+                variant: variant.to_owned(),
+                told,
+                refused,
+                count,
+            })
+            .collect(),
+    }
+}
