@@ -11,6 +11,7 @@
 //! - [`diagnostics`] holds a server's own counts beside ours;
 //! - [`Slope`] says what each of many rounds leaves behind, and how well that is known;
 //! - [`Line`] says what each of many costs in a sweep, and whether that is a straight line;
+//! - [`attack`] says what misbehaving clients do to good ones;
 //! - [`security`] says what messages cost under each protection, and what should be mended at a server;
 //! - [`fn@pubsub`] says what a phase of PubSub is worth;
 //! - [`Shape`] says whether two curves go alike, whatever their heights;
@@ -20,6 +21,7 @@
 //! Everything is a pure function of what was recorded. `docs/measuring.md` explains each rule with its
 //! threshold.
 
+pub mod attack;
 mod average;
 mod bottleneck;
 pub mod capacity;

@@ -11,6 +11,7 @@
 //! A report never asks a core; everything comes out of a [`record::Run`]. No line is wider than
 //! [`WIDTH`].
 
+mod attack;
 mod bottleneck;
 pub mod compared;
 mod comparison;
@@ -40,11 +41,12 @@ mod table;
 pub mod watch;
 mod workload;
 
+pub use attack::attack;
 pub use bottleneck::{limited_by, limited_by_row};
 pub use compared::{Compared, compared};
 pub use comparison::Comparison;
 pub use csv::csv;
-pub use html::{compared_html, html, security_html, shapes};
+pub use html::{attack_html, compared_html, html, security_html, shapes};
 pub use junit::{Unmeasured, junit};
 pub use markdown::markdown;
 pub use page::WIDTH;

@@ -10,9 +10,9 @@ use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::global::Global;
 use crate::{
-    bench, ca, calibrate, cert, compare, cost, demo, discover, doctor, fleet, kept, link, model,
-    pages, paper, peers, perfclient, plant, probe, publishing, quick, report, rerun, saturate,
-    scenario, security, serve, settings, show, simulate, size, usage, watch,
+    attack, bench, ca, calibrate, cert, compare, cost, demo, discover, doctor, fleet, kept, link,
+    model, pages, paper, peers, perfclient, plant, probe, publishing, quick, report, rerun,
+    saturate, scenario, security, serve, settings, show, simulate, size, usage, watch,
 };
 
 /// The performance laboratory for OPC UA: measure, compare, explain, predict.
@@ -52,6 +52,7 @@ enum Command {
     Perfclient(perfclient::Args),
     Cost(cost::Args),
     Security(security::Args),
+    Attack(Box<attack::Args>),
     Calibrate(calibrate::Args),
     Watch(watch::Args),
     Bench(bench::Args),
@@ -100,6 +101,7 @@ impl Cli {
         match self.command {
             Command::Cost(args) => cost::run(args, &self.global),
             Command::Security(args) => security::run(args, &self.global),
+            Command::Attack(args) => attack::run(*args, &self.global),
             Command::Calibrate(args) => calibrate::run(args, &self.global),
             Command::Bench(args) => bench::run(args, &self.global),
             Command::Results(args) => kept::run(args, &self.global),

@@ -2,6 +2,7 @@
 
 mod access;
 mod advice;
+mod attack;
 mod bench;
 mod ca;
 mod calibrate;

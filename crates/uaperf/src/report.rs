@@ -8,7 +8,7 @@ use crate::failure::Failure;
 use crate::global::Global;
 use crate::lost;
 use crate::results::{self, Kept};
-use crate::{screen, security, written};
+use crate::{attack, screen, security, written};
 
 /// Draw results: one page with charts and tables that opens offline
 #[derive(Debug, clap::Args)]
@@ -30,17 +30,18 @@ Examples:
   uaperf report results/20260301T093000Z-read.json --open
   uaperf report results/20260301T093000Z-batch -o batch.html
   uaperf report before.json after.json
-  uaperf report security.json                        the sheet of `uaperf security`";
+  uaperf report security.json                        the sheet of `uaperf security`
+  uaperf report attack.json                          the sheet of `uaperf attack`";
 
 /// Carries out `uaperf report`.
 pub fn run(args: Args, _global: &Global) -> anyhow::Result<ExitCode> {
     written::check([("--output", &Some(args.output.clone()))], &args.results)?;
     let sheet = match args.results.as_slice() {
-        [file] => Kept::open(file).and_then(|it| security::kept(&it)),
+        [file] => Kept::open(file).and_then(|it| sheet(&it)),
         _ => None,
     };
     let page = match sheet {
-        Some(sheet) => report::security_html(&sheet?),
+        Some(page) => page?,
         None => report::html(&results::read(&args.results)?),
     };
     written::put("--output", &args.output, page.as_bytes());
@@ -56,6 +57,14 @@ pub fn run(args: Args, _global: &Global) -> anyhow::Result<ExitCode> {
         }
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// The page of a sheet; none if the file is another one.
+fn sheet(file: &Kept) -> Option<Result<String, Failure>> {
+    if let Some(sheet) = security::kept(file) {
+        return Some(sheet.map(|it| report::security_html(&it)));
+    }
+    Some(attack::kept(file)?.map(|it| report::attack_html(&it)))
 }
 
 /// Shows a file in whatever the user's desktop shows it with.

@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use crate::failure::Failure;
 use crate::global::Global;
 use crate::results::{self, Files, Kept};
-use crate::{printed, publishing, screen, security, written};
+use crate::{attack, printed, publishing, screen, security, written};
 
 /// Show results: one in full, a few side by side, many as a trend
 #[derive(Debug, clap::Args)]
@@ -34,7 +34,8 @@ Examples:
   uaperf show results --json | jq '.[].phases[0].total.histograms.response.p99_ns'
   uaperf show results/20260301T093000Z-read.json --junit verdict.xml
   uaperf show heard.json                             kept by `uaperf listen --out heard.json`
-  uaperf show security.json                          kept by `uaperf security --out security.json`";
+  uaperf show security.json                          kept by `uaperf security --out security.json`
+  uaperf show attack.json                            kept by `uaperf attack --out attack.json`";
 
 /// Carries out `uaperf show`.
 pub fn run(args: Args, _global: &Global) -> anyhow::Result<ExitCode> {
@@ -65,21 +66,21 @@ pub fn run(args: Args, _global: &Global) -> anyhow::Result<ExitCode> {
 /// The screen of a result that is not a run.
 fn kept(file: &Path) -> Option<Result<String, Failure>> {
     let file = Kept::open(file)?;
-    publishing::kept(&file).or_else(|| {
-        let sheet = security::kept(&file)?;
-        Some(sheet.map(|it| ::report::security(&it, screen::out().style())))
-    })
+    let style = screen::out().style();
+    publishing::kept(&file)
+        .or_else(|| Some(security::kept(&file)?.map(|it| ::report::security(&it, style))))
+        .or_else(|| Some(attack::kept(&file)?.map(|it| ::report::attack(&it, style))))
 }
 
-/// What `publish`, `listen` and `security` kept, one below the other.
+/// What `publish`, `listen`, `security` and `attack` kept, one below the other.
 fn show_kept(args: &Args, kept: Vec<Option<Result<String, Failure>>>) -> anyhow::Result<ExitCode> {
     if args.json {
         let what =
-            "--json: the file of a result of `publish`, `listen` and `security` is JSON as it is";
+            "--json: results of `publish`, `listen`, `security` and `attack` are JSON as they are";
         return Err(Failure::usage(what).hint("cat FILE").into());
     }
     if args.also.is_any() {
-        let what = "results of `publish`, `listen` and `security` have a screen only";
+        let what = "results of `publish`, `listen`, `security` and `attack` have a screen only";
         return Err(Failure::usage(what).hint("uaperf show FILE").into());
     }
     let several = kept.len() > 1;
@@ -88,7 +89,7 @@ fn show_kept(args: &Args, kept: Vec<Option<Result<String, Failure>>>) -> anyhow:
         let shown = file.display();
         let Some(text) = it else {
             let what = format!(
-                "{shown}: is no result of `publish`, `listen` or `security`, as others are"
+                "{shown}: is no result of `publish`, `listen`, `security` or `attack`, as others are"
             );
             return Err(Failure::usage(what).hint("show it by itself").into());
         };

@@ -104,7 +104,7 @@ impl EventLoop {
             timers: &mut self.timers,
             now: self.now,
         };
-        let steps = desk.call_knowing(checked.request, checked.outcomes)?;
+        let steps = desk.call_knowing(&mut checked.request, checked.outcomes)?;
         self.take_steps((link, checked.id, handle), number, steps, checked.bytes)
     }
 }

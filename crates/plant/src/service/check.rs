@@ -1,7 +1,7 @@
 //! CheckRevocationStatus (Part 12, 7.9.11): certificates that are checked for others.
 
 use pki::Moment;
-use wire::types::{CallRequest, DateTime, StatusCode, Variant};
+use wire::types::{CallMethodRequest, CallRequest, DateTime, StatusCode, Variant};
 
 use super::call::{Outcome, find, mismatch, one};
 use crate::space::{Method, Space};
@@ -23,14 +23,14 @@ pub enum Check {
 /// The checks that a request wants, by its operations; none at all if it wants none.
 pub fn wanted(
     space: &Space,
-    call: &CallRequest,
+    call: &mut CallRequest,
     rights: Rights,
     signed: bool,
 ) -> Option<Vec<Option<Check>>> {
     let mut left = MOST;
-    let check = |what| match find(space, what, rights) {
+    let check = |what: &mut CallMethodRequest| match find(space, what, rights) {
         Ok(Method::CheckRevocationStatus) => {
-            let arguments = what.input_arguments.clone().unwrap_or_default();
+            let arguments = what.input_arguments.as_deref_mut().unwrap_or_default();
             let asked = certificate(arguments, signed).and_then(|certificate| {
                 left = left
                     .checked_sub(1)
@@ -44,18 +44,18 @@ pub fn wanted(
         }
         _ => None,
     };
-    let methods = call.methods_to_call.as_deref().unwrap_or_default();
-    let checks: Vec<_> = methods.iter().map(check).collect();
+    let methods = call.methods_to_call.as_deref_mut().unwrap_or_default();
+    let checks: Vec<_> = methods.iter_mut().map(check).collect();
     checks.iter().any(Option::is_some).then_some(checks)
 }
 
-fn certificate(arguments: Vec<Variant>, signed: bool) -> Result<Vec<u8>, Failed> {
+fn certificate(arguments: &mut [Variant], signed: bool) -> Result<Vec<u8>, Failed> {
     // Part 12, 7.9.11: from an authenticated SecureChannel only.
     if !signed {
         return Err((StatusCode::BadSecurityModeInsufficient, Vec::new()));
     }
     match one(arguments)? {
-        Variant::ByteString(certificate) => Ok(certificate.value.unwrap_or_default()),
+        Variant::ByteString(certificate) => Ok(certificate.value.take().unwrap_or_default()),
         _ => Err(mismatch()),
     }
 }

@@ -4,6 +4,7 @@
 //! copies tables. Without the script everything is still there to be looked at and printed.
 
 mod accounting;
+mod attack;
 mod chart;
 mod compared;
 mod contents;
@@ -65,6 +66,11 @@ pub fn compared_html(compared: &Compared) -> String {
 /// What protections cost at a server, and what should be mended there.
 pub fn security_html(sheet: &record::security::Sheet) -> String {
     page(&format!("security {}", sheet.url), &security::page(sheet))
+}
+
+/// What attacks do to the good clients of a server.
+pub fn attack_html(sheet: &record::attack::Sheet) -> String {
+    page(&format!("attack {}", sheet.url), &attack::page(sheet))
 }
 
 fn page(title: &str, body: &Markup) -> String {

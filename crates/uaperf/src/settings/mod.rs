@@ -27,7 +27,14 @@ const VARIABLE: &str = "UAPERF_SETTINGS";
 const NONE: &str = "none";
 
 /// Options by which somebody allows what is not harmless, or leaves a check out: they are typed each time.
-const TYPED: &[&str] = &["allow", "trust", "skip-check", "plain-password", "settings"];
+const TYPED: &[&str] = &[
+    "allow",
+    "mine",
+    "trust",
+    "skip-check",
+    "plain-password",
+    "settings",
+];
 
 /// Options that are nothing without another one, which something typed may have taken the place of.
 const WITH: &[(&str, &str)] = &[

@@ -1,0 +1,326 @@
+//! What follows from a sheet of `uaperf attack`: how many times as long good clients waited, and a verdict on each kind.
+
+use plan::unit::{Bytes, duration};
+use record::Histogram;
+use record::attack::{Asked, Attackers, Held, Ratio, Ratios, Seen, Sheet, Stage, Verdict};
+use record::run::Figure;
+
+use crate::Exit;
+use crate::compare::{Direction, Estimate, LEAST_MARGIN, compare_estimates};
+use crate::confidence::quantile_interval;
+
+/// The percentiles that are compared.
+pub const QUANTILES: [f64; 3] = [0.5, 0.99, 0.999];
+
+/// A share of failed Reads that is no more than in the calm before.
+const FAILED: f64 = 0.001;
+/// Less of what was read in the calm before is slowed.
+const GOODPUT: f64 = 0.9;
+/// Memory that grew by less than this share is no matter of the attack.
+const GROWN: f64 = 0.1;
+/// Attackers that made less of what was planned were held up, by the server or by themselves.
+const MADE: f64 = 0.9;
+/// Attackers are to have so much of the processors that they could use, at most.
+const BUSY: f64 = 0.95;
+/// An attack that comes so late though an attacker was free is the generator's fault.
+const LATE_NS: u64 = 200_000_000;
+
+/// Adds ratios and verdicts to what was seen.
+pub fn conclude(sheet: &mut Sheet) {
+    let interrupted = sheet.interrupted;
+    for kind in &mut sheet.kinds {
+        let Some(seen) = &mut kind.seen else { continue };
+        seen.ratios = QUANTILES.iter().map(|&q| ratios(seen, q)).collect();
+        seen.limits.extend(limits(&seen.attackers, &sheet.asked));
+        let (verdict, evidence) = verdict(seen, &sheet.asked, interrupted);
+        (kind.verdict, kind.evidence) = (verdict, evidence);
+    }
+}
+
+/// What the program ends with.
+pub fn exit(sheet: &Sheet) -> Exit {
+    let verdicts = || sheet.kinds.iter().map(|it| it.verdict);
+    match sheet {
+        it if it.interrupted => Exit::Interrupted,
+        it if it.gone.is_some() || verdicts().any(Verdict::is_harm) => Exit::Threshold,
+        _ if verdicts().all(|it| it == Verdict::NotTried) => Exit::Nothing,
+        _ if verdicts().any(|it| it == Verdict::GeneratorLimited) => Exit::Verdict,
+        _ => Exit::Good,
+    }
+}
+
+/// A verdict in words.
+pub fn words(verdict: Verdict) -> String {
+    match verdict {
+        Verdict::NotTried => "not tried".to_owned(),
+        Verdict::Interrupted => "interrupted".to_owned(),
+        Verdict::GeneratorLimited => "cannot be told: the generator was the limit".to_owned(),
+        Verdict::Unharmed => "unharmed".to_owned(),
+        Verdict::LeftBehind { bytes } => format!("left {} behind", Bytes::show(bytes as f64)),
+        Verdict::Slowed { times } => format!("slowed {} times", short(times)),
+        Verdict::RefusedGoodClients => "refused good clients".to_owned(),
+        Verdict::Died => "died".to_owned(),
+    }
+}
+
+fn short(times: f64) -> String {
+    match times {
+        few if few < 10.0 => format!("{few:.1}"),
+        many => format!("{many:.0}"),
+    }
+}
+
+fn ratios(seen: &Seen, quantile: f64) -> Ratios {
+    let calm = estimate(&seen.calm, quantile);
+    let beside = |stage: &Stage| match (calm, estimate(stage, quantile)) {
+        (Some(calm), Some(other)) => {
+            let compared = compare_estimates(calm, other, Direction::Lower, LEAST_MARGIN);
+            match (compared.ratio, compared.interval) {
+                (Some(ratio), Some((low, high))) => Figure::Known(Ratio { ratio, low, high }),
+                _ => Figure::missing("no interval can be said"),
+            }
+        }
+        _ => Figure::missing("too few Reads for this percentile"),
+    };
+    Ratios {
+        quantile,
+        attacked: beside(&seen.attacked),
+        after: beside(&seen.after),
+    }
+}
+
+/// How well a percentile is known: as its course scatters, and no better than as many independent Reads would.
+fn estimate(stage: &Stage, quantile: f64) -> Option<Estimate> {
+    let value = stage.response.quantile(quantile)?;
+    let course = match quantile < 0.9 {
+        true => &stage.p50_ns,
+        false => &stage.p99_ns,
+    };
+    let course: Vec<f64> = course.iter().map(|&ns| ns as f64).collect();
+    let scattered = Estimate::of_course(&course)?;
+    let (low, high) = order_statistics(&stage.response, quantile)?;
+    let independent = (high.max(1.0) / low.max(1.0)).ln() / (2.0 * 1.96);
+    Some(Estimate {
+        value: (value as f64).max(1.0),
+        error: scattered.error.max(independent),
+        degrees: scattered.degrees,
+    })
+}
+
+fn order_statistics(histogram: &Histogram, quantile: f64) -> Option<(f64, f64)> {
+    let (low, high) = quantile_interval(histogram, quantile, histogram.count() as f64)?;
+    Some((low as f64, high as f64))
+}
+
+/// Why the attackers themselves were the limit, if they were.
+fn limits(attackers: &Attackers, asked: &Asked) -> Vec<String> {
+    let mut all = Vec::new();
+    if attackers.latest_ns > LATE_NS {
+        all.push(format!(
+            "attacks came up to {} too late though attackers were free: this machine has too much to do",
+            duration::show_nanos(attackers.latest_ns as f64)
+        ));
+    }
+    let short = (attackers.made as f64) < MADE * attackers.planned as f64;
+    let most = f64::from(asked.clients);
+    if let Some(cores) = attackers
+        .cores
+        .known()
+        .filter(|it| short && **it > BUSY * most)
+    {
+        all.push(format!(
+            "attackers kept {cores:.1} cores busy and made {} of {} attacks: give them more (--attackers)",
+            attackers.made, attackers.planned
+        ));
+    }
+    all
+}
+
+fn verdict(seen: &Seen, asked: &Asked, interrupted: bool) -> (Verdict, Vec<String>) {
+    let mut told = Vec::new();
+    let refused = refusals(seen, &mut told);
+    let doubted = [&seen.calm, &seen.attacked];
+    let doubted = doubted.iter().any(|it| !it.limits.is_empty());
+    let slowed = slowed(seen, asked, doubted, &mut told);
+    let left = left(&seen.memory, asked);
+    if let Some(bytes) = left {
+        told.push(format!(
+            "{} of memory more than before were still taken at the end (an allocator that keeps them for later looks the \
+             same: attack again, and see whether it grows)",
+            Bytes::show(bytes as f64)
+        ));
+    }
+    notes(seen, asked, &mut told);
+    // Harm that was seen is none the less for attacks that were made late; that none was seen says nothing then.
+    let attackers_limited = !seen.limits.is_empty();
+    told.extend(seen.limits.iter().cloned());
+    limited(seen, &mut told);
+    let verdict = if let Some(why) = &seen.died {
+        told.insert(0, why.clone());
+        Verdict::Died
+    } else if refused {
+        Verdict::RefusedGoodClients
+    } else if let Some(times) = slowed {
+        Verdict::Slowed { times }
+    } else if let Some(bytes) = left {
+        Verdict::LeftBehind { bytes }
+    } else if interrupted && seen.after.completed == 0 {
+        Verdict::Interrupted
+    } else if doubted || attackers_limited {
+        Verdict::GeneratorLimited
+    } else {
+        Verdict::Unharmed
+    };
+    (verdict, told)
+}
+
+/// Says where the good client was the limit itself. What comes afterwards is looked at in its own right.
+fn limited(seen: &Seen, told: &mut Vec<String>) {
+    for (when, stage) in [("before", &seen.calm), ("while attacked", &seen.attacked)] {
+        // The first explains the others.
+        let first = stage.limits.first();
+        told.extend(first.map(|why| format!("{when} the good client was the limit: {why}")));
+    }
+}
+
+/// Whether good clients were refused, cut off or not answered.
+fn refusals(seen: &Seen, told: &mut Vec<String>) -> bool {
+    let share = |it: &Stage| it.errors as f64 / it.completed.max(1) as f64;
+    let mut refused = false;
+    for (when, stage) in [
+        ("while attacked", &seen.attacked),
+        ("afterwards", &seen.after),
+    ] {
+        if stage.errors > 0 && share(stage) > share(&seen.calm) + FAILED {
+            refused = true;
+            let most = stage.statuses.iter().max_by_key(|it| it.count);
+            let most = most.map_or_else(String::new, |it| format!(", mostly {}", it.name));
+            told.push(format!(
+                "{} of {} Reads of the good client failed {when}{most}",
+                stage.errors, stage.completed
+            ));
+        }
+        if stage.lost_sessions > 0 && seen.calm.lost_sessions == 0 {
+            refused = true;
+            told.push(format!(
+                "the good client lost its connection {} times {when}",
+                stage.lost_sessions
+            ));
+        }
+        let came = &stage.newcomers;
+        if came.refused > 0 && seen.calm.newcomers.refused == 0 {
+            refused = true;
+            let why = came.told.as_deref().unwrap_or_default();
+            told.push(format!(
+                "{} of {} good clients that came {when} got no session: {why}",
+                came.refused, came.came
+            ));
+        }
+    }
+    if seen.calm.errors > 0 || seen.calm.newcomers.refused > 0 {
+        told.push(format!(
+            "not all was well before: {} Reads failed, {} good clients got no session",
+            seen.calm.errors, seen.calm.newcomers.refused
+        ));
+    }
+    refused
+}
+
+/// How many times as long good clients waited, if that is many. Where the good client was the limit itself all of the
+/// interval has to be beyond what is slow.
+fn slowed(seen: &Seen, asked: &Asked, doubted: bool, told: &mut Vec<String>) -> Option<f64> {
+    let least = if doubted { asked.slow } else { 1.0 };
+    let long = |it: &Figure<Ratio>| {
+        let it = *it.known()?;
+        (it.ratio >= asked.slow && it.low > least).then_some(it)
+    };
+    let mut worst: Option<f64> = None;
+    for ratios in &seen.ratios {
+        let name = name(ratios.quantile);
+        if let Some(it) = long(&ratios.attacked) {
+            worst = Some(worst.unwrap_or(0.0).max(it.ratio));
+            told.push(format!("{name} was {} while attacked", times(it)));
+        }
+        if let Some(it) = long(&ratios.after).filter(|_| seen.after.limits.is_empty()) {
+            worst = Some(worst.unwrap_or(0.0).max(it.ratio));
+            told.push(format!("{name} was still {} afterwards", times(it)));
+        }
+    }
+    let brief = without_interval(seen).filter(|_| !doubted);
+    if let Some(times) = brief.filter(|times| *times >= asked.slow) {
+        worst = Some(worst.unwrap_or(0.0).max(times));
+        told.push(format!(
+            "p99 was {} times as long while attacked; too few Reads for an interval: give it more time (--step)",
+            short(times)
+        ));
+    }
+    let goodput = seen.attacked.rate_per_s / seen.calm.rate_per_s.max(f64::MIN_POSITIVE);
+    if seen.attacked.to_ns > seen.attacked.from_ns && goodput < GOODPUT {
+        told.push(format!(
+            "{:.0} % of the Reads a second of the calm before were answered in time",
+            goodput * 100.0
+        ));
+        worst = Some(worst.unwrap_or(0.0).max(1.0 / goodput.max(1e-3)));
+    }
+    worst
+}
+
+/// How many times as long p99 was, where there is no saying how well that is known.
+fn without_interval(seen: &Seen) -> Option<f64> {
+    let known = seen.ratios.iter().find(|it| it.quantile == 0.99);
+    if known.is_some_and(|it| it.attacked.known().is_some()) {
+        return None;
+    }
+    let at = |stage: &Stage| stage.response.quantile(0.99).map(|ns| ns.max(1) as f64);
+    Some(at(&seen.attacked)? / at(&seen.calm)?)
+}
+
+/// `p99.9`.
+pub fn name(quantile: f64) -> String {
+    match quantile {
+        0.5 => "the median".to_owned(),
+        q => format!("p{}", (q * 1000.0).round() / 10.0),
+    }
+}
+
+fn times(it: Ratio) -> String {
+    format!(
+        "{} times as long ({} to {})",
+        short(it.ratio),
+        short(it.low),
+        short(it.high)
+    )
+}
+
+/// Memory that was taken and did not come back.
+fn left(memory: &Held, asked: &Asked) -> Option<u64> {
+    let left = memory.left()?;
+    let before = *memory.before.known()?;
+    (left >= asked.left_bytes && left as f64 > GROWN * before as f64).then_some(left)
+}
+
+/// What else should be known.
+fn notes(seen: &Seen, asked: &Asked, told: &mut Vec<String>) {
+    let attackers = &seen.attackers;
+    if (attackers.made as f64) < MADE * attackers.planned as f64 {
+        told.push(format!(
+            "{} of {} attacks were made, {} of them later than planned because all {} attackers waited for the server",
+            attackers.made, attackers.planned, attackers.held_up, asked.clients
+        ));
+    }
+    if let Some(lost) = seen.lost_values.known().filter(|it| **it > 0) {
+        told.push(format!("{lost} values of the subscription did not come"));
+    }
+    for (what, held) in [
+        ("sessions", &seen.sessions),
+        ("open files", &seen.descriptors),
+    ] {
+        // One comes and goes with whoever looks.
+        if let Some(left) = held.left().filter(|it| *it > 2) {
+            told.push(format!("{left} {what} more than before at the end"));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

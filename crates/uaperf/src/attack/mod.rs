@@ -1,0 +1,309 @@
+//! `uaperf attack`: what clients that misbehave do to the good clients of one's own server.
+
+mod permit;
+
+use std::io::Write as _;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use judge::{CoreUse, Evidence, Judgement, Load};
+use load::attack::{Around, Kind, Look, Victim, examine};
+use load::engine::{Control, Outcome, RunError, SessionError, Target};
+use observe::Process;
+use plan::NodeSpec;
+use plan::unit::{Bytes, Rate, duration};
+use record::Tally;
+use record::attack::{Asked, FORMAT, Sheet, VERSION};
+use record::run::{Figure, Kind as Verdict};
+use wire::url::Url;
+
+use self::permit::Permit;
+use crate::failure::Failure;
+use crate::global::Global;
+use crate::results::Kept;
+use crate::screen::{self, tell};
+use crate::{access, advice, quick, written};
+
+/// Attack a server of your own, and find out what that does to its good clients
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Args {
+    /// Where the server is, such as opc.tcp://plc1:4840
+    #[arg(value_parser = plan::typed)]
+    url: Url,
+    /// What may be done to the server beyond reading: attack; not needed for a plant (`uaperf serve`)
+    #[arg(long, value_name = "WHAT", value_delimiter = ',', value_parser = ["attack"])]
+    allow: Vec<String>,
+    /// The host of the server, once more: it is yours; not needed for a plant
+    #[arg(long, value_name = "HOST")]
+    mine: Option<String>,
+    /// Only these: certificates, half-open, unfinished, replayed, malformed, passwords, renewals, browse, history,
+    /// items [default: all, one after the other]
+    #[arg(long, value_name = "KIND", value_delimiter = ',')]
+    kind: Vec<Kind>,
+    /// How long it is calm, attacked, and calm again, for each kind
+    #[arg(long, value_name = "DURATION", default_value = "5s", value_parser = step)]
+    step: Duration,
+    /// Attacks a second
+    #[arg(long, value_name = "RATE", default_value = "100/s", value_parser = attacks)]
+    attacks: Rate,
+    /// Attacks of each kind at most
+    #[arg(long, value_name = "N", default_value_t = 10_000, value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
+    count: u64,
+    /// Attackers at a time; each waits for the server before it attacks again
+    #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..=256))]
+    attackers: u32,
+    /// Connections that attackers leave open at most; then the oldest make room
+    #[arg(long, value_name = "N", default_value_t = 500, value_parser = clap::value_parser!(u64).range(1..=20_000))]
+    open: u64,
+    /// Reads of the good client a second
+    #[arg(long, value_name = "RATE", default_value = "200/s", value_parser = reads)]
+    rate: Rate,
+    /// What the good client reads, one node each time, and subscribes to
+    #[arg(short, long = "node", value_name = "NODE", default_value = "i=2258")]
+    node: Vec<NodeSpec>,
+    /// Slowed is who takes so many times as long
+    #[arg(long, value_name = "N", default_value_t = 2.0, value_parser = slow)]
+    slow: f64,
+    /// Memory that is left behind, where it is so much
+    #[arg(long, value_name = "SIZE", default_value = "32MiB")]
+    left: Bytes,
+    /// The server's process, where it does not listen itself on this machine's loopback
+    #[arg(long, value_name = "PID")]
+    server_pid: Option<u32>,
+    /// The sheet as JSON instead of a screen for people
+    #[arg(long)]
+    json: bool,
+    /// Also write the sheet as JSON into this file
+    #[arg(long, value_name = "FILE")]
+    out: Option<PathBuf>,
+    /// Also draw the sheet as a page for a browser
+    #[arg(long, value_name = "FILE")]
+    report: Option<PathBuf>,
+    /// No progress while it runs
+    #[arg(short, long)]
+    quiet: bool,
+    #[command(flatten)]
+    access: access::Args,
+}
+
+const EXAMPLES: &str = "\
+For your own servers only: it may end or hang, and whoever else uses it will notice. A good client reads and subscribes, \
+others come and go; attacks are made beside them, for a while and so many. Users that attackers name do not exist, so \
+that nobody is locked out. It ends when the server is gone.
+
+Exit codes: 0 no harm was seen, 3 good clients or the server came to harm, 4 the generator was the limit.
+
+Examples:
+  uaperf attack opc.tcp://127.0.0.1:4840                       a plant that `uaperf serve` started
+  uaperf attack opc.tcp://plc1:4840 --allow attack --mine plc1 --report attack.html
+  uaperf attack opc.tcp://plc1:4840 --allow attack --mine plc1 --kind half-open,items \\
+    --attacks 500/s --step 20s --out attack.json";
+
+fn step(text: &str) -> Result<Duration, String> {
+    let long = duration::parse(text).map_err(|error| error.to_string())?;
+    match (Duration::from_secs(1)..=Duration::from_secs(600)).contains(&long) {
+        // Figures are of tenths of a second.
+        true => Ok(Duration::from_millis(long.as_millis() as u64 / 100 * 100)),
+        false => Err("want 1s to 10m".to_owned()),
+    }
+}
+
+fn at_most(text: &str, most: f64) -> Result<Rate, String> {
+    let rate: Rate = text
+        .parse()
+        .map_err(|error: plan::unit::UnitError| error.to_string())?;
+    match rate.as_f64() <= most {
+        true => Ok(rate),
+        false => Err(format!("want at most {most}/s")),
+    }
+}
+
+fn attacks(text: &str) -> Result<Rate, String> {
+    at_most(text, 10_000.0)
+}
+
+fn reads(text: &str) -> Result<Rate, String> {
+    at_most(text, 100_000.0)
+}
+
+fn slow(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(times) if times > 1.0 && times.is_finite() => Ok(times),
+        _ => Err("want a number above 1".to_owned()),
+    }
+}
+
+/// Carries out `uaperf attack`.
+pub fn run(args: Args, global: &Global) -> anyhow::Result<ExitCode> {
+    let files = [
+        ("--out", &args.out),
+        ("--report", &args.report),
+        args.access.pcap().named(),
+    ];
+    written::check(files, &[])?;
+    let takes_output = files
+        .iter()
+        .any(|(_, it)| it.as_deref().is_some_and(written::is_output));
+    let mut out = screen::Out::beside_file(takes_output);
+    let access = args.access.resolve(args.url.clone(), global)?;
+    let permit = Permit {
+        allowed: !args.allow.is_empty(),
+        mine: args.mine.as_deref(),
+    };
+    permit.check(&access)?;
+    let target = Target::look(access).map_err(|failed| refused(&failed.1, &failed.0))?;
+    permit.given(&target)?;
+    let sheet = measure(&args, Arc::new(target))?;
+    if let Some(file) = &args.out {
+        let text = serde_json::to_string_pretty(&sheet)? + "\n";
+        written::put("--out", file, text.as_bytes());
+    }
+    if let Some(file) = &args.report {
+        written::put("--report", file, report::attack_html(&sheet).as_bytes());
+    }
+    match args.json {
+        true => screen::json(&mut out, &sheet)?,
+        false => out.write_all(report::attack(&sheet, out.style()).as_bytes())?,
+    }
+    Ok(ExitCode::from(judge::attack::exit(&sheet).code()))
+}
+
+/// The sheet that a file has; none if it is another file.
+pub fn kept(file: &Kept) -> Option<Result<Sheet, Failure>> {
+    file.read(FORMAT, VERSION)
+}
+
+fn refused(error: &SessionError, access: &load::access::Access) -> Failure {
+    match error {
+        SessionError::Access(error) => advice::on(error, access),
+        other => Failure::new(format!("{}: {other}", access.url)),
+    }
+}
+
+/// Descriptors beside those of attackers.
+const OTHERS: u64 = 200;
+
+fn measure(args: &Args, target: Arc<Target>) -> anyhow::Result<Sheet> {
+    let access = target.access.clone();
+    let kinds = match args.kind.as_slice() {
+        [] => Kind::ALL.to_vec(),
+        some => some.to_vec(),
+    };
+    // As many connections are left open on both sides as are allowed; what that comes to is seen.
+    let _ = observe::limits::raise_descriptors(args.open + u64::from(args.attackers) + OTHERS);
+    let pid = args.server_pid.or_else(|| access::listener(&access.url));
+    let mut process = match pid.filter(|it| *it != std::process::id()) {
+        Some(pid) => Process::of(pid).map_err(|why| why.reason().to_owned()),
+        None => Err("it is not one of this machine's that can be seen".to_owned()),
+    };
+    if let (Some(pid), Err(why)) = (args.server_pid, &process) {
+        return Err(Failure::usage(format!("--server-pid {pid}: {why}")).into());
+    }
+    let mut sheet = sheet(args, &target, &process);
+    let victim = Victim::new(target, &args.node.clone().into(), args.rate, kinds)
+        .map_err(|error| refused(&error, &access))?;
+    // Until here there is nothing to keep: a signal ends it as it ends any program.
+    let control = Control::default();
+    quick::interrupted(&control)?;
+    let done = examine(
+        &victim,
+        &mut sheet,
+        &mut Around {
+            look: &mut || look(process.as_mut().ok()),
+            own_cpu: &|| observe::thread_cpu().ok(),
+            limits: &limits,
+            progress: &|what| {
+                if !args.quiet {
+                    tell!("{what}");
+                }
+            },
+            control: &control,
+        },
+    );
+    match done {
+        // What was measured until then is of use.
+        Err(error) if sheet.kinds.is_empty() => {
+            return Err(match &error {
+                RunError::NoSession { error, .. } => refused(error, &access).into(),
+                _ => Failure::new(error.to_string()).into(),
+            });
+        }
+        Err(error) => sheet.gone = Some(error.to_string()),
+        Ok(()) => {}
+    }
+    judge::attack::conclude(&mut sheet);
+    Ok(sheet)
+}
+
+fn sheet(args: &Args, target: &Target, process: &Result<Process, String>) -> Sheet {
+    let about = &target.about;
+    let product = about.product.as_ref().map(|product| {
+        let version = about.version.as_deref().unwrap_or_default();
+        format!("{product} {version}").trim_end().to_owned()
+    });
+    let nodes: Vec<String> = args.node.iter().map(ToString::to_string).collect();
+    Sheet {
+        format: FORMAT.into(),
+        version: VERSION,
+        started: SystemTime::now().into(),
+        url: target.access.url.to_string(),
+        product: product.unwrap_or_else(|| "a server that does not say what it is".into()),
+        security: target.opening.endpoint().name(),
+        process: match process {
+            Ok(process) => Figure::Known(process.id()),
+            Err(why) => Figure::missing(why.clone()),
+        },
+        machine: observe::fingerprint(),
+        asked: Asked {
+            step_ns: duration::nanos(args.step),
+            rate_per_s: args.attacks.as_f64(),
+            count: args.count,
+            clients: args.attackers,
+            open: args.open,
+            good_rate_per_s: args.rate.as_f64(),
+            nodes: nodes.join(", "),
+            slow: args.slow,
+            left_bytes: args.left.0,
+        },
+        interrupted: false,
+        gone: None,
+        kinds: Vec::new(),
+    }
+}
+
+/// A look at the server, where its process is seen.
+fn look(process: Option<&mut Process>) -> Look {
+    let Some(process) = process else {
+        return Look::default();
+    };
+    let sample = process.sample();
+    Look {
+        cpu: process.cpu().ok(),
+        rss_bytes: sample.rss_bytes.ok().filter(|it| *it > 0),
+        descriptors: sample.descriptors.ok(),
+        gone: sample.cpu_ns.is_err() && Process::of(process.id()).is_err(),
+    }
+}
+
+/// Why the generator itself was the limit, if it was, from one time to another.
+fn limits(outcome: &Outcome, reads: &Tally, (from, to): (u64, u64)) -> Vec<String> {
+    let window = reads.window(from, to);
+    let cores = outcome.cores.iter().map(|core| CoreUse {
+        ran_ns: core.ran_ns,
+        idle_ns: core.idle_ns,
+        starved_ns: core.starved_ns,
+    });
+    let evidence = Evidence {
+        cores: cores.collect(),
+        stalls: outcome.stalls.clone(),
+        ..Evidence::of(reads, &window, Load::Open, &quick::status_name)
+    };
+    let verdict = Judgement::of(&evidence).verdict();
+    match verdict.kind {
+        Verdict::GeneratorLimited => verdict.evidence,
+        _ => Vec::new(),
+    }
+}

@@ -1,0 +1,474 @@
+//! `uaperf attack`: what attacks do to good clients, and whom nobody attacks.
+
+#![cfg(target_os = "linux")]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use std::io::{Read, Write};
+use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::num::NonZeroU32;
+use std::process::Stdio;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, LazyLock, Mutex};
+use std::time::{Duration, Instant};
+
+use peers::StartOptions;
+use peers::testing::{require, start};
+use plant::{PasswordHash, Rights, Users};
+use serde_json::Value;
+use support::{Said, Telling, command, json, signal};
+use tempfile::TempDir;
+
+mod support;
+
+fn users(anonymous: Rights) -> Users {
+    let password = PasswordHash::new(b"bench", [7; 16], NonZeroU32::MIN);
+    Users {
+        passwords: vec![("bench".to_owned(), password)],
+        anonymous_rights: anonymous,
+        ..Users::default()
+    }
+}
+
+/// A plant in this process.
+fn plant(anonymous: Rights) -> plant::Server {
+    plant::Server::start(plant::Config {
+        profiles: vec![plant::Profile::Bench { update: None }],
+        users: users(anonymous),
+        ..plant::Config::default()
+    })
+    .unwrap()
+}
+
+/// What a command said, and the sheet that it wrote.
+fn attacked(url: &str, options: &[&str]) -> (Said, Value, TempDir) {
+    let folder = tempfile::tempdir().unwrap();
+    let mut command = command(folder.path(), &["attack", url]);
+    if !options.contains(&"--step") {
+        command.args(["--step", "1s"]);
+    }
+    command.args(["--security", "none", "--out", "sheet.json"]);
+    let said = Said::by(command.args(options));
+    let file = folder.path().join("sheet.json");
+    let sheet = match file.exists() {
+        true => json(&file),
+        false => Value::Null,
+    };
+    (said, sheet, folder)
+}
+
+fn kind<'a>(sheet: &'a Value, name: &str) -> &'a Value {
+    let kinds = sheet["kinds"].as_array().unwrap();
+    kinds.iter().find(|it| it["kind"] == name).unwrap()
+}
+
+/// What attackers were told: how often, by answer.
+fn told(kind: &Value) -> Vec<(String, u64)> {
+    let answers = kind["seen"]["attackers"]["answers"].as_array().unwrap();
+    answers
+        .iter()
+        .map(|it| {
+            let told = it["told"].as_str().unwrap().to_owned();
+            (told, it["count"].as_u64().unwrap())
+        })
+        .collect()
+}
+
+fn count(of: &Value) -> u64 {
+    of.as_u64().unwrap()
+}
+
+/// What was measured of one server: what takes seconds and hardly any work is done for all tests at once.
+type Run = (Said, Value, TempDir);
+
+struct Runs {
+    /// In the order of the faults.
+    bad: [Run; 4],
+    plant: Run,
+    /// Without a permission and with one, if it can be had.
+    open62541: Option<[Run; 2]>,
+}
+
+static RUNS: LazyLock<Runs> = LazyLock::new(|| {
+    let faults = [
+        (Fault::Dies, &["--kind", "half-open,replayed"][..]),
+        (Fault::Forgets, &["--kind", "half-open", "--left", "20MiB"]),
+        (Fault::CutsOff, &["--kind", "half-open"]),
+        (Fault::Slows, &["--kind", "half-open"]),
+    ];
+    std::thread::scope(|scope| {
+        let plant = scope.spawn(|| {
+            let plant = plant(Rights::ALL);
+            let kinds = "--kind=passwords,history";
+            attacked(plant.url(), &[kinds, "--report", "page.html"])
+        });
+        let open62541 = scope.spawn(|| {
+            let server = start(require("open62541")?, &StartOptions::default());
+            let run = |words: &[&str]| {
+                let kind = ["--kind", "replayed"];
+                attacked(server.url(), &[&kind[..], words].concat())
+            };
+            let named = ["--allow", "attack", "--mine", "127.0.0.1"];
+            Some([run(&[]), run(&named)])
+        });
+        let bad = faults.map(|(fault, options)| scope.spawn(move || bad(fault, options)));
+        Runs {
+            bad: bad.map(|it| it.join().unwrap()),
+            plant: plant.join().unwrap(),
+            open62541: open62541.join().unwrap(),
+        }
+    })
+});
+
+#[test]
+fn a_plant_refuses_what_it_has_to_refuse_and_its_good_clients_lose_nothing() {
+    let (said, sheet, folder) = &RUNS.plant;
+    assert!(matches!(said.code, 0 | 3 | 4), "{}{}", said.out, said.err);
+    let guessed = kind(sheet, "passwords");
+    let told = told(guessed);
+    assert_eq!(told.len(), 1, "{told:?}");
+    assert_eq!(told[0].0, "BadUserAccessDenied");
+    // A hundred a second, unless this machine is too busy for that.
+    assert!((20..=100).contains(&told[0].1), "{told:?}");
+    let seen = &guessed["seen"];
+    for stage in ["calm", "attacked", "after"] {
+        let stage = &seen[stage];
+        assert!(count(&stage["completed"]) > 100, "{stage}");
+        assert_eq!(count(&stage["errors"]), 0, "{stage}");
+        assert_eq!(count(&stage["lost_sessions"]), 0, "{stage}");
+        assert!(count(&stage["newcomers"]["came"]) > 0, "{stage}");
+        assert_eq!(count(&stage["newcomers"]["refused"]), 0, "{stage}");
+    }
+    assert_eq!(count(&seen["lost_values"]), 0);
+    let ratio = &seen["ratios"][0]["attacked"];
+    assert!(ratio["low"].as_f64() <= ratio["ratio"].as_f64(), "{ratio}");
+    assert!(ratio["high"].as_f64() >= ratio["ratio"].as_f64(), "{ratio}");
+    // Who is not let in leaves a session that nobody activates, until that is forgotten.
+    let left = &seen["sessions"];
+    assert!(count(&left["after"]) > count(&left["before"]), "{left}");
+    let history = kind(sheet, "history");
+    assert!(
+        history["not_tried"]
+            .as_str()
+            .unwrap()
+            .contains("no history")
+    );
+    let mut show = command(folder.path(), &["show", "sheet.json"]);
+    assert_eq!(Said::by(&mut show).out.trim_end(), said.out.trim_end());
+    let page = std::fs::read_to_string(folder.path().join("page.html")).unwrap();
+    for part in ["What attackers were told", "BadUserAccessDenied", "<svg"] {
+        assert!(page.contains(part), "{part}");
+    }
+    let mut report = command(folder.path(), &["report", "sheet.json", "-o", "again.html"]);
+    assert_eq!(Said::by(&mut report).code, 0);
+    let again = std::fs::read_to_string(folder.path().join("again.html")).unwrap();
+    assert_eq!(again, page);
+}
+
+/// How a server is no good.
+#[derive(Clone, Copy, PartialEq)]
+enum Fault {
+    /// Each connection beyond the first ones costs memory that never comes back.
+    Forgets,
+    /// It ends with so many connections.
+    Dies,
+    /// With so many connections it cuts everybody off for a while.
+    CutsOff,
+    /// With so many connections it answers late.
+    Slows,
+}
+
+/// More connections than good clients make.
+const CROWD: usize = 40;
+const LEAK: usize = 1 << 20;
+
+/// A bad server: a good one behind it, and a process that is this one.
+struct Bad {
+    fault: Fault,
+    behind: SocketAddr,
+    came: AtomicUsize,
+    open: AtomicUsize,
+    since: Mutex<Option<Instant>>,
+    sockets: Mutex<Vec<TcpStream>>,
+    leaked: Mutex<Vec<Vec<u8>>>,
+}
+
+impl Bad {
+    /// Its URL; it works until the test ends.
+    fn start(fault: Fault, plant: &plant::Server) -> String {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let url = format!("opc.tcp://{}", listener.local_addr().unwrap());
+        let behind = plant.url().strip_prefix("opc.tcp://").unwrap();
+        let bad = Arc::new(Self {
+            fault,
+            behind: behind.parse().unwrap(),
+            came: AtomicUsize::new(0),
+            open: AtomicUsize::new(0),
+            since: Mutex::default(),
+            sockets: Mutex::default(),
+            leaked: Mutex::default(),
+        });
+        std::thread::spawn(move || bad.accept(&listener));
+        url
+    }
+
+    fn accept(self: &Arc<Self>, listener: &TcpListener) {
+        for socket in listener.incoming().map_while(Result::ok) {
+            let came = self.came.fetch_add(1, Ordering::Relaxed);
+            if came > CROWD {
+                match self.fault {
+                    Fault::Forgets => self.leaked.lock().unwrap().push(vec![1; LEAK]),
+                    Fault::Dies => {
+                        self.cut();
+                        return;
+                    }
+                    Fault::CutsOff => {
+                        let mut since = self.since.lock().unwrap();
+                        let since = since.get_or_insert_with(Instant::now);
+                        if since.elapsed() < Duration::from_millis(1_500) {
+                            self.cut();
+                            continue;
+                        }
+                    }
+                    Fault::Slows => {}
+                }
+            }
+            self.serve(socket);
+        }
+    }
+
+    fn cut(&self) {
+        for socket in self.sockets.lock().unwrap().drain(..) {
+            // Gone already, perhaps.
+            let _ = socket.shutdown(Shutdown::Both);
+        }
+    }
+
+    fn serve(self: &Arc<Self>, client: TcpStream) {
+        let server = TcpStream::connect(self.behind).unwrap();
+        client.set_nodelay(true).unwrap();
+        server.set_nodelay(true).unwrap();
+        self.sockets
+            .lock()
+            .unwrap()
+            .push(client.try_clone().unwrap());
+        self.open.fetch_add(1, Ordering::Relaxed);
+        let ways = [
+            (
+                client.try_clone().unwrap(),
+                server.try_clone().unwrap(),
+                false,
+            ),
+            (server, client, true),
+        ];
+        for (from, to, back) in ways {
+            let bad = Arc::clone(self);
+            std::thread::spawn(move || bad.pump(from, to, back));
+        }
+    }
+
+    fn pump(&self, mut from: TcpStream, mut to: TcpStream, back: bool) {
+        let mut buffer = vec![0; 1 << 16];
+        while let Ok(n @ 1..) = from.read(&mut buffer) {
+            let crowd = self.open.load(Ordering::Relaxed) > CROWD;
+            if back && crowd && self.fault == Fault::Slows {
+                std::thread::sleep(Duration::from_millis(40));
+            }
+            if to.write_all(&buffer[..n]).is_err() {
+                break;
+            }
+        }
+        let _ = to.shutdown(Shutdown::Both);
+        if back {
+            self.open.fetch_sub(1, Ordering::Relaxed);
+        }
+    }
+}
+
+/// Half-open connections at a server that is no good, and what is found.
+fn bad(fault: Fault, options: &[&str]) -> Run {
+    let plant = plant(Rights::ALL);
+    let url = Bad::start(fault, &plant);
+    let own = std::process::id().to_string();
+    attacked(&url, &[&["--server-pid", &own], options].concat())
+}
+
+/// The run of a bad server, which is to end with the exit code for harm.
+fn harmed(place: usize) -> (&'static Said, &'static Value) {
+    let (said, sheet, _) = &RUNS.bad[place];
+    assert_eq!(said.code, 3, "{}{}", said.out, said.err);
+    (said, sheet)
+}
+
+#[test]
+fn a_server_that_ends_has_died_and_nothing_more_is_tried() {
+    let (said, sheet) = harmed(0);
+    assert_eq!(sheet["kinds"].as_array().unwrap().len(), 1, "{sheet}");
+    assert_eq!(kind(sheet, "half-open")["verdict"]["is"], "died");
+    for words in ["half-open: died", "SERVER GONE", "connection refused"] {
+        assert!(said.out.contains(words), "{words}: {}", said.out);
+    }
+}
+
+#[test]
+fn a_server_that_forgets_memory_left_it_behind() {
+    let (said, sheet) = harmed(1);
+    let kind = kind(sheet, "half-open");
+    let left = count(&kind["seen"]["memory"]["after"]) - count(&kind["seen"]["memory"]["before"]);
+    assert!(left > 20 << 20, "{left}");
+    // Whoever is slow beside that is this machine.
+    let verdict = kind["verdict"]["is"].as_str().unwrap();
+    assert!(matches!(verdict, "left-behind" | "slowed"), "{}", said.out);
+    assert!(
+        said.out.contains("of memory more than before"),
+        "{}",
+        said.out
+    );
+}
+
+#[test]
+fn a_server_that_cuts_good_clients_off_has_refused_them() {
+    let (said, sheet) = harmed(2);
+    let kind = kind(sheet, "half-open");
+    assert_eq!(
+        kind["verdict"]["is"], "refused-good-clients",
+        "{}",
+        said.out
+    );
+    let stages = ["attacked", "after"].map(|it| &kind["seen"][it]);
+    let lost: u64 = stages.iter().map(|it| count(&it["lost_sessions"])).sum();
+    assert!(lost > 0, "{}", said.out);
+    assert!(said.out.contains("lost its connection"), "{}", said.out);
+}
+
+#[test]
+fn a_server_that_answers_later_with_many_connections_is_slowed() {
+    let (said, sheet, _) = &RUNS.bad[3];
+    let kind = kind(sheet, "half-open");
+    let ratios = &kind["seen"]["ratios"][0];
+    let median = &ratios["attacked"];
+    assert!(median["ratio"].as_f64() > Some(3.0), "{}", said.out);
+    assert!(median["low"].as_f64() > Some(1.0), "{}", said.out);
+    assert!(said.out.contains("times as long"), "{}", said.out);
+    // On a machine that has too much else to do it is not said whose fault it was.
+    match said.out.contains("the good client was the limit") {
+        true => assert!(matches!(said.code, 3 | 4), "{}", said.out),
+        false => {
+            assert_eq!(kind["verdict"]["is"], "slowed", "{}", said.out);
+            assert!(
+                kind["verdict"]["times"].as_f64() > Some(3.0),
+                "{}",
+                said.out
+            );
+            assert_eq!(said.code, 3, "{}", said.out);
+        }
+    }
+}
+
+#[test]
+fn nobody_is_attacked_whom_the_user_did_not_name() {
+    // Somebody who would notice.
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    listener.set_nonblocking(true).unwrap();
+    let url = format!("opc.tcp://{}", listener.local_addr().unwrap());
+    for (words, told) in [
+        (
+            &["--allow", "attack", "--mine", "localhost"][..],
+            "is not the host",
+        ),
+        (&["--mine", "127.0.0.2"], "is not the host"),
+        (&["--allow", "attack", "--mine", "plc1"], "is not the host"),
+        (&["--allow", "storm"], "invalid value 'storm'"),
+        (
+            &["--allow", "attack", "--mine", "127.0.0.1", "--link", "4g"],
+            "--link",
+        ),
+        (&["--step", "0s"], "want 1s to 10m"),
+        (&["--attacks", "1000000/s"], "want at most 10000/s"),
+        (&["--kind", "floods"], "want certificates, half-open"),
+        (&["--slow", "1"], "want a number above 1"),
+    ] {
+        let (said, sheet, _) = attacked(&url, words);
+        assert_eq!(
+            (said.code, &sheet),
+            (2, &Value::Null),
+            "{words:?}: {}",
+            said.err
+        );
+        assert!(said.err.contains(told), "{words:?}: {}", said.err);
+    }
+    assert!(listener.accept().is_err());
+}
+
+#[test]
+fn a_server_that_is_no_plant_wants_both_the_permission_and_its_name() {
+    // A plant that does not tell what it counted is known as none.
+    let mut rights = Rights::ALL;
+    rights.call = false;
+    let plant = plant(rights);
+    for (words, hint) in [
+        (&[][..], "attacking a server has to be allowed"),
+        (
+            &["--mine", "127.0.0.1"],
+            "attacking a server has to be allowed",
+        ),
+        (&["--allow", "attack"], "whose server it is has to be said"),
+    ] {
+        let (said, _, _) = attacked(plant.url(), words);
+        assert_eq!(said.code, 2, "{}", said.err);
+        assert!(said.err.contains(hint), "{}", said.err);
+        assert!(
+            said.err.contains("--allow attack --mine 127.0.0.1"),
+            "{}",
+            said.err
+        );
+    }
+}
+
+#[test]
+fn ctrl_c_keeps_what_was_measured() {
+    let plant = plant(Rights::ALL);
+    let folder = tempfile::tempdir().unwrap();
+    let mut command = command(folder.path(), &["attack", plant.url(), "--step", "1s"]);
+    command
+        .args(["--security", "none", "--kind", "replayed,half-open"])
+        .args(["--out", "sheet.json"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    let mut telling = Telling::of(&mut child);
+    telling.until("replayed (1 of 2): attack");
+    std::thread::sleep(Duration::from_millis(300));
+    signal(child.id(), "INT");
+    let rest = telling.whole();
+    let output = child.wait_with_output().unwrap();
+    let rest = rest.join().unwrap();
+    assert_eq!(output.status.code(), Some(130), "{rest}");
+    assert!(support::text(&output.stdout).contains("INTERRUPTED"));
+    let sheet = json(&folder.path().join("sheet.json"));
+    assert_eq!(sheet["interrupted"], true);
+    assert_eq!(sheet["kinds"].as_array().unwrap().len(), 1);
+    let seen = &kind(&sheet, "replayed")["seen"];
+    assert!(count(&seen["calm"]["completed"]) > 100, "{seen}");
+    assert!(count(&seen["attackers"]["made"]) > 10, "{seen}");
+}
+
+#[test]
+fn open62541_stands_messages_that_are_sent_twice() {
+    let Some([without, (said, sheet, _)]) = &RUNS.open62541 else {
+        return;
+    };
+    assert_eq!(without.0.code, 2, "{}", without.0.err);
+    assert!(matches!(said.code, 0 | 3 | 4), "{}{}", said.out, said.err);
+    let kind = kind(sheet, "replayed");
+    let answers = kind["seen"]["attackers"]["answers"].as_array().unwrap();
+    assert!(
+        answers.iter().all(|it| it["refused"] == true),
+        "{answers:?}"
+    );
+    for stage in ["calm", "attacked", "after"] {
+        let stage = &kind["seen"][stage];
+        assert!(count(&stage["completed"]) > 100, "{stage}");
+        assert_eq!(count(&stage["errors"]), 0, "{stage}");
+    }
+    assert!(count(&kind["seen"]["memory"]["before"]) > 0);
+}
