@@ -20,7 +20,7 @@ impl EventLoop {
         &mut self,
         link: SlotId,
         id: RequestId,
-        request: CallRequest,
+        mut request: CallRequest,
         bytes: usize,
     ) -> Result<Option<CallRequest>, StatusCode> {
         if !self.shared.config.check_revocation {
@@ -40,7 +40,8 @@ impl EventLoop {
             return Ok(Some(request));
         }
         let signed = there.connection.protection() != Protection::NONE;
-        let Some(checks) = check::wanted(&shared.space, &request, session.rights, signed) else {
+        let Some(checks) = check::wanted(&shared.space, &mut request, session.rights, signed)
+        else {
             return Ok(Some(request));
         };
         let mut held = Making::default();
@@ -88,7 +89,7 @@ impl EventLoop {
         self.flush(link);
     }
 
-    fn answer_checked(&mut self, link: SlotId, checked: Checked) -> Result<(), StatusCode> {
+    fn answer_checked(&mut self, link: SlotId, mut checked: Checked) -> Result<(), StatusCode> {
         let header = &checked.request.request_header;
         let handle = header.request_handle;
         // What is left of it has its own share of the session's memory.

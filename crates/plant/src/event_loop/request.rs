@@ -153,7 +153,7 @@ impl EventLoop {
         body: &[u8],
         decoded: Result<Request, DecodeError>,
     ) {
-        let mut request = match decoded {
+        let request = match decoded {
             Ok(request) => request,
             Err(error) => {
                 let handle = error.request_handle.unwrap_or(0);
@@ -178,7 +178,7 @@ impl EventLoop {
         if let Some(record) = &record {
             record.asked(service, self.now.utc);
         }
-        let request = match request {
+        let mut request = match request {
             Request::Call(call) => match self.have_checked(link, id, call, body.len()) {
                 Ok(Some(call)) => Request::Call(call),
                 Ok(None) => return,

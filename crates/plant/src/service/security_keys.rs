@@ -17,7 +17,11 @@ use crate::space::{Method, security_groups};
 const LONGEST: Duration = Duration::from_secs(100 * 365 * 24 * 3600);
 
 impl Desk<'_> {
-    pub(super) fn run_security_keys(&mut self, method: Method, arguments: Vec<Variant>) -> Outcome {
+    pub(super) fn run_security_keys(
+        &mut self,
+        method: Method,
+        arguments: &mut [Variant],
+    ) -> Outcome {
         let outcome = match method {
             Method::GetSecurityKeys => self.get_security_keys(arguments),
             Method::SetSecurityKeys => self.set_security_keys(arguments),
@@ -31,8 +35,8 @@ impl Desk<'_> {
     }
 
     /// The node of a group.
-    fn get_security_group(&self, arguments: Vec<Variant>) -> Outcome {
-        fit(&[(BuiltInType::String, false)], &arguments)?;
+    fn get_security_group(&self, arguments: &mut [Variant]) -> Outcome {
+        fit(&[(BuiltInType::String, false)], arguments)?;
         let group = self.group(arguments.first())?;
         let namespaces = self.shared.space.namespaces();
         let node = security_groups::node(namespaces, &group.about.id);
@@ -42,10 +46,10 @@ impl Desk<'_> {
     }
 
     /// The current keys of a group, or others that are asked for.
-    fn get_security_keys(&self, arguments: Vec<Variant>) -> Outcome {
+    fn get_security_keys(&self, arguments: &mut [Variant]) -> Outcome {
         self.is_secret()?;
         let number = (BuiltInType::UInt32, false);
-        fit(&[(BuiltInType::String, false), number, number], &arguments)?;
+        fit(&[(BuiltInType::String, false), number, number], arguments)?;
         let group = self.group(arguments.first())?;
         let session = &self.session;
         if !group.may_get(session.rights, &session.owner.user) {
@@ -69,7 +73,7 @@ impl Desk<'_> {
     }
 
     /// Takes the keys that a key service elsewhere has made.
-    fn set_security_keys(&self, arguments: Vec<Variant>) -> Outcome {
+    fn set_security_keys(&self, arguments: &mut [Variant]) -> Outcome {
         self.is_secret()?;
         let text = (BuiltInType::String, false);
         let time = (BuiltInType::Double, false);
@@ -77,7 +81,7 @@ impl Desk<'_> {
         let number = (BuiltInType::UInt32, false);
         fit(
             &[text, text, number, bytes(false), bytes(true), time, time],
-            &arguments,
+            arguments,
         )?;
         let group = self.group(arguments.first())?;
         let session = &self.session;
@@ -85,7 +89,7 @@ impl Desk<'_> {
             group.refuse();
             return Err(alone(StatusCode::BadUserAccessDenied));
         }
-        let pushed = pushed(&group.about, &arguments)?;
+        let pushed = pushed(&group.about, arguments)?;
         info!(
             session = session.record.number,
             group = group.about.id,
