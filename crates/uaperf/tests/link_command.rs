@@ -9,6 +9,7 @@
 
 mod support;
 
+use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
@@ -143,6 +144,39 @@ fn the_exit_code_is_that_of_the_command_and_signals_reach_it() {
         let told = told.join().unwrap();
         assert!(told.contains("link delay=1ms for"), "{told}");
     }
+}
+
+#[test]
+fn a_signal_to_the_group_reaches_the_command_once_and_nothing_is_left_of_the_far_end() {
+    let folder = tempfile::tempdir().unwrap();
+    if link(folder.path(), &["delay=1ms", "--", "true"]).is_none() {
+        return;
+    }
+    let line = "trap 'echo got >> got' INT; echo begun >&2; n=0; \
+                while [ $n -lt 25 ]; do sleep 0.02; n=$((n+1)); done";
+    let far = "sleep 61 & echo $! > far.pid";
+    let words = ["link", "delay=1ms", "--far", far, "--", "sh", "-c", line];
+    let mut child = command(folder.path(), &words)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .process_group(0)
+        .spawn()
+        .unwrap();
+    let mut telling = Telling::of(&mut child);
+    telling.until("begun");
+    let group = format!("-{}", child.id());
+    let killed = Command::new("kill").args(["-INT", "--", &group]).status();
+    assert!(killed.unwrap().success());
+    let told = telling.whole();
+    assert_eq!(child.wait().unwrap().code(), Some(0));
+    told.join().unwrap();
+    assert_eq!(
+        std::fs::read_to_string(folder.path().join("got")).unwrap(),
+        "got\n"
+    );
+    let left = std::fs::read_to_string(folder.path().join("far.pid")).unwrap();
+    assert!(!Path::new("/proc").join(left.trim()).exists(), "{left}");
 }
 
 #[test]

@@ -31,6 +31,9 @@ pub enum SetUpError {
         /// What the kernel said.
         source: io::Error,
     },
+    /// The server has an address that an end of the link has.
+    #[error("the server's address {0} is that of an end of the link")]
+    Own(std::net::IpAddr),
     /// The way to the server could not be offered at the far end.
     #[error("cannot listen at the far end of the link: {0}")]
     Listen(#[source] io::Error),

@@ -100,12 +100,18 @@ impl PacketLink {
             return Err(SetUpError::Tun(error));
         }
         // What is the host's own, or nobody's, nobody can be sent to.
-        let others: Vec<IpAddr> = settings
+        let mut others: Vec<IpAddr> = settings
             .far
             .iter()
             .filter(|it| !it.is_loopback() && !it.is_unspecified() && !it.is_multicast())
+            .filter(|it| it.is_ipv4() || has_ipv6())
             .copied()
             .collect();
+        others.sort();
+        others.dedup();
+        if let Some(own) = others.iter().find(|it| **it == NEAR || **it == FAR) {
+            return Err(SetUpError::Own(*own));
+        }
         let with_v6 = others.iter().any(IpAddr::is_ipv6);
         let mut near_has = vec![(NEAR.into(), 30)];
         let mut far_has = vec![(FAR.into(), 30)];
@@ -226,6 +232,12 @@ impl Drop for PacketLink {
             let _ = pump.join();
         }
     }
+}
+
+/// Whether new namespaces of this host have IPv6.
+fn has_ipv6() -> bool {
+    let off = fs::read_to_string("/proc/sys/net/ipv6/conf/default/disable_ipv6");
+    off.is_ok_and(|off| off.trim() == "0")
 }
 
 /// A namespace with an interface that has these addresses and leads everywhere.

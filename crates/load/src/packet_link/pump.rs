@@ -30,6 +30,8 @@ const TURN: usize = 64;
 const LARGEST: usize = 1 << 16;
 /// What Ethernet puts in front of a packet, so that bytes on the line are those that the relay counts.
 const ETHERNET: u64 = 14;
+/// Bytes that may be under way in a direction, however long its queue and its delay are.
+const MOST: u64 = 256 << 20;
 /// A packet that is later than this is counted as if it were so late.
 const LATEST: u64 = 60_000_000_000;
 
@@ -112,6 +114,8 @@ struct Lane<'a> {
     path: Path<Rc<[u8]>>,
     /// The kernel said that there is something to read, and has not said since that there is nothing.
     readable: bool,
+    /// Bytes that are under way.
+    bytes: u64,
     carried: Carried,
     waited: u64,
     late: Histogram<u64>,
@@ -130,6 +134,7 @@ impl<'a> Lane<'a> {
             to,
             path: Path::new(direction, seed, which),
             readable: true,
+            bytes: 0,
             carried: Carried::default(),
             waited: 0,
             late: Histogram::new_with_bounds(1, LATEST, 2).map_err(io::Error::other)?,
@@ -159,8 +164,13 @@ impl<'a> Lane<'a> {
         let bytes = packet.len() as u64 + ETHERNET;
         let it = &mut self.carried;
         it.packets += 1;
+        if self.bytes + bytes > MOST {
+            it.full += 1;
+            return;
+        }
         match self.path.push(now, bytes, packet.into()) {
             Outcome::Sent { waits, .. } => {
+                self.bytes += bytes;
                 self.waited += waits;
                 it.waited_max_ns = it.waited_max_ns.max(waits);
             }
@@ -179,6 +189,7 @@ impl<'a> Lane<'a> {
             let Some(packet) = self.path.poll(now) else {
                 return;
             };
+            self.bytes = self.bytes.saturating_sub(packet.len() as u64 + ETHERNET);
             // A packet that the receiving kernel has no memory for is lost, as on any network.
             if self.to.send(&packet).is_ok() {
                 self.carried.arrived += 1;

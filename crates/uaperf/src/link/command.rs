@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 use std::fmt::Write as _;
-use std::io;
+use std::io::{self, IsTerminal};
 use std::net::{IpAddr, SocketAddr};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Child, Command, ExitCode, ExitStatus, Stdio};
@@ -171,6 +171,9 @@ fn start(
     let (name, rest) = words.split_first().context("no command")?;
     let mut command = Command::new(name);
     command.args(rest);
+    if has_own_group() {
+        command.process_group(0);
+    }
     if json {
         command.stdout(screen::error_for_a_program());
     }
@@ -179,6 +182,12 @@ fn start(
         Failure::usage(format!("cannot start {name}: {error}"))
             .hint("the command behind -- is a program and its arguments; for a line, sh -c 'LINE'")
     })?)
+}
+
+/// Whether the command has a process group of its own: a signal to the group of this program, as `timeout` sends it,
+/// would reach it twice. Where a terminal is read from it has not, as the keys are for it.
+fn has_own_group() -> bool {
+    !io::stdin().is_terminal()
 }
 
 /// Waits for the command's end, and hands on what is for it.
@@ -191,7 +200,8 @@ fn wait(mut child: Child, signals: &Signals) -> anyhow::Result<ExitStatus> {
             let _ = kill(pid(&child), signal);
         }
         if let Some(came) = signals.next(None)?
-            && came.for_us_alone
+            && came.signal != Signal::SIGCHLD
+            && (came.for_us_alone || has_own_group())
         {
             // It may have ended meanwhile, which is seen next.
             let _ = kill(pid(&child), came.signal);
@@ -265,7 +275,7 @@ impl Far {
         let group = pid(&self.child);
         let began = Instant::now();
         let _ = killpg(group, Signal::SIGTERM);
-        while matches!(self.child.try_wait(), Ok(None)) {
+        while !self.is_over() {
             if began.elapsed() > END {
                 let _ = killpg(group, Signal::SIGKILL);
                 let _ = self.child.wait();
@@ -274,11 +284,17 @@ impl Far {
             std::thread::sleep(Duration::from_millis(5));
         }
     }
+
+    /// Whether it has ended, with all that it left in the background.
+    fn is_over(&mut self) -> bool {
+        let ended = !matches!(self.child.try_wait(), Ok(None));
+        ended && killpg(pid(&self.child), None).is_err()
+    }
 }
 
 impl Drop for Far {
     fn drop(&mut self) {
-        if matches!(self.child.try_wait(), Ok(None)) {
+        if !self.is_over() {
             self.stop();
         }
     }

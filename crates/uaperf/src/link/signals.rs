@@ -1,5 +1,5 @@
-//! Signals to a program that waits for another one: what the terminal sends reaches both, what is sent to this
-//! one alone is handed on.
+//! Signals to a program that waits for another one: what the terminal sends to both reaches both, all else is
+//! handed on.
 
 use std::io;
 use std::os::fd::AsFd;
@@ -14,7 +14,12 @@ use nix::sys::signalfd::{SfdFlags, SignalFd};
 use signal_hook::flag;
 
 /// What ends programs, and is for the one that is waited for.
-const ENDING: [Signal; 3] = [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP];
+const ENDING: [Signal; 4] = [
+    Signal::SIGINT,
+    Signal::SIGTERM,
+    Signal::SIGHUP,
+    Signal::SIGQUIT,
+];
 
 /// Signals that are waited for instead of being caught.
 pub struct Signals {
