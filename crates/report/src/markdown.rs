@@ -18,7 +18,7 @@ pub fn markdown(compared: &Compared) -> String {
 fn write(out: &mut String, compared: &Compared) -> std::fmt::Result {
     let (outcome, headline) = compared.headline();
     writeln!(out, "### {}: {headline}\n", outcome.name().to_uppercase())?;
-    let (base, new) = (text(&compared.sides.0), text(&compared.sides.1));
+    let (base, new) = (escaped(&compared.sides.0), escaped(&compared.sides.1));
     writeln!(out, "base: {base}, new: {new}")?;
     for at in &compared.points {
         point(out, at)?;
@@ -26,13 +26,17 @@ fn write(out: &mut String, compared: &Compared) -> std::fmt::Result {
     let failures = compared
         .failures()
         .map(|(label, failure)| match label.is_empty() {
-            true => format!("**failure:** {}", text(&failure.told)),
-            false => format!("**failure:** {}: {}", text(label), text(&failure.told)),
+            true => format!("**failure:** {}", escaped(&failure.told)),
+            false => format!(
+                "**failure:** {}: {}",
+                escaped(label),
+                escaped(&failure.told)
+            ),
         });
     let single = compared.single().map(str::to_owned);
-    let doubts = compared.doubts.iter().map(|it| text(it));
+    let doubts = compared.doubts.iter().map(|it| escaped(it));
     let alone = compared.alone.iter();
-    let alone = alone.map(|it| format!("only on one side: {}", text(it)));
+    let alone = alone.map(|it| format!("only on one side: {}", escaped(it)));
     let notes: Vec<String> = failures.chain(single).chain(doubts).chain(alone).collect();
     if !notes.is_empty() {
         writeln!(out)?;
@@ -40,14 +44,14 @@ fn write(out: &mut String, compared: &Compared) -> std::fmt::Result {
     for note in notes {
         writeln!(out, "- {note}")?;
     }
-    writeln!(out, "\n<sub>{}</sub>", text(&explained(compared)))
+    writeln!(out, "\n<sub>{}</sub>", escaped(&explained(compared)))
 }
 
 fn point(out: &mut String, at: &At) -> std::fmt::Result {
     let runs = at.of_runs();
     match at.label.is_empty() {
         true => writeln!(out, "\n{runs}\n")?,
-        false => writeln!(out, "\n**{}**, {runs}\n", text(&at.label))?,
+        false => writeln!(out, "\n**{}**, {runs}\n", escaped(&at.label))?,
     }
     writeln!(out, "| | base | new | change | 95 % interval | verdict |")?;
     writeln!(out, "|---|--:|--:|--:|--:|---|")?;
@@ -73,17 +77,18 @@ fn line(out: &mut String, row: &Row) -> std::fmt::Result {
         row.metric,
         show(it.means.0),
         show(it.means.1),
-        text(&verdict),
+        verdict,
     )
 }
 
-/// Text that comes from files, so that it stays text: no cell ends in it, and no tag begins.
-fn text(it: &str) -> String {
+/// Text that comes from files, so that it stays text: no cell ends in it, no tag begins, and nobody is called.
+pub fn escaped(it: &str) -> String {
     let mut safe = String::with_capacity(it.len());
     for c in clean(it).chars() {
         match c {
             '<' => safe.push_str("&lt;"),
-            '|' | '`' | '[' | ']' => {
+            '@' => safe.push_str("&#64;"),
+            '|' | '`' | '[' | ']' | '\\' | '*' | '_' => {
                 safe.push('\\');
                 safe.push(c);
             }

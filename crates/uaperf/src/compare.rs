@@ -179,15 +179,13 @@ pub fn run(args: Args, _global: &Global) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::from(worst(&all).code()))
 }
 
-/// What all of them come to. Failures come before the question whether figures can be believed.
+/// What all of them come to: one that is worse for certain comes before one that cannot be believed.
 fn worst(all: &[Judged]) -> Exit {
     let has = |wanted: Exit| all.iter().any(|it| it.exit == Some(wanted));
-    let broken = all.iter().any(|it| it.compared.failures().next().is_some());
-    match (broken, has(Exit::Verdict), has(Exit::Threshold)) {
-        (true, ..) => Exit::Threshold,
-        (false, true, _) => Exit::Verdict,
-        (false, false, true) => Exit::Threshold,
-        (false, false, false) => Exit::Good,
+    match (has(Exit::Threshold), has(Exit::Verdict)) {
+        (true, _) => Exit::Threshold,
+        (false, true) => Exit::Verdict,
+        (false, false) => Exit::Good,
     }
 }
 
@@ -254,7 +252,7 @@ impl Args {
                 for it in all {
                     out.write_all(report::markdown(&it.compared).as_bytes())?;
                     for reason in it.reasons() {
-                        writeln!(out, "\n**FAILED:** {reason}")?;
+                        writeln!(out, "\n**FAILED:** {}", report::escaped(reason))?;
                     }
                 }
             }
@@ -291,9 +289,14 @@ impl Args {
 
     /// What was not to be, in a line each.
     fn failed(&self, compared: &Compared) -> Vec<String> {
+        // Labels come from files.
+        let clean = |c: char| if c.is_control() { ' ' } else { c };
         let at = |at: &At, row: &Row| match at.label.is_empty() {
             true => row.metric.to_string(),
-            false => format!("{} ({})", row.metric, at.label),
+            false => {
+                let label: String = at.label.chars().map(clean).collect();
+                format!("{} ({label})", row.metric)
+            }
         };
         let mut lines = Vec::new();
         if let Some(limit) = self.max_regression {

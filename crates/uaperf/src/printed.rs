@@ -110,7 +110,7 @@ impl Printed {
                 }
             }
             Self::All(Format::Json) => screen::json(&mut out, run)?,
-            Self::All(Format::Csv) => out.write_all(report::csv(run).as_bytes())?,
+            Self::All(Format::Csv) => out.write_all(report::csv::csv(run).as_bytes())?,
             Self::Verdict => writeln!(out, "{}", report::verdict_line(run))?,
             Self::Nothing => {}
         }

@@ -191,7 +191,7 @@ impl Steps {
         self.forgets = Some(pool.clone());
     }
 
-    /// Takes memory for the operations, of a request of so many bytes; it is given back with them.
+    /// Takes memory for the operations, of a request of so many bytes; it is given back when the answer is over.
     pub fn draw_on(&mut self, budget: &Budget, request: usize) -> Result<(), StatusCode> {
         self.held.is(self.operations + request, budget)
     }
@@ -310,12 +310,12 @@ mod tests {
         assert_eq!(Arc::strong_count(&there), 1, "a short one at once");
 
         let pool = Pool::without_threads();
+        pool.submit(|| panic!("what is left of a request goes first"));
         let mut long = steps(&there);
         long.forgotten_by(&pool);
         drop(long.of_items(1));
         assert_eq!(Arc::strong_count(&there), 4, "they are still there");
         assert!(pool.do_one());
         assert_eq!(Arc::strong_count(&there), 1);
-        assert!(!pool.do_one());
     }
 }

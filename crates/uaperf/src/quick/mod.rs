@@ -385,9 +385,10 @@ impl Asked {
         let output = &self.common.output;
         output.printed.check(output.takes_output())?;
         match output.printed.what() {
-            Printed::All(Format::Text) => Ok(false),
             Printed::All(Format::Json) => Ok(true),
-            _ => Err(Failure::usage("a search prints its trials, or its file (--json)")
+            // Its table is its progress and its result; without it there are the files.
+            Printed::All(Format::Text) | Printed::Verdict | Printed::Nothing => Ok(false),
+            Printed::All(Format::Csv) => Err(Failure::usage("a search prints its trials, or its file (--json)")
                 .hint("uaperf saturate ... --json 2>/dev/null; the trials are results: uaperf show DIR --csv -")
                 .into()),
         }

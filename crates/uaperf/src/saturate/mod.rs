@@ -191,6 +191,7 @@ fn saturate(
     // What cannot grow is said before anything is measured.
     trying.check(bounds.start, bounds.most)?;
     asked.check_search()?;
+    let as_json = asked.prints_search_as_json()?;
     quick::interrupt::watch(&trying.control)?;
     let mut book = match begun {
         Some(book) => book,
@@ -202,7 +203,6 @@ fn saturate(
             &bounds,
         )?,
     };
-    let as_json = asked.prints_search_as_json()?;
     let mut out = Out::beside_file(as_json || asked.takes_output());
     let found = look(&trying, &mut book, out);
     book.leave();
