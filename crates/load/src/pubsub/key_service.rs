@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use pubsub::security::UnknownPolicy;
+use pubsub::security::{PubSubPolicy, UnknownPolicy};
 use thiserror::Error;
 use wire::policy::Mode;
 use wire::types::{
@@ -37,13 +37,16 @@ pub enum KeyServiceError {
         /// Why.
         status: StatusCode,
     },
-    /// It answered with other outputs than Part 14 has.
+    /// It answered with other outputs than Part 14 has, or with values that no key has.
     #[error("GetSecurityKeys answered with other outputs than Part 14 has")]
     Outputs,
     /// Keys of a policy that is not known.
     #[error(transparent)]
     Policy(#[from] UnknownPolicy),
 }
+
+/// No key holds longer. It is far from what a clock can be moved by, however many keys there are.
+const LONGEST: Duration = Duration::from_secs(100 * 365 * 24 * 3600);
 
 /// The key service of one group, over a session that is kept.
 #[derive(Debug)]
@@ -188,19 +191,67 @@ fn told(outputs: &[Variant]) -> Result<Told, KeyServiceError> {
     else {
         return Err(KeyServiceError::Outputs);
     };
+    let policy: PubSubPolicy = policy.as_ref().parse()?;
     let keys = keys.values.iter().map(|it| match it {
         Variant::ByteString(bytes) => bytes.value.clone().map(RawKey::new),
         _ => None,
     });
-    let span = |millis: f64| Duration::try_from_secs_f64(millis / 1000.0).ok();
-    let known = keys.collect::<Option<Vec<_>>>();
+    let span = |millis: f64| {
+        let span = Duration::try_from_secs_f64(millis / 1000.0).ok();
+        span.filter(|it| *it <= LONGEST)
+    };
+    let is_fit =
+        |all: &Vec<RawKey>| !all.is_empty() && all.iter().all(|key| key.len() == policy.key_len());
+    let known = keys.collect::<Option<Vec<_>>>().filter(is_fit);
     let known = known.zip(span(*to_next)).zip(span(*lifetime));
+    // A SecurityTokenId of 0 asks for the current key and is that of none (Part 14, 8.3.2).
+    let known = known.filter(|_| *first != 0);
     let ((keys, to_next), lifetime) = known.ok_or(KeyServiceError::Outputs)?;
     Ok(Told {
-        policy: policy.as_ref().parse()?,
+        policy,
         first: *first,
         keys,
         to_next,
         lifetime,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn outputs(first: u32, keys: &[usize], to_next: f64, lifetime: f64) -> Vec<Variant> {
+        let keys = keys
+            .iter()
+            .map(|len| ByteString::from(vec![7; *len]).into());
+        vec![
+            PubSubPolicy::Aes256Ctr.uri().into(),
+            first.into(),
+            Variant::from(Array {
+                value_type: VariantScalarTypeId::ByteString,
+                values: keys.collect(),
+                dimensions: None,
+            }),
+            to_next.into(),
+            lifetime.into(),
+        ]
+    }
+
+    #[test]
+    fn keys_and_times_of_a_service_are_taken_within_bounds_only() {
+        let good = told(&outputs(5, &[68, 68], 300.0, 1000.0)).unwrap();
+        assert_eq!((good.first, good.keys.len()), (5, 2));
+        let wrong = [
+            outputs(5, &[68], 1e22, 1000.0),
+            outputs(5, &[68], 300.0, 1e22),
+            outputs(5, &[68], f64::NAN, 1000.0),
+            outputs(5, &[68], -1.0, 1000.0),
+            outputs(0, &[68], 300.0, 1000.0),
+            outputs(5, &[68, 67], 300.0, 1000.0),
+            outputs(5, &[], 300.0, 1000.0),
+        ];
+        for it in wrong {
+            assert!(matches!(told(&it), Err(KeyServiceError::Outputs)), "{it:?}");
+        }
+    }
 }
