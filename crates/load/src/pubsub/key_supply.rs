@@ -83,20 +83,59 @@ fn ask(service: &mut dyn KeyService, times: &KeyTimes) -> Result<u32, String> {
 }
 
 fn go_on(mut service: Box<dyn KeyService>, times: &KeyTimes) {
-    let mut pause = times.lifetime() / 2;
+    let mut pause = times.next_ask(Instant::now()).unwrap_or_default();
     loop {
-        // Part 14, 8.3.2: it is asked at half the lifetime of a key.
         let least = AGAIN.min(times.lifetime() / 2).max(LEAST);
         if times.wait(least, pause.max(LEAST)).is_none() {
             return;
         }
         pause = match ask(&mut *service, times) {
-            Ok(_) => times.lifetime() / 2,
+            Ok(_) => times.next_ask(Instant::now()).unwrap_or(least),
             Err(why) => {
                 tracing::warn!(why, "no security keys");
                 times.failed(why);
                 least
             }
         };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::pubsub::RawKey;
+    use pubsub::security::PubSubPolicy;
+
+    const LIFETIME: Duration = Duration::from_millis(400);
+
+    /// Tells the current key and no other, as one without future keys does.
+    struct OneKey(Instant);
+
+    impl KeyService for OneKey {
+        fn ask(&mut self, _: u32, _: u32) -> Result<Told, String> {
+            let passed = self.0.elapsed().as_millis();
+            let lifetime = LIFETIME.as_millis();
+            let n = u8::try_from(passed / lifetime).unwrap();
+            let left = u64::try_from(lifetime - passed % lifetime).unwrap();
+            Ok(Told {
+                policy: PubSubPolicy::Aes256Ctr,
+                first: u32::from(n) + 1,
+                keys: vec![RawKey::new(vec![n; 68])],
+                to_next: Duration::from_millis(left),
+                lifetime: LIFETIME,
+            })
+        }
+    }
+
+    #[test]
+    fn a_service_that_tells_one_key_is_asked_when_it_ends() {
+        let begun = Instant::now();
+        // Half a lifetime before the end there is no next key yet, nor is one asked for in time from there on.
+        let supply = KeySupply::start(Box::new(OneKey(begun)), false).unwrap();
+        for n in 1..=3 {
+            std::thread::sleep((begun + n * LIFETIME + LIFETIME / 4) - Instant::now());
+            let current = supply.times().current(Instant::now()).unwrap();
+            assert_eq!(current.token, n + 1);
+        }
     }
 }

@@ -52,7 +52,8 @@ pub struct KeyUse {
     pub failed: u64,
     /// Why not, the last time.
     pub last_error: Option<String>,
-    /// Datagrams that were secured with a key whose time was over, as there was no other.
+    /// Datagrams that were secured with a key whose time was over, as there was no other. The time in which the next key
+    /// is asked for does not count: a tenth of a lifetime, 1 s at most.
     pub expired: u64,
 }
 
@@ -86,6 +87,12 @@ impl KeyUse {
         }
         self.tokens.push(TokenUse { token, datagrams });
     }
+}
+
+/// A key service that tells the current key alone is asked for the next one once that has ended. Until it answers
+/// messages go on with the last one: for so long they are not counted as secured with a key that is over.
+fn grace(lifetime: Duration) -> Duration {
+    (lifetime / 10).min(Duration::from_secs(1))
 }
 
 /// A key, and from when on it is the current one.
@@ -207,7 +214,9 @@ impl KeyTimes {
         }
         changed |= entries.len() != state.entries.len();
         let more = u32::try_from(told.keys.len().saturating_sub(1)).unwrap_or(u32::MAX);
-        state.until = Some(at + told.to_next + told.lifetime.saturating_mul(more));
+        let until = Some(at + told.to_next + told.lifetime.saturating_mul(more));
+        changed |= state.until != until;
+        state.until = until;
         state.lifetime = told.lifetime;
         state.entries = entries;
         state.asked += 1;
@@ -254,6 +263,18 @@ impl KeyTimes {
     /// How long a key holds.
     pub(super) fn lifetime(&self) -> Duration {
         self.state().lifetime
+    }
+
+    /// How long to wait with the next question: half the lifetime of a key (Part 14, 8.3.2), or until the last key that
+    /// is known ends. None if it has ended already.
+    pub(super) fn next_ask(&self, now: Instant) -> Option<Duration> {
+        let state = self.state();
+        let half = state.lifetime / 2;
+        match state.until {
+            Some(until) if until <= now => None,
+            Some(until) => Some(half.min(until - now)),
+            None => Some(half),
+        }
     }
 
     /// Nobody needs them any more.
@@ -356,7 +377,7 @@ impl Cursor {
             let state = self.times.state();
             let times = state.entries.iter().filter_map(|it| it.from);
             self.next_at = times.filter(|from| *from > now).min();
-            self.until = state.until;
+            self.until = state.until.map(|it| it + grace(state.lifetime));
         }
         let current = self.times.current(now)?;
         let is_other = current.serial != self.serial;
@@ -364,7 +385,7 @@ impl Cursor {
         is_other.then_some(current)
     }
 
-    /// Whether the time of the last key is over.
+    /// Whether the time of the last key is over, and that in which the next one is asked for.
     pub fn is_expired(&self, now: Instant) -> bool {
         self.until.is_some_and(|until| now >= until)
     }
@@ -445,12 +466,43 @@ mod tests {
         assert_eq!(token(&times, at(306)), 6);
         assert!(cursor.turn(at(306)).is_none());
         assert_eq!(cursor.turn(at(1300)).unwrap().token, 7);
-        assert!(!cursor.is_expired(at(2299)));
-        assert!(cursor.is_expired(at(2325)));
+        // 2325 ms, and the time in which the service is asked.
+        assert!(!cursor.is_expired(at(2424)));
+        assert!(cursor.is_expired(at(2425)));
         // It has keys again.
-        times.take(&told(8, &[8, 9], 700), at(2400)).unwrap();
-        assert_eq!(cursor.turn(at(2400)).unwrap().token, 8);
-        assert!(!cursor.is_expired(at(2400)));
+        times.take(&told(8, &[8, 9], 700), at(2500)).unwrap();
+        assert_eq!(cursor.turn(at(2500)).unwrap().token, 8);
+        assert!(!cursor.is_expired(at(2500)));
+    }
+
+    #[test]
+    fn the_service_is_asked_at_half_a_lifetime_or_when_the_last_key_ends() {
+        let start = Instant::now();
+        let at = |ms| start + Duration::from_millis(ms);
+        let left = |it: Option<Duration>| it.map(|it| it.as_millis());
+        let times = KeyTimes::default();
+        times.take(&told(5, &[5, 6, 7], 300), at(0)).unwrap();
+        assert_eq!(left(times.next_ask(at(0))), Some(500));
+        times.take(&told(5, &[5], 300), at(0)).unwrap();
+        assert_eq!(left(times.next_ask(at(0))), Some(300));
+        assert_eq!(left(times.next_ask(at(299))), Some(1));
+        assert_eq!(times.next_ask(at(300)), None);
+    }
+
+    #[test]
+    fn a_key_that_holds_longer_than_was_said_is_no_expired_one() {
+        let start = Instant::now();
+        let at = |ms| start + Duration::from_millis(ms);
+        let times = KeyTimes::default();
+        times.take(&told(5, &[5], 300), at(0)).unwrap();
+        let used = times.current(at(0)).unwrap();
+        let mut cursor = Cursor::new(times.clone(), &used);
+        assert!(cursor.turn(at(0)).is_none());
+        assert!(cursor.is_expired(at(400)));
+        // The same key for another while: nothing but its end is new.
+        times.take(&told(5, &[5], 1000), at(300)).unwrap();
+        assert!(cursor.turn(at(400)).is_none());
+        assert!(!cursor.is_expired(at(400)));
     }
 
     #[test]
