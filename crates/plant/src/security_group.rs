@@ -142,12 +142,16 @@ impl Ring {
             // What was set ends with its last key, which stays.
             steps = steps.min(there);
         }
-        if steps > there {
+        // Of those that were made, so many are still told as are kept from before.
+        if steps > there + u64::from(group.past) {
             self.first = token_after(self.first, self.current as u64 + steps);
             self.keys.clear();
             self.current = 0;
         } else {
             self.current += usize::try_from(steps).unwrap_or_default();
+        }
+        if self.made {
+            self.make(group, random);
         }
         let passed = Duration::from_nanos(lifetime.saturating_mul(steps));
         self.next_at = self.next_at + passed;
@@ -155,9 +159,6 @@ impl Ring {
             self.keys.pop_front();
             self.first = token_after(self.first, 1);
             self.current -= 1;
-        }
-        if self.made {
-            self.make(group, random);
         }
     }
 
@@ -358,6 +359,19 @@ mod tests {
         assert_eq!(told.to_next, Duration::from_secs(5));
         assert_eq!(told.keys.len(), 1);
         assert!(firsts(&told)[0] > 3, "a key of its own");
+    }
+
+    #[test]
+    fn the_key_before_is_told_where_none_is_told_beforehand() {
+        let all = groups(1, 0);
+        let group = all.find("line4").unwrap();
+        let told = group.keys(0, 9, at(3));
+        assert_eq!((told.first, firsts(&told)), (1, vec![1]));
+        let told = group.keys(1, 9, at(10));
+        assert_eq!((told.first, firsts(&told)), (1, vec![1, 2]));
+        // Nobody asked in the time of the third: it is told to none.
+        let told = group.keys(3, 9, at(39));
+        assert_eq!((told.first, told.keys.len()), (4, 1));
     }
 
     #[test]
