@@ -242,26 +242,20 @@ impl Group {
         self.refused.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Whether a user may get its keys.
-    pub fn may_get(&self, rights: Rights, user: &str) -> bool {
-        rights.call
-            && self
-                .about
-                .may_get
-                .as_ref()
-                .is_none_or(|all| is_among(all, user))
+    /// Whether a user may get its keys, who has this name if it is one that is listed.
+    pub fn may_get(&self, rights: Rights, user: Option<&str>) -> bool {
+        let all = self.about.may_get.as_ref();
+        rights.call && all.is_none_or(|all| is_among(all, user))
     }
 
     /// Whether a user may set them.
-    pub fn may_set(&self, rights: Rights, user: &str) -> bool {
+    pub fn may_set(&self, rights: Rights, user: Option<&str>) -> bool {
         rights.call && is_among(&self.about.may_set, user)
     }
 }
 
-/// Whether the owner of a session, as it is told from others (`name alice`, `certificate 3f09…`), is one of these.
-fn is_among(all: &[String], owner: &str) -> bool {
-    let named = owner.split_once(' ');
-    named.is_some_and(|(_, name)| all.iter().any(|it| it == name))
+fn is_among(all: &[String], user: Option<&str>) -> bool {
+    user.is_some_and(|user| all.iter().any(|it| it == user))
 }
 
 /// All groups of a server.
@@ -417,15 +411,15 @@ mod tests {
         };
         let all = SecurityGroups::new(&[about, SecurityGroup::new("open")], counting);
         let group = all.find("line4").unwrap();
-        assert!(group.may_get(Rights::ALL, "name alice"));
-        assert!(!group.may_get(Rights::READ_ONLY, "name alice"));
-        assert!(!group.may_get(Rights::ALL, "name bob"));
-        assert!(!group.may_get(Rights::ALL, ""));
-        assert!(group.may_set(Rights::ALL, "name sks"));
-        assert!(!group.may_set(Rights::ALL, "name alice"));
+        assert!(group.may_get(Rights::ALL, Some("alice")));
+        assert!(!group.may_get(Rights::READ_ONLY, Some("alice")));
+        assert!(!group.may_get(Rights::ALL, Some("bob")));
+        assert!(!group.may_get(Rights::ALL, None));
+        assert!(group.may_set(Rights::ALL, Some("sks")));
+        assert!(!group.may_set(Rights::ALL, Some("alice")));
         let open = all.find("open").unwrap();
-        assert!(open.may_get(Rights::ALL, ""));
-        assert!(!open.may_get(Rights::NONE, ""));
-        assert!(!open.may_set(Rights::ALL, ""));
+        assert!(open.may_get(Rights::ALL, None));
+        assert!(!open.may_get(Rights::NONE, None));
+        assert!(!open.may_set(Rights::ALL, None));
     }
 }

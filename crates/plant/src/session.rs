@@ -86,6 +86,8 @@ impl Homes {
 pub struct Owner {
     /// The same for the same user in whatever session; empty for one without a name.
     pub user: String,
+    /// Which of the users of the plant that is; none for the owner of a certificate that is not among them.
+    pub listed: Option<String>,
     /// What the client says it is.
     pub application_uri: String,
     /// Its certificate proves that, on a channel that is signed.

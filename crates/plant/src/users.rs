@@ -160,8 +160,13 @@ impl Users {
 
     /// What the owner of a certificate may do, by the common name of its subject.
     pub fn rights_of_owner(&self, name: Option<&str>) -> Rights {
-        let known = name.filter(|name| self.owners.iter().any(|owner| owner == name));
+        let known = self.owner_named(name);
         known.map_or(self.named_rights, |name| self.rights_of(Some(name)))
+    }
+
+    /// Which of the users with a certificate this is, by the common name of its subject.
+    pub fn owner_named<'a>(&self, name: Option<&'a str>) -> Option<&'a str> {
+        name.filter(|name| self.owners.iter().any(|owner| owner == name))
     }
 
     /// Whose issued token this is.

@@ -394,10 +394,12 @@ impl EventLoop {
             "session activated"
         );
         let rights = rights(&self.shared, activation.user());
+        let listed = listed(&self.shared, activation.user());
         let activated = held.protocol.activated(activation, nonce(), self.now);
         let response = activated.map_err(|refusal| refusal.status())?;
         held.owner = Arc::new(Owner {
             user,
+            listed,
             application_uri: held.record.client.application_uri.as_ref().to_owned(),
             signed,
         });
@@ -637,12 +639,33 @@ fn rights(shared: &Shared, user: &UserIdentity) -> Rights {
         UserIdentity::Anonymous => users.rights_of(None),
         UserIdentity::UserName { name, .. } => users.rights_of(Some(name)),
         UserIdentity::X509 { certificate } => {
-            let chain = pki::Certificate::chain_from_der(certificate.as_bytes());
-            let leaf = chain.ok().and_then(|chain| chain.into_iter().next());
-            users.rights_of_owner(leaf.as_ref().and_then(|leaf| leaf.subject().common_name()))
+            users.rights_of_owner(leaf(certificate).as_ref().and_then(common_name))
         }
         UserIdentity::Issued { data } => users.rights_of(users.owner_of(data)),
     }
+}
+
+/// Which of the users of the plant this is, by the name that they are listed under.
+fn listed(shared: &Shared, user: &UserIdentity) -> Option<String> {
+    let users = &shared.config.users;
+    match user {
+        UserIdentity::Anonymous => None,
+        UserIdentity::UserName { name, .. } => Some(name.clone()),
+        UserIdentity::X509 { certificate } => {
+            let leaf = leaf(certificate)?;
+            users.owner_named(common_name(&leaf)).map(str::to_owned)
+        }
+        UserIdentity::Issued { data } => users.owner_of(data).map(str::to_owned),
+    }
+}
+
+fn leaf(certificate: &wire::certificate::Certificate) -> Option<pki::Certificate> {
+    let chain = pki::Certificate::chain_from_der(certificate.as_bytes());
+    chain.ok()?.into_iter().next()
+}
+
+fn common_name(certificate: &pki::Certificate) -> Option<&str> {
+    certificate.subject().common_name()
 }
 
 /// A name that is the same for the same user and no other, one for people, and how it was proven.

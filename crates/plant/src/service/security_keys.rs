@@ -52,7 +52,7 @@ impl Desk<'_> {
         fit(&[(BuiltInType::String, false), number, number], arguments)?;
         let group = self.group(arguments.first())?;
         let session = &self.session;
-        if !group.may_get(session.rights, &session.owner.user) {
+        if !group.may_get(session.rights, session.owner.listed.as_deref()) {
             group.refuse();
             return Err(alone(StatusCode::BadUserAccessDenied));
         }
@@ -85,7 +85,7 @@ impl Desk<'_> {
         )?;
         let group = self.group(arguments.first())?;
         let session = &self.session;
-        if !group.may_set(session.rights, &session.owner.user) {
+        if !group.may_set(session.rights, session.owner.listed.as_deref()) {
             group.refuse();
             return Err(alone(StatusCode::BadUserAccessDenied));
         }

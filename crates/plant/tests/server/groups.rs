@@ -6,11 +6,11 @@ use pki::Store;
 use plant::{Config, Plant, Server};
 use wire::certificate::Certificate;
 use wire::channel::Protection;
-use wire::policy::PrivateKey;
+use wire::policy::{Mode, Policy, PrivateKey};
 use wire::session::token::Credentials;
 use wire::types::{
-    AttributeId, CallMethodRequest, CallRequest, NodeId, RequestHeader, StatusCode,
-    TimestampsToReturn, Variant, WriteRequest, WriteValue,
+    AttributeId, CallMethodRequest, CallRequest, MethodId, NodeId, ObjectId, RequestHeader,
+    StatusCode, TimestampsToReturn, Variant, WriteRequest, WriteValue,
 };
 
 use crate::client::{Client, identity, read_value};
@@ -203,4 +203,55 @@ fn a_user_comes_in_with_the_token_that_was_issued_to_them_and_no_other() {
     std::fs::write(folder.path().join("max.jwt"), "\n").unwrap();
     let wrong = Plant::parse(&text, "test", folder.path()).unwrap_err();
     assert!(wrong.to_string().contains("max.jwt is empty"), "{wrong}");
+}
+
+#[test]
+fn keys_are_for_the_owner_of_a_certificate_that_is_listed_and_no_other() {
+    let folder = tempfile::tempdir().unwrap();
+    let own = identity("urn:uaperf:plant");
+    let (anna, eve) = (user("anna"), user("eve"));
+    let store = Store::new(folder.path().join("users"));
+    for it in [&anna, &eve] {
+        store.trust_certificate(&it.certificate).unwrap();
+    }
+    let Credentials::X509 { certificate, .. } = x509(&eve) else {
+        panic!();
+    };
+    let digits = certificate.thumbprint();
+    let thumbprint: String = digits.iter().map(|byte| format!("{byte:02x}")).collect();
+    // A user who is called as the certificate of another.
+    let text = format!(
+        "user_certificates = 'users'\n\
+        [[user]]\nname = 'anna'\ncertificate = true\n\
+        [[user]]\nname = '{thumbprint}'\ncertificate = true\n\
+        [[security_group]]\nid = 'line4'\nmay_get = ['anna', '{thumbprint}']\n"
+    );
+    let plant = Plant::parse(&text, "test", folder.path()).unwrap();
+    let server = Server::start(plant.config(Config {
+        profiles: Vec::new(),
+        identity: Some(own.clone()),
+        ..Config::default()
+    }))
+    .unwrap();
+    let protection = Protection {
+        policy: Policy::Basic256Sha256,
+        mode: Mode::SignAndEncrypt,
+    };
+    let get = |who: &pki::Identity| {
+        let application = identity("urn:uaperf:test");
+        let own = (Some(&application), Some(&own));
+        let mut client = Client::connect(server.url(), protection, own.0, own.1).unwrap();
+        client.log_in(&x509(who)).unwrap();
+        let request = CallRequest {
+            request_header: RequestHeader::default(),
+            methods_to_call: Some(vec![CallMethodRequest {
+                object_id: ObjectId::PublishSubscribe.into(),
+                method_id: MethodId::PublishSubscribe_GetSecurityKeys.into(),
+                input_arguments: Some(vec!["line4".into(), 0u32.into(), 1u32.into()]),
+            }]),
+        };
+        client.call(request).unwrap().results.unwrap()[0].status_code
+    };
+    assert_eq!(get(&anna), StatusCode::Good);
+    assert_eq!(get(&eve), StatusCode::BadUserAccessDenied);
 }
