@@ -1,6 +1,7 @@
 //! A publisher: the same messages at equal distances, with the values of each cycle.
 
 use std::io;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
@@ -13,7 +14,7 @@ use pubsub::security::Sealer;
 use pubsub::template::{NoField, Template, TemplateError};
 use pubsub::view::Encoding;
 use pubsub::{Content, Fields};
-use record::Histogram;
+use record::{Histogram, Progress};
 use serde::{Deserialize, Serialize};
 use wire::template::walk::BuiltInType;
 use wire::types::{DataValue, DateTime, Variant};
@@ -255,8 +256,8 @@ pub fn publish(
     let (mut token, mut expired) = (used.as_ref().map_or(0, |it| it.token), false);
     if let Some(progress) = &plan.progress {
         progress.secure_with(token);
-        progress.run(true);
     }
+    let running = plan.progress.clone().map(Running::begin);
     ready(super::listen::now());
     let end = start + plan.duration;
     while planned.is_none_or(|planned| done.cycles < planned) {
@@ -357,8 +358,8 @@ pub fn publish(
     done.elapsed_ns = clock.mono().nanos_since(start);
     if let Some(progress) = &plan.progress {
         progress.note(done.datagrams, done.refused);
-        progress.run(false);
     }
+    drop(running);
     // What is under way to a broker may still be acknowledged.
     let drained = std::time::Instant::now() + DRAIN;
     while outlet.is_waiting() && std::time::Instant::now() < drained {
@@ -377,6 +378,22 @@ pub fn publish(
     done.lateness = late.spread();
     done.lateness_histogram = late.histogram();
     Ok(done)
+}
+
+/// It publishes until this is dropped: whoever fails publishes no more, either.
+struct Running(Arc<Progress>);
+
+impl Running {
+    fn begin(progress: Arc<Progress>) -> Self {
+        progress.run(true);
+        Self(progress)
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.0.run(false);
+    }
 }
 
 /// So long at most it is waited for acknowledgements at the end.
@@ -449,4 +466,57 @@ fn template(
     let message = plan.layout.message(id, group, 1, sets);
     let types = vec![types.as_slice(); usize::from(plan.writers)];
     Ok(Template::new(&message, &types, sealer)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::values::Source;
+    use super::*;
+    use crate::pubsub::Values;
+    use pubsub::PublisherId;
+    use pubsub::layout::Layout;
+
+    /// Gives a value of a field that there is not.
+    struct Wrong(Arc<Progress>);
+
+    impl Source for Wrong {
+        fn kinds(&self) -> Vec<BuiltInType> {
+            vec![BuiltInType::Int32]
+        }
+
+        fn read(&mut self, visit: &mut dyn FnMut(usize, u64)) {
+            assert!(self.0.is_running());
+            visit(7, 0);
+        }
+    }
+
+    #[test]
+    fn a_publisher_that_failed_does_not_say_that_it_publishes() {
+        let progress = Arc::new(Progress::default());
+        let plan = Publish {
+            to: Target::Udp("opc.udp://127.0.0.1:9".parse().unwrap()),
+            mapping: Mapping::Uadp,
+            interface: None,
+            ttl: 1,
+            publisher_id: PublisherId::Byte(1),
+            groups: 1,
+            writers: 1,
+            values: Values::From(Box::new(Wrong(Arc::clone(&progress)))),
+            encoding: Encoding::Variant,
+            layout: Layout::Dynamic,
+            mode: None,
+            keys: Vec::new(),
+            roll_over: None,
+            key_times: None,
+            interval: None,
+            duration: Duration::from_secs(1),
+            cycles: Some(1),
+            discovery: None,
+            progress: Some(Arc::clone(&progress)),
+            endpoints: Vec::new(),
+        };
+        let failed = publish(plan, &AtomicBool::new(false), |_| ());
+        assert!(matches!(failed, Err(PublishError::Field(_))), "{failed:?}");
+        assert!(!progress.is_running());
+    }
 }
