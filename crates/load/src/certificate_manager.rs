@@ -71,29 +71,33 @@ impl Manager {
     }
 
     fn ask(&self, certificates: &[&[u8]], until: Instant) -> Result<Answers, AskError> {
-        // Not while it is held: others ask meanwhile.
-        let kept = self.idle().pop();
-        if let Some(mut open) = kept {
-            match open.check(certificates) {
-                Ok(answers) => {
-                    self.idle().push(open);
-                    return Ok(answers);
-                }
-                Err(CallError::TimedOut(_)) => {
-                    self.idle().clear();
-                    return Err(AskError::Late);
-                }
-                Err(error) => {
-                    // It ended meanwhile, and the others did with it: by a restart, or because it was not used for long.
+        loop {
+            // Not while it is held: others ask meanwhile.
+            let kept = self.idle().pop();
+            let was_kept = kept.is_some();
+            let mut open = match kept {
+                Some(open) => open,
+                None => self.open(until)?,
+            };
+            if Instant::now() >= until {
+                self.idle().push(open);
+                return Err(AskError::Late);
+            }
+            let checked = open.check(certificates);
+            match checked {
+                Err(CallError::TimedOut(_)) => return Err(AskError::Late),
+                // It ended meanwhile, by a restart, or because it was not used for long. So may have the others.
+                Err(error) if was_kept && error.ends_session() => {
                     debug!(%error, "a session with the certificate manager ended");
-                    self.idle().clear();
+                }
+                checked => {
+                    if !checked.as_ref().is_err_and(CallError::ends_session) {
+                        self.idle().push(open);
+                    }
+                    return Ok(checked?);
                 }
             }
         }
-        let mut open = self.open(until)?;
-        let answers = open.check(certificates)?;
-        self.idle().push(open);
-        Ok(answers)
     }
 
     fn open(&self, until: Instant) -> Result<Open, AskError> {
@@ -107,9 +111,7 @@ impl Manager {
             return Err(AskError::Unprotected);
         }
         in_time()?;
-        let session = self.access.open(&opening, &mut Steps::new())?;
-        in_time()?;
-        Open::on(session)
+        Open::on(self.access.open(&opening, &mut Steps::new())?)
     }
 }
 
@@ -133,7 +135,11 @@ impl Drop for Manager {
     /// A server need not keep what nobody uses any more.
     fn drop(&mut self) {
         for open in std::mem::take(&mut *self.idle()) {
-            if open.session.close(&mut Steps::new()).is_err() {
+            let closed = open.session.close(&mut Steps::new());
+            // One that does not answer does not answer to the next one either.
+            if let Err(AccessError::Call { error, .. }) = closed
+                && matches!(error, CallError::TimedOut(_))
+            {
                 return;
             }
         }
@@ -141,27 +147,20 @@ impl Drop for Manager {
 }
 
 impl Open {
-    /// Looks for the method.
+    /// Looks for the method. A session without one is closed again.
     fn on(mut session: Session) -> Result<Self, AskError> {
-        let namespace = namespace(&mut session)?.ok_or(AskError::NoMethod)?;
-        let path = |names: &[&str]| BrowsePath {
-            starting_node: ObjectId::ObjectsFolder.into(),
-            relative_path: RelativePath {
-                elements: Some(names.iter().map(|name| below(namespace, name)).collect()),
-            },
-        };
-        let response = session.call(TranslateBrowsePathsToNodeIdsRequest {
-            request_header: Default::default(),
-            browse_paths: Some(vec![path(&[DIRECTORY]), path(&[DIRECTORY, METHOD])]),
-        })?;
-        let mut found = response.results.unwrap_or_default().into_iter().map(target);
-        match (found.next().flatten(), found.next().flatten()) {
-            (Some(directory), Some(method)) => Ok(Self {
+        match find(&mut session) {
+            Ok((directory, method)) => Ok(Self {
                 session,
                 directory,
                 method,
             }),
-            _ => Err(AskError::NoMethod),
+            Err(error) => {
+                if !matches!(&error, AskError::Call(error) if error.ends_session()) {
+                    session.leave();
+                }
+                Err(error)
+            }
         }
     }
 
@@ -194,6 +193,24 @@ impl Open {
         let results = response.results.unwrap_or_default();
         Ok(results.into_iter().map(checked).collect())
     }
+}
+
+/// The directory of certificate managers, and its method.
+fn find(session: &mut Session) -> Result<(NodeId, NodeId), AskError> {
+    let namespace = namespace(session)?.ok_or(AskError::NoMethod)?;
+    let path = |names: &[&str]| BrowsePath {
+        starting_node: ObjectId::ObjectsFolder.into(),
+        relative_path: RelativePath {
+            elements: Some(names.iter().map(|name| below(namespace, name)).collect()),
+        },
+    };
+    let response = session.call(TranslateBrowsePathsToNodeIdsRequest {
+        request_header: Default::default(),
+        browse_paths: Some(vec![path(&[DIRECTORY]), path(&[DIRECTORY, METHOD])]),
+    })?;
+    let mut found = response.results.unwrap_or_default().into_iter().map(target);
+    let both = found.next().flatten().zip(found.next().flatten());
+    both.ok_or(AskError::NoMethod)
 }
 
 /// The index of the namespace in which certificate managers are described.

@@ -131,6 +131,11 @@ impl Session {
         self.link.renew()
     }
 
+    /// How long each call from now on may take.
+    pub fn set_timeout(&mut self, timeout: Duration) {
+        self.link.set_timeout(timeout);
+    }
+
     /// Gives back the memory that it does not need as long as nobody calls.
     pub fn rest(&mut self) {
         self.link.rest();

@@ -48,6 +48,9 @@ pub enum KeyServiceError {
 /// No key holds longer. It is far from what a clock can be moved by, however many keys there are.
 const LONGEST: Duration = Duration::from_secs(100 * 365 * 24 * 3600);
 
+/// A call has this long at least: a session may have to be opened for it.
+const LEAST_PATIENCE: Duration = Duration::from_secs(1);
+
 /// The key service of one group, over a session that is kept.
 #[derive(Debug)]
 pub struct KeyServer {
@@ -55,12 +58,15 @@ pub struct KeyServer {
     group: String,
     opening: Option<Opening>,
     session: Option<Session>,
+    /// How long an answer is waited for at most, where keys hold long enough.
+    patience: Duration,
 }
 
 impl KeyServer {
     /// Nothing is asked yet.
     pub fn new(access: Access, group: impl Into<String>) -> Self {
         Self {
+            patience: access.timeout.max(LEAST_PATIENCE),
             access,
             group: group.into(),
             opening: None,
@@ -80,7 +86,14 @@ impl KeyServer {
     pub fn get(&mut self, from: u32, count: u32) -> Result<Told, KeyServiceError> {
         let inputs = vec![self.group.as_str().into(), from.into(), count.into()];
         let method = MethodId::PublishSubscribe_GetSecurityKeys;
-        told(&self.call("GetSecurityKeys", method, inputs)?)
+        let told = told(&self.call("GetSecurityKeys", method, inputs)?)?;
+        // Who waits longer for an answer has no key left when it does not come.
+        let patience = (told.lifetime / 2).clamp(LEAST_PATIENCE, self.patience);
+        self.access.timeout = patience;
+        if let Some(session) = &mut self.session {
+            session.set_timeout(patience);
+        }
+        Ok(told)
     }
 
     /// Sets the keys of the group: the first is the current one.
@@ -125,20 +138,23 @@ impl KeyServer {
                 input_arguments: Some(inputs.clone()),
             }]),
         };
-        // A session that nobody used for long may have ended: the next one tells.
-        let kept = self.session.take().and_then(|mut session| {
-            let response = session.call(request()).ok()?;
-            Some((session, response))
-        });
-        let (session, response) = match kept {
-            Some(it) => it,
-            None => {
-                let mut session = self.open()?;
-                let response = session.call(request())?;
-                (session, response)
-            }
+        let was_kept = self.session.is_some();
+        let mut session = match self.session.take() {
+            Some(session) => session,
+            None => self.open()?,
         };
-        self.session = Some(session);
+        let mut called = session.call(request());
+        // One that nobody used for long may have ended. Who only was too late is not asked twice.
+        let ended =
+            |error: &CallError| error.ends_session() && !matches!(error, CallError::TimedOut(_));
+        if was_kept && called.as_ref().is_err_and(ended) {
+            session = self.open()?;
+            called = session.call(request());
+        }
+        if !called.as_ref().is_err_and(CallError::ends_session) {
+            self.session = Some(session);
+        }
+        let response = called?;
         let result = response.results.and_then(|mut all| all.pop());
         let result = result.ok_or(KeyServiceError::Outputs)?;
         match result.status_code.is_good() {

@@ -137,6 +137,26 @@ impl CallError {
             Self::Link(_) => StatusCode::BadConnectionClosed,
         }
     }
+
+    /// Whether another session is needed for the next call: the connection, the channel or the session is over. Any
+    /// other refusal leaves a session that is open.
+    pub fn ends_session(&self) -> bool {
+        let over = [
+            StatusCode::BadSessionIdInvalid,
+            StatusCode::BadSessionClosed,
+            StatusCode::BadSessionNotActivated,
+            StatusCode::BadSecureChannelIdInvalid,
+            StatusCode::BadSecureChannelClosed,
+            StatusCode::BadSecureChannelTokenUnknown,
+        ];
+        match self {
+            // Nothing says whether the connection still carries anything.
+            Self::Link(_) | Self::TimedOut(_) => true,
+            Self::Send(error) => matches!(error, SendError::NotOpen),
+            Self::Service(error) => over.contains(&error.status()),
+            Self::Decode(_) | Self::Encode(_) | Self::Aborted(_) => false,
+        }
+    }
 }
 
 /// What a connection is told whose socket ended.
@@ -154,5 +174,37 @@ pub(super) fn diagnose(error: ChannelError, step: Step) -> LinkError {
         ChannelError::Timeout(_) if step == Step::Hello => LinkError::Silent,
         ChannelError::Peer(message) if message.reason == CLOSED => LinkError::ClosedAt(step),
         error => LinkError::Channel(error),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use wire::types::ResponseHeader;
+
+    #[test]
+    fn a_session_outlives_what_it_was_refused() {
+        let fault = |service_result| {
+            let fault = service::Fault::from(ResponseHeader {
+                service_result,
+                ..ResponseHeader::default()
+            });
+            CallError::from(service::CallError::from(Box::new(fault)))
+        };
+        for open in [
+            fault(StatusCode::BadTooManyOperations),
+            fault(StatusCode::BadUserAccessDenied),
+            CallError::Aborted(StatusCode::BadResponseTooLarge),
+        ] {
+            assert!(!open.ends_session(), "{open}");
+        }
+        for over in [
+            fault(StatusCode::BadSessionIdInvalid),
+            fault(StatusCode::BadSecureChannelClosed),
+            CallError::TimedOut(Duration::from_secs(1)),
+            CallError::from(SendError::NotOpen),
+        ] {
+            assert!(over.ends_session(), "{over}");
+        }
     }
 }

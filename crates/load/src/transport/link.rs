@@ -351,6 +351,11 @@ impl Link {
         self.wait_for(Step::OpenChannel, |turn| matches!(turn, Turn::Opened))
     }
 
+    /// How long each step and call from now on may take.
+    pub fn set_timeout(&mut self, timeout: Duration) {
+        self.shell.timeout = timeout;
+    }
+
     /// Gives back the memory that it does not need as long as nobody calls.
     pub fn rest(&mut self) {
         self.connection.rest();
