@@ -5,14 +5,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use wire::policy::pubsub::{PubSubPolicy, token_after};
+use wire::policy::pubsub::{PubSubPolicy, RawKey, token_after};
 use wire::time::Instant;
-use zeroize::Zeroizing;
 
 use crate::users::Rights;
-
-/// A key as a key service hands it out.
-pub type Key = Zeroizing<Vec<u8>>;
 
 /// Who shares keys, and how long each of them holds.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -61,7 +57,7 @@ pub struct SecurityKeys {
     /// The SecurityTokenId of the first.
     pub first: u32,
     /// One after another.
-    pub keys: Vec<Key>,
+    pub keys: Vec<RawKey>,
     /// How long the current key still holds.
     pub to_next: Duration,
     /// How long a key holds.
@@ -72,7 +68,7 @@ pub struct SecurityKeys {
 #[derive(Debug)]
 pub struct Pushed {
     pub current: u32,
-    pub keys: Vec<Key>,
+    pub keys: Vec<RawKey>,
     pub to_next: Duration,
     pub lifetime: Duration,
 }
@@ -98,7 +94,7 @@ type Random = fn(&mut [u8]);
 struct Ring {
     /// The token of the first.
     first: u32,
-    keys: VecDeque<Key>,
+    keys: VecDeque<RawKey>,
     /// Where the current one is.
     current: usize,
     /// When the next one is.
@@ -124,9 +120,7 @@ impl Ring {
 
     fn make(&mut self, group: &SecurityGroup, random: Random) {
         while self.keys.len() <= self.current + usize::from(group.future) {
-            let mut key = Zeroizing::new(vec![0; group.policy.key_len()]);
-            random(&mut key);
-            self.keys.push_back(key);
+            self.keys.push_back(RawKey::made(group.policy, random));
         }
     }
 
@@ -369,6 +363,16 @@ mod tests {
     }
 
     #[test]
+    fn no_debug_output_has_a_byte_of_a_key() {
+        let all = SecurityGroups::new(&[SecurityGroup::new("line4")], |bytes| bytes.fill(171));
+        let told = all.find("line4").unwrap().keys(0, 9, at(0));
+        assert_eq!(told.keys[0][0], 171);
+        for it in [format!("{all:?}"), format!("{told:?}")] {
+            assert!(!it.contains("171, 171"), "{it}");
+        }
+    }
+
+    #[test]
     fn tokens_begin_anew_at_1() {
         assert_eq!(token_after(u32::MAX, 1), 1);
         assert_eq!(token_after(1, u64::from(u32::MAX)), 1);
@@ -382,7 +386,7 @@ mod tests {
         let group = all.find("line4").unwrap();
         let pushed = |current, keys: &[u8]| Pushed {
             current,
-            keys: keys.iter().map(|it| Key::new(vec![*it; 68])).collect(),
+            keys: keys.iter().map(|it| RawKey::new(vec![*it; 68])).collect(),
             to_next: Duration::from_secs(2),
             lifetime: Duration::from_secs(5),
         };

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-pub use wire::policy::pubsub::{GroupKeys, KeyLength, PubSubPolicy, UnknownPolicy, token_after};
+pub use wire::policy::pubsub::{
+    GroupKeys, KeyLength, PubSubPolicy, RawKey, UnknownPolicy, token_after,
+};
 
 use crate::encode::Offsets;
 use crate::error::DecodeError;

@@ -35,7 +35,7 @@ fn clients_get_the_keys_of_a_group_over_encrypted_channels_only() {
     })
     .unwrap();
     let told = server.watch().security_keys("bench", 0, 3).unwrap();
-    let hex = |key: &Vec<u8>| key.iter().map(|byte| format!("{byte:02x}")).collect();
+    let hex = |key: &[u8]| key.iter().map(|byte| format!("{byte:02x}")).collect();
     let keys: Vec<String> = told.keys.iter().map(|key| hex(key)).collect();
     let (url, told) = (server.url(), &told);
     std::thread::scope(|scope| {

@@ -1,19 +1,15 @@
 //! The keys of a security group, each with its time: of a file, or of a key service that is asked again and again.
 
-use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+pub use pubsub::security::RawKey;
 use pubsub::security::{GroupKeys, KeyLength, KeyRing, PubSubPolicy, token_after};
 use serde::{Deserialize, Serialize};
-use zeroize::Zeroizing;
-
-/// A key as a key service hands it out.
-pub type RawKey = Zeroizing<Vec<u8>>;
 
 /// What a key service says of a group: keys with the tokens from `first` on.
-#[derive(Clone)]
+#[derive(Debug, Clone)]
 pub struct Told {
     /// What they are for.
     pub policy: PubSubPolicy,
@@ -25,18 +21,6 @@ pub struct Told {
     pub to_next: Duration,
     /// How long a key holds.
     pub lifetime: Duration,
-}
-
-impl fmt::Debug for Told {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Told")
-            .field("policy", &self.policy)
-            .field("first", &self.first)
-            .field("keys", &self.keys.len())
-            .field("to_next", &self.to_next)
-            .field("lifetime", &self.lifetime)
-            .finish()
-    }
 }
 
 /// How a key service was asked, and what with.
@@ -533,10 +517,25 @@ mod tests {
     }
 
     #[test]
+    fn no_debug_output_has_a_byte_of_a_key() {
+        let times = KeyTimes::default();
+        let told = told(1, &[171, 172], 1);
+        times.take(&told, Instant::now()).unwrap();
+        let feed = KeyFeed::new(times.clone());
+        for it in [
+            format!("{told:?}"),
+            format!("{times:?}"),
+            format!("{feed:?}"),
+        ] {
+            assert!(!it.contains("171, 171") && !it.contains("172, 172"), "{it}");
+        }
+    }
+
+    #[test]
     fn a_key_of_the_wrong_length_is_not_taken() {
         let times = KeyTimes::default();
         let mut wrong = told(1, &[1], 1);
-        wrong.keys[0].pop();
+        wrong.keys[0] = RawKey::new(vec![1; 67]);
         assert!(times.take(&wrong, Instant::now()).is_err());
     }
 

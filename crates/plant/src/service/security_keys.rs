@@ -4,13 +4,13 @@ use std::time::Duration;
 
 use tracing::{info, warn};
 use wire::policy::Mode;
-use wire::policy::pubsub::PubSubPolicy;
+use wire::policy::pubsub::{PubSubPolicy, RawKey};
 use wire::template::walk::BuiltInType;
 use wire::types::{Array, ByteString, StatusCode, Variant, VariantScalarTypeId};
 
 use super::Desk;
 use super::call::{Outcome, fit};
-use crate::security_group::{Group, Key, Pushed, SecurityGroup, SecurityKeys};
+use crate::security_group::{Group, Pushed, SecurityGroup, SecurityKeys};
 use crate::space::{Method, security_groups};
 
 /// Longer than anybody waits for a key.
@@ -172,7 +172,7 @@ fn pushed(
     }
     let key_of = |bytes: &ByteString| {
         let bytes = bytes.value.as_deref().unwrap_or_default();
-        (bytes.len() == group.policy.key_len()).then(|| Key::new(bytes.to_vec()))
+        (bytes.len() == group.policy.key_len()).then(|| RawKey::new(bytes.to_vec()))
     };
     let first = key_of(key).ok_or_else(|| wrong(3, StatusCode::BadOutOfRange))?;
     let most = usize::from(SecurityGroup::MOST_KEYS);
@@ -180,7 +180,7 @@ fn pushed(
         Variant::ByteString(bytes) => key_of(bytes),
         _ => None,
     });
-    let future: Option<Vec<Key>> = future.collect();
+    let future: Option<Vec<RawKey>> = future.collect();
     let future = future.filter(|all| all.len() <= most);
     let future = future.ok_or_else(|| wrong(4, StatusCode::BadOutOfRange))?;
     let span = |at, millis: f64, least: Duration| {

@@ -28,8 +28,7 @@ pub fn text(file: &Path) -> Result<Zeroizing<String>, Failure> {
 
 /// A key that nobody had before, as a file has it.
 pub fn made(policy: PubSubPolicy) -> Zeroizing<String> {
-    let mut key = Zeroizing::new(vec![0; policy.key_len()]);
-    load::transport::random()(&mut key);
+    let key = RawKey::made(policy, load::transport::random());
     line(policy, 1, &key)
 }
 
@@ -258,7 +257,7 @@ pub fn parse_raw(text: &str, file: &Path) -> Result<Vec<(PubSubPolicy, u32, RawK
     }
 }
 
-fn bytes(hex: &str) -> Option<Zeroizing<Vec<u8>>> {
+fn bytes(hex: &str) -> Option<RawKey> {
     let (pairs, []) = hex.as_bytes().as_chunks::<2>() else {
         return None;
     };
@@ -268,5 +267,5 @@ fn bytes(hex: &str) -> Option<Zeroizing<Vec<u8>>> {
         .iter()
         .map(byte)
         .collect::<Option<Vec<u8>>>()
-        .map(Zeroizing::new)
+        .map(RawKey::new)
 }

@@ -131,8 +131,7 @@ fn make(args: &MakeArgs) -> anyhow::Result<()> {
     let mut random = load::transport::random();
     let mut text = Zeroizing::new(String::new());
     for n in 0..args.count {
-        let mut key = Zeroizing::new(vec![0; policy.key_len()]);
-        random(&mut key);
+        let key = RawKey::made(policy, &mut random);
         let token = token_after(args.first, n.into());
         text.push_str(&keys::line(policy, token, &key));
     }

@@ -84,6 +84,39 @@ pub fn token_after(token: u32, n: u64) -> u32 {
     u32::try_from(at).unwrap_or_default() + 1
 }
 
+/// A key as a key service hands it out: SigningKey, EncryptingKey, KeyNonce. Its bytes are overwritten when it is dropped, and
+/// are in no debug output.
+#[derive(Clone, Default, PartialEq, Eq)]
+pub struct RawKey(Zeroizing<Vec<u8>>);
+
+impl RawKey {
+    /// With these bytes.
+    pub fn new(bytes: Vec<u8>) -> Self {
+        Self(Zeroizing::new(bytes))
+    }
+
+    /// Of the right length for a policy, filled by `random`.
+    pub fn made(policy: PubSubPolicy, random: impl FnOnce(&mut [u8])) -> Self {
+        let mut key = Self::new(vec![0; policy.key_len()]);
+        random(&mut key.0);
+        key
+    }
+}
+
+impl std::ops::Deref for RawKey {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        &self.0
+    }
+}
+
+impl fmt::Debug for RawKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("RawKey")
+    }
+}
+
 /// A key of another length than its policy has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("a key of {got} bytes; {policy} takes {} bytes: 32 to sign, {} to encrypt, 4 of nonce", .policy.key_len(), .policy.encrypting_key_len())]
@@ -188,5 +221,17 @@ where
 impl fmt::Debug for GroupKeys {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("GroupKeys").finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_debug_output_has_a_byte_of_a_key() {
+        let key = RawKey::made(PubSubPolicy::Aes256Ctr, |bytes| bytes.fill(171));
+        assert_eq!(*key, [171; 68]);
+        assert_eq!(format!("{:?}", Some(key)), "Some(RawKey)");
     }
 }
