@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use tracing::{info, warn};
+use tracing::{debug, info};
 use wire::policy::Mode;
 use wire::policy::pubsub::{PubSubPolicy, RawKey};
 use wire::template::walk::BuiltInType;
@@ -29,7 +29,8 @@ impl Desk<'_> {
         };
         if let Err((status, _)) = &outcome {
             let session = self.session.record.number;
-            warn!(session, %status, "security keys refused");
+            // Everybody may ask as often as they like.
+            debug!(session, %status, "security keys refused");
         }
         outcome
     }
@@ -37,7 +38,9 @@ impl Desk<'_> {
     /// The node of a group.
     fn get_security_group(&self, arguments: &mut [Variant]) -> Outcome {
         fit(&[(BuiltInType::String, false)], arguments)?;
-        let group = self.group(arguments.first())?;
+        // Part 14, 8.3.3: there it has another code than in 8.3.2.
+        let group = self.group(arguments.first());
+        let group = group.map_err(|_| alone(StatusCode::BadNoMatch))?;
         let namespaces = self.shared.space.namespaces();
         let node = security_groups::node(namespaces, &group.about.id);
         Ok(vec![

@@ -237,7 +237,7 @@ fn keys_are_for_the_owner_of_a_certificate_that_is_listed_and_no_other() {
         policy: Policy::Basic256Sha256,
         mode: Mode::SignAndEncrypt,
     };
-    let get = |who: &pki::Identity| {
+    let call = |who: &pki::Identity, method: MethodId, arguments: Vec<Variant>| {
         let application = identity("urn:uaperf:test");
         let own = (Some(&application), Some(&own));
         let mut client = Client::connect(server.url(), protection, own.0, own.1).unwrap();
@@ -246,12 +246,21 @@ fn keys_are_for_the_owner_of_a_certificate_that_is_listed_and_no_other() {
             request_header: RequestHeader::default(),
             methods_to_call: Some(vec![CallMethodRequest {
                 object_id: ObjectId::PublishSubscribe.into(),
-                method_id: MethodId::PublishSubscribe_GetSecurityKeys.into(),
-                input_arguments: Some(vec!["line4".into(), 0u32.into(), 1u32.into()]),
+                method_id: method.into(),
+                input_arguments: Some(arguments),
             }]),
         };
         client.call(request).unwrap().results.unwrap()[0].status_code
     };
-    assert_eq!(get(&anna), StatusCode::Good);
-    assert_eq!(get(&eve), StatusCode::BadUserAccessDenied);
+    let keys = MethodId::PublishSubscribe_GetSecurityKeys;
+    let three = |group: &str| vec![group.into(), 0u32.into(), 1u32.into()];
+    assert_eq!(call(&anna, keys, three("line4")), StatusCode::Good);
+    let denied = StatusCode::BadUserAccessDenied;
+    assert_eq!(call(&eve, keys, three("line4")), denied);
+    // Part 14, 8.3.2 and 8.3.3.
+    assert_eq!(call(&anna, keys, three("line5")), StatusCode::BadNotFound);
+    let group = MethodId::PublishSubscribe_GetSecurityGroup;
+    assert_eq!(call(&anna, group, vec!["line4".into()]), StatusCode::Good);
+    let other = call(&anna, group, vec!["line5".into()]);
+    assert_eq!(other, StatusCode::BadNoMatch);
 }
