@@ -335,8 +335,14 @@ fn unknown(known: &Known, place: usize, path: &Path<'_>) -> Result<(), Refusal> 
 fn revoked(known: &Known, place: usize, path: &Path<'_>) -> Result<(), Refusal> {
     let reason = match (known, place) {
         (Known::Refused(reason), _) => {
+            // It was asked about an issuer as about any certificate.
+            let reason = match (reason, place) {
+                (Reason::Time, 1..) => Reason::IssuerTime,
+                (Reason::Use, 1..) => Reason::IssuerUse,
+                (reason, _) => *reason,
+            };
             let detail = "the certificate manager does not accept it".to_owned();
-            return Err(of(path, place, *reason, detail));
+            return Err(of(path, place, reason, detail));
         }
         (Known::Revoked, 0) => Reason::Revoked,
         (Known::Revoked, _) => Reason::IssuerRevoked,

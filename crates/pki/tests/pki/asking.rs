@@ -405,6 +405,24 @@ fn a_certificate_manager_is_asked_for_all_below_the_root_and_what_it_says_decide
             }
         }
     }
+    // Of an authority above it the codes are others.
+    let line = plant.line.certificate().der();
+    for (said, meant) in [
+        (Reason::Time, Reason::IssuerTime),
+        (Reason::Use, Reason::IssuerUse),
+        (Reason::Revoked, Reason::IssuerRevoked),
+        (Reason::Policy, Reason::Policy),
+    ] {
+        let says = |question: &Question| match &question.ask {
+            Ask::Certificate(der) => Ok(Answer::Checked(Checked {
+                status: if der == line { said.status() } else { 0 },
+                until: None,
+            })),
+            _ => panic!("{question:?}"),
+        };
+        let (result, _) = judged(&trust, leaf, hard, says);
+        assert_eq!(result, Err(meant), "{said:?}");
+    }
     // A list at hand that takes it back is enough.
     let mut lists = trust.clone();
     let taken = plant.line.revoke(&[&plant.leaf], NOW, 1).unwrap();
