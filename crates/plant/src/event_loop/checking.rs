@@ -64,7 +64,7 @@ impl EventLoop {
             post.send(Mail::Checked(link, Box::new(checked)));
         };
         match asks {
-            true => self.pool.wait_for(work),
+            true => self.pool.wait_for_others(work),
             false => self.pool.submit(work),
         }
         Ok(None)
