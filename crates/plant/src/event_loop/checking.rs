@@ -9,6 +9,7 @@ use wire::types::{CallRequest, StatusCode};
 
 use super::between_loops::Checked;
 use super::{EventLoop, Mail, SlotId};
+use crate::diagnostics::Service;
 use crate::service::Desk;
 use crate::service::check;
 use crate::service::steps::Making;
@@ -80,7 +81,14 @@ impl EventLoop {
         self.worked = there.worked(turn);
         self.unbusy(link);
         let (id, handle) = (checked.id, checked.request.request_header.request_handle);
+        let token = space::raw(&checked.request.request_header.authentication_token);
+        let session = self.sessions.find(token).ok();
+        let session = session.and_then(|session| self.sessions.get(session));
+        let record = session.map(|session| Arc::clone(&session.record));
         if let Err(status) = self.answer_checked(link, checked) {
+            if let Some(record) = &record {
+                record.failed(Some(Service::Call), status);
+            }
             self.fault(link, id, handle, status);
         }
         if let Some(there) = self.links.get_mut(link) {
