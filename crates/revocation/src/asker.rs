@@ -205,6 +205,8 @@ impl Asker {
                 Err(why) => group.iter().for_each(|it| take(it, Err(why.clone()))),
             }
         }
+        // A thread that panics answers nothing, and is not waited for.
+        drop(send);
         for _ in 0..waiting {
             // A name that is not looked up in time has a thread of its own that goes on waiting.
             let left = until.saturating_duration_since(Instant::now());
@@ -246,13 +248,13 @@ impl Asker {
         state.asked += 1;
         drop(state);
         let asker = Arc::clone(self);
+        let busy = Busy(Arc::clone(self));
         let thread = std::thread::Builder::new().name("revocation".into());
         let spawned = thread.spawn(move || {
             let begun = Instant::now();
             let answers = asker.exchange(&questions, until);
             let took = begun.elapsed();
             let mut state = asker.lock();
-            state.busy -= 1;
             for (question, (found, weight)) in questions.iter().zip(&answers) {
                 let url = &question.url;
                 match found {
@@ -262,16 +264,13 @@ impl Asker {
                 state.keep(question, found, *weight, now);
             }
             drop(state);
-            asker.freed.notify_one();
+            drop(busy);
             for (question, (found, _)) in questions.into_iter().zip(answers) {
                 // Whoever asked may be gone.
                 let _ = send.send((question, found));
             }
         });
-        spawned.map(drop).map_err(|error| {
-            self.lock().busy -= 1;
-            error.to_string()
-        })
+        spawned.map(drop).map_err(|error| error.to_string())
     }
 
     /// One answer for each, and how many bytes it had.
@@ -295,6 +294,16 @@ impl Asker {
         checked.resize_with(certificates.len(), none);
         let checked = checked.into_iter();
         checked.map(|it| (it.map(Answer::Checked), 0)).collect()
+    }
+}
+
+/// One of those that are asked at a time; there is room for another one when it is dropped, however it ends.
+struct Busy(Arc<Asker>);
+
+impl Drop for Busy {
+    fn drop(&mut self) {
+        self.0.lock().busy -= 1;
+        self.0.freed.notify_one();
     }
 }
 

@@ -9,8 +9,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use pki::make::{Authority, Request};
-use pki::{Certificate, Expected, Fail, Key, Moment, Reason, Revocation, Role, Source, Trust};
-use revocation::Asker;
+use pki::{
+    Certificate, Checked, Expected, Fail, Key, Moment, Reason, Revocation, Role, Source, Trust,
+};
+use revocation::{Asker, CertificateManager};
 
 const NOW: Moment = Moment::from_unix(1_800_000_000);
 /// For what comes at once unless the machine has more to do.
@@ -192,4 +194,34 @@ fn an_answer_is_kept_while_it_is_true_and_a_failure_for_ten_seconds() {
         assert!(judge(&leaf, seconds).unwrap().contains("503"));
         assert_eq!(bad.came(), came, "{seconds}");
     }
+}
+
+/// Ends the thread that asks it, but for the last time.
+#[derive(Debug)]
+struct Panicking(AtomicUsize);
+
+impl CertificateManager for Panicking {
+    fn check(&self, certificates: &[&[u8]], _: Instant) -> Vec<Result<Checked, String>> {
+        if self.0.fetch_add(1, Ordering::SeqCst) < 16 {
+            panic!("as it is meant to");
+        }
+        let good = Checked {
+            status: 0,
+            until: None,
+        };
+        certificates.iter().map(|_| Ok(good)).collect()
+    }
+}
+
+#[test]
+fn a_thread_that_panics_leaves_its_place_to_others() {
+    let plant = Plant::new();
+    let manager = Arc::new(Panicking(AtomicUsize::new(0)));
+    let leaf = plant.certificate("http://127.0.0.1:9/a.crl");
+    let asker = Arc::new(Asker::new(PATIENCE).with_manager(manager));
+    for _ in 0..16 {
+        let why = plant.judge(&asker, &leaf, Source::Manager, NOW).unwrap();
+        assert!(why.contains("the certificate manager"), "{why}");
+    }
+    assert_eq!(plant.judge(&asker, &leaf, Source::Manager, NOW), None);
 }
