@@ -43,6 +43,12 @@ pub enum Out {
     Error,
 }
 
+/// A text from elsewhere, without what a terminal would take for a command.
+pub fn plain(text: &str) -> String {
+    let one = |it: char| if it.is_control() { ' ' } else { it };
+    text.chars().map(one).collect()
+}
+
 /// Standard output.
 pub fn out() -> Out {
     Out::Output

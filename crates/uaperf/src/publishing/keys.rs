@@ -103,9 +103,11 @@ impl Args {
         global: &Global,
     ) -> anyhow::Result<KeySupply> {
         let Some(group) = &self.security_group else {
-            return Err(Failure::usage(format!("--keys {url}: of which group?"))
-                .hint("add --security-group NAME")
-                .into());
+            return Err(
+                Failure::usage(format!("--keys {url}: --security-group is missing"))
+                    .hint("add --security-group NAME")
+                    .into(),
+            );
         };
         self.supply_of(group, url, trusting, for_listener, global)
     }
@@ -203,7 +205,7 @@ pub fn write(out: &mut String, it: &KeyUse) -> std::fmt::Result {
         write!(out, "; the key service answered {} times", it.asked)?;
     }
     if let Some(why) = &it.last_error {
-        write!(out, ", did not {} times: {why}", it.failed)?;
+        write!(out, ", {} requests failed: {why}", it.failed)?;
     }
     writeln!(out)
 }

@@ -20,7 +20,7 @@ use super::server::{self, Origin};
 use super::{Common, Taking, Verdict};
 use crate::failure::Failure;
 use crate::global::Global;
-use crate::screen::tell;
+use crate::screen::{plain, tell};
 
 /// Listen to PubSub publishers over UDP or MQTT: who, what, how often, and what was lost
 #[derive(Debug, clap::Args)]
@@ -69,8 +69,8 @@ Examples:
 pub fn run(args: Args, global: &Global) -> anyhow::Result<ExitCode> {
     args.common.check()?;
     let tolerance = super::tolerance(args.taking.strict, args.taking.allow_constant_nonce);
-    let required = super::message::mode(&args.taking.security);
-    let mut keys = KeyRing::new(required, tolerance);
+    let asked_for = args.taking.security.as_deref();
+    let mut required = asked_for.and_then(super::message::mode);
     let mut supply = None;
     let (trusting, mut told) = (args.broker.trusting(), None);
     let from = match &args.from {
@@ -82,12 +82,17 @@ pub fn run(args: Args, global: &Global) -> anyhow::Result<ExitCode> {
             let (service, has_keys) = (&args.common.key_service, args.common.keys.is_some());
             let asked = server::ask(url, service, trusting, has_keys, global)?;
             supply = asked.supply;
+            if asked_for.is_none() {
+                // Whoever can send there could leave out what the server says that it does.
+                required = asked.security;
+            }
             told = Some((url.to_string(), asked.connections));
             Some(Url::Udp(asked.at))
         }
         Some(Origin::There(url)) => Some(url.clone()),
         None => None,
     };
+    let mut keys = KeyRing::new(required, tolerance);
     match &args.common.keys {
         None => {}
         Some(KeySource::File(file)) => {
@@ -312,24 +317,24 @@ fn write_captured(out: &mut String, it: &Captured) -> std::fmt::Result {
 
 fn write_stream(out: &mut String, it: &Stream, seconds: f64) -> std::fmt::Result {
     let id = match (&it.publisher_id, &it.publisher_id_type) {
-        (Some(id), Some(kind)) => format!("{id} ({kind})"),
+        (Some(id), Some(kind)) => format!("{} ({kind})", plain(id)),
         _ => "without an id".to_owned(),
     };
     write!(out, "\npublisher {id}")?;
     match (it.writer_group_id, &it.writer_group_name) {
-        (Some(id), Some(name)) => write!(out, ", group {id} ({name})")?,
+        (Some(id), Some(name)) => write!(out, ", group {id} ({})", plain(name))?,
         (Some(id), None) => write!(out, ", group {id}")?,
-        (None, Some(name)) => write!(out, ", group {name}")?,
+        (None, Some(name)) => write!(out, ", group {}", plain(name))?,
         (None, None) => {}
     }
     if let Some(source) = &it.source {
         write!(out, ", from {source}")?;
     }
     if let Some(topic) = &it.topic {
-        write!(out, ", {} at {topic}", it.mapping)?;
+        write!(out, ", {} at {}", it.mapping, plain(topic))?;
     }
     if let Some(status) = &it.status {
-        write!(out, ", status {status}")?;
+        write!(out, ", status {}", plain(status))?;
     }
     writeln!(out, ", security {}", it.security)?;
     // While it sent, if that is known; else while we listened.
@@ -352,7 +357,7 @@ fn write_stream(out: &mut String, it: &Stream, seconds: f64) -> std::fmt::Result
     }
     writeln!(out)?;
     if !it.endpoints.is_empty() {
-        writeln!(out, "  server:   {}", it.endpoints.join(", "))?;
+        writeln!(out, "  server:   {}", plain(&it.endpoints.join(", ")))?;
     }
     if let Some(counted) = &it.sequence {
         writeln!(out, "  group:    {}", told(counted))?;
@@ -380,7 +385,7 @@ fn write_writer(out: &mut String, it: &Writer) -> std::fmt::Result {
         None => format!("writer without an id, place {}", it.place),
     };
     let name = match &it.name {
-        Some(called) => format!("{name} ({called})"),
+        Some(called) => format!("{name} ({})", plain(called)),
         None => name,
     };
     write!(out, "  {name}: {} messages", it.messages)?;
@@ -400,7 +405,8 @@ fn write_writer(out: &mut String, it: &Writer) -> std::fmt::Result {
         write!(
             out,
             ", DataSet {} of {} fields, version {major}.{minor}",
-            set.name, set.fields
+            plain(&set.name),
+            set.fields
         )?;
     }
     let kinds = [

@@ -44,9 +44,10 @@ const VERSION: u32 = 1;
 #[derive(Debug, clap::Args)]
 #[group(id = "taking")]
 struct Taking {
-    /// Refuse messages that are secured less: none, sign, sign-and-encrypt
-    #[arg(long, value_name = "HOW", default_value = "none", hide_possible_values = true, value_parser = ["none", "sign", "sign-and-encrypt"])]
-    security: String,
+    /// Refuse messages that are secured less: none, sign, sign-and-encrypt [default: none, or what the server says that
+    /// publishes them]
+    #[arg(long, value_name = "HOW", hide_possible_values = true, value_parser = ["none", "sign", "sign-and-encrypt"])]
+    security: Option<String>,
     /// Take only what the specification has, not what other stacks are known to write
     #[arg(long)]
     strict: bool,

@@ -190,7 +190,7 @@ impl From<Listen> for Asked {
                 .is_broker()
                 .then(|| args.broker.plan(None, args.same_clock)),
             interface: common.interface.map(|it| it.to_string()),
-            security: args.taking.security,
+            security: args.taking.security.unwrap_or_else(|| "none".to_owned()),
             listeners: common.listeners,
             receive_buffer: common.receive_buffer.0,
             strict: args.taking.strict,

@@ -324,7 +324,7 @@ pub(super) fn write_screen(out: &mut String, it: &Published) -> std::fmt::Result
         )?;
     }
     if it.roll_overs > 0 {
-        writeln!(out, "  {} times another key", it.roll_overs)?;
+        writeln!(out, "  {} key changes", it.roll_overs)?;
     }
     if let Some(keys) = &it.keys {
         super::keys::write(out, keys)?;

@@ -1,5 +1,6 @@
 //! `uaperf listen opc.tcp://…`: what a server says that it publishes, and listening there.
 
+use std::collections::BTreeSet;
 use std::fmt::{self, Write as _};
 use std::str::FromStr;
 
@@ -7,15 +8,17 @@ use load::access::{Access, Security};
 use load::pubsub::{Address, KeySupply, PubSubConnection, pubsub_connections};
 use load::transport::Steps;
 use plan::unit::duration::show;
+use pubsub::security::Mode;
 use std::time::Duration;
 use wire::url::Url as ServerUrl;
 
 use super::broker;
-use super::keys;
+use super::{keys, message};
 use crate::access::Trusting;
 use crate::advice;
 use crate::failure::Failure;
 use crate::global::Global;
+use crate::screen::{plain, tell};
 
 /// Where a listener hears: where messages come to, or a server that says so.
 #[derive(Debug, Clone)]
@@ -53,6 +56,8 @@ impl fmt::Display for Origin {
 pub struct Publishes {
     /// Where datagrams come to.
     pub at: Address,
+    /// What all that comes there is secured with at least, as the server says.
+    pub security: Option<Mode>,
     /// All of it.
     pub connections: Vec<PubSubConnection>,
     /// Keys for what is secured, if the server has a key service for them.
@@ -74,17 +79,51 @@ pub fn ask(
     }
     let connections = read(&access)?;
     let at = place(url, &connections)?;
-    let mut groups = connections.iter().flat_map(|it| &it.groups);
-    let secured = groups.find(|it| it.security != "none" && it.security_group.is_some());
-    let supply = match secured.and_then(|it| it.security_group.as_deref()) {
+    let security = security(&connections, at);
+    let names = security_groups(&connections, at);
+    if let [first, others @ ..] = names.as_slice()
+        && !others.is_empty()
+        && !has_keys
+    {
+        tell!(
+            "messages are secured with keys of {}; only those of {} are asked for, name others with --keys FILE",
+            plain(&names.join(", ")),
+            plain(first)
+        );
+    }
+    let supply = match names.first() {
         Some(group) if !has_keys => Some(service.supply_of(group, url, trusting, true, global)?),
         _ => None,
     };
     Ok(Publishes {
         at,
+        security,
         connections,
         supply,
     })
+}
+
+/// The writer groups that send there.
+fn groups(
+    connections: &[PubSubConnection],
+    at: Address,
+) -> impl Iterator<Item = &load::pubsub::PubSubGroup> {
+    let there = move |it: &&PubSubConnection| it.url.parse() == Ok(at);
+    connections.iter().filter(there).flat_map(|it| &it.groups)
+}
+
+fn security(connections: &[PubSubConnection], at: Address) -> Option<Mode> {
+    let modes = groups(connections, at).map(|it| message::mode(&it.security));
+    modes.min().flatten()
+}
+
+/// Whose keys they are secured with.
+fn security_groups(connections: &[PubSubConnection], at: Address) -> Vec<&str> {
+    let secured = groups(connections, at).filter(|it| it.security != "none");
+    let names: BTreeSet<&str> = secured
+        .filter_map(|it| it.security_group.as_deref())
+        .collect();
+    names.into_iter().collect()
 }
 
 fn read(access: &Access) -> anyhow::Result<Vec<PubSubConnection>> {
@@ -106,6 +145,7 @@ fn place(url: &ServerUrl, connections: &[PubSubConnection]) -> Result<Address, F
         .iter()
         .filter_map(|it| it.url.parse().ok())
         .collect();
+    all.sort_by_key(|it| it.0);
     all.dedup_by_key(|it| it.to_string());
     match all.as_slice() {
         [only] => Ok(*only),
@@ -113,10 +153,13 @@ fn place(url: &ServerUrl, connections: &[PubSubConnection]) -> Result<Address, F
             let urls: Vec<&str> = connections.iter().map(|it| it.url.as_str()).collect();
             let failure = Failure::new(match urls.is_empty() {
                 true => format!("{url} publishes nothing that it tells of"),
-                false => format!("{url} publishes to {}, not over UDP", urls.join(", ")),
+                false => {
+                    let urls = plain(&urls.join(", "));
+                    format!("{url} publishes to {urls}, not over UDP")
+                }
             });
             Err(match urls.iter().find(|it| it.starts_with("mqtt")) {
-                Some(broker) => failure.hint(format!("uaperf listen {broker}/#")),
+                Some(broker) => failure.hint(format!("uaperf listen {}/#", plain(broker))),
                 None => failure.hint("name the address that it publishes to"),
             })
         }
@@ -133,9 +176,9 @@ fn place(url: &ServerUrl, connections: &[PubSubConnection]) -> Result<Address, F
 /// What it says, in a few lines.
 pub fn write(out: &mut String, connections: &[PubSubConnection]) -> fmt::Result {
     for connection in connections {
-        write!(out, "  the server publishes to {}", connection.url)?;
+        write!(out, "  the server publishes to {}", plain(&connection.url))?;
         if let Some(id) = &connection.publisher_id {
-            write!(out, " as publisher {id}")?;
+            write!(out, " as publisher {}", plain(id))?;
         }
         match &connection.state {
             Some(state) => writeln!(out, ": {state}")?,
@@ -147,28 +190,77 @@ pub fn write(out: &mut String, connections: &[PubSubConnection]) -> fmt::Result 
                 out,
                 "    group {} ({}) each {}, security {}",
                 group.id,
-                group.name,
+                plain(&group.name),
                 show(each),
                 group.security
             )?;
             if let Some(keys) = &group.security_group {
-                write!(out, " of {keys}")?;
+                write!(out, " of {}", plain(keys))?;
             }
             if let Some(sent) = group.sent {
                 write!(out, ", {sent} messages sent")?;
             }
             if let Some(failed @ 1..) = group.failed {
-                write!(out, ", {failed} not")?;
+                write!(out, ", {failed} failed")?;
             }
             writeln!(out)?;
             for writer in &group.writers {
-                write!(out, "      writer {} ({})", writer.id, writer.name)?;
+                write!(out, "      writer {} ({})", writer.id, plain(&writer.name))?;
                 if let (Some(set), Some(fields)) = (&writer.data_set, writer.fields) {
-                    write!(out, ": {set} of {fields} fields")?;
+                    write!(out, ": {} of {fields} fields", plain(set))?;
                 }
                 writeln!(out, ", {}", writer.encoding)?;
             }
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use load::pubsub::PubSubGroup;
+    use serde_json::json;
+
+    fn connections() -> Vec<PubSubConnection> {
+        let group = |security: &str, keys: &str| {
+            json!({
+                "name": "\u{1b}]0;lines\u{7}", "id": 1, "security": security, "security_group": keys,
+                "interval_ms": 5.0, "sent": 1, "failed": 2, "writers": [],
+            })
+        };
+        let of = |url: &str, groups: Vec<serde_json::Value>| {
+            json!({
+                "name": "c", "profile": "", "url": url, "interface": null, "publisher_id": "7",
+                "state": null, "groups": groups,
+            })
+        };
+        let all = json!([
+            of(
+                "opc.udp://127.0.0.1:4841",
+                vec![group("sign", "b"), group("sign-and-encrypt", "a")]
+            ),
+            of("mqtt://127.0.0.1", vec![group("none", "c")]),
+        ]);
+        serde_json::from_value(all).unwrap()
+    }
+
+    #[test]
+    fn what_is_secured_less_than_the_server_says_is_refused() {
+        let all = connections();
+        let at: Address = "opc.udp://127.0.0.1:4841".parse().unwrap();
+        assert_eq!(security(&all, at), Some(Mode::Sign));
+        assert_eq!(security_groups(&all, at), ["a", "b"]);
+        let groups: Vec<&PubSubGroup> = groups(&all, at).collect();
+        assert_eq!(groups.len(), 2);
+    }
+
+    #[test]
+    fn names_of_a_server_are_text_and_no_commands_of_a_terminal() {
+        let mut out = String::new();
+        write(&mut out, &connections()).unwrap();
+        assert!(!out.contains(['\u{1b}', '\u{7}']), "{out}");
+        assert!(out.contains("( ]0;lines )"), "{out}");
+        assert!(out.contains("1 messages sent, 2 failed"), "{out}");
+    }
 }
