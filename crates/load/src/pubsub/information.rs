@@ -3,6 +3,7 @@
 use pubsub::PublisherId;
 use pubsub::discovery::{Announcement, Endpoint, MetaData, Told, WriterConfig, WriterGroupConfig};
 use serde::{Deserialize, Serialize};
+use tracing::warn;
 use wire::types::type_loader::ByteStringBody;
 use wire::types::{
     AttributeId, BrowseDirection, NodeId, ObjectId, ObjectTypeId, ReferenceDescription,
@@ -79,20 +80,34 @@ pub struct PubSubWriter {
 
 /// The binary encoding of DataSetMetaDataType.
 const ENCODING: ObjectId = ObjectId::DataSetMetaDataType_Encoding_DefaultBinary;
-/// More than that no server has that anybody listens to; what is read is bounded by it.
-const MOST: usize = 4096;
+/// More references than that no server has that anybody listens to; what is read of one is bounded by it.
+const MOST: usize = 65_536;
 
 /// Reads all of it.
 ///
 /// # Errors
 /// A request failed, or the server has no PublishSubscribe object.
 pub fn pubsub_connections(session: &mut Session) -> Result<Vec<PubSubConnection>, WorkError> {
-    let root = Place::of(ObjectId::PublishSubscribe.into(), session)?;
+    let reader = &mut Reader {
+        session,
+        left: MOST,
+    };
+    let root = Place::of(ObjectId::PublishSubscribe.into(), reader)?;
     let mut connections = Vec::new();
     for (node, name) in root.of_type(&[ObjectTypeId::PubSubConnectionType]) {
-        connections.push(connection(node, name, session)?);
+        connections.push(connection(node, name, reader)?);
+    }
+    if reader.left == 0 {
+        warn!("the server says more than is read: {MOST} references");
     }
     Ok(connections)
+}
+
+/// Reads the object, and no more of it than is good.
+struct Reader<'a> {
+    session: &'a mut Session,
+    /// So many references are still taken.
+    left: usize,
 }
 
 /// A node with what is below it.
@@ -101,10 +116,13 @@ struct Place {
 }
 
 impl Place {
-    fn of(node: NodeId, session: &mut Session) -> Result<Self, WorkError> {
-        let by = ReferenceTypeId::Aggregates;
-        let mut below = find::references(&node, BrowseDirection::Forward, by, session)?;
-        below.truncate(MOST);
+    fn of(node: NodeId, reader: &mut Reader<'_>) -> Result<Self, WorkError> {
+        let mut below = Vec::new();
+        if reader.left > 0 {
+            let (by, forward) = (ReferenceTypeId::Aggregates, BrowseDirection::Forward);
+            below = find::references(&node, forward, by, reader.left, reader.session)?;
+            reader.left -= below.len().clamp(1, reader.left);
+        }
         Ok(Self { below })
     }
 
@@ -131,7 +149,7 @@ impl Place {
     fn values<const N: usize>(
         &self,
         names: [&str; N],
-        session: &mut Session,
+        reader: &mut Reader<'_>,
     ) -> Result<[Option<Variant>; N], WorkError> {
         let there: Vec<(usize, NodeId)> = names
             .iter()
@@ -143,7 +161,7 @@ impl Place {
         if nodes.is_empty() {
             return Ok(values);
         }
-        let read = find::attributes(&nodes, AttributeId::Value, session)?;
+        let read = find::attributes(&nodes, AttributeId::Value, reader.session)?;
         for ((n, _), it) in there.into_iter().zip(read) {
             if let Some(place) = values.get_mut(n) {
                 *place = it.value.filter(|it| !matches!(it, Variant::Empty));
@@ -157,10 +175,10 @@ impl Place {
         &self,
         object: &str,
         names: [&str; N],
-        session: &mut Session,
+        reader: &mut Reader<'_>,
     ) -> Result<[Option<Variant>; N], WorkError> {
         match self.named(object) {
-            Some(node) => Self::of(node, session)?.values(names, session),
+            Some(node) => Self::of(node, reader)?.values(names, reader),
             None => Ok([const { None }; N]),
         }
     }
@@ -169,15 +187,15 @@ impl Place {
 fn connection(
     node: NodeId,
     name: String,
-    session: &mut Session,
+    reader: &mut Reader<'_>,
 ) -> Result<PubSubConnection, WorkError> {
-    let place = Place::of(node, session)?;
-    let [publisher, profile] = place.values(["PublisherId", "TransportProfileUri"], session)?;
-    let [url, interface] = place.values_of("Address", ["Url", "NetworkInterface"], session)?;
-    let [state] = place.values_of("Status", ["State"], session)?;
+    let place = Place::of(node, reader)?;
+    let [publisher, profile] = place.values(["PublisherId", "TransportProfileUri"], reader)?;
+    let [url, interface] = place.values_of("Address", ["Url", "NetworkInterface"], reader)?;
+    let [state] = place.values_of("Status", ["State"], reader)?;
     let mut groups = Vec::new();
     for (node, name) in place.of_type(&[ObjectTypeId::WriterGroupType]) {
-        groups.push(group(node, name, session)?);
+        groups.push(group(node, name, reader)?);
     }
     let id = publisher.as_ref().and_then(publisher_id);
     Ok(PubSubConnection {
@@ -192,8 +210,8 @@ fn connection(
     })
 }
 
-fn group(node: NodeId, name: String, session: &mut Session) -> Result<PubSubGroup, WorkError> {
-    let place = Place::of(node, session)?;
+fn group(node: NodeId, name: String, reader: &mut Reader<'_>) -> Result<PubSubGroup, WorkError> {
+    let place = Place::of(node, reader)?;
     let names = [
         "WriterGroupId",
         "PublishingInterval",
@@ -201,19 +219,19 @@ fn group(node: NodeId, name: String, session: &mut Session) -> Result<PubSubGrou
         "SecurityGroupId",
         "HeaderLayoutUri",
     ];
-    let [id, interval, mode, security_group, layout] = place.values(names, session)?;
+    let [id, interval, mode, security_group, layout] = place.values(names, reader)?;
     let counters = match place.named("Diagnostics") {
-        Some(node) => Place::of(node, session)?.values_of(
+        Some(node) => Place::of(node, reader)?.values_of(
             "Counters",
             ["SentNetworkMessages", "FailedTransmissions"],
-            session,
+            reader,
         )?,
         None => [None, None],
     };
     let [sent, failed] = counters;
     let mut writers = Vec::new();
     for (node, name) in place.of_type(&[ObjectTypeId::DataSetWriterType]) {
-        writers.push(writer(node, name, session)?);
+        writers.push(writer(node, name, reader)?);
     }
     let mode = mode.as_ref().and_then(number).unwrap_or(1);
     let count = |it: Option<Variant>| it.as_ref().and_then(number).map(u64::from);
@@ -239,17 +257,20 @@ fn group(node: NodeId, name: String, session: &mut Session) -> Result<PubSubGrou
     })
 }
 
-fn writer(node: NodeId, name: String, session: &mut Session) -> Result<PubSubWriter, WorkError> {
-    let place = Place::of(node.clone(), session)?;
+fn writer(node: NodeId, name: String, reader: &mut Reader<'_>) -> Result<PubSubWriter, WorkError> {
+    let place = Place::of(node.clone(), reader)?;
     let names = ["DataSetWriterId", "DataSetFieldContentMask"];
-    let [id, mask] = place.values(names, session)?;
+    let [id, mask] = place.values(names, reader)?;
     let by = ReferenceTypeId::DataSetToWriter;
-    let sets = find::references(&node, BrowseDirection::Inverse, by, session)?;
+    let sets = match reader.left {
+        0 => Vec::new(),
+        _ => find::references(&node, BrowseDirection::Inverse, by, 1, reader.session)?,
+    };
     let (mut data_set, mut metadata) = (None, None);
     if let Some(set) = sets.into_iter().next() {
         data_set = Some(set.browse_name.name.as_ref().to_owned());
-        let place = Place::of(set.node_id.node_id, session)?;
-        let [described] = place.values(["DataSetMetaData"], session)?;
+        let place = Place::of(set.node_id.node_id, reader)?;
+        let [described] = place.values(["DataSetMetaData"], reader)?;
         metadata = described.and_then(described_by);
     }
     let mask = mask.as_ref().and_then(number).unwrap_or_default();

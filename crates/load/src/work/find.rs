@@ -309,20 +309,25 @@ pub(crate) fn nearest(
 /// All children of a node along hierarchical references.
 fn children(node: &NodeId, session: &mut Session) -> Result<Vec<ReferenceDescription>, WorkError> {
     let by = ReferenceTypeId::HierarchicalReferences;
-    references(node, BrowseDirection::Forward, by, session)
+    references(node, BrowseDirection::Forward, by, usize::MAX, session)
 }
 
-/// All references of a node in a direction, of a type and its subtypes.
+/// After so many answers without a reference, one behind the other, no more are asked for.
+const EMPTY_PAGES: usize = 100;
+
+/// The references of a node in a direction, of a type and its subtypes; so many of them at most.
 pub(crate) fn references(
     node: &NodeId,
     direction: BrowseDirection,
     by: ReferenceTypeId,
+    most: usize,
     session: &mut Session,
 ) -> Result<Vec<ReferenceDescription>, WorkError> {
     let response = session.call(BrowseRequest {
         request_header: RequestHeader::default(),
         view: ViewDescription::default(),
-        requested_max_references_per_node: 0,
+        // 0 for as many as there are.
+        requested_max_references_per_node: u32::try_from(most).unwrap_or_default(),
         nodes_to_browse: Some(vec![BrowseDescription {
             node_id: node.clone(),
             browse_direction: direction,
@@ -334,6 +339,7 @@ pub(crate) fn references(
     })?;
     let mut result = response.results.and_then(|mut all| all.pop());
     let mut children = Vec::new();
+    let mut empty = 0;
     while let Some(part) = result.take() {
         if part.status_code.bits() >> 31 != 0 {
             return Err(WorkError::Node {
@@ -342,13 +348,21 @@ pub(crate) fn references(
                 status: part.status_code,
             });
         }
-        children.extend(part.references.unwrap_or_default());
+        let more = part.references.unwrap_or_default();
+        empty = if more.is_empty() { empty + 1 } else { 0 };
+        children.extend(more);
         if !part.continuation_point.is_null_or_empty() {
             let header = RequestHeader::default();
-            let next = session.call(browse::next(header, vec![part.continuation_point], false))?;
+            let is_enough = children.len() >= most || empty >= EMPTY_PAGES;
+            let points = vec![part.continuation_point];
+            let next = session.call(browse::next(header, points, is_enough))?;
+            if is_enough {
+                break;
+            }
             result = next.results.and_then(|mut all| all.pop());
         }
     }
+    children.truncate(most);
     Ok(children)
 }
 
