@@ -33,10 +33,11 @@ pub struct Args {
     /// Where the server is, such as opc.tcp://plc1:4840
     #[arg(value_parser = plan::typed)]
     url: Url,
-    /// What may be done to the server beyond reading: attack; not needed for a plant (`uaperf serve`)
+    /// What may be done to the server beyond reading: attack; not needed for a plant (`uaperf serve`) on this
+    /// machine's loopback
     #[arg(long, value_name = "WHAT", value_delimiter = ',', value_parser = ["attack"])]
     allow: Vec<String>,
-    /// The host of the server, once more: it is yours; not needed for a plant
+    /// The host of the server, once more: it is yours; not needed for a plant on this machine's loopback
     #[arg(long, value_name = "HOST")]
     mine: Option<String>,
     /// Only these: certificates, half-open, unfinished, replayed, malformed, passwords, renewals, browse, history,

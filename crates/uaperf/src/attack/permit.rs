@@ -44,9 +44,10 @@ impl Permit<'_> {
         self.allowed && self.mine.is_some()
     }
 
-    /// What has to be said for a server that is no plant of ours.
+    /// What has to be said for a server that is no plant of ours on this machine.
     pub fn given(&self, target: &Target) -> Result<(), Failure> {
-        if self.is_given() || target.ground_truth().is_some() {
+        let is_plant = || target.ground_truth().is_some();
+        if self.is_given() || is_ours(&target.access.url, is_plant) {
             return Ok(());
         }
         let host = target.access.url.host();
@@ -60,6 +61,11 @@ impl Permit<'_> {
             )),
         )
     }
+}
+
+/// Whether nobody else uses the server. A plant elsewhere may be anybody's, and any server may say that it is one.
+fn is_ours(url: &Url, is_plant: impl FnOnce() -> bool) -> bool {
+    url.is_loopback() && is_plant()
 }
 
 /// Whether this is the host of the URL, as it was typed.
@@ -113,6 +119,22 @@ mod tests {
         ] {
             let told = refused(url, mine);
             assert!(told.contains("is not the host of"), "{url} {mine}: {told}");
+        }
+    }
+
+    #[test]
+    fn only_a_plant_on_this_machine_needs_no_permission() {
+        let ours = |url: &str, plant| is_ours(&url.parse().unwrap(), || plant);
+        for url in [
+            "opc.tcp://127.0.0.1:4840",
+            "opc.tcp://localhost:4840",
+            "opc.tcp://[::1]:4840",
+        ] {
+            assert!(ours(url, true), "{url}");
+            assert!(!ours(url, false), "{url}");
+        }
+        for url in ["opc.tcp://plc1:4840", "opc.tcp://10.0.0.7:4840"] {
+            assert!(!ours(url, true), "{url}");
         }
     }
 
