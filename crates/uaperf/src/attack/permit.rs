@@ -36,6 +36,13 @@ impl Permit<'_> {
                 "--link and --listen-reverse: a server is attacked where its URL says (want neither of them)",
             ));
         }
+        // Cached answers without an end of their own are asked for each time, too.
+        let source = access.revocation.source;
+        if source.asks() {
+            return Err(Failure::usage(format!(
+                "--revocation {source}: attacks would ask a host that is not the server (want offline or reread)"
+            )));
+        }
         Ok(())
     }
 
@@ -142,5 +149,33 @@ mod tests {
     fn what_is_not_reached_by_its_own_address_is_not_attacked() {
         let told = refused("opc.wss://plc1:4843", "plc1");
         assert!(told.contains("over opc.tcp"), "{told}");
+    }
+
+    #[test]
+    fn nobody_else_is_asked_at_attacks() {
+        use pki::Source;
+
+        let permit = Permit {
+            allowed: true,
+            mine: Some("plc1"),
+        };
+        let told = |source| {
+            let mut access = access("opc.tcp://plc1:4840");
+            access.revocation.source = source;
+            let checked = permit.check(&access);
+            checked.map_or_else(|it| it.to_string(), |()| String::new())
+        };
+        for source in [
+            Source::Cached,
+            Source::Online,
+            Source::Manager,
+            Source::ManagerCached,
+        ] {
+            let told = told(source);
+            assert!(told.contains("a host that is not the server"), "{told}");
+        }
+        for source in [Source::Offline, Source::Reread] {
+            assert_eq!(told(source), "", "{source}");
+        }
     }
 }
