@@ -1,7 +1,7 @@
 //! Who attacks: one of each kind, made for a thread, that makes one attack after another.
 
 use std::collections::VecDeque;
-use std::io::Write;
+use std::io::{self, ErrorKind, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
 
@@ -68,8 +68,17 @@ impl Told {
                 ..Self::refused(variant, "connection refused")
             },
             LinkError::Channel(error) => Self::status(variant, error.status()),
+            LinkError::NotRead { .. } => Self::good(variant, NOT_READ),
             LinkError::ClosedAt(_) | LinkError::Io(_) => Self::refused(variant, CLOSED),
             _ => Self::refused(variant, "no answer"),
+        }
+    }
+
+    /// What could not be written on a connection that was there.
+    fn unsent(variant: &'static str, error: &io::Error) -> Self {
+        match error.kind() {
+            ErrorKind::WouldBlock | ErrorKind::TimedOut => Self::good(variant, NOT_READ),
+            _ => Self::refused(variant, CLOSED),
         }
     }
 
@@ -93,6 +102,7 @@ impl Told {
     }
 }
 
+const NOT_READ: &str = "not read";
 const CLOSED: &str = "closed without a word";
 
 /// Who makes attacks of one kind; each thread has one of its own.
@@ -273,8 +283,8 @@ impl<'a> Beginner<'a> {
             return Told::end(HALF, end);
         }
         let sent = socket.write_all(&raw::half_a_chunk());
-        if sent.and(socket.set_read_timeout(Some(SOON))).is_err() {
-            return Told::refused(HALF, CLOSED);
+        if let Err(error) = sent.and(socket.set_read_timeout(Some(SOON))) {
+            return Told::unsent(HALF, &error);
         }
         let told = Told::end(HALF, raw::listen(&mut socket, 1).end);
         if !told.refused {
@@ -301,8 +311,8 @@ impl<'a> Beginner<'a> {
         }
         let begun = raw::without_the_last(connection.pending());
         let sent = stream.write_all(begun);
-        if sent.and(stream.set_read_timeout(Some(SOON))).is_err() {
-            return Told::refused(OPEN, CLOSED);
+        if let Err(error) = sent.and(stream.set_read_timeout(Some(SOON))) {
+            return Told::unsent(OPEN, &error);
         }
         let told = Told::end(OPEN, raw::listen(&mut stream, 1).end);
         if !told.refused {
@@ -348,11 +358,8 @@ impl Attacker for Replayer<'_> {
         }
         let twice = [connection.pending(), connection.pending()].concat();
         let sent = stream.write_all(&twice);
-        if sent
-            .and(stream.set_read_timeout(Some(self.access.timeout)))
-            .is_err()
-        {
-            return Told::refused("", CLOSED);
+        if let Err(error) = sent.and(stream.set_read_timeout(Some(self.access.timeout))) {
+            return Told::unsent("", &error);
         }
         match raw::listen(&mut stream, 2) {
             Said { messages: 2, .. } => Told::good("", "answered twice"),

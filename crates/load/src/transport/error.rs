@@ -71,6 +71,12 @@ pub enum LinkError {
         /// The time given to it.
         after: Duration,
     },
+    /// The server does not read what it is sent.
+    #[error("the server read nothing for {after:?}")]
+    NotRead {
+        /// The time given to it.
+        after: Duration,
+    },
     /// It is not known whom to trust.
     #[error("opc.wss wants TLS, and nobody said whose certificates are trusted")]
     NoTls,
@@ -134,6 +140,7 @@ impl CallError {
             Self::TimedOut(_) => StatusCode::BadTimeout,
             Self::Aborted(status) => *status,
             Self::Link(LinkError::Channel(error)) => error.status(),
+            Self::Link(LinkError::NotRead { .. }) => StatusCode::BadTimeout,
             Self::Link(_) => StatusCode::BadConnectionClosed,
         }
     }

@@ -199,6 +199,7 @@ impl Link {
     /// steps before a failing one too.
     pub fn open(url: &Url, options: &Options, steps: &mut Steps) -> Result<Self, LinkError> {
         let (socket, address, said) = options.way.take(url, options, steps)?;
+        socket.set_write_timeout(Some(options.timeout.max(Duration::from_millis(1))))?;
         let clock = Clock::new();
         let endpoint_url = options
             .endpoint_url
@@ -469,8 +470,14 @@ impl Link {
                     self.connection.wrote(n);
                     self.carried.sent += n as u64;
                 }
-                Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                Err(error) => return self.broken(error),
+                Err(error) => match error.kind() {
+                    ErrorKind::Interrupted => {}
+                    ErrorKind::WouldBlock | ErrorKind::TimedOut => {
+                        let after = self.shell.timeout;
+                        return Err(LinkError::NotRead { after });
+                    }
+                    _ => return self.broken(error),
+                },
             }
         }
         Ok(())

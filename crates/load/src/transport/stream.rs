@@ -71,6 +71,11 @@ impl Stream {
         self.socket.set_read_timeout(timeout)
     }
 
+    /// How long a write waits for a server that does not read.
+    pub fn set_write_timeout(&self, timeout: Option<Duration>) -> io::Result<()> {
+        self.socket.set_write_timeout(timeout)
+    }
+
     /// Says that nothing more comes, or is wanted.
     pub fn shutdown(&mut self, how: Shutdown) -> io::Result<()> {
         if let Some(tunnel) = &mut self.tunnel {
@@ -127,5 +132,28 @@ impl Write for Stream {
             Some(tunnel) => tunnel.flush(&mut self.socket),
             None => self.socket.flush(),
         }
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use std::io::ErrorKind;
+    use std::net::TcpListener;
+
+    use super::*;
+
+    #[test]
+    fn a_server_that_does_not_read_holds_a_write_up_no_longer_than_that() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let socket = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let (_silent, _) = listener.accept().unwrap();
+        let mut stream = Stream::new(socket, None, None).unwrap();
+        stream
+            .set_write_timeout(Some(Duration::from_millis(50)))
+            .unwrap();
+        // More than any socket takes.
+        let kind = stream.write_all(&vec![0; 64 << 20]).unwrap_err().kind();
+        assert!(matches!(kind, ErrorKind::WouldBlock | ErrorKind::TimedOut));
     }
 }
