@@ -439,7 +439,9 @@ impl<'a> Demander<'a> {
                 let results = results.iter().flatten();
                 Ok(legal::first_bad(results.map(|it| it.status_code)))
             }
-            Wish::Items { nodes, at_once } => legal::come_and_go(session, nodes, ITEMS, *at_once),
+            Wish::Items { nodes, at_once } => {
+                legal::come_and_go(session, nodes, ITEMS, *at_once, self.goes_on)
+            }
         }
     }
 }

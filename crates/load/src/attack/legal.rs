@@ -133,16 +133,17 @@ pub fn items(
     }
 }
 
-/// Makes so many items, some of them in each request, and deletes them with their subscription.
+/// Makes so many items, some of them in each request, as long as it may go on, and deletes them with their subscription.
 pub fn come_and_go(
     session: &mut Session,
     nodes: &[NodeId],
     count: usize,
     at_once: usize,
+    goes_on: impl Fn() -> bool,
 ) -> Result<StatusCode, CallError> {
     let id = session.call(subscription(1_000.0))?.subscription_id;
     let (mut left, mut worst) = (count, StatusCode::Good);
-    while left > 0 && worst.is_good() {
+    while left > 0 && worst.is_good() && goes_on() {
         let some = left.min(at_once.max(1));
         let results = session.call(items(id, nodes, some, 1_000.0))?.results;
         worst = first_bad(results.iter().flatten().map(|result| result.status_code));
