@@ -217,6 +217,10 @@ fn refusals(seen: &Seen, told: &mut Vec<String>) -> bool {
             ));
         }
     }
+    if let Some(why) = &seen.turned_away {
+        refused = true;
+        told.push(why.clone());
+    }
     if seen.calm.errors > 0 || seen.calm.newcomers.refused > 0 {
         told.push(format!(
             "not all was well before: {} Reads failed, {} good clients got no session",

@@ -105,6 +105,9 @@ pub struct Seen {
     pub lost_values: Figure<u64>,
     /// Why the attackers were the limit, if they were.
     pub limits: Vec<String>,
+    /// Why there was no session to be had at the end, where the server answered all the same.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub turned_away: Option<String>,
     /// What became of the server, where it did not survive.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub died: Option<String>,

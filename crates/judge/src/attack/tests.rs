@@ -56,6 +56,7 @@ fn seen(attacked: Stage) -> Seen {
         sessions: Held::default(),
         lost_values: Figure::Known(0),
         limits: Vec::new(),
+        turned_away: None,
         died: None,
     }
 }
@@ -177,6 +178,11 @@ fn what_good_clients_do_not_get_weighs_more_than_how_long_it_takes() {
     let (verdict, told, _) = concluded(seen(crowded));
     assert_eq!(verdict, Verdict::RefusedGoodClients);
     assert!(told.contains("3 of 10 good clients"), "{told}");
+    let mut closed = seen(stage(100_000));
+    closed.turned_away = Some("it answers, but gives no session: BadTooManySessions".into());
+    let (verdict, told, _) = concluded(closed);
+    assert_eq!(verdict, Verdict::RefusedGoodClients);
+    assert!(told.contains("BadTooManySessions"), "{told}");
     let mut cut = stage(100_000);
     cut.lost_sessions = 1;
     assert_eq!(concluded(seen(cut)).0, Verdict::RefusedGoodClients);

@@ -15,8 +15,9 @@ use super::attacker::Told;
 use super::good::{self, Good, SETTLING};
 use super::watched::{Limits, Look, Watched};
 use super::way::{Known, Way};
+use super::whose::is_answer;
 use super::{Kind, Schedule};
-use crate::access::{Endpoint, Session};
+use crate::access::{AccessError, Endpoint, Session};
 use crate::engine::{Control, RunError, SessionError, Target};
 use crate::transport::Steps;
 use crate::work::find;
@@ -54,6 +55,24 @@ impl Victim {
             kinds,
         })
     }
+
+    /// Tries for so long to come in; why that did not succeed.
+    fn come_in(&self, patience: Duration, control: &Control) -> Result<(), AccessError> {
+        let target = &self.good.target;
+        let began = Instant::now();
+        loop {
+            match target.access.open(&target.opening, &mut Steps::new()) {
+                Ok(session) => {
+                    session.leave();
+                    return Ok(());
+                }
+                Err(error) if control.is_stopped() || began.elapsed() > patience => {
+                    return Err(error);
+                }
+                Err(_) => std::thread::sleep(Duration::from_millis(100)),
+            }
+        }
+    }
 }
 
 /// Who looks on, and who is told how far it is.
@@ -78,6 +97,8 @@ const NOBODY: u32 = 20;
 const NOBODY_FOR: Duration = Duration::from_secs(1);
 /// A server that gives no session for so long after an attack has not survived it.
 const PATIENCE: Duration = Duration::from_secs(5);
+/// One that has no session to give is given so long before the next attack.
+const RECOVERY: Duration = Duration::from_secs(30);
 
 /// Attacks a server in all these ways, and writes down in the sheet what came of it. The sheet says how.
 pub fn examine(
@@ -131,6 +152,11 @@ pub fn examine(
                 }
                 .measure(&place, around)?;
                 sheet.gone = seen.died.clone();
+                if seen.turned_away.is_some() {
+                    (around.progress)(&format!("{place}: it is waited for a session"));
+                    // Where there is none the next kind says so.
+                    let _ = victim.come_in(RECOVERY, around.control);
+                }
                 attacked.seen = Some(seen);
             }
             Err(why) => {
@@ -258,7 +284,8 @@ impl Bench<'_> {
             (outcome, looks, came, attackers)
         });
         let outcome = outcome.unwrap_or(Err(RunError::Thread))?;
-        let died = self.died(&going, looks.last().is_some_and(|it| it.1.gone), around);
+        let (died, turned_away) =
+            self.afterwards(&going, looks.last().is_some_and(|it| it.1.gone), around);
         let sessions = Held {
             before: sessions,
             most: Figure::missing("asked for before and afterwards only"),
@@ -277,33 +304,32 @@ impl Bench<'_> {
         seen.attackers = attackers(schedule, going, self.step());
         seen.sessions = sessions;
         seen.died = died;
+        seen.turned_away = turned_away;
         Ok(seen)
     }
 
-    /// Why it is taken for dead, if it is.
-    fn died(&self, going: &Going, gone: bool, around: &Around<'_>) -> Option<String> {
+    /// Why it is taken for dead, if it is; why it gives no session, if it answers all the same.
+    fn afterwards(
+        &self,
+        going: &Going,
+        gone: bool,
+        around: &Around<'_>,
+    ) -> (Option<String>, Option<String>) {
         if gone {
-            return Some("its process is gone".into());
+            return (Some("its process is gone".into()), None);
         }
-        let target = &self.victim.good.target;
-        let began = Instant::now();
-        loop {
-            let why = match target.access.open(&target.opening, &mut Steps::new()) {
-                Ok(session) => {
-                    session.leave();
-                    return None;
-                }
-                Err(error) => error,
-            };
-            if around.control.is_stopped() {
-                // Nobody waits for it any more: what is known is what attackers found.
-                let nobody = going.nobody.load(Ordering::Relaxed);
-                return nobody.then(|| why.to_string());
-            }
-            if began.elapsed() > PATIENCE {
-                return Some(format!("no session for {PATIENCE:?} afterwards: {why}"));
-            }
-            std::thread::sleep(Duration::from_millis(100));
+        let Err(why) = self.victim.come_in(PATIENCE, around.control) else {
+            return (None, None);
+        };
+        if around.control.is_stopped() {
+            // Nobody waits for it any more: what is known is what attackers found.
+            let nobody = going.nobody.load(Ordering::Relaxed);
+            return (nobody.then(|| why.to_string()), None);
+        }
+        let told = format!("no session for {PATIENCE:?} afterwards: {why}");
+        match is_answer(&why) {
+            true => (None, Some(told)),
+            false => (Some(told), None),
         }
     }
 

@@ -14,6 +14,7 @@ pub mod raw;
 mod schedule;
 mod watched;
 mod way;
+mod whose;
 
 pub use examined::{Around, Victim, examine};
 pub use good::{Good, SETTLING};

@@ -60,6 +60,7 @@ impl Watched<'_> {
                 |it| Figure::Known(it.measured.places.lost() + it.measured.messages.lost()),
             ),
             limits: Vec::new(),
+            turned_away: None,
             died: None,
         }
     }
