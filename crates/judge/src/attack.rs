@@ -42,6 +42,7 @@ pub fn exit(sheet: &Sheet) -> Exit {
     let verdicts = || sheet.kinds.iter().map(|it| it.verdict);
     match sheet {
         it if it.interrupted => Exit::Interrupted,
+        it if it.failed.is_some() => Exit::Nothing,
         it if it.gone.is_some() || verdicts().any(Verdict::is_harm) => Exit::Threshold,
         _ if verdicts().all(|it| it == Verdict::NotTried) => Exit::Nothing,
         _ if verdicts().any(|it| it == Verdict::GeneratorLimited) => Exit::Verdict,

@@ -36,6 +36,9 @@ pub struct Sheet {
     /// Why nothing more was tried, where the server was gone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gone: Option<String>,
+    /// Why nothing more was tried, where it was the generator that failed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failed: Option<String>,
     /// Each kind of attack, in the order in which they were made.
     pub kinds: Vec<Attacked>,
 }

@@ -40,6 +40,13 @@ pub fn attack(sheet: &Sheet, style: Style) -> String {
             &format!("{why}; nothing more was tried"),
         );
     }
+    if let Some(why) = &sheet.failed {
+        page.inked_row(
+            "FAILED",
+            Ink::Bad,
+            &format!("{why}; nothing more was tried"),
+        );
+    }
     if sheet.interrupted {
         page.inked_row(
             "INTERRUPTED",

@@ -102,6 +102,7 @@ fn sheet(seen: Vec<Seen>) -> Sheet {
         },
         interrupted: false,
         gone: None,
+        failed: None,
         kinds: seen.into_iter().map(kind).collect(),
     }
 }
@@ -299,6 +300,10 @@ fn an_interrupt_and_nothing_tried_have_exit_codes_of_their_own() {
         interrupted.kinds.first().unwrap().verdict,
         Verdict::Interrupted
     );
+    let mut failed = sheet(vec![seen(stage(400_000))]);
+    failed.failed = Some("no more threads".into());
+    conclude(&mut failed);
+    assert_eq!(exit(&failed), Exit::Nothing);
     let mut none = sheet(vec![seen(stage(100_000))]);
     if let Some(kind) = none.kinds.first_mut() {
         kind.seen = None;

@@ -145,12 +145,23 @@ pub fn examine(
         };
         match Way::of(kind, &known) {
             Ok(way) => {
-                let seen = Bench {
+                let measured = Bench {
                     victim,
                     way: &way,
                     asked: &sheet.asked,
                 }
-                .measure(&place, around)?;
+                .measure(&place, around);
+                let seen = match measured {
+                    Ok(seen) => seen,
+                    Err(error) => {
+                        attacked.not_tried = Some(error.to_string());
+                        sheet.kinds.push(attacked);
+                        match is_refusal(&error) {
+                            true => continue,
+                            false => return Err(error),
+                        }
+                    }
+                };
                 sheet.gone = seen.died.clone();
                 if seen.turned_away.is_some() {
                     (around.progress)(&format!("{place}: it is waited for a session"));
@@ -171,6 +182,16 @@ pub fn examine(
     }
     sheet.interrupted = around.control.is_stopped();
     Ok(())
+}
+
+/// Whether the server answered, and gave the good client no session.
+fn is_refusal(error: &RunError) -> bool {
+    match error {
+        RunError::NoSession { error, .. } => {
+            matches!(&**error, SessionError::Access(error) if is_answer(error))
+        }
+        _ => false,
+    }
 }
 
 /// One kind.

@@ -20,6 +20,7 @@ pub(super) fn page(sheet: &Sheet) -> Markup {
                 p.word { @if harmed > 0 { (harmed) " kinds of attack did harm" } @else { "No harm was seen" } }
                 ul {
                     @if sheet.interrupted { li { "interrupted: what was not measured by then is missing" } }
+                    @if let Some(why) = &sheet.failed { li { "nothing more was tried: " (why) } }
                     @if let Some(why) = &sheet.gone { li { "the server is gone: " (why) } }
                     @for kind in &sheet.kinds {
                         li { b { (kind.kind) } " " (words(kind.verdict)) }

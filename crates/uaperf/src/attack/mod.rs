@@ -226,13 +226,15 @@ fn measure(args: &Args, target: Arc<Target>) -> anyhow::Result<Sheet> {
     );
     match done {
         // What was measured until then is of use.
-        Err(error) if sheet.kinds.is_empty() => {
+        Err(error) if sheet.kinds.iter().all(|it| it.seen.is_none()) => {
             return Err(match &error {
                 RunError::NoSession { error, .. } => refused(error, &access).into(),
                 _ => Failure::new(error.to_string()).into(),
             });
         }
-        Err(error) => sheet.gone = Some(error.to_string()),
+        Err(error @ RunError::NoSession { .. }) => sheet.gone = Some(error.to_string()),
+        // That is no fault of the server.
+        Err(error) => sheet.failed = Some(error.to_string()),
         Ok(()) => {}
     }
     judge::attack::conclude(&mut sheet);
@@ -271,6 +273,7 @@ fn sheet(args: &Args, target: &Target, process: &Result<Process, String>) -> She
         },
         interrupted: false,
         gone: None,
+        failed: None,
         kinds: Vec::new(),
     }
 }
