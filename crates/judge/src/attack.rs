@@ -261,11 +261,14 @@ fn slowed(seen: &Seen, asked: &Asked, doubted: bool, told: &mut Vec<String>) -> 
     }
     let goodput = seen.attacked.rate_per_s / seen.calm.rate_per_s.max(f64::MIN_POSITIVE);
     if seen.attacked.to_ns > seen.attacked.from_ns && goodput < GOODPUT {
+        // A good client that is kept from its work asks for less, whatever the server does.
         told.push(format!(
             "{:.0} % of the Reads a second of the calm before were answered in time",
             goodput * 100.0
         ));
-        worst = Some(worst.unwrap_or(0.0).max(1.0 / goodput.max(1e-3)));
+        if !doubted {
+            worst = Some(worst.unwrap_or(0.0).max(1.0 / goodput.max(1e-3)));
+        }
     }
     worst
 }

@@ -208,6 +208,16 @@ fn half_of_the_answers_is_slowed_even_if_those_came_in_time() {
 }
 
 #[test]
+fn fewer_answers_to_a_good_client_that_was_the_limit_cannot_be_told() {
+    let mut half = stage(100_000);
+    half.rate_per_s /= 2.0;
+    half.limits.push("no time".into());
+    let (verdict, told, exit) = concluded(seen(half));
+    assert_eq!((verdict, exit), (Verdict::GeneratorLimited, Exit::Verdict));
+    assert!(told.contains("50 %"), "{told}");
+}
+
+#[test]
 fn memory_that_does_not_come_back_is_left_behind() {
     let with = |memory| {
         let mut seen = seen(stage(100_000));
