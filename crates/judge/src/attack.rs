@@ -14,7 +14,7 @@ pub const QUANTILES: [f64; 3] = [0.5, 0.99, 0.999];
 
 /// A share of failed Reads that is no more than in the calm before.
 const FAILED: f64 = 0.001;
-/// Less of what was read in the calm before is slowed.
+/// Less of what was read in the calm before is starved.
 const GOODPUT: f64 = 0.9;
 /// Memory that grew by less than this share is no matter of the attack.
 const GROWN: f64 = 0.1;
@@ -59,6 +59,7 @@ pub fn words(verdict: Verdict) -> String {
         Verdict::Unharmed => "unharmed".to_owned(),
         Verdict::LeftBehind { bytes } => format!("left {} behind", Bytes::show(bytes as f64)),
         Verdict::Slowed { times } => format!("slowed {} times", short(times)),
+        Verdict::Starved { share } => format!("answered {:.0} % of the Reads", share * 100.0),
         Verdict::RefusedGoodClients => "refused good clients".to_owned(),
         Verdict::Died => "died".to_owned(),
     }
@@ -143,6 +144,7 @@ fn verdict(seen: &Seen, asked: &Asked, interrupted: bool) -> (Verdict, Vec<Strin
     let doubted = [&seen.calm, &seen.attacked];
     let doubted = doubted.iter().any(|it| !it.limits.is_empty());
     let slowed = slowed(seen, asked, doubted, &mut told);
+    let starved = starved(seen, doubted, &mut told);
     let left = left(&seen.memory, asked);
     if let Some(bytes) = left {
         told.push(format!(
@@ -161,6 +163,8 @@ fn verdict(seen: &Seen, asked: &Asked, interrupted: bool) -> (Verdict, Vec<Strin
         Verdict::Died
     } else if refused {
         Verdict::RefusedGoodClients
+    } else if let Some(share) = starved {
+        Verdict::Starved { share }
     } else if let Some(times) = slowed {
         Verdict::Slowed { times }
     } else if let Some(bytes) = left {
@@ -259,18 +263,21 @@ fn slowed(seen: &Seen, asked: &Asked, doubted: bool, told: &mut Vec<String>) -> 
             short(times)
         ));
     }
-    let goodput = seen.attacked.rate_per_s / seen.calm.rate_per_s.max(f64::MIN_POSITIVE);
-    if seen.attacked.to_ns > seen.attacked.from_ns && goodput < GOODPUT {
-        // A good client that is kept from its work asks for less, whatever the server does.
-        told.push(format!(
-            "{:.0} % of the Reads a second of the calm before were answered in time",
-            goodput * 100.0
-        ));
-        if !doubted {
-            worst = Some(worst.unwrap_or(0.0).max(1.0 / goodput.max(1e-3)));
-        }
-    }
     worst
+}
+
+/// Which share of the Reads a second of the calm before was answered, if that is less than it should be.
+fn starved(seen: &Seen, doubted: bool, told: &mut Vec<String>) -> Option<f64> {
+    let share = seen.attacked.rate_per_s / seen.calm.rate_per_s.max(f64::MIN_POSITIVE);
+    if seen.attacked.to_ns <= seen.attacked.from_ns || share >= GOODPUT {
+        return None;
+    }
+    told.push(format!(
+        "{:.0} % of the Reads a second of the calm before were answered in time",
+        share * 100.0
+    ));
+    // A good client that is kept from its work asks for less, whatever the server does.
+    (!doubted).then_some(share)
 }
 
 /// How many times as long p99 was, where there is no saying how well that is known.

@@ -265,6 +265,11 @@ pub enum Verdict {
         /// So many times as long.
         times: f64,
     },
+    /// Good clients got fewer answers.
+    Starved {
+        /// As a fraction of the Reads a second of the calm before.
+        share: f64,
+    },
     /// Good clients were refused, or lost their sessions.
     RefusedGoodClients,
     /// The server did not survive.
@@ -276,7 +281,11 @@ impl Verdict {
     pub const fn is_harm(self) -> bool {
         matches!(
             self,
-            Self::LeftBehind { .. } | Self::Slowed { .. } | Self::RefusedGoodClients | Self::Died
+            Self::LeftBehind { .. }
+                | Self::Slowed { .. }
+                | Self::Starved { .. }
+                | Self::RefusedGoodClients
+                | Self::Died
         )
     }
 }

@@ -64,6 +64,7 @@ pub(crate) const fn ink(verdict: Verdict) -> Ink {
         Verdict::Interrupted | Verdict::GeneratorLimited => Ink::Warning,
         Verdict::LeftBehind { .. }
         | Verdict::Slowed { .. }
+        | Verdict::Starved { .. }
         | Verdict::RefusedGoodClients
         | Verdict::Died => Ink::Bad,
     }
@@ -77,6 +78,7 @@ const fn label(verdict: Verdict) -> &'static str {
         Verdict::Unharmed => "unharmed",
         Verdict::LeftBehind { .. } => "LEFT",
         Verdict::Slowed { .. } => "SLOWED",
+        Verdict::Starved { .. } => "STARVED",
         Verdict::RefusedGoodClients => "REFUSED",
         Verdict::Died => "DIED",
     }

@@ -199,11 +199,15 @@ fn what_was_wrong_before_is_no_fault_of_the_attack() {
 }
 
 #[test]
-fn half_of_the_answers_is_slowed_even_if_those_came_in_time() {
+fn half_of_the_answers_is_harm_even_if_those_came_in_time() {
     let mut half = stage(100_000);
     half.rate_per_s /= 2.0;
-    let (verdict, told, _) = concluded(seen(half));
-    assert_eq!(verdict, Verdict::Slowed { times: 2.0 });
+    let (verdict, told, exit) = concluded(seen(half));
+    assert_eq!(verdict, Verdict::Starved { share: 0.5 });
+    assert_eq!(
+        (words(verdict).as_str(), exit),
+        ("answered 50 % of the Reads", Exit::Threshold)
+    );
     assert!(told.contains("50 %"), "{told}");
 }
 
