@@ -28,10 +28,12 @@ const LATE_NS: u64 = 200_000_000;
 /// Adds ratios and verdicts to what was seen.
 pub fn conclude(sheet: &mut Sheet) {
     let interrupted = sheet.interrupted;
+    let cores = sheet.machine.cores.known().copied();
     for kind in &mut sheet.kinds {
         let Some(seen) = &mut kind.seen else { continue };
         seen.ratios = QUANTILES.iter().map(|&q| ratios(seen, q)).collect();
-        seen.limits.extend(limits(&seen.attackers, &sheet.asked));
+        seen.limits
+            .extend(limits(&seen.attackers, &sheet.asked, cores));
         let (verdict, evidence) = verdict(seen, &sheet.asked, interrupted);
         (kind.verdict, kind.evidence) = (verdict, evidence);
     }
@@ -114,8 +116,8 @@ fn order_statistics(histogram: &Histogram, quantile: f64) -> Option<(f64, f64)> 
     Some((low as f64, high as f64))
 }
 
-/// Why the attackers themselves were the limit, if they were.
-fn limits(attackers: &Attackers, asked: &Asked) -> Vec<String> {
+/// Why the attackers themselves were the limit, if they were: on a machine with so many cores.
+fn limits(attackers: &Attackers, asked: &Asked, cores: Option<u64>) -> Vec<String> {
     let mut all = Vec::new();
     if attackers.latest_ns > LATE_NS {
         all.push(format!(
@@ -124,14 +126,19 @@ fn limits(attackers: &Attackers, asked: &Asked) -> Vec<String> {
         ));
     }
     let short = (attackers.made as f64) < MADE * attackers.planned as f64;
-    let most = f64::from(asked.clients);
-    if let Some(cores) = attackers
+    let clients = u64::from(asked.clients);
+    let can_use = cores.map_or(clients, |cores| clients.min(cores)).max(1);
+    if let Some(busy) = attackers
         .cores
         .known()
-        .filter(|it| short && **it > BUSY * most)
+        .filter(|it| short && **it > BUSY * can_use as f64)
     {
+        let cure = match can_use < clients {
+            true => "attack from a machine with more of them",
+            false => "give them more (--attackers)",
+        };
         all.push(format!(
-            "attackers kept {cores:.1} cores busy and made {} of {} attacks: give them more (--attackers)",
+            "attackers kept {busy:.1} of {can_use} cores busy and made {} of {} attacks: {cure}",
             attackers.made, attackers.planned
         ));
     }

@@ -265,7 +265,19 @@ fn a_generator_that_was_the_limit_says_so_and_calls_nobody_unharmed() {
     let mut busy = seen(stage(100_000));
     busy.attackers.made = 100;
     busy.attackers.cores = Figure::Known(7.9);
-    assert_eq!(concluded(busy).0, Verdict::GeneratorLimited);
+    let (verdict, told, _) = concluded(busy.clone());
+    assert_eq!(verdict, Verdict::GeneratorLimited);
+    assert!(told.contains("--attackers"), "{told}");
+    // Eight attackers have two cores at most where there are two.
+    busy.attackers.cores = Figure::Known(1.95);
+    assert_eq!(concluded(busy.clone()).0, Verdict::Unharmed);
+    let mut small = sheet(vec![busy]);
+    small.machine.cores = Figure::Known(2);
+    conclude(&mut small);
+    let kind = small.kinds.first().unwrap();
+    assert_eq!(kind.verdict, Verdict::GeneratorLimited);
+    let told = kind.evidence.join("; ");
+    assert!(told.contains("of 2 cores busy"), "{told}");
     // Where the good client was the limit, all of the interval has to be beyond what is slow.
     let starved = |mut attacked: Stage| {
         attacked.limits.push("no time".into());

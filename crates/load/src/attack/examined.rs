@@ -322,7 +322,7 @@ impl Bench<'_> {
             step: self.step(),
         };
         let mut seen = told.seen(around.limits);
-        seen.attackers = attackers(schedule, going, self.step());
+        seen.attackers = attackers(schedule, going);
         seen.sessions = sessions;
         seen.died = died;
         seen.turned_away = turned_away;
@@ -385,8 +385,8 @@ fn session_count(session: &mut Session) -> Result<u64, String> {
     }
 }
 
-/// What attackers planned and did: planned, held up, latest.
-type Paced = (u64, u64, u64);
+/// What attackers planned and did: planned, held up, latest, and how long that took.
+type Paced = (u64, u64, u64, Duration);
 
 /// Attacks until the time or the number is over.
 fn attack(
@@ -434,7 +434,13 @@ fn attack(
             });
         }
     });
-    (schedule.planned(), schedule.held_up(), schedule.latest_ns())
+    let took = Instant::now().saturating_duration_since(when.0);
+    (
+        schedule.planned(),
+        schedule.held_up(),
+        schedule.latest_ns(),
+        took,
+    )
 }
 
 /// On a host that is the server's as well, what attackers cost themselves is not the server's doing: they come behind the
@@ -450,14 +456,18 @@ fn behind_others() {
 #[cfg(not(target_os = "linux"))]
 fn behind_others() {}
 
-fn attackers(paced: Option<Paced>, going: Going, step: Duration) -> Attackers {
+fn attackers(paced: Option<Paced>, going: Going) -> Attackers {
     let answers = going.answers.into_inner();
     let answers = answers.unwrap_or_else(PoisonError::into_inner);
     let cpu = going
         .cpu
         .into_inner()
         .unwrap_or_else(PoisonError::into_inner);
-    let (planned, held_up, latest_ns) = paced.unwrap_or_default();
+    let (planned, held_up, latest_ns, took) = paced.unwrap_or_default();
+    let cores = |cpu: Duration| match took.is_zero() {
+        true => Figure::missing("no attack was made"),
+        false => Figure::Known(cpu.as_secs_f64() / took.as_secs_f64()),
+    };
     Attackers {
         planned,
         made: answers.values().sum(),
@@ -465,7 +475,7 @@ fn attackers(paced: Option<Paced>, going: Going, step: Duration) -> Attackers {
         latest_ns,
         cores: cpu.map_or_else(
             || Figure::missing("the CPU of a thread is not known here"),
-            |cpu| Figure::Known(cpu.as_secs_f64() / step.as_secs_f64()),
+            cores,
         ),
         answers: answers
             .into_iter()
