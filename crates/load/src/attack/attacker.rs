@@ -10,8 +10,8 @@ use wire::service::Request;
 use wire::time::Instant as Mono;
 use wire::types::{GetEndpointsRequest, NodeId, StatusCode};
 
-use super::legal;
 use super::raw::{self, End, Said};
+use super::{legal, whose};
 use crate::access::{Access, AccessError, Opening, Session};
 use crate::transport::{CallError, Link, LinkError, Steps, Stream, connect};
 
@@ -26,6 +26,8 @@ pub(super) struct Told {
     pub refused: bool,
     /// Whether nobody listens there any more.
     pub nobody: bool,
+    /// Why it was not made at all, where that is this machine's doing.
+    pub lack: Option<&'static str>,
 }
 
 impl Told {
@@ -35,6 +37,7 @@ impl Told {
             told: told.into(),
             refused: false,
             nobody: false,
+            lack: None,
         }
     }
 
@@ -62,6 +65,12 @@ impl Told {
     }
 
     fn link(variant: &'static str, error: &LinkError) -> Self {
+        if let Some(lack) = whose::lack(error) {
+            return Self {
+                lack: Some(lack),
+                ..Self::good(variant, "not made")
+            };
+        }
         match error {
             LinkError::Refused(_) => Self {
                 nobody: true,

@@ -212,6 +212,8 @@ struct Going {
     /// When the good client began, as soon as that is known.
     began: OnceLock<Instant>,
     answers: Mutex<Answers>,
+    /// Attacks that were not made, by what this machine had no more of.
+    lacks: Mutex<BTreeMap<&'static str, u64>>,
     cpu: Mutex<Option<Duration>>,
 }
 
@@ -220,7 +222,21 @@ impl Going {
         !(self.control.is_over() || self.over.load(Ordering::Relaxed))
     }
 
+    fn limits(&self) -> Vec<String> {
+        let lacks = self.lacks.lock();
+        let lacks = lacks.unwrap_or_else(PoisonError::into_inner);
+        let each = lacks.iter();
+        each.map(|(lack, n)| format!("{n} attacks were not made: {lack}"))
+            .collect()
+    }
+
     fn told(&self, told: Told) {
+        if let Some(lack) = told.lack {
+            let lacks = self.lacks.lock();
+            let mut lacks = lacks.unwrap_or_else(PoisonError::into_inner);
+            *lacks.entry(lack).or_default() += 1;
+            return;
+        }
         let answers = self.answers.lock();
         let mut answers = answers.unwrap_or_else(PoisonError::into_inner);
         let key = (told.variant, told.told, told.refused);
@@ -244,6 +260,7 @@ impl Bench<'_> {
             over: AtomicBool::new(false),
             began: OnceLock::new(),
             answers: Mutex::default(),
+            lacks: Mutex::default(),
             cpu: Mutex::new(Some(Duration::ZERO)),
         };
         let length = SETTLING + self.step() * 3;
@@ -322,6 +339,7 @@ impl Bench<'_> {
             step: self.step(),
         };
         let mut seen = told.seen(around.limits);
+        seen.limits.extend(going.limits());
         seen.attackers = attackers(schedule, going);
         seen.sessions = sessions;
         seen.died = died;

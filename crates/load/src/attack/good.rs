@@ -11,6 +11,7 @@ use record::run::{Figure, Sum};
 use record::{Measure, Tally};
 use wire::types::StatusCode;
 
+use super::whose::lack_for;
 use crate::access::{Access, Opening};
 use crate::engine::{self, Control, Options, Outcome, Progress, RunError, SessionError, Target};
 use crate::transport::Steps;
@@ -158,9 +159,14 @@ pub(super) fn come_and_go(
                 session.leave();
                 Ok(took)
             }
-            Err(error) => Err(error.to_string()),
+            Err(error) => Err(error),
         };
-        all.push((began, came));
+        match came {
+            Ok(took) => all.push((began, Ok(took))),
+            // Nobody came: attackers say what there is no more of.
+            Err(error) if lack_for(&error).is_some() => {}
+            Err(error) => all.push((began, Err(error.to_string()))),
+        }
         // Those that were due while one waited are left out.
         while due <= Instant::now() {
             due += EACH;

@@ -1,5 +1,7 @@
 //! Whose doing it is that there is no session.
 
+use std::io::{self, ErrorKind};
+
 use wire::channel::ChannelError;
 use wire::types::StatusCode;
 
@@ -30,6 +32,45 @@ pub(super) fn is_answer(error: &AccessError) -> bool {
     }
 }
 
+/// What this machine has no more of, if that is why there is no connection.
+pub(super) fn lack(error: &LinkError) -> Option<&'static str> {
+    let (LinkError::Connect { error, .. } | LinkError::Io(error)) = error else {
+        return None;
+    };
+    if error.kind() == ErrorKind::AddrNotAvailable {
+        return Some("no port to connect from was left (EADDRNOTAVAIL)");
+    }
+    lack_of_files(error)
+}
+
+#[cfg(unix)]
+fn lack_of_files(error: &io::Error) -> Option<&'static str> {
+    use rustix::io::Errno;
+
+    match Errno::from_io_error(error)? {
+        Errno::MFILE => Some("this process may open no more files and sockets (EMFILE, ulimit -n)"),
+        Errno::NFILE => Some("this machine has no more files and sockets (ENFILE)"),
+        _ => None,
+    }
+}
+
+#[cfg(not(unix))]
+fn lack_of_files(_: &io::Error) -> Option<&'static str> {
+    None
+}
+
+/// The same of a session.
+pub(super) fn lack_for(error: &AccessError) -> Option<&'static str> {
+    match error {
+        AccessError::Link(error)
+        | AccessError::Call {
+            error: CallError::Link(error),
+            ..
+        } => lack(error),
+        _ => None,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::time::Duration;
@@ -38,6 +79,23 @@ mod tests {
 
     use super::*;
     use crate::transport::Step;
+
+    #[test]
+    #[cfg(unix)]
+    fn what_this_machine_has_no_more_of_is_not_the_servers_doing() {
+        use rustix::io::Errno;
+
+        let address = ([127, 0, 0, 1], 4840).into();
+        let told = |errno: Errno| {
+            let error = io::Error::from(errno);
+            lack_for(&LinkError::Connect { address, error }.into())
+        };
+        for errno in [Errno::MFILE, Errno::NFILE, Errno::ADDRNOTAVAIL] {
+            assert!(told(errno).is_some(), "{errno}");
+        }
+        assert_eq!(told(Errno::HOSTUNREACH), None);
+        assert_eq!(lack(&LinkError::Refused(address)), None);
+    }
 
     #[test]
     fn a_server_that_says_why_not_is_there() {

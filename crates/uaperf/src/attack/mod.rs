@@ -187,14 +187,27 @@ fn refused(error: &SessionError, access: &load::access::Access) -> Failure {
 /// Descriptors beside those of attackers.
 const OTHERS: u64 = 200;
 
+/// Sees to it that there can be as many connections as attackers are to leave open.
+fn descriptors(args: &Args) -> Result<(), Failure> {
+    let wanted = args.open + u64::from(args.attackers) + OTHERS;
+    match observe::limits::raise_descriptors(wanted) {
+        Ok(may) if may.soft < wanted => Err(Failure::usage(format!(
+            "--open {}: this process may have {} files and sockets open (want {wanted})",
+            args.open, may.soft
+        ))
+        .hint("leave fewer open (--open N), or raise the limit (ulimit -Hn)")),
+        // Where there is no saying, attacks that are not made say so.
+        _ => Ok(()),
+    }
+}
+
 fn measure(args: &Args, target: Arc<Target>) -> anyhow::Result<Sheet> {
     let access = target.access.clone();
     let kinds = match args.kind.as_slice() {
         [] => Kind::ALL.to_vec(),
         some => some.to_vec(),
     };
-    // As many connections are left open on both sides as are allowed; what that comes to is seen.
-    let _ = observe::limits::raise_descriptors(args.open + u64::from(args.attackers) + OTHERS);
+    descriptors(args)?;
     let pid = args.server_pid.or_else(|| access::listener(&access.url));
     let mut process = match pid.filter(|it| *it != std::process::id()) {
         Some(pid) => Process::of(pid).map_err(|why| why.reason().to_owned()),
