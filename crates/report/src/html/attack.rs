@@ -1,8 +1,9 @@
 //! The sheet of `uaperf attack` as a page.
 
-use judge::attack::words;
+use judge::Exit;
+use judge::attack::{exit, words};
 use maud::{Markup, html};
-use record::attack::{Attacked, Seen, Sheet, Stage};
+use record::attack::{Attacked, Seen, Sheet, Stage, Verdict};
 
 use super::chart::{Chart, Drawn, Series};
 use super::parts::{Span, spans};
@@ -10,14 +11,15 @@ use super::scale::{Scale, Spread as Axis};
 use super::table::{Cell, Table};
 use super::unit::{Kind, when};
 use crate::attack::{how, ink, interval, percentiles};
+use crate::page::counted;
 use crate::style::Ink;
 
 pub(super) fn page(sheet: &Sheet) -> Markup {
-    let harmed = sheet.kinds.iter().filter(|it| it.verdict.is_harm()).count();
+    let (class, word) = headline(sheet);
     html! {
         section.first aria-label="Verdicts and set-up" {
-            div.verdict.(if harmed > 0 { "bad" } else { "good" }) {
-                p.word { @if harmed > 0 { (harmed) " kinds of attack did harm" } @else { "No harm was seen" } }
+            div.verdict.(class) {
+                p.word { (word) }
                 ul {
                     @if sheet.interrupted { li { "interrupted: what was not measured by then is missing" } }
                     @if let Some(why) = &sheet.failed { li { "nothing more was tried: " (why) } }
@@ -50,6 +52,33 @@ pub(super) fn page(sheet: &Sheet) -> Markup {
             h2 { "Attackers and server" }
             (answers(sheet).markup())
             (held(sheet).markup())
+        }
+    }
+}
+
+/// The colour and the words over it all.
+fn headline(sheet: &Sheet) -> (&'static str, String) {
+    let harmed = sheet.kinds.iter().filter(|it| it.verdict.is_harm());
+    match (harmed.count(), exit(sheet)) {
+        (0, Exit::Good) => {
+            let tried = |it: &&Attacked| it.verdict != Verdict::NotTried;
+            let tried = sheet.kinds.iter().filter(tried).count();
+            let word = match tried == sheet.kinds.len() {
+                true => "No harm was seen".to_owned(),
+                false => format!("No harm was seen in {tried} of {} kinds", sheet.kinds.len()),
+            };
+            ("good", word)
+        }
+        (0, Exit::Interrupted) => ("warning", "Interrupted before harm was seen".to_owned()),
+        (0, Exit::Threshold) => ("bad", "The server is gone".to_owned()),
+        (0, Exit::Verdict) => (
+            "warning",
+            "It cannot be told whether there was harm".to_owned(),
+        ),
+        (0, _) => ("warning", "Not everything could be tried".to_owned()),
+        (n, _) => {
+            let kinds = counted(n as u64, "kind of attack", "kinds of attack");
+            ("bad", format!("{kinds} did harm"))
         }
     }
 }
