@@ -2,7 +2,9 @@
 
 use plan::unit::{Bytes, duration};
 use record::Histogram;
-use record::attack::{Asked, Attackers, Held, Ratio, Ratios, Seen, Sheet, Stage, Verdict};
+use record::attack::{
+    Asked, Attackers, Held, Newcomers, Ratio, Ratios, Seen, Sheet, Stage, Verdict,
+};
 use record::run::Figure;
 
 use crate::Exit;
@@ -195,6 +197,12 @@ fn limited(seen: &Seen, told: &mut Vec<String>) {
     }
 }
 
+/// What would happen so often in another stage if it went on as in the calm before.
+fn expected(count: u64, calm: &Stage, stage: &Stage) -> f64 {
+    let long = |it: &Stage| it.to_ns.saturating_sub(it.from_ns).max(1) as f64;
+    (count as f64 * long(stage) / long(calm)).ceil()
+}
+
 /// Whether good clients were refused, cut off or not answered.
 fn refusals(seen: &Seen, told: &mut Vec<String>) -> bool {
     let share = |it: &Stage| it.errors as f64 / it.completed.max(1) as f64;
@@ -212,7 +220,7 @@ fn refusals(seen: &Seen, told: &mut Vec<String>) -> bool {
                 stage.errors, stage.completed
             ));
         }
-        if stage.lost_sessions > 0 && seen.calm.lost_sessions == 0 {
+        if stage.lost_sessions as f64 > expected(seen.calm.lost_sessions, &seen.calm, stage) {
             refused = true;
             told.push(format!(
                 "the good client lost its connection {} times {when}",
@@ -220,7 +228,8 @@ fn refusals(seen: &Seen, told: &mut Vec<String>) -> bool {
             ));
         }
         let came = &stage.newcomers;
-        if came.refused > 0 && seen.calm.newcomers.refused == 0 {
+        let turned_away = |it: &Newcomers| it.refused as f64 / it.came.max(1) as f64;
+        if came.refused > 0 && turned_away(came) > turned_away(&seen.calm.newcomers) + FAILED {
             refused = true;
             let why = came.told.as_deref().unwrap_or_default();
             told.push(format!(
@@ -233,10 +242,11 @@ fn refusals(seen: &Seen, told: &mut Vec<String>) -> bool {
         refused = true;
         told.push(why.clone());
     }
-    if seen.calm.errors > 0 || seen.calm.newcomers.refused > 0 {
+    let calm = &seen.calm;
+    if calm.errors > 0 || calm.newcomers.refused > 0 || calm.lost_sessions > 0 {
         told.push(format!(
-            "not all was well before: {} Reads failed, {} good clients got no session",
-            seen.calm.errors, seen.calm.newcomers.refused
+            "not all was well before: {} Reads failed, {} good clients got no session, {} connections were lost",
+            calm.errors, calm.newcomers.refused, calm.lost_sessions
         ));
     }
     refused

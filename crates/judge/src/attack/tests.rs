@@ -1,6 +1,6 @@
 #![allow(clippy::unwrap_used)]
 
-use record::attack::{Answer, Attacked, Newcomers};
+use record::attack::{Answer, Attacked};
 use record::run::Status;
 
 use super::*;
@@ -196,6 +196,19 @@ fn what_was_wrong_before_is_no_fault_of_the_attack() {
     let (verdict, told, _) = concluded(seen);
     assert_eq!(verdict, Verdict::Unharmed);
     assert!(told.contains("not all was well before"), "{told}");
+}
+
+#[test]
+fn what_was_wrong_before_excuses_no_more_of_it() {
+    let with = |lost: u64, refused: u64| {
+        let mut seen = seen(stage(100_000));
+        (seen.calm.lost_sessions, seen.calm.newcomers.refused) = (1, 1);
+        (seen.attacked.lost_sessions, seen.attacked.newcomers.refused) = (lost, refused);
+        concluded(seen).0
+    };
+    assert_eq!(with(1, 1), Verdict::Unharmed);
+    assert_eq!(with(3, 1), Verdict::RefusedGoodClients);
+    assert_eq!(with(1, 10), Verdict::RefusedGoodClients);
 }
 
 #[test]
