@@ -24,6 +24,8 @@ const GROWN: f64 = 0.1;
 const MADE: f64 = 0.9;
 /// Attackers are to have so much of the processors that they could use, at most.
 const BUSY: f64 = 0.95;
+/// A calm afterwards that was shorter than this share of what was asked for was cut short.
+const COMPLETE: f64 = 0.9;
 /// An attack that comes so late though an attacker was free is the generator's fault.
 const LATE_NS: u64 = 200_000_000;
 
@@ -154,7 +156,11 @@ fn verdict(seen: &Seen, asked: &Asked, interrupted: bool) -> (Verdict, Vec<Strin
     let doubted = doubted.iter().any(|it| !it.limits.is_empty());
     let slowed = slowed(seen, asked, doubted, &mut told);
     let starved = starved(seen, doubted, &mut told);
-    let left = left(&seen.memory, asked);
+    let after = &seen.after;
+    let complete =
+        after.to_ns.saturating_sub(after.from_ns) as f64 >= COMPLETE * asked.step_ns as f64;
+    // What an attack takes it may still give back.
+    let left = left(&seen.memory, asked).filter(|_| complete);
     if let Some(bytes) = left {
         told.push(format!(
             "{} of memory more than before were still taken at the end (an allocator that keeps them for later looks the \
@@ -178,7 +184,7 @@ fn verdict(seen: &Seen, asked: &Asked, interrupted: bool) -> (Verdict, Vec<Strin
         Verdict::Slowed { times }
     } else if let Some(bytes) = left {
         Verdict::LeftBehind { bytes }
-    } else if interrupted && seen.after.completed == 0 {
+    } else if interrupted && !complete {
         Verdict::Interrupted
     } else if doubted || attackers_limited {
         Verdict::GeneratorLimited

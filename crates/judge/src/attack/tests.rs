@@ -331,7 +331,8 @@ fn an_interrupt_and_nothing_tried_have_exit_codes_of_their_own() {
         .first_mut()
         .and_then(|it| it.seen.as_mut())
     {
-        seen.after = Stage::default();
+        seen.after.to_ns /= 2;
+        seen.memory = held(100, 180);
     }
     conclude(&mut interrupted);
     assert_eq!(exit(&interrupted), Exit::Interrupted);
