@@ -129,6 +129,9 @@ fn limits(attackers: &Attackers, asked: &Asked, cores: Option<u64>) -> Vec<Strin
             duration::show_nanos(attackers.latest_ns as f64)
         ));
     }
+    if attackers.made == 0 {
+        all.push("no attack was made".to_owned());
+    }
     let short = (attackers.made as f64) < MADE * attackers.planned as f64;
     let clients = u64::from(asked.clients);
     let can_use = cores.map_or(clients, |cores| clients.min(cores)).max(1);

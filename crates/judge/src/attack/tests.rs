@@ -271,6 +271,11 @@ fn a_generator_that_was_the_limit_says_so_and_calls_nobody_unharmed() {
     let (verdict, told, exit) = concluded(late);
     assert_eq!((verdict, exit), (Verdict::GeneratorLimited, Exit::Verdict));
     assert!(told.contains("too late"), "{told}");
+    let mut idle = seen(stage(100_000));
+    idle.attackers = Attackers::default();
+    let (verdict, told, _) = concluded(idle);
+    assert_eq!(verdict, Verdict::GeneratorLimited);
+    assert!(told.contains("no attack was made"), "{told}");
     // Harm that was seen is harm, however late it came.
     let mut late = seen(stage(400_000));
     late.attackers.latest_ns = 900_000_000;

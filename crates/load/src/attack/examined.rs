@@ -283,7 +283,7 @@ impl Bench<'_> {
                 std::thread::sleep(Duration::from_millis(5));
             }
             let Some(&began) = going.began.get() else {
-                return (good.join(), looks, Vec::new(), None);
+                return (good.join(), looks, Ok(Vec::new()), None);
             };
             let newcomers = scope
                 .spawn(|| good::come_and_go(&target.access, &target.opening, || going.goes_on()));
@@ -316,12 +316,14 @@ impl Bench<'_> {
                 }
             }
             let outcome = good.join();
-            let came = newcomers.join().unwrap_or_default();
-            let attackers = schedule.join().ok();
+            let came = newcomers.join();
+            let attackers = schedule.join();
             looks.push((Instant::now(), (around.look)()));
-            (outcome, looks, came, attackers)
+            (outcome, looks, came, Some(attackers))
         });
         let outcome = outcome.unwrap_or(Err(RunError::Thread))?;
+        let came = came.map_err(|_| RunError::Thread)?;
+        let schedule = schedule.transpose().map_err(|_| RunError::Thread)?;
         let (died, turned_away) =
             self.afterwards(&going, looks.last().is_some_and(|it| it.1.gone), around);
         let sessions = Held {
