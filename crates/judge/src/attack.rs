@@ -51,7 +51,7 @@ pub fn exit(sheet: &Sheet) -> Exit {
         it if it.failed.is_some() => Exit::Nothing,
         it if it.gone.is_some() || verdicts().any(Verdict::is_harm) => Exit::Threshold,
         _ if verdicts().all(|it| it == Verdict::NotTried) => Exit::Nothing,
-        _ if verdicts().any(|it| it == Verdict::GeneratorLimited) => Exit::Verdict,
+        _ if verdicts().any(Verdict::is_open) => Exit::Verdict,
         _ => Exit::Good,
     }
 }
@@ -62,6 +62,7 @@ pub fn words(verdict: Verdict) -> String {
         Verdict::NotTried => "not tried".to_owned(),
         Verdict::Interrupted => "interrupted".to_owned(),
         Verdict::GeneratorLimited => "cannot be told: the generator was the limit".to_owned(),
+        Verdict::TooFewReads => "cannot be told: there were too few Reads".to_owned(),
         Verdict::Unharmed => "unharmed".to_owned(),
         Verdict::LeftBehind { bytes } => format!("left {} behind", Bytes::show(bytes as f64)),
         Verdict::Slowed { times } => format!("slowed {} times", short(times)),
@@ -159,6 +160,7 @@ fn verdict(seen: &Seen, asked: &Asked, interrupted: bool) -> (Verdict, Vec<Strin
     let doubted = doubted.iter().any(|it| !it.limits.is_empty());
     let slowed = slowed(seen, asked, doubted, &mut told);
     let starved = starved(seen, doubted, &mut told);
+    let too_few = too_few(seen, asked, &mut told);
     let after = &seen.after;
     let complete =
         after.to_ns.saturating_sub(after.from_ns) as f64 >= COMPLETE * asked.step_ns as f64;
@@ -191,6 +193,8 @@ fn verdict(seen: &Seen, asked: &Asked, interrupted: bool) -> (Verdict, Vec<Strin
         Verdict::Interrupted
     } else if doubted || attackers_limited {
         Verdict::GeneratorLimited
+    } else if too_few {
+        Verdict::TooFewReads
     } else {
         Verdict::Unharmed
     };
@@ -281,14 +285,6 @@ fn slowed(seen: &Seen, asked: &Asked, doubted: bool, told: &mut Vec<String>) -> 
             told.push(format!("{name} was still {} afterwards", times(it)));
         }
     }
-    let brief = without_interval(seen).filter(|_| !doubted);
-    if let Some(times) = brief.filter(|times| *times >= asked.slow) {
-        worst = Some(worst.unwrap_or(0.0).max(times));
-        told.push(format!(
-            "p99 was {} times as long while attacked; too few Reads for an interval: give it more time (--step)",
-            short(times)
-        ));
-    }
     worst
 }
 
@@ -306,14 +302,26 @@ fn starved(seen: &Seen, doubted: bool, told: &mut Vec<String>) -> Option<f64> {
     (!doubted).then_some(share)
 }
 
-/// How many times as long p99 was, where there is no saying how well that is known.
-fn without_interval(seen: &Seen) -> Option<f64> {
+/// Whether p99 was much longer, and there is no saying how well that is known: of few Reads it is one of them.
+fn too_few(seen: &Seen, asked: &Asked, told: &mut Vec<String>) -> bool {
     let known = seen.ratios.iter().find(|it| it.quantile == 0.99);
     if known.is_some_and(|it| it.attacked.known().is_some()) {
-        return None;
+        return false;
     }
     let at = |stage: &Stage| stage.response.quantile(0.99).map(|ns| ns.max(1) as f64);
-    Some(at(&seen.attacked)? / at(&seen.calm)?)
+    let Some((attacked, calm)) = at(&seen.attacked).zip(at(&seen.calm)) else {
+        return false;
+    };
+    let times = attacked / calm;
+    if times < asked.slow {
+        return false;
+    }
+    told.push(format!(
+        "p99 was {} times as long while attacked, of too few Reads for an interval: give it more time (--step) or more of \
+         them (--rate)",
+        short(times)
+    ));
+    true
 }
 
 /// `p99.9`.

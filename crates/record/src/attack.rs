@@ -253,6 +253,8 @@ pub enum Verdict {
     Interrupted,
     /// The generator was the limit: it cannot be told.
     GeneratorLimited,
+    /// Answers took long, and there are too few Reads to say how long for certain.
+    TooFewReads,
     /// No harm was seen.
     Unharmed,
     /// Memory was taken that did not come back.
@@ -277,6 +279,11 @@ pub enum Verdict {
 }
 
 impl Verdict {
+    /// Whether it cannot be told if there was harm.
+    pub const fn is_open(self) -> bool {
+        matches!(self, Self::GeneratorLimited | Self::TooFewReads)
+    }
+
     /// Whether good clients or the server came to harm.
     pub const fn is_harm(self) -> bool {
         matches!(

@@ -61,7 +61,7 @@ pub(crate) const fn ink(verdict: Verdict) -> Ink {
     match verdict {
         Verdict::Unharmed => Ink::Good,
         Verdict::NotTried => Ink::Faint,
-        Verdict::Interrupted | Verdict::GeneratorLimited => Ink::Warning,
+        Verdict::Interrupted | Verdict::GeneratorLimited | Verdict::TooFewReads => Ink::Warning,
         Verdict::LeftBehind { .. }
         | Verdict::Slowed { .. }
         | Verdict::Starved { .. }
@@ -75,6 +75,7 @@ const fn label(verdict: Verdict) -> &'static str {
         Verdict::NotTried => "not tried",
         Verdict::Interrupted => "interrupted",
         Verdict::GeneratorLimited => "LIMITED",
+        Verdict::TooFewReads => "TOO FEW",
         Verdict::Unharmed => "unharmed",
         Verdict::LeftBehind { .. } => "LEFT",
         Verdict::Slowed { .. } => "SLOWED",

@@ -143,7 +143,7 @@ fn one_that_answers_later_is_slowed_so_many_times_with_an_interval() {
 }
 
 #[test]
-fn a_stage_too_short_for_an_interval_is_no_excuse() {
+fn without_an_interval_nobody_is_called_slow() {
     let brief = |ns| Stage {
         p50_ns: vec![ns; 3],
         p99_ns: vec![ns * 10; 3],
@@ -154,8 +154,8 @@ fn a_stage_too_short_for_an_interval_is_no_excuse() {
         seen.calm = brief(100_000);
         concluded(seen)
     };
-    let (verdict, told, _) = with(500_000);
-    assert!(matches!(verdict, Verdict::Slowed { .. }), "{told}");
+    let (verdict, told, exit) = with(500_000);
+    assert_eq!((verdict, exit), (Verdict::TooFewReads, Exit::Verdict));
     assert!(told.contains("too few Reads for an interval"), "{told}");
     assert_eq!(with(110_000).0, Verdict::Unharmed);
 }
