@@ -130,15 +130,15 @@ impl<T> Open<T> {
     fn new(most: usize) -> Self {
         Self {
             there: VecDeque::new(),
-            most: most.max(1),
+            most,
         }
     }
 
     fn leave(&mut self, it: T) {
-        if self.there.len() == self.most {
+        self.there.push_back(it);
+        if self.there.len() > self.most {
             self.there.pop_front();
         }
-        self.there.push_back(it);
     }
 }
 

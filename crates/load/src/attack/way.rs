@@ -51,8 +51,8 @@ pub(super) struct Way {
     wish: Wish,
     hello: Vec<u8>,
     address: SocketAddr,
-    /// Connections that each attacker leaves open.
-    open: usize,
+    /// Connections that attackers leave open, and how many share them.
+    open: (usize, usize),
 }
 
 impl Way {
@@ -69,7 +69,7 @@ impl Way {
             openings: Vec::new(),
             wish: Wish::Renewal,
             address: known.address,
-            open: known.open.div_ceil(known.attackers),
+            open: (known.open, known.attackers),
         };
         match kind {
             Kind::Certificates => way.certificates(known)?,
@@ -205,13 +205,14 @@ impl Way {
             timeout: self.access.timeout,
         };
         let access = &self.access;
+        let open = part(self.open, number as usize);
         Some(match self.kind {
             Kind::Certificates => Box::new(Forger {
                 access,
                 openings: &self.openings,
             }),
-            Kind::HalfOpen => Box::new(Loiterer::new(reach, access, opening, self.open)),
-            Kind::Unfinished => Box::new(Beginner::new(reach, access, opening, self.open)),
+            Kind::HalfOpen => Box::new(Loiterer::new(reach, access, opening, open)),
+            Kind::Unfinished => Box::new(Beginner::new(reach, access, opening, open)),
             Kind::Replayed => Box::new(Replayer { access, opening }),
             Kind::Malformed => Box::new(Scribbler {
                 reach,
@@ -225,11 +226,30 @@ impl Way {
     }
 }
 
+/// What one of several has of all.
+fn part((all, several): (usize, usize), number: usize) -> usize {
+    let several = several.max(1);
+    all / several + usize::from(number < all % several)
+}
+
 /// A limit that the server declares, and no more than this.
 fn limit(about: &About, name: &str, most: usize) -> usize {
     let declared = about.limits.iter().find(|it| it.name == name);
     match declared.map_or(0.0, |it| it.value) {
         none if none < 1.0 => most,
         limit => most.min(limit as usize),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn attackers_leave_as_many_open_as_were_allowed_in_all() {
+        for (all, several) in [(1, 256), (500, 8), (256, 256), (20_000, 7)] {
+            let each = (0..several).map(|number| part((all, several), number));
+            assert_eq!(each.sum::<usize>(), all, "{several}");
+        }
     }
 }
