@@ -353,7 +353,7 @@ fn notes(seen: &Seen, asked: &Asked, told: &mut Vec<String>) {
     let attackers = &seen.attackers;
     if (attackers.made as f64) < MADE * attackers.planned as f64 {
         told.push(format!(
-            "{} of {} attacks were made, {} of them later than planned because all {} attackers waited for the server",
+            "{} of {} attacks were made, {} of them later than planned because all {} attackers were still busy",
             attackers.made, attackers.planned, attackers.held_up, asked.clients
         ));
     }

@@ -167,11 +167,11 @@ pub struct Newcomers {
 /// What attackers did.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Attackers {
-    /// Attacks that fell due.
+    /// Attacks that fell due by the end of the attack.
     pub planned: u64,
     /// Attacks that were made.
     pub made: u64,
-    /// Of them, those that fell due while all attackers waited for the server.
+    /// Of them, those that fell due while all attackers were busy, with the server or for want of CPU in the midst of an attack.
     pub held_up: u64,
     /// The most that an attack came too late though an attacker was free.
     pub latest_ns: u64,

@@ -324,7 +324,7 @@ fn a_generator_that_was_the_limit_says_so_and_calls_nobody_unharmed() {
     waiting.attackers.held_up = 90;
     let (verdict, told, _) = concluded(waiting);
     assert_eq!(verdict, Verdict::Unharmed);
-    assert!(told.contains("waited for the server"), "{told}");
+    assert!(told.contains("attackers were still busy"), "{told}");
 }
 
 #[test]

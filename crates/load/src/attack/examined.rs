@@ -405,7 +405,7 @@ fn session_count(session: &mut Session) -> Result<u64, String> {
     }
 }
 
-/// What attackers planned and did: planned, held up, latest, and how long that took.
+/// What attackers were to do and did: fell due, held up, latest, and how long that took.
 type Paced = (u64, u64, u64, Duration);
 
 /// Attacks until the time or the number is over.
@@ -432,7 +432,8 @@ fn attack(
                 };
                 let before = own_cpu();
                 let mut nobody: Option<(Instant, u32)> = None;
-                while let Some(n) = schedule.wait() {
+                let mut late = Duration::ZERO;
+                while let Some(n) = schedule.wait(&mut late) {
                     let told = attacker.attack(n);
                     nobody = told.nobody.then(|| match nobody {
                         Some((since, times)) => (since, times + 1),
@@ -456,7 +457,7 @@ fn attack(
     });
     let took = Instant::now().saturating_duration_since(when.0);
     (
-        schedule.planned(),
+        schedule.fell_due(),
         schedule.held_up(),
         schedule.latest_ns(),
         took,

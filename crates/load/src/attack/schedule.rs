@@ -1,5 +1,6 @@
 //! When attacks fall due: at absolute times, whoever is late.
 
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
@@ -19,6 +20,7 @@ pub struct Schedule<'a> {
     next: AtomicU64,
     held_up: AtomicU64,
     latest_ns: AtomicU64,
+    ended: OnceLock<Instant>,
     goes_on: &'a (dyn Fn() -> bool + Sync),
 }
 
@@ -38,6 +40,7 @@ impl<'a> Schedule<'a> {
             next: AtomicU64::new(0),
             held_up: AtomicU64::new(0),
             latest_ns: AtomicU64::new(0),
+            ended: OnceLock::new(),
             goes_on,
         }
     }
@@ -47,26 +50,37 @@ impl<'a> Schedule<'a> {
     }
 
     /// How many there are to be.
-    pub fn planned(&self) -> u64 {
-        let seconds = (self.until - self.from).as_secs_f64();
+    fn planned(&self) -> u64 {
+        self.due_by(self.until)
+    }
+
+    /// How many fell due until the time was over, or the end came.
+    pub fn fell_due(&self) -> u64 {
+        self.due_by(
+            self.ended
+                .get()
+                .map_or(self.until, |&it| it.min(self.until)),
+        )
+    }
+
+    fn due_by(&self, end: Instant) -> u64 {
+        let seconds = end.saturating_duration_since(self.from).as_secs_f64();
         ((seconds * self.rate_per_s).ceil() as u64).min(self.most)
     }
 
-    /// Waits until the next one is due; none if there is none any more.
-    pub fn wait(&self) -> Option<u64> {
+    /// Waits until the next one is due; none if there is none any more. `late` is kept by who waits, and zero at first: how
+    /// much too late its turn before began.
+    pub fn wait(&self, late: &mut Duration) -> Option<u64> {
         let n = self.next.fetch_add(1, Ordering::Relaxed);
         if n >= self.planned() {
             return None;
         }
         let due = self.due(n);
         let came = Instant::now();
-        // Whoever is free waits for its turn: who comes behind it was busy, and so were all others.
-        if came > due + LATE {
-            self.held_up.fetch_add(1, Ordering::Relaxed);
-        }
         loop {
             let now = Instant::now();
             if !(self.goes_on)() || now >= self.until {
+                self.ended.get_or_init(|| now);
                 return None;
             }
             let left = due.saturating_duration_since(now);
@@ -75,9 +89,17 @@ impl<'a> Schedule<'a> {
             }
             std::thread::sleep(left.min(NAP));
         }
-        if came <= due {
-            let late = nanos(Instant::now().saturating_duration_since(due));
-            self.latest_ns.fetch_max(late, Ordering::Relaxed);
+        // Whoever is free waits for its turn: who comes behind it was busy, and so were all others. Whoever began its turn
+        // before too late may be behind for want of CPU, and as much is not held up.
+        let behind = came.saturating_duration_since(due);
+        if behind > LATE + *late {
+            self.held_up.fetch_add(1, Ordering::Relaxed);
+            *late = Duration::ZERO;
+        } else if behind.is_zero() {
+            *late = Instant::now().saturating_duration_since(due);
+            self.latest_ns.fetch_max(nanos(*late), Ordering::Relaxed);
+        } else {
+            *late = behind.min(*late);
         }
         Some(n)
     }
@@ -100,8 +122,8 @@ mod tests {
     const SOON: Duration = Duration::from_millis(100);
 
     fn taken(schedule: &Schedule<'_>, mut each: impl FnMut()) -> u64 {
-        let mut taken = 0;
-        while schedule.wait().is_some() {
+        let (mut taken, mut late) = (0, Duration::ZERO);
+        while schedule.wait(&mut late).is_some() {
             taken += 1;
             each();
         }
@@ -112,12 +134,12 @@ mod tests {
     fn as_many_fall_due_as_the_rate_says_whatever_each_takes() {
         let on = || true;
         let schedule = Schedule::new((Instant::now(), SOON), 200.0, 1_000, &on);
-        assert_eq!(schedule.planned(), 20);
         // Each takes a fifth of its time: they come when they are due all the same.
         let taken = taken(&schedule, || {
             std::thread::sleep(Duration::from_millis(1));
         });
         assert!((18..=20).contains(&taken), "{taken}");
+        assert_eq!(schedule.fell_due(), 20);
     }
 
     #[test]
@@ -144,5 +166,31 @@ mod tests {
         let off = || false;
         let schedule = Schedule::new((Instant::now(), SOON), 1_000.0, 1_000, &off);
         assert_eq!(taken(&schedule, || {}), 0);
+    }
+
+    #[test]
+    fn what_would_have_fallen_due_after_an_end_did_not() {
+        let began = Instant::now();
+        let on = || began.elapsed() < SOON;
+        let schedule = Schedule::new((began, SOON * 100), 100.0, 1_000, &on);
+        let taken = taken(&schedule, || {});
+        let due = schedule.fell_due();
+        // It is looked for an end each few hundredths of a second at least.
+        assert!((taken..taken + 20).contains(&due), "{taken} of {due}");
+    }
+
+    #[test]
+    fn who_is_late_for_want_of_cpu_is_not_held_up() {
+        let on = || true;
+        let schedule = Schedule::new((Instant::now(), SOON * 10), 1_000.0, 3, &on);
+        // As if the turn before had begun that late.
+        let mut late = SOON;
+        std::thread::sleep(SOON / 2);
+        assert_eq!(schedule.wait(&mut late), Some(0));
+        assert_eq!(schedule.held_up(), 0);
+        // That excuses the turn behind it, and no more.
+        std::thread::sleep(SOON);
+        assert_eq!(schedule.wait(&mut late), Some(1));
+        assert_eq!(schedule.held_up(), 1);
     }
 }
