@@ -380,14 +380,15 @@ impl Attacker for Replayer<'_> {
 /// Sends wrong bytes.
 pub(super) struct Scribbler<'a> {
     pub reach: Reach<'a>,
-    pub random: Random,
 }
 
 impl Attacker for Scribbler<'_> {
-    fn attack(&mut self, _: u64) -> Told {
+    fn attack(&mut self, n: u64) -> Told {
+        // Whoever makes it: the attack of a number has the same bytes in each run.
+        let mut random = Random::stream(n, &[]);
         match self.reach.knock(SOON) {
             Ok(mut socket) => {
-                let said = raw::malformed(&mut socket, self.reach.hello, &mut self.random);
+                let said = raw::malformed(&mut socket, self.reach.hello, &mut random);
                 Told::end("", said.end)
             }
             Err(error) => Told::link("", &error),

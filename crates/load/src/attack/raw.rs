@@ -1,6 +1,7 @@
 //! Bytes that no well-behaved client sends, and what a server answers to them.
 
 use std::io::{self, ErrorKind, Read, Write};
+use std::time::{Duration, Instant};
 
 use plan::Random;
 use wire::frame::{HEADER_LEN, Header, Limits, MessageType};
@@ -37,8 +38,32 @@ pub struct Said {
 /// A chunk is never longer than what was offered to take.
 const LONGEST: usize = 1 << 20;
 
-/// Listens until the connection ends, so many messages have come, or a read takes longer than the socket's patience.
+/// A server that keeps sending is listened to no longer.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// What is read no longer than until then.
+struct Until<'a, R> {
+    socket: &'a mut R,
+    end: Instant,
+}
+
+impl<R: Read> Read for Until<'_, R> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        match Instant::now() < self.end {
+            true => self.socket.read(into),
+            false => Err(ErrorKind::TimedOut.into()),
+        }
+    }
+}
+
+/// Listens until the connection ends, so many messages have come, or a read takes longer than the socket's patience; five
+/// seconds at most.
 pub fn listen(socket: &mut impl Read, most: u32) -> Said {
+    listen_until(socket, most, Instant::now() + PATIENCE)
+}
+
+fn listen_until(socket: &mut impl Read, most: u32, end: Instant) -> Said {
+    let socket = &mut Until { socket, end };
     let mut messages = 0;
     let end = loop {
         if messages == most {
@@ -112,12 +137,13 @@ pub fn malformed(socket: &mut (impl Read + Write), hello: &[u8], random: &mut Ra
     if socket.write_all(hello).is_err() {
         return ended(End::Closed);
     }
+    let until = Instant::now() + PATIENCE;
     for _ in 0..CHUNKS {
         if socket.write_all(&wrong_chunk(random)).is_err() {
             // Why it was closed may still be there to be read.
-            return listen(socket, u32::MAX);
+            return listen_until(socket, u32::MAX, until);
         }
-        let Said { messages, end } = listen(socket, 2);
+        let Said { messages, end } = listen_until(socket, 2, until);
         all += messages;
         if end != End::Silent {
             return Said { messages: all, end };
@@ -185,6 +211,26 @@ mod tests {
         // What is no chunk of the protocol ends it as well.
         assert_eq!(said(b"HTTP/1.1 400 Bad Request").end, End::Closed);
         assert_eq!(listen(&mut Cursor::new(both), 1).end, End::Silent);
+    }
+
+    #[test]
+    fn a_server_that_keeps_sending_is_not_listened_to_without_end() {
+        struct Endless(Vec<u8>, usize);
+
+        impl Read for Endless {
+            fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+                let byte = self.0.get(self.1 % self.0.len());
+                self.1 += 1;
+                into[0] = *byte.unwrap();
+                Ok(1)
+            }
+        }
+
+        let mut endless = Endless(framed(b"MSGF", &[1; 30]), 0);
+        let end = Instant::now() + Duration::from_millis(20);
+        let said = listen_until(&mut endless, u32::MAX, end);
+        assert_eq!(said.end, End::Silent);
+        assert!(said.messages > 0);
     }
 
     #[test]

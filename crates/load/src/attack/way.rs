@@ -3,7 +3,6 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use plan::Random;
 use wire::policy::Policy;
 use wire::types::{AttributeId, NodeId, ObjectId, UserTokenType, Variant};
 
@@ -214,10 +213,7 @@ impl Way {
             Kind::HalfOpen => Box::new(Loiterer::new(reach, access, opening, open)),
             Kind::Unfinished => Box::new(Beginner::new(reach, access, opening, open)),
             Kind::Replayed => Box::new(Replayer { access, opening }),
-            Kind::Malformed => Box::new(Scribbler {
-                reach,
-                random: Random::stream(number, &[]),
-            }),
+            Kind::Malformed => Box::new(Scribbler { reach }),
             Kind::Passwords => Box::new(Guesser { access, opening }),
             Kind::Renewals | Kind::Browse | Kind::History | Kind::Items => {
                 Box::new(Demander::new(access, opening, &self.wish, goes_on))
