@@ -112,7 +112,7 @@ impl Told {
 }
 
 const NOT_READ: &str = "not read";
-const CLOSED: &str = "closed without a word";
+const CLOSED: &str = "closed without an Error message";
 
 /// Who makes attacks of one kind; each thread has one of its own.
 pub(super) trait Attacker: Send {

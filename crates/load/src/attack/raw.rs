@@ -20,7 +20,7 @@ pub fn hello(url: &str) -> Vec<u8> {
 pub enum End {
     /// It said why it ends the connection.
     Error(StatusCode),
-    /// It closed the connection without a word.
+    /// It closed the connection without an Error message.
     Closed,
     /// It said nothing more for as long as it was listened to.
     Silent,

@@ -65,10 +65,10 @@ pub struct Args {
     /// What the good client reads, one node each time, and subscribes to
     #[arg(short, long = "node", value_name = "NODE", default_value = "i=2258")]
     node: Vec<NodeSpec>,
-    /// Slowed is who takes so many times as long
+    /// Call good clients slowed from this ratio on
     #[arg(long, value_name = "N", default_value_t = 2.0, value_parser = slow)]
     slow: f64,
-    /// Memory that is left behind, where it is so much
+    /// Report memory left behind from this size on
     #[arg(long, value_name = "SIZE", default_value = "32MiB")]
     left: Bytes,
     /// The server's process, where it does not listen itself on this machine's loopback
