@@ -31,9 +31,14 @@ fn users(anonymous: Rights) -> Users {
 
 /// A plant in this process.
 fn plant(anonymous: Rights) -> plant::Server {
+    started(anonymous, None)
+}
+
+fn started(anonymous: Rights, advertise: Option<String>) -> plant::Server {
     plant::Server::start(plant::Config {
         profiles: vec![plant::Profile::Bench { update: None }],
         users: users(anonymous),
+        advertise,
         ..plant::Config::default()
     })
     .unwrap()
@@ -84,6 +89,8 @@ struct Runs {
     /// In the order of the faults.
     bad: [Run; 4],
     plant: Run,
+    /// Whether somebody connected to where that plant says that it is.
+    elsewhere: bool,
     /// Without a permission and with one, if it can be had.
     open62541: Option<[Run; 2]>,
 }
@@ -97,9 +104,17 @@ static RUNS: LazyLock<Runs> = LazyLock::new(|| {
     ];
     std::thread::scope(|scope| {
         let plant = scope.spawn(|| {
-            let plant = plant(Rights::ALL);
-            let kinds = "--kind=passwords,history";
-            attacked(plant.url(), &[kinds, "--report", "page.html"])
+            // The plant names somebody else as its endpoints' host, who would notice.
+            let named = TcpListener::bind("127.0.0.1:0").unwrap();
+            named.set_nonblocking(true).unwrap();
+            let plant = started(
+                Rights::ALL,
+                Some(format!("opc.tcp://{}", named.local_addr().unwrap())),
+            );
+            let url = format!("opc.tcp://{}", plant.address());
+            let kinds = "--kind=half-open,passwords,history";
+            let run = attacked(&url, &[kinds, "--report", "page.html"]);
+            (run, named.accept().is_ok())
         });
         let open62541 = scope.spawn(|| {
             let server = start(require("open62541")?, &StartOptions::default());
@@ -111,9 +126,11 @@ static RUNS: LazyLock<Runs> = LazyLock::new(|| {
             Some([run(&[]), run(&named)])
         });
         let bad = faults.map(|(fault, options)| scope.spawn(move || bad(fault, options)));
+        let (plant, elsewhere) = plant.join().unwrap();
         Runs {
             bad: bad.map(|it| it.join().unwrap()),
-            plant: plant.join().unwrap(),
+            plant,
+            elsewhere,
             open62541: open62541.join().unwrap(),
         }
     })
@@ -162,6 +179,16 @@ fn a_plant_refuses_what_it_has_to_refuse_and_its_good_clients_lose_nothing() {
     assert_eq!(Said::by(&mut report).code, 0);
     let again = std::fs::read_to_string(folder.path().join("again.html")).unwrap();
     assert_eq!(again, page);
+}
+
+#[test]
+fn all_connections_go_to_the_host_that_was_typed() {
+    let (said, sheet, _) = &RUNS.plant;
+    for kind_of in ["half-open", "passwords"] {
+        let made = &kind(sheet, kind_of)["seen"]["attackers"]["made"];
+        assert!(count(made) > 10, "{kind_of}: {}", said.out);
+    }
+    assert!(!RUNS.elsewhere);
 }
 
 /// How a server is no good.
