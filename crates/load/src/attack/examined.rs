@@ -1,22 +1,21 @@
 //! Calm, attack, calm: kind after kind.
 
-use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use plan::Nodes;
 use plan::unit::Rate;
-use record::attack::{Answer, Attacked, Attackers, Held, Seen, Sheet, Verdict};
+use record::attack::{Attacked, Held, Seen, Sheet, Verdict};
 use record::run::Figure;
 use wire::types::{NodeId, ReadRequest, ReadValueId, TimestampsToReturn, VariableId, Variant};
 
-use super::attacker::Told;
+use super::Kind;
+use super::going::{Going, attack, attackers};
 use super::good::{self, Good, SETTLING};
 use super::watched::{Limits, Look, Watched};
 use super::way::{Known, Way};
 use super::whose::is_answer;
-use super::{Kind, Schedule};
 use crate::access::{AccessError, Endpoint, Session};
 use crate::engine::{Control, RunError, SessionError, Target};
 use crate::transport::Steps;
@@ -92,9 +91,6 @@ pub struct Around<'a> {
 
 /// Between two looks at the server's process.
 const LOOKS: Duration = Duration::from_millis(100);
-/// So many in a row that find nobody there, over so much time: the server is gone.
-const NOBODY: u32 = 20;
-const NOBODY_FOR: Duration = Duration::from_secs(1);
 /// A server that gives no session for so long after an attack has not survived it.
 const PATIENCE: Duration = Duration::from_secs(5);
 /// One that has no session to give is given so long before the next attack.
@@ -201,49 +197,6 @@ struct Bench<'a> {
     asked: &'a record::attack::Asked,
 }
 
-/// What attackers were told, by variant and word.
-type Answers = BTreeMap<(&'static str, String, bool), u64>;
-
-/// What is shared by all that goes on at once.
-struct Going {
-    control: Control,
-    nobody: AtomicBool,
-    over: AtomicBool,
-    /// When the good client began, as soon as that is known.
-    began: OnceLock<Instant>,
-    answers: Mutex<Answers>,
-    /// Attacks that were not made, by what this machine had no more of.
-    lacks: Mutex<BTreeMap<&'static str, u64>>,
-    cpu: Mutex<Option<Duration>>,
-}
-
-impl Going {
-    fn goes_on(&self) -> bool {
-        !(self.control.is_over() || self.over.load(Ordering::Relaxed))
-    }
-
-    fn limits(&self) -> Vec<String> {
-        let lacks = self.lacks.lock();
-        let lacks = lacks.unwrap_or_else(PoisonError::into_inner);
-        let each = lacks.iter();
-        each.map(|(lack, n)| format!("{n} attacks were not made: {lack}"))
-            .collect()
-    }
-
-    fn told(&self, told: Told) {
-        if let Some(lack) = told.lack {
-            let lacks = self.lacks.lock();
-            let mut lacks = lacks.unwrap_or_else(PoisonError::into_inner);
-            *lacks.entry(lack).or_default() += 1;
-            return;
-        }
-        let answers = self.answers.lock();
-        let mut answers = answers.unwrap_or_else(PoisonError::into_inner);
-        let key = (told.variant, told.told, told.refused);
-        *answers.entry(key).or_default() += 1;
-    }
-}
-
 impl Bench<'_> {
     fn step(&self) -> Duration {
         Duration::from_nanos(self.asked.step_ns)
@@ -254,15 +207,7 @@ impl Bench<'_> {
         let target = &good.target;
         (around.progress)(&format!("{place}: calm"));
         let sessions = self.sessions();
-        let going = Going {
-            control: around.control.for_measurement(),
-            nobody: AtomicBool::new(false),
-            over: AtomicBool::new(false),
-            began: OnceLock::new(),
-            answers: Mutex::default(),
-            lacks: Mutex::default(),
-            cpu: Mutex::new(Some(Duration::ZERO)),
-        };
+        let going = Going::new(around.control.for_measurement());
         let length = SETTLING + self.step() * 3;
         let own_cpu = around.own_cpu;
         let (outcome, looks, came, schedule) = std::thread::scope(|scope| {
@@ -402,110 +347,5 @@ fn session_count(session: &mut Session) -> Result<u64, String> {
     match value.and_then(|it| it.value) {
         Some(Variant::UInt32(count)) => Ok(u64::from(count).saturating_sub(1)),
         _ => Err("the server does not count its sessions".into()),
-    }
-}
-
-/// What attackers were to do and did: fell due, held up, latest, and how long that took.
-type Paced = (u64, u64, u64, Duration);
-
-/// Attacks until the time or the number is over.
-fn attack(
-    way: &Way,
-    when: (Instant, Duration),
-    (rate, most): (f64, u64),
-    clients: u32,
-    going: &Going,
-    own_cpu: &(dyn Fn() -> Option<Duration> + Sync),
-) -> Paced {
-    // What takes long ends when the attack does, so that the calm afterwards is one.
-    let until = when.0 + when.1;
-    let goes_on =
-        || going.goes_on() && !going.nobody.load(Ordering::Relaxed) && Instant::now() < until;
-    let schedule = Schedule::new(when, rate, most, &goes_on);
-    std::thread::scope(|scope| {
-        for number in 0..clients {
-            let (schedule, goes_on) = (&schedule, &goes_on);
-            scope.spawn(move || {
-                behind_others();
-                let Some(mut attacker) = way.attacker(number.into(), goes_on) else {
-                    return;
-                };
-                let before = own_cpu();
-                let mut nobody: Option<(Instant, u32)> = None;
-                let mut late = Duration::ZERO;
-                while let Some(n) = schedule.wait(&mut late) {
-                    let told = attacker.attack(n);
-                    nobody = told.nobody.then(|| match nobody {
-                        Some((since, times)) => (since, times + 1),
-                        None => (Instant::now(), 1),
-                    });
-                    going.told(told);
-                    if nobody.is_some_and(|(since, times)| {
-                        times >= NOBODY && since.elapsed() >= NOBODY_FOR
-                    }) {
-                        going.nobody.store(true, Ordering::Relaxed);
-                    }
-                }
-                // Its sessions and connections end with it.
-                drop(attacker);
-                let spent = own_cpu().zip(before).map(|(now, then)| now - then);
-                let cpu = going.cpu.lock();
-                let mut cpu = cpu.unwrap_or_else(PoisonError::into_inner);
-                *cpu = cpu.zip(spent).map(|(all, one)| all + one);
-            });
-        }
-    });
-    let took = Instant::now().saturating_duration_since(when.0);
-    (
-        schedule.fell_due(),
-        schedule.held_up(),
-        schedule.latest_ns(),
-        took,
-    )
-}
-
-/// On a host that is the server's as well, what attackers cost themselves is not the server's doing: they come behind the
-/// good clients.
-#[cfg(target_os = "linux")]
-fn behind_others() {
-    const BEHIND: i32 = 10;
-    // Where it is not allowed they are like all others, and the result says how much they took. Of Linux it is the
-    // thread's own.
-    let _ = rustix::process::nice(BEHIND);
-}
-
-#[cfg(not(target_os = "linux"))]
-fn behind_others() {}
-
-fn attackers(paced: Option<Paced>, going: Going) -> Attackers {
-    let answers = going.answers.into_inner();
-    let answers = answers.unwrap_or_else(PoisonError::into_inner);
-    let cpu = going
-        .cpu
-        .into_inner()
-        .unwrap_or_else(PoisonError::into_inner);
-    let (planned, held_up, latest_ns, took) = paced.unwrap_or_default();
-    let cores = |cpu: Duration| match took.is_zero() {
-        true => Figure::missing("no attack was made"),
-        false => Figure::Known(cpu.as_secs_f64() / took.as_secs_f64()),
-    };
-    Attackers {
-        planned,
-        made: answers.values().sum(),
-        held_up,
-        latest_ns,
-        cores: cpu.map_or_else(
-            || Figure::missing("the CPU of a thread is not known here"),
-            cores,
-        ),
-        answers: answers
-            .into_iter()
-            .map(|((variant, told, refused), count)| Answer {
-                variant: variant.to_owned(),
-                told,
-                refused,
-                count,
-            })
-            .collect(),
     }
 }

@@ -7,6 +7,7 @@
 mod attacker;
 mod examined;
 mod forged;
+mod going;
 mod good;
 mod kind;
 pub mod legal;
