@@ -15,7 +15,7 @@ use super::going::{Going, attack, attackers};
 use super::good::{self, Good, SETTLING};
 use super::watched::{Limits, Look, Watched};
 use super::way::{Known, Way};
-use super::whose::is_answer;
+use super::whose::{is_answer, lack_for};
 use crate::access::{AccessError, Endpoint, Session};
 use crate::engine::{Control, RunError, SessionError, Target};
 use crate::transport::Steps;
@@ -180,11 +180,11 @@ pub fn examine(
     Ok(())
 }
 
-/// Whether the server answered, and gave the good client no session.
+/// Whether the server answered and gave the good client no session, or it is this machine that has no socket for one.
 fn is_refusal(error: &RunError) -> bool {
     match error {
         RunError::NoSession { error, .. } => {
-            matches!(&**error, SessionError::Access(error) if is_answer(error))
+            matches!(&**error, SessionError::Access(error) if is_answer(error) || lack_for(error).is_some())
         }
         _ => false,
     }
@@ -311,6 +311,10 @@ impl Bench<'_> {
             // Nobody waits for it any more: what is known is what attackers found.
             let nobody = going.nobody.load(Ordering::Relaxed);
             return (nobody.then(|| why.to_string()), None);
+        }
+        if let Some(lack) = lack_for(&why) {
+            going.lacks(lack);
+            return (None, None);
         }
         let told = format!("no session for {PATIENCE:?} afterwards: {why}");
         match is_answer(&why) {

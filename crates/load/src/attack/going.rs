@@ -28,7 +28,7 @@ pub(super) struct Going {
     /// When the good client began, as soon as that is known.
     pub began: OnceLock<Instant>,
     answers: Mutex<Answers>,
-    /// Attacks that were not made, by what this machine had no more of.
+    /// Connections that were not made, by what this machine had no more of.
     lacks: Mutex<BTreeMap<&'static str, u64>>,
     cpu: Mutex<Option<Duration>>,
 }
@@ -50,20 +50,25 @@ impl Going {
         !(self.control.is_over() || self.over.load(Ordering::Relaxed))
     }
 
-    /// Why attacks were not made that should have been.
+    /// Why connections were not made that should have been.
     pub fn limits(&self) -> Vec<String> {
         let lacks = self.lacks.lock();
         let lacks = lacks.unwrap_or_else(PoisonError::into_inner);
         let each = lacks.iter();
-        each.map(|(lack, n)| format!("{n} attacks were not made: {lack}"))
+        each.map(|(lack, n)| format!("{n} connections were not made: {lack}"))
             .collect()
+    }
+
+    /// A connection was not made, of an attacker or of who looks whether the server is there.
+    pub fn lacks(&self, lack: &'static str) {
+        let lacks = self.lacks.lock();
+        let mut lacks = lacks.unwrap_or_else(PoisonError::into_inner);
+        *lacks.entry(lack).or_default() += 1;
     }
 
     fn told(&self, told: Told) {
         if let Some(lack) = told.lack {
-            let lacks = self.lacks.lock();
-            let mut lacks = lacks.unwrap_or_else(PoisonError::into_inner);
-            *lacks.entry(lack).or_default() += 1;
+            self.lacks(lack);
             return;
         }
         let answers = self.answers.lock();
