@@ -184,7 +184,7 @@ mod tests {
         let on = || true;
         let schedule = Schedule::new((Instant::now(), SOON * 10), 1_000.0, 3, &on);
         // As if the turn before had begun that late.
-        let mut late = SOON;
+        let mut late = SOON * 9;
         std::thread::sleep(SOON / 2);
         assert_eq!(schedule.wait(&mut late), Some(0));
         assert_eq!(schedule.held_up(), 0);
