@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use plan::Random;
-use record::run::{Destination, Figure, Fingerprint, Phase, Usage, UsageSeries, WarmUp};
+use record::run::{Destination, Figure, Fingerprint, Kind, Phase, Usage, UsageSeries, WarmUp};
 use record::{Lateness, Ledger, Run, Times};
 use serde_json::{Value, json};
 use support::{text, uaperf};
@@ -390,6 +390,31 @@ fn points_without_numbers_stand_below_each_other_and_other_commands_are_no_point
     );
     // The single run is there in full.
     assert!(titles(&found).contains(&"Latency by percentile"), "{found}");
+
+    // Of runs that cannot be believed nothing is claimed, and single ones are called so.
+    let point = |seed: u64, time: u64, kind: Kind, name: &str| {
+        let mut run = run(1, time, 1, seed);
+        run.command = "run".into();
+        run.request = json!({"scenario": "policies", "values": {"security": name}});
+        run.verdict.kind = kind;
+        save(&run, &folder.path().join(format!("t/{name}.json")));
+    };
+    let page = |folder: &Path| {
+        let output = uaperf(folder, &["report", "t", "-o", "q.html"]);
+        assert!(output.status.success(), "{output:?}");
+        std::fs::read_to_string(folder.join("q.html")).unwrap()
+    };
+    point(1, 100_000, Kind::Valid, "None");
+    point(2, 200_000, Kind::Valid, "Sign");
+    let shown = page(folder.path());
+    assert!(shown.contains("(one run each: "), "{shown}");
+    point(2, 200_000, Kind::GeneratorLimited, "Sign");
+    let shown = page(folder.path());
+    assert!(
+        shown.contains("Not compared: figures of some runs"),
+        "{shown}"
+    );
+    assert!(!shown.contains("Against None"), "{shown}");
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! What was found, in a sentence: of a phase, and of runs with something varied.
 
-use judge::compare::Metric;
+use judge::compare::{Metric, unbelievable};
 use plan::{Measure, Stat};
 use record::run::Phase;
 
@@ -68,6 +68,11 @@ pub(crate) fn of_phase(phase: &Phase) -> Option<String> {
 /// More values of an axis are summed up in their best and their worst.
 const EACH: usize = 4;
 
+/// Nothing is claimed of figures that are the generator's own, or wander.
+const DOUBTFUL: &str = "Not compared: figures of some runs cannot be believed.";
+/// What has to be minded of differences between single runs.
+const ONE_RUN: &str = " (one run each: how much the next would differ is not known)";
+
 /// What runs with one thing varied found: of each phase, how its times and costs went with it.
 pub(crate) fn of_points(points: &Points) -> Vec<String> {
     let [axis] = points.axes.as_slice() else {
@@ -76,6 +81,12 @@ pub(crate) fn of_points(points: &Points) -> Vec<String> {
     let (Some(first), true) = (points.points.first(), points.points.len() > 1) else {
         return Vec::new();
     };
+    let doubtful = |it: &Point| unbelievable(&it.runs.iter().map(|it| &it.run).collect::<Vec<_>>());
+    if points.points.iter().any(doubtful) {
+        return vec![DOUBTFUL.to_owned()];
+    }
+    let single = points.points.iter().all(|it| it.runs.len() == 1);
+    let but = if single { ONE_RUN } else { "" };
     let all = first.runs.iter();
     let names = phases(all.copied());
     let several = names.len() > 1;
@@ -86,8 +97,8 @@ pub(crate) fn of_points(points: &Points) -> Vec<String> {
             false => measured.beside(points),
         }?;
         Some(match several {
-            true => format!("{phase}: {told}."),
-            false => format!("{told}."),
+            true => format!("{phase}: {told}{but}."),
+            false => format!("{told}{but}."),
         })
     });
     found.collect()
