@@ -267,6 +267,10 @@ pub const WITHOUT: &[(&str, &str)] = &[
         "agent",
         "makes a share of the load of a command that has a row; what is lost of it is in tests/fleet.rs",
     ),
+    (
+        "attack",
+        "harms servers on purpose; what it says of bad ones, of those that go, and of itself is in tests/attack",
+    ),
     ("results", "lists files of runs, which `show` shows"),
     ("rerun", "becomes the command of a result, which has a row"),
     ("doctor", "looks at this machine, and measures no server"),
