@@ -286,6 +286,10 @@ pub const WITHOUT: &[(&str, &str)] = &[
         "hears a publisher, not a server; each fault of one is in tests/pubsub.rs, as a phase in tests/pubsub_phase.rs",
     ),
     (
+        "pubsub",
+        "makes and fetches keys, and measures nothing; key services that refuse are in tests/pubsub_keys.rs",
+    ),
+    (
         "link",
         "carries the load of others and measures nothing; what goes wrong with it is in tests/link.rs",
     ),
