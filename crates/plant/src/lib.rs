@@ -67,7 +67,7 @@ pub use limits::{Limits, Transfer};
 pub use nodeset::{LeftOut, Loaded, NodeSet, NodeSetError};
 pub use profile::Profile;
 pub use refused::Refused;
-pub use security_group::{GroupCount, SecurityGroup, SecurityKeys};
+pub use security_group::{GroupCount, SecurityGroup};
 pub use server::{Server, StartError};
 pub use signals::Signals;
 pub use trust::TrustPolicy;

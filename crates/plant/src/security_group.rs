@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use wire::policy::pubsub::{PubSubPolicy, RawKey, token_after};
+use wire::policy::pubsub::{PubSubPolicy, RawKey, SecurityKeys, token_after};
 use wire::time::Instant;
 
 use crate::users::Rights;
@@ -47,30 +47,6 @@ impl SecurityGroup {
     pub const LEAST_LIFETIME: Duration = Duration::from_millis(100);
     /// As many keys as an answer may have.
     pub const MOST_KEYS: u16 = 64;
-}
-
-/// Keys with the tokens from `first` on, as they are told.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct SecurityKeys {
-    /// What they are for.
-    pub policy: PubSubPolicy,
-    /// The SecurityTokenId of the first.
-    pub first: u32,
-    /// One after another.
-    pub keys: Vec<RawKey>,
-    /// How long the current key still holds.
-    pub to_next: Duration,
-    /// How long a key holds.
-    pub lifetime: Duration,
-}
-
-/// Keys that are set from outside: the current one first.
-#[derive(Debug)]
-pub struct Pushed {
-    pub current: u32,
-    pub keys: Vec<RawKey>,
-    pub to_next: Duration,
-    pub lifetime: Duration,
 }
 
 /// What was asked of a group.
@@ -174,15 +150,14 @@ impl Ring {
     }
 
     /// Takes keys from outside. Those before a token that is known stay, others go (9.1.3.3).
-    fn set(&mut self, group: &SecurityGroup, pushed: Pushed, now: Instant) {
-        let at =
-            (0..=self.keys.len()).find(|n| token_after(self.first, *n as u64) == pushed.current);
+    fn set(&mut self, group: &SecurityGroup, pushed: SecurityKeys, now: Instant) {
+        let at = (0..=self.keys.len()).find(|n| token_after(self.first, *n as u64) == pushed.first);
         match at {
             Some(at) => self.keys.truncate(at),
             None => self.keys.clear(),
         }
         if self.keys.is_empty() {
-            self.first = pushed.current;
+            self.first = pushed.first;
         }
         self.current = self.keys.len();
         self.keys.extend(pushed.keys);
@@ -226,7 +201,7 @@ impl Group {
     }
 
     /// From now on these are its keys.
-    pub fn set(&self, pushed: Pushed, now: Instant) {
+    pub fn set(&self, pushed: SecurityKeys, now: Instant) {
         self.set.fetch_add(1, Ordering::Relaxed);
         self.ring(now).set(&self.about, pushed, now);
     }
@@ -384,8 +359,9 @@ mod tests {
     fn keys_that_are_set_take_the_place_of_those_that_were_made() {
         let all = groups(1, 2);
         let group = all.find("line4").unwrap();
-        let pushed = |current, keys: &[u8]| Pushed {
-            current,
+        let pushed = |first, keys: &[u8]| SecurityKeys {
+            policy: PubSubPolicy::Aes256Ctr,
+            first,
             keys: keys.iter().map(|it| RawKey::new(vec![*it; 68])).collect(),
             to_next: Duration::from_secs(2),
             lifetime: Duration::from_secs(5),

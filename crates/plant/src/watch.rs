@@ -2,11 +2,13 @@
 
 use std::sync::Arc;
 
+use wire::policy::pubsub::SecurityKeys;
+
 use crate::counters::Counted;
 use crate::fault::FaultCount;
 use crate::ledger::{GroundTruth, Taking, Tally};
 use crate::refused::Refused;
-use crate::security_group::{GroupCount, SecurityKeys};
+use crate::security_group::GroupCount;
 use crate::shared::Shared;
 
 /// What somebody can know of a server who does not own it. Cheap to copy.

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 pub use wire::policy::pubsub::{
-    GroupKeys, KeyLength, PubSubPolicy, RawKey, UnknownPolicy, token_after,
+    GroupKeys, KeyLength, PubSubPolicy, RawKey, SecurityKeys, UnknownPolicy, token_after,
 };
 
 use crate::encode::Offsets;

@@ -57,6 +57,15 @@ impl Page {
         }
     }
 
+    /// That a sheet is not whole.
+    pub(crate) fn interrupted(&mut self) {
+        self.inked_row(
+            "INTERRUPTED",
+            Ink::Bad,
+            "what was not measured by then is missing",
+        );
+    }
+
     /// A sentence with an indentation that stays.
     pub(crate) fn sentence(&mut self, indent: usize, text: &str) {
         for line in wrapped(text, WIDTH - indent) {

@@ -48,11 +48,7 @@ pub fn security(sheet: &Sheet, style: Style) -> String {
         page.row("warnings", "none");
     }
     if sheet.interrupted {
-        page.inked_row(
-            "INTERRUPTED",
-            Ink::Bad,
-            "what was not measured by then is missing",
-        );
+        page.interrupted();
     }
     page.finish()
 }

@@ -289,14 +289,9 @@ impl Args {
 
     /// What was not to be, in a line each.
     fn failed(&self, compared: &Compared) -> Vec<String> {
-        // Labels come from files.
-        let clean = |c: char| if c.is_control() { ' ' } else { c };
         let at = |at: &At, row: &Row| match at.label.is_empty() {
             true => row.metric.to_string(),
-            false => {
-                let label: String = at.label.chars().map(clean).collect();
-                format!("{} ({label})", row.metric)
-            }
+            false => format!("{} ({})", row.metric, screen::plain(&at.label)),
         };
         let mut lines = Vec::new();
         if let Some(limit) = self.max_regression {

@@ -46,6 +46,7 @@ mod security;
 mod serve;
 mod serving;
 mod settings;
+mod sheet;
 mod show;
 mod simulate;
 mod size;

@@ -8,7 +8,7 @@ use crate::failure::Failure;
 use crate::global::Global;
 use crate::lost;
 use crate::results::{self, Kept};
-use crate::{attack, screen, security, written};
+use crate::{screen, sheet, written};
 
 /// Draw results: one page with charts and tables that opens offline
 #[derive(Debug, clap::Args)]
@@ -36,11 +36,11 @@ Examples:
 /// Carries out `uaperf report`.
 pub fn run(args: Args, _global: &Global) -> anyhow::Result<ExitCode> {
     written::check([("--output", &Some(args.output.clone()))], &args.results)?;
-    let sheet = match args.results.as_slice() {
-        [file] => Kept::open(file).and_then(|it| sheet(&it)),
+    let kept = match args.results.as_slice() {
+        [file] => Kept::open(file).and_then(|it| sheet::kept_page(&it)),
         _ => None,
     };
-    let page = match sheet {
+    let page = match kept {
         Some(page) => page?,
         None => report::html(&results::read(&args.results)?),
     };
@@ -57,14 +57,6 @@ pub fn run(args: Args, _global: &Global) -> anyhow::Result<ExitCode> {
         }
     }
     Ok(ExitCode::SUCCESS)
-}
-
-/// The page of a sheet; none if the file is another one.
-fn sheet(file: &Kept) -> Option<Result<String, Failure>> {
-    if let Some(sheet) = security::kept(file) {
-        return Some(sheet.map(|it| report::security_html(&it)));
-    }
-    Some(attack::kept(file)?.map(|it| report::attack_html(&it)))
 }
 
 /// Shows a file in whatever the user's desktop shows it with.

@@ -1,7 +1,5 @@
 //! `uaperf security`: what each protection that a server offers costs, what it refuses, and what should be mended.
 
-use std::io::Write as _;
-use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::{Duration, SystemTime};
 
@@ -16,11 +14,8 @@ use record::run::Figure;
 use record::security::Sheet;
 use wire::url::Url;
 
-use crate::failure::Failure;
 use crate::global::Global;
-use crate::results::Kept;
-use crate::screen::{self, tell};
-use crate::{access, advice, quick, written};
+use crate::{access, advice, quick, sheet};
 
 /// Find out what each security policy of a server costs, and whether it refuses what it has to refuse
 #[derive(Debug, clap::Args)]
@@ -50,24 +45,11 @@ pub struct Args {
     /// Do not show the server what it has to refuse
     #[arg(long)]
     no_refusals: bool,
-    /// The server's process, where it does not listen itself on this machine's loopback
-    #[arg(long, value_name = "PID")]
-    server_pid: Option<u32>,
     /// Exit code 3 if there is anything to mend
     #[arg(long)]
     strict: bool,
-    /// The sheet as JSON instead of a screen for people
-    #[arg(long)]
-    json: bool,
-    /// Also write the sheet as JSON into this file
-    #[arg(long, value_name = "FILE")]
-    out: Option<PathBuf>,
-    /// Also draw the sheet as a page for a browser
-    #[arg(long, value_name = "FILE")]
-    report: Option<PathBuf>,
-    /// No progress while it runs
-    #[arg(short, long)]
-    quiet: bool,
+    #[command(flatten)]
+    sheet: sheet::Args,
     #[command(flatten)]
     access: access::Args,
 }
@@ -96,29 +78,10 @@ const QUICK: (u32, Duration) = (2, Duration::from_millis(50));
 
 /// Carries out `uaperf security`.
 pub fn run(args: Args, global: &Global) -> anyhow::Result<ExitCode> {
-    let files = [
-        ("--out", &args.out),
-        ("--report", &args.report),
-        args.access.pcap().named(),
-    ];
-    written::check(files, &[])?;
-    let takes_output = files
-        .iter()
-        .any(|(_, it)| it.as_deref().is_some_and(written::is_output));
-    let mut out = screen::Out::beside_file(takes_output);
+    let mut out = args.sheet.begin(args.access.pcap())?;
     let access = args.access.resolve(args.url.clone(), global)?;
     let sheet = measure(&args, &access)?;
-    if let Some(file) = &args.out {
-        let text = serde_json::to_string_pretty(&sheet)? + "\n";
-        written::put("--out", file, text.as_bytes());
-    }
-    if let Some(file) = &args.report {
-        written::put("--report", file, report::security_html(&sheet).as_bytes());
-    }
-    match args.json {
-        true => screen::json(&mut out, &sheet)?,
-        false => out.write_all(report::security(&sheet, out.style()).as_bytes())?,
-    }
+    args.sheet.put(&sheet, &mut out)?;
     let measured = sheet.ways.iter().any(|it| it.failed.is_none());
     Ok(ExitCode::from(match &sheet {
         it if it.interrupted => Exit::Interrupted.code(),
@@ -126,11 +89,6 @@ pub fn run(args: Args, global: &Global) -> anyhow::Result<ExitCode> {
         it if args.strict && !it.warnings.is_empty() => Exit::Threshold.code(),
         _ => Exit::Good.code(),
     }))
-}
-
-/// The sheet that a file has; none if it is another file.
-pub fn kept(file: &Kept) -> Option<Result<Sheet, Failure>> {
-    file.read(record::security::FORMAT, record::security::VERSION)
 }
 
 fn measure(args: &Args, access: &Access) -> anyhow::Result<Sheet> {
@@ -167,9 +125,8 @@ fn measure(args: &Args, access: &Access) -> anyhow::Result<Sheet> {
     // Until here there is nothing to keep: a signal ends it as it ends any program.
     let control = Control::default();
     quick::interrupted(&control)?;
-    let pid = args.server_pid.or_else(|| access::listener(&access.url));
-    let pid = pid.filter(|it| *it != std::process::id());
-    let process = pid.map(Process::of).and_then(Result::ok);
+    let server = args.sheet.server(&access.url);
+    let process = server.map(Process::of).and_then(Result::ok);
     let frame = Frame {
         started: SystemTime::now().into(),
         machine: observe::fingerprint(),
@@ -182,11 +139,7 @@ fn measure(args: &Args, access: &Access) -> anyhow::Result<Sheet> {
         server_cpu: &|| process.as_ref()?.cpu().ok(),
         own_cpu: &|| observe::thread_cpu().ok(),
         stopped: &|| control.is_stopped(),
-        progress: &|what| {
-            if !args.quiet {
-                tell!("{what}");
-            }
-        },
+        progress: &|what| args.sheet.progress(what),
         explain: &|error| match advice::hint(error, access) {
             Some(hint) => format!("{error}; try: {hint}"),
             None => error.to_string(),

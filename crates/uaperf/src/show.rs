@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use crate::failure::Failure;
 use crate::global::Global;
 use crate::results::{self, Files, Kept};
-use crate::{attack, printed, publishing, screen, security, written};
+use crate::{printed, publishing, screen, sheet, written};
 
 /// Show results: one in full, a few side by side, many as a trend
 #[derive(Debug, clap::Args)]
@@ -66,10 +66,7 @@ pub fn run(args: Args, _global: &Global) -> anyhow::Result<ExitCode> {
 /// The screen of a result that is not a run.
 fn kept(file: &Path) -> Option<Result<String, Failure>> {
     let file = Kept::open(file)?;
-    let style = screen::out().style();
-    publishing::kept(&file)
-        .or_else(|| Some(security::kept(&file)?.map(|it| ::report::security(&it, style))))
-        .or_else(|| Some(attack::kept(&file)?.map(|it| ::report::attack(&it, style))))
+    publishing::kept(&file).or_else(|| sheet::kept_screen(&file, screen::out().style()))
 }
 
 /// What `publish`, `listen`, `security` and `attack` kept, one below the other.

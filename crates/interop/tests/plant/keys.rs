@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use peers::testing::require;
 use peers::{ClientOptions, Mode, Policy};
-use plant::{Config, Profile, SecurityGroup, SecurityKeys, Server};
+use plant::{Config, Profile, SecurityGroup, Server};
+use wire::policy::pubsub::SecurityKeys;
 
 use crate::written;
 

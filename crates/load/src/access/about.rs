@@ -37,6 +37,22 @@ pub struct About {
     pub limits: Vec<Limit>,
 }
 
+/// What is known of a server that says nothing of itself.
+pub const NAMELESS: &str = "a server that does not say what it is";
+
+impl About {
+    /// What it calls itself: product and version.
+    pub fn name(&self) -> String {
+        match &self.product {
+            Some(product) => {
+                let version = self.version.as_deref().unwrap_or_default();
+                format!("{product} {version}").trim_end().to_owned()
+            }
+            None => NAMELESS.to_owned(),
+        }
+    }
+}
+
 /// A limit the server declares.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Limit {

@@ -11,7 +11,7 @@ mod session;
 mod tls;
 mod trust;
 
-pub use about::{About, ClockOffset, Limit, Reads};
+pub use about::{About, ClockOffset, Limit, NAMELESS, Reads};
 pub use client_identities::{Client, ClientIdentities};
 pub use endpoint::{Endpoint, NotOffered, Security, UnknownSecurity, choose, user as user_kind};
 pub use session::{Absent, Session};

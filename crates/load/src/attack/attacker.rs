@@ -211,15 +211,15 @@ enum Held {
     Stream(Box<Stream>),
 }
 
-/// Says hello, or opens a channel, and leaves it at that.
-pub(super) struct Loiterer<'a> {
+/// Where connections are left open, and where they lead.
+pub(super) struct Lingering<'a> {
     reach: Reach<'a>,
     access: &'a Access,
     opening: &'a Opening,
     open: Open<Held>,
 }
 
-impl<'a> Loiterer<'a> {
+impl<'a> Lingering<'a> {
     pub fn new(reach: Reach<'a>, access: &'a Access, opening: &'a Opening, most: usize) -> Self {
         Self {
             reach,
@@ -228,28 +228,38 @@ impl<'a> Loiterer<'a> {
             open: Open::new(most),
         }
     }
+
+    /// A connection that has said hello; else what came of an attack of this name.
+    fn greeted(&self, name: &'static str) -> Result<TcpStream, Told> {
+        let socket = self.reach.knock(self.reach.timeout);
+        let mut socket = socket.map_err(|error| Told::link(name, &error))?;
+        match raw::greet(&mut socket, self.reach.hello) {
+            Ok(()) => Ok(socket),
+            Err(end) => Err(Told::end(name, end)),
+        }
+    }
 }
+
+/// Says hello, or opens a channel, and leaves it at that.
+pub(super) struct Loiterer<'a>(pub Lingering<'a>);
 
 impl Attacker for Loiterer<'_> {
     fn attack(&mut self, n: u64) -> Told {
+        let Self(it) = self;
         if n.is_multiple_of(2) {
             const HELLO: &str = "hello only";
-            let mut socket = match self.reach.knock(self.reach.timeout) {
-                Ok(socket) => socket,
-                Err(error) => return Told::link(HELLO, &error),
-            };
-            return match raw::greet(&mut socket, self.reach.hello) {
-                Ok(()) => {
-                    self.open.leave(Held::Socket(socket));
+            return match it.greeted(HELLO) {
+                Ok(socket) => {
+                    it.open.leave(Held::Socket(socket));
                     Told::good(HELLO, "acknowledged")
                 }
-                Err(end) => Told::end(HELLO, end),
+                Err(told) => told,
             };
         }
         const CHANNEL: &str = "channel only";
-        match self.access.connect(self.opening, &mut Steps::new()) {
+        match it.access.connect(it.opening, &mut Steps::new()) {
             Ok(link) => {
-                self.open.leave(Held::Link(Box::new(link)));
+                it.open.leave(Held::Link(Box::new(link)));
                 Told::good(CHANNEL, "opened")
             }
             Err(error) => Told::access(CHANNEL, &error),
@@ -258,12 +268,7 @@ impl Attacker for Loiterer<'_> {
 }
 
 /// Begins messages, and does not end them.
-pub(super) struct Beginner<'a> {
-    reach: Reach<'a>,
-    access: &'a Access,
-    opening: &'a Opening,
-    open: Open<Held>,
-}
+pub(super) struct Beginner<'a>(pub Lingering<'a>);
 
 /// A message that is not ended has so many bytes.
 const LONG: usize = 200_000;
@@ -272,39 +277,27 @@ const NEVER: Mono = Mono::from_nanos(u64::MAX);
 /// Whoever refuses what it was sent says so soon.
 const SOON: Duration = Duration::from_millis(20);
 
-impl<'a> Beginner<'a> {
-    pub fn new(reach: Reach<'a>, access: &'a Access, opening: &'a Opening, most: usize) -> Self {
-        Self {
-            reach,
-            access,
-            opening,
-            open: Open::new(most),
-        }
-    }
-
+impl Beginner<'_> {
     fn half(&mut self) -> Told {
         const HALF: &str = "half a chunk";
-        let mut socket = match self.reach.knock(self.reach.timeout) {
+        let mut socket = match self.0.greeted(HALF) {
             Ok(socket) => socket,
-            Err(error) => return Told::link(HALF, &error),
+            Err(told) => return told,
         };
-        if let Err(end) = raw::greet(&mut socket, self.reach.hello) {
-            return Told::end(HALF, end);
-        }
         let sent = socket.write_all(&raw::half_a_chunk());
         if let Err(error) = sent.and(socket.set_read_timeout(Some(SOON))) {
             return Told::unsent(HALF, &error);
         }
         let told = Told::end(HALF, raw::listen(&mut socket, 1).end);
         if !told.refused {
-            self.open.leave(Held::Socket(socket));
+            self.0.open.leave(Held::Socket(socket));
         }
         told
     }
 
     fn headless(&mut self) -> Told {
         const OPEN: &str = "no last chunk";
-        let link = match self.access.connect(self.opening, &mut Steps::new()) {
+        let link = match self.0.access.connect(self.0.opening, &mut Steps::new()) {
             Ok(link) => link,
             Err(error) => return Told::access(OPEN, &error),
         };
@@ -325,7 +318,7 @@ impl<'a> Beginner<'a> {
         }
         let told = Told::end(OPEN, raw::listen(&mut stream, 1).end);
         if !told.refused {
-            self.open.leave(Held::Stream(Box::new(stream)));
+            self.0.open.leave(Held::Stream(Box::new(stream)));
         }
         told
     }

@@ -8,7 +8,8 @@ use wire::types::{AttributeId, NodeId, ObjectId, UserTokenType, Variant};
 
 use super::Kind;
 use super::attacker::{
-    Attacker, Beginner, Demander, Forger, Guesser, Loiterer, Reach, Replayer, Scribbler, Wish,
+    Attacker, Beginner, Demander, Forger, Guesser, Lingering, Loiterer, Reach, Replayer, Scribbler,
+    Wish,
 };
 use super::{forged, raw};
 use crate::access::{About, Access, Credentials, Endpoint, Opening, Security};
@@ -210,8 +211,8 @@ impl Way {
                 access,
                 openings: &self.openings,
             }),
-            Kind::HalfOpen => Box::new(Loiterer::new(reach, access, opening, open)),
-            Kind::Unfinished => Box::new(Beginner::new(reach, access, opening, open)),
+            Kind::HalfOpen => Box::new(Loiterer(Lingering::new(reach, access, opening, open))),
+            Kind::Unfinished => Box::new(Beginner(Lingering::new(reach, access, opening, open))),
             Kind::Replayed => Box::new(Replayer { access, opening }),
             Kind::Malformed => Box::new(Scribbler { reach }),
             Kind::Passwords => Box::new(Guesser { access, opening }),

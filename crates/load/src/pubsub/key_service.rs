@@ -12,7 +12,7 @@ use wire::types::{
 };
 
 use super::key_supply::KeyService;
-use super::key_times::{RawKey, Told};
+use super::key_times::{RawKey, SecurityKeys};
 use crate::access::{Access, AccessError, Opening, Session};
 use crate::transport::{CallError, Steps};
 
@@ -83,7 +83,7 @@ impl KeyServer {
     ///
     /// # Errors
     /// See [`KeyServiceError`].
-    pub fn get(&mut self, from: u32, count: u32) -> Result<Told, KeyServiceError> {
+    pub fn get(&mut self, from: u32, count: u32) -> Result<SecurityKeys, KeyServiceError> {
         let inputs = vec![self.group.as_str().into(), from.into(), count.into()];
         let method = MethodId::PublishSubscribe_GetSecurityKeys;
         let told = told(&self.call("GetSecurityKeys", method, inputs)?)?;
@@ -100,7 +100,7 @@ impl KeyServer {
     ///
     /// # Errors
     /// See [`KeyServiceError`].
-    pub fn set(&mut self, told: &Told) -> Result<(), KeyServiceError> {
+    pub fn set(&mut self, told: &SecurityKeys) -> Result<(), KeyServiceError> {
         let (current, future) = match told.keys.split_first() {
             Some((current, future)) => (current.to_vec(), future),
             None => return Err(KeyServiceError::Outputs),
@@ -183,7 +183,7 @@ impl KeyServer {
 }
 
 impl KeyService for KeyServer {
-    fn ask(&mut self, from: u32, count: u32) -> Result<Told, String> {
+    fn ask(&mut self, from: u32, count: u32) -> Result<SecurityKeys, String> {
         self.get(from, count).map_err(|error| error.to_string())
     }
 }
@@ -196,7 +196,7 @@ impl Drop for KeyServer {
     }
 }
 
-fn told(outputs: &[Variant]) -> Result<Told, KeyServiceError> {
+fn told(outputs: &[Variant]) -> Result<SecurityKeys, KeyServiceError> {
     let [
         Variant::String(policy),
         Variant::UInt32(first),
@@ -223,7 +223,7 @@ fn told(outputs: &[Variant]) -> Result<Told, KeyServiceError> {
     // A SecurityTokenId of 0 asks for the current key and is that of none (Part 14, 8.3.2).
     let known = known.filter(|_| *first != 0);
     let ((keys, to_next), lifetime) = known.ok_or(KeyServiceError::Outputs)?;
-    Ok(Told {
+    Ok(SecurityKeys {
         policy,
         first: *first,
         keys,

@@ -4,7 +4,7 @@ use std::io;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use super::key_times::{KeyTimes, Told};
+use super::key_times::{KeyTimes, SecurityKeys};
 
 /// Who tells the keys of a group.
 pub trait KeyService: Send {
@@ -12,7 +12,7 @@ pub trait KeyService: Send {
     ///
     /// # Errors
     /// It did not answer, or refused: why.
-    fn ask(&mut self, from: u32, count: u32) -> Result<Told, String>;
+    fn ask(&mut self, from: u32, count: u32) -> Result<SecurityKeys, String>;
 }
 
 /// Keys at a time: the current one and those to come. A listener knows eight, one of them from before.
@@ -124,12 +124,12 @@ mod tests {
     struct OneKey(Instant);
 
     impl KeyService for OneKey {
-        fn ask(&mut self, _: u32, _: u32) -> Result<Told, String> {
+        fn ask(&mut self, _: u32, _: u32) -> Result<SecurityKeys, String> {
             let passed = self.0.elapsed().as_millis();
             let lifetime = LIFETIME.as_millis();
             let n = u8::try_from(passed / lifetime).unwrap();
             let left = u64::try_from(lifetime - passed % lifetime).unwrap();
-            Ok(Told {
+            Ok(SecurityKeys {
                 policy: PubSubPolicy::Aes256Ctr,
                 first: u32::from(n) + 1,
                 keys: vec![RawKey::new(vec![n; 68])],
@@ -143,14 +143,14 @@ mod tests {
     struct Slow(bool);
 
     impl KeyService for Slow {
-        fn ask(&mut self, from: u32, _: u32) -> Result<Told, String> {
+        fn ask(&mut self, from: u32, _: u32) -> Result<SecurityKeys, String> {
             if from != 0 {
                 return Err("refused".to_owned());
             }
             if std::mem::replace(&mut self.0, true) {
                 std::thread::sleep(Duration::from_secs(5));
             }
-            Ok(Told {
+            Ok(SecurityKeys {
                 policy: PubSubPolicy::Aes256Ctr,
                 first: 7,
                 keys: vec![RawKey::new(vec![7; 68])],

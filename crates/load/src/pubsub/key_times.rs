@@ -4,24 +4,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-pub use pubsub::security::RawKey;
-use pubsub::security::{GroupKeys, KeyLength, KeyRing, PubSubPolicy, token_after};
+use pubsub::security::{GroupKeys, KeyLength, KeyRing, token_after};
+pub use pubsub::security::{RawKey, SecurityKeys};
 use serde::{Deserialize, Serialize};
-
-/// What a key service says of a group: keys with the tokens from `first` on.
-#[derive(Debug, Clone)]
-pub struct Told {
-    /// What they are for.
-    pub policy: PubSubPolicy,
-    /// The SecurityTokenId of the first.
-    pub first: u32,
-    /// One after another.
-    pub keys: Vec<RawKey>,
-    /// How long the current key still holds.
-    pub to_next: Duration,
-    /// How long a key holds.
-    pub lifetime: Duration,
-}
 
 /// How a key service was asked, and what with.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -151,7 +136,7 @@ impl KeyTimes {
     ///
     /// # Errors
     /// A key has the wrong length.
-    pub(super) fn take(&self, told: &Told, at: Instant) -> Result<(), KeyLength> {
+    pub(super) fn take(&self, told: &SecurityKeys, at: Instant) -> Result<(), KeyLength> {
         let mut state = self.state();
         let known = state.entries.iter().position(|it| it.token == told.first);
         // Behind a token that is not known nothing is (Part 14, 9.1.3.3).
@@ -211,7 +196,7 @@ impl KeyTimes {
     }
 
     /// Takes keys that were current before the ones that are known.
-    pub(super) fn take_past(&self, told: &Told) -> Result<(), KeyLength> {
+    pub(super) fn take_past(&self, told: &SecurityKeys) -> Result<(), KeyLength> {
         let mut state = self.state();
         let mut past = Vec::new();
         for (n, raw) in told.keys.iter().enumerate() {
@@ -419,10 +404,12 @@ impl KeyFeed {
 
 #[cfg(test)]
 mod tests {
+    use pubsub::security::PubSubPolicy;
+
     use super::*;
 
-    fn told(first: u32, keys: &[u8], to_next: u64) -> Told {
-        Told {
+    fn told(first: u32, keys: &[u8], to_next: u64) -> SecurityKeys {
+        SecurityKeys {
             policy: PubSubPolicy::Aes256Ctr,
             first,
             keys: keys.iter().map(|it| RawKey::new(vec![*it; 68])).collect(),

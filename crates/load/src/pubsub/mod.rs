@@ -37,7 +37,7 @@ pub use heard::{Captured, Counted, Delay, Heard, Stream, Subscribed, Unread, Wri
 pub use information::{PubSubConnection, PubSubGroup, PubSubWriter, pubsub_connections};
 pub use key_service::{KeyServer, KeyServiceError};
 pub use key_supply::{KeyService, KeySupply};
-pub use key_times::{KeyFeed, KeyTimes, KeyUse, RawKey, TokenUse, Told};
+pub use key_times::{KeyFeed, KeyTimes, KeyUse, RawKey, SecurityKeys, TokenUse};
 pub use listen::{Listen, ListenError, listen};
 pub use post::{Knowledge, Post, Until};
 pub use publication::{Discovery, Mapping, Publish, Target};

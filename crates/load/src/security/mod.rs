@@ -18,7 +18,7 @@ use wire::policy::{Mode, Policy};
 use wire::types::{NodeId, UserTokenPolicy, UserTokenType};
 
 use crate::access::{
-    About, Access, AccessError, Credentials, Endpoint, Security, choose, user_kind,
+    About, Access, AccessError, Credentials, Endpoint, NAMELESS, Security, choose, user_kind,
 };
 use crate::probe::first_read;
 use crate::transport::Steps;
@@ -96,7 +96,7 @@ pub fn examine(
         version: VERSION,
         started: frame.started,
         url: access.url.to_string(),
-        product: "a server that does not say what it is".into(),
+        product: NAMELESS.into(),
         process: frame.process,
         machine: frame.machine,
         rounds: settings.rounds,
@@ -125,10 +125,7 @@ pub fn examine(
     }
     if let Some(about) = seen.iter().find_map(|way| look(way, settings)) {
         let (about, node) = about?;
-        if let Some(product) = &about.product {
-            let version = about.version.as_deref().unwrap_or_default();
-            sheet.product = format!("{product} {version}").trim_end().to_owned();
-        }
+        sheet.product = about.name();
         let most = about.limits.iter().find(|it| it.name == "MaxNodesPerRead");
         let most = most.map_or(0.0, |it| it.value);
         let mut sizes = settings.sizes.clone();

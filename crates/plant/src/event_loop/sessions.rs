@@ -1,43 +1,32 @@
-//! Sessions of a loop: created, activated, used, closed, timed out.
+//! Sessions of a loop: created, activated, used.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use tracing::{debug, info};
 use wire::channel::Protection;
 use wire::job::Job;
-use wire::policy::Policy;
 use wire::server::RequestId;
 use wire::session::server::{Activation, Grant, Refusal};
-use wire::session::token::UserIdentity;
 use wire::session::{Channel, NONCE_LEN, server};
 use wire::template::walk::RawNodeId;
 use wire::time::Now;
 use wire::types::{
-    ActivateSessionRequest, AnonymousIdentityToken, CloseSessionRequest, CreateSessionRequest,
-    CreateSessionResponse, ExtensionObject, IssuedIdentityToken, StatusCode, UserNameIdentityToken,
-    X509IdentityToken,
+    ActivateSessionRequest, AnonymousIdentityToken, CreateSessionRequest, CreateSessionResponse,
+    StatusCode, X509IdentityToken,
 };
 
 use super::between_loops::{Caller, Welcome, Wish};
 use super::link::Link;
-use super::timers::Due;
-use super::{Asked, EventLoop, Mail, Post, SlotId};
+use super::{Asked, EventLoop, Mail, Post, SlotId, user};
 use crate::advertise;
 use crate::diagnostics::SessionRecord;
 use crate::diagnostics::session_node;
 use crate::endpoints::token_policy;
 use crate::refused::Who;
 use crate::session::{Owner, SECRET_LEN, Session, SessionKey};
-use crate::shared::{Shared, random};
+use crate::shared::random;
 use crate::space;
 use crate::trust::TrustPolicy;
-use crate::users::Rights;
-
-/// How long a session is there in any case that is not activated, when there are too many.
-const TO_ACTIVATE: Duration = Duration::from_secs(1);
-/// How long a session may be there after its timeout.
-const SLACK: Duration = Duration::from_millis(50);
 
 /// What a job of a session costs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -304,7 +293,7 @@ impl EventLoop {
         let anonymous = token.is_null() || token.inner_is::<AnonymousIdentityToken>();
         let cheap = channel.peer.is_none() && anonymous;
         let policy = token_policy(channel.protection.policy, &self.shared.identities);
-        let (who, address) = (who(token), caller.address);
+        let (who, address) = (user::who(token), caller.address);
         let held = self.sessions.get_mut(session);
         let held = held.ok_or(StatusCode::BadSessionIdInvalid)?;
         if held.proving {
@@ -334,7 +323,7 @@ impl EventLoop {
             let welcomed = result
                 .map_err(|refusal| refusal.status())
                 .and_then(|activation| {
-                    welcome(&shared, activation.user(), policy)?;
+                    user::welcome(&shared, activation.user(), policy)?;
                     Ok(Box::new(activation))
                 });
             if let Err(status) = welcomed {
@@ -387,14 +376,14 @@ impl EventLoop {
     ) -> Result<Welcome, StatusCode> {
         let held = self.sessions.get_mut(session);
         let held = held.ok_or(StatusCode::BadSessionIdInvalid)?;
-        let (user, shown, mechanism) = name(&self.shared, activation.user());
+        let (user, shown, mechanism) = user::name(&self.shared, activation.user());
         info!(
             session = held.record.number,
             user = shown,
             "session activated"
         );
-        let rights = rights(&self.shared, activation.user());
-        let listed = listed(&self.shared, activation.user());
+        let rights = user::rights(&self.shared, activation.user());
+        let listed = user::listed(&self.shared, activation.user());
         let activated = held.protocol.activated(activation, nonce(), self.now);
         let response = activated.map_err(|refusal| refusal.status())?;
         held.owner = Arc::new(Owner {
@@ -466,222 +455,10 @@ impl EventLoop {
         }
     }
 
-    pub(super) fn close_session(
-        &mut self,
-        link: SlotId,
-        id: RequestId,
-        request: &CloseSessionRequest,
-    ) -> Result<(), StatusCode> {
-        let token = space::raw(&request.request_header.authentication_token);
-        let session = self.sessions.find(token)?;
-        let channel = self
-            .links
-            .get(link)
-            .map_or(0, |l| l.connection.channel_id());
-        let held = self.sessions.get_mut(session);
-        let held = held.ok_or(StatusCode::BadSessionIdInvalid)?;
-        let response = held
-            .protocol
-            .close(request, channel, self.now)
-            .map_err(|refusal| refusal.status())?;
-        self.end_session(session, request.delete_subscriptions);
-        self.respond_with(link, id, response.into());
-        Ok(())
-    }
-
-    /// Forgets a session, and its subscriptions or not.
-    pub(super) fn end_session(&mut self, id: SlotId, delete_subscriptions: bool) {
-        let Some(session) = self.sessions.part_with(id) else {
-            return;
-        };
-        info!(
-            session = session.record.number,
-            delete_subscriptions, "session ended"
-        );
-        if session.key.core != self.index {
-            self.shared.homes.forget(session.key);
-        }
-        if let Some(link) = self.links.get_mut(session.link) {
-            link.let_go(id);
-        }
-        self.shared.counters.sessions.sub(1);
-        self.shared.register.drop_session(session.record.number);
-        for request in session.requests {
-            let Asked { link, id, handle } = request.asked;
-            self.fault(link, id, handle, StatusCode::BadSessionClosed);
-            self.dirty.push(link);
-        }
-        for number in session.subscriptions {
-            if delete_subscriptions {
-                self.forget_subscription(number);
-            } else if let Some(subscription) = self.subscriptions.get_mut(&number) {
-                subscription.leave();
-            }
-        }
-    }
-
-    /// Part 4, 5.7.2.1: the oldest session that was never activated makes room, so that nobody keeps others
-    /// out with sessions that he cannot activate. Whoever is still connected has a moment for it: else those
-    /// who come at the same time would throw each other out. Tells whether there was one.
-    pub(super) fn end_oldest_unused(&mut self) -> bool {
-        let (sessions, links, now) = (&self.sessions, &self.links, self.now.mono);
-        let unused = |id: SlotId| {
-            let session = sessions.get(id);
-            session.filter(|session| !session.protocol.is_active())
-        };
-        while let Some((_, id)) = self.unused.front()
-            && unused(*id).is_none()
-        {
-            self.unused.pop_front();
-        }
-        let oldest = self.unused.iter().position(|(came, id)| {
-            let waited = now.since(*came) >= TO_ACTIVATE;
-            unused(*id).is_some_and(|session| waited || links.get(session.link).is_none())
-        });
-        let oldest = oldest.and_then(|at| self.unused.remove(at));
-        if let Some((_, id)) = oldest {
-            self.end_session(id, true);
-        }
-        oldest.is_some()
-    }
-
-    /// Who comes next finds room then.
-    fn have_others_make_room(&self) {
-        let own = usize::from(self.index);
-        let others = self.posts.iter().enumerate().filter(|(n, _)| *n != own);
-        others.for_each(|(_, post)| post.send(Mail::MakeRoom));
-    }
-
-    /// Forgets which sessions are in use, when there are many more in the list than there are sessions.
-    fn tidy_unused(&mut self) {
-        if self.unused.len() >= 64 && self.unused.len().is_power_of_two() {
-            let sessions = &self.sessions;
-            self.unused.retain(|(_, id)| {
-                let session = sessions.get(*id);
-                session.is_some_and(|session| !session.protocol.is_active())
-            });
-        }
-    }
-
     /// Writes down who was not let in.
     fn note(&self, link: SlotId, who: &Who, status: StatusCode) {
         let address = self.links.get(link).and_then(Link::address);
         self.shared.refused.note(self.now, address, who, status);
-    }
-
-    /// Sees to it that a session dies when nobody uses it.
-    pub(super) fn watch(&mut self, id: SlotId) {
-        let deadline = self.sessions.get(id).and_then(|s| s.protocol.deadline());
-        if let Some(at) = deadline {
-            // A bit later: most of those that end were used for a moment only after they had come.
-            self.timers.add(at + SLACK, Due::Session(id));
-        }
-    }
-
-    pub(super) fn session_due(&mut self, id: SlotId) {
-        let Some(session) = self.sessions.get(id) else {
-            return;
-        };
-        match session.protocol.has_expired(self.now) {
-            true => {
-                self.shared.counters.session_timeouts.add(1);
-                // Part 4, 6.7: its subscriptions have lifetimes of their own, so that a client
-                // who comes back too late finds them.
-                self.end_session(id, false);
-            }
-            // It was used meanwhile.
-            false => self.watch(id),
-        }
-    }
-}
-
-/// Who a user says to be. What they prove it with is in none of it.
-fn who(token: &ExtensionObject) -> Who {
-    if let Some(token) = token.inner_as::<UserNameIdentityToken>() {
-        return Who::User(token.user_name.clone());
-    }
-    if let Some(token) = token.inner_as::<X509IdentityToken>() {
-        let certificate = token.certificate_data.as_ref();
-        return Who::Owner(Who::common_name(certificate));
-    }
-    if token.inner_is::<IssuedIdentityToken>() {
-        return Who::Bearer;
-    }
-    match token.is_null() || token.inner_is::<AnonymousIdentityToken>() {
-        true => Who::Anonymous,
-        false => Who::Unknown,
-    }
-}
-
-/// Whether this user may come in, with a token that is protected under this policy.
-fn welcome(shared: &Shared, user: &UserIdentity, policy: Policy) -> Result<(), StatusCode> {
-    let users = &shared.config.users;
-    match user {
-        UserIdentity::Anonymous if users.anonymous => Ok(()),
-        UserIdentity::UserName { name, password } => match users.check(name, password) {
-            true => Ok(()),
-            false => Err(StatusCode::BadUserAccessDenied),
-        },
-        UserIdentity::X509 { certificate } => match &users.certificates {
-            Some(trust) => trust
-                .judge(certificate.as_bytes(), pki::Role::User, policy)
-                .map_err(|_| StatusCode::BadIdentityTokenRejected),
-            None => Err(StatusCode::BadIdentityTokenRejected),
-        },
-        UserIdentity::Issued { data } if users.owner_of(data).is_some() => Ok(()),
-        _ => Err(StatusCode::BadIdentityTokenRejected),
-    }
-}
-
-fn rights(shared: &Shared, user: &UserIdentity) -> Rights {
-    let users = &shared.config.users;
-    match user {
-        UserIdentity::Anonymous => users.rights_of(None),
-        UserIdentity::UserName { name, .. } => users.rights_of(Some(name)),
-        UserIdentity::X509 { certificate } => {
-            users.rights_of_owner(leaf(certificate).as_ref().and_then(common_name))
-        }
-        UserIdentity::Issued { data } => users.rights_of(users.owner_of(data)),
-    }
-}
-
-/// Which of the users of the plant this is, by the name that they are listed under.
-fn listed(shared: &Shared, user: &UserIdentity) -> Option<String> {
-    let users = &shared.config.users;
-    match user {
-        UserIdentity::Anonymous => None,
-        UserIdentity::UserName { name, .. } => Some(name.clone()),
-        UserIdentity::X509 { certificate } => {
-            let leaf = leaf(certificate)?;
-            users.owner_named(common_name(&leaf)).map(str::to_owned)
-        }
-        UserIdentity::Issued { data } => users.owner_of(data).map(str::to_owned),
-    }
-}
-
-fn leaf(certificate: &wire::certificate::Certificate) -> Option<pki::Certificate> {
-    let chain = pki::Certificate::chain_from_der(certificate.as_bytes());
-    chain.ok()?.into_iter().next()
-}
-
-fn common_name(certificate: &pki::Certificate) -> Option<&str> {
-    certificate.subject().common_name()
-}
-
-/// A name that is the same for the same user and no other, one for people, and how it was proven.
-fn name(shared: &Shared, user: &UserIdentity) -> (String, String, &'static str) {
-    match user {
-        UserIdentity::UserName { name, .. } => (format!("name {name}"), name.clone(), "UserName"),
-        UserIdentity::X509 { certificate } => {
-            let digits = certificate.thumbprint();
-            let shown: String = digits.iter().map(|byte| format!("{byte:02x}")).collect();
-            (format!("certificate {shown}"), shown, "Certificate")
-        }
-        UserIdentity::Issued { data } => {
-            let name = shared.config.users.owner_of(data).unwrap_or_default();
-            (format!("name {name}"), name.to_owned(), "IssuedToken")
-        }
-        UserIdentity::Anonymous => (String::new(), String::new(), "Anonymous"),
     }
 }
 

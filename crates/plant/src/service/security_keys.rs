@@ -4,13 +4,13 @@ use std::time::Duration;
 
 use tracing::{debug, info};
 use wire::policy::Mode;
-use wire::policy::pubsub::{PubSubPolicy, RawKey};
+use wire::policy::pubsub::{PubSubPolicy, RawKey, SecurityKeys};
 use wire::template::walk::BuiltInType;
 use wire::types::{Array, ByteString, StatusCode, Variant, VariantScalarTypeId};
 
 use super::Desk;
 use super::call::{Outcome, fit};
-use crate::security_group::{Group, Pushed, SecurityGroup, SecurityKeys};
+use crate::security_group::{Group, SecurityGroup};
 use crate::space::{Method, security_groups};
 
 /// Longer than anybody waits for a key.
@@ -96,7 +96,7 @@ impl Desk<'_> {
         info!(
             session = session.record.number,
             group = group.about.id,
-            current = pushed.current,
+            current = pushed.first,
             keys = pushed.keys.len(),
             "security keys set"
         );
@@ -150,7 +150,7 @@ fn millis(it: Duration) -> f64 {
 fn pushed(
     group: &SecurityGroup,
     arguments: &[Variant],
-) -> Result<Pushed, (StatusCode, Vec<StatusCode>)> {
+) -> Result<SecurityKeys, (StatusCode, Vec<StatusCode>)> {
     let wrong = |at: usize, status: StatusCode| {
         let one = |n| if n == at { status } else { StatusCode::Good };
         (StatusCode::BadInvalidArgument, (0..7).map(one).collect())
@@ -193,8 +193,9 @@ fn pushed(
     };
     let mut keys = vec![first];
     keys.extend(future);
-    Ok(Pushed {
-        current: *current,
+    Ok(SecurityKeys {
+        policy: group.policy,
+        first: *current,
         keys,
         to_next: span(5, *to_next, Duration::ZERO)?,
         lifetime: span(6, *lifetime, SecurityGroup::LEAST_LIFETIME)?,

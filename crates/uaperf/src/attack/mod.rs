@@ -2,8 +2,6 @@
 
 mod permit;
 
-use std::io::Write as _;
-use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -22,9 +20,7 @@ use wire::url::Url;
 use self::permit::Permit;
 use crate::failure::Failure;
 use crate::global::Global;
-use crate::results::Kept;
-use crate::screen::{self, tell};
-use crate::{access, advice, quick, written};
+use crate::{access, advice, quick, sheet};
 
 /// Attack a server of your own, and find out what that does to its good clients
 #[derive(Debug, clap::Args)]
@@ -71,21 +67,8 @@ pub struct Args {
     /// Report memory left behind from this size on
     #[arg(long, value_name = "SIZE", default_value = "32MiB")]
     left: Bytes,
-    /// The server's process, where it does not listen itself on this machine's loopback
-    #[arg(long, value_name = "PID")]
-    server_pid: Option<u32>,
-    /// The sheet as JSON instead of a screen for people
-    #[arg(long)]
-    json: bool,
-    /// Also write the sheet as JSON into this file
-    #[arg(long, value_name = "FILE")]
-    out: Option<PathBuf>,
-    /// Also draw the sheet as a page for a browser
-    #[arg(long, value_name = "FILE")]
-    report: Option<PathBuf>,
-    /// No progress while it runs
-    #[arg(short, long)]
-    quiet: bool,
+    #[command(flatten)]
+    sheet: sheet::Args,
     #[command(flatten)]
     access: access::Args,
 }
@@ -139,16 +122,7 @@ fn slow(text: &str) -> Result<f64, String> {
 
 /// Carries out `uaperf attack`.
 pub fn run(args: Args, global: &Global) -> anyhow::Result<ExitCode> {
-    let files = [
-        ("--out", &args.out),
-        ("--report", &args.report),
-        args.access.pcap().named(),
-    ];
-    written::check(files, &[])?;
-    let takes_output = files
-        .iter()
-        .any(|(_, it)| it.as_deref().is_some_and(written::is_output));
-    let mut out = screen::Out::beside_file(takes_output);
+    let mut out = args.sheet.begin(args.access.pcap())?;
     let access = args.access.resolve(args.url.clone(), global)?;
     let permit = Permit {
         allowed: !args.allow.is_empty(),
@@ -158,23 +132,8 @@ pub fn run(args: Args, global: &Global) -> anyhow::Result<ExitCode> {
     let target = Target::look(access).map_err(|failed| refused(&failed.1, &failed.0))?;
     permit.given(&target)?;
     let sheet = measure(&args, Arc::new(target))?;
-    if let Some(file) = &args.out {
-        let text = serde_json::to_string_pretty(&sheet)? + "\n";
-        written::put("--out", file, text.as_bytes());
-    }
-    if let Some(file) = &args.report {
-        written::put("--report", file, report::attack_html(&sheet).as_bytes());
-    }
-    match args.json {
-        true => screen::json(&mut out, &sheet)?,
-        false => out.write_all(report::attack(&sheet, out.style()).as_bytes())?,
-    }
+    args.sheet.put(&sheet, &mut out)?;
     Ok(ExitCode::from(judge::attack::exit(&sheet).code()))
-}
-
-/// The sheet that a file has; none if it is another file.
-pub fn kept(file: &Kept) -> Option<Result<Sheet, Failure>> {
-    file.read(FORMAT, VERSION)
 }
 
 fn refused(error: &SessionError, access: &load::access::Access) -> Failure {
@@ -208,12 +167,11 @@ fn measure(args: &Args, target: Arc<Target>) -> anyhow::Result<Sheet> {
         some => some.to_vec(),
     };
     descriptors(args)?;
-    let pid = args.server_pid.or_else(|| access::listener(&access.url));
-    let mut process = match pid.filter(|it| *it != std::process::id()) {
+    let mut process = match args.sheet.server(&access.url) {
         Some(pid) => Process::of(pid).map_err(|why| why.reason().to_owned()),
         None => Err("it is not one of this machine's that can be seen".to_owned()),
     };
-    if let (Some(pid), Err(why)) = (args.server_pid, &process) {
+    if let (Some(pid), Err(why)) = (args.sheet.server_pid, &process) {
         return Err(Failure::usage(format!("--server-pid {pid}: {why}")).into());
     }
     let mut sheet = sheet(args, &target, &process);
@@ -229,11 +187,7 @@ fn measure(args: &Args, target: Arc<Target>) -> anyhow::Result<Sheet> {
             look: &mut || look(process.as_mut().ok()),
             own_cpu: &|| observe::thread_cpu().ok(),
             limits: &limits,
-            progress: &|what| {
-                if !args.quiet {
-                    tell!("{what}");
-                }
-            },
+            progress: &|what| args.sheet.progress(what),
             control: &control,
         },
     );
@@ -256,17 +210,13 @@ fn measure(args: &Args, target: Arc<Target>) -> anyhow::Result<Sheet> {
 
 fn sheet(args: &Args, target: &Target, process: &Result<Process, String>) -> Sheet {
     let about = &target.about;
-    let product = about.product.as_ref().map(|product| {
-        let version = about.version.as_deref().unwrap_or_default();
-        format!("{product} {version}").trim_end().to_owned()
-    });
     let nodes: Vec<String> = args.node.iter().map(ToString::to_string).collect();
     Sheet {
         format: FORMAT.into(),
         version: VERSION,
         started: SystemTime::now().into(),
         url: target.access.url.to_string(),
-        product: product.unwrap_or_else(|| "a server that does not say what it is".into()),
+        product: about.name(),
         security: target.opening.endpoint().name(),
         process: match process {
             Ok(process) => Figure::Known(process.id()),

@@ -8,6 +8,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use judge::Exit;
+use load::access::NAMELESS;
 use load::engine::Control;
 use plan::TargetSpec;
 use plan::unit::duration;
@@ -267,7 +268,7 @@ fn product(target: &record::run::Target) -> String {
         .filter_map(|it| Some(it.known()?.as_str()))
         .collect();
     match known.is_empty() {
-        true => "a server that does not say what it is".to_owned(),
+        true => NAMELESS.to_owned(),
         false => known.join(" "),
     }
 }

@@ -14,7 +14,7 @@ use wire::url::Url;
 use super::key::{self, Public};
 use super::task::{Load, Task};
 use crate::failure::Failure;
-use crate::{access, place, quick};
+use crate::{access, place, quick, screen};
 
 /// What an agent takes; everything from whoever started it, without a file of keys.
 #[derive(Debug, Clone, Default, clap::Args)]
@@ -221,10 +221,7 @@ impl Guard {
             return Ok(());
         };
         // A line is what it is, whatever somebody calls a server.
-        let what: String = what
-            .chars()
-            .map(|it| if it.is_control() { ' ' } else { it })
-            .collect();
+        let what = screen::plain(what);
         let line = format!("{} {what}\n", Timestamp::from(SystemTime::now()));
         let mut journal = journal
             .lock()

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use load::access::{Access, Credentials, Security};
-use load::pubsub::{KeyServer, KeyServiceError, KeySupply, KeyUse, RawKey, Told};
+use load::pubsub::{KeyServer, KeyServiceError, KeySupply, KeyUse, RawKey, SecurityKeys};
 use pubsub::security::{GroupKeys, PubSubPolicy, token_after};
 use wire::types::StatusCode;
 use wire::url::Url;
@@ -45,7 +45,7 @@ pub fn line(policy: PubSubPolicy, token: u32, key: &[u8]) -> Zeroizing<String> {
 }
 
 /// What a key service told, as a file.
-pub fn lines(told: &Told) -> Zeroizing<String> {
+pub fn lines(told: &SecurityKeys) -> Zeroizing<String> {
     let mut text = Zeroizing::new(String::new());
     for (n, key) in told.keys.iter().enumerate() {
         let token = token_after(told.first, n as u64);

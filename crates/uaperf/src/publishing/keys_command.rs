@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use clap::builder::PossibleValuesParser;
 use load::access::{Access, Security};
-use load::pubsub::{KeyServer, RawKey, Told};
+use load::pubsub::{KeyServer, RawKey, SecurityKeys};
 use plan::unit::duration::{parse, show};
 use pubsub::security::{PubSubPolicy, token_after};
 use wire::url::Url;
@@ -202,7 +202,7 @@ fn get(args: &GetArgs, global: &Global) -> anyhow::Result<()> {
 fn push(args: &PushArgs, global: &Global) -> anyhow::Result<()> {
     let group = &args.security_group;
     let (policy, first, raw) = in_a_row(&args.keys)?;
-    let told = Told {
+    let told = SecurityKeys {
         policy,
         first,
         keys: raw,

@@ -12,7 +12,7 @@ use anyhow::Context;
 use load::access::TlsTrust;
 use load::pubsub::{
     Address, Discovery, KeyService, KeySupply, Login, Mqtt, Publish, PublishError, Published,
-    Source, Target, Told, Values, publish,
+    SecurityKeys, Source, Target, Values, publish,
 };
 use plan::unit::duration::{parse, show};
 use plant::{Config, Secured, SecurityGroup, Server, Signals, Watch};
@@ -160,16 +160,9 @@ struct OwnKeys {
 }
 
 impl KeyService for OwnKeys {
-    fn ask(&mut self, from: u32, count: u32) -> Result<Told, String> {
-        let told = self.watch.security_keys(&self.group, from, count);
-        let told = told.ok_or_else(|| format!("there is no security group {}", self.group))?;
-        Ok(Told {
-            policy: told.policy,
-            first: told.first,
-            keys: told.keys,
-            to_next: told.to_next,
-            lifetime: told.lifetime,
-        })
+    fn ask(&mut self, from: u32, count: u32) -> Result<SecurityKeys, String> {
+        let keys = self.watch.security_keys(&self.group, from, count);
+        keys.ok_or_else(|| format!("there is no security group {}", self.group))
     }
 }
 

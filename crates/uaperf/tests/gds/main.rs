@@ -4,32 +4,20 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use std::fs;
-use std::io::{BufRead, BufReader};
-use std::net::TcpListener;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::path::PathBuf;
+use std::process::Stdio;
 
 use lab::Lab;
-use peers::testing::require;
+use node::{Node, free_port};
 use support::{Said, Server, command};
 
 #[path = "../support/lab.rs"]
 mod lab;
+#[path = "../support/node.rs"]
+#[allow(dead_code, reason = "no test needs all of it")]
+mod node;
 #[path = "../support/mod.rs"]
 mod support;
-
-/// A program of node-opcua. None where that cannot be had.
-fn node(program: &str, lab: &Lab) -> Option<Command> {
-    let stack = require("node-opcua")?;
-    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/gds");
-    let mut command = Command::new("node");
-    command
-        .arg(file.join(program))
-        .env("NODE_PATH", stack.dir().join("node_modules"))
-        .env("HOME", lab.folder.path())
-        .env("XDG_CONFIG_HOME", lab.folder.path());
-    Some(command)
-}
 
 /// Has a folder trust what these files hold.
 fn trust(lab: &Lab, who: &str, files: &[PathBuf]) {
@@ -52,7 +40,7 @@ fn only(folder: PathBuf) -> PathBuf {
 #[test]
 fn node_opcua_asks_our_certificate_manager() {
     let lab = Lab::new();
-    let Some(mut node) = node("client.js", &lab) else {
+    let Some(mut node) = node::node("gds/client.js", lab.folder.path()) else {
         return;
     };
     lab.good("make lab --intermediates 1");
@@ -89,7 +77,7 @@ fn node_opcua_asks_our_certificate_manager() {
 #[test]
 fn we_ask_a_certificate_manager_of_node_opcua() {
     let lab = Lab::new();
-    let Some(mut node) = node("server.js", &lab) else {
+    let Some(mut program) = node::node("gds/server.js", lab.folder.path()) else {
         return;
     };
     lab.good("make lab --intermediates 1");
@@ -100,23 +88,15 @@ fn we_ask_a_certificate_manager_of_node_opcua() {
     assert_eq!(said.code, 0, "{}", said.err);
     let own = only(lab.path("own/own/certs"));
     trust(&lab, "client", &[lab.path("lab/root.der"), own.clone()]);
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let port = listener.local_addr().unwrap().port();
-    drop(listener);
+    let port = free_port();
     let revoked = lab.path("revoked.der");
-    let mut child = node
+    program
         .arg(port.to_string())
         .arg(lab.path("node"))
         .arg("urn:test:gds")
-        .args([own, only(lab.path("own/own/private")), revoked.clone()])
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let mut line = String::new();
-    let mut out = BufReader::new(child.stdout.take().unwrap());
-    out.read_line(&mut line).unwrap();
-    assert_eq!(line.trim(), "READY");
+        .args([own, only(lab.path("own/own/private")), revoked.clone()]);
+    let mut node = Node::start(&mut program);
+    assert_eq!(node.says("READY"), "");
     let server = Server::start(&lab.path("server"), &["--trust"]);
     let asks = format!("gds:opc.tcp://127.0.0.1:{port}");
     let probe = || {
@@ -130,8 +110,8 @@ fn we_ask_a_certificate_manager_of_node_opcua() {
     fs::copy(lab.path("lab/issued/server.der"), &revoked).unwrap();
     let said = probe();
     assert!(said.err.contains("BadCertificateRevoked"), "{}", said.err);
-    drop(child.stdin.take());
-    child.wait().unwrap();
+    drop(node.child.stdin.take());
+    node.child.wait().unwrap();
     fs::remove_file(&revoked).unwrap();
     let said = probe();
     let unknown = "BadCertificateRevocationUnknown";

@@ -6,20 +6,18 @@
 use std::io::{BufRead, BufReader, Read};
 use std::net::TcpListener;
 use std::path::Path;
-use std::process::{Child, ChildStdout, Command, Stdio};
+use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-use peers::testing::require;
+use node::{Node, free_port};
 use serde_json::Value;
 use support::{Said, Server, Telling, command, program};
 
+#[path = "../support/node.rs"]
+#[allow(dead_code, reason = "no test needs all of it")]
+mod node;
 #[path = "../support/mod.rs"]
 mod support;
-
-fn free_port() -> u16 {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    listener.local_addr().unwrap().port()
-}
 
 /// A server that registers; what it says goes to where it can be read.
 fn registers(pki: &Path, options: &[&str]) -> Server {
@@ -46,65 +44,24 @@ fn names(servers: &[Value]) -> Vec<&str> {
     names.map(Option::unwrap).collect()
 }
 
-/// node-opcua's discovery server; without it, nothing.
-struct Lds {
-    child: Child,
-    out: BufReader<ChildStdout>,
-    url: String,
-}
-
-impl Lds {
-    fn start(folder: &Path, kind: &str) -> Option<Self> {
-        let stack = require("node-opcua")?;
-        let program = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/register/lds.js");
-        let port = free_port().to_string();
-        let mut child = Command::new("node")
-            .arg(program)
-            .args([&port, folder.join("lds").to_str().unwrap(), kind])
-            .env("NODE_PATH", stack.dir().join("node_modules"))
-            .env("HOME", folder)
-            .env("XDG_CONFIG_HOME", folder)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .spawn()
-            .unwrap();
-        let out = BufReader::new(child.stdout.take().unwrap());
-        let url = String::new();
-        let mut lds = Self { child, out, url };
-        lds.url = lds.says("READY ");
-        Some(lds)
-    }
-
-    /// The rest of the next line that begins so.
-    fn says(&mut self, what: &str) -> String {
-        let mut all = String::new();
-        loop {
-            let mut line = String::new();
-            let read = self.out.read_line(&mut line).unwrap();
-            assert!(read > 0, "no {what:?} in {all:?}");
-            if let Some(rest) = line.strip_prefix(what) {
-                return rest.trim().to_owned();
-            }
-            all += &line;
-        }
-    }
-}
-
-impl Drop for Lds {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
+/// node-opcua's discovery server and its URL; without it, nothing.
+fn discovery_server(folder: &Path, kind: &str) -> Option<(Node, String)> {
+    let mut command = node::node("register/lds.js", folder)?;
+    command
+        .arg(free_port().to_string())
+        .arg(folder.join("lds"))
+        .arg(kind);
+    let mut lds = Node::start(&mut command);
+    let url = lds.says("READY ");
+    Some((lds, url))
 }
 
 #[test]
 fn a_foreign_discovery_server_knows_it_from_its_start_to_its_end() {
     let folder = tempfile::tempdir().unwrap();
-    let Some(mut lds) = Lds::start(folder.path(), "newest") else {
+    let Some((mut lds, url)) = discovery_server(folder.path(), "newest") else {
         return;
     };
-    let url = lds.url.clone();
     let pki = folder.path().join("pki");
     let options = ["--register", &url, "--register-every", "1s"];
     let mut plant = registers(&pki, &options);
@@ -128,10 +85,9 @@ fn a_foreign_discovery_server_knows_it_from_its_start_to_its_end() {
 #[test]
 fn the_older_service_is_for_discovery_servers_that_do_not_know_the_newer() {
     let folder = tempfile::tempdir().unwrap();
-    let Some(mut lds) = Lds::start(folder.path(), "before-1.03") else {
+    let Some((mut lds, url)) = discovery_server(folder.path(), "before-1.03") else {
         return;
     };
-    let url = lds.url.clone();
     let mut plant = registers(&folder.path().join("pki"), &["--register", &url]);
     lds.says("NEW ");
     Telling::of(&mut plant.child).until(": RegisterServer, Basic256Sha256:SignAndEncrypt");

@@ -3,22 +3,20 @@
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-use std::io::{BufRead, BufReader, Write};
+use std::io::Write;
 use std::net::{TcpListener, TcpStream};
 use std::path::Path;
-use std::process::{Child, ChildStdout, Command, Stdio};
+use std::process::Stdio;
 
-use peers::testing::require;
+use node::{Node, free_port};
 use support::{Said, Server};
 use tempfile::TempDir;
 
+#[path = "../support/node.rs"]
+#[allow(dead_code, reason = "no test needs all of it")]
+mod node;
 #[path = "../support/mod.rs"]
 mod support;
-
-fn free_port() -> u16 {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    listener.local_addr().unwrap().port()
-}
 
 /// A plant that dials a port of this machine.
 fn dials(folder: &Path, port: u16, more: &[&str]) -> Server {
@@ -38,52 +36,14 @@ fn read(folder: &Path, urls: &[&str], port: u16, more: &[&str]) -> Said {
     Said::by(&mut support::command(folder, &words))
 }
 
-/// A program of node-opcua, and what it says.
-struct Node {
-    child: Child,
-    out: BufReader<ChildStdout>,
-}
-
-impl Node {
-    /// None where node-opcua cannot be had.
-    fn start(program: &str, folder: &Path, port: u16, words: &[&str]) -> Option<Self> {
-        let stack = require("node-opcua")?;
-        let file = Path::new(env!("CARGO_MANIFEST_DIR"))
-            .join("tests/reverse")
-            .join(program);
-        let mut child = Command::new("node")
-            .arg(file)
-            .arg(port.to_string())
-            .args(words)
-            .arg(folder.join("node"))
-            .env("NODE_PATH", stack.dir().join("node_modules"))
-            .env("HOME", folder)
-            .env("XDG_CONFIG_HOME", folder)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .spawn()
-            .unwrap();
-        let out = BufReader::new(child.stdout.take().unwrap());
-        Some(Self { child, out })
-    }
-
-    /// The rest of its next line, which begins so.
-    fn says(&mut self, what: &str) -> String {
-        let mut line = String::new();
-        self.out.read_line(&mut line).unwrap();
-        let rest = line.strip_prefix(what);
-        rest.unwrap_or_else(|| panic!("{what}: {line}"))
-            .trim()
-            .to_owned()
-    }
-}
-
-impl Drop for Node {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
+/// A program of node-opcua at a port; none where it cannot be had.
+fn start(program: &str, folder: &Path, port: u16, words: &[&str]) -> Option<Node> {
+    let mut command = node::node(&format!("reverse/{program}"), folder)?;
+    command
+        .arg(port.to_string())
+        .args(words)
+        .arg(folder.join("node"));
+    Some(Node::start(&mut command))
 }
 
 #[test]
@@ -250,7 +210,7 @@ fn a_foreign_server_that_dials_is_read_from() {
     let folder = TempDir::new().unwrap();
     let (port, own) = (free_port(), free_port());
     let client = format!("opc.tcp://127.0.0.1:{port}");
-    let Some(mut node) = Node::start("server.js", folder.path(), own, &[&client]) else {
+    let Some(mut node) = start("server.js", folder.path(), own, &[&client]) else {
         return;
     };
     let url = node.says("READY ");
@@ -276,7 +236,7 @@ fn a_foreign_client_reads_from_a_plant_that_dials() {
     let folder = TempDir::new().unwrap();
     let (port, own) = (free_port(), free_port());
     let url = format!("opc.tcp://127.0.0.1:{own}");
-    let Some(mut node) = Node::start("client.js", folder.path(), port, &[&url]) else {
+    let Some(mut node) = start("client.js", folder.path(), port, &[&url]) else {
         return;
     };
     node.says("LISTENING");

@@ -4,6 +4,7 @@
 use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
+use std::time::Duration;
 
 use aes::cipher::{InnerIvInit, KeyInit, StreamCipher};
 use aes::{Aes128Enc, Aes256Enc};
@@ -115,6 +116,21 @@ impl fmt::Debug for RawKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("RawKey")
     }
+}
+
+/// What a key service says of a security group, or is told: keys with the tokens from `first` on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SecurityKeys {
+    /// What they are for.
+    pub policy: PubSubPolicy,
+    /// The SecurityTokenId of the first.
+    pub first: u32,
+    /// One after another.
+    pub keys: Vec<RawKey>,
+    /// How long the current key still holds.
+    pub to_next: Duration,
+    /// How long a key holds.
+    pub lifetime: Duration,
 }
 
 /// A key of another length than its policy has.

@@ -1,0 +1,140 @@
+//! How sessions end: closed, timed out, or to make room for others.
+
+use std::time::Duration;
+
+use tracing::info;
+use wire::server::RequestId;
+use wire::types::{CloseSessionRequest, StatusCode};
+
+use super::timers::Due;
+use super::{Asked, EventLoop, Mail, SlotId};
+use crate::space;
+
+/// How long a session is there in any case that is not activated, when there are too many.
+const TO_ACTIVATE: Duration = Duration::from_secs(1);
+/// How long a session may be there after its timeout.
+const SLACK: Duration = Duration::from_millis(50);
+
+impl EventLoop {
+    pub(super) fn close_session(
+        &mut self,
+        link: SlotId,
+        id: RequestId,
+        request: &CloseSessionRequest,
+    ) -> Result<(), StatusCode> {
+        let token = space::raw(&request.request_header.authentication_token);
+        let session = self.sessions.find(token)?;
+        let channel = self
+            .links
+            .get(link)
+            .map_or(0, |l| l.connection.channel_id());
+        let held = self.sessions.get_mut(session);
+        let held = held.ok_or(StatusCode::BadSessionIdInvalid)?;
+        let response = held
+            .protocol
+            .close(request, channel, self.now)
+            .map_err(|refusal| refusal.status())?;
+        self.end_session(session, request.delete_subscriptions);
+        self.respond_with(link, id, response.into());
+        Ok(())
+    }
+
+    /// Forgets a session, and its subscriptions or not.
+    pub(super) fn end_session(&mut self, id: SlotId, delete_subscriptions: bool) {
+        let Some(session) = self.sessions.part_with(id) else {
+            return;
+        };
+        info!(
+            session = session.record.number,
+            delete_subscriptions, "session ended"
+        );
+        if session.key.core != self.index {
+            self.shared.homes.forget(session.key);
+        }
+        if let Some(link) = self.links.get_mut(session.link) {
+            link.let_go(id);
+        }
+        self.shared.counters.sessions.sub(1);
+        self.shared.register.drop_session(session.record.number);
+        for request in session.requests {
+            let Asked { link, id, handle } = request.asked;
+            self.fault(link, id, handle, StatusCode::BadSessionClosed);
+            self.dirty.push(link);
+        }
+        for number in session.subscriptions {
+            if delete_subscriptions {
+                self.forget_subscription(number);
+            } else if let Some(subscription) = self.subscriptions.get_mut(&number) {
+                subscription.leave();
+            }
+        }
+    }
+
+    /// Part 4, 5.7.2.1: the oldest session that was never activated makes room, so that nobody keeps others
+    /// out with sessions that he cannot activate. Whoever is still connected has a moment for it: else those
+    /// who come at the same time would throw each other out. Tells whether there was one.
+    pub(super) fn end_oldest_unused(&mut self) -> bool {
+        let (sessions, links, now) = (&self.sessions, &self.links, self.now.mono);
+        let unused = |id: SlotId| {
+            let session = sessions.get(id);
+            session.filter(|session| !session.protocol.is_active())
+        };
+        while let Some((_, id)) = self.unused.front()
+            && unused(*id).is_none()
+        {
+            self.unused.pop_front();
+        }
+        let oldest = self.unused.iter().position(|(came, id)| {
+            let waited = now.since(*came) >= TO_ACTIVATE;
+            unused(*id).is_some_and(|session| waited || links.get(session.link).is_none())
+        });
+        let oldest = oldest.and_then(|at| self.unused.remove(at));
+        if let Some((_, id)) = oldest {
+            self.end_session(id, true);
+        }
+        oldest.is_some()
+    }
+
+    /// Who comes next finds room then.
+    pub(super) fn have_others_make_room(&self) {
+        let own = usize::from(self.index);
+        let others = self.posts.iter().enumerate().filter(|(n, _)| *n != own);
+        others.for_each(|(_, post)| post.send(Mail::MakeRoom));
+    }
+
+    /// Forgets which sessions are in use, when there are many more in the list than there are sessions.
+    pub(super) fn tidy_unused(&mut self) {
+        if self.unused.len() >= 64 && self.unused.len().is_power_of_two() {
+            let sessions = &self.sessions;
+            self.unused.retain(|(_, id)| {
+                let session = sessions.get(*id);
+                session.is_some_and(|session| !session.protocol.is_active())
+            });
+        }
+    }
+
+    /// Sees to it that a session dies when nobody uses it.
+    pub(super) fn watch(&mut self, id: SlotId) {
+        let deadline = self.sessions.get(id).and_then(|s| s.protocol.deadline());
+        if let Some(at) = deadline {
+            // A bit later: most of those that end were used for a moment only after they had come.
+            self.timers.add(at + SLACK, Due::Session(id));
+        }
+    }
+
+    pub(super) fn session_due(&mut self, id: SlotId) {
+        let Some(session) = self.sessions.get(id) else {
+            return;
+        };
+        match session.protocol.has_expired(self.now) {
+            true => {
+                self.shared.counters.session_timeouts.add(1);
+                // Part 4, 6.7: its subscriptions have lifetimes of their own, so that a client
+                // who comes back too late finds them.
+                self.end_session(id, false);
+            }
+            // It was used meanwhile.
+            false => self.watch(id),
+        }
+    }
+}
