@@ -42,13 +42,16 @@ pub enum ConnectKind {
 }
 
 /// The steps to a session.
-const OPENING: [&str; 9] = [
+const OPENING: [&str; 12] = [
     "name lookup",
     "TCP connect",
     "TLS handshake",
     "WebSocket upgrade",
     "hello",
     "certificate check",
+    "OCSP answer",
+    "revocation list",
+    "certificate manager",
     "open channel",
     "create session",
     "activate session",
@@ -75,7 +78,7 @@ impl Connect {
 
     /// What one round is made of, in order.
     pub const fn steps(&self) -> &'static [&'static str] {
-        const WHOLE: [&str; 12] = [
+        const WHOLE: [&str; 15] = [
             OPENING[0],
             OPENING[1],
             OPENING[2],
@@ -85,13 +88,26 @@ impl Connect {
             OPENING[6],
             OPENING[7],
             OPENING[8],
+            OPENING[9],
+            OPENING[10],
+            OPENING[11],
             "read",
             "close session",
             "close channel",
         ];
-        const BACK: [&str; 9] = [
-            OPENING[0], OPENING[1], OPENING[2], OPENING[3], OPENING[4], OPENING[5], OPENING[6],
-            OPENING[8], "read",
+        const BACK: [&str; 12] = [
+            OPENING[0],
+            OPENING[1],
+            OPENING[2],
+            OPENING[3],
+            OPENING[4],
+            OPENING[5],
+            OPENING[6],
+            OPENING[7],
+            OPENING[8],
+            OPENING[9],
+            OPENING[11],
+            "read",
         ];
         match self.kind {
             ConnectKind::Storm | ConnectKind::Churn => &WHOLE,

@@ -7,7 +7,7 @@ use pki::{
     Certificate, Checks, Expected, Fail, KeyRule, Moment, Reason, Refusal, Revocation, Role,
     Source, Store, WatchedTrust,
 };
-use revocation::{Asker, Asking};
+use revocation::{Asker, Asking, Waited};
 use tracing::{debug, warn};
 use wire::policy::Policy;
 use wire::types::StatusCode;
@@ -110,7 +110,8 @@ impl TrustPolicy {
             // Nothing begins so.
             return Err(StatusCode::BadInternalError);
         };
-        status(listed.asker.finish(asking).map(drop))?;
+        let waited = &mut Waited::default();
+        status(listed.asker.finish(asking, waited).map(drop))?;
         // Somebody may have distrusted it meanwhile.
         let offline = Revocation {
             source: Source::Offline,
@@ -239,7 +240,8 @@ impl Listed {
                     },
                     ..Expected::of(Role::User, now)
                 };
-                self.asker.judge(trust, certificate, expected)
+                self.asker
+                    .judge(trust, certificate, expected, &mut Waited::default())
             }
             Err(error) => {
                 warn!(%error, "the trust lists cannot be read");

@@ -11,6 +11,7 @@ use pki::{
 use tracing::{debug, warn};
 
 use crate::fetch::{LATE, fetch};
+use crate::waited::Waited;
 
 /// How long an authority has for its answer, if nothing else is said. A certificate that names four that do not answer is
 /// judged before opening a channel takes too long.
@@ -138,8 +139,12 @@ impl Asker {
         }
     }
 
-    /// Asks, waits and judges to the end.
-    pub fn finish(self: &Arc<Self>, asking: Asking<'_>) -> Result<Accepted, Refusal> {
+    /// Asks, waits and judges to the end; adds up how long it waited.
+    pub fn finish(
+        self: &Arc<Self>,
+        asking: Asking<'_>,
+        waited: &mut Waited,
+    ) -> Result<Accepted, Refusal> {
         let Asking {
             mut judging,
             mut questions,
@@ -147,7 +152,7 @@ impl Asker {
             now,
         } = asking;
         loop {
-            for (question, found) in self.ask(questions, source, now) {
+            for (question, found) in self.ask(questions, source, now, waited) {
                 judging.answer(question, found);
             }
             match judging.advance() {
@@ -164,10 +169,11 @@ impl Asker {
         trust: Arc<Trust>,
         sent: &[u8],
         expected: Expected<'_>,
+        waited: &mut Waited,
     ) -> Result<Accepted, Refusal> {
         match self.begin(trust, sent, expected)? {
             Ok(accepted) => Ok(accepted),
-            Err(asking) => self.finish(asking),
+            Err(asking) => self.finish(asking, waited),
         }
     }
 
@@ -177,8 +183,10 @@ impl Asker {
         questions: Vec<Question>,
         source: Source,
         now: Moment,
+        waited: &mut Waited,
     ) -> Vec<(Question, Found)> {
-        let until = Instant::now() + self.timeout;
+        let begun = Instant::now();
+        let until = begun + self.timeout;
         let (send, receive) = mpsc::channel();
         let mut found: Vec<(Question, Option<Found>)> = Vec::new();
         for question in questions {
@@ -207,13 +215,20 @@ impl Asker {
         }
         // A thread that panics answers nothing, and is not waited for.
         drop(send);
+        let mut last = None;
         for _ in 0..waiting {
             // A name that is not looked up in time has a thread of its own that goes on waiting.
             let left = until.saturating_duration_since(Instant::now());
             let Ok((question, answer)) = receive.recv_timeout(left) else {
+                last = None;
                 break;
             };
             take(&question, answer);
+            last = Some(question.ask);
+        }
+        let unanswered = || found.iter().find(|(_, found)| found.is_none());
+        if let Some(ask) = last.or_else(|| unanswered().map(|(question, _)| question.ask.clone())) {
+            waited.add(&ask, begun.elapsed());
         }
         let late = |question: &Question| match question.ask {
             Ask::Certificate(_) => Err(format!("the certificate manager: {LATE}")),

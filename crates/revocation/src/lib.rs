@@ -9,8 +9,10 @@ mod address;
 mod asker;
 mod fetch;
 mod responder;
+mod waited;
 
 pub use address::{Address, BadAddress};
 pub use asker::{Asker, Asking, CertificateManager, TIMEOUT};
 pub use fetch::LATE;
 pub use responder::{Account, Answers, Outage, Reply, Responder, Trouble};
+pub use waited::Waited;

@@ -12,7 +12,7 @@ use pki::make::{Authority, Request};
 use pki::{
     Certificate, Checked, Expected, Fail, Key, Moment, Reason, Revocation, Role, Source, Trust,
 };
-use revocation::{Asker, CertificateManager};
+use revocation::{Asker, CertificateManager, Waited};
 
 const NOW: Moment = Moment::from_unix(1_800_000_000);
 /// For what comes at once unless the machine has more to do.
@@ -72,6 +72,17 @@ impl Plant {
         source: Source,
         now: Moment,
     ) -> Option<String> {
+        self.judge_waiting(asker, leaf, source, now).0
+    }
+
+    /// The same, and how long that waited.
+    fn judge_waiting(
+        &self,
+        asker: &Arc<Asker>,
+        leaf: &Certificate,
+        source: Source,
+        now: Moment,
+    ) -> (Option<String>, Waited) {
         let trust = Trust {
             trusted: vec![self.root.certificate().clone()],
             ..Trust::default()
@@ -83,10 +94,13 @@ impl Plant {
             },
             ..Expected::of(Role::Client, now)
         };
-        let judged = asker.judge(Arc::new(trust), leaf.der(), expected);
-        let refusal = judged.err()?;
-        assert_eq!(refusal.reason, Reason::RevocationUnknown);
-        Some(refusal.detail)
+        let mut waited = Waited::default();
+        let judged = asker.judge(Arc::new(trust), leaf.der(), expected, &mut waited);
+        let why = judged.err().map(|refusal| {
+            assert_eq!(refusal.reason, Reason::RevocationUnknown);
+            refusal.detail
+        });
+        (why, waited)
     }
 }
 
@@ -194,6 +208,34 @@ fn an_answer_is_kept_while_it_is_true_and_a_failure_for_ten_seconds() {
         assert!(judge(&leaf, seconds).unwrap().contains("503"));
         assert_eq!(bad.came(), came, "{seconds}");
     }
+}
+
+#[test]
+fn a_wait_counts_as_that_for_a_list_whether_it_comes_or_not() {
+    const SLOW: Duration = Duration::from_millis(60);
+    let plant = Plant::new();
+    let list = plant.root.revoke(&[], NOW, 7).unwrap().der().to_vec();
+    let slow = Host::saying(move |stream| {
+        std::thread::sleep(SLOW);
+        let _ = stream.write_all(&answer("200 OK", &list));
+    });
+    let silent = Host::saying(|_| std::thread::sleep(Duration::from_secs(1)));
+    let ask = |asker: &Arc<Asker>, host: &Host| {
+        let leaf = plant.certificate(&host.at);
+        plant.judge_waiting(asker, &leaf, Source::Cached, NOW)
+    };
+    let asker = Arc::new(Asker::new(PATIENCE));
+    let (why, waited) = ask(&asker, &slow);
+    assert_eq!(why, None);
+    assert!(waited.lists >= SLOW, "{waited:?}");
+    assert_eq!(waited.total(), waited.lists);
+    // What is kept waits for nobody.
+    assert_eq!(ask(&asker, &slow), (None, Waited::default()));
+
+    let asker = Arc::new(Asker::new(SLOW));
+    let (why, waited) = ask(&asker, &silent);
+    assert!(why.unwrap().contains("no answer in time"));
+    assert!(waited.lists >= SLOW, "{waited:?}");
 }
 
 /// Ends the thread that asks it, but for the last time.

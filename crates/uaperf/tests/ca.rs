@@ -17,7 +17,7 @@ use pki::{
     Certificate, Expected, ExtendedUsage, Fail, Key, Reason, Refusal, Revocation, Role, Source,
     Trust, Usage,
 };
-use revocation::Asker;
+use revocation::{Asker, Waited};
 use serde_json::Value;
 
 #[path = "support/lab.rs"]
@@ -87,7 +87,9 @@ impl Bench {
             ..Expected::of(Role::Client, SystemTime::now().into())
         };
         let asker = Arc::new(Asker::new(patience));
-        asker.judge(trust, leaf.der(), expected).map(drop)
+        asker
+            .judge(trust, leaf.der(), expected, &mut Waited::default())
+            .map(drop)
     }
 }
 

@@ -412,8 +412,15 @@ fn the_check_is_a_step_of_its_own_and_takes_as_long_as_the_authority() {
     assert!(Duration::from_nanos(first) >= delay, "{first}");
     let check = step(&probe, Step::CheckCertificate).unwrap();
     assert_eq!(check["count"], 2);
-    let least = check["min_ns"].as_u64().unwrap();
+    let asked = step(&probe, Step::AskStatus).unwrap();
+    assert_eq!(asked["count"], 2);
+    let least = asked["min_ns"].as_u64().unwrap();
     assert!(Duration::from_nanos(least) >= delay, "{least}");
+    // What is done here does not wait, and nobody else was asked.
+    assert!(check["min_ns"].as_u64() < Some(least), "{check}");
+    for other in [Step::AskList, Step::AskManager] {
+        assert!(step(&probe, other).is_none());
+    }
     // Without lists of the folder there is one step less.
     let probe = two.probe(&["--trust"]);
     assert!(step(&probe, Step::CheckCertificate).is_none());
@@ -471,10 +478,11 @@ fn a_client_asks_a_certificate_manager() {
     );
     let link = Background::start(link.unwrap()).unwrap();
     let far = format!("gds:opc.tcp://{}", link.address());
-    let probe = two.probe(&["--repeat", "2", "--revocation", &far]);
-    let check = step(&probe, Step::CheckCertificate).unwrap();
-    assert_eq!(check["count"], 2);
-    let least = check["min_ns"].as_u64().unwrap();
+    let patient = ["--revocation-timeout", "30s"];
+    let probe = two.probe(&[&["--repeat", "2", "--revocation", &far], &patient[..]].concat());
+    let asked = step(&probe, Step::AskManager).unwrap();
+    assert_eq!(asked["count"], 2);
+    let least = asked["min_ns"].as_u64().unwrap();
     assert!(least >= 120_000_000, "{least}");
     drop(link);
 

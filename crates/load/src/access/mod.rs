@@ -30,7 +30,6 @@ use revocation::Asker;
 use thiserror::Error;
 use wire::certificate::Certificate;
 use wire::channel::{Identity, Protection};
-use wire::client::Vouch;
 use wire::policy::{Curve, Policy};
 use wire::types::{StatusCode, UserTokenType};
 use wire::url::Url;
@@ -39,7 +38,9 @@ use wss::{TlsError, TunnelError};
 use client_identities::Own;
 
 use crate::relay::Background;
-use crate::transport::{CallError, Callers, Link, LinkError, Options, Step, Steps, Way};
+use crate::transport::{
+    CallError, Callers, Link, LinkError, Options, ServerCheck, Step, Steps, Way,
+};
 
 /// Whether the server's certificate has to be a trusted one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -173,7 +174,7 @@ pub struct Opening {
     /// The certificate was judged and may be used to hide secrets.
     vouched: bool,
     /// Judges it again whenever a channel is opened or renewed.
-    vouch: Option<Vouch>,
+    check: Option<ServerCheck>,
     first_check: Option<Duration>,
     notes: Vec<String>,
 }
@@ -206,7 +207,7 @@ impl Opening {
 
     /// Whether the server's certificate is judged each time that a channel is opened.
     pub(crate) fn is_checked(&self) -> bool {
-        self.vouch.is_some() && self.is_secured()
+        self.check.is_some() && self.is_secured()
     }
 
     fn protection(&self) -> Protection {
@@ -312,15 +313,15 @@ impl Access {
             },
             each: Arc::default(),
             vouched: false,
-            vouch: None,
+            check: None,
             first_check: None,
             notes: self.notes(chosen),
             endpoints,
         };
         if opening.is_secured() || self.hides_secret(opening.endpoint()) {
             let start = Instant::now();
-            opening.vouch = self.accept(&opening)?;
-            opening.first_check = opening.vouch.is_some().then(|| start.elapsed());
+            opening.check = self.accept(&opening)?;
+            opening.first_check = opening.check.is_some().then(|| start.elapsed());
             opening.vouched = true;
         }
         match &self.each {
@@ -444,7 +445,7 @@ impl Access {
             protection: opening.protection(),
             identity: opening.own(client).identity.clone(),
             server: opening.endpoint().certificate(),
-            vouch: opening.vouch.clone().filter(|_| opening.is_secured()),
+            check: opening.check.clone().filter(|_| opening.is_secured()),
             source: source(client, self.sources),
             ..self.reaching()
         }

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::SystemTime;
 
 use pki::{Certificate, Checks, Expected, Reason, Revocation, Role, Store, WatchedTrust};
-use revocation::Asker;
+use revocation::{Asker, Waited};
 use tracing::{debug, warn};
 use wire::url::Transport;
 use wss::{ClientCertificate, Judge, Rejected, TlsClient, TlsError};
@@ -154,7 +154,10 @@ impl Judge for Judging {
             revocation: *revocation,
             ..Expected::of(Role::Server, now)
         };
-        let judged = self.asker.judge(lists.unwrap_or_default(), chain, expected);
+        // Whom TLS waits for is in the time of its handshake.
+        let waited = &mut Waited::default();
+        let lists = lists.unwrap_or_default();
+        let judged = self.asker.judge(lists, chain, expected, waited);
         let refusal = match judged {
             Ok(_) => {
                 debug!(host, "the server's TLS certificate was accepted");

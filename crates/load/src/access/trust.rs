@@ -8,12 +8,12 @@ use pki::{
     Checks, Expected, KeyRule, Moment, Reason, Refusal, Revocation, Role, Source, Trust,
     WatchedTrust,
 };
-use revocation::Asker;
+use revocation::{Asker, Waited};
 use tracing::{debug, warn};
-use wire::client::Vouch;
 use wire::types::StatusCode;
 
 use super::{Access, AccessError, Opening, TrustRule};
+use crate::transport::ServerCheck;
 
 /// A server's certificate as its endpoint shows it, and all that is to be checked of it.
 #[derive(Debug)]
@@ -40,13 +40,13 @@ struct Verdict {
 impl Shown {
     /// Thousands of clients of one server ask in the same second: its signatures are verified once. Where each is to
     /// read or ask anew, they do.
-    fn judge(&self, now: Moment) -> Result<(), Refusal> {
+    fn judge(&self, now: Moment, waited: &mut Waited) -> Result<(), Refusal> {
         // Lists that cannot be read trust nobody.
         let trust = self.lists.for_source(self.revocation.source, now);
         let trust = trust.unwrap_or_default();
         let source = self.revocation.source;
         if source == Source::Reread || source.asks_each_time() {
-            return self.judge_with(trust, now);
+            return self.judge_with(trust, now, waited);
         }
         let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(last) = &*last
@@ -55,7 +55,7 @@ impl Shown {
         {
             return last.judged.clone();
         }
-        let judged = self.judge_with(Arc::clone(&trust), now);
+        let judged = self.judge_with(Arc::clone(&trust), now, waited);
         match &judged {
             Ok(()) => debug!(host = self.host, "the server's certificate was accepted"),
             Err(refusal) => {
@@ -70,7 +70,12 @@ impl Shown {
         judged
     }
 
-    fn judge_with(&self, trust: Arc<Trust>, now: Moment) -> Result<(), Refusal> {
+    fn judge_with(
+        &self,
+        trust: Arc<Trust>,
+        now: Moment,
+        waited: &mut Waited,
+    ) -> Result<(), Refusal> {
         let expected = Expected {
             host: Some(&self.host),
             application_uri: Some(&self.application_uri),
@@ -79,7 +84,7 @@ impl Shown {
             revocation: self.revocation,
             ..Expected::of(Role::Server, now)
         };
-        let judged = self.asker.judge(trust, &self.certificate, expected);
+        let judged = self.asker.judge(trust, &self.certificate, expected, waited);
         judged.map(drop)
     }
 }
@@ -103,11 +108,12 @@ impl Access {
 
     /// What our checks say of the server's certificate.
     pub fn judge(&self, opening: &Opening) -> Result<(), Refusal> {
-        self.shown(opening).judge(self.today())
+        self.shown(opening)
+            .judge(self.today(), &mut Waited::default())
     }
 
     /// Judges it, and gives what judges it again at each renewal; nothing where every server will do.
-    pub(super) fn accept(&self, opening: &Opening) -> Result<Option<Vouch>, AccessError> {
+    pub(super) fn accept(&self, opening: &Opening) -> Result<Option<ServerCheck>, AccessError> {
         let Some(certificate) = opening.certificate() else {
             return Err(AccessError::NoCertificate(opening.endpoint().name()));
         };
@@ -115,7 +121,7 @@ impl Access {
             return Ok(None);
         }
         let shown = self.shown(opening);
-        if let Err(refusal) = shown.judge(self.today()) {
+        if let Err(refusal) = shown.judge(self.today(), &mut Waited::default()) {
             // Kept where `cert trust` finds it; a full disk must not hide the refusal. One that a person put aside is
             // there already.
             let file = match refusal.reason {
@@ -128,8 +134,8 @@ impl Access {
                 refusal,
             });
         }
-        Ok(Some(Vouch::new(move || {
-            let judged = shown.judge(SystemTime::now().into());
+        Ok(Some(ServerCheck::new(move |waited| {
+            let judged = shown.judge(SystemTime::now().into(), waited);
             judged.map_err(|refusal| (StatusCode::from(refusal.status()), refusal.to_string()))
         })))
     }

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use capture::Recorder;
 use wire::certificate::Certificate;
 use wire::channel::{ChannelError, Identity, Protection};
-use wire::client::{Config, Connection, Event, RequestId, Vouch};
+use wire::client::{Config, Connection, Event, RequestId};
 use wire::frame::Limits;
 use wire::service::{self, Request, Response, Service};
 use wire::time::Instant as Mono;
@@ -17,6 +17,7 @@ use wire::url::{Transport, Url};
 use wss::{Secured, TlsClient};
 
 use super::callers::Callers;
+use super::check::{CheckTimes, ServerCheck};
 use super::dial::{connect, look_up};
 use super::error::{CLOSED, diagnose};
 use super::{CallError, Clock, LinkError, Step, Steps, Stream, random, tunnel};
@@ -82,7 +83,7 @@ pub struct Options {
     /// The server's certificate, trusted by the caller; for any policy but None.
     pub server: Option<Certificate>,
     /// Judges that certificate at each opening and renewal.
-    pub vouch: Option<Vouch>,
+    pub check: Option<ServerCheck>,
     /// How TLS is begun, where the transport has it.
     pub tls: Option<TlsClient>,
     /// The EndpointUrl to say hello with, if it is not the one that is dialled.
@@ -107,7 +108,7 @@ impl Default for Options {
             protection: Protection::NONE,
             identity: None,
             server: None,
-            vouch: None,
+            check: None,
             tls: None,
             endpoint_url: None,
             limits: Limits::default(),
@@ -182,18 +183,6 @@ const NEVER: Mono = Mono::from_nanos(u64::MAX);
 /// How much is read at once.
 const READ: usize = 16 * 1024;
 
-/// Notes how long the first check took, if it passed.
-fn timed(vouch: Vouch, checked: &Arc<OnceLock<Duration>>) -> Vouch {
-    let checked = Arc::clone(checked);
-    Vouch::new(move || {
-        let start = Instant::now();
-        vouch.ask()?;
-        // Renewals check it again, which is not a step of opening.
-        let _ = checked.set(start.elapsed());
-        Ok(())
-    })
-}
-
 impl Link {
     /// Looks up, connects, says hello and opens the channel. `steps` has what each took, the
     /// steps before a failing one too.
@@ -206,7 +195,8 @@ impl Link {
             .clone()
             .unwrap_or_else(|| url.to_string());
         let checked = Arc::new(OnceLock::new());
-        let vouch = options.vouch.clone().map(|vouch| timed(vouch, &checked));
+        let check = options.check.as_ref();
+        let vouch = check.map(|check| check.vouch(&checked));
         let config = Config {
             protection: options.protection,
             identity: options.identity.clone(),
@@ -241,10 +231,11 @@ impl Link {
         let start = Instant::now();
         let opened = link.wait_for(Step::OpenChannel, |turn| matches!(turn, Turn::Opened));
         // The check is made in the job that signs the request.
-        let check = checked.get().copied();
-        steps.extend(check.map(|took| (Step::CheckCertificate, took)));
+        let check = checked.get().map(CheckTimes::steps).unwrap_or_default();
+        let took: Duration = check.iter().map(|it| it.1).sum();
+        steps.extend(check);
         opened?;
-        let rest = start.elapsed().saturating_sub(check.unwrap_or_default());
+        let rest = start.elapsed().saturating_sub(took);
         steps.push((Step::OpenChannel, rest));
         Ok(link)
     }

@@ -5,6 +5,7 @@
 //! loops of a run are made of.
 
 mod callers;
+mod check;
 mod clock;
 mod dial;
 mod error;
@@ -16,6 +17,7 @@ mod timer;
 mod tunnel;
 
 pub use callers::{Call, Callers};
+pub use check::ServerCheck;
 pub use clock::{Clock, random};
 pub(crate) use dial::{connect, look_up};
 pub use error::{CallError, LinkError};

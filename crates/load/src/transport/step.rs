@@ -15,8 +15,14 @@ pub enum Step {
     Upgrade,
     /// HEL is answered by ACK.
     Hello,
-    /// The server's certificate is judged, and whoever knows is asked whether it was revoked.
+    /// The server's certificate is judged by what is known here.
     CheckCertificate,
+    /// An OCSP responder is asked whether it was revoked.
+    AskStatus,
+    /// A revocation list is fetched.
+    AskList,
+    /// The certificate manager is asked.
+    AskManager,
     /// The SecureChannel is opened.
     OpenChannel,
     /// GetEndpoints, on a channel of its own.
@@ -33,13 +39,16 @@ pub enum Step {
 
 impl Step {
     /// All of them, in order.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 15] = [
         Self::Lookup,
         Self::Connect,
         Self::Tls,
         Self::Upgrade,
         Self::Hello,
         Self::CheckCertificate,
+        Self::AskStatus,
+        Self::AskList,
+        Self::AskManager,
         Self::OpenChannel,
         Self::Discover,
         Self::CreateSession,
@@ -57,6 +66,9 @@ impl Step {
             Self::Upgrade => "WebSocket upgrade",
             Self::Hello => "hello",
             Self::CheckCertificate => "certificate check",
+            Self::AskStatus => "OCSP answer",
+            Self::AskList => "revocation list",
+            Self::AskManager => "certificate manager",
             Self::OpenChannel => "open channel",
             Self::Discover => "get endpoints",
             Self::CreateSession => "create session",

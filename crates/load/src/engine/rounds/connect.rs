@@ -130,7 +130,9 @@ fn note(
         at = ended;
     }
     if let Some(status) = failed
-        && let Some(step) = order.get(steps.len())
+        && let Some(step) = order
+            .iter()
+            .find(|it| steps.iter().all(|taken| taken.0 != **it))
     {
         round.notes.push(Note {
             step: step.name(),
