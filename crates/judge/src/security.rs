@@ -182,6 +182,7 @@ mod tests {
             connect: Figure::default(),
             server_connect_cpu_ns: Figure::default(),
             client_connect_cpu_ns: Figure::default(),
+            handshakes: Figure::default(),
             renewal: Figure::default(),
             sizes: vec![
                 size(100, 1_200.0),

@@ -81,6 +81,9 @@ pub struct Way {
     pub server_connect_cpu_ns: Figure<f64>,
     /// The same of this program.
     pub client_connect_cpu_ns: Figure<f64>,
+    /// Connections that several clients made and left at the same time; older sheets have none.
+    #[serde(default)]
+    pub handshakes: Figure<Handshakes>,
     /// Renewing the security token of a channel.
     pub renewal: Figure<Spread>,
     /// Reads of so many values.
@@ -89,6 +92,49 @@ pub struct Way {
     pub server_cost: Figure<Cost>,
     /// The same of this program.
     pub client_cost: Figure<Cost>,
+}
+
+/// Connections from the first byte to an active session, made and left by several clients at the same time.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Handshakes {
+    /// How many clients.
+    pub at_once: u32,
+    /// Connections that were made.
+    pub made: u64,
+    /// Those that were not.
+    pub failed: u64,
+    /// Why the first of them was not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub why: Option<String>,
+    /// Made in a second, by round.
+    pub per_second: Range,
+    /// CPU of the server for each.
+    pub server_cpu_ns: Figure<f64>,
+    /// CPU of this program for each.
+    pub client_cpu_ns: Figure<f64>,
+}
+
+/// A figure of several rounds.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Range {
+    /// The round in the middle.
+    pub median: f64,
+    /// The round with the smallest.
+    pub low: f64,
+    /// The round with the largest.
+    pub high: f64,
+}
+
+impl Range {
+    /// Of these rounds; none of none.
+    pub fn of(mut rounds: Vec<f64>) -> Option<Self> {
+        rounds.sort_by(f64::total_cmp);
+        Some(Self {
+            median: *rounds.get(rounds.len() / 2)?,
+            low: *rounds.first()?,
+            high: *rounds.last()?,
+        })
+    }
 }
 
 /// A kind of user.
@@ -158,22 +204,11 @@ pub struct Size {
     /// From request to response.
     pub round_trip: Spread,
     /// The median of each round as a multiple of what it was in the same round without protection.
-    pub ratio: Figure<Ratio>,
+    pub ratio: Figure<Range>,
     /// CPU of the server for each.
     pub server_cpu_ns: Figure<f64>,
     /// CPU of this program for each.
     pub client_cpu_ns: Figure<f64>,
-}
-
-/// How many times as long something takes.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct Ratio {
-    /// The round in the middle.
-    pub median: f64,
-    /// The round with the smallest.
-    pub low: f64,
-    /// The round with the largest.
-    pub high: f64,
 }
 
 /// What messages cost.

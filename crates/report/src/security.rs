@@ -1,8 +1,8 @@
 //! The sheet of `uaperf security` on a screen.
 
-use plan::unit::{Bytes, duration};
+use plan::unit::{Bytes, Rate, duration};
 use record::run::Figure;
-use record::security::{Outcome, Rights, Sheet, Size, Spread, Way};
+use record::security::{Handshakes, Outcome, Rights, Sheet, Size, Spread, Way};
 
 use crate::page::{Page, WIDTH, clean, cut};
 use crate::style::{Ink, Style};
@@ -25,6 +25,15 @@ pub fn security(sheet: &Sheet, style: Style) -> String {
     for way in &sheet.ways {
         if let Some(why) = &way.failed {
             page.inked_row("failed", Ink::Bad, &format!("{}: {why}", way.security));
+        }
+    }
+    for way in &sheet.ways {
+        if let Some(seen) = way.handshakes.known()
+            && let Some(why) = &seen.why
+        {
+            let clients = crate::page::counted(seen.failed, "client", "clients");
+            let text = format!("{}: handshakes, {clients}: {why}", way.security);
+            page.inked_row("not let in", Ink::Warning, &text);
         }
     }
     users(&mut page, sheet);
@@ -126,6 +135,9 @@ fn policies(page: &mut Page, sheet: &Sheet) {
             false => way.security.clone(),
         };
         page.line(&head(&cut(&clean(&name), NAME - 1), cells));
+        if let Some(it) = way.handshakes.known() {
+            page.line(&handshakes(it));
+        }
         let ratio = |it: Option<&Size>| {
             it.and_then(|it| it.ratio.known())
                 .map_or_else(String::new, |it| format!("×{:.2}", it.median))
@@ -157,6 +169,18 @@ fn policies(page: &mut Page, sheet: &Sheet) {
             ));
         }
     }
+}
+
+fn handshakes(seen: &Handshakes) -> String {
+    let mut text = format!(
+        "  handshakes {} with {} clients",
+        Rate::show(seen.per_second.median),
+        seen.at_once
+    );
+    if let Figure::Known(cpu) = seen.server_cpu_ns {
+        text += &format!(", server CPU {} each", nanos(cpu));
+    }
+    text
 }
 
 /// Words on the left that may be wider than the first column, and cells in their places.

@@ -33,6 +33,9 @@ pub struct Args {
     /// Connections with each kind of user in a round
     #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..=1000))]
     connections: u32,
+    /// Clients that connect at the same time while connections a second are counted; 0 leaves that out
+    #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u32).range(0..=64))]
+    at_once: u32,
     /// How long values of each size are read in a round
     #[arg(long, value_name = "DURATION", default_value = "150ms", value_parser = slice)]
     slice: Duration,
@@ -102,6 +105,7 @@ fn measure(args: &Args, access: &Access) -> anyhow::Result<Sheet> {
     let settings = Settings {
         rounds,
         connections: args.connections,
+        at_once: args.at_once,
         slice,
         sizes,
         node: args.node.clone(),

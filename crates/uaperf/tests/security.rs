@@ -203,6 +203,22 @@ fn a_server_that_takes_everybody_is_told_what_to_mend() {
         .collect();
     assert_eq!(names, ["None", OLD, BEST]);
     let size = |way: usize, place: usize| &sheet["ways"][way]["sizes"][place];
+    for way in sheet["ways"].as_array().unwrap() {
+        let seen = &way["handshakes"];
+        // Two rounds of four clients, each of which connects at least once.
+        assert!(seen["made"].as_u64() >= Some(8), "{seen}");
+        assert_eq!(
+            (&seen["at_once"], &seen["failed"]),
+            (&4.into(), &0.into()),
+            "{seen}"
+        );
+        for figure in ["server_cpu_ns", "client_cpu_ns"] {
+            assert!(seen[figure].as_f64() > Some(0.0), "{figure}: {seen}");
+        }
+        let rate = &seen["per_second"];
+        assert!(rate["low"].as_f64() <= rate["high"].as_f64() && rate["low"].as_f64() > Some(0.0));
+    }
+    assert_eq!(said.matches("  handshakes ").count(), 3, "{said}");
     let bytes = |way, place| {
         let size = size(way, place);
         size["request_bytes"].as_u64().unwrap() + size["response_bytes"].as_u64().unwrap()
@@ -222,6 +238,7 @@ fn a_server_that_takes_everybody_is_told_what_to_mend() {
     for part in [
         "Round trip over payload",
         "What is refused",
+        "several clients make and leave",
         "to mend",
         "<svg",
     ] {
@@ -243,10 +260,29 @@ fn the_size_of_messages_stays_below_the_servers_limit_and_the_node_has_to_be_the
         .collect();
     assert_eq!(values, [1, 10]);
     assert_eq!(outcomes(&sheet), []);
+    let (_, sheet) = bench.run(&["--no-refusals", "--at-once", "0"]);
+    assert_eq!(
+        sheet["ways"][0]["handshakes"]["not_available"],
+        "nobody tried"
+    );
     let (output, _) = bench.run(&["--node", "browse:/Objects/Nowhere"]);
     assert_eq!(output.status.code(), Some(1));
     let said = text(&output.stderr);
     assert!(said.contains("there is no Nowhere"), "{said}");
+}
+
+#[test]
+fn clients_that_come_at_the_same_time_and_are_not_let_in_are_counted() {
+    let mut config = bench();
+    config.limits.sessions = 1;
+    let bench = Bench::start(&["None"], true, config);
+    let (output, sheet) = bench.run(&["--no-refusals", "--at-once", "8"]);
+    let said = text(&output.stdout);
+    assert!(output.status.success(), "{said}{}", text(&output.stderr));
+    let seen = &sheet["ways"][0]["handshakes"];
+    assert!(seen["made"].as_u64() >= Some(1), "{seen}");
+    assert!(seen["failed"].as_u64() >= Some(1), "{seen}");
+    assert!(said.contains("BadTooManySessions"), "{said}");
 }
 
 #[test]

@@ -4,13 +4,15 @@ use std::time::{Duration, Instant};
 
 use plan::unit::duration::nanos;
 use record::run::Figure;
-use record::security::{self, Ratio, Size, Spread, Way};
+use record::security::{self, Range, Size, Spread, Way};
 use wire::channel::Protection;
 use wire::service::{Limits, Request, Response};
 use wire::types::{
     NodeId, ReadRequest, ReadResponse, ReadValueId, StatusCode, TimestampsToReturn, UserTokenType,
 };
 
+use super::handshakes::SeenHandshakes;
+use super::spent::{Spent, since};
 use super::{Around, Settings};
 use crate::access::{Access, Credentials, Opening, Session, user_kind};
 use crate::transport::{CallError, Step, Steps};
@@ -28,6 +30,7 @@ pub(super) struct Seen {
     steps: Vec<(Step, Duration)>,
     connects: Vec<u64>,
     connect_cpu: Spent,
+    handshakes: SeenHandshakes,
     renewals: Vec<u64>,
     sizes: Vec<SeenSize>,
 }
@@ -51,42 +54,6 @@ struct SeenSize {
     sent: u64,
     received: u64,
     cpu: Spent,
-}
-
-/// CPU of both ends.
-#[derive(Default)]
-struct Spent {
-    of: u64,
-    server: Option<Duration>,
-    client: Option<Duration>,
-}
-
-impl Spent {
-    fn add(&mut self, of: u64, server: Option<Duration>, client: Option<Duration>) {
-        let sum = |all: Option<Duration>, one: Option<Duration>| match self.of {
-            0 => one,
-            _ => Some(all? + one?),
-        };
-        self.server = sum(self.server, server);
-        self.client = sum(self.client, client);
-        self.of += of;
-    }
-
-    fn each(&self, spent: Option<Duration>, whose: &str) -> Figure<f64> {
-        match spent {
-            Some(spent) if self.of > 0 => Figure::Known(nanos(spent) as f64 / self.of as f64),
-            Some(_) => Figure::missing("nothing was measured"),
-            None => Figure::missing(format!("the CPU of {whose} is not known here")),
-        }
-    }
-
-    fn server(&self) -> Figure<f64> {
-        self.each(self.server, "the server's process")
-    }
-
-    fn client(&self) -> Figure<f64> {
-        self.each(self.client, "this thread")
-    }
 }
 
 impl Seen {
@@ -136,6 +103,7 @@ impl Seen {
             steps: Vec::new(),
             connects: Vec::new(),
             connect_cpu: Spent::default(),
+            handshakes: SeenHandshakes::default(),
             renewals: Vec::new(),
             sizes: Vec::new(),
         }
@@ -146,6 +114,7 @@ impl Seen {
         self.steps.clear();
         self.connects.clear();
         self.connect_cpu = Spent::default();
+        self.handshakes = SeenHandshakes::default();
         self.renewals.clear();
         self.sizes.clear();
         for user in &mut self.users {
@@ -201,6 +170,12 @@ impl Bench<'_> {
 
     fn round(&self, way: &mut Seen, round: usize) -> Result<(), String> {
         self.connect(way)?;
+        if let Some((opening, access)) = way.first() {
+            let seen = super::handshakes::round(opening, access, self.settings, self.around);
+            if let Some(seen) = seen {
+                way.handshakes.add(seen);
+            }
+        }
         let (opening, access) = way.first().ok_or("nobody can log in")?;
         let mut session = access
             .open(opening, &mut Steps::new())
@@ -330,10 +305,6 @@ impl Bench<'_> {
     }
 }
 
-fn since(end: Option<Duration>, begin: Option<Duration>) -> Option<Duration> {
-    Some(end?.saturating_sub(begin?))
-}
-
 fn ask(encoded: &mut [u8], session: &mut Session) -> Result<Vec<u8>, CallError> {
     session.exchange(|out, _, _| out.extend_from_slice(encoded))
 }
@@ -407,6 +378,7 @@ fn finished(way: Seen, plain: &[Vec<Option<u64>>]) -> Way {
         connect: spread(way.connects),
         server_connect_cpu_ns: way.connect_cpu.server(),
         client_connect_cpu_ns: way.connect_cpu.client(),
+        handshakes: way.handshakes.finished(),
         renewal: spread(way.renewals),
         sizes,
         server_cost: Figure::default(),
@@ -416,13 +388,11 @@ fn finished(way: Seen, plain: &[Vec<Option<u64>>]) -> Way {
 
 fn of_size(mut size: SeenSize, plain: &[Option<u64>]) -> Option<Size> {
     let both = size.medians.iter().zip(plain);
-    let mut ratios: Vec<f64> = both
-        .filter_map(|(own, plain)| Some((*own)? as f64 / ((*plain)?.max(1)) as f64))
-        .collect();
-    ratios.sort_by(f64::total_cmp);
-    let ratio = match (ratios.first(), ratios.get(ratios.len() / 2), ratios.last()) {
-        (Some(&low), Some(&median), Some(&high)) => Figure::Known(Ratio { median, low, high }),
-        _ => Figure::missing("there is no round with both"),
+    let ratio =
+        |(own, plain): (&Option<u64>, &Option<u64>)| Some((*own)? as f64 / (*plain)?.max(1) as f64);
+    let ratio = match Range::of(both.filter_map(ratio).collect()) {
+        Some(ratio) => Figure::Known(ratio),
+        None => Figure::missing("there is no round with both"),
     };
     Some(Size {
         values: size.values,

@@ -3,9 +3,11 @@
 //! All policies and modes are measured in turn, several rounds of it, so that a machine that becomes slower makes
 //! none of them look worse. Nothing at the server is changed: values are read, sessions come and go.
 
+mod handshakes;
 mod measure;
 mod refuse;
 mod rights;
+mod spent;
 
 use std::time::Duration;
 
@@ -33,6 +35,8 @@ pub struct Settings {
     pub rounds: u32,
     /// Connections of each kind of user in a round.
     pub connections: u32,
+    /// Clients that connect at the same time while connections a second are counted; none: they are not.
+    pub at_once: u32,
     /// How long values of one size are read in a round.
     pub slice: Duration,
     /// How many values a Read asks for.
@@ -50,8 +54,8 @@ pub struct Settings {
 pub struct Around<'a> {
     /// CPU that the server's process has taken so far.
     pub server_cpu: &'a dyn Fn() -> Option<Duration>,
-    /// CPU that this thread has taken so far.
-    pub own_cpu: &'a dyn Fn() -> Option<Duration>,
+    /// CPU that the thread which asks has taken so far.
+    pub own_cpu: &'a (dyn Fn() -> Option<Duration> + Sync),
     /// Whether to end now, with what there is.
     pub stopped: &'a dyn Fn() -> bool,
     /// Told what is measured now.

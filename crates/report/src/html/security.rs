@@ -1,6 +1,7 @@
 //! The sheet of `uaperf security` as a page.
 
 use maud::{Markup, html};
+use plan::unit::Rate;
 use record::run::Figure;
 use record::security::{Outcome, Sheet, Size, Spread, Way};
 
@@ -38,6 +39,7 @@ pub(super) fn page(sheet: &Sheet) -> Markup {
             (spans("Connecting: from the median to p90", "From the first byte to an active session.", &connecting(sheet)))
             (steps(sheet).markup())
             (connections(sheet).markup())
+            (handshakes(sheet).markup())
         }
         section aria-label="Reading" {
             h2 { "Reading" }
@@ -128,6 +130,48 @@ fn connections(sheet: &Sheet) -> Table {
             "",
         ]),
         rows: sheet.ways.iter().map(row).collect(),
+    }
+}
+
+/// Several clients at once.
+fn handshakes(sheet: &Sheet) -> Table {
+    let row = |way: &Way| {
+        let seen = way.handshakes.known()?;
+        let rate = Cell::plain(
+            format!(
+                "{} ({} to {})",
+                Rate::show(seen.per_second.median),
+                Rate::show(seen.per_second.low),
+                Rate::show(seen.per_second.high)
+            ),
+            seen.per_second.median,
+        );
+        let cpu = |it: &Figure<f64>| Cell::number(it.known().copied(), Kind::Nanos);
+        Some(vec![
+            Cell::text(way.security.clone()),
+            Cell::number(Some(f64::from(seen.at_once)), Kind::Count),
+            rate,
+            Cell::number(Some(seen.made as f64), Kind::Count),
+            Cell::number(Some(seen.failed as f64), Kind::Count),
+            cpu(&seen.server_cpu_ns),
+            cpu(&seen.client_cpu_ns),
+            Cell::text(seen.why.clone().unwrap_or_default()),
+        ])
+    };
+    Table {
+        caption: "Handshakes: connections that several clients make and leave at the same time"
+            .into(),
+        head: heads(&[
+            "policy and mode",
+            "clients",
+            "a second (rounds)",
+            "made",
+            "failed",
+            "server CPU each",
+            "client CPU each",
+            "",
+        ]),
+        rows: sheet.ways.iter().filter_map(row).collect(),
     }
 }
 
