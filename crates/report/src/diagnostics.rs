@@ -15,7 +15,7 @@ pub(crate) fn row(page: &mut Page, told: &Diagnostics) {
         told.beside.iter().partition(|it| it.agrees());
     let named = |it: &Beside| several(it.server, &it.what);
     let agree: Vec<String> = agree.into_iter().map(named).collect();
-    let mut label = "witness";
+    let mut label = "diagnostics";
     if !agree.is_empty() {
         page.row(label, &format!("{whose} agree: {}", agree.join(", ")));
         label = "";

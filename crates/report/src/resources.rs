@@ -163,7 +163,7 @@ fn spent(usage: &Usage, done: Option<u64>, working: Option<f64>) -> String {
     if let Figure::Known(waited) = &usage.waited_ns
         && *waited > 0
     {
-        parts.push(format!("waited {} for a core", nanos(*waited)));
+        parts.push(format!("run-queue wait {}", nanos(*waited)));
     }
     if let Figure::Known(stolen) = &usage.stolen_ns
         && *stolen > 0

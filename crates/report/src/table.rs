@@ -43,7 +43,7 @@ const ROWS: [(&str, &str); 17] = [
     ("pacer", "  pacer"),
     ("slot", "  slot"),
     ("socket", "  socket"),
-    ("lag", "client lag"),
+    ("lag", "receive delay"),
 ];
 
 /// What stands for a part of a phase: its rate and its response times; of subscriptions, which nobody asks for
@@ -65,7 +65,7 @@ pub(crate) fn times(page: &mut Page, phase: &Phase) {
     }
     let mut head = format!(
         "{:LABEL$}{:>COLUMN$}{:>COLUMN$}{:>8}",
-        "", "mean", "deviation", "of mean"
+        "", "mean", "stddev", "CV"
     );
     for (_, name) in PERCENTILES {
         head.push_str(&format!("{name:>COLUMN$}"));
@@ -91,7 +91,7 @@ pub(crate) fn times(page: &mut Page, phase: &Phase) {
             time(mean),
             time(deviation)
         ));
-        line.push_str(&format!("{:>8}", of_mean(mean, deviation)));
+        line.push_str(&format!("{:>8}", cv(mean, deviation)));
         for (quantile, _) in PERCENTILES {
             let value = percentile(histogram, quantile, size);
             doubts.push(value.doubt());
@@ -243,7 +243,7 @@ pub fn share(cores: f64) -> String {
     }
 }
 
-fn of_mean(mean: Option<f64>, deviation: Option<f64>) -> String {
+fn cv(mean: Option<f64>, deviation: Option<f64>) -> String {
     match (mean, deviation) {
         (Some(mean), Some(deviation)) if mean > 0.0 => {
             let percent = 100.0 * deviation / mean;

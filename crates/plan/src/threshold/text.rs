@@ -27,7 +27,7 @@ pub enum ThresholdError {
     /// Unknown figure.
     #[error(
         "{text:?}: {stat:?} is no figure (want p50, p90, p99, p99.9 or another percentile, min, mean, max, \
-         deviation, rate, values, errors, timeouts, loss, cpu or rss)"
+         stddev, rate, values, errors, timeouts, loss, cpu or rss)"
     )]
     Stat {
         /// The whole.
@@ -128,7 +128,8 @@ fn stat(name: &str) -> Option<Stat> {
         "min" => Stat::Min,
         "mean" => Stat::Mean,
         "max" => Stat::Max,
-        "deviation" => Stat::Deviation,
+        // "deviation" is what it was called first.
+        "stddev" | "deviation" => Stat::Deviation,
         "rate" => Stat::Rate,
         "values" => Stat::Values,
         "errors" => Stat::Errors,
@@ -227,7 +228,7 @@ impl fmt::Display for Stat {
             Self::Min => "min",
             Self::Mean => "mean",
             Self::Max => "max",
-            Self::Deviation => "deviation",
+            Self::Deviation => "stddev",
             Self::Rate => "rate",
             Self::Values => "values",
             Self::Errors | Self::ErrorShare => "errors",

@@ -151,7 +151,7 @@ fn each(run: &Run, told: &Subscriptions) -> Table {
         "keep-alives",
         "values",
         "between arrivals",
-        "deviation",
+        "stddev",
         "jitter",
         "ended",
     ];

@@ -108,7 +108,7 @@ fn table_of(phase: &Phase) -> Table {
         ("pacer", "of it pacer"),
         ("slot", "of it slot"),
         ("socket", "of it socket"),
-        ("lag", "client lag"),
+        ("lag", "receive delay"),
         ("delay", "delay"),
         ("phase", "of it phase"),
         ("queueing", "of it queueing"),
@@ -120,7 +120,7 @@ fn table_of(phase: &Phase) -> Table {
         ("cycle", "cycle"),
         ("jitter", "jitter"),
     ];
-    let mut head: Vec<String> = ["", "mean", "deviation"].map(str::to_owned).to_vec();
+    let mut head: Vec<String> = ["", "mean", "stddev"].map(str::to_owned).to_vec();
     head.extend(PERCENTILES.iter().map(|(_, name)| (*name).to_owned()));
     head.push("max".into());
     let row = |(name, label): &(&str, &str)| {

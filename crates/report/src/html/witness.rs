@@ -11,7 +11,7 @@ pub(super) fn section(told: &Diagnostics) -> Markup {
     html! {
         @if told.beside.is_empty() {
             @if let Some(why) = told.silence() {
-                p.note { "No second witness: " (why) "." }
+                p.note { "The server's own counters are not available: " (why) "." }
             }
         } @else {
             (beside("What the servers' own diagnostics say beside what we counted", &told.beside).markup())
@@ -37,7 +37,7 @@ pub(super) fn beside(caption: &str, rows: &[Beside]) -> Table {
     });
     Table {
         caption: caption.into(),
-        head: ["witness", "of", "server", "client", ""]
+        head: ["counted by", "what", "server", "client", ""]
             .map(str::to_owned)
             .to_vec(),
         rows: rows.collect(),

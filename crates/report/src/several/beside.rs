@@ -36,7 +36,7 @@ const DONE: &[Row] = &[
 
 /// The times that the phase is looked at for, below their mean.
 const TIMES: &[Row] = &[
-    time("  deviation", |phase| looked_at(phase).1.deviation()),
+    time("  stddev", |phase| looked_at(phase).1.deviation()),
     time("  p50", |phase| percentile(phase, 0.5)),
     time("  p90", |phase| percentile(phase, 0.9)),
     time("  p99", |phase| percentile(phase, 0.99)),
