@@ -4,7 +4,7 @@ use judge::compare::{Metric, unbelievable};
 use plan::{Measure, Stat};
 use record::run::Phase;
 
-use super::sweep::{interval, looked_at, values};
+use super::measured::{interval, looked_at, values};
 use super::unit::Kind;
 use crate::page::{counted, grouped};
 use crate::points::{Point, Points};

@@ -5,6 +5,7 @@
 
 mod accounting;
 mod attack;
+mod bars;
 mod chart;
 mod compared;
 mod contents;
@@ -15,6 +16,7 @@ mod finding;
 mod head;
 mod hosts;
 mod latency;
+mod measured;
 mod models;
 mod parts;
 mod place;

@@ -8,9 +8,10 @@ use record::run::Phase;
 
 use super::chart::{Chart, Drawn, Series};
 use super::latency::all;
+use super::measured::interval;
 use super::printed::cpu_over_signals;
 use super::scale::{Scale, Spread};
-use super::sweep::{interval, spread};
+use super::sweep::spread;
 use super::table::{Cell, Table};
 use super::unit::Kind;
 use crate::points::{Family, Point, Points};

@@ -4,8 +4,8 @@ use judge::Shape;
 use judge::compare::Metric;
 use plan::Stat;
 
+use super::measured::{interval, looked_at, values};
 use super::published::same_experiment;
-use super::sweep::{interval, looked_at, values};
 use super::unit::Kind;
 use crate::points::{Named, Points, families};
 use crate::several::phases;

@@ -1,30 +1,20 @@
 //! Several runs: curves over what was varied, repetitions, latencies over each other.
 
-use judge::compare::{Metric, t_half};
+use judge::compare::Metric;
 use maud::{Markup, html};
 use plan::{Measure, Stat};
 use record::Histogram;
-use record::run::Phase;
 
+use super::bars;
 use super::chart::{Chart, Drawn, Series};
 use super::latency::{all, by_percentile};
-use super::parts::{Span, spans};
+use super::measured::{interval, looked_at, values};
 use super::published::same_experiment;
 use super::scale::{Scale, Spread};
 use super::table::{Cell, Table};
 use super::unit::Kind;
 use crate::points::{Point, Points};
 use crate::summary::SIMULATED;
-
-/// What a phase is looked at for: how long its requests took, or what was notified.
-pub(super) fn looked_at(points: &Points, phase: &str) -> Measure {
-    let runs = points.points.iter().flat_map(|it| &it.runs);
-    let mut phases = runs.flat_map(|it| &it.run.phases);
-    match phases.any(|it| it.name == phase && it.is_notified()) {
-        true => Measure::Delay,
-        false => Measure::Response,
-    }
-}
 
 /// Whether a phase is one of PubSub.
 fn is_pubsub(points: &Points, phase: &str) -> bool {
@@ -44,7 +34,7 @@ const fn cycle_of(pubsub: bool) -> Measure {
 /// Curves for one phase of all points.
 pub(super) fn curves(points: &Points, phase: &str, id: &str) -> Markup {
     let Some(axis) = points.curve() else {
-        return beside(points, phase);
+        return bars::beside(points, phase);
     };
     let name = points.axes.get(axis).map_or("", String::as_str);
     let measure = looked_at(points, phase);
@@ -208,6 +198,7 @@ pub(super) fn curves(points: &Points, phase: &str, id: &str) -> Markup {
             @let title = if pubsub { "Memory of the publisher" } else { "Server memory" };
             (chart("memory", title, "resident", bytes, memory).figure(None))
         }
+        @if several { (bars::grouped(points, phase)) }
     }
 }
 
@@ -224,38 +215,6 @@ pub(super) fn spread(values: impl Iterator<Item = f64>, times: f64) -> Spread {
     }
 }
 
-/// Points of which nothing that was varied is a number: stacks, policies, servers.
-fn beside(points: &Points, phase: &str) -> Markup {
-    if points.points.len() < 2 {
-        return html! {};
-    }
-    let measure = looked_at(points, phase);
-    let all: Vec<Span> = points
-        .points
-        .iter()
-        .map(|point| {
-            let mean = |stat| {
-                let values = values(point, phase, Metric::Figure(measure, stat));
-                Some(interval(&values).0).filter(|it| it.is_finite() && *it > 0.0)
-            };
-            let label = point.values.join(", ");
-            (label, mean(Stat::P50).zip(mean(Stat::P99)))
-        })
-        .collect();
-    let (title, told) = match measure {
-        Measure::Delay => (
-            "Delays of values",
-            "Delays from the median to p99, means of the repetitions.",
-        ),
-        _ => (
-            "Response times",
-            "Response times from the median to p99, means of the repetitions.",
-        ),
-    };
-    let title = format!("{title} by {}", points.axes.join(" and "));
-    spans(&title, told, &all)
-}
-
 fn other_axes(points: &Points, point: &Point, axis: usize) -> String {
     let both = points.axes.iter().zip(&point.values).enumerate();
     let others = both.filter(|(i, _)| *i != axis);
@@ -263,38 +222,6 @@ fn other_axes(points: &Points, point: &Point, axis: usize) -> String {
         .map(|(_, (name, value))| format!("{name} {value}"))
         .collect();
     words.join(", ")
-}
-
-/// A metric of each repetition of a point.
-pub(super) fn values(point: &Point, phase: &str, metric: Metric) -> Vec<f64> {
-    let of = |phases: &[Phase]| {
-        let phase = phases.iter().find(|it| it.name == phase)?;
-        metric.of(phase)
-    };
-    point
-        .runs
-        .iter()
-        .filter_map(|it| of(&it.run.phases))
-        .collect()
-}
-
-/// The geometric mean and its 95 % interval; of few values without one.
-pub(super) fn interval(values: &[f64]) -> (f64, f64, f64) {
-    let logs: Vec<f64> = values
-        .iter()
-        .filter(|it| **it > 0.0)
-        .map(|it| it.ln())
-        .collect();
-    let none = f64::NAN;
-    if logs.is_empty() || logs.len() < values.len() {
-        let mean = values.iter().sum::<f64>() / values.len() as f64;
-        return (if values.is_empty() { none } else { mean }, none, none);
-    }
-    let mean = logs.iter().sum::<f64>() / logs.len() as f64;
-    match t_half(&logs) {
-        Some(half) => (mean.exp(), (mean - half).exp(), (mean + half).exp()),
-        None => (mean.exp(), none, none),
-    }
 }
 
 /// More curves over each other are a tangle.

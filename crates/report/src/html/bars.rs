@@ -1,0 +1,232 @@
+//! Bars beside each other: what was measured of stacks, policies, devices.
+
+use judge::compare::Metric;
+use maud::{Markup, html};
+use plan::{Measure, Stat};
+
+use super::measured::{interval, looked_at, values};
+use super::parts::{Span, spans};
+use super::scale::Scale;
+use super::unit::Kind;
+use crate::points::{Point, Points};
+
+/// More bars are no picture any more.
+const MOST: usize = 24;
+
+/// One bar, from zero.
+struct Bar {
+    /// Bars of a group stand together.
+    group: String,
+    name: String,
+    middle: f64,
+    /// Its 95 % interval, where there are repetitions.
+    interval: Option<(f64, f64)>,
+}
+
+/// Points of which nothing that was varied is a number: from the median to p99, and bars of the means.
+pub(super) fn beside(points: &Points, phase: &str) -> Markup {
+    if points.points.len() < 2 {
+        return html! {};
+    }
+    let measure = looked_at(points, phase);
+    let all: Vec<Span> = points
+        .points
+        .iter()
+        .map(|point| {
+            let mean = |stat| {
+                let values = values(point, phase, Metric::Figure(measure, stat));
+                Some(interval(&values).0).filter(|it| it.is_finite() && *it > 0.0)
+            };
+            let label = point.values.join(", ");
+            (label, mean(Stat::P50).zip(mean(Stat::P99)))
+        })
+        .collect();
+    let (title, told) = match measure {
+        Measure::Delay => (
+            "Delays of values",
+            "Delays from the median to p99, means of the repetitions.",
+        ),
+        _ => (
+            "Response times",
+            "Response times from the median to p99, means of the repetitions.",
+        ),
+    };
+    let title = format!("{title} by {}", points.axes.join(" and "));
+    html! {
+        (spans(&title, told, &all))
+        (grouped(points, phase))
+    }
+}
+
+/// Bars of the mean time and of the server's CPU, grouped by the last thing that was varied if there are several.
+pub(super) fn grouped(points: &Points, phase: &str) -> Markup {
+    if !(2..=MOST).contains(&points.points.len()) {
+        return html! {};
+    }
+    let measure = looked_at(points, phase);
+    let time = match measure {
+        Measure::Delay => "Mean delay",
+        _ => "Mean response time",
+    };
+    let of = |metric| -> Vec<Bar> {
+        let bar = |point: &Point| {
+            let (middle, low, high) = interval(&values(point, phase, metric));
+            // A number alone would not say what it is of.
+            let named = |(axis, value): (&String, &String)| match value.parse::<f64>() {
+                Ok(_) => format!("{axis} {value}"),
+                Err(_) => value.clone(),
+            };
+            let all: Vec<String> = points.axes.iter().zip(&point.values).map(named).collect();
+            let (group, name) = match all.as_slice() {
+                [others @ .., last] if !others.is_empty() => (last.clone(), others.join(", ")),
+                all => (String::new(), all.join(", ")),
+            };
+            Bar {
+                group,
+                name,
+                middle,
+                interval: Some((low, high)).filter(|it| it.0.is_finite()),
+            }
+        };
+        let mut all: Vec<Bar> = points.points.iter().map(bar).collect();
+        let mut groups: Vec<String> = Vec::new();
+        for bar in &all {
+            if !groups.contains(&bar.group) {
+                groups.push(bar.group.clone());
+            }
+        }
+        all.sort_by_key(|bar| groups.iter().position(|it| *it == bar.group));
+        all
+    };
+    let by = points.axes.join(" and ");
+    html! {
+        (drawn(&format!("{time} by {by}"), Kind::Nanos, &of(Metric::Figure(measure, Stat::Mean))))
+        (drawn(&format!("Server CPU a request by {by}"), Kind::Nanos, &of(Metric::CpuPerRequest)))
+    }
+}
+
+const LEFT: f64 = 290.0;
+const ROOM: f64 = 480.0;
+const STEP: f64 = 22.0;
+
+fn drawn(title: &str, kind: Kind, bars: &[Bar]) -> Markup {
+    let known = || bars.iter().filter(|it| it.middle.is_finite());
+    if known().next().is_none() {
+        return html! {};
+    }
+    let ends = known().map(|it| {
+        it.interval
+            .map_or(it.middle, |(_, high)| high.min(2.0 * it.middle))
+    });
+    let scale = Scale::exactly(kind, 0.0, ends.fold(0.0, f64::max) * 1.05);
+    let place = |value: f64| LEFT + scale.at(value) * ROOM;
+    let repeated = known().any(|it| it.interval.is_some());
+    let mut names: Vec<&str> = Vec::new();
+    let mut rows = Vec::new();
+    let (mut y, mut group) = (10.0, None);
+    for bar in bars {
+        let begins = group != Some(&bar.group);
+        if begins && !bar.group.is_empty() {
+            y += if group.is_some() { 30.0 } else { 8.0 };
+        }
+        if !names.contains(&bar.name.as_str()) {
+            names.push(&bar.name);
+        }
+        let colour = names.iter().position(|it| *it == bar.name).unwrap_or(0) % 8;
+        rows.push((y, begins && !bar.group.is_empty(), colour, bar));
+        group = Some(&bar.group);
+        y += STEP;
+    }
+    let height = y + 26.0;
+    html! {
+        figure.chart.bars {
+            figcaption {
+                h3 { (title) }
+                p.note { "Means of the repetitions; the table below has the figures."
+                    @if repeated { " Lines: their 95 % interval (t on logarithms); what lies far beyond is cut off." } }
+            }
+            div.picture { svg viewBox={ "0 0 860 " (format!("{height:.0}")) } role="img" aria-label={ (title) ". The table below has the figures." } {
+                g.grid {
+                    @for tick in scale.ticks() {
+                        @let x = place(tick);
+                        path d=(format!("M{x:.1} 4V{:.1}", height - 24.0)) {}
+                        text.x x=(format!("{x:.1}")) y=(format!("{:.1}", height - 8.0)) { (kind.tick(tick)) }
+                    }
+                }
+                @for (y, begins, colour, bar) in rows {
+                    @if begins { text.group x="10" y=(format!("{:.1}", y - 4.0)) { (crate::page::cut_inside(&bar.group, 60)) } }
+                    text.label x="280" y=(format!("{:.1}", y + 13.0)) { (crate::page::cut_inside(&bar.name, 36)) }
+                    @if bar.middle.is_finite() {
+                        @let end = place(bar.middle);
+                        g class={ "bar c" (colour) } {
+                            rect.fill x=(LEFT) y=(format!("{y:.1}")) width=(format!("{:.1}", end - LEFT)) height="16" {}
+                            @if let Some((low, high)) = bar.interval {
+                                path.whisker d=(format!("M{:.1} {:.1}H{:.1}", place(low), y + 8.0, place(high))) {}
+                            }
+                        }
+                        @let words = end.max(bar.interval.map_or(end, |(_, high)| place(high)));
+                        text x=(format!("{:.1}", words + 6.0)) y=(format!("{:.1}", y + 12.0)) { (kind.show(bar.middle)) }
+                    } @else {
+                        text x=(LEFT + 6.0) y=(format!("{:.1}", y + 12.0)) { "n/a" }
+                    }
+                }
+            } }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn bar(group: &str, name: &str, middle: f64) -> Bar {
+        Bar {
+            group: group.to_owned(),
+            name: name.to_owned(),
+            middle,
+            interval: None,
+        }
+    }
+
+    /// The widths of the bars, in their order.
+    fn widths(page: &str) -> Vec<f64> {
+        let all = page.split("rect class=\"fill\"").skip(1);
+        let width = |it: &str| Some(it.split_once("width=\"")?.1.split_once('"')?.0.to_owned());
+        all.map(|it| width(it).unwrap().parse().unwrap()).collect()
+    }
+
+    #[test]
+    fn bars_begin_at_zero_and_are_as_long_as_what_they_stand_for() {
+        let bars = [
+            bar("", "None", 1e6),
+            bar("", "Sign", 2e6),
+            bar("", "x", f64::NAN),
+        ];
+        let page = drawn("Times", Kind::Nanos, &bars).into_string();
+        let widths = widths(&page);
+        assert_eq!(widths.len(), 2, "{page}");
+        assert!((widths[1] / widths[0] - 2.0).abs() < 0.01, "{widths:?}");
+        assert!(page.contains("n/a"));
+        assert_eq!(
+            drawn("Times", Kind::Nanos, &[bar("", "x", f64::NAN)]).into_string(),
+            ""
+        );
+    }
+
+    #[test]
+    fn a_name_has_its_colour_in_every_group_and_a_group_its_name_once() {
+        let bars = [
+            bar("1 node", "plc", 1.0),
+            bar("1 node", "pc", 2.0),
+            bar("10 nodes", "pc", 3.0),
+        ];
+        let page = drawn("Times", Kind::Nanos, &bars).into_string();
+        assert_eq!(page.matches("10 nodes").count(), 1);
+        let colours: Vec<&str> = page
+            .split("class=\"bar ")
+            .skip(1)
+            .map(|it| &it[..2])
+            .collect();
+        assert_eq!(colours, ["c0", "c1", "c1"]);
+    }
+}
