@@ -6,6 +6,7 @@
 //! - [`limited_by`] says what limited a phase, in a sentence;
 //! - [`csv`] is a row for each phase and metric, [`junit()`] a test case for each threshold;
 //! - [`html()`] is one file to look at, [`compared()`] a comparison for the screen and for the page;
+//! - [`pictures`] is what a page shows that is of no run: curves with bands, bars;
 //! - [`running`] is what other programs read while a phase runs.
 //!
 //! A report never asks a core; everything comes out of a [`record::Run`]. No line is wider than
@@ -25,6 +26,7 @@ mod junit;
 pub mod live;
 mod markdown;
 mod page;
+pub mod pictures;
 pub mod planned;
 mod points;
 mod pubsub;
@@ -45,7 +47,7 @@ pub use attack::attack;
 pub use bottleneck::{limited_by, limited_by_row};
 pub use compared::{Compared, compared};
 pub use comparison::Comparison;
-pub use html::{attack_html, compared_html, html, security_html, shapes};
+pub use html::{attack_html, compared_html, html, pictures_html, security_html, shapes};
 pub use junit::{Unmeasured, junit};
 pub use markdown::{escaped, markdown};
 pub use page::WIDTH;

@@ -19,6 +19,7 @@ mod latency;
 mod measured;
 mod models;
 mod parts;
+mod pictures;
 mod place;
 mod printed;
 mod published;
@@ -39,6 +40,7 @@ pub(crate) use unit::Kind;
 
 use self::contents::Contents;
 use crate::compared::Compared;
+use crate::pictures::Pictures;
 use crate::points::{Family, Named, Points, families};
 
 const STYLE: &str = include_str!("style.css");
@@ -73,6 +75,11 @@ pub fn security_html(sheet: &record::security::Sheet) -> String {
 /// What attacks do to the good clients of a server.
 pub fn attack_html(sheet: &record::attack::Sheet) -> String {
     page(&format!("attack {}", sheet.url), &attack::page(sheet))
+}
+
+/// Pictures of what is of no run.
+pub fn pictures_html(pictures: &Pictures) -> String {
+    page(&pictures.title, &pictures::page(pictures))
 }
 
 fn page(title: &str, body: &Markup) -> String {

@@ -1,0 +1,112 @@
+//! Pictures of what is of no run.
+
+use maud::{Markup, html};
+
+use super::chart::{self, Drawn, Series};
+use super::scale::{Scale, Spread};
+use super::table::{Cell, Table};
+use super::unit::Kind;
+use crate::page::cut_inside;
+use crate::pictures::{Bars, Chart, Pictures, Shares};
+
+pub(super) fn page(it: &Pictures) -> Markup {
+    html! {
+        section.first aria-label="What it is about" {
+            h2 { (it.title) }
+            @for line in &it.about { p { (line) } }
+        }
+        @for (n, part) in it.parts.iter().enumerate() {
+            section aria-label=(part.title) {
+                h2 { (part.title) }
+                @for line in &part.told { p { (line) } }
+                @for (at, drawn) in part.charts.iter().enumerate() {
+                    (chart(&format!("picture-{n}-{at}"), drawn))
+                }
+                @for drawn in &part.bars { (bars(drawn)) }
+            }
+        }
+    }
+}
+
+fn chart(id: &str, it: &Chart) -> Markup {
+    let (x_kind, y_kind) = match it.shares {
+        Shares::None => (Kind::Count, Kind::Count),
+        Shares::Y => (Kind::Count, Kind::Share),
+        Shares::Both => (Kind::Share, Kind::Share),
+    };
+    let spread = match it.by_logarithm {
+        true => Spread::Log,
+        false => Spread::Linear,
+    };
+    let series = it.curves.iter().enumerate().map(|(n, curve)| {
+        let drawn = match curve.joined {
+            true => Drawn::Line,
+            false => Drawn::Rings,
+        };
+        let mut series = Series::new(&curve.name, &curve.name, n, curve.points.clone());
+        series.band.clone_from(&curve.band);
+        series.drawn(drawn)
+    });
+    let points = || it.curves.iter().flat_map(|it| &it.points);
+    let bands = it.curves.iter().flat_map(|it| &it.band);
+    let heights = points()
+        .map(|it| it.1)
+        .chain(bands.flat_map(|it| [it.0, it.1]));
+    chart::Chart {
+        id: id.to_owned(),
+        title: it.title.clone(),
+        told: it.told.clone(),
+        x: Scale::around(spread, x_kind, points().map(|it| it.0)),
+        y: Scale::around(spread, y_kind, heights),
+        x_of: it.x_of.clone(),
+        y_of: it.y_of.clone(),
+        series: series.collect(),
+        zones: Vec::new(),
+        height: 340.0,
+    }
+    .figure(Some(&it.told))
+}
+
+/// Bars with their ends in a table below.
+fn bars(it: &Bars) -> Markup {
+    let ends = it.each.iter().flat_map(|bar| [bar.1, bar.2]);
+    let scale = Scale::around(Spread::Linear, Kind::Share, ends);
+    let place = |value: f64| 290.0 + scale.at(value) * 550.0;
+    let height = 30.0 + 24.0 * it.each.len() as f64;
+    let row = |(name, from, to): &(String, f64, f64)| {
+        vec![
+            Cell::text(name.clone()),
+            Cell::number(Some(*from), Kind::Share),
+            Cell::number(Some(*to), Kind::Share),
+        ]
+    };
+    html! {
+        figure.chart.bars {
+            figcaption { h3 { (it.title) } p.note { (it.told) } }
+            div.picture { svg viewBox={ "0 0 860 " (height) } role="img"
+                aria-label={ (it.title) ": " (it.told) " The table below has the figures." } {
+                g.grid {
+                    @for tick in scale.ticks() {
+                        @let x = place(tick);
+                        path d=(format!("M{x:.1} 4V{:.1}", height - 24.0)) {}
+                        text.x x=(format!("{x:.1}")) y=(height - 8.0) { (Kind::Share.tick(tick)) }
+                    }
+                }
+                @for (n, (name, from, to)) in it.each.iter().enumerate() {
+                    @let y = 16.0 + 24.0 * n as f64;
+                    @let (from, to) = (place(from.min(*to)), place(from.max(*to)));
+                    text.label x="280" y=(y + 4.0) { (cut_inside(name, 36)) }
+                    g class="c0 span" {
+                        path.line d=(format!("M{from:.1} {y}H{to:.1}")) {}
+                        path.line d=(format!("M{from:.1} {:.1}v10M{to:.1} {:.1}v10", y - 5.0, y - 5.0)) {}
+                    }
+                }
+            } }
+            (Table {
+                caption: it.title.clone(),
+                head: ["", "from", "to"].map(str::to_owned).to_vec(),
+                rows: it.each.iter().map(row).collect(),
+            }.markup())
+        }
+    }
+}
