@@ -3,8 +3,9 @@
 use serde::Serialize;
 
 use crate::cost::{LEAST, PERCENT};
-use crate::fitted::{Model, Noise, Prediction};
-use crate::fitting;
+use crate::crossing;
+use crate::fitted::{Model, Prediction};
+use crate::reach::Noise;
 use crate::row::{self, Row};
 
 /// What became of a model on rows.
@@ -83,6 +84,7 @@ pub fn check(model: &Model, rows: &[Row], level: f64) -> Checked {
 
 /// By how much runs of the same differ. None where no configuration was measured twice.
 pub fn noise(rows: &[Row]) -> Option<Noise> {
-    let good: Vec<&Row> = rows.iter().filter(|row| row.happened()).collect();
-    fitting::noise(&fitting::configurations(&good))
+    let good = rows.iter().filter(|row| row.happened());
+    let measured: Vec<(&Row, f64)> = good.map(|row| (row, row.cpu_percent * PERCENT)).collect();
+    crossing::noise(&crossing::configurations(&measured))
 }

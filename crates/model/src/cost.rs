@@ -31,6 +31,11 @@ pub fn weight(us_per_s: f64) -> f64 {
     1.0 / us_per_s.max(LEAST)
 }
 
+/// A ratio of CPU times as a logarithm; what is next to nothing counts as half a percent of a percent.
+pub fn log_ratio(measured: f64, predicted: f64) -> f64 {
+    libm::log(measured.max(LEAST / 100.0) / predicted.max(LEAST / 100.0))
+}
+
 /// What terms cost.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Costs {
@@ -87,11 +92,15 @@ pub enum Left {
 }
 
 /// The terms that measurements can tell apart, and why the others are left out.
-pub fn separable(wake: Wake, points: &[Point]) -> (Vec<Term>, Vec<(Term, Left)>) {
-    let all = weighted(&Term::ALL, wake, points);
+pub fn separable(
+    candidates: &[Term],
+    wake: Wake,
+    points: &[Point],
+) -> (Vec<Term>, Vec<(Term, Left)>) {
+    let all = weighted(candidates, wake, points);
     let mut kept: Vec<usize> = Vec::new();
     let mut left = Vec::new();
-    for (at, term) in Term::ALL.into_iter().enumerate() {
+    for (at, term) in candidates.iter().copied().enumerate() {
         let column = all.column(at);
         let length = norm(column);
         if length == 0.0 {
@@ -104,7 +113,7 @@ pub fn separable(wake: Wake, points: &[Point]) -> (Vec<Term>, Vec<(Term, Left)>)
             let factors = crate::matrix::least_squares(&others, column).unwrap_or_default();
             let parts = std::iter::zip(&kept, factors)
                 .filter(|(_, factor)| factor.abs() > 1e-9)
-                .map(|(&at, factor)| (Term::ALL[at], factor))
+                .map(|(&at, factor)| (candidates[at], factor))
                 .collect();
             left.push((term, Left::Inseparable(parts)));
         } else if kept.len() + 1 >= points.len() || (term.is_curved() && points.len() < FOR_CURVES)
@@ -114,7 +123,7 @@ pub fn separable(wake: Wake, points: &[Point]) -> (Vec<Term>, Vec<(Term, Left)>)
             kept.push(at);
         }
     }
-    (kept.into_iter().map(|at| Term::ALL[at]).collect(), left)
+    (kept.into_iter().map(|at| candidates[at]).collect(), left)
 }
 
 /// By how much others inflate the variance of each term's cost.

@@ -44,7 +44,7 @@ pub fn choose(
         }
     }
     let wake = model.map_or(Wake::Linear, |(model, _)| model.wake);
-    let (terms, _) = separable(wake, &points);
+    let (terms, _) = separable(&Term::ALL, wake, &points);
     let mut chosen = greedy(&terms, wake, &points, runs);
     // Whatever drifts while a campaign runs must not look like a cost.
     let mut random = Random::new(seed);

@@ -2,9 +2,14 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::amount::{Amount, Estimate};
 use crate::cost::{PERCENT, weight};
 use crate::matrix::quadratic;
 use crate::paper::Paper;
+use crate::process::Process;
+use crate::reach::{
+    Bound, Coefficient, Dropped, Fold, Metrics, Noise, Residual, extrapolated, interval, unknown,
+};
 use crate::term::{Term, Wake};
 use crate::workload::Workload;
 
@@ -12,7 +17,7 @@ use crate::workload::Workload;
 pub const FORMAT: &str = "uaperf model";
 
 /// The version that is written. Later ones are refused.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 
 /// Why a file is no model.
 #[derive(Debug, thiserror::Error)]
@@ -39,6 +44,8 @@ pub enum Rung {
     Cost,
     /// The same, and powers of wake-ups are tried too.
     Exponent,
+    /// Costs, and a Gaussian process on what they leave over.
+    Process,
 }
 
 /// A fitted model.
@@ -78,6 +85,18 @@ pub struct Model {
     pub noise: Option<Noise>,
     /// Errors on configurations that were held out.
     pub metrics: Metrics,
+    /// What costs leave over, where that was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub process: Option<Process>,
+    /// Errors of the costs alone, where there is a process.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cost_metrics: Option<Metrics>,
+    /// The server's memory, where rows tell of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub memory: Option<Amount>,
+    /// Bytes per second of its messages to clients, where rows tell of them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bytes: Option<Amount>,
     /// The model of Burger et al. 2019, fitted to the same points.
     pub paper: Option<Paper>,
     /// Its errors on the same folds.
@@ -103,87 +122,6 @@ pub struct Data {
     pub configurations: usize,
 }
 
-/// What a term costs, with a 95 % interval (jackknife over folds).
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Coefficient {
-    /// The term.
-    pub term: Term,
-    /// Microseconds of CPU for each.
-    pub us: f64,
-    /// The interval's lower end.
-    pub low: f64,
-    /// The interval's upper end.
-    pub high: f64,
-    /// By how much the other terms inflate its variance: from 10 on it is hard to tell from them.
-    pub inflation: f64,
-}
-
-impl Coefficient {
-    /// From here on a cost is hard to tell from others.
-    pub const HARD_TO_TELL: f64 = 10.0;
-}
-
-/// A term that is not in a model.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Dropped {
-    /// The term.
-    pub term: Term,
-    /// `not-measured`, `inseparable`, `too-few-configurations`, `not-needed` (held-out configurations are predicted as
-    /// well without it).
-    pub why: String,
-    /// Of an inseparable one: the combination of others that it always was.
-    pub as_others: Vec<(Term, f64)>,
-}
-
-/// What was measured of a term, in a second.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Bound {
-    /// The term.
-    pub term: Term,
-    /// From.
-    pub least: f64,
-    /// To.
-    pub most: f64,
-}
-
-/// The costs without the configurations of a fold.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Fold {
-    /// Microseconds for each term.
-    pub us: Vec<f64>,
-}
-
-/// How far a run was from what the model without its fold says.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Residual {
-    /// The fold.
-    pub fold: usize,
-    /// |ln(measured / predicted)|.
-    pub log: f64,
-}
-
-/// By how much runs of the same differ.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Noise {
-    /// Coefficient of variation, pooled.
-    pub cv: f64,
-    /// Of so many runs.
-    pub runs: usize,
-}
-
-/// Errors on configurations that were held out; relative to what was measured or half a percent of a core.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Metrics {
-    /// Mean of absolute relative errors.
-    pub mape: f64,
-    /// Their median.
-    pub median: f64,
-    /// Their 90th percentile.
-    pub p90: f64,
-    /// The share of the variance that is explained; none where there is no variance.
-    pub r2: Option<f64>,
-}
-
 /// What a model says of a workload.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Prediction {
@@ -203,6 +141,9 @@ pub struct Prediction {
     pub unknown: Vec<String>,
     /// Microseconds per second of each term, largest first.
     pub parts: Vec<(Term, f64)>,
+    /// By which factor a process has corrected them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub corrected: Option<f64>,
     /// What the paper's form says, in percent of a core.
     pub paper_percent: Option<f64>,
 }
@@ -213,9 +154,6 @@ impl Prediction {
         self.extrapolated.is_none() && !self.unusual && self.unknown.is_empty()
     }
 }
-
-/// Beyond so many times what was measured, a prediction is an extrapolation.
-const BEYOND: f64 = 1.5;
 
 /// How far a workload is from those that were measured.
 pub(crate) fn leverage(
@@ -265,14 +203,16 @@ impl Model {
 
     /// Predicts a workload's CPU with an interval that holds with this probability (0.95).
     pub fn predict(&self, workload: &Workload, level: f64) -> Prediction {
+        let corrected = self.process.as_ref().map(|it| it.factor(workload));
+        let factor = corrected.unwrap_or(1.0);
         let parts: Vec<(Term, f64)> = self
             .coefficients
             .iter()
-            .map(|it| (it.term, it.term.rate(workload, self.wake) * it.us))
+            .map(|it| (it.term, it.term.rate(workload, self.wake) * it.us * factor))
             .filter(|(_, us)| *us > 0.0)
             .collect();
         let us: f64 = parts.iter().map(|it| it.1).sum();
-        let extrapolated = self.extrapolated(workload);
+        let extrapolated = extrapolated(&self.bounds, workload);
         let leverage = leverage(&self.inverse, &self.terms(), self.wake, workload, us);
         // Rounding makes the outermost measured point differ from itself.
         let unusual = extrapolated.is_none() && leverage > self.most_leverage * 1.001;
@@ -291,76 +231,40 @@ impl Model {
             level,
             extrapolated,
             unusual,
-            unknown: self.unknown(workload),
+            unknown: unknown("cost", &self.dropped, self.wake, workload),
             parts,
+            corrected,
             paper_percent: self.paper.map(|it| it.predict(workload)),
         }
     }
 
-    /// CV+ (Barber et al. 2021) on logarithms: each run that was measured says how far off a model may be that has
-    /// not seen it.
+    /// The memory that a workload takes, in bytes.
+    pub fn memory(&self, workload: &Workload, level: f64) -> Option<Estimate> {
+        let of = self.memory.as_ref()?;
+        Some(of.estimate("memory", workload, level))
+    }
+
+    /// The bytes of a workload's messages to clients, in a second.
+    pub fn bytes(&self, workload: &Workload, level: f64) -> Option<Estimate> {
+        let of = self.bytes.as_ref()?;
+        Some(of.estimate("bytes", workload, level))
+    }
+
+    /// CPU of a workload, in percent of a core.
+    pub(crate) fn cpu_percent(&self, workload: &Workload) -> f64 {
+        let us: Vec<f64> = self.coefficients.iter().map(|it| it.us).collect();
+        let factor = self.process.as_ref().map_or(1.0, |it| it.factor(workload));
+        self.sum(&us, workload) * factor / PERCENT
+    }
+
+    /// The interval of a workload's CPU, in microseconds per second.
     fn interval(&self, workload: &Workload, level: f64, least: f64) -> (f64, f64, f64) {
-        // So few configurations cannot tell more.
-        let most = 1.0 - 1.0 / (self.data.configurations as f64 + 1.0);
-        let level = level.min(most);
-        let without: Vec<f64> = self
-            .folds
-            .iter()
-            .map(|fold| self.sum(&fold.us, workload))
-            .collect();
-        let ends = |sign: f64| {
-            let of = |it: &Residual| without[it.fold] * libm::exp(sign * it.log.max(least));
-            let mut ends: Vec<f64> = self.residuals.iter().map(of).collect();
-            ends.sort_by(f64::total_cmp);
-            ends
-        };
-        let n = self.residuals.len();
-        let rank = (((n as f64 + 1.0) * level - 1e-9).ceil() as usize).clamp(1, n.max(1));
-        let low = ends(-1.0).get(n.saturating_sub(rank)).copied();
-        let high = ends(1.0).get(rank - 1).copied();
-        (low.unwrap_or(0.0), high.unwrap_or(f64::INFINITY), level)
-    }
-
-    /// What the workload has most too much of.
-    fn extrapolated(&self, workload: &Workload) -> Option<(f64, Term)> {
-        let factor = |it: &Bound| (it.term.rate(workload, Wake::Linear) / it.most, it.term);
-        self.bounds
-            .iter()
-            // Of the curved terms, only wake-ups are a rate.
-            .filter(|it| it.most > 0.0 && (!it.term.is_curved() || it.term == Term::WakeUp))
-            .map(factor)
-            .filter(|(factor, _)| *factor > BEYOND)
-            .max_by(|a, b| a.0.total_cmp(&b.0))
-    }
-
-    /// What the workload has of terms whose cost is not known.
-    fn unknown(&self, workload: &Workload) -> Vec<String> {
-        let mut unknown = Vec::new();
-        for it in &self.dropped {
-            let rate = it.term.rate(workload, self.wake);
-            let name = it.term.name();
-            if it.term.is_curved() || rate <= 0.0 && it.as_others.is_empty() {
-                continue;
-            }
-            match it.why.as_str() {
-                "not-measured" => unknown.push(format!("cost of each {name}: none was measured")),
-                "inseparable" => {
-                    let others = &it.as_others;
-                    let usual: f64 = others
-                        .iter()
-                        .map(|(term, factor)| term.rate(workload, self.wake) * factor)
-                        .sum();
-                    if (rate - usual).abs() > 0.05 * rate.max(usual) {
-                        let names: Vec<_> = others.iter().map(|it| it.0.name()).collect();
-                        unknown.push(format!(
-                            "cost of each {name}: it could not be told from {} where it was measured, and is in another ratio here",
-                            names.join(" and ")
-                        ));
-                    }
-                }
-                _ => {}
-            }
-        }
-        unknown
+        let without = self.folds.iter().enumerate().map(|(at, fold)| {
+            let factor = |it: &Process| it.factor_without(at, workload);
+            self.sum(&fold.us, workload) * self.process.as_ref().map_or(1.0, factor)
+        });
+        let without: Vec<f64> = without.collect();
+        let configurations = self.data.configurations;
+        interval(&without, &self.residuals, configurations, level, least)
     }
 }

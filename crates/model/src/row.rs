@@ -20,6 +20,8 @@ pub struct Row {
     pub values_per_s: Option<f64>,
     /// The server's memory, where that is known.
     pub rss_bytes: Option<f64>,
+    /// Bytes per second of its messages to clients, where that is known.
+    pub bytes_per_s: Option<f64>,
     /// How long was measured, where that is known.
     pub window_s: Option<f64>,
 }
@@ -87,8 +89,8 @@ pub enum RowError {
     Newer(u32),
 }
 
-/// The columns of the table, in order.
-pub const COLUMNS: [&str; 19] = [
+/// The columns of the table, in order. The last one is written only where something is in it.
+pub const COLUMNS: [&str; 20] = [
     "schema",
     "run",
     "sessions",
@@ -108,6 +110,7 @@ pub const COLUMNS: [&str; 19] = [
     "values_per_s",
     "rss_bytes",
     "window_s",
+    "bytes_per_s",
 ];
 
 /// The cells of a workload, in the order of the columns.
@@ -132,7 +135,9 @@ fn cells(of: &Workload) -> Vec<String> {
 
 /// A table of rows, as [`read`] takes it.
 pub fn write(rows: &[Row]) -> String {
-    let mut table = COLUMNS.join(",") + "\n";
+    // Tables that know nothing of bytes are as they were, and so is their hash.
+    let bytes = rows.iter().any(|row| row.bytes_per_s.is_some());
+    let mut table = COLUMNS[..COLUMNS.len() - usize::from(!bytes)].join(",") + "\n";
     for row in rows {
         let known = |it: Option<f64>| it.map_or_else(String::new, |it| it.to_string());
         // A name with a comma would be two cells.
@@ -140,6 +145,9 @@ pub fn write(rows: &[Row]) -> String {
         line.extend(cells(&row.workload));
         line.push(row.cpu_percent.to_string());
         line.extend([row.values_per_s, row.rss_bytes, row.window_s].map(known));
+        if bytes {
+            line.push(known(row.bytes_per_s));
+        }
         table += &(line.join(",") + "\n");
     }
     table
@@ -272,6 +280,7 @@ impl Line<'_> {
             values_per_s: self.number("values_per_s")?,
             rss_bytes: self.number("rss_bytes")?,
             window_s: self.number("window_s")?,
+            bytes_per_s: self.number("bytes_per_s")?,
         })
     }
 }

@@ -93,6 +93,7 @@ fn row(name: &str, run: &Run, planned: &plan::Phase, measured: &Phase) -> Result
         values_per_s: values_per_s.filter(|_| matches!(planned.work, Work::Subscribe(_))),
         rss_bytes: usage.rss_peak_bytes.known().map(|&it| it as f64),
         window_s: Some(window_s),
+        bytes_per_s: bytes_per_s(planned, measured, values_per_s, window_s),
     })
 }
 
@@ -101,6 +102,20 @@ fn row(name: &str, run: &Run, planned: &plan::Phase, measured: &Phase) -> Result
 fn came_per_s(measured: &Phase, window_s: f64) -> Option<f64> {
     let delays = measured.total.histograms.get("delay")?;
     (window_s > 0.0).then(|| delays.count() as f64 / window_s)
+}
+
+/// Bytes per second of messages to clients: what values took with their share of messages, or the answers of requests.
+fn bytes_per_s(
+    planned: &plan::Phase,
+    measured: &Phase,
+    values_per_s: Option<f64>,
+    window_s: f64,
+) -> Option<f64> {
+    let bytes = match planned.work {
+        Work::Subscribe(_) => measured.bytes_per_value()? * values_per_s?,
+        _ => measured.total.responses.total_bytes as f64 / window_s,
+    };
+    Some(bytes).filter(|it| *it > 0.0)
 }
 
 fn subscribed(

@@ -1,7 +1,9 @@
 //! How large a node has to be: a plant's nodes against a model, and the largest load under a limit.
 
+use link::{HEADERS, SEGMENT, Spec};
 use serde::Serialize;
 
+use crate::delay::{Delay, Serving, delay};
 use crate::fitted::{Model, Prediction};
 use crate::plant::{Node, Plant};
 use crate::workload::Security;
@@ -19,6 +21,9 @@ pub struct Sized {
     pub most_points: Option<f64>,
     /// What changes most, and what it spends then, in percent of a core.
     pub knobs: Vec<(String, f64)>,
+    /// How long values are on their way; none where nothing is published, or one core cannot do it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub delay: Option<Delay>,
     /// How long the last of its clients waits when all publish at the same moment.
     pub burst_ms: f64,
 }
@@ -49,6 +54,7 @@ pub fn size(plant: &Plant, model: &Model, level: f64) -> Vec<Sized> {
         Sized {
             most_points: most_points(node, model, limit),
             knobs: knobs(node, model),
+            delay: delay_of(plant, node, model, &cpu),
             burst_ms: burst_ms(node, &cpu),
             node: node.clone(),
             cpu,
@@ -61,14 +67,22 @@ pub fn size(plant: &Plant, model: &Model, level: f64) -> Vec<Sized> {
 /// The most points with which CPU stays below a limit with 95 % probability: half of what an interval of 90 % leaves
 /// out lies below it.
 fn most_points(node: &Node, model: &Model, limit: f64) -> Option<f64> {
+    most(node, model, &|found| found.high <= limit)
+}
+
+/// More points than any node has.
+const MOST_POINTS: f64 = 1e7;
+
+/// The most points of which this holds.
+fn most(node: &Node, model: &Model, holds: &dyn Fn(&Prediction) -> bool) -> Option<f64> {
     let fits = |points: f64| {
         let node = Node {
             points,
             ..node.clone()
         };
-        node.predict(model, 0.9).high <= limit
+        holds(&node.predict(model, 0.9))
     };
-    let (mut low, mut high) = (0.0, 1e7);
+    let (mut low, mut high) = (0.0, MOST_POINTS);
     if !fits(1.0) {
         return None;
     }
@@ -80,6 +94,53 @@ fn most_points(node: &Node, model: &Model, limit: f64) -> Option<f64> {
         }
     }
     Some(low.floor())
+}
+
+/// What a node can serve to so many clients.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Frontier {
+    /// Clients.
+    pub clients: f64,
+    /// Points that fit in 95 of 100 cases.
+    pub sure: f64,
+    /// Points that are expected to fit.
+    pub expected: f64,
+    /// Points that fit in 5 of 100 cases; none where the interval has no upper bound on them.
+    pub hardly: Option<f64>,
+}
+
+/// The most points that fit under a node's limit, by its clients.
+pub fn frontier(plant: &Plant, node: &Node, model: &Model) -> Vec<Frontier> {
+    let limit = plant.cpu_limit * f64::from(node.cores);
+    let steps = [0.25, 0.5, 1.0, 1.5, 2.0, 3.0].map(|it| (node.clients * it).round().max(1.0));
+    let mut clients = steps.to_vec();
+    clients.dedup();
+    let each = clients.into_iter().map(|clients| {
+        let node = Node {
+            clients,
+            ..node.clone()
+        };
+        let most = |holds: &dyn Fn(&Prediction) -> bool| most(&node, model, holds).unwrap_or(0.0);
+        Frontier {
+            clients,
+            sure: most(&|it| it.high <= limit),
+            expected: most(&|it| it.cpu_percent <= limit),
+            hardly: Some(most(&|it| it.low <= limit)).filter(|it| *it < MOST_POINTS - 1.0),
+        }
+    });
+    each.collect()
+}
+
+/// What a node spends with more and fewer points, from none to twice as many: points, and the prediction.
+pub fn over_points(node: &Node, model: &Model, level: f64) -> Vec<(f64, Prediction)> {
+    let with = |points: f64| Node {
+        points,
+        ..node.clone()
+    };
+    (1..=40)
+        .map(|step| node.points * f64::from(step) / 20.0)
+        .map(|points| (points, with(points).predict(model, level)))
+        .collect()
 }
 
 /// What can be changed, and what is spent then; the largest change first.
@@ -122,6 +183,33 @@ fn knobs(node: &Node, model: &Model) -> Vec<(String, f64)> {
         .collect();
     changed.sort_by(|a, b| a.1.total_cmp(&b.1));
     changed
+}
+
+/// The bytes of a message without values, and of a value, where nothing was measured: as open62541 sends them.
+const HEAD_BYTES: f64 = 160.0;
+const VALUE_BYTES: f64 = 26.0;
+
+/// How long values are on their way, over the node's own link: what others send over it is not in it.
+fn delay_of(plant: &Plant, node: &Node, model: &Model, cpu: &Prediction) -> Option<Delay> {
+    let workload = node.workload();
+    let serving = Serving::of(&workload, &cpu.parts);
+    let bytes = match model.bytes(&workload, 0.5) {
+        Some(all) => all.value / workload.sent_per_s().max(f64::MIN_POSITIVE),
+        None => HEAD_BYTES + VALUE_BYTES * workload.items,
+    };
+    let named = |name: &String| plant.links.iter().find(|it| it.name == *name);
+    let spec = node.link.as_ref().and_then(named);
+    let spec = spec.and_then(|it| it.link.parse::<Spec>().ok());
+    let link_ms = spec.map_or(0.0, |it| {
+        let segments = (bytes / SEGMENT as f64).ceil();
+        let bits = (bytes + segments * HEADERS as f64) * 8.0;
+        let way = it.down.delay.as_secs_f64() * 1e3;
+        way + it
+            .down
+            .rate
+            .map_or(0.0, |rate| bits / rate.get() as f64 * 1e3)
+    });
+    delay(&workload, serving, node.phases, link_ms)
 }
 
 /// What a publishing of all clients takes: all but what is spent when nobody is there.

@@ -46,10 +46,14 @@ pub enum Term {
     SpreadSample,
     /// An update, once more for each doubling of the variables.
     SpreadUpdate,
+    /// A variable: of memory.
+    Variable,
+    /// A byte of a value itself: of bytes that are sent.
+    PayloadByte,
 }
 
 impl Term {
-    /// All of them. Where two cannot be told apart, the earlier one stands for both.
+    /// All that takes time. Where two cannot be told apart, the earlier one stands for both.
     pub const ALL: [Self; 19] = [
         Self::Base,
         Self::Message,
@@ -70,6 +74,29 @@ impl Term {
         Self::WakeUp,
         Self::SpreadSample,
         Self::SpreadUpdate,
+    ];
+
+    /// What takes memory.
+    pub const OF_MEMORY: [Self; 5] = [
+        Self::Base,
+        Self::Session,
+        Self::Subscription,
+        Self::Item,
+        Self::Variable,
+    ];
+
+    /// What takes bytes of messages to clients.
+    pub const OF_BYTES: [Self; 10] = [
+        Self::Base,
+        Self::Message,
+        Self::Value,
+        Self::Read,
+        Self::ReadValue,
+        Self::Write,
+        Self::WriteValue,
+        Self::SignedMessage,
+        Self::EncryptedMessage,
+        Self::PayloadByte,
     ];
 
     /// As people call it.
@@ -94,6 +121,8 @@ impl Term {
             Self::WakeUp => "wake-up",
             Self::SpreadSample => "spread sample",
             Self::SpreadUpdate => "spread update",
+            Self::Variable => "variable",
+            Self::PayloadByte => "payload byte",
         }
     }
 
@@ -140,6 +169,8 @@ impl Term {
             Self::Item => of.all_items(),
             Self::WakeUp => wake.effective(of.wake_ups_per_s()),
             Self::SpreadSample => samples() * libm::log2(1.0 + of.all_items() / 64.0),
+            Self::Variable => of.variables,
+            Self::PayloadByte => (of.values_per_s() + of.reads_per_s * of.batch) * of.payload_bytes,
             Self::SpreadUpdate => of.updates_per_s() * libm::log2(1.0 + of.variables / 64.0),
         }
     }

@@ -47,6 +47,7 @@ fn run(random: &mut Random, name: usize) -> Row {
         workload,
         values_per_s: None,
         rss_bytes: None,
+        bytes_per_s: None,
         window_s: None,
     }
 }
@@ -264,6 +265,7 @@ fn error_of(chosen: &[usize], random: &mut Random) -> f64 {
             workload: all[it].clone(),
             values_per_s: None,
             rss_bytes: None,
+            bytes_per_s: None,
             window_s: None,
         })
         .collect();
@@ -280,17 +282,123 @@ fn error_of(chosen: &[usize], random: &mut Random) -> f64 {
 fn loads_that_are_chosen_tell_more_than_others() {
     const REPEATS: u64 = 40;
     let all = candidates();
-    let (mut ours, mut others) = (0.0, 0.0);
-    for seed in 0..REPEATS {
-        let mut random = Random::new(seed);
-        let chosen = model::design::choose(&all, 12, None, seed);
-        assert_eq!(chosen.len(), 12);
-        ours += error_of(&chosen, &mut random);
-        let mut any: Vec<(u64, usize)> = (0..all.len()).map(|it| (random.next_u64(), it)).collect();
-        any.sort_unstable();
-        let any: Vec<usize> = any.into_iter().take(12).map(|it| it.1).collect();
-        others += error_of(&any, &mut random);
+    for runs in [12, 16] {
+        let (mut ours, mut others) = (0.0, 0.0);
+        for seed in 0..REPEATS {
+            let mut random = Random::new(seed);
+            let chosen = model::design::choose(&all, runs, None, seed);
+            assert_eq!(chosen.len(), runs);
+            ours += error_of(&chosen, &mut random);
+            let mut any: Vec<(u64, usize)> =
+                (0..all.len()).map(|it| (random.next_u64(), it)).collect();
+            any.sort_unstable();
+            let any: Vec<usize> = any.into_iter().take(runs).map(|it| it.1).collect();
+            others += error_of(&any, &mut random);
+        }
+        println!(
+            "{runs}: {} {}",
+            ours / REPEATS as f64,
+            others / REPEATS as f64
+        );
+        assert!(ours < 0.8 * others, "{runs}: {ours} {others}");
     }
-    println!("{} {}", ours / REPEATS as f64, others / REPEATS as f64);
-    assert!(ours < 0.9 * others, "{ours} {others}");
+}
+
+#[test]
+fn twice_what_was_measured_is_predicted_and_flagged() {
+    let (mut off, mut asked) = (0.0, 0);
+    for seed in 0..20 {
+        let rows = campaign(seed, 30);
+        let model = fit(&rows, Rung::Cost).unwrap();
+        let most = |of: &dyn Fn(&Workload) -> f64| -> Workload {
+            let found = rows.iter().map(|it| &it.workload);
+            found
+                .max_by(|a, b| of(a).total_cmp(&of(b)))
+                .unwrap()
+                .clone()
+        };
+        // Twice the sessions, and so twice the values, of the loads that had most of either.
+        for mut load in [most(&|it| it.sessions), most(&|it| it.values_per_s())] {
+            load.sessions *= 2.0;
+            load.variables *= 2.0;
+            let found = model.predict(&load, 0.95);
+            assert!(found.extrapolated.is_some_and(|it| it.0 > 1.5), "{found:?}");
+            off += (found.cpu_percent / cost(&load) - 1.0).abs();
+            asked += 1;
+        }
+    }
+    let off = off / f64::from(asked);
+    println!("extrapolated: {off}");
+    assert!(off < 0.25, "{off}");
+}
+
+/// A server whose cost has a bend that no term has.
+fn bent(of: &Workload) -> f64 {
+    cost(of) * (0.35 * (1.5 * of.sessions.ln()).sin()).exp()
+}
+
+fn of_bent(rows: &mut [Row], seed: u64) {
+    let mut random = Random::new(seed + 1000);
+    for row in rows {
+        row.cpu_percent = bent(&row.workload) * (1.0 + 0.03 * normal(&mut random));
+    }
+}
+
+#[test]
+fn a_process_finds_a_bend_that_no_cost_has_and_its_intervals_hold() {
+    const REPEATS: u64 = 6;
+    let (mut held, mut asked) = (0, 0);
+    let (mut with, mut without) = (0.0, 0.0);
+    for seed in 0..REPEATS {
+        let mut rows = campaign(seed, 65);
+        of_bent(&mut rows, seed);
+        let (train, rest) = rows.split_at(35);
+        let (costs, both) = (
+            fit(train, Rung::Cost).unwrap(),
+            fit(train, Rung::Process).unwrap(),
+        );
+        // Beside it stand the errors of the costs that it is on.
+        assert_eq!(both.cost_metrics.as_ref(), Some(&costs.metrics));
+        for it in rest {
+            let found = both.predict(&it.workload, 0.95);
+            asked += 1;
+            with += (found.cpu_percent / it.cpu_percent - 1.0).abs();
+            without += (costs.predict(&it.workload, 0.95).cpu_percent / it.cpu_percent - 1.0).abs();
+            held += u32::from((found.low..=found.high).contains(&it.cpu_percent));
+        }
+    }
+    let coverage = f64::from(held) / f64::from(asked);
+    let (with, without) = (with / f64::from(asked), without / f64::from(asked));
+    println!("{with} with a process, {without} without, {coverage} held");
+    assert!(with < 0.6 * without, "{with} {without}");
+    assert!((0.90..=1.0).contains(&coverage), "{coverage}");
+}
+
+#[test]
+fn far_from_what_was_measured_a_process_says_nothing() {
+    let mut rows = campaign(4, 40);
+    of_bent(&mut rows, 4);
+    let model = fit(&rows, Rung::Process).unwrap();
+    let near = model.predict(&rows[0].workload, 0.95).corrected.unwrap();
+    assert!((near - 1.0).abs() > 0.02, "{near}");
+    let far = model.predict(&Workload::of_signals(1e6, 1e5, 50.0), 0.95);
+    assert!((far.corrected.unwrap() - 1.0).abs() < 1e-3, "{far:?}");
+    assert!(far.extrapolated.is_some());
+}
+
+#[test]
+fn a_process_is_kept_in_a_file_and_wants_loads_enough() {
+    let mut rows = campaign(6, 30);
+    of_bent(&mut rows, 6);
+    let model = fit(&rows, Rung::Process).unwrap();
+    let text = model.to_json();
+    assert_eq!(text, fit(&rows, Rung::Process).unwrap().to_json());
+    let read = Model::from_json(&text).unwrap();
+    let one = &rows[3].workload;
+    assert_eq!(read.predict(one, 0.95), model.predict(one, 0.95));
+    rows.pop();
+    assert_eq!(
+        fit(&rows, Rung::Process),
+        Err(FitError::TooFewForProcess { found: 29 })
+    );
 }

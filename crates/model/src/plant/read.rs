@@ -170,6 +170,12 @@ impl Plant {
         let nodes = nodes.collect::<Result<Vec<_>, _>>()?;
         let events = typed.event.iter().map(|it| it.read(&links, &nodes));
         let costs = typed.costs.iter().map(|(term, text)| {
+            if !Term::ALL.contains(term) {
+                return Err(PlantError::Toml(format!(
+                    "[costs]: {} takes no CPU time of its own",
+                    term.name()
+                )));
+            }
             let us = time("costs", term.name(), text)? * 1e3;
             Ok((*term, us))
         });
