@@ -1,12 +1,13 @@
 //! `uaperf size`: how large a plant's nodes have to be.
 
 use std::fmt::{self, Write as _};
+use std::io::Write as _;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use judge::Exit;
 use model::Model;
-use model::plant::{Fanout, Plant};
+use model::plant::{Fanout, Node, Plant};
 use model::size::{Fit, Sized, size};
 use plan::unit::Percent;
 use serde::Serialize;
@@ -14,8 +15,8 @@ use serde::Serialize;
 use crate::failure::Failure;
 use crate::global::Global;
 use crate::model as models;
-use crate::model::{Who, costs, level, place, wrapped};
-use crate::screen;
+use crate::model::{Amounts, Who, costs, level, place, wrapped};
+use crate::{screen, written};
 
 /// Size a plant: CPU of each node with an interval, and the largest load under a limit
 #[derive(Debug, clap::Args)]
@@ -33,6 +34,9 @@ pub struct Args {
     /// How often intervals shall hold
     #[arg(long, value_name = "PERCENT", default_value = "95%")]
     interval: Percent,
+    /// Draw it as a page: CPU over points, what fits, where the time goes, what would change it
+    #[arg(long, value_name = "FILE.html")]
+    report: Option<PathBuf>,
     /// Exit code 3 unless every node fits
     #[arg(long)]
     strict: bool,
@@ -59,6 +63,7 @@ A plant file, one [[node]] for each kind of node that serves:
 Examples:
   uaperf size line4.toml --model server.json
   uaperf size line4.toml --model burger2019 --fanout all
+  uaperf size line4.toml --model server.json --report line4.html
   uaperf size line4.toml --model server.json --strict --json";
 
 /// A sized plant.
@@ -67,23 +72,42 @@ struct Answer {
     plant: Plant,
     model: String,
     nodes: Vec<Sized>,
+    /// What each of them takes besides.
+    amounts: Vec<Amounts>,
 }
 
 /// Carries out `uaperf size`.
 pub fn run(args: Args, _global: &Global) -> anyhow::Result<ExitCode> {
+    written::check(
+        [("--report", &args.report)],
+        std::slice::from_ref(&args.plant),
+    )?;
     let model: Model = models::model(&args.model)?;
     let text = models::text(&args.plant)?;
     let plant = Plant::read(&text, args.fanout.map(Into::into))
         .map_err(|error| Failure::new(format!("{}: {error}", args.plant.display())))?;
+    let level = level(args.interval)?;
+    let amounts = |it: &Node| Amounts::of(&model, &it.workload(), level);
     let answer = Answer {
-        nodes: size(&plant, &model, level(args.interval)?),
+        amounts: plant.nodes.iter().map(amounts).collect(),
+        nodes: size(&plant, &model, level),
         model: match model.name.is_empty() {
             true => args.model.display().to_string(),
-            false => model.name,
+            false => model.name.clone(),
         },
         plant,
     };
-    screen::print(&answer, args.json, draw)?;
+    if let Some(file) = &args.report {
+        let pictures = models::of_size(&answer.plant, &answer.nodes, &model, &answer.model);
+        let page = report::pictures_html(&pictures);
+        written::put("--report", file, page.as_bytes());
+    }
+    let taken = args.report.as_deref().is_some_and(written::is_output);
+    let mut out = screen::Out::beside_file(taken);
+    match args.json {
+        true => screen::json(&mut out, &answer)?,
+        false => out.write_all(screen::text(&answer, draw).as_bytes())?,
+    }
     let fits = answer.nodes.iter().all(|it| it.fit == Fit::Fits);
     Ok(match args.strict && !fits {
         true => ExitCode::from(Exit::Threshold.code()),
@@ -97,8 +121,8 @@ fn draw(out: &mut String, it: &Answer) -> fmt::Result {
         wrapped(out, &it.plant.about)?;
     }
     wrapped(out, &format!("model       {}", it.model))?;
-    for sized in &it.nodes {
-        node(out, &it.plant, sized)?;
+    for (sized, amounts) in std::iter::zip(&it.nodes, &it.amounts) {
+        node(out, &it.plant, sized, amounts)?;
     }
     writeln!(
         out,
@@ -106,7 +130,7 @@ fn draw(out: &mut String, it: &Answer) -> fmt::Result {
     )
 }
 
-fn node(out: &mut String, plant: &Plant, it: &Sized) -> fmt::Result {
+fn node(out: &mut String, plant: &Plant, it: &Sized, amounts: &Amounts) -> fmt::Result {
     let node = &it.node;
     writeln!(
         out,
@@ -150,6 +174,7 @@ fn node(out: &mut String, plant: &Plant, it: &Sized) -> fmt::Result {
         "  {fit}: the limit of {limit} % ({} % of {cores}) lies {where_it_lies}",
         plant.cpu_limit
     )?;
+    amounts.draw(out, "  ", 10)?;
     if let Some(published) = &node.published {
         wrapped(out, &format!("  published {published}"))?;
     }
@@ -169,6 +194,23 @@ fn node(out: &mut String, plant: &Plant, it: &Sized) -> fmt::Result {
     }
     if let Some((knob, percent)) = it.knobs.first() {
         writeln!(out, "  helps     {knob}: {percent:.1} %")?;
+    }
+    if let Some(delay) = &it.delay {
+        writeln!(
+            out,
+            "  delay     p50 {:.1} ms, p95 {:.1} ms: phase {:.1}, queue {:.1}, service {:.1}, link {:.1} ms on average",
+            delay.p50_ms,
+            delay.p95_ms,
+            delay.phase_ms,
+            delay.queue_ms,
+            delay.service_ms,
+            delay.link_ms
+        )?;
+    } else {
+        writeln!(
+            out,
+            "  delay     grows without end: one core publishes, and it cannot"
+        )?;
     }
     if it.burst_ms >= 1.0 && node.clients > 1.0 {
         writeln!(

@@ -352,3 +352,201 @@ fn a_design_runs_and_its_results_are_rows() {
         assert!(came > 0.2 && came < 1.3, "{row:?}");
     }
 }
+
+#[test]
+fn a_gaussian_process_is_fitted_where_there_are_loads_enough() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    table(at, "few.csv", &[1, 2, 5, 10]);
+    let few = said(at, &["model", "fit", "few.csv", "--kind", "gp"]);
+    assert_eq!(few.code, 1);
+    for line in ["24 configurations", "wants 30", "leave out --kind gp"] {
+        assert!(few.err.contains(line), "{line}: {}", few.err);
+    }
+    table(at, "rows.csv", &[1, 2, 5, 10, 20]);
+    let fitted = said(at, &["model", "fit", "rows.csv", "--kind", "gp"]);
+    assert_eq!(fitted.code, 0, "{}", fitted.err);
+    for line in ["a Gaussian process corrects", "its costs alone"] {
+        assert!(fitted.out.contains(line), "{line}: {}", fitted.out);
+    }
+    let words =
+        "model predict model.json --sessions 7 --points 700 --fanout share --publishing 100ms";
+    let predicted = said(at, &words.split(' ').collect::<Vec<_>>());
+    assert!(
+        predicted.out.contains("corrected   the sum"),
+        "{}",
+        predicted.out
+    );
+}
+
+#[test]
+fn what_to_measure_next_is_a_table_and_a_scenario_that_can_be_run() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    table(at, "rows.csv", &[1, 2, 3]);
+    assert_eq!(said(at, &["model", "fit", "rows.csv"]).code, 0);
+    let plant = "name = \"line\"\nfanout = \"all\"\n[[node]]\nname = \"controller\"\npoints = 2000\n\
+                 clients = 12\npublishing = \"500ms\"\nsecurity = \"Sign\"\n";
+    std::fs::write(at.join("line.toml"), plant).unwrap();
+    let words = "model next model.json --plant line.toml --out next.toml --runs 3";
+    let next = said(at, &words.split(' ').collect::<Vec<_>>());
+    assert_eq!(next.code, 0, "{}", next.err);
+    for line in [
+        "now         controller:",
+        "then        controller:",
+        "scenario    next.toml",
+    ] {
+        assert!(next.out.contains(line), "{line}: {}", next.out);
+    }
+    // What nobody measured is measured: signed messages.
+    assert_eq!(next.out.matches(" Sign ").count(), 3, "{}", next.out);
+    let wide = next.out.lines().find(|line| line.chars().count() > 110);
+    assert_eq!(wide, None);
+    let scenario = std::fs::read_to_string(at.join("next.toml")).unwrap();
+    assert!(
+        scenario.contains("security = \"Basic256Sha256:Sign\""),
+        "{scenario}"
+    );
+    let checked = said(at, &["check", "next.toml"]);
+    assert_eq!(
+        checked.code, 0,
+        "{}{}\n{scenario}",
+        checked.out, checked.err
+    );
+    let words = "model next model.json --plant line.toml --json";
+    let json = said(at, &words.split(' ').collect::<Vec<_>>());
+    let json: Value = serde_json::from_str(&json.out).unwrap();
+    assert_eq!(json["loads"].as_array().unwrap().len(), 5, "{json:#}");
+}
+
+#[test]
+fn where_nothing_would_help_no_scenario_is_written() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    table(at, "rows.csv", &[1, 2, 5, 10, 20]);
+    assert_eq!(said(at, &["model", "fit", "rows.csv"]).code, 0);
+    let words = "model next model.json --sessions 5 --points 500 --publishing 100ms --fanout share --out next.toml";
+    let next = said(at, &words.split(' ').collect::<Vec<_>>());
+    assert_eq!(next.code, 0, "{}", next.err);
+    assert!(next.out.contains("nothing would help"), "{}", next.out);
+    assert!(!at.join("next.toml").exists());
+    // Nothing to predict, and nothing that can be measured.
+    let words = "model next model.json";
+    let none = said(at, &words.split(' ').collect::<Vec<_>>());
+    assert_eq!(none.code, 2, "{}", none.err);
+    assert!(none.err.contains("--plant"), "{}", none.err);
+    let words = "model next burger2019 --sessions 4 --points 3000 --publishing 100ms --fanout all --cpu-limit 1%";
+    let none = said(at, &words.split(' ').collect::<Vec<_>>());
+    assert_eq!(none.code, 1, "{}", none.out);
+    assert!(none.err.contains("--cpu-limit"), "{}", none.err);
+}
+
+#[test]
+fn memory_bytes_and_delays_stand_beside_cpu() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    let mut table =
+        String::from("sessions,items,publishing_ms,cpu_percent,rss_bytes,bytes_per_s\n");
+    for clients in [1.0, 3.0, 10.0] {
+        for (items, ms) in [(10.0, 100.0), (100.0, 100.0), (400.0, 500.0), (50.0, 200.0)] {
+            let messages = clients * 1000.0 / ms;
+            let cpu = 1.0 + 0.02 * messages + 5e-4 * messages * items;
+            let rss = 1e7 + 1e5 * clients + 1e3 * clients * items;
+            let bytes = messages * (160.0 + 26.0 * items);
+            table += &format!("{clients},{items},{ms},{cpu},{rss},{bytes}\n");
+        }
+    }
+    std::fs::write(at.join("rows.csv"), table).unwrap();
+    let fitted = said(at, &["model", "fit", "rows.csv"]);
+    assert!(
+        fitted.out.contains("\nmemory "),
+        "{}{}",
+        fitted.out,
+        fitted.err
+    );
+    let words = "model predict model.json --sessions 5 --points 1000 --fanout share --publishing 100ms --json";
+    let predicted = said(at, &words.split(' ').collect::<Vec<_>>());
+    let predicted: Value = serde_json::from_str(&predicted.out).unwrap();
+    for (key, wanted) in [("memory_bytes", 1.15e7), ("bytes_per_s", 50.0 * 5360.0)] {
+        let found = predicted[0][key]["value"].as_f64().unwrap();
+        assert!(
+            (found / wanted - 1.0).abs() < 0.02,
+            "{key}: {found} {wanted}"
+        );
+    }
+    let plant = "name = \"x\"\nfanout = \"share\"\n[[node]]\nname = \"n\"\npoints = 1000\nclients = 5\n\
+                 publishing = \"100ms\"\nlink = \"l\"\n[[link]]\nname = \"l\"\nlink = \"delay=20ms\"\n";
+    std::fs::write(at.join("x.toml"), plant).unwrap();
+    let sized = said(at, &["size", "x.toml", "--model", "model.json"]);
+    for line in [
+        "  memory    11.5 MB",
+        "  sends     2.14 Mbit/s",
+        "phase 50.0, queue",
+        "link 20.0 ms",
+    ] {
+        assert!(
+            sized.out.contains(line),
+            "{line}: {}{}",
+            sized.out,
+            sized.err
+        );
+    }
+}
+
+#[test]
+fn what_a_model_says_is_drawn_as_a_page() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    table(at, "rows.csv", &[1, 2, 5, 10, 20]);
+    table(at, "other.csv", &[7, 15]);
+    assert_eq!(said(at, &["model", "fit", "rows.csv"]).code, 0);
+    let page = |words: &str| {
+        let drawn = said(at, &words.split(' ').collect::<Vec<_>>());
+        assert_eq!(drawn.code, 0, "{}", drawn.err);
+        let page = std::fs::read_to_string(at.join("page.html")).unwrap();
+        // What is drawn, without the script that comes last.
+        let drawn = page.rsplit_once("<script>").unwrap().0;
+        assert!(!drawn.contains("NaN") && !drawn.contains("inf"), "{words}");
+        drawn.to_owned()
+    };
+    let checked = page("model check model.json other.csv --report page.html");
+    for part in [
+        "Measured against predicted",
+        "What is left over, by sessions",
+        "12 rows",
+    ] {
+        assert!(checked.contains(part), "{part}");
+    }
+    // A ring for each row, in each of five charts, wide and narrow.
+    assert!(
+        checked.matches("<circle").count() >= 12 * 5 * 2,
+        "{checked}"
+    );
+    let plant = docs("use_case_1.toml");
+    let sized = page(&format!(
+        "size {plant} --model model.json --report page.html"
+    ));
+    for part in [
+        "2 x controller",
+        "CPU over points",
+        "the limit",
+        "Points that fit, by clients",
+        "Where the time goes",
+        "publish and sample half as often",
+    ] {
+        assert!(sized.contains(part), "{part}");
+    }
+    // What cannot be written is said before anything is computed.
+    let bad = said(
+        at,
+        &[
+            "size",
+            &plant,
+            "--model",
+            "model.json",
+            "--report",
+            "rows.csv/x.html",
+        ],
+    );
+    assert_eq!((bad.code, bad.out.as_str()), (1, ""), "{}", bad.err);
+}

@@ -1,6 +1,7 @@
 //! `uaperf model check`: a model against runs that it has not seen.
 
 use std::fmt::{self, Write as _};
+use std::io::Write as _;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -8,8 +9,8 @@ use judge::Exit;
 use model::checking::{Checked, check};
 use plan::unit::Percent;
 
-use super::{input, predict};
-use crate::screen;
+use super::{input, pictures, predict};
+use crate::{screen, written};
 
 /// Hold a model against runs that it was not fitted to
 #[derive(Debug, clap::Args)]
@@ -26,16 +27,29 @@ pub struct Args {
     /// How often intervals shall hold
     #[arg(long, value_name = "PERCENT", default_value = "95%")]
     interval: Percent,
+    /// Draw it as a page: measured against predicted, and what is left over
+    #[arg(long, value_name = "FILE.html")]
+    report: Option<PathBuf>,
     /// Print it as JSON
     #[arg(long)]
     json: bool,
 }
 
 pub fn run(args: Args) -> anyhow::Result<ExitCode> {
+    written::check([("--report", &args.report)], &args.data)?;
     let model = input::model(&args.model)?;
     let rows = input::rows(&args.data)?;
     let checked = check(&model, &rows, predict::level(args.interval)?);
-    screen::print(&checked, args.json, draw)?;
+    if let Some(file) = &args.report {
+        let page = report::pictures_html(&pictures::of_check(&checked, &rows, &model));
+        written::put("--report", file, page.as_bytes());
+    }
+    let taken = args.report.as_deref().is_some_and(written::is_output);
+    let mut out = screen::Out::beside_file(taken);
+    match args.json {
+        true => screen::json(&mut out, &checked)?,
+        false => out.write_all(screen::text(&checked, draw).as_bytes())?,
+    }
     let bad = |limit: Percent| checked.mape.is_none_or(|it| it > limit.fraction());
     Ok(match args.max_error.is_some_and(bad) {
         true => ExitCode::from(Exit::Threshold.code()),

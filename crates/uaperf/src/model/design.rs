@@ -1,16 +1,15 @@
 //! `uaperf model design`: a scenario with the loads that tell most about costs.
 
-use std::fmt::Write as _;
 use std::io::Write as _;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use model::Workload;
 use model::design::choose;
 use model::plant::percent;
-use plan::unit::duration::typed;
+use model::{Security, Workload};
 
+use super::campaign::{Campaign, Load};
 use super::input;
 use super::predict::{Who, interval};
 use crate::failure::Failure;
@@ -58,13 +57,6 @@ pub struct Args {
     out: PathBuf,
 }
 
-/// A load that can be chosen.
-struct Load {
-    sessions: u32,
-    points: u32,
-    publishing: Duration,
-}
-
 pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     written::check([("--out", &Some(args.out.clone()))], &[])?;
     let zero = args.sessions.iter().chain(&args.points).any(|it| *it == 0);
@@ -80,7 +72,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     })?;
     let model = args.model.as_deref().map(input::model).transpose()?;
     let loads = args.loads();
-    let workloads: Vec<Workload> = loads.iter().map(|it| args.workload(it)).collect();
+    let workloads: Vec<Workload> = loads.iter().map(Load::workload).collect();
     let chosen = choose(
         &workloads,
         args.runs,
@@ -94,7 +86,13 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
             .into());
     }
     let chosen: Vec<&Load> = chosen.into_iter().map(|it| &loads[it]).collect();
-    written::put("--out", &args.out, args.scenario(&chosen).as_bytes());
+    let campaign = Campaign {
+        repeat: args.repeat,
+        seed: args.seed,
+        duration: args.duration,
+    };
+    let text = campaign.scenario("Loads that tell most about costs.", &chosen);
+    written::put("--out", &args.out, text.as_bytes());
     if !written::is_output(&args.out) && !lost::is_any() {
         let n = chosen.len();
         writeln!(
@@ -120,86 +118,21 @@ impl Args {
         for &sessions in &self.sessions {
             for &points in &self.points {
                 for &publishing in &self.publishing {
-                    if self.fanout == Who::All || points >= sessions {
-                        loads.push(Load {
-                            sessions,
-                            points,
-                            publishing,
-                        });
+                    let load = Load {
+                        sessions,
+                        points,
+                        publishing,
+                        sampling: publishing,
+                        change: self.change(),
+                        who: self.fanout,
+                        security: Security::None,
+                    };
+                    if load.is_possible() {
+                        loads.push(load);
                     }
                 }
             }
         }
         loads
-    }
-
-    fn workload(&self, load: &Load) -> Workload {
-        let items = match self.fanout {
-            Who::All => f64::from(load.points),
-            Who::Share => f64::from(load.points) / f64::from(load.sessions),
-        };
-        let ms = load.publishing.as_secs_f64() * 1e3;
-        Workload {
-            change_ms: self.change().as_secs_f64() * 1e3,
-            variables: f64::from(load.points),
-            ..Workload::of_signals(f64::from(load.sessions), items, ms)
-        }
-    }
-
-    fn scenario(&self, chosen: &[&Load]) -> String {
-        let list = |of: &dyn Fn(&Load) -> String| -> String {
-            let each: Vec<String> = chosen.iter().map(|it| of(it)).collect();
-            each.join(", ")
-        };
-        let quoted = |it: Duration| format!("\"{}\"", typed(it));
-        let rate = format!("{:.3}", 1.0 / self.change().as_secs_f64());
-        let rate = rate.trim_end_matches('0').trim_end_matches('.');
-        let mut text = String::new();
-        // Writing into a String does not fail.
-        let _ = write!(
-            text,
-            "# Loads that tell most about costs. Run it, then fit a model to the folder of its results:
-#   uaperf run THIS.toml --out results/campaign && uaperf model fit results/campaign
-# For a server of your own put `target = \"opc.tcp://…\"` in the place of [start], and its nodes below.
-name = \"campaign\"
-repeat = {}
-order = \"random\"
-seed = {}
-sweep = \"zipped\"
-
-[parameters]
-clients = {{ sweep = [{}] }}
-signals = {{ sweep = [{}] }}
-publishing = {{ sweep = [{}] }}
-
-[start]
-plant = \"burger2019\"
-signals = \"$signals\"
-update = {}
-restart = \"each point\"
-
-[[phase]]
-service = \"subscribe\"
-nodes = [\"browse:/Objects/Signals/*\"]
-sessions = \"$clients\"
-spread = \"{}\"
-publishing = \"$publishing\"
-sampling = \"$publishing\"
-change_rate = \"{rate}/s\"
-duration = {}
-",
-            self.repeat,
-            self.seed,
-            list(&|it| it.sessions.to_string()),
-            list(&|it| it.points.to_string()),
-            list(&|it| quoted(it.publishing)),
-            quoted(self.change()),
-            match self.fanout {
-                Who::Share => "split",
-                Who::All => "all",
-            },
-            quoted(self.duration),
-        );
-        text
     }
 }

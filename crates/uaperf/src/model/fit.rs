@@ -4,7 +4,7 @@ use std::io::Write as _;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use model::{Rung, fit, row};
+use model::{FitError, Rung, fit, row};
 
 use super::{input, show};
 use crate::failure::Failure;
@@ -24,7 +24,7 @@ pub struct Args {
     /// Of what it is a model: server, version, machine
     #[arg(long, value_name = "TEXT", default_value = "")]
     name: String,
-    /// How wake-ups count: in proportion or saturating (cost), or powers of them too (exponent)
+    /// What kind of model
     #[arg(long, value_name = "KIND", default_value = "cost")]
     kind: Kind,
     /// Also write the rows as a table
@@ -34,8 +34,12 @@ pub struct Args {
 
 #[derive(Debug, Clone, Copy, clap::ValueEnum)]
 enum Kind {
+    /// Costs; wake-ups count in proportion, or saturate
     Cost,
+    /// Costs; powers of wake-ups are tried too
     Exponent,
+    /// Costs, and a Gaussian process on what they leave over (30 loads or more)
+    Gp,
 }
 
 pub fn run(args: Args) -> anyhow::Result<ExitCode> {
@@ -45,14 +49,19 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     let rung = match args.kind {
         Kind::Cost => Rung::Cost,
         Kind::Exponent => Rung::Exponent,
+        Kind::Gp => Rung::Process,
     };
     if let Some(file) = &args.csv {
         written::put("--csv", file, row::write(&rows).as_bytes());
     }
     let mut model = fit(&rows, rung).map_err(|error| {
-        Failure::new(error.to_string()).hint(
-            "`uaperf model design` chooses loads; let values change faster than they are sampled",
-        )
+        let hint = match error {
+            FitError::TooFewForProcess { .. } => "measure more loads, or leave out --kind gp",
+            _ => {
+                "`uaperf model design` chooses loads; let values change faster than they are sampled"
+            }
+        };
+        Failure::new(error.to_string()).hint(hint)
     })?;
     model.name = args.name;
     written::put("--out", &args.out, model.to_json().as_bytes());

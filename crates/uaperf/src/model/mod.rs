@@ -1,10 +1,14 @@
 //! `uaperf model`: what a server's work costs, and what it would spend on other loads.
 
+mod amounts;
+mod campaign;
 mod check;
 mod design;
 mod fit;
 mod input;
+mod next;
 mod noise;
+mod pictures;
 mod predict;
 mod show;
 
@@ -12,7 +16,9 @@ use std::process::ExitCode;
 
 use crate::global::Global;
 
+pub use amounts::Amounts;
 pub use input::{model, text};
+pub use pictures::of_size;
 pub use predict::{Who, costs, interval, level, place};
 pub use show::wrapped;
 
@@ -32,6 +38,7 @@ enum Command {
     Check(check::Args),
     Noise(noise::Args),
     Design(design::Args),
+    Next(next::Args),
 }
 
 const EXAMPLES: &str = "\
@@ -46,6 +53,7 @@ Examples:
   uaperf model show server.json
   uaperf model predict server.json --sessions 1,5,10 --points 2000 --fanout share --publishing 100ms
   uaperf model check server.json results/held-out --max-error 10%
+  uaperf model next server.json --plant line4.toml --out next.toml
   uaperf model noise results/20260301T093000Z-sweep
   uaperf model show burger2019       of published figures; comes with the program";
 
@@ -58,5 +66,6 @@ pub fn run(args: Args, _global: &Global) -> anyhow::Result<ExitCode> {
         Command::Check(args) => check::run(args),
         Command::Noise(args) => noise::run(args),
         Command::Design(args) => design::run(args),
+        Command::Next(args) => next::run(args),
     }
 }

@@ -10,6 +10,7 @@ use model::{Prediction, Security, Workload};
 use plan::unit::{Percent, duration};
 use serde::Serialize;
 
+use super::amounts::Amounts;
 use super::{input, show};
 use crate::failure::Failure;
 use crate::screen;
@@ -107,6 +108,8 @@ struct Predicted {
     points: u32,
     workload: Workload,
     prediction: Prediction,
+    #[serde(flatten)]
+    amounts: Amounts,
 }
 
 pub fn run(args: Args) -> anyhow::Result<ExitCode> {
@@ -120,12 +123,12 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     for &sessions in &args.sessions {
         for &points in points {
             let workload = args.workload(sessions, points)?;
-            let prediction = model.predict(&workload, level);
             all.push(Predicted {
                 sessions,
                 points,
+                prediction: model.predict(&workload, level),
+                amounts: Amounts::of(&model, &workload, level),
                 workload,
-                prediction,
             });
         }
     }
@@ -204,8 +207,25 @@ fn draw(out: &mut String, all: &[Predicted]) -> fmt::Result {
             place(found)
         )?;
     }
-    if let [it] = all {
-        costs(out, &it.prediction)?;
+    match all {
+        [it] => {
+            costs(out, &it.prediction)?;
+            it.amounts.draw(out, "", 12)?;
+        }
+        several => {
+            let lines = several.iter().map(|it| (it, it.amounts.cells()));
+            let mut lines = lines.filter(|it| !it.1.is_empty()).peekable();
+            if lines.peek().is_some() {
+                writeln!(
+                    out,
+                    "\n{:>8}{:>10}{:>36}",
+                    "sessions", "points", "memory, sent"
+                )?;
+            }
+            for (it, cells) in lines {
+                writeln!(out, "{:>8}{:>10}{cells}", it.sessions, it.points)?;
+            }
+        }
     }
     let mut unknown: Vec<&String> = all.iter().flat_map(|it| &it.prediction.unknown).collect();
     unknown.sort();
@@ -234,6 +254,13 @@ pub fn costs(out: &mut String, found: &Prediction) -> fmt::Result {
         let parts = parts.map(|(term, us)| format!("{} {:.0} %", term.name(), us / all * 100.0));
         let parts: Vec<String> = parts.collect();
         show::wrapped(out, &format!("goes to     {}", parts.join(", ")))?;
+    }
+    if let Some(factor) = found.corrected {
+        writeln!(
+            out,
+            "corrected   the sum of costs by {:+.1} %, as loads like it were",
+            (factor - 1.0) * 100.0
+        )?;
     }
     Ok(())
 }

@@ -4,7 +4,8 @@ use std::fmt::{self, Write as _};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use model::{Coefficient, Metrics, Model, Wake};
+use model::process::Process;
+use model::{Amount, Coefficient, Metrics, Model, Wake};
 
 use super::input;
 use crate::screen;
@@ -80,17 +81,29 @@ pub fn draw(out: &mut String, model: &Model) -> fmt::Result {
         Wake::Power(exponent) => writeln!(out, "wake-ups count to the power of {exponent}")?,
     }
     unknown(out, model)?;
+    if let Some(process) = &model.process {
+        corrections(out, process)?;
+    }
     writeln!(
         out,
         "\n{:<32}{:>8}{:>8}{:>8}{:>8}",
         "error where not measured", "mean", "median", "p90", "R2"
     )?;
     errors(out, "this model", Some(&model.metrics))?;
+    if model.cost_metrics.is_some() {
+        errors(out, "its costs alone", model.cost_metrics.as_ref())?;
+    }
     errors(out, "as Burger et al. 2019", model.paper_metrics.as_ref())?;
     let exponent = model.refitted.map(|it| it.exponent);
     if let Some(exponent) = exponent {
         let name = format!("the same, exponent {exponent:.2}");
         errors(out, &name, model.refitted_metrics.as_ref())?;
+    }
+    if let Some(of) = &model.memory {
+        amount(out, "memory     ", "kB", 1e-3, of)?;
+    }
+    if let Some(of) = &model.bytes {
+        amount(out, "sent       ", "bytes", 1.0, of)?;
     }
     match model.beyond {
         Some(log) => writeln!(
@@ -103,6 +116,49 @@ pub fn draw(out: &mut String, model: &Model) -> fmt::Result {
             "errors beyond what it was fitted to: unknown, want 9 configurations"
         ),
     }
+}
+
+/// What each thing takes of memory or bytes.
+fn amount(out: &mut String, what: &str, unit: &str, scale: f64, of: &Amount) -> fmt::Result {
+    let of_term = |it: &Coefficient| format!("{} {} {unit}", it.term.name(), number(it.us * scale));
+    let each: Vec<String> = of.coefficients.iter().map(of_term).collect();
+    wrapped(
+        out,
+        &format!(
+            "{what} {}; {:.1} % off where not measured, of {} configurations",
+            each.join(", "),
+            of.metrics.mape * 100.0,
+            of.configurations
+        ),
+    )
+}
+
+/// What a process looks at, the inputs that change most first.
+fn corrections(out: &mut String, process: &Process) -> fmt::Result {
+    let kernel = &process.whole.kernel;
+    let mut each: Vec<(f64, &str)> = std::iter::zip(&kernel.lengths, &process.inputs)
+        .map(|(length, input)| (*length, input.quantity.name()))
+        .collect();
+    each.sort_by(|a, b| a.0.total_cmp(&b.0));
+    // Over a length of ten spreads of an input hardly anything changes with it.
+    let names: Vec<&str> = each
+        .iter()
+        .filter(|it| it.0 < 10.0)
+        .map(|it| it.1)
+        .collect();
+    let by = match names.is_empty() {
+        true => "none of what was asked for".to_owned(),
+        false => names.join(", "),
+    };
+    let percent = |square: f64| (square.sqrt().exp() - 1.0) * 100.0;
+    wrapped(
+        out,
+        &format!(
+            "a Gaussian process corrects the sum of costs: by about {:.1} %, with {by}; noise {:.1} %",
+            percent(kernel.variance),
+            percent(kernel.noise)
+        ),
+    )
 }
 
 /// What is not in it, by the reason.
