@@ -2,11 +2,13 @@
 
 use std::borrow::Cow;
 
+use serde::{Deserialize, Serialize};
+
 /// A figure, or the reason why there is none.
 pub type Figure<T> = Result<T, NotAvailable>;
 
 /// Why a machine does not say something.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 #[error("not available: {reason}")]
 pub struct NotAvailable {
     reason: Cow<'static, str>,

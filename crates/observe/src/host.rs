@@ -113,6 +113,13 @@ pub struct Memory {
     pub available_bytes: u64,
 }
 
+impl Memory {
+    /// What is in use: all that programs could not have.
+    pub const fn used_bytes(&self) -> u64 {
+        self.total_bytes.saturating_sub(self.available_bytes)
+    }
+}
+
 /// What went through an interface of the network.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Interface {
@@ -154,6 +161,11 @@ impl Host {
     /// All cores together and nothing else: one file.
     pub fn cpu() -> Figure<Times> {
         all(&files::text(STAT)?)
+    }
+
+    /// RAM and nothing else: one file.
+    pub fn memory() -> Figure<Memory> {
+        memory(&files::text(MEMINFO)?)
     }
 }
 

@@ -9,6 +9,7 @@
 //! - [`tasks`], [`footing`], [`shares()`], [`cgroup`] and [`sockets`] say more of a process, for more time;
 //! - [`pressure`], [`links`], [`core_clocks`], [`zones`], [`domains`], [`sensors`] and [`batteries`] say more of
 //!   a machine, [`Meter`] what a power meter wrote down; a [`Tree`] says which machine;
+//! - [`Totals`] are those of another host, which a [`Page`] of an exporter for Prometheus has;
 //! - [`bench()`] says what disturbs measuring on a machine;
 //! - [`limits`] are those of the operating system that a large load runs into.
 //!
@@ -47,11 +48,13 @@ mod meter;
 mod pressure;
 mod process;
 mod processors;
+mod prometheus;
 mod pulse;
 mod socket;
 mod stat;
 mod target;
 mod tasks;
+mod totals;
 mod tree;
 
 pub use bench::{Finding, Idle, Standing, bench};
@@ -69,8 +72,10 @@ pub use meter::{Columns, Meter, Power, Taken};
 pub use pressure::{Pressure, Resource, Stalled, pressure};
 pub use process::{Process, Sample, Spent};
 pub use processors::{processors, processors_of};
+pub use prometheus::{Page, Told};
 pub use pulse::{Beat, Pulse};
 pub use socket::{Socket, State, Tcp, sockets};
 pub use target::{NoTarget, Target, name_of};
 pub use tasks::{Task, descendants, tasks, tasks_since};
+pub use totals::Totals;
 pub use tree::Tree;

@@ -1,10 +1,12 @@
 //! Network interfaces: what went through them, what was lost, and how much they could carry.
 
+use serde::{Deserialize, Serialize};
+
 use crate::figure::{Figure, NotAvailable};
 use crate::tree::Tree;
 
 /// A network interface up to a moment.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Link {
     /// Its name.
     pub name: String,

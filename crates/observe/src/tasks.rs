@@ -2,13 +2,15 @@
 
 use std::collections::BTreeMap;
 
+use serde::{Deserialize, Serialize};
+
 use crate::figure::{Figure, NotAvailable};
 use crate::files;
 use crate::stat::{Stat, divided};
 use crate::tree::Tree;
 
 /// What a thread had spent up to a moment, in full.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Task {
     /// Its id.
     pub id: u32,

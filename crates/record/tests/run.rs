@@ -8,10 +8,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use record::run::{
-    About, Bottleneck, Candidate, Destination, Expectation, Figure, Finding, Fingerprint, Kind,
-    Limiter, LinkUsage, Listener, Mark, Mean, Means, Observing, Outside, Part, Phase, Product,
-    PubSub, Published, ReadError, Sign, SocketUsage, Target, ThreadUsage, Unread, Usage,
-    UsageSeries, Verdict, WarmUp, WriteError,
+    About, Bottleneck, Candidate, Destination, Expectation, Figure, Finding, Fingerprint, GapOf,
+    Kind, Limiter, LinkUsage, Listener, Mark, Mean, Means, Observing, Outside, Part, Phase,
+    Product, PubSub, Published, ReadError, Sign, SocketUsage, Source, Target, ThreadUsage, Unread,
+    Usage, UsageSeries, Verdict, WarmUp, WriteError,
 };
 use record::{Lateness, Ledger, Run, Tally, Times, Timestamp};
 
@@ -146,6 +146,22 @@ fn full() -> Run {
         at_ns: vec![0, 100],
         cpu_cores: vec![None, Some(0.5)],
         rss_bytes: vec![Some(1), None],
+        ram_bytes: Some(1 << 30),
+        source: Some(Source {
+            from: "http://plc1:9256/metrics".to_owned(),
+            by: "process-exporter".to_owned(),
+            interval_ns: 1_000_000_000,
+            resolution_ns: Figure::Known(1_000_000_000),
+            looks: 9,
+            unchanged: 1,
+            time_error_ns: 250_000,
+            cost_cores: Figure::missing("it does not tell"),
+            gaps: vec![GapOf {
+                from_ns: -1,
+                to_ns: 5,
+                reason: "no answer in time".to_owned(),
+            }],
+        }),
         means: Some(Means {
             cpu_cores: Figure::Known(Mean {
                 mean: 0.25,

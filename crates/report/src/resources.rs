@@ -5,7 +5,7 @@ use std::time::Duration;
 use judge::Measured;
 use plan::unit::{Bytes, duration};
 use plan::{Figures, Measure, Stat};
-use record::run::{Figure, LinkUsage, Observing, Phase, ThreadUsage, Usage, UsageSeries};
+use record::run::{Figure, LinkUsage, Observing, Phase, Source, ThreadUsage, Usage, UsageSeries};
 
 use crate::page::{Page, clean};
 
@@ -17,7 +17,10 @@ pub(crate) fn rows(page: &mut Page, phase: &Phase) {
         let done = (ours && phase.pubsub.is_none()).then_some(phase.total.completed);
         let working = Measured(phase).figure(Measure::GeneratorCpu, Stat::Mean);
         let working = working.filter(|_| usage.who == "generator");
-        page.row(label(usage), &spent(&usage.window, done, working));
+        page.row(
+            label(usage),
+            &spent(&usage.window, ram(phase, usage), done, working),
+        );
         if usage.who != "generator" && usage.means.is_some() {
             page.row("", &means(usage));
         }
@@ -27,6 +30,9 @@ pub(crate) fn rows(page: &mut Page, phase: &Phase) {
         }
         for link in &usage.links {
             page.row("", &carried(link, phase));
+        }
+        if let Some(source) = &usage.source {
+            page.row("", &told(source));
         }
     }
     if let Some(cost) = &phase.observing {
@@ -118,6 +124,43 @@ fn carried(link: &LinkUsage, phase: &Phase) -> String {
     )
 }
 
+/// More gaps are only counted.
+const GAPS: usize = 3;
+
+/// Who looked on another host, how finely, and when nothing came.
+pub(crate) fn told(it: &Source) -> String {
+    let mut text = format!(
+        "from {} by {}: one look each {}",
+        clean(&it.from),
+        clean(&it.by),
+        nanos(it.interval_ns)
+    );
+    match &it.resolution_ns {
+        Figure::Known(ns) => text.push_str(&format!(", samples {} apart", nanos(*ns))),
+        Figure::Missing { not_available } => text.push_str(&format!(", {not_available}")),
+    }
+    text.push_str(&format!(", times ± {}", nanos(it.time_error_ns)));
+    if let Figure::Known(cores) = &it.cost_cores {
+        text.push_str(&format!(
+            "; looking took {:.2} % of a core there",
+            cores * 100.0
+        ));
+    }
+    let seconds = |ns: i64| ns as f64 / 1e9;
+    for gap in it.gaps.iter().take(GAPS) {
+        text.push_str(&format!(
+            "; nothing from {:.1} s to {:.1} s ({})",
+            seconds(gap.from_ns),
+            seconds(gap.to_ns),
+            clean(&gap.reason)
+        ));
+    }
+    if it.gaps.len() > GAPS {
+        text.push_str(&format!("; {} gaps more", it.gaps.len() - GAPS));
+    }
+    text
+}
+
 /// How often it was looked, and what that took.
 pub(crate) fn observing(cost: &Observing) -> String {
     let every = nanos(cost.interval_ns);
@@ -131,8 +174,17 @@ pub(crate) fn observing(cost: &Observing) -> String {
     }
 }
 
-/// CPU and memory; `working` is the CPU without spinning.
-fn spent(usage: &Usage, done: Option<u64>, working: Option<f64>) -> String {
+/// The RAM of the machine that it is on, where that is known.
+fn ram(phase: &Phase, usage: &UsageSeries) -> Option<u64> {
+    let host = || phase.resources.iter().find(|it| it.who == "host");
+    match usage.source {
+        Some(_) => usage.ram_bytes,
+        None => usage.ram_bytes.or_else(|| host()?.ram_bytes),
+    }
+}
+
+/// CPU and memory, of so much RAM; `working` is the CPU without spinning.
+fn spent(usage: &Usage, ram: Option<u64>, done: Option<u64>, working: Option<f64>) -> String {
     let mut parts = Vec::new();
     match &usage.cpu_cores {
         Figure::Known(cores) => {
@@ -158,7 +210,15 @@ fn spent(usage: &Usage, done: Option<u64>, working: Option<f64>) -> String {
         parts.push(format!("{} a request", duration::show_nanos(each)));
     }
     if let Figure::Known(bytes) = &usage.rss_peak_bytes {
-        parts.push(format!("memory {}", Bytes::show(*bytes as f64)));
+        let of = ram.map(|all| {
+            let share = *bytes as f64 * 100.0 / (all as f64).max(1.0);
+            format!(" of {} ({share:.2} %)", Bytes::show(all as f64))
+        });
+        parts.push(format!(
+            "memory {}{}",
+            Bytes::show(*bytes as f64),
+            of.unwrap_or_default()
+        ));
     }
     if let Figure::Known(waited) = &usage.waited_ns
         && *waited > 0

@@ -18,32 +18,42 @@ const LONGEST_HEAD: usize = 16 << 10;
 /// Asks, and gives what came. No redirection is followed.
 pub(crate) fn fetch(question: &Question, until: Instant) -> Result<Vec<u8>, String> {
     let address: Address = question.url.parse().map_err(|error| format!("{error}"))?;
-    let mut stream = connect(&address, until)?;
-    let (method, body) = match &question.ask {
-        Ask::List => ("GET", [].as_slice()),
-        Ask::Status(body) => ("POST", body.as_slice()),
-        Ask::Certificate(_) => return Err("it is not asked over HTTP".to_owned()),
-    };
+    match &question.ask {
+        Ask::List => exchange(&address, None, LONGEST_LIST, until),
+        Ask::Status(body) => {
+            let body = Some(("application/ocsp-request", body.as_slice()));
+            exchange(&address, body, LONGEST_STATUS, until)
+        }
+        Ask::Certificate(_) => Err("it is not asked over HTTP".to_owned()),
+    }
+}
+
+/// One exchange with whoever answers there: GET, or POST where there is a body (with its type). Gives the body of the
+/// answer, of `most` bytes at most, if its status is 200 and all of it came in time.
+pub fn exchange(
+    address: &Address,
+    body: Option<(&str, &[u8])>,
+    most: usize,
+    until: Instant,
+) -> Result<Vec<u8>, String> {
+    let mut stream = connect(address, until)?;
+    let method = if body.is_some() { "POST" } else { "GET" };
     // Nobody answers HTTP/1.0 in chunks.
     let mut request = format!(
         "{method} {} HTTP/1.0\r\nHost: {}\r\nConnection: close\r\n",
         address.path,
         address.authority()
     );
-    if let Ask::Status(body) = &question.ask {
-        request.push_str("Content-Type: application/ocsp-request\r\n");
+    if let Some((kind, body)) = body {
+        request.push_str(&format!("Content-Type: {kind}\r\n"));
         request.push_str(&format!("Content-Length: {}\r\n", body.len()));
     }
     request.push_str("\r\n");
     let mut request = request.into_bytes();
-    request.extend_from_slice(body);
+    request.extend_from_slice(body.map_or(&[], |it| it.1));
     let left = left(until)?;
     stream.set_write_timeout(Some(left)).map_err(text)?;
     stream.write_all(&request).map_err(text)?;
-    let most = match question.ask {
-        Ask::List => LONGEST_LIST,
-        _ => LONGEST_STATUS,
-    };
     read(&mut stream, most, until)
 }
 

@@ -13,6 +13,7 @@ mod cost;
 mod demo;
 mod discover;
 mod doctor;
+mod elsewhere;
 mod ending;
 mod failure;
 mod fleet;

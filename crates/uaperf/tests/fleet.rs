@@ -6,8 +6,13 @@ use std::path::Path;
 use std::process::{Child, Stdio};
 
 use serde_json::Value;
+#[cfg(unix)]
+use sshd::Sshd;
 use support::{Said, Server, Telling, command, json, text};
 
+#[cfg(unix)]
+#[path = "support/sshd.rs"]
+mod sshd;
 mod support;
 
 const NODES: &str = "nsu=urn:bench;i=1000..1099";
@@ -353,97 +358,11 @@ fn a_check_tells_what_hosts_are_and_how_their_clocks_stand() {
     );
 }
 
-/// An ssh server of the test's own, for the user that runs the tests.
-#[cfg(unix)]
-struct Sshd {
-    child: Child,
-    /// What a client is started with.
-    ssh: String,
-}
-
-#[cfg(unix)]
-impl Sshd {
-    const INSTALL: &str = "apt-get install openssh-server openssh-client";
-
-    fn start(folder: &Path) -> Option<Self> {
-        use std::process::Command;
-        let paths = [
-            "/usr/sbin/sshd",
-            "/usr/local/sbin/sshd",
-            "/usr/libexec/sshd",
-        ];
-        let Some(sshd) = paths.into_iter().find(|it| Path::new(it).exists()) else {
-            without::skipped("fleet by ssh", "no sshd", Self::INSTALL);
-            return None;
-        };
-        for key in ["host", "user"] {
-            let file = folder.join(key);
-            let made = Command::new("ssh-keygen")
-                .args(["-q", "-t", "ed25519", "-N", "", "-f"])
-                .arg(&file)
-                .status();
-            if !made.is_ok_and(|it| it.success()) {
-                without::skipped("fleet by ssh", "no ssh-keygen", Self::INSTALL);
-                return None;
-            }
-        }
-        let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-        let port = free.local_addr().unwrap().port();
-        drop(free);
-        let at = |name: &str| folder.join(name).display().to_string();
-        let server = format!(
-            "Port {port}\nListenAddress 127.0.0.1\nHostKey {}\nAuthorizedKeysFile {}\nPidFile none\n\
-             StrictModes no\nUsePAM no\nPermitRootLogin yes\nPasswordAuthentication no\n\
-             SetEnv UAPERF_PKI={} XDG_STATE_HOME={}\n",
-            at("host"),
-            at("user.pub"),
-            at("pki-there"),
-            at("state-there")
-        );
-        std::fs::write(folder.join("sshd.conf"), server).unwrap();
-        let client = format!(
-            "Host lab\n  HostName 127.0.0.1\n  Port {port}\n  IdentityFile {}\n  IdentitiesOnly yes\n\
-             \x20 UserKnownHostsFile /dev/null\n  StrictHostKeyChecking no\n  LogLevel ERROR\n",
-            at("user")
-        );
-        std::fs::write(folder.join("ssh.conf"), client).unwrap();
-        let tested = Command::new(sshd)
-            .args(["-t", "-f", &at("sshd.conf")])
-            .output()
-            .unwrap();
-        if !tested.status.success() {
-            let why = text(&tested.stderr);
-            without::skipped("fleet by ssh", why.trim(), "mkdir -p /run/sshd");
-            return None;
-        }
-        let child = Command::new(sshd)
-            .args(["-D", "-e", "-f", &at("sshd.conf")])
-            .stderr(Stdio::null())
-            .spawn()
-            .unwrap();
-        let until = std::time::Instant::now() + std::time::Duration::from_secs(30);
-        while std::net::TcpStream::connect(("127.0.0.1", port)).is_err() {
-            assert!(std::time::Instant::now() < until, "sshd does not listen");
-            std::thread::sleep(std::time::Duration::from_millis(20));
-        }
-        let ssh = format!("ssh -F {}", at("ssh.conf"));
-        Some(Self { child, ssh })
-    }
-}
-
-#[cfg(unix)]
-impl Drop for Sshd {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
-
 #[cfg(unix)]
 #[test]
 fn an_agent_on_a_host_that_ssh_reaches_has_its_part_of_the_load() {
     let folder = tempfile::tempdir().unwrap();
-    let Some(sshd) = Sshd::start(folder.path()) else {
+    let Some(sshd) = Sshd::start("fleet by ssh", folder.path()) else {
         return;
     };
     let server = Server::start(&folder.path().join("pki"), &["--profile", "bench"]);
@@ -490,7 +409,7 @@ fn an_agent_on_a_host_that_ssh_reaches_has_its_part_of_the_load() {
 #[test]
 fn a_program_that_is_not_there_and_a_host_that_does_not_know_us_are_named() {
     let folder = tempfile::tempdir().unwrap();
-    let Some(sshd) = Sshd::start(folder.path()) else {
+    let Some(sshd) = Sshd::start("fleet by ssh", folder.path()) else {
         return;
     };
     let check = |spec: &str| {

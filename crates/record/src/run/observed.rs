@@ -88,6 +88,41 @@ pub struct LinkUsage {
     pub share: Figure<f64>,
 }
 
+/// Who looked at what is on another host, and how.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Source {
+    /// A page of an exporter for Prometheus, or a host that ssh reached.
+    pub from: String,
+    /// The exporter, or our program there, with its version.
+    pub by: String,
+    /// Time between two looks.
+    pub interval_ns: u64,
+    /// The middle one of the times between samples that told something new: nothing shorter is seen.
+    pub resolution_ns: Figure<u64>,
+    /// Looks that were answered.
+    pub looks: u64,
+    /// Those of them that brought what was there before.
+    pub unchanged: u64,
+    /// By so much the times of samples may be off, the worst of them: half of the way there and back for a page, the
+    /// bound of the comparison of clocks for ssh.
+    pub time_error_ns: u64,
+    /// Cores that looking took there.
+    pub cost_cores: Figure<f64>,
+    /// Times without a sample.
+    pub gaps: Vec<GapOf>,
+}
+
+/// A time without a sample: from the last one before it to the next one, or to the last try.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GapOf {
+    /// Since the phase began.
+    pub from_ns: i64,
+    /// Since the phase began.
+    pub to_ns: i64,
+    /// Why none came.
+    pub reason: String,
+}
+
 /// What observing cost the machine.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Observing {

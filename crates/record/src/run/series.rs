@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Figure, LinkUsage, Means, SocketUsage, ThreadUsage};
+use super::{Figure, LinkUsage, Means, SocketUsage, Source, ThreadUsage};
 use crate::ledger::Bin;
 use crate::{Histogram, Measure, Tally};
 
@@ -115,9 +115,15 @@ pub struct UsageSeries {
     /// Cores kept busy since the sample before (or the phase's beginning).
     #[serde(default)]
     pub cpu_cores: Vec<Option<f64>>,
-    /// Resident memory at the sample.
+    /// Resident memory at the sample; of a machine the memory that is in use.
     #[serde(default)]
     pub rss_bytes: Vec<Option<u64>>,
+    /// All RAM; of a machine.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ram_bytes: Option<u64>,
+    /// Who looked, where that was somebody on another host.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source: Option<Source>,
     /// Threads that were ready to run and had no core, on average since the closer look before; null where it was
     /// not looked closely. Only where it was to be observed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

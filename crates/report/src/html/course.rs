@@ -69,8 +69,13 @@ fn charts(group: &[Placed], id: &str, named: bool) -> Markup {
     let rate = Scale::around(Spread::Linear, Kind::PerSecond, all(&rates).map(|it| it.1));
     let times = times(group);
     let time = seen_first(Spread::Log, Kind::Nanos, &times);
-    let cpu = cpu(group);
+    let cpu = spent(group, |it| it.cpu_cores.clone());
     let cores = Scale::around(Spread::Linear, Kind::Cores, all(&cpu).map(|it| it.1));
+    let memory = spent(group, |it| {
+        let bytes = it.rss_bytes.iter();
+        bytes.map(|it| it.map(|bytes| bytes as f64)).collect()
+    });
+    let bytes = Scale::around(Spread::Linear, Kind::Bytes, all(&memory).map(|it| it.1));
     let flight = vec![Series::new(
         "in flight",
         "in flight",
@@ -90,6 +95,9 @@ fn charts(group: &[Placed], id: &str, named: bool) -> Markup {
         }
         @if !cpu.is_empty() {
             (chart("cpu", "CPU over time", "cores", cores, cpu).figure(None))
+        }
+        @if !memory.is_empty() {
+            (chart("memory", "Memory over time", "resident", bytes, memory).figure(None))
         }
     }
 }
@@ -228,7 +236,8 @@ fn times(group: &[Placed]) -> Vec<Series> {
     series
 }
 
-fn cpu(group: &[Placed]) -> Vec<Series> {
+/// What server, generator and others spent at each look.
+fn spent(group: &[Placed], of: fn(&UsageSeries) -> Vec<Option<f64>>) -> Vec<Series> {
     let mut series = Vec::new();
     // Others that were observed follow, each by its name.
     let mut shown = vec![("server", 5), ("generator", 0)];
@@ -244,15 +253,16 @@ fn cpu(group: &[Placed]) -> Vec<Series> {
         for (begin, phase) in group {
             let named = |it: &&UsageSeries| crate::resources::label(it) == who;
             for usage in phase.resources.iter().filter(named) {
-                let mut looks = usage.at_ns.len().min(usage.cpu_cores.len());
+                let figures = of(usage);
+                let mut looks = usage.at_ns.len().min(figures.len());
                 // The last look comes right after the one before: a moment, and no figure.
                 if let [.., first, second, last] = usage.at_ns.as_slice()
                     && 2 * (last - second) < second - first
                 {
                     looks -= 1;
                 }
-                for (at, cores) in usage.at_ns.iter().zip(&usage.cpu_cores).take(looks) {
-                    points.push((begin + *at as f64 / 1e9, cores.unwrap_or(f64::NAN)));
+                for (at, figure) in usage.at_ns.iter().zip(&figures).take(looks) {
+                    points.push((begin + *at as f64 / 1e9, figure.unwrap_or(f64::NAN)));
                 }
             }
         }

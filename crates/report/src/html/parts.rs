@@ -138,6 +138,11 @@ pub(super) fn resources(phase: &Phase) -> Markup {
         (observed(phase))
         (threads(phase))
         (links(phase))
+        @for usage in phase.resources.iter().filter(|it| it.source.is_some()) {
+            @if let Some(source) = &usage.source {
+                p.note { b { (crate::resources::label(usage)) } " " (crate::resources::told(source)) }
+            }
+        }
     }
 }
 

@@ -9,22 +9,23 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use fleet::{FromAgent, Stamp};
+use fleet::Stamp;
+use serde::de::DeserializeOwned;
 
 use super::pipe::{self, End};
-use super::spec::{Place, Way};
+use super::spec::Way;
 use crate::settings;
 
-/// What comes from an agent's process.
+/// What comes from the process at the other end.
 #[derive(Debug)]
-pub enum Came {
+pub enum Came<T> {
     /// A message, and when it came.
-    Message(FromAgent, Stamp),
+    Message(T, Stamp),
     /// Nothing more.
     End(String),
 }
 
-/// An agent's process.
+/// The process at the other end.
 #[derive(Debug)]
 pub struct Carrier {
     child: Child,
@@ -42,13 +43,12 @@ const LINES: usize = 8;
 const LEAVING: Duration = Duration::from_secs(2);
 
 impl Carrier {
-    /// Starts an agent. What comes from it is told from threads of its own.
-    pub fn start(
-        place: &Place,
-        pki: &Path,
-        came: impl Fn(Came) + Send + 'static,
+    /// Starts a process that has this name here. What comes from it is told from threads of its own.
+    pub fn start<T: DeserializeOwned>(
+        name: &str,
+        mut command: Command,
+        came: impl Fn(Came<T>) + Send + 'static,
     ) -> std::io::Result<Self> {
-        let mut command = command(&place.way, pki)?;
         command
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -62,8 +62,7 @@ impl Carrier {
         let (out, frames) = channel();
         let said = Arc::new(Mutex::new(VecDeque::new()));
         let (ended, end) = channel();
-        let thread =
-            |name: &str| std::thread::Builder::new().name(format!("{name} {}", place.name));
+        let thread = |what: &str| std::thread::Builder::new().name(format!("{what} {name}"));
         thread("to").spawn(move || pipe::write(input, &frames))?;
         let lines = Arc::clone(&said);
         thread("errors of").spawn(move || {
@@ -113,20 +112,29 @@ impl Carrier {
 }
 
 /// The command of an agent.
-fn command(way: &Way, pki: &Path) -> std::io::Result<Command> {
+pub fn agent(way: &Way, pki: &Path) -> std::io::Result<Command> {
+    let mut command = program(way, &["agent", "--pipe"])?;
+    if let Way::Local(_) = way {
+        command.arg("--pki").arg(pki);
+    }
+    Ok(command)
+}
+
+/// This program there, with these words: whoever is asked has looked that a shell leaves them as they are.
+pub fn program(way: &Way, words: &[&str]) -> std::io::Result<Command> {
     match way {
         Way::Local(_) => {
             let mut command = settings::this_program()?;
-            command.args(["agent", "--pipe", "--pki"]).arg(pki);
+            command.args(words);
             Ok(command)
         }
         Way::Ssh { to, program } => {
             let ssh = std::env::var_os(SSH).filter(|it| !it.is_empty());
             let ssh = ssh.unwrap_or_else(|| OsString::from("ssh"));
             let ssh = ssh.to_string_lossy().into_owned();
-            let mut words = ssh.split_whitespace();
-            let mut command = Command::new(words.next().unwrap_or("ssh"));
-            command.args(words);
+            let mut before = ssh.split_whitespace();
+            let mut command = Command::new(before.next().unwrap_or("ssh"));
+            command.args(before);
             // Nobody is there to type a password or to say yes to a key.
             command.args([
                 "-T",
@@ -137,7 +145,8 @@ fn command(way: &Way, pki: &Path) -> std::io::Result<Command> {
                 "--",
                 to,
             ]);
-            command.args([program.as_deref().unwrap_or("uaperf"), "agent", "--pipe"]);
+            command.arg(program.as_deref().unwrap_or("uaperf"));
+            command.args(words);
             Ok(command)
         }
     }
@@ -180,11 +189,11 @@ fn listen(error: ChildStderr, said: &Mutex<VecDeque<String>>) {
     }
 }
 
-fn read(
+fn read<T: DeserializeOwned>(
     output: ChildStdout,
     said: &Mutex<VecDeque<String>>,
     end: &Receiver<()>,
-    came: &dyn Fn(Came),
+    came: &dyn Fn(Came<T>),
 ) {
     let why = match pipe::read(output, |message, now| came(Came::Message(message, now))) {
         End::Over => "its process ended".to_owned(),

@@ -10,7 +10,7 @@ use fleet::{Bands, Controller, Event, FromAgent, Hello, Settings, Share, Stamp};
 use load::transport::Clock;
 
 use super::VERSION;
-use super::carrier::{Came, Carrier};
+use super::carrier::{self, Came, Carrier};
 use super::pipe::stamp;
 use super::spec::Place;
 
@@ -126,14 +126,16 @@ impl Desk {
     fn open(&mut self, places: &[Place], pki: &std::path::Path, post: &Sender<Inbox>) {
         for (n, place) in places.iter().enumerate() {
             let post = post.clone();
-            let started = Carrier::start(place, pki, move |came| {
+            let came = move |came| {
                 let letter = match came {
                     Came::Message(message, at) => Inbox::Message(n, message, at),
                     Came::End(why) => Inbox::End(n, why),
                 };
                 // Nobody reads it when all is over.
                 let _ = post.send(letter);
-            });
+            };
+            let started = carrier::agent(&place.way, pki)
+                .and_then(|command| Carrier::start(&place.name, command, came));
             if let Err(error) = &started {
                 let why = format!("it could not be started: {error}");
                 self.controller.closed(n, why, stamp());

@@ -6,14 +6,14 @@
 //! that came late are brought by [`collect`]. Commands are signed ([`key`]) where an agent asks for it ([`guard`]).
 
 pub mod agent;
-mod carrier;
+pub mod carrier;
 pub mod check;
 mod collect;
 mod crew;
 mod guard;
 mod key;
 mod ledger;
-mod pipe;
+pub mod pipe;
 mod shared;
 mod shelf;
 mod spec;
@@ -22,7 +22,7 @@ mod task;
 
 pub use shared::Fleet;
 pub use shelf::kept;
-pub use spec::Spec;
+pub use spec::{Spec, Way};
 pub use sum::Shared;
 pub use task::{Part, Word};
 
@@ -63,7 +63,7 @@ pub fn orphan(text: &str) -> Result<Duration, String> {
 }
 
 /// Of this program: agents are of the same.
-const VERSION: &str = env!("CARGO_PKG_VERSION");
+pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 /// Why an option does not go with agents.
 pub const ALONE: &str = "agents of --fleet cannot do that yet (want one of them)";

@@ -121,7 +121,12 @@ fn both<T, R>(
 
 /// The threads that live, since then; a new one since it began. The busiest come first.
 fn threads(now: &[Task], then: &[Task]) -> Vec<Thread> {
-    let thread = |task: Task| Thread {
+    tasks_since(now, then).into_iter().map(thread).collect()
+}
+
+/// What a thread spent.
+pub fn thread(task: Task) -> Thread {
+    Thread {
         id: task.id,
         name: task.name,
         cpu_ns: task.cpu_ns.into(),
@@ -132,8 +137,7 @@ fn threads(now: &[Task], then: &[Task]) -> Vec<Thread> {
         involuntary_switches: task.involuntary_switches.into(),
         migrations: task.migrations.into(),
         core: task.core.into(),
-    };
-    tasks_since(now, then).into_iter().map(thread).collect()
+    }
 }
 
 fn talked(now: &[Socket], then: &[Socket]) -> Sockets {

@@ -53,6 +53,7 @@ impl Machine {
                     .map(|it| of(it) as f64 / 1e9 / seconds.max(1e-9)),
             )
         };
+        let memory = observe::Host::memory();
         let clocks = core_clocks(&Tree::here());
         let mut stalls = self
             .pressures
@@ -67,15 +68,21 @@ impl Machine {
         let mut stalled = || stalls.next().unwrap_or_default();
         Line::Host(Box::new(Host {
             at,
+            name: None,
+            from: None,
             interval_ns: nanos(interval),
             cores: clocks.as_ref().map(|it| it.len() as u64).into(),
             busy_cores: cores(Times::busy_ns),
+            user_cores: None,
+            system_cores: None,
             stolen_cores: cores(|it| it.steal_ns),
+            used_bytes: memory.as_ref().map(observe::Memory::used_bytes).into(),
+            ram_bytes: memory.as_ref().map(|it| it.total_bytes).into(),
             cpu_pressure_ns: stalled(),
             memory_pressure_ns: stalled(),
             io_pressure_ns: stalled(),
             links: match (&self.links, &then.links) {
-                (Ok(now), Ok(then)) => Figure::Known(carried(now, then, seconds)),
+                (Ok(now), Ok(then)) => Figure::Known(Link::all(now, then, seconds)),
                 (Err(why), _) | (_, Err(why)) => Figure::missing(why.reason()),
             },
             mean_hertz: clocks.and_then(|it| mean_hertz(&it)).into(),
@@ -106,22 +113,6 @@ fn hottest() -> observe::Figure<f64> {
     known
         .reduce(f64::max)
         .ok_or_else(|| NotAvailable::because("no thermal zone says its temperature"))
-}
-
-/// Links that carried something.
-fn carried(now: &[observe::Link], then: &[observe::Link], seconds: f64) -> Vec<Link> {
-    let link = |link: &observe::Link| {
-        let was = then.iter().find(|it| it.name == link.name)?;
-        let carried = link.since(was, seconds);
-        (!carried.is_nothing()).then(|| Link {
-            name: carried.name,
-            received_bytes: carried.received_bytes.into(),
-            sent_bytes: carried.sent_bytes.into(),
-            dropped: carried.dropped.into(),
-            share: carried.share.into(),
-        })
-    };
-    now.iter().filter_map(link).collect()
 }
 
 fn watts(now: &[Domain], then: &[Domain], seconds: f64) -> Vec<Watts> {

@@ -16,6 +16,8 @@ pub enum Line {
     Process(Box<Process>),
     /// A process has ended; no line about it follows.
     Ended(Ended),
+    /// No sample came from another host.
+    Gap(Gap),
     /// Of the machine, about once a second.
     Host(Box<Host>),
     /// The last one.
@@ -27,7 +29,11 @@ pub enum Line {
 pub struct Process {
     pub at: Timestamp,
     pub process: String,
-    pub pid: u32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pid: Option<u32>,
+    /// Of another host, who told.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub from: Option<String>,
     /// Since the look before.
     pub interval_ns: u64,
     pub cpu_ns: Figure<u64>,
@@ -117,7 +123,19 @@ pub struct Group {
 pub struct Ended {
     pub at: Timestamp,
     pub process: String,
-    pub pid: u32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pid: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub from: Option<String>,
+    pub reason: String,
+}
+
+/// No sample came from another host.
+#[derive(Debug, Clone, Serialize)]
+pub struct Gap {
+    pub at: Timestamp,
+    pub name: String,
+    pub from: String,
     pub reason: String,
 }
 
@@ -125,10 +143,22 @@ pub struct Ended {
 #[derive(Debug, Clone, Serialize)]
 pub struct Host {
     pub at: Timestamp,
+    /// Another host, and who told.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub from: Option<String>,
     pub interval_ns: u64,
     pub cores: Figure<u64>,
     pub busy_cores: Figure<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub user_cores: Option<Figure<f64>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub system_cores: Option<Figure<f64>>,
     pub stolen_cores: Figure<f64>,
+    /// Memory that programs could not have.
+    pub used_bytes: Figure<u64>,
+    pub ram_bytes: Figure<u64>,
     /// Time in which some thread of the machine wanted for it.
     pub cpu_pressure_ns: Figure<u64>,
     pub memory_pressure_ns: Figure<u64>,
@@ -148,6 +178,24 @@ pub struct Link {
     pub dropped: Figure<u64>,
     /// Of what the link can carry, the fuller way.
     pub share: Figure<f64>,
+}
+
+impl Link {
+    /// Links that carried something.
+    pub fn all(now: &[observe::Link], then: &[observe::Link], seconds: f64) -> Vec<Self> {
+        let link = |link: &observe::Link| {
+            let was = then.iter().find(|it| it.name == link.name)?;
+            let carried = link.since(was, seconds);
+            (!carried.is_nothing()).then(|| Self {
+                name: carried.name,
+                received_bytes: carried.received_bytes.into(),
+                sent_bytes: carried.sent_bytes.into(),
+                dropped: carried.dropped.into(),
+                share: carried.share.into(),
+            })
+        };
+        now.iter().filter_map(link).collect()
+    }
 }
 
 /// A domain of energy.
@@ -173,7 +221,10 @@ pub struct End {
 #[derive(Debug, Clone, Serialize)]
 pub struct Sum {
     pub process: String,
-    pub pid: u32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pid: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub from: Option<String>,
     pub watched_ns: u64,
     pub cpu_ns: Figure<u64>,
     pub user_ns: Figure<u64>,

@@ -1,6 +1,7 @@
 //! What Prometheus reads: totals since each process began, in its text format 0.0.4.
 
 use std::fmt::Write;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use observe::{Figure, Task};
 
@@ -23,6 +24,10 @@ pub fn text(all: &[Watched]) -> String {
             Some(f64::from(u8::from(!it.has_ended()))),
         );
     }
+    let name = "uaperf_looked_timestamp_seconds";
+    out.metric(name, "gauge", "When these figures were found, since 1970.");
+    let now = SystemTime::now().duration_since(UNIX_EPOCH);
+    let _ = writeln!(out.0, "{name} {:.6}", now.unwrap_or_default().as_secs_f64());
     let name = "uaperf_process_cpu_seconds_total";
     out.metric(
         name,

@@ -3,6 +3,7 @@
 mod close;
 mod cost;
 mod difference;
+mod far;
 mod host;
 mod line;
 mod metrics;
@@ -21,6 +22,7 @@ use judge::Exit;
 use plan::unit::duration;
 
 use self::cost::Cost;
+use self::far::Far;
 use self::host::Machine;
 use self::line::{End, Line};
 use self::scraped::Scraped;
@@ -31,11 +33,13 @@ use crate::failure::Failure;
 use crate::global::Global;
 use crate::screen::{is_gone, out, tell};
 
-/// Watch what a process of this machine spends: threads, CPU, memory, switches, disks, sockets
+/// Watch what a process spends, of this machine or of another host: threads, CPU, memory, switches, disks, sockets
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// A process by its id, its name or the port that it listens on (:4840), or a stack that `uaperf peers` started
+    /// A process by its id, its name or the port that it listens on (:4840), or a stack that `uaperf peers` started. Of
+    /// another host: prom:http://HOST:9100, with #NAME for a process (a page for Prometheus), or ssh:HOST, with :PID,
+    /// :NAME or ::PORT
     #[arg(value_name = "TARGET", required = true)]
     targets: Vec<String>,
     /// Time between two looks
@@ -53,13 +57,17 @@ pub struct Args {
     /// Let Prometheus read figures here under /metrics; an address, or a port of the loopback such as :9464
     #[arg(long, value_name = "ADDRESS", value_parser = address)]
     prometheus: Option<SocketAddr>,
+    /// Look for somebody at the other end of standard input and output, in frames; ssh:HOST starts it there
+    #[arg(long, conflicts_with_all = ["json", "prometheus", "children", "duration"])]
+    pipe: bool,
 }
 
 const EXAMPLES: &str = "\
 Examples:
   uaperf watch :4840
   uaperf watch 4711 --interval 10ms --duration 30s --json > server.jsonl
-  uaperf watch open62541 milo --prometheus :9464";
+  uaperf watch open62541 milo --prometheus :9464
+  uaperf watch prom:http://plc1:9100 ssh:lab@plc2::4840";
 
 /// An interval between looks.
 pub fn interval(text: &str) -> Result<Duration, String> {
@@ -93,8 +101,19 @@ const CLOSELY: Duration = Duration::from_secs(1);
 
 /// Carries out `uaperf watch`.
 pub fn run(args: Args, _: &Global) -> anyhow::Result<ExitCode> {
+    if args.pipe {
+        return match args.targets.as_slice() {
+            [one] => crate::elsewhere::served::serve(one),
+            _ => Err(Failure::usage("--pipe: want one target").into()),
+        };
+    }
     let mut all = Vec::new();
+    let mut far = Vec::new();
     for typed in &args.targets {
+        if let Some(found) = Far::find(typed, args.interval) {
+            far.push(found?);
+            continue;
+        }
         let found = target::find(typed, args.children)?;
         all.extend(
             found
@@ -102,6 +121,9 @@ pub fn run(args: Args, _: &Global) -> anyhow::Result<ExitCode> {
                 .filter(|it: &Watched| !it.is_among(&all))
                 .collect::<Vec<_>>(),
         );
+    }
+    for it in &far {
+        tell!("{}", it.told());
     }
     let scraped = args.prometheus.map(Scraped::open).transpose()?;
     if let Some(scraped) = &scraped {
@@ -116,7 +138,14 @@ pub fn run(args: Args, _: &Global) -> anyhow::Result<ExitCode> {
         true => Box::new(line::Lines::new(out())),
         false => Box::new(Screen::new(out().is_terminal())),
     };
-    let end = watch(&args, &mut all, scraped.as_ref(), &told, output.as_mut())?;
+    let end = watch(
+        &args,
+        &mut all,
+        &mut far,
+        scraped.as_ref(),
+        &told,
+        output.as_mut(),
+    )?;
     output.end(&end)?;
     Ok(ExitCode::from(match (end.interrupted, args.duration) {
         // Without a duration there is no other way to end it.
@@ -154,6 +183,7 @@ impl<W: Write> Output for line::Lines<W> {
 fn watch(
     args: &Args,
     all: &mut [Watched],
+    far: &mut [Far],
     scraped: Option<&Scraped>,
     told: &Receiver<()>,
     out: &mut dyn Output,
@@ -189,16 +219,21 @@ fn watch(
         let at = SystemTime::now().into();
         let mut lines: Vec<Line> = all.iter_mut().flat_map(|it| it.look(at, close)).collect();
         if close {
-            lines.push(machine.look(at));
+            // Who watches other hosts only does not ask for this one.
+            if !all.is_empty() {
+                lines.push(machine.look(at));
+            }
             if let Some(scraped) = scraped {
                 scraped.show(metrics::text(all));
             }
         }
+        lines.extend(far.iter_mut().flat_map(Far::look));
         cost.looked();
         out.take(lines)?;
         // Without a duration nothing else would end it.
         let unread = is_gone() && args.duration.is_none() && scraped.is_none();
-        if over || unread || all.iter().all(Watched::has_ended) {
+        let ended = all.iter().all(Watched::has_ended) && far.iter().all(Far::has_ended);
+        if over || unread || ended {
             break false;
         }
     };
@@ -208,6 +243,10 @@ fn watch(
         watched_ns: duration::nanos(began.elapsed()),
         missed,
         cost: cost.end(),
-        processes: all.iter().map(Watched::sum).collect(),
+        processes: all
+            .iter()
+            .map(Watched::sum)
+            .chain(far.iter().map(Far::sum))
+            .collect(),
     })
 }

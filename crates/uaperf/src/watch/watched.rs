@@ -60,7 +60,8 @@ impl Watched {
                 return Some(Line::Ended(Ended {
                     at,
                     process: self.name.clone(),
-                    pid: self.pid,
+                    pid: Some(self.pid),
+                    from: None,
                     reason,
                 }));
             }
@@ -71,7 +72,8 @@ impl Watched {
         let line = Process {
             at,
             process: self.name.clone(),
-            pid: self.pid,
+            pid: Some(self.pid),
+            from: None,
             interval_ns: interval,
             cpu_cores: cores(cpu.clone(), interval),
             cpu_ns: cpu.into(),
@@ -96,7 +98,8 @@ impl Watched {
             .ok_or_else(|| NotAvailable::because("it was never seen"));
         Sum {
             process: self.name.clone(),
-            pid: self.pid,
+            pid: Some(self.pid),
+            from: None,
             watched_ns: long,
             cpu_cores: cores(cpu.clone(), long),
             cpu_ns: cpu.into(),

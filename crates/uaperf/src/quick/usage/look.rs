@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use observe::{Host, Link, Process, Pulse, Sample, Task, Times, Tree, links};
+use observe::{Host, Link, Memory, Process, Pulse, Sample, Task, Times, Tree, links};
 
 use super::wide::{self, Wide};
 
@@ -19,6 +19,8 @@ pub(super) struct Look {
 pub(super) struct Close {
     /// Of all cores. They are counted in ticks of 10 ms, which say nothing of less time.
     pub host: observe::Figure<Times>,
+    /// Of the machine.
+    pub memory: observe::Figure<Memory>,
     /// Threads of each process; none of this one.
     pub threads: Vec<Vec<Task>>,
     /// Where the host was to be observed.
@@ -91,6 +93,7 @@ impl Looker {
         }
         let mut close = Close {
             host: Host::cpu(),
+            memory: Host::memory(),
             threads,
             links: match self.host {
                 true => links(&Tree::here()).unwrap_or_default(),

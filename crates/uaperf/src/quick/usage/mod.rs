@@ -1,6 +1,7 @@
 //! What processes and the host spend while a phase runs.
 
 mod detail;
+mod far;
 mod look;
 mod options;
 mod seen;
@@ -17,6 +18,7 @@ use record::run::{Figure, Observing};
 use self::look::{Look, Looker};
 pub use self::options::Args;
 pub use self::seen::{Level, Seen};
+use crate::elsewhere::Elsewhere;
 
 /// At first; it doubles whenever there are too many looks.
 const EVERY: Duration = Duration::from_millis(100);
@@ -39,6 +41,8 @@ pub struct Asked {
     pub others: Vec<Process>,
     /// The network interfaces of this machine, too.
     pub host: bool,
+    /// What is looked at on other hosts.
+    pub far: Vec<Elsewhere>,
     /// Whether anything was to be observed beyond what is always looked at.
     pub observes: bool,
     /// Time between two looks, if that was said.
@@ -67,12 +71,14 @@ impl Who {
 pub struct Watch {
     stop: Sender<()>,
     thread: JoinHandle<Seen>,
+    far: Vec<Elsewhere>,
 }
 
 impl Watch {
     /// Begins.
-    pub fn start(asked: Asked) -> std::io::Result<Self> {
+    pub fn start(mut asked: Asked) -> std::io::Result<Self> {
         let (stop, stopped) = channel();
+        let far = std::mem::take(&mut asked.far);
         let mut who = vec![Who {
             who: "generator",
             name: None,
@@ -105,19 +111,33 @@ impl Watch {
                 named,
                 allowed,
                 observing: observes.then_some(cost),
+                far: Vec::new(),
             }
         };
         let thread = std::thread::Builder::new()
             .name("watch".into())
             .spawn(watch)?;
-        Ok(Self { stop, thread })
+        Ok(Self { stop, thread, far })
     }
 
     /// Ends it.
     pub fn finish(self) -> Option<Seen> {
         // Gone only if the thread has ended.
         let _ = self.stop.send(());
-        self.thread.join().ok()
+        let mut seen = self.thread.join().ok();
+        // Each has a last look, which may have to wait for an answer: all at once.
+        let ends: Vec<_> = std::thread::scope(|scope| {
+            let all = self.far.into_iter();
+            let threads: Vec<_> = all.map(|it| scope.spawn(move || it.finish())).collect();
+            threads
+                .into_iter()
+                .filter_map(|it| it.join().ok())
+                .collect()
+        });
+        if let Some(seen) = &mut seen {
+            seen.far = ends;
+        }
+        seen
     }
 }
 

@@ -5,6 +5,7 @@ use std::time::Duration;
 use observe::Process;
 
 use super::Asked;
+use crate::elsewhere::{Elsewhere, HOST, Site};
 use crate::failure::Failure;
 use crate::watch;
 
@@ -17,7 +18,8 @@ pub struct Args {
     #[arg(long, value_name = "PID")]
     pub server_pid: Option<u32>,
     /// Observe processes of this machine, too: by id, name, the port that they listen on (:4840), or as a stack that
-    /// `uaperf peers` started; host is the machine with its network interfaces
+    /// `uaperf peers` started; host is the machine with its network interfaces. Of another host:
+    /// prom:http://HOST:9100, with #NAME for a process (a page for Prometheus), or ssh:HOST, with :PID, :NAME or ::PORT
     #[arg(long, value_name = "TARGET", value_delimiter = ',')]
     observe: Vec<String>,
     /// Time between two looks at what is observed, 10ms or more [default: 100ms, longer in long phases]
@@ -25,8 +27,8 @@ pub struct Args {
     observe_interval: Option<Duration>,
 }
 
-/// The machine itself.
-const HOST: &str = "host";
+/// Other hosts are looked at so often, if nothing else was said: as often as an exporter is asked at most.
+const FAR: Duration = Duration::from_secs(1);
 
 impl Args {
     /// What is watched, where this server was named or not. Nothing that cannot be watched is left out silently.
@@ -49,6 +51,15 @@ impl Args {
             let typed = typed.trim();
             if typed == HOST {
                 asked.host = true;
+                continue;
+            }
+            if let Some(site) = Site::read(typed) {
+                let site = site.map_err(|why| Failure::usage(format!("--observe: {why}")))?;
+                let every = self.observe_interval.unwrap_or(FAR);
+                let opened = Elsewhere::open(&site, every);
+                asked
+                    .far
+                    .push(opened.map_err(|error| error.context("--observe"))?);
                 continue;
             }
             let id = watch::process(typed)

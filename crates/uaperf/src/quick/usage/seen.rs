@@ -2,12 +2,13 @@
 
 use std::time::{Duration, Instant};
 
-use observe::{NotAvailable, Sample, Spent, Task, Times};
+use observe::{Memory, NotAvailable, Sample, Spent, Task, Times};
 use record::run::{Figure, Means, Observing, Usage, UsageSeries};
 
 use super::look::{Close, Look};
 use super::wide::Wide;
-use super::{SERVER, Who, detail, wide};
+use super::{SERVER, Who, detail, far, wide};
+use crate::elsewhere::{Course, Known};
 
 /// What was seen.
 pub struct Seen {
@@ -20,6 +21,8 @@ pub struct Seen {
     pub(super) allowed: Option<f64>,
     /// What looking cost, where it was asked for.
     pub observing: Option<Observing>,
+    /// What came of other hosts.
+    pub(super) far: Vec<(Known, Course)>,
 }
 
 /// What a process had at a moment.
@@ -105,6 +108,8 @@ impl Seen {
             all.push(series);
         }
         all.push(self.host(began, closely));
+        let far = self.far.iter();
+        all.extend(far.map(|(known, course)| far::series(known, course, began, (from_ns, to_ns))));
         all
     }
 
@@ -215,8 +220,11 @@ impl Seen {
                 system_ns: known(|times| times.system_ns),
                 stolen_ns: known(|times| times.steal_ns),
                 cpu_cores: Figure::from(spent.as_ref().map(|times| cores(times, first, last))),
+                rss_peak_bytes: Figure::from(self.most_memory(first, last)),
                 ..Usage::default()
             };
+            let memory = last.close.as_ref().map(|it| &it.memory);
+            series.ram_bytes = memory.and_then(|it| Some(it.as_ref().ok()?.total_bytes));
         }
         let links = closely.and_then(|(first, last)| {
             let seconds = last.at.duration_since(first.at).as_secs_f64();
@@ -234,9 +242,27 @@ impl Seen {
             series
                 .cpu_cores
                 .push(busy.map(|times| cores(&times, earlier, later)));
-            series.rss_bytes.push(None);
+            let memory = later.close.as_ref().map(|it| &it.memory);
+            let used = memory.and_then(|it| Some(it.as_ref().ok()?.used_bytes()));
+            series.rss_bytes.push(used);
         }
         series
+    }
+
+    /// The most memory that the machine had in use at the looks behind the first of two.
+    fn most_memory(&self, first: &Look, last: &Look) -> observe::Figure<u64> {
+        let mut most = Err(NotAvailable::because("it was not looked at"));
+        for (look, close) in self.closer() {
+            if look.at > first.at && look.at <= last.at {
+                let used = close.memory.as_ref().map(Memory::used_bytes);
+                most = match (most, used) {
+                    (Ok(most), Ok(used)) => Ok(used.max(most)),
+                    (Ok(most), Err(_)) => Ok(most),
+                    (Err(_), used) => used.map_err(Clone::clone),
+                };
+            }
+        }
+        most
     }
 
     /// Each look since the phase began, with the one before it.

@@ -1,21 +1,27 @@
 //! What a person sees: a screen that is drawn again and again, or a line a second where there is none.
 
+mod far;
+
 use std::fmt::Write as _;
 use std::io::{self, Write as _};
 
 use plan::unit::{Bytes, Rate, duration};
+use record::Timestamp;
 use record::run::Figure;
 
+use self::far::{far_machine, far_process, host_line};
 use super::Output;
-use super::line::{Closely, End, Host, Line, Process, Thread};
+use super::line::{Closely, End, Gap, Host, Line, Process, Thread};
 
 /// The screen.
 pub struct Screen {
     live: bool,
     /// What was seen closely last of each process, in the order in which they came.
     processes: Vec<Process>,
-    host: Option<Host>,
+    hosts: Vec<Host>,
     ended: Vec<String>,
+    /// The last one of each.
+    gaps: Vec<Gap>,
 }
 
 /// More threads than that are counted only.
@@ -27,8 +33,9 @@ impl Screen {
         Self {
             live,
             processes: Vec::new(),
-            host: None,
+            hosts: Vec::new(),
             ended: Vec::new(),
+            gaps: Vec::new(),
         }
     }
 }
@@ -44,15 +51,46 @@ impl Output for Screen {
                     if !self.live {
                         writeln!(out, "{}", one_line(&it))?;
                     }
-                    match self.processes.iter_mut().find(|other| other.pid == it.pid) {
+                    let same = |other: &&mut Process| {
+                        (&other.process, other.pid, &other.from) == (&it.process, it.pid, &it.from)
+                    };
+                    match self.processes.iter_mut().find(same) {
                         Some(other) => *other = *it,
                         None => self.processes.push(*it),
                     }
                 }
-                Line::Host(it) => self.host = Some(*it),
+                Line::Host(it) => {
+                    if it.from.is_some() {
+                        seen = true;
+                        if !self.live {
+                            writeln!(out, "{}", host_line(&it))?;
+                        }
+                    }
+                    match self.hosts.iter_mut().find(|other| other.name == it.name) {
+                        Some(other) => *other = *it,
+                        None => self.hosts.push(*it),
+                    }
+                }
+                Line::Gap(it) => {
+                    seen = true;
+                    if !self.live {
+                        writeln!(
+                            out,
+                            "{}  {}: nothing came from {}: {}",
+                            clock(&it.at),
+                            it.name,
+                            it.from,
+                            it.reason
+                        )?;
+                    }
+                    self.gaps
+                        .retain(|other| (&other.name, &other.from) != (&it.name, &it.from));
+                    self.gaps.push(it);
+                }
                 Line::Ended(it) => {
-                    self.processes.retain(|other| other.pid != it.pid);
-                    let text = format!("{} {}: {}", it.process, it.pid, it.reason);
+                    self.processes
+                        .retain(|other| (other.pid, &other.from) != (it.pid, &it.from));
+                    let text = format!("{}{}: {}", it.process, pid(it.pid), it.reason);
                     if !self.live {
                         writeln!(out, "{text}")?;
                     }
@@ -83,13 +121,27 @@ impl Output for Screen {
 impl Screen {
     fn text(&self) -> String {
         let mut out = String::new();
-        if let Some(host) = &self.host {
-            let _ = machine(&mut out, host);
+        for host in &self.hosts {
+            let _ = match &host.from {
+                None => machine(&mut out, host),
+                Some(from) => far_machine(&mut out, host, from),
+            };
         }
         for process in &self.processes {
             if let Some(closely) = &process.closely {
-                let _ = whole(&mut out, process, closely);
+                let _ = match &process.from {
+                    None => whole(&mut out, process, closely),
+                    Some(from) => far_process(&mut out, process, closely, from),
+                };
             }
+        }
+        for it in &self.gaps {
+            let (at, from, why) = (clock(&it.at), &it.from, &it.reason);
+            let _ = writeln!(
+                out,
+                "\n{}: nothing came from {from} at {at}: {why}",
+                it.name
+            );
         }
         for ended in &self.ended {
             let _ = writeln!(out, "\n{ended}");
@@ -135,16 +187,25 @@ fn part(figure: &Figure<u64>, over_ns: u64) -> String {
     })
 }
 
+fn clock(at: &Timestamp) -> String {
+    let text = at.to_string();
+    text.get(11..19).unwrap_or(&text).to_owned()
+}
+
+fn pid(pid: Option<u32>) -> String {
+    pid.map_or_else(String::new, |it| format!(" {it}"))
+}
+
 fn one_line(it: &Process) -> String {
-    let at = it.at.to_string();
+    let at = clock(&it.at);
     let Some(closely) = &it.closely else {
         return String::new();
     };
     format!(
-        "{}  {} {}  {} cores (user {}, kernel {})  {}  {} threads  {} switches",
-        at.get(11..19).unwrap_or(&at),
+        "{}  {}{}  {} cores (user {}, kernel {})  {}  {} threads  {} switches",
+        at,
         it.process,
-        it.pid,
+        pid(it.pid),
         two(&closely.cpu_cores),
         two(&closely.user_cores),
         two(&closely.system_cores),
@@ -157,12 +218,19 @@ fn one_line(it: &Process) -> String {
 fn machine(out: &mut String, it: &Host) -> std::fmt::Result {
     writeln!(
         out,
-        "host        {} of {} cores busy, {} stolen; threads wanted for a core {} of the time",
+        "host        {} of {} cores busy, {} stolen; threads wanted for a core {} of the time; {} of {} in use",
         two(&it.busy_cores),
         count(&it.cores),
         two(&it.stolen_cores),
         part(&it.cpu_pressure_ns, it.interval_ns),
+        bytes(&it.used_bytes),
+        bytes(&it.ram_bytes),
     )?;
+    links(out, it)?;
+    sensors(out, it)
+}
+
+fn links(out: &mut String, it: &Host) -> std::fmt::Result {
     for link in it.links.known().into_iter().flatten() {
         writeln!(
             out,
@@ -177,6 +245,10 @@ fn machine(out: &mut String, it: &Host) -> std::fmt::Result {
             }
         )?;
     }
+    Ok(())
+}
+
+fn sensors(out: &mut String, it: &Host) -> std::fmt::Result {
     let missing = |name: &str, reason: Option<&str>| reason.map(|it| format!("  {name:<10}{it}\n"));
     out.extend(match &it.mean_hertz {
         Figure::Known(hertz) => Some(format!(
@@ -207,9 +279,9 @@ fn whole(out: &mut String, it: &Process, closely: &Closely) -> std::fmt::Result 
     let over = closely.interval_ns;
     writeln!(
         out,
-        "\n{:<12}pid {}: {} cores (user {}, kernel {}); ready and not run {} of the time",
+        "\n{:<12}pid{}: {} cores (user {}, kernel {}); ready and not run {} of the time",
         it.process,
-        it.pid,
+        pid(it.pid),
         two(&closely.cpu_cores),
         two(&closely.user_cores),
         two(&closely.system_cores),
@@ -316,9 +388,9 @@ fn summary(out: &mut String, end: &End) -> std::fmt::Result {
     for it in &end.processes {
         writeln!(
             out,
-            "{} {}: {} cores over {} (CPU {}, user {}, kernel {}), {} at most{}",
+            "{}{}: {} cores over {} (CPU {}, user {}, kernel {}), {} at most{}",
             it.process,
-            it.pid,
+            pid(it.pid),
             two(&it.cpu_cores),
             duration::show_nanos(it.watched_ns as f64),
             time(&it.cpu_ns),

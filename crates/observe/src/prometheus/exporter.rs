@@ -1,0 +1,448 @@
+//! Exporters that are known: which of their metrics is which figure.
+
+use super::Page;
+use super::text::Row;
+use crate::figure::{Figure, NotAvailable};
+use crate::link::Link;
+use crate::totals::Totals;
+
+/// What was found on a page.
+pub struct Found {
+    pub by: String,
+    /// A process that was asked for by its id, where its name is known.
+    pub name: Option<String>,
+    pub clock_ns: Option<u64>,
+    pub totals: Totals,
+}
+
+/// Machines, the exporter that says most of them first.
+pub const HOSTS: &[fn(&Page<'_>) -> Option<Found>] = &[node, windows, cadvisor_machine];
+
+/// Processes by name, the exporter that says most of them first.
+pub const PROCESSES: &[fn(&Page<'_>, &str) -> Option<Found>] = &[
+    uaperf,
+    process_exporter,
+    windows_process,
+    cadvisor_container,
+];
+
+/// Where processes have their names.
+pub const NAMES: &[(&str, &str)] = &[
+    ("uaperf_process_up", "process"),
+    ("namedprocess_namegroup_num_procs", "groupname"),
+    ("windows_process_cpu_time_total", "process"),
+    ("container_cpu_usage_seconds_total", "name"),
+    ("container_cpu_usage_seconds_total", "container"),
+];
+
+/// A row is meant by its labels.
+type Meant<'m> = &'m dyn Fn(&Row<'_>) -> bool;
+
+/// What is asked of one exporter.
+struct Asked<'p> {
+    page: &'p Page<'p>,
+    by: &'static str,
+    mine: Meant<'p>,
+}
+
+impl Asked<'_> {
+    fn rows<'s>(&'s self, metric: &str) -> impl Iterator<Item = &'s Row<'s>> {
+        self.page.of(metric).iter().filter(|row| (self.mine)(row))
+    }
+
+    /// The sum of what is meant, or that the exporter does not have it.
+    fn sum(&self, metric: &str, meant: Meant<'_>) -> Figure<f64> {
+        let rows = self
+            .rows(metric)
+            .filter(|row| meant(row) && row.value.is_finite());
+        rows.map(|row| row.value)
+            .reduce(|a, b| a + b)
+            .ok_or_else(|| NotAvailable::because(format!("{} does not give {metric}", self.by)))
+    }
+
+    fn count(&self, metric: &str) -> Figure<u64> {
+        Ok(self.sum(metric, &|_| true)?.max(0.0) as u64)
+    }
+
+    fn counted(&self, metric: &str, label: &str, is: &str) -> Figure<u64> {
+        Ok(self
+            .sum(metric, &|row| row.label(label) == Some(is))?
+            .max(0.0) as u64)
+    }
+
+    /// Seconds of these modes, as nanoseconds. A mode that a system does not know has none.
+    fn ns(&self, metric: &str, modes: &[&str]) -> Figure<u64> {
+        let mode = |row: &Row<'_>| row.label("mode").is_some_and(|it| modes.contains(&it));
+        self.sum(metric, &mode).map(nanos)
+    }
+
+    fn all_ns(&self, metric: &str) -> Figure<u64> {
+        self.sum(metric, &|_| true).map(nanos)
+    }
+
+    /// When the figures were found: of rows with a time the latest, else what the exporter's clock shows.
+    fn clock_ns(&self, metric: &str, clock: &str) -> Option<u64> {
+        let stamped = self.rows(metric).filter_map(|row| row.at_ms).max();
+        let stamped = stamped.and_then(|ms| u64::try_from(ms).ok());
+        let shown = || self.page.of(clock).first().map(|row| nanos(row.value));
+        stamped
+            .map(|ms| ms.saturating_mul(1_000_000))
+            .or_else(shown)
+    }
+
+    /// With the version that a metric of the exporter has as a label.
+    fn version(&self, metric: &str, label: &str) -> String {
+        let version = self.page.of(metric).first().and_then(|it| it.label(label));
+        match version {
+            Some(version) if !version.is_empty() => format!("{} {version}", self.by),
+            _ => self.by.to_owned(),
+        }
+    }
+
+    /// What a label says of what is meant.
+    fn named(&self, metric: &str, label: &str) -> Option<String> {
+        let row = self.rows(metric).next()?;
+        Some(row.label(label)?.to_owned())
+    }
+
+    /// Network interfaces, by the label that names them.
+    fn links(&self, names: &Names) -> Figure<Vec<Link>> {
+        let mut all: Vec<Link> = Vec::new();
+        for row in self.rows(names.received_bytes) {
+            let Some(name) = row.label(names.label) else {
+                continue;
+            };
+            let of = |metric: &str| self.counted(metric, names.label, name);
+            let errors = of(names.received_errors).and_then(|n| Ok(n + of(names.sent_errors)?));
+            all.push(Link {
+                name: name.to_owned(),
+                speed_bits_per_s: of(names.bytes_per_s).and_then(|it| match it {
+                    0 => Err(NotAvailable::because("the interface has no speed")),
+                    bytes => Ok(bytes * 8),
+                }),
+                duplex: Err(NotAvailable::because("exporters do not give it")),
+                mtu_bytes: Err(NotAvailable::because("exporters do not give it")),
+                received_bytes: of(names.received_bytes),
+                sent_bytes: of(names.sent_bytes),
+                received_packets: of(names.received_packets),
+                sent_packets: of(names.sent_packets),
+                received_dropped: of(names.received_dropped),
+                sent_dropped: of(names.sent_dropped),
+                errors,
+            });
+        }
+        match all.is_empty() {
+            true => Err(NotAvailable::because(format!(
+                "{} names no network interface",
+                self.by
+            ))),
+            false => Ok(all),
+        }
+    }
+
+    fn unknown(&self) -> Totals {
+        Totals::unknown(&NotAvailable::because(format!(
+            "{} does not give it",
+            self.by
+        )))
+    }
+}
+
+fn nanos(seconds: f64) -> u64 {
+    // A cast of what is negative or no number gives 0, and of too much the most.
+    (seconds * 1e9).round() as u64
+}
+
+/// What an exporter calls the counters of an interface.
+struct Names {
+    label: &'static str,
+    bytes_per_s: &'static str,
+    received_bytes: &'static str,
+    sent_bytes: &'static str,
+    received_packets: &'static str,
+    sent_packets: &'static str,
+    received_dropped: &'static str,
+    sent_dropped: &'static str,
+    received_errors: &'static str,
+    sent_errors: &'static str,
+}
+
+const NODE_LINKS: Names = Names {
+    label: "device",
+    bytes_per_s: "node_network_speed_bytes",
+    received_bytes: "node_network_receive_bytes_total",
+    sent_bytes: "node_network_transmit_bytes_total",
+    received_packets: "node_network_receive_packets_total",
+    sent_packets: "node_network_transmit_packets_total",
+    received_dropped: "node_network_receive_drop_total",
+    sent_dropped: "node_network_transmit_drop_total",
+    received_errors: "node_network_receive_errs_total",
+    sent_errors: "node_network_transmit_errs_total",
+};
+
+const WINDOWS_LINKS: Names = Names {
+    label: "nic",
+    bytes_per_s: "windows_net_current_bandwidth_bytes",
+    received_bytes: "windows_net_bytes_received_total",
+    sent_bytes: "windows_net_bytes_sent_total",
+    received_packets: "windows_net_packets_received_total",
+    sent_packets: "windows_net_packets_sent_total",
+    received_dropped: "windows_net_packets_received_discarded_total",
+    sent_dropped: "windows_net_packets_outbound_discarded_total",
+    received_errors: "windows_net_packets_received_errors_total",
+    sent_errors: "windows_net_packets_outbound_errors_total",
+};
+
+const CONTAINER_LINKS: Names = Names {
+    label: "interface",
+    // Containers have virtual interfaces.
+    bytes_per_s: "container_network_speed_bytes",
+    received_bytes: "container_network_receive_bytes_total",
+    sent_bytes: "container_network_transmit_bytes_total",
+    received_packets: "container_network_receive_packets_total",
+    sent_packets: "container_network_transmit_packets_total",
+    received_dropped: "container_network_receive_packets_dropped_total",
+    sent_dropped: "container_network_transmit_packets_dropped_total",
+    received_errors: "container_network_receive_errors_total",
+    sent_errors: "container_network_transmit_errors_total",
+};
+
+fn node(page: &Page<'_>) -> Option<Found> {
+    const CPU: &str = "node_cpu_seconds_total";
+    let it = Asked {
+        page,
+        by: "node_exporter",
+        mine: &|_| true,
+    };
+    it.rows(CPU).next()?;
+    // Guests are in user and nice already.
+    let busy = ["user", "nice", "system", "irq", "softirq"];
+    let ram = it.count("node_memory_MemTotal_bytes");
+    let free = it.count("node_memory_MemAvailable_bytes");
+    Some(Found {
+        name: None,
+        by: it.version("node_exporter_build_info", "version"),
+        clock_ns: it.clock_ns(CPU, "node_time_seconds"),
+        totals: Totals {
+            cpu_ns: it.ns(CPU, &busy),
+            user_ns: it.ns(CPU, &["user", "nice"]),
+            system_ns: it.ns(CPU, &["system"]),
+            stolen_ns: it.ns(CPU, &["steal"]),
+            rss_bytes: ram.clone().and_then(|ram| Ok(ram.saturating_sub(free?))),
+            ram_bytes: ram,
+            links: it.links(&NODE_LINKS),
+            ..it.unknown()
+        },
+    })
+}
+
+fn windows(page: &Page<'_>) -> Option<Found> {
+    const CPU: &str = "windows_cpu_time_total";
+    let it = Asked {
+        page,
+        by: "windows_exporter",
+        mine: &|_| true,
+    };
+    it.rows(CPU).next()?;
+    // Older versions have the size of the memory in another collector.
+    let ram = it
+        .count("windows_memory_physical_total_bytes")
+        .or_else(|why| {
+            it.count("windows_cs_physical_memory_bytes")
+                .map_err(|_| why)
+        });
+    let free = it.count("windows_memory_available_bytes").or_else(|why| {
+        it.count("windows_memory_physical_free_bytes")
+            .map_err(|_| why)
+    });
+    Some(Found {
+        name: None,
+        by: it.version("windows_exporter_build_info", "version"),
+        clock_ns: windows_clock(&it, CPU),
+        totals: Totals {
+            // Privileged time has that of interrupts and DPCs in it.
+            cpu_ns: it.ns(CPU, &["user", "privileged"]),
+            user_ns: it.ns(CPU, &["user"]),
+            system_ns: it.ns(CPU, &["privileged"]),
+            rss_bytes: ram.clone().and_then(|ram| Ok(ram.saturating_sub(free?))),
+            ram_bytes: ram,
+            links: it.links(&WINDOWS_LINKS),
+            ..it.unknown()
+        },
+    })
+}
+
+fn windows_clock(it: &Asked<'_>, cpu: &str) -> Option<u64> {
+    // The collector of times is off unless it is asked for; the older clock counts whole seconds.
+    it.clock_ns(cpu, "windows_time_current_timestamp_seconds")
+}
+
+fn windows_process(page: &Page<'_>, name: &str) -> Option<Found> {
+    const CPU: &str = "windows_process_cpu_time_total";
+    let mine = |row: &Row<'_>| {
+        ["process", "process_id"]
+            .iter()
+            .any(|it| row.label(it) == Some(name))
+    };
+    let it = Asked {
+        page,
+        by: "windows_exporter",
+        mine: &mine,
+    };
+    it.rows(CPU).next()?;
+    Some(Found {
+        name: it.named(CPU, "process"),
+        by: it.version("windows_exporter_build_info", "version"),
+        clock_ns: windows_clock(&it, CPU),
+        totals: Totals {
+            cpu_ns: it.ns(CPU, &["user", "privileged"]),
+            user_ns: it.ns(CPU, &["user"]),
+            system_ns: it.ns(CPU, &["privileged"]),
+            rss_bytes: it.count("windows_process_working_set_bytes"),
+            peak_rss_bytes: it.count("windows_process_working_set_peak_bytes"),
+            threads: it.count("windows_process_threads"),
+            ..it.unknown()
+        },
+    })
+}
+
+fn process_exporter(page: &Page<'_>, name: &str) -> Option<Found> {
+    const CPU: &str = "namedprocess_namegroup_cpu_seconds_total";
+    const SWITCHES: &str = "namedprocess_namegroup_context_switches_total";
+    let it = Asked {
+        page,
+        by: "process-exporter",
+        mine: &|row| row.label("groupname") == Some(name),
+    };
+    it.rows(CPU).next()?;
+    Some(Found {
+        name: None,
+        by: it.version("namedprocess_exporter_build_info", "version"),
+        clock_ns: it.clock_ns(CPU, ""),
+        totals: Totals {
+            cpu_ns: it.ns(CPU, &["user", "system"]),
+            user_ns: it.ns(CPU, &["user"]),
+            system_ns: it.ns(CPU, &["system"]),
+            rss_bytes: it.counted("namedprocess_namegroup_memory_bytes", "memtype", "resident"),
+            voluntary_switches: it.counted(SWITCHES, "ctxswitchtype", "voluntary"),
+            involuntary_switches: it.counted(SWITCHES, "ctxswitchtype", "nonvoluntary"),
+            minor_faults: it.count("namedprocess_namegroup_minor_page_faults_total"),
+            major_faults: it.count("namedprocess_namegroup_major_page_faults_total"),
+            threads: it.count("namedprocess_namegroup_num_threads"),
+            ..it.unknown()
+        },
+    })
+}
+
+fn cadvisor_machine(page: &Page<'_>) -> Option<Found> {
+    let mut found = cadvisor(page, &|row| row.label("id") == Some("/"))?;
+    let it = Asked {
+        page,
+        by: "cAdvisor",
+        mine: &|_| true,
+    };
+    found.totals.ram_bytes = it.count("machine_memory_bytes");
+    let mine = |row: &Row<'_>| row.label("id") == Some("/");
+    let used = Asked { mine: &mine, ..it };
+    found.totals.rss_bytes = used.count("container_memory_working_set_bytes");
+    Some(found)
+}
+
+fn cadvisor_container(page: &Page<'_>, name: &str) -> Option<Found> {
+    let labels = ["name", "container", "pod", "id"];
+    cadvisor(page, &|row| {
+        labels.iter().any(|it| row.label(it) == Some(name))
+    })
+}
+
+fn cadvisor<'p>(page: &'p Page<'p>, mine: Meant<'p>) -> Option<Found> {
+    const CPU: &str = "container_cpu_usage_seconds_total";
+    let it = Asked {
+        page,
+        by: "cAdvisor",
+        mine,
+    };
+    it.rows(CPU).next()?;
+    let faults = |kind| {
+        it.sum("container_memory_failures_total", &|row| {
+            row.label("type") == Some(kind) && row.label("scope") == Some("container")
+        })
+        .map(|it| it.max(0.0) as u64)
+    };
+    Some(Found {
+        name: None,
+        by: it.version("cadvisor_version_info", "cadvisorVersion"),
+        clock_ns: it.clock_ns(CPU, ""),
+        totals: Totals {
+            // One row for each CPU, or one for all of them.
+            cpu_ns: it.all_ns(CPU),
+            user_ns: it.all_ns("container_cpu_user_seconds_total"),
+            system_ns: it.all_ns("container_cpu_system_seconds_total"),
+            rss_bytes: it.count("container_memory_rss"),
+            // Its minor faults are all of them.
+            minor_faults: faults("pgfault")
+                .and_then(|all| Ok(all.saturating_sub(faults("pgmajfault")?))),
+            major_faults: faults("pgmajfault"),
+            threads: it.count("container_threads"),
+            links: it.links(&CONTAINER_LINKS),
+            ..it.unknown()
+        },
+    })
+}
+
+fn uaperf(page: &Page<'_>, name: &str) -> Option<Found> {
+    const CPU: &str = "uaperf_process_cpu_seconds_total";
+    const MODES: &str = "uaperf_process_cpu_mode_seconds_total";
+    const SWITCHES: &str = "uaperf_process_context_switches_total";
+    const FAULTS: &str = "uaperf_process_page_faults_total";
+    let mine = |row: &Row<'_>| {
+        let labels = ["process", "pid"];
+        labels.iter().any(|it| row.label(it) == Some(name))
+    };
+    let it = Asked {
+        page,
+        by: "uaperf",
+        mine: &mine,
+    };
+    it.rows(CPU).next()?;
+    Some(Found {
+        name: it.named(CPU, "process"),
+        by: it.by.to_owned(),
+        clock_ns: it.clock_ns(CPU, "uaperf_looked_timestamp_seconds"),
+        totals: Totals {
+            cpu_ns: it.all_ns(CPU),
+            user_ns: it.ns(MODES, &["user"]),
+            system_ns: it.ns(MODES, &["kernel"]),
+            waited_ns: it.all_ns("uaperf_process_run_queue_seconds_total"),
+            rss_bytes: it.count("uaperf_process_resident_memory_bytes"),
+            voluntary_switches: it.counted(SWITCHES, "kind", "voluntary"),
+            involuntary_switches: it.counted(SWITCHES, "kind", "involuntary"),
+            minor_faults: it.counted(FAULTS, "kind", "minor"),
+            major_faults: it.counted(FAULTS, "kind", "major"),
+            threads: it.count("uaperf_process_threads"),
+            ..it.unknown()
+        },
+    })
+}
+
+/// The process that answers, as the client libraries of Prometheus tell of it.
+pub fn itself(page: &Page<'_>) -> Option<Found> {
+    const CPU: &str = "process_cpu_seconds_total";
+    let it = Asked {
+        page,
+        by: "a client library of Prometheus",
+        mine: &|_| true,
+    };
+    it.rows(CPU).next()?;
+    Some(Found {
+        name: None,
+        by: it.by.to_owned(),
+        clock_ns: it.clock_ns(CPU, ""),
+        totals: Totals {
+            cpu_ns: it.all_ns(CPU),
+            rss_bytes: it.count("process_resident_memory_bytes"),
+            threads: it.count("process_threads"),
+            ..it.unknown()
+        },
+    })
+}

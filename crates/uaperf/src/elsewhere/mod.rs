@@ -1,0 +1,118 @@
+//! What processes and machines of other hosts spend: figures that somebody there finds, as samples on our clock.
+//!
+//! A [`Site`] says where. Each has a thread, which reads an exporter's page again and again ([`scrape`]) or listens to
+//! `uaperf watch --pipe` at the other end of an ssh ([`piped`], [`served`]). Samples and gaps stand in a [`Course`].
+
+mod course;
+mod piped;
+mod scrape;
+pub mod served;
+mod site;
+mod speech;
+
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+pub use self::course::{Course, Event, Point, Step};
+pub use self::site::{HOST, Site};
+use crate::failure::Failure;
+
+/// Who is looked at, and by whom.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Known {
+    /// What it is called in results: a process with its host, or the host.
+    pub name: String,
+    /// Where figures come from: a page, or a host of ssh.
+    pub from: String,
+    /// Who finds them there, with its version.
+    pub by: String,
+    /// Whether it is a machine, and not a process.
+    pub is_host: bool,
+    /// The process there, where that is known.
+    pub pid: Option<u32>,
+    /// Time between two looks.
+    pub every: Duration,
+}
+
+/// Somebody looks at it from now on.
+#[derive(Debug)]
+pub struct Elsewhere {
+    /// Who.
+    pub known: Known,
+    course: Arc<Mutex<Course>>,
+    stop: Sender<()>,
+    thread: JoinHandle<()>,
+}
+
+/// What a thread that looks has.
+struct Desk {
+    course: Arc<Mutex<Course>>,
+    stopped: Receiver<()>,
+}
+
+impl Desk {
+    fn tell(&self, event: Event) {
+        lock(&self.course).push(event);
+    }
+
+    fn gap(&self, why: String) {
+        self.tell(Event::Gap {
+            at: Instant::now(),
+            why,
+        });
+    }
+}
+
+fn lock(course: &Mutex<Course>) -> MutexGuard<'_, Course> {
+    course.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Elsewhere {
+    /// Looks once, and goes on doing so; refused where that is of no use. `every` is the time between two looks.
+    pub fn open(site: &Site, every: Duration) -> anyhow::Result<Self> {
+        let (stop, stopped) = channel();
+        let desk = Desk {
+            course: Arc::default(),
+            stopped,
+        };
+        let course = Arc::clone(&desk.course);
+        let (known, thread) = match site {
+            Site::Prometheus { page, name } => scrape::open(site, page, name.as_deref(), every, desk),
+            Site::Ssh { way, what } => piped::open(site, way, what, every, desk),
+        }
+        .map_err(|why| {
+            let hint = match site {
+                Site::Prometheus { .. } => "open the page in a browser: it has to be in the text format of Prometheus",
+                Site::Ssh { .. } => "uaperf of the same version has to be there, and ssh to log in without a password",
+            };
+            Failure::usage(format!("{site}: {why}")).hint(hint)
+        })?;
+        Ok(Self {
+            known,
+            course,
+            stop,
+            thread,
+        })
+    }
+
+    /// What came since it was asked last; it is not kept.
+    pub fn take(&self) -> Vec<Event> {
+        lock(&self.course).take()
+    }
+
+    /// Whether nothing more comes.
+    pub fn has_ended(&self) -> bool {
+        self.thread.is_finished()
+    }
+
+    /// Ends it with a last look, and gives what came.
+    pub fn finish(self) -> (Known, Course) {
+        // Gone only if the thread has ended.
+        let _ = self.stop.send(());
+        let _ = self.thread.join();
+        let course = std::mem::take(&mut *lock(&self.course));
+        (self.known, course)
+    }
+}

@@ -1,0 +1,234 @@
+//! `uaperf watch --pipe` on a host that ssh reaches: looks come on its output, and its clock is read over the same pipe.
+
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use fleet::frame::encode;
+use fleet::{Bands, Exchange, Stamp};
+use plan::unit::duration::{self, nanos};
+
+use super::speech::{FromWatch, Hello, ToWatch};
+use super::{Desk, Event, Known, Point, Site};
+use crate::fleet::carrier::{Came, Carrier, program};
+use crate::fleet::pipe::stamp;
+use crate::fleet::{VERSION, Way};
+
+/// All that a look has takes a process of fifty threads half a millisecond: so often at most.
+pub const CLOSEST: Duration = Duration::from_millis(100);
+/// A host that was never reached before may have to wake up.
+const CONNECTING: Duration = Duration::from_secs(30);
+/// The clock is asked so often at first, one answer after the other, and so often then.
+const EXCHANGES: u32 = 8;
+const CLOCK: Duration = Duration::from_secs(1);
+/// Looks that are so late are missing.
+const LATE: Duration = Duration::from_secs(2);
+
+/// Starts it there and waits for its first look.
+pub fn open(
+    site: &Site,
+    way: &Way,
+    what: &str,
+    every: Duration,
+    desk: Desk,
+) -> Result<(Known, JoinHandle<()>), String> {
+    let every = every.max(CLOSEST);
+    let (post, letters) = channel();
+    let command = program(way, &["watch", "--pipe", what]).map_err(|error| error.to_string())?;
+    let carrier = Carrier::start(&site.to_string(), command, move |came| {
+        // Nobody reads it when all is over.
+        let _ = post.send(came);
+    });
+    let carrier = carrier.map_err(|error| format!("ssh could not be started: {error}"))?;
+    let mut line = Line {
+        carrier,
+        letters,
+        bands: Bands::default(),
+        desk,
+        every,
+        heard: Instant::now(),
+        ended: false,
+    };
+    let hello = match line.open() {
+        Ok(hello) => hello,
+        Err(why) => {
+            line.carrier.kill();
+            return Err(why);
+        }
+    };
+    let known = Known {
+        name: match &hello.process {
+            Some((name, _)) => format!("{name} at {}", site.host()),
+            None => site.host().to_owned(),
+        },
+        from: site.to_string(),
+        by: format!("uaperf {} on {}", hello.version, hello.host),
+        is_host: hello.process.is_none(),
+        pid: hello.process.map(|it| it.1),
+        every,
+    };
+    let thread = std::thread::Builder::new().name("listen".into());
+    let thread = thread
+        .spawn(move || line.go_on())
+        .map_err(|error| error.to_string())?;
+    Ok((known, thread))
+}
+
+struct Line {
+    carrier: Carrier,
+    letters: Receiver<Came<FromWatch>>,
+    bands: Bands,
+    desk: Desk,
+    every: Duration,
+    heard: Instant,
+    ended: bool,
+}
+
+impl Line {
+    fn say(&self, what: &ToWatch) {
+        // What does not fit into a frame is longer than anything here.
+        if let Ok(frame) = encode(what) {
+            self.carrier.send(frame);
+        }
+    }
+
+    fn ask(&self) {
+        self.say(&ToWatch::Clock { asked: stamp() });
+    }
+
+    /// Greets it, compares the clocks, and has a first look.
+    fn open(&mut self) -> Result<Hello, String> {
+        let until = Instant::now() + CONNECTING;
+        let mut hello = None;
+        let mut looks = false;
+        let mut asked = 0;
+        while !looks {
+            let left = until.saturating_duration_since(Instant::now());
+            let (message, at) = match self.letters.recv_timeout(left) {
+                Ok(Came::Message(message, at)) => (message, at),
+                Ok(Came::End(why)) => return Err(why),
+                Err(_) => return Err(format!("no answer within {}", duration::show(CONNECTING))),
+            };
+            match message {
+                FromWatch::Hello(it) if it.version != VERSION => {
+                    return Err(format!(
+                        "uaperf there is version {}, here {VERSION}: install the same one there",
+                        it.version
+                    ));
+                }
+                FromWatch::Hello(it) => {
+                    hello = Some(it);
+                    self.ask();
+                }
+                FromWatch::Clock { .. } => {
+                    self.take(message, at);
+                    asked += 1;
+                    match asked {
+                        EXCHANGES => self.say(&ToWatch::Hello {
+                            version: VERSION.to_owned(),
+                            every_ns: nanos(self.every),
+                        }),
+                        _ => self.ask(),
+                    }
+                }
+                FromWatch::Look { .. } => {
+                    self.take(message, at);
+                    looks = true;
+                }
+                FromWatch::Refused { why } | FromWatch::Ended { why } => return Err(why),
+            }
+        }
+        hello.ok_or_else(|| "it did not say who it is".to_owned())
+    }
+
+    fn go_on(mut self) {
+        let mut clock = Instant::now() + CLOCK;
+        let mut late = Instant::now();
+        // Told to stop, it waits for one look more.
+        let mut until = None::<Instant>;
+        while !self.ended && until.is_none_or(|it| Instant::now() < it) {
+            let now = Instant::now();
+            if now >= clock {
+                clock = now + CLOCK;
+                self.ask();
+            }
+            // Half of the shortest interval: often enough to be told to stop.
+            let wait = clock.saturating_duration_since(now).min(CLOSEST / 2);
+            match self.letters.recv_timeout(wait) {
+                Ok(Came::Message(message, at)) => {
+                    let is_look = matches!(message, FromWatch::Look { .. });
+                    self.take(message, at);
+                    if is_look && until.is_some() {
+                        break;
+                    }
+                }
+                Ok(Came::End(why)) => {
+                    self.desk.gap(why);
+                    self.ended = true;
+                }
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => break,
+            }
+            let silent = self.heard.elapsed();
+            if silent > LATE + self.every && late.elapsed() > Duration::from_secs(1) {
+                late = Instant::now();
+                self.desk
+                    .gap("no look came; the network or the host may be down".to_owned());
+            }
+            let stops = self.desk.stopped.try_recv() != Err(std::sync::mpsc::TryRecvError::Empty);
+            if stops && until.is_none() {
+                until = Some(Instant::now() + self.every + LATE);
+            }
+        }
+        self.carrier.end();
+    }
+
+    fn take(&mut self, message: FromWatch, answered: Stamp) {
+        match message {
+            FromWatch::Clock {
+                asked,
+                received,
+                sent,
+            } => self.bands.add(&Exchange {
+                asked,
+                received,
+                sent,
+                answered,
+            }),
+            FromWatch::Look {
+                at,
+                totals,
+                cost_ns,
+            } => {
+                self.heard = Instant::now();
+                let Some((at, error)) = self.ours(at, answered) else {
+                    self.desk
+                        .gap("the clocks contradict each other: one was stopped".to_owned());
+                    return;
+                };
+                self.desk.tell(Event::Point(Box::new(Point {
+                    at,
+                    error,
+                    clock_ns: None,
+                    totals: *totals,
+                    cost_ns,
+                })));
+            }
+            FromWatch::Ended { why } => {
+                self.desk.gap(why);
+                self.ended = true;
+            }
+            FromWatch::Hello(_) | FromWatch::Refused { .. } => {}
+        }
+    }
+
+    /// A moment of its clock on ours, and how far that may be off. It came later than that, whatever the clocks say.
+    fn ours(&self, there: Stamp, came: Stamp) -> Option<(Instant, Duration)> {
+        let band = self.bands.mono(came.mono_ns)?;
+        let ours = there.mono_ns as f64 - band.middle();
+        let now = (Instant::now(), stamp().mono_ns);
+        let ago = (now.1 as f64 - ours).max(0.0);
+        let at = now.0.checked_sub(Duration::from_nanos(ago as u64))?;
+        Some((at, Duration::from_nanos(band.error().ceil() as u64)))
+    }
+}
