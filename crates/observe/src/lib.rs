@@ -11,6 +11,7 @@
 //!   a machine, [`Meter`] what a power meter wrote down; a [`Tree`] says which machine;
 //! - [`Totals`] are those of another host, which a [`Page`] of an exporter for Prometheus has;
 //! - [`bench()`] says what disturbs measuring on a machine;
+//! - [`schedule`] says how the kernel schedules a process, and changes that;
 //! - [`limits`] are those of the operating system that a large load runs into.
 //!
 //! What goes into a result file has the form that `record` gives it.
@@ -50,6 +51,7 @@ mod process;
 mod processors;
 mod prometheus;
 mod pulse;
+pub mod schedule;
 mod socket;
 mod stat;
 mod target;

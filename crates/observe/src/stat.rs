@@ -44,6 +44,13 @@ impl<'a> Stat<'a> {
         files::number(&mut words.skip(number.saturating_sub(3)), self.path)
     }
 
+    /// A field that may be negative.
+    pub fn signed(&self, number: usize) -> Figure<i64> {
+        let word = self.words.get(number.saturating_sub(3));
+        word.and_then(|it| it.parse().ok())
+            .ok_or_else(|| NotAvailable::because(format!("{} has no field {number}", self.path)))
+    }
+
     /// A field of ticks, in nanoseconds.
     pub fn ticks(&self, number: usize) -> Figure<u64> {
         self.field(number).map(|ticks| ticks * TICK_NS)

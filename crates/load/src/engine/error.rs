@@ -68,6 +68,9 @@ pub enum RunError {
     /// The system has no more threads or descriptors.
     #[error("cannot start a thread or a poll: {0}")]
     System(#[from] std::io::Error),
+    /// A thread could not begin as it was to.
+    #[error("{0}")]
+    Start(String),
     /// A thread cannot be kept on the processor that was asked for.
     #[error("cannot keep a thread on processor {cpu}: {error}")]
     Pin {

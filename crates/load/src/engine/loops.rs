@@ -121,9 +121,13 @@ pub fn run(
         };
         let pin = number.checked_rem(options.pin.len());
         let pin = pin.and_then(|at| options.pin.get(at).copied());
+        let at_start = options.at_start.clone();
         let thread = std::thread::Builder::new().name(format!("load-{number}"));
         threads.push(thread.spawn(move || -> Result<_, RunError> {
             pin.map_or(Ok(()), pin_to)?;
+            at_start
+                .map_or(Ok(()), |it| it())
+                .map_err(RunError::Start)?;
             Ok(EventLoop::new(parts)?.run()?)
         })?);
     }

@@ -22,6 +22,8 @@ pub struct Options {
     pub threads: u32,
     /// CPUs to keep the threads on, in turn; anywhere if there are none.
     pub pin: Vec<usize>,
+    /// What each thread does before anything else, such as taking a priority; a run ends where that fails.
+    pub at_start: Option<Arc<dyn Fn() -> Result<(), String> + Send + Sync>>,
     /// Whether the limits that a server declares are kept.
     pub limits: bool,
     /// Whether the kernel is asked when bytes came in.
@@ -51,6 +53,7 @@ impl Default for Options {
         Self {
             threads: 1,
             pin: Vec::new(),
+            at_start: None,
             limits: true,
             stamps: true,
             abandons: false,

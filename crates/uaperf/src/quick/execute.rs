@@ -9,6 +9,7 @@ use anyhow::Context;
 use judge::{EndedBy, Exit};
 use load::engine::{self, Control, Options, Outcome, Progress, RunError, Target};
 use load::work::Prepared;
+use observe::Process;
 use plan::{Phase, Targets, Work};
 use record::Samples;
 use record::run::{Mark, Run};
@@ -24,7 +25,6 @@ use crate::failure::Failure;
 use crate::fleet::{self, Fleet, Shared, Word};
 use crate::global::Global;
 use crate::pcap;
-use crate::pinning;
 use crate::screen::tell;
 use crate::written;
 use crate::{log, lost};
@@ -38,7 +38,8 @@ pub fn measure(
     control: &Control,
     global: &Global,
 ) -> anyhow::Result<Run> {
-    pinning::check(common.load.pin())?;
+    let scheduling = common.load.scheduling();
+    scheduling.check(common.fleet.is_asked())?;
     let asked = common.output.observe.asked()?;
     let started = SystemTime::now();
     let fleet = match common.fleet.is_asked() {
@@ -50,6 +51,9 @@ pub fn measure(
         missing: not_there,
     } = servers::look_at(targets, common, phase, control, global)?;
     let watched = asked.with_server(servers::found(&looked));
+    // Until the end of this phase, whatever ends it.
+    let held = scheduling.hold(watched.server.as_ref())?;
+    let server = watched.server.as_ref().map(Process::id);
     // A fleet's are those of its hosts.
     let own_limits = match &fleet {
         Some(_) => Vec::new(),
@@ -74,6 +78,7 @@ pub fn measure(
         samples: samples.clone(),
         threads: common.load.threads(),
         pin: common.load.pin().to_vec(),
+        at_start: scheduling.at_start(),
         limits,
         // A server that is still busy with what was given up would have to be awaited for them.
         diagnostics: common.until_the_end.is_none(),
@@ -126,6 +131,8 @@ pub fn measure(
         let wrote = wrote.map(|thread| thread.join().unwrap_or(Err(RunError::Thread)));
         (outcome, wrote)
     });
+    let scheduled = scheduling.notes(server);
+    drop(held);
     let seen = watch.finish();
     watcher.end();
     drop(options);
@@ -156,6 +163,7 @@ pub fn measure(
     }
     .run();
     run.notes.extend(left_out(&prepared));
+    run.notes.extend(scheduled);
     run.notes.extend(log::note().map(str::to_owned));
     if pcap::recorder().is_some() {
         run.notes.push(pcap::NOTE.to_owned());

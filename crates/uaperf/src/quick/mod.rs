@@ -22,6 +22,7 @@ mod options;
 mod outcome;
 mod output;
 mod result;
+mod scheduling;
 mod sequence;
 mod servers;
 pub mod stage;

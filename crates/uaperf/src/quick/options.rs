@@ -6,6 +6,7 @@ use plan::unit::Rate;
 use plan::unit::duration;
 use plan::{Arrival, CatchUp, Phase, Reconnect, Shape, Spread, Threshold, Warmup, Work};
 
+use super::scheduling;
 use crate::failure::Failure;
 
 /// How much load, when, and for how long.
@@ -67,9 +68,8 @@ pub struct Args {
     /// Threads; sessions are dealt out to them
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1024))]
     threads: u32,
-    /// CPUs to keep the threads on, in turn: 1 or 2,3
-    #[arg(long, value_name = "LIST", value_delimiter = ',')]
-    pin: Vec<usize>,
+    #[command(flatten)]
+    scheduling: scheduling::Args,
     /// Seed of everything random
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
@@ -123,7 +123,7 @@ impl Args {
     /// How an agent's load is made, as options.
     pub fn words(&self) -> Vec<String> {
         let mut words = vec![format!("--threads={}", self.threads)];
-        words.extend(self.pin.iter().map(|cpu| format!("--pin={cpu}")));
+        words.extend(self.pin().iter().map(|cpu| format!("--pin={cpu}")));
         if self.ignore_limits {
             words.extend(["--ignore-limits", "--allow=overload"].map(str::to_owned));
         }
@@ -132,7 +132,12 @@ impl Args {
 
     /// CPUs to keep them on.
     pub fn pin(&self) -> &[usize] {
-        &self.pin
+        self.scheduling.pin()
+    }
+
+    /// Processors and priorities of the run.
+    pub fn scheduling(&self) -> &scheduling::Args {
+        &self.scheduling
     }
 
     /// How long is measured, if that was said.

@@ -116,7 +116,7 @@ pub fn run(
 pub fn request(common: &Common) -> Map<String, Value> {
     let mut request = crate::usage::asked();
     request.insert("threads".into(), common.load.threads().into());
-    request.insert("pin".into(), common.load.pin().into());
+    common.load.scheduling().request(&mut request);
     request.insert("ignore_limits".into(), common.load.ignores_limits().into());
     request.insert("identity_each".into(), common.each.is_asked().into());
     if common.fleet.is_asked() {

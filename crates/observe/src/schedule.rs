@@ -1,0 +1,262 @@
+//! How the kernel schedules threads: processors, nice values, real-time priorities; read, and set.
+
+use crate::figure::{Figure, NotAvailable};
+use crate::processors::processors_of;
+use crate::stat::Stat;
+use crate::tasks::tasks;
+use crate::tree::Tree;
+
+/// How a process is scheduled: as most of its threads are.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Scheduling {
+    /// `SCHED_OTHER`, `SCHED_FIFO` and so on.
+    pub policy: &'static str,
+    /// From 1 to 99 under a real-time policy, else 0.
+    pub priority: u64,
+    /// From -20 (first) to 19 (last).
+    pub nice: i64,
+    /// Whether some of its threads are scheduled in another way.
+    pub mixed: bool,
+    /// The processors that its first thread may use.
+    pub processors: Vec<usize>,
+}
+
+/// The policies by their numbers in sched.h.
+const POLICIES: [&str; 8] = [
+    "SCHED_OTHER",
+    "SCHED_FIFO",
+    "SCHED_RR",
+    "SCHED_BATCH",
+    "policy 4",
+    "SCHED_IDLE",
+    "SCHED_DEADLINE",
+    "SCHED_EXT",
+];
+
+/// How a process is scheduled.
+pub fn scheduling(id: u32) -> Figure<Scheduling> {
+    let tree = Tree::here();
+    let mut all: Vec<(u64, u64, i64)> = Vec::new();
+    for task in tasks(&tree, id)? {
+        // One may have ended meanwhile.
+        all.extend(of_thread(&tree, id, task.id).ok());
+    }
+    let count = |one: &(u64, u64, i64)| all.iter().filter(|it| *it == one).count();
+    let most = all.iter().max_by_key(|it| count(it)).copied();
+    let (policy, priority, nice) =
+        most.ok_or_else(|| NotAvailable::because(format!("process {id} has ended")))?;
+    let named = usize::try_from(policy).ok().and_then(|it| POLICIES.get(it));
+    Ok(Scheduling {
+        policy: named.copied().unwrap_or("unknown"),
+        priority,
+        nice,
+        mixed: all.iter().any(|it| *it != (policy, priority, nice)),
+        processors: processors_of(id)?,
+    })
+}
+
+/// Policy, real-time priority and nice value, as proc(5) has them.
+fn of_thread(tree: &Tree, process: u32, thread: u32) -> Figure<(u64, u64, i64)> {
+    let path = format!("/proc/{process}/task/{thread}/stat");
+    let text = tree.text(&path)?;
+    let stat = Stat::of(&text, &path)?;
+    Ok((stat.field(41)?, stat.field(40)?, stat.signed(19)?))
+}
+
+/// What has to be done for a real-time priority to be allowed.
+pub const RT_CURE: &str = "run as root, or `sudo setcap cap_sys_nice+ep` the program, or give your user `rtprio 99` in \
+                           /etc/security/limits.conf and log in again";
+/// What has to be done for a nice value below 0 to be allowed.
+pub const NICE_CURE: &str = "run as root, or `sudo setcap cap_sys_nice+ep` the program, or give your user `nice -20` in \
+                             /etc/security/limits.conf and log in again";
+
+pub use imp::{Held, fifo, hold, nice, this_thread};
+
+#[cfg(target_os = "linux")]
+mod imp {
+    use std::process::{Command, Stdio};
+
+    use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
+    use nix::unistd::Pid;
+
+    use super::{NICE_CURE, RT_CURE, of_thread};
+    use crate::figure::{Figure, NotAvailable};
+    use crate::tasks::tasks;
+    use crate::tree::Tree;
+
+    /// The id of the thread that asks.
+    pub fn this_thread() -> u32 {
+        nix::unistd::gettid().as_raw().unsigned_abs()
+    }
+
+    /// Gives a thread a nice value.
+    pub fn nice(thread: u32, value: i32) -> Figure<()> {
+        let words = ["-n", &value.to_string(), "-p", &thread.to_string()];
+        run("renice", &words).map_err(|said| {
+            NotAvailable::because(match is_forbidden(&said) {
+                true => format!("a nice value of {value} is not allowed: {NICE_CURE}"),
+                false => said,
+            })
+        })
+    }
+
+    /// Gives a thread a real-time priority under SCHED_FIFO; threads that it starts have it, too.
+    pub fn fifo(thread: u32, priority: u8) -> Figure<()> {
+        chrt(&[
+            "--fifo",
+            "--pid",
+            &priority.to_string(),
+            &thread.to_string(),
+        ])
+    }
+
+    fn chrt(words: &[&str]) -> Figure<()> {
+        run("chrt", words).map_err(|said| {
+            NotAvailable::because(match is_forbidden(&said) {
+                true => format!("SCHED_FIFO is not allowed: {RT_CURE}"),
+                false => said,
+            })
+        })
+    }
+
+    fn is_forbidden(said: &str) -> bool {
+        said.contains("not permitted") || said.contains("ermission denied")
+    }
+
+    /// A program of util-linux, or what it said: the system calls behind them cannot be made without `unsafe`.
+    fn run(program: &str, words: &[&str]) -> Result<(), String> {
+        let mut command = Command::new(program);
+        command.args(words).stdin(Stdio::null()).env("LC_ALL", "C");
+        let done = command.output();
+        let done = done.map_err(|error| {
+            format!(
+                "{program} of util-linux cannot be started: {error} (apt-get install util-linux)"
+            )
+        })?;
+        match done.status.success() {
+            true => Ok(()),
+            false => Err(String::from_utf8_lossy(&done.stderr).trim().to_owned()),
+        }
+    }
+
+    /// A process that is scheduled in another way until this is dropped.
+    #[derive(Debug)]
+    pub struct Held {
+        id: u32,
+        affinities: Vec<(Pid, CpuSet)>,
+        policies: Vec<(u32, u64, u64)>,
+    }
+
+    /// Keeps all threads of a process on these processors, where there are any, and gives them a real-time priority
+    /// under SCHED_FIFO, where one is wanted. Threads that it starts meanwhile have both, too.
+    pub fn hold(id: u32, processors: &[usize], priority: Option<u8>) -> Figure<Held> {
+        let mut held = Held {
+            id,
+            affinities: Vec::new(),
+            policies: Vec::new(),
+        };
+        let tree = Tree::here();
+        for task in tasks(&tree, id)? {
+            let thread = pid(task.id);
+            if !processors.is_empty() {
+                let refused = |error: nix::Error| {
+                    NotAvailable::because(match error {
+                        nix::Error::EPERM => {
+                            "it is a process of another user: run as root, or as that user"
+                                .to_owned()
+                        }
+                        nix::Error::EINVAL => {
+                            "want processors that there are, and that it may use".to_owned()
+                        }
+                        error => error.desc().to_owned(),
+                    })
+                };
+                let mut set = CpuSet::new();
+                for cpu in processors {
+                    set.set(*cpu).map_err(refused)?;
+                }
+                let before = match sched_getaffinity(thread) {
+                    // It has ended meanwhile.
+                    Err(nix::Error::ESRCH) => continue,
+                    before => before.map_err(refused)?,
+                };
+                held.affinities.push((thread, before));
+                match sched_setaffinity(thread, &set) {
+                    Err(nix::Error::ESRCH) => {}
+                    done => done.map_err(refused)?,
+                }
+            }
+            if let Some(priority) = priority {
+                let Ok((policy, before, _)) = of_thread(&tree, id, task.id) else {
+                    continue;
+                };
+                match fifo(task.id, priority) {
+                    Ok(()) => held.policies.push((task.id, policy, before)),
+                    Err(_) if of_thread(&tree, id, task.id).is_err() => {}
+                    Err(why) => return Err(why),
+                }
+            }
+        }
+        Ok(held)
+    }
+
+    fn pid(thread: u32) -> Pid {
+        Pid::from_raw(i32::try_from(thread).unwrap_or(0))
+    }
+
+    impl Drop for Held {
+        fn drop(&mut self) {
+            // A thread that was started meanwhile has what its starter had; that of the first one is a good guess.
+            let now = tasks(&Tree::here(), self.id).unwrap_or_default();
+            for task in now {
+                let thread = pid(task.id);
+                let own = self.affinities.iter().find(|it| it.0 == thread);
+                if let Some((_, before)) = own.or(self.affinities.first()) {
+                    // It may have ended.
+                    let _ = sched_setaffinity(thread, before);
+                }
+                let own = self.policies.iter().find(|it| it.0 == task.id);
+                if let Some((_, policy, priority)) = own.or(self.policies.first()) {
+                    let how = match policy {
+                        1 => "--fifo",
+                        2 => "--rr",
+                        3 => "--batch",
+                        5 => "--idle",
+                        _ => "--other",
+                    };
+                    let words = [how, "--pid", &priority.to_string(), &task.id.to_string()];
+                    let _ = chrt(&words);
+                }
+            }
+        }
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+mod imp {
+    use crate::figure::{Figure, NotAvailable};
+
+    /// A process that is scheduled in another way until this is dropped.
+    #[derive(Debug)]
+    pub struct Held {}
+
+    /// The id of the thread that asks.
+    pub fn this_thread() -> u32 {
+        0
+    }
+
+    /// Gives a thread a nice value.
+    pub fn nice(_thread: u32, _value: i32) -> Figure<()> {
+        Err(NotAvailable::here())
+    }
+
+    /// Gives a thread a real-time priority.
+    pub fn fifo(_thread: u32, _priority: u8) -> Figure<()> {
+        Err(NotAvailable::here())
+    }
+
+    /// Keeps a process on processors, and gives it a real-time priority.
+    pub fn hold(_id: u32, _processors: &[usize], _priority: Option<u8>) -> Figure<Held> {
+        Err(NotAvailable::here())
+    }
+}
