@@ -8,7 +8,7 @@
 //! - [`Target`] finds a process by its id, name or port; [`Pulse`] looks at it every few milliseconds;
 //! - [`tasks`], [`footing`], [`shares()`], [`cgroup`] and [`sockets`] say more of a process, for more time;
 //! - [`pressure`], [`links`], [`core_clocks`], [`zones`], [`domains`], [`sensors`] and [`batteries`] say more of
-//!   a machine, [`Meter`] what a power meter wrote down; a [`Tree`] says which machine;
+//!   a machine, [`Meter`] what a power meter wrote down, an [`Account`] what domains took; a [`Tree`] says which machine;
 //! - [`Totals`] are those of another host, which a [`Page`] of an exporter for Prometheus has;
 //! - [`bench()`] says what disturbs measuring on a machine;
 //! - [`schedule`] says how the kernel schedules a process, and changes that;
@@ -32,6 +32,7 @@
 //! }
 //! ```
 
+mod account;
 mod bench;
 mod cgroup;
 mod clock;
@@ -59,6 +60,7 @@ mod tasks;
 mod totals;
 mod tree;
 
+pub use account::{Account, Within, above_idle, idle};
 pub use bench::{Finding, Idle, Standing, bench};
 pub use cgroup::{Cgroup, Limit, Throttled, cgroup};
 pub use clock::thread_cpu;

@@ -8,8 +8,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use record::run::{
-    About, Bottleneck, Candidate, Destination, Expectation, Figure, Finding, Fingerprint, GapOf,
-    Kind, Limiter, LinkUsage, Listener, Mark, Mean, Means, Observing, Outside, Part, Phase,
+    About, Bottleneck, Candidate, Destination, Energy, Expectation, Figure, Finding, Fingerprint,
+    GapOf, Kind, Limiter, LinkUsage, Listener, Mark, Mean, Means, Observing, Outside, Part, Phase,
     Product, PubSub, Published, ReadError, Sign, SocketUsage, Source, Target, ThreadUsage, Unread,
     Usage, UsageSeries, Verdict, WarmUp, WriteError,
 };
@@ -213,6 +213,25 @@ fn full() -> Run {
         missed: 1,
         cpu_ns: Figure::Known(7),
         cpu_cores: Figure::Known(0.0625),
+    });
+    phase.energy.push(Energy {
+        by: "package-0".to_owned(),
+        joules: Figure::Known(120.0),
+        watts: Figure::Known(12.0),
+        idle_watts: Figure::Known(Mean {
+            mean: 8.0,
+            error: 0.5,
+        }),
+        above_idle_joules: Figure::Known(Mean {
+            mean: 40.0,
+            error: 5.0,
+        }),
+        per_operation_joules: Figure::Known(Mean {
+            mean: 0.5,
+            error: 0.0625,
+        }),
+        per_value_joules: Figure::missing("no values"),
+        widest_gap_ns: Figure::Known(100_000_000),
     });
     phase.expectations.push(Expectation {
         expected: "p99<5ms".to_owned(),

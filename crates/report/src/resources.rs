@@ -5,7 +5,9 @@ use std::time::Duration;
 use judge::Measured;
 use plan::unit::{Bytes, duration};
 use plan::{Figures, Measure, Stat};
-use record::run::{Figure, LinkUsage, Observing, Phase, Source, ThreadUsage, Usage, UsageSeries};
+use record::run::{
+    Energy, Figure, LinkUsage, Mean, Observing, Phase, Source, ThreadUsage, Usage, UsageSeries,
+};
 
 use crate::page::{Page, clean};
 
@@ -34,6 +36,9 @@ pub(crate) fn rows(page: &mut Page, phase: &Phase) {
         if let Some(source) = &usage.source {
             page.row("", &told(source));
         }
+    }
+    for it in &phase.energy {
+        page.row("energy", &energy(it));
     }
     if let Some(cost) = &phase.observing {
         page.row("observing", &observing(cost));
@@ -122,6 +127,46 @@ fn carried(link: &LinkUsage, phase: &Phase) -> String {
         rate(&link.received_bytes),
         rate(&link.sent_bytes)
     )
+}
+
+/// What a meter or a domain of the machine counted, and what of it the load took.
+pub(crate) fn energy(it: &Energy) -> String {
+    let by = clean(&it.by);
+    let (Figure::Known(joules), Figure::Known(watts)) = (&it.joules, &it.watts) else {
+        let why = match &it.joules {
+            Figure::Missing { not_available } => not_available.as_str(),
+            Figure::Known(_) => "no power",
+        };
+        return format!("{by}: n/a: {why}");
+    };
+    let mut text = format!("{by}: {joules:.1} J, {watts:.2} W on average");
+    match &it.idle_watts {
+        Figure::Known(idle) => {
+            text.push_str(&format!(", idle {:.2} ± {:.2} W", idle.mean, idle.error));
+        }
+        Figure::Missing { not_available } => {
+            text.push_str(&format!(", idle n/a: {not_available}"));
+        }
+    }
+    let each = |figure: &Figure<Mean>, of: &str| match figure {
+        Figure::Known(it) => format!(", {} ± {} {of}", small(it.mean), small(it.error)),
+        Figure::Missing { .. } => String::new(),
+    };
+    text.push_str(&each(
+        &it.per_operation_joules,
+        "above idle for an operation",
+    ));
+    text.push_str(&each(&it.per_value_joules, "for a value"));
+    text
+}
+
+/// Joules of something small.
+fn small(joules: f64) -> String {
+    match joules.abs() {
+        it if it >= 1.0 => format!("{joules:.2} J"),
+        it if it >= 1e-3 => format!("{:.2} mJ", joules * 1e3),
+        _ => format!("{:.1} µJ", joules * 1e6),
+    }
 }
 
 /// More gaps are only counted.

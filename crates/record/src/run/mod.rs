@@ -30,7 +30,9 @@ pub use file::{Destination, ReadError, WriteError, place_file};
 pub use footprint::{Footprint, Held, Rise};
 pub use host::{Host, HostClock};
 pub use machine::{Build, Fingerprint};
-pub use observed::{GapOf, LinkUsage, Mean, Means, Observing, SocketUsage, Source, ThreadUsage};
+pub use observed::{
+    Energy, GapOf, LinkUsage, Mean, Means, Observing, SocketUsage, Source, ThreadUsage,
+};
 pub use phase::{
     ByHand, Counts, Hand, LeftOut, Level, Messages, Outside, Part, Phase, Sum, WarmUp,
 };

@@ -123,6 +123,27 @@ pub struct GapOf {
     pub reason: String,
 }
 
+/// Energy that a power meter, or the machine itself, counted in the window.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Energy {
+    /// What counted: a meter by its file, or a domain of the machine such as `package-0`.
+    pub by: String,
+    /// All of it.
+    pub joules: Figure<f64>,
+    /// On average.
+    pub watts: Figure<f64>,
+    /// Power before and after the load, when nothing was asked: the mean of both, and half of what they differ.
+    pub idle_watts: Figure<Mean>,
+    /// What the load took beyond that.
+    pub above_idle_joules: Figure<Mean>,
+    /// The same for each operation that ended.
+    pub per_operation_joules: Figure<Mean>,
+    /// The same for each value.
+    pub per_value_joules: Figure<Mean>,
+    /// The longest time between two readings: nothing shorter is seen.
+    pub widest_gap_ns: Figure<u64>,
+}
+
 /// What observing cost the machine.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Observing {

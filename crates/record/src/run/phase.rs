@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Bottleneck, Diagnostics, Expectation, Footprint, Observing, PubSub, Series, Stall, Status,
-    Subscriptions, UsageSeries, Verdict,
+    Bottleneck, Diagnostics, Energy, Expectation, Footprint, Observing, PubSub, Series, Stall,
+    Status, Subscriptions, UsageSeries, Verdict,
 };
 use crate::ledger::{Gauge, Sizes, Statuses};
 use crate::{Histogram, Measure, Tally, Timestamp, Window};
@@ -58,6 +58,9 @@ pub struct Phase {
     /// What looking at them cost, where it was asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub observing: Option<Observing>,
+    /// What power meters and the machine itself counted, where it was asked for.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub energy: Vec<Energy>,
     /// When the generator itself did not run, in order; the longest thousand of each of its threads.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub stalls: Vec<Stall>,
@@ -578,6 +581,7 @@ impl Phase {
             footprint: None,
             resources: Vec::new(),
             observing: None,
+            energy: Vec::new(),
             verdict: Verdict::default(),
             bottleneck: None,
             expectations: Vec::new(),

@@ -143,6 +143,9 @@ pub(super) fn resources(phase: &Phase) -> Markup {
                 p.note { b { (crate::resources::label(usage)) } " " (crate::resources::told(source)) }
             }
         }
+        @for it in &phase.energy {
+            p.note { b { "energy" } " " (crate::resources::energy(it)) }
+        }
     }
 }
 

@@ -95,6 +95,8 @@ pub fn measure(
         None => subscription_results::witnesses(phase, &looked),
     };
     let before = witnesses();
+    let quiet = common.output.printed.is_quiet();
+    let counting = common.output.energy.begin(control, quiet)?;
     // Whatever stops it from now on, what nodes held is put back.
     let stopped = |error| {
         for note in writer.iter().flat_map(|it| it.restore(&looked)) {
@@ -135,6 +137,7 @@ pub fn measure(
     drop(held);
     let seen = watch.finish();
     watcher.end();
+    let counted = counting.map(|it| it.finish(control));
     drop(options);
     let (outcome, shared) = match done {
         Done::Here(outcome) => (outcome.map_err(&stopped)?, None),
@@ -164,6 +167,9 @@ pub fn measure(
     .run();
     run.notes.extend(left_out(&prepared));
     run.notes.extend(scheduled);
+    if let (Some(counted), Some(phase)) = (counted, run.phases.first_mut()) {
+        phase.energy = counted.of(phase);
+    }
     run.notes.extend(log::note().map(str::to_owned));
     if pcap::recorder().is_some() {
         run.notes.push(pcap::NOTE.to_owned());

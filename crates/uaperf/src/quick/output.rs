@@ -34,6 +34,8 @@ pub struct Args {
     pub plain: bool,
     #[command(flatten)]
     pub observe: super::usage::Args,
+    #[command(flatten)]
+    pub energy: super::energy::Args,
 }
 
 impl Args {
