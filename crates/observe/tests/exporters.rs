@@ -157,6 +157,27 @@ fn a_page_of_one_process_tells_of_that_one() {
 }
 
 #[test]
+fn a_page_that_is_cut_or_spoilt_anywhere_is_read_or_refused() {
+    for page in [NODE, PROCESS, WINDOWS, CADVISOR] {
+        for at in (0..page.len())
+            .step_by(23)
+            .filter(|at| page.is_char_boundary(*at))
+        {
+            let (before, after) = page.split_at(at);
+            for spoilt in ["", "\\", "\"", "{", "}", "\n", "\u{0}", "9e999"] {
+                let text = format!("{before}{spoilt}");
+                // Any answer will do.
+                let _ = Page::parse(&text).and_then(|it| it.tell(None));
+                if at % 7 == 0 {
+                    let text = format!("{before}{spoilt}{after}");
+                    let _ = Page::parse(&text).and_then(|it| it.tell(Some("plant")));
+                }
+            }
+        }
+    }
+}
+
+#[test]
 fn what_is_no_page_of_an_exporter_says_what_it_is() {
     let reason = refused("<!doctype html>\n<html>\n", None);
     assert!(

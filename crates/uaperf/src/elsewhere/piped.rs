@@ -13,6 +13,7 @@ use super::{Desk, Event, Known, Point, Site};
 use crate::fleet::carrier::{Came, Carrier, program};
 use crate::fleet::pipe::stamp;
 use crate::fleet::{VERSION, Way};
+use crate::screen::plain;
 
 /// All that a look has takes a process of fifty threads half a millisecond: so often at most.
 pub const CLOSEST: Duration = Duration::from_millis(100);
@@ -58,11 +59,11 @@ pub fn open(
     };
     let known = Known {
         name: match &hello.process {
-            Some((name, _)) => format!("{name} at {}", site.host()),
+            Some((name, _)) => format!("{} at {}", plain(name), site.host()),
             None => site.host().to_owned(),
         },
         from: site.to_string(),
-        by: format!("uaperf {} on {}", hello.version, hello.host),
+        by: plain(&format!("uaperf {} on {}", hello.version, hello.host)),
         is_host: hello.process.is_none(),
         pid: hello.process.map(|it| it.1),
         every,
@@ -197,10 +198,13 @@ impl Line {
             }),
             FromWatch::Look {
                 at,
-                totals,
+                mut totals,
                 cost_ns,
             } => {
                 self.heard = Instant::now();
+                for task in totals.tasks.iter_mut().flatten() {
+                    task.name = plain(&task.name);
+                }
                 let Some((at, error)) = self.ours(at, answered) else {
                     self.desk
                         .gap("the clocks contradict each other: one was stopped".to_owned());

@@ -8,6 +8,7 @@ use observe::{Page, Told};
 use revocation::{Address, exchange};
 
 use super::{Desk, Event, Known, Point, Site};
+use crate::screen::plain;
 
 /// Exporters look at their machine when they are asked, which costs it: so often at most.
 pub const CLOSEST: Duration = Duration::from_secs(1);
@@ -28,11 +29,11 @@ pub fn open(
     let (told, point) = look(page, name, every)?;
     let known = Known {
         name: match &told.name {
-            Some(name) => format!("{name} at {}", page.host),
+            Some(name) => format!("{} at {}", plain(name), page.host),
             None => page.host.clone(),
         },
         from: site.to_string(),
-        by: told.by,
+        by: plain(&told.by),
         is_host: told.name.is_none(),
         pid: None,
         every,
@@ -76,7 +77,10 @@ fn look(page: &Address, name: Option<&str>, every: Duration) -> Result<(Told, Ev
     let at = began + began.elapsed() / 2;
     let text = std::str::from_utf8(&bytes).map_err(|_| "the page is no text".to_owned())?;
     let told = Page::parse(text).and_then(|page| page.tell(name));
-    let told = told.map_err(|why| why.reason().to_owned())?;
+    let mut told = told.map_err(|why| plain(why.reason()))?;
+    for link in told.totals.links.iter_mut().flatten() {
+        link.name = plain(&link.name);
+    }
     let point = Event::Point(Box::new(Point {
         at,
         error: at.duration_since(began),

@@ -198,11 +198,11 @@ fn source(known: &Known, course: &Course, began: Instant) -> Source {
         reason: it.why.clone(),
     });
     let cost = || {
-        let costs = course
+        let mut costs = course
             .points()
             .iter()
             .filter_map(|it| Some((it.at, it.cost_ns?)));
-        let (first, last) = (costs.clone().next()?, costs.last()?);
+        let (first, last) = (costs.next()?, costs.next_back()?);
         let seconds = last.0.duration_since(first.0).as_secs_f64();
         (seconds > 0.0).then(|| last.1.saturating_sub(first.1) as f64 / 1e9 / seconds)
     };
