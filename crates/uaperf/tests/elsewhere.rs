@@ -211,12 +211,16 @@ fn our_own_exporter_tells_the_same_as_looking_at_the_process() {
     };
     let (far, near) = (of(true), of(false));
     let cores = |it: &Value| it["window"]["cpu_cores"].as_f64().unwrap();
-    assert!(cores(near) > 0.2);
-    // Not of quite the same second, and of a machine on which others work, too.
-    assert!(
-        (cores(far) / cores(near) - 1.0).abs() < 0.2,
-        "{far}\n{near}"
-    );
+    assert!(cores(near) > 0.01);
+    // Samples are a second apart: at either end of the window the rate may have been any that was seen.
+    let rates = far["cpu_cores"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter_map(Value::as_f64);
+    let (least, most) = rates.fold((f64::MAX, 0.0_f64), |(a, b), it| (a.min(it), b.max(it)));
+    let off = 0.05 * cores(near) + 2.0 * (most - least) / 6.0;
+    assert!((cores(far) - cores(near)).abs() < off, "{far}\n{near}");
     assert_eq!(far["source"]["by"], "uaperf");
     assert_eq!(far["name"], "sh at 127.0.0.1");
     assert!(far["window"]["involuntary_switches"].is_number(), "{far}");
@@ -303,8 +307,9 @@ fn agrees(phase: &Value, id: &str) {
     let (far, near) = (of(true), of(false));
     assert_eq!(far["pid"].to_string(), id);
     let known = |it: &Value, what: &str| it["window"][what].as_f64().unwrap();
-    let same = known(far, "cpu_ns") / known(near, "cpu_ns") - 1.0;
-    assert!(same.abs() < 0.1, "{far}\n{near}");
+    // Looks are 100 ms apart on both sides, and a core may have been its own in one of them and not in the next.
+    let (there, here) = (known(far, "cpu_ns"), known(near, "cpu_ns"));
+    assert!((there - here).abs() < 0.05 * here + 0.2e9, "{far}\n{near}");
     assert_eq!(far["threads"][0]["name"], near["threads"][0]["name"]);
     let source = &far["source"];
     assert!(
