@@ -49,6 +49,7 @@ fn main() {
     discovery();
     json();
     mqtt();
+    http();
     scripts::plant(|name, bytes| seed("plant", name, bytes));
 }
 
@@ -533,6 +534,26 @@ fn mqtt() {
     ];
     seed("mqtt", "three", &[&[0], three.concat().as_slice()].concat());
     seed("mqtt", "five", &[&[1], five.concat().as_slice()].concat());
+}
+
+/// Requests and answers of HTTPS, of known length and in pieces.
+fn http() {
+    let post = "POST /ua HTTP/1.1\r\nHost: plc\r\nContent-Type: application/octet-stream\r\n";
+    let posts = format!("{post}Content-Length: 3\r\n\r\nabc").repeat(2);
+    let pieces = format!(
+        "{post}Transfer-Encoding: chunked\r\n\r\n3;a=b\r\nabc\r\nA\r\n0123456789\r\n0\r\nX: y\r\n\r\n\
+         {post}Connection: close\r\nContent-Length: 0\r\n\r\n"
+    );
+    let answers = "HTTP/1.1 100 Continue\r\n\r\n\
+                   HTTP/1.1 200 OK\r\nContent-Type: application/octet-stream\r\nContent-Length: 4\r\n\r\nabcd\
+                   HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nab\r\n0\r\n\r\n";
+    seed("http", "posts", &[b"\x00\x06", posts.as_bytes()].concat());
+    seed("http", "pieces", &[b"\x00\x02", pieces.as_bytes()].concat());
+    seed(
+        "http",
+        "answers",
+        &[b"\x07\x04", answers.as_bytes()].concat(),
+    );
 }
 
 /// Each kind of message, in the names of either version, with and without headers.

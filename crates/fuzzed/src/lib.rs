@@ -17,6 +17,7 @@ pub mod channel;
 pub mod client;
 pub mod frame;
 mod hostile;
+pub mod http;
 pub mod json;
 mod keys;
 pub mod mqtt;
@@ -32,7 +33,7 @@ pub use script::is_chosen;
 pub type Target = (&'static str, fn(&[u8]));
 
 /// All there are.
-pub const TARGETS: [Target; 10] = [
+pub const TARGETS: [Target; 11] = [
     ("frame", frame::run),
     ("channel", channel::run),
     ("services", services::run),
@@ -42,5 +43,6 @@ pub const TARGETS: [Target; 10] = [
     ("uadp", uadp::run),
     ("json", json::run),
     ("mqtt", mqtt::run),
+    ("http", http::run),
     ("plant", plant::run),
 ];

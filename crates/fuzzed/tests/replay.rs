@@ -174,6 +174,11 @@ fn packets_of_a_broker_are_read_or_refused() {
 }
 
 #[test]
+fn what_comes_inside_https_is_read_or_refused() {
+    short_run("http");
+}
+
+#[test]
 fn a_plant_survives_whatever_its_clients_ask() {
     short_run("plant");
 }

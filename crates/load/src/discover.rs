@@ -86,7 +86,7 @@ pub fn discover(
     recorder: Option<Recorder>,
 ) -> Result<Discovered, LinkError> {
     let options = Options {
-        tls: with_anybody().filter(|_| url.transport() == Transport::Wss),
+        tls: with_anybody().filter(|_| url.transport() != Transport::Tcp),
         timeout,
         recorder,
         ..Options::default()

@@ -86,9 +86,9 @@ pub struct CertificateFacts {
 /// What was negotiated.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct Agreed {
-    /// The largest chunk the server sends us.
+    /// The largest chunk the server sends us; 0 where there are no chunks.
     pub receive_chunk_bytes: u32,
-    /// The largest chunk we may send.
+    /// The largest chunk we may send; 0 where there are none.
     pub send_chunk_bytes: u32,
     /// The largest request the server takes; 0 is no limit.
     pub request_bytes: u32,
@@ -96,7 +96,7 @@ pub struct Agreed {
     pub request_chunks: u32,
     /// How long the session outlives a lost connection.
     pub session_timeout_ns: u64,
-    /// How long a security token lives.
+    /// How long a security token lives; 0 where there is no channel.
     pub channel_lifetime_ns: u64,
 }
 
@@ -160,6 +160,8 @@ pub(crate) fn first_read(error: CallError) -> AccessError {
 
 fn describe(access: &Access, opening: &Opening, session: &Session, about: About) -> Probe {
     let limits = session.link().connection().limits();
+    let shared = session.link().connection().is_shared();
+    let chunks = |bytes| if shared { 0 } else { bytes };
     let chosen = opening.endpoint();
     Probe {
         url: access.url.to_string(),
@@ -189,12 +191,15 @@ fn describe(access: &Access, opening: &Opening, session: &Session, about: About)
         user: access.user_name().to_owned(),
         about,
         agreed: Agreed {
-            receive_chunk_bytes: limits.receive_buffer,
-            send_chunk_bytes: limits.send_buffer,
+            receive_chunk_bytes: chunks(limits.receive_buffer),
+            send_chunk_bytes: chunks(limits.send_buffer),
             request_bytes: limits.send_message,
             request_chunks: limits.send_chunks,
             session_timeout_ns: nanos(session.timeout()),
-            channel_lifetime_ns: nanos(session.link().lifetime()),
+            channel_lifetime_ns: match shared {
+                true => 0,
+                false => nanos(session.link().lifetime()),
+            },
         },
         steps: Vec::new(),
         first_check_ns: opening.first_check().map(nanos),

@@ -18,22 +18,36 @@ pub struct Urls {
     pub tcp: String,
     /// Over WebSockets, if it listens for them.
     pub wss: Option<String>,
+    /// Over HTTPS, if it listens for that.
+    pub https: Option<String>,
+}
+
+/// The ports at which a server listens for what is inside TLS.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct TlsPorts {
+    pub wss: Option<u16>,
+    pub https: Option<u16>,
 }
 
 impl Urls {
     /// At this host, which is written as in a URL.
-    fn at(host: &str, tcp: u16, wss: Option<u16>) -> Self {
+    fn at(host: &str, tcp: u16, tls: TlsPorts) -> Self {
         let url = |transport: Transport, port| format!("{}://{host}:{port}", transport.scheme());
         Self {
             tcp: url(Transport::Tcp, tcp),
-            wss: wss.map(|port| url(Transport::Wss, port)),
+            wss: tls.wss.map(|port| url(Transport::Wss, port)),
+            https: tls.https.map(|port| url(Transport::Https, port)),
         }
     }
 
     /// The transports, and their URLs.
     pub fn each(&self) -> impl Iterator<Item = (Transport, &str)> {
         let wss = self.wss.iter().map(|url| (Transport::Wss, url.as_str()));
-        std::iter::once((Transport::Tcp, self.tcp.as_str())).chain(wss)
+        let https = self.https.iter();
+        let https = https.map(|url| (Transport::Https, url.as_str()));
+        std::iter::once((Transport::Tcp, self.tcp.as_str()))
+            .chain(wss)
+            .chain(https)
     }
 
     /// All of them, for those who ask where a server can be found.
@@ -48,17 +62,17 @@ pub struct Advertised {
     /// Those that are told to everybody, or that work on this machine.
     pub urls: Urls,
     /// The ports at which it listens.
-    ports: (u16, Option<u16>),
+    ports: (u16, TlsPorts),
     /// Each client is told others.
     by_client: bool,
 }
 
 impl Advertised {
-    /// What was asked for, or what follows from the address that the server listens on, and its port for WebSockets.
-    pub fn new(config: &Config, address: SocketAddr, wss: Option<u16>) -> Self {
-        let ports = (address.port(), wss);
+    /// What was asked for, or what follows from the address that the server listens on, and its ports for TLS.
+    pub fn new(config: &Config, address: SocketAddr, tls: TlsPorts) -> Self {
+        let ports = (address.port(), tls);
         let told = |host: &str| Self {
-            urls: Urls::at(host, address.port(), wss),
+            urls: Urls::at(host, address.port(), tls),
             ports,
             by_client: false,
         };
@@ -130,7 +144,11 @@ mod tests {
     use super::*;
 
     fn told(listen: &str, reached: &str) -> (String, Option<String>) {
-        let advertised = Advertised::new(&Config::default(), listen.parse().unwrap(), None);
+        let advertised = Advertised::new(
+            &Config::default(),
+            listen.parse().unwrap(),
+            TlsPorts::default(),
+        );
         let other = advertised.for_client(None, "opc.tcp://plc:4840", reached.parse().ok());
         (advertised.urls.tcp, other.map(|urls| urls.tcp))
     }
@@ -167,27 +185,37 @@ mod tests {
     #[test]
     fn each_transport_has_its_port_at_the_same_host() {
         let advertised = |config: &Config, listen: &str| {
-            Advertised::new(config, listen.parse().unwrap(), Some(4843))
+            let tls = TlsPorts {
+                wss: Some(4843),
+                https: Some(443),
+            };
+            Advertised::new(config, listen.parse().unwrap(), tls)
         };
         let everybody = advertised(&Config::default(), "[::1]:4840");
-        let both: [UAString; 2] = ["opc.tcp://[::1]:4840".into(), "opc.wss://[::1]:4843".into()];
-        assert_eq!(everybody.urls.discovery(), both);
+        let each: [UAString; 3] = [
+            "opc.tcp://[::1]:4840".into(),
+            "opc.wss://[::1]:4843".into(),
+            "opc.https://[::1]:443".into(),
+        ];
+        assert_eq!(everybody.urls.discovery(), each);
         let all = advertised(&Config::default(), "0.0.0.0:4840");
         // Whichever port it came by.
         let told = all.for_client(None, "opc.wss://plc", "192.0.2.7:4843".parse().ok());
-        let both: [UAString; 2] = [
+        let each: [UAString; 3] = [
             "opc.tcp://192.0.2.7:4840".into(),
             "opc.wss://192.0.2.7:4843".into(),
+            "opc.https://192.0.2.7:443".into(),
         ];
-        assert_eq!(told.unwrap().discovery(), both);
+        assert_eq!(told.unwrap().discovery(), each);
         let named = Config {
             advertise: Some("opc.tcp://plc.example:1/a".into()),
             ..Config::default()
         };
-        let both: [UAString; 2] = [
+        let each: [UAString; 3] = [
             "opc.tcp://plc.example:1/a".into(),
             "opc.wss://plc.example:4843".into(),
+            "opc.https://plc.example:443".into(),
         ];
-        assert_eq!(advertised(&named, "127.0.0.1:4840").urls.discovery(), both);
+        assert_eq!(advertised(&named, "127.0.0.1:4840").urls.discovery(), each);
     }
 }

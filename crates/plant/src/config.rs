@@ -25,6 +25,8 @@ pub struct Config {
     /// The port at which clients come over WebSockets inside TLS (`opc.wss`), at the same address; port 0 takes a free
     /// one.
     pub wss: Option<u16>,
+    /// The port at which clients come over HTTPS (`opc.https`), at the same address; port 0 takes a free one.
+    pub https: Option<u16>,
     /// The host in the endpoint's URL. When not given it is the address, or with one that stands for all what each
     /// client came by.
     pub host: Option<String>,
@@ -83,6 +85,7 @@ impl Default for Config {
         Self {
             listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
             wss: None,
+            https: None,
             host: None,
             advertise: None,
             reverse: Vec::new(),
@@ -120,6 +123,7 @@ impl Plant {
             config.listen = listen;
         }
         config.wss = self.wss.or(config.wss);
+        config.https = self.https.or(config.https);
         if self.host.is_some() {
             config.host.clone_from(&self.host);
         }

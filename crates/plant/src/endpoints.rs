@@ -6,6 +6,7 @@ use wire::types::{
     ApplicationDescription, ApplicationType, ByteString, EndpointDescription, LocalizedText,
     UAString, UserTokenPolicy, UserTokenType,
 };
+use wire::url::Transport;
 
 use crate::advertise::Urls;
 use crate::config::Config;
@@ -37,11 +38,12 @@ pub fn endpoints_at(
     let urls = Urls {
         tcp: url.to_owned(),
         wss: None,
+        https: None,
     };
     endpoints(config, &urls, identities)
 }
 
-/// An endpoint for each protection on offer over each transport, weakest first.
+/// An endpoint for each protection on offer over each transport, weakest first. Over HTTPS it is TLS that protects.
 pub fn endpoints(
     config: &Config,
     urls: &Urls,
@@ -59,9 +61,12 @@ pub fn endpoints(
     };
     let server = application(config, urls);
     let each = urls.each().flat_map(|(transport, url)| {
-        offered
-            .iter()
-            .map(move |&protection| (transport, url, protection))
+        let offered = match transport {
+            Transport::Https => &[Protection::NONE],
+            Transport::Tcp | Transport::Wss => offered.as_slice(),
+        };
+        let offered = offered.iter();
+        offered.map(move |&protection| (transport, url, protection))
     });
     each.map(|(transport, url, protection)| EndpointDescription {
         endpoint_url: url.into(),
@@ -71,7 +76,11 @@ pub fn endpoints(
         security_policy_uri: protection.policy.uri().into(),
         user_identity_tokens: Some(tokens(config, protection, identities)),
         transport_profile_uri: transport.profile().into(),
-        security_level: level(protection),
+        security_level: match transport {
+            // Recommended as all are that encrypt, and behind those of which both sides prove who they are.
+            Transport::Https => 1,
+            Transport::Tcp | Transport::Wss => level(protection),
+        },
     })
     .collect()
 }

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use wire::time::Now;
 
+use crate::advertise::TlsPorts;
 use crate::clock::{Clock, thread_cpu};
 use crate::config::Config;
 use crate::counters::Counted;
@@ -58,7 +59,12 @@ impl InMemory {
         let identities = offer(&mut config)?;
         let loops = config.threads.clamp(1, 254);
         let address = SocketAddr::from((Ipv4Addr::LOCALHOST, 4840));
-        let (shared, _) = share(config, identities, (address, None), Clock::by_hand(BEGIN))?;
+        let (shared, _) = share(
+            config,
+            identities,
+            (address, TlsPorts::default()),
+            Clock::by_hand(BEGIN),
+        )?;
         let pool = Pool::without_threads();
         let mut event_loops = Vec::new();
         for index in 0..=loops {

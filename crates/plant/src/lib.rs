@@ -48,11 +48,11 @@ mod signals;
 pub mod space;
 mod status;
 mod subscription;
+mod tls_acceptor;
 mod trust;
 mod update;
 mod users;
 mod watch;
-mod wss_acceptor;
 
 pub use clock::Clock;
 pub use config::Config;

@@ -11,9 +11,10 @@ use record::Progress;
 use wire::certificate::{Certificate, CertificateError};
 use wire::channel::{Identities, Identity, Protection};
 use wire::policy::{KeyError, PrivateKey};
+use wire::url::Transport;
 use wss::TlsServer;
 
-use crate::advertise::Advertised;
+use crate::advertise::{Advertised, TlsPorts};
 use crate::clock::Clock;
 use crate::config::Config;
 use crate::counters::{Counted, Counters};
@@ -35,11 +36,11 @@ use crate::space::{
     Builder, Space, certificate_directory, plant_object, security_groups, server_object, standard,
 };
 use crate::status::Status;
+use crate::tls_acceptor::{Inside, TlsAcceptor};
 use crate::trust::TrustPolicy;
 use crate::update::metrics::{self, Meter};
 use crate::update::{self, UpdateLoop};
 use crate::watch::Watch;
-use crate::wss_acceptor::WssAcceptor;
 
 /// Why a server does not start.
 #[derive(Debug, thiserror::Error)]
@@ -76,11 +77,11 @@ pub enum StartError {
     #[error(transparent)]
     NodeSet(#[from] NodeSetError),
     /// Certificate and key are of no use to TLS.
-    #[error("opc.wss cannot be offered: {0}")]
-    Tls(#[from] wss::TlsError),
+    #[error("{0} cannot be offered: {1}")]
+    Tls(&'static str, wss::TlsError),
     /// TLS without a certificate.
-    #[error("opc.wss cannot be offered without a certificate")]
-    NoCertificate,
+    #[error("{0} cannot be offered without a certificate")]
+    NoCertificate(&'static str),
     /// Nothing is left of what was to be offered.
     #[error("nothing to offer: the security policies asked for need a certificate")]
     NothingToOffer,
@@ -100,7 +101,7 @@ pub struct Server {
     threads: Vec<JoinHandle<()>>,
     updates: update::Running,
     lines: Vec<Arc<Line>>,
-    wss: Option<WssAcceptor>,
+    tls: Vec<TlsAcceptor>,
 }
 
 impl std::fmt::Debug for Server {
@@ -121,8 +122,15 @@ impl Server {
         };
         let listener = TcpListener::bind(config.listen).map_err(listen)?;
         let address = listener.local_addr().map_err(listen)?;
-        let wss = config.wss.map(|port| listen_for_wss(&config, port));
-        let wss = wss.transpose()?;
+        let longest = config.limits.sizes.receive_message as usize;
+        let inside = [
+            (config.wss, Inside::Wss),
+            (config.https, Inside::Https(longest)),
+        ];
+        let inside = inside.into_iter();
+        let asked = inside.filter_map(|(port, inside)| Some((port?, inside)));
+        let listen = asked.map(|(port, inside)| listen_for(&config, port, inside));
+        let listening: Vec<Listening> = listen.collect::<Result<_, _>>()?;
         let event_loops = match config.threads {
             // The other half is for whoever asks, who is often on the same machine, and for RSA.
             0 => std::thread::available_parallelism().map_or(1, |all| all.get() / 2),
@@ -130,17 +138,29 @@ impl Server {
         }
         // One number is the acceptor's.
         .clamp(1, 254);
-        let wss_port = wss.as_ref().map(|(_, _, port)| *port);
-        let ports = (address, wss_port);
+        let port_for = |transport: Transport| {
+            let mut all = listening.iter();
+            let of = all.find(|it| it.inside.transport() == transport);
+            of.map(|it| it.port)
+        };
+        let tls = TlsPorts {
+            wss: port_for(Transport::Wss),
+            https: port_for(Transport::Https),
+        };
+        let ports = (address, tls);
         let (shared, updates) = share(config, identities, ports, Clock::start())?;
         let mut server = Self::serve(shared, address, listener, event_loops, updates)?;
-        if let (Some((listener, tls, _)), Some(acceptor)) = (wss, server.posts.last()) {
+        for it in listening {
+            let Some(acceptor) = server.posts.last() else {
+                continue;
+            };
             let shared = &server.shared;
             let (memory, counters) = (shared.config.memory.clone(), Arc::clone(&shared.counters));
             let (acceptor, pin) = (acceptor.clone(), shared.config.pin.clone());
             let begin = move || keep_off(&pin);
-            let acceptor = WssAcceptor::start(listener, tls, memory, counters, acceptor, begin)?;
-            server.wss = Some(acceptor);
+            let listening = (it.listener, it.tls, it.inside);
+            let acceptor = TlsAcceptor::start(listening, memory, counters, acceptor, begin)?;
+            server.tls.push(acceptor);
         }
         Ok(server)
     }
@@ -168,7 +188,7 @@ impl Server {
             threads,
             updates: update::Running::default(),
             lines: Vec::new(),
-            wss: None,
+            tls: Vec::new(),
         };
         server.updates.start(updates.loops, &server.shared)?;
         if let Some(mut meter) = updates.meter {
@@ -226,9 +246,30 @@ impl Server {
         self.shared.advertised.urls.wss.as_deref()
     }
 
-    /// The address it listens on for them.
+    /// The same over HTTPS, if it listens for that.
+    pub fn https_url(&self) -> Option<&str> {
+        self.shared.advertised.urls.https.as_deref()
+    }
+
+    /// All its URLs, that of opc.tcp first.
+    pub fn urls(&self) -> impl Iterator<Item = (Transport, &str)> {
+        self.shared.advertised.urls.each()
+    }
+
+    /// The address it listens on for WebSockets.
     pub fn wss_address(&self) -> Option<SocketAddr> {
-        Some(self.wss.as_ref()?.address())
+        self.tls_address(Transport::Wss)
+    }
+
+    /// The address it listens on for HTTPS.
+    pub fn https_address(&self) -> Option<SocketAddr> {
+        self.tls_address(Transport::Https)
+    }
+
+    fn tls_address(&self, transport: Transport) -> Option<SocketAddr> {
+        let mut all = self.tls.iter();
+        let of = all.find(|it| it.transport() == transport);
+        of.map(TlsAcceptor::address)
     }
 
     /// The address it listens on, with the port it got.
@@ -321,7 +362,7 @@ impl Server {
 impl Drop for Server {
     fn drop(&mut self) {
         self.lines.iter().for_each(|line| line.end());
-        self.wss = None;
+        self.tls.clear();
         for post in &self.posts {
             post.send(Mail::Stop);
         }
@@ -376,19 +417,35 @@ fn identity(own: &pki::Identity) -> Result<Identity, StartError> {
     })
 }
 
-/// A socket for `opc.wss` and what TLS begins with; the port that it got.
-fn listen_for_wss(config: &Config, port: u16) -> Result<(TcpListener, TlsServer, u16), StartError> {
-    let own = config.identity.as_ref().ok_or(StartError::NoCertificate)?;
+/// A socket for what is inside TLS, and what TLS begins with.
+struct Listening {
+    listener: TcpListener,
+    tls: TlsServer,
+    inside: Inside,
+    /// The port that it got.
+    port: u16,
+}
+
+fn listen_for(config: &Config, port: u16, inside: Inside) -> Result<Listening, StartError> {
+    let scheme = inside.transport().scheme();
+    let own = config.identity.as_ref();
+    let own = own.ok_or(StartError::NoCertificate(scheme))?;
     let chain = std::iter::once(&own.certificate).chain(&own.above);
     let chain = chain
         .map(|certificate| certificate.der().to_vec())
         .collect();
-    let tls = TlsServer::new(chain, own.key.pkcs8(), true)?;
+    let tls = TlsServer::new(chain, own.key.pkcs8(), true);
+    let tls = tls.map_err(|error| StartError::Tls(scheme, error))?;
     let address = SocketAddr::new(config.listen.ip(), port);
     let listen = |source| StartError::Listen { address, source };
     let listener = TcpListener::bind(address).map_err(listen)?;
     let port = listener.local_addr().map_err(listen)?.port();
-    Ok((listener, tls, port))
+    Ok(Listening {
+        listener,
+        tls,
+        inside,
+        port,
+    })
 }
 
 /// Its certificate for the wire; what cannot be offered without one is left out.
@@ -418,10 +475,10 @@ pub(crate) fn offer(config: &mut Config) -> Result<Identities, StartError> {
 pub(crate) fn share(
     config: Config,
     identities: Identities,
-    (address, wss): (SocketAddr, Option<u16>),
+    (address, tls): (SocketAddr, TlsPorts),
     clock: Clock,
 ) -> Result<(Arc<Shared>, Updates), StartError> {
-    let advertised = Advertised::new(&config, address, wss);
+    let advertised = Advertised::new(&config, address, tls);
     let own = Own {
         counters: Arc::<Counters>::default(),
         register: Arc::<Register>::default(),

@@ -19,6 +19,9 @@ use crate::users::Rights;
 
 /// Bytes of a token that nobody can guess.
 pub const SECRET_LEN: usize = 16;
+/// And so many more over HTTPS, where the token is all that tells sessions apart: it is to be longer than 20 bytes there
+/// (Part 6, 7.4.1).
+pub const MORE_LEN: usize = 8;
 
 /// What a session's requests carry: the core that made it, its place there, and a secret.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -26,6 +29,7 @@ pub struct SessionKey {
     pub core: u8,
     pub slot: u32,
     pub secret: [u8; SECRET_LEN],
+    pub more: Option<[u8; MORE_LEN]>,
 }
 
 impl SessionKey {
@@ -34,6 +38,7 @@ impl SessionKey {
         let [a, b, c, _] = self.slot.to_le_bytes();
         let mut bytes = vec![self.core, a, b, c];
         bytes.extend_from_slice(&self.secret);
+        bytes.extend(self.more.into_iter().flatten());
         NodeId::new(0, ByteString::from(bytes))
     }
 
@@ -43,11 +48,16 @@ impl SessionKey {
         let RawNodeId::Opaque { namespace: 0, id } = token else {
             return None;
         };
-        let (&[core, a, b, c], secret) = id.split_first_chunk()?;
+        let (&[core, a, b, c], rest) = id.split_first_chunk()?;
+        let (secret, more) = rest.split_first_chunk()?;
         Some(Self {
             core,
             slot: u32::from_le_bytes([a, b, c, 0]),
-            secret: *secret.as_array()?,
+            secret: *secret,
+            more: match more {
+                [] => None,
+                more => Some(*more.as_array()?),
+            },
         })
     }
 }

@@ -98,7 +98,8 @@ impl Shared {
             space,
             identities,
             config,
-            next_channel: AtomicU32::new(1),
+            // The first one is that of all who come over HTTPS (Part 6, 7.4.1).
+            next_channel: AtomicU32::new(wss::CHANNEL_ID + 1),
             next_session: AtomicU32::new(1),
             next_subscription: AtomicU32::new(1),
             next_node: AtomicU32::new(1),
@@ -112,7 +113,7 @@ impl Shared {
     /// A number for a channel, never 0.
     pub fn channel_id(&self) -> u32 {
         match self.next_channel.fetch_add(1, Ordering::Relaxed) {
-            0 => self.channel_id(),
+            0 | wss::CHANNEL_ID => self.channel_id(),
             id => id,
         }
     }

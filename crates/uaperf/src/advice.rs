@@ -99,6 +99,7 @@ fn link(error: &LinkError, access: &Access) -> Option<String> {
         }
         LinkError::OtherProtocol(_) => "look for the OPC UA port in the server's manual".into(),
         LinkError::Tunnel(TunnelError::Tls(error)) => return tls(error, access),
+        LinkError::OnlyNone(_) => "leave --security out, or give the server's opc.tcp:// URL".into(),
         LinkError::Tunnel(TunnelError::Upgrade(_)) => {
             "is there a path in the URL of its opc.wss endpoint? `uaperf discover` shows its endpoints over opc.tcp"
                 .into()
@@ -116,9 +117,9 @@ fn tls(error: &TlsError, access: &Access) -> Option<String> {
     match error {
         TlsError::Rejected(rejected) => Some(rejection(rejected)),
         TlsError::Rustls(_) => {
-            let port = access.url.port();
+            let (port, scheme) = (access.url.port(), access.url.transport().scheme());
             Some(format!(
-                "is port {port} its port for opc.wss? opc.tcp:// goes to another one"
+                "is port {port} its port for {scheme}? opc.tcp:// goes to another one"
             ))
         }
         _ => None,

@@ -102,16 +102,25 @@ pub fn write_screen(out: &mut String, probe: &Probe) -> std::fmt::Result {
         &format!("{} as {}", probe.security, probe.user),
     )?;
     let agreed = &probe.agreed;
-    let times = format!(
-        "session timeout {}, channel lifetime {}",
-        show(Duration::from_nanos(agreed.session_timeout_ns)),
-        show(Duration::from_nanos(agreed.channel_lifetime_ns)),
-    );
+    let session = show(Duration::from_nanos(agreed.session_timeout_ns));
+    let times = match agreed.channel_lifetime_ns {
+        0 => format!("session timeout {session}, no channel of its own"),
+        lifetime => {
+            let channel = show(Duration::from_nanos(lifetime));
+            format!("session timeout {session}, channel lifetime {channel}")
+        }
+    };
     row(out, "", &times)?;
+    let chunks = match agreed.send_chunk_bytes {
+        0 => "no chunks".to_owned(),
+        sent => format!(
+            "chunks of {} to the server and {} from it",
+            bytes(sent),
+            bytes(agreed.receive_chunk_bytes)
+        ),
+    };
     let messages = format!(
-        "chunks of {} to the server and {} from it, requests up to {}{}",
-        bytes(agreed.send_chunk_bytes),
-        bytes(agreed.receive_chunk_bytes),
+        "{chunks}, requests up to {}{}",
         match agreed.request_bytes {
             0 => "any size".to_owned(),
             n => bytes(n),

@@ -53,6 +53,9 @@ pub struct Args {
     /// Listen for opc.wss on this port, too: WebSockets inside TLS, with the server's certificate; 0 takes a free one
     #[arg(long, value_name = "PORT")]
     wss: Option<u16>,
+    /// Listen for opc.https on this port, too: requests of HTTP inside TLS, with the server's certificate; 0 takes a free one
+    #[arg(long, value_name = "PORT")]
+    https: Option<u16>,
     /// Host name to give in endpoint URLs instead of the address
     #[arg(long, value_name = "NAME")]
     host: Option<String>,
@@ -146,6 +149,7 @@ Examples:
   uaperf serve --update 100ms --port 0         changing values, on a free port
   uaperf serve --security none                 without certificates
   uaperf serve --wss 4843                      the same over WebSockets inside TLS, too
+  uaperf serve --https 8443                    and over HTTPS
   uaperf serve line4.toml                      a plant of your own
   uaperf serve --update 100ms --publish opc.udp://239.0.0.1
                                                PubSub beside client and server
@@ -196,8 +200,7 @@ pub fn run(args: Args, global: &Global) -> anyhow::Result<ExitCode> {
     let publishers = publishing::Publishers::start(&servers, &trusted, quiet)?;
     let mut out = screen::out();
     for server in &servers {
-        writeln!(out, "READY {}", server.url())?;
-        if let Some(url) = server.wss_url() {
+        for (_, url) in server.urls() {
             writeln!(out, "READY {url}")?;
         }
     }
@@ -224,7 +227,7 @@ fn trusted(args: &Args, global: &Global) -> anyhow::Result<TlsTrust> {
 
 /// Starts servers on one port after the other.
 fn start(config: Config, count: u16) -> anyhow::Result<Vec<Server>> {
-    let (first, first_wss) = (config.listen, config.wss);
+    let (first, first_wss, first_https) = (config.listen, config.wss, config.https);
     let start = |n: u16| {
         let mut config = config.clone();
         // Port 0 takes a free one each time.
@@ -232,11 +235,13 @@ fn start(config: Config, count: u16) -> anyhow::Result<Vec<Server>> {
             0 => Ok(0),
             port => port.checked_add(n).ok_or_else(|| {
                 let told = format!("{count} servers from port {port} on go beyond port 65535");
-                Failure::usage(told).hint("begin with a lower --port or --wss, or with fewer")
+                Failure::usage(told)
+                    .hint("begin with a lower --port, --wss or --https, or with fewer")
             }),
         };
         config.listen.set_port(port(first.port())?);
         config.wss = first_wss.map(port).transpose()?;
+        config.https = first_https.map(port).transpose()?;
         for it in &mut config.publish {
             it.publisher = it.publisher.wrapping_add(n);
         }
@@ -246,7 +251,7 @@ fn start(config: Config, count: u16) -> anyhow::Result<Vec<Server>> {
             match error {
                 StartError::Fault(..) | StartError::NodeSet(_) => Failure::usage(error.to_string()),
                 StartError::Listen { .. } => told.hint(
-                    "another program may have the port: choose one with --port (--wss), or 0 for a free one",
+                    "another program may have the port: choose one with --port (--wss, --https), or 0 for a free one",
                 ),
                 _ => told,
             }
@@ -260,7 +265,7 @@ fn over_tcp(text: &str) -> Result<Url, String> {
     let url: Url = text.parse().map_err(|error: UrlError| error.to_string())?;
     match url.transport() {
         Transport::Tcp => Ok(url),
-        Transport::Wss => Err("want an opc.tcp:// URL here".to_owned()),
+        Transport::Wss | Transport::Https => Err("want an opc.tcp:// URL here".to_owned()),
     }
 }
 
@@ -351,6 +356,7 @@ fn config(args: &Args, global: &Global) -> anyhow::Result<(Config, Known)> {
         config.listen.set_port(port);
     }
     config.wss = args.wss.or(config.wss);
+    config.https = args.https.or(config.https);
     if args.host.is_some() {
         config.host.clone_from(&args.host);
         config.advertise = None;
@@ -377,7 +383,8 @@ fn config(args: &Args, global: &Global) -> anyhow::Result<(Config, Known)> {
     }
     config.discovery |= args.discovery;
     // A discovery server knows who registers by their certificate, and TLS shows one to everybody.
-    let is_known = config.wss.is_some() || !known.at.is_empty();
+    let has_tls = config.wss.is_some() || config.https.is_some();
+    let is_known = has_tls || !known.at.is_empty();
     if is_known || config.protections.iter().any(|&p| p != Protection::NONE) {
         let host = advertised_host(&config);
         let own = match &host {

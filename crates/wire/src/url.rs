@@ -8,7 +8,7 @@ use thiserror::Error;
 /// The port registered for OPC UA.
 pub const DEFAULT_PORT: u16 = 4840;
 
-/// What carries the chunks of UACP (Part 6, 7).
+/// What carries messages (Part 6, 7).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub enum Transport {
     /// A TCP connection.
@@ -16,17 +16,20 @@ pub enum Transport {
     Tcp,
     /// WebSocket frames over TLS.
     Wss,
+    /// Requests of HTTP over TLS.
+    Https,
 }
 
 impl Transport {
     /// All of them.
-    pub const ALL: [Self; 2] = [Self::Tcp, Self::Wss];
+    pub const ALL: [Self; 3] = [Self::Tcp, Self::Wss, Self::Https];
 
     /// What its URLs begin with, before `://`.
     pub fn scheme(self) -> &'static str {
         match self {
             Self::Tcp => "opc.tcp",
             Self::Wss => "opc.wss",
+            Self::Https => "opc.https",
         }
     }
 
@@ -35,6 +38,7 @@ impl Transport {
         match self {
             Self::Tcp => DEFAULT_PORT,
             Self::Wss => 4843,
+            Self::Https => 443,
         }
     }
 
@@ -43,6 +47,7 @@ impl Transport {
         match self {
             Self::Tcp => "http://opcfoundation.org/UA-Profile/Transport/uatcp-uasc-uabinary",
             Self::Wss => "http://opcfoundation.org/UA-Profile/Transport/wss-uasc-uabinary",
+            Self::Https => "http://opcfoundation.org/UA-Profile/Transport/https-uabinary",
         }
     }
 
@@ -65,7 +70,7 @@ pub struct Url {
 #[derive(Debug, Clone, Error, PartialEq, Eq)]
 pub enum UrlError {
     /// Another scheme, or none.
-    #[error("{0:?} does not begin with opc.tcp:// or opc.wss://")]
+    #[error("{0:?} does not begin with opc.tcp://, opc.wss:// or opc.https://")]
     Scheme(String),
     /// Nothing between the slashes and the port.
     #[error("{0:?} names no host")]
@@ -133,6 +138,12 @@ impl FromStr for Url {
         let transport = Transport::ALL
             .into_iter()
             .find(|it| it.scheme().eq_ignore_ascii_case(scheme))
+            // As Part 6, 7.4.1 has it: the prefix is for people, and HTTP has none.
+            .or_else(|| {
+                scheme
+                    .eq_ignore_ascii_case("https")
+                    .then_some(Transport::Https)
+            })
             .ok_or_else(|| UrlError::Scheme(whole()))?;
         let (authority, path) = match rest.find('/') {
             Some(at) => rest.split_at(at),
@@ -214,6 +225,8 @@ mod tests {
             ("opc.tcp://[fe80::1%eth0]", "fe80::1%eth0", 4840, ""),
             ("opc.wss://plc", "plc", 4843, ""),
             ("OPC.WSS://[::1]:443/ua", "::1", 443, "/ua"),
+            ("opc.https://plc/ua", "plc", 443, "/ua"),
+            ("https://plc:8443", "plc", 8443, ""),
         ] {
             let url: Url = text.parse().unwrap();
             assert_eq!((url.host(), url.port(), url.path()), (host, port, path));

@@ -1,4 +1,5 @@
-//! `opc.wss` for both roles (Part 6, 7.5): TLS, the upgrade of HTTP/1.1, and WebSocket frames around the chunks of UACP.
+//! `opc.wss` for both roles (Part 6, 7.5): TLS, the upgrade of HTTP/1.1, and WebSocket frames around the chunks of UACP;
+//! and `opc.https` (Part 6, 7.4): TLS, and messages in requests and answers of HTTP/1.1.
 //!
 //! A [`Tunnel`] has neither socket nor clock. It is told which bytes of a socket came, and says which ones are to be
 //! written; what goes in and comes out on the other side is what `opc.tcp` carries. [`Tunnel::read`] and
@@ -6,12 +7,14 @@
 //! [bare](Tunnel::bare): TLS alone, for what is not OPC UA, such as MQTT.
 
 mod frame;
+mod http;
 mod mask;
 mod tls;
 mod tunnel;
 mod upgrade;
 
 pub use frame::{Control, Deframer, Framer, Step, Violation};
+pub use http::{CHANNEL_ID, Exchange, Http, HttpError, Sink, TOKEN_ID};
 pub use tls::{ClientCertificate, Judge, Rejected, Secured, TlsClient, TlsError, TlsServer};
 pub use tunnel::{Tunnel, TunnelError};
 pub use upgrade::{Refused, UpgradeError};

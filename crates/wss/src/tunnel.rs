@@ -7,6 +7,7 @@ use thiserror::Error;
 
 use super::Role;
 use crate::frame::{Control, Deframer, Framer, Payload, Violation};
+use crate::http::{Exchange, Http, HttpError, Sink};
 use crate::tls::{Secured, Tls, TlsClient, TlsError, TlsServer, Turn};
 use crate::upgrade::{Refused, Request, UpgradeError, read_answer, read_request};
 
@@ -41,6 +42,9 @@ pub enum TunnelError {
     /// The peer sent frames that it must not.
     #[error("WebSocket: {0}")]
     Frame(#[from] Violation),
+    /// In HTTP around messages.
+    #[error(transparent)]
+    Http(#[from] HttpError),
 }
 
 impl From<rustls::Error> for TunnelError {
@@ -75,8 +79,21 @@ enum Opening {
     Wait,
     /// A client sends one.
     Ask(Box<Request>),
-    /// Nothing: there is only TLS.
+    /// A server of HTTP waits until somebody has asked for something.
+    Asked,
+    /// Nothing: there is only TLS, or a client of HTTP, who asks when there is something to be asked.
     Bare,
+}
+
+/// What is inside TLS.
+#[derive(Debug)]
+enum Inner {
+    /// Bytes as they are.
+    Bare,
+    /// A WebSocket.
+    Frames(Box<Frames>),
+    /// Requests of HTTP and their answers.
+    Http(Box<Exchange>),
 }
 
 /// Both directions of a WebSocket.
@@ -95,13 +112,12 @@ impl Frames {
     }
 }
 
-/// A connection over `opc.wss`, or over TLS alone.
+/// A connection over `opc.wss` or `opc.https`, or over TLS alone.
 #[derive(Debug)]
 pub struct Tunnel {
     tls: Tls,
     phase: Phase,
-    /// The WebSocket, where there is one.
-    frames: Option<Frames>,
+    inner: Inner,
     /// What came of a record that is not whole.
     came: Vec<u8>,
     /// Chunks that came and were not asked for yet.
@@ -134,14 +150,10 @@ impl Tunnel {
         random: fn(&mut [u8]),
     ) -> Result<Self, TunnelError> {
         let tls = config.connect(host)?;
-        let address = match host.contains(':') {
-            true => format!("[{host}]:{port}"),
-            false => format!("{host}:{port}"),
-        };
-        let request = Request::new(&address, path, random);
+        let request = Request::new(&address(host, port), path, random);
         let opening = Opening::Ask(Box::new(request));
         let frames = Frames::new(Role::Client, random);
-        let mut tunnel = Self::new(tls, Some(frames), opening);
+        let mut tunnel = Self::new(tls, Inner::Frames(Box::new(frames)), opening);
         tunnel.receive(&mut [], &mut [])?;
         Ok(tunnel)
     }
@@ -151,9 +163,44 @@ impl Tunnel {
     /// # Errors
     /// TLS cannot ask for this host.
     pub fn bare(config: &TlsClient, host: &str) -> Result<Self, TunnelError> {
-        let mut tunnel = Self::new(config.connect(host)?, None, Opening::Bare);
+        let mut tunnel = Self::new(config.connect(host)?, Inner::Bare, Opening::Bare);
         tunnel.receive(&mut [], &mut [])?;
         Ok(tunnel)
+    }
+
+    /// To a server of `opc.https` that is at this host and path; answers have at most so many bytes.
+    ///
+    /// # Errors
+    /// TLS cannot ask for this host.
+    pub fn post(
+        config: &TlsClient,
+        (host, port): (&str, u16),
+        path: &str,
+        longest: usize,
+    ) -> Result<Self, TunnelError> {
+        let about = Http {
+            host: address(host, port),
+            path: path.to_owned(),
+            longest,
+        };
+        let http = Inner::Http(Box::new(Exchange::new(Role::Client, about)));
+        let mut tunnel = Self::new(config.connect(host)?, http, Opening::Bare);
+        tunnel.receive(&mut [], &mut [])?;
+        Ok(tunnel)
+    }
+
+    /// From a client of `opc.https`, whose requests have at most so many bytes.
+    ///
+    /// # Errors
+    /// TLS cannot begin.
+    pub fn accept_posts(config: &TlsServer, longest: usize) -> Result<Self, TunnelError> {
+        let about = Http {
+            host: String::new(),
+            path: String::new(),
+            longest,
+        };
+        let http = Inner::Http(Box::new(Exchange::new(Role::Server, about)));
+        Ok(Self::new(config.accept()?, http, Opening::Asked))
     }
 
     /// From a client.
@@ -164,14 +211,15 @@ impl Tunnel {
         // Servers mask nothing.
         let random: fn(&mut [u8]) = |_| ();
         let frames = Frames::new(Role::Server, random);
-        Ok(Self::new(config.accept()?, Some(frames), Opening::Wait))
+        let frames = Inner::Frames(Box::new(frames));
+        Ok(Self::new(config.accept()?, frames, Opening::Wait))
     }
 
-    fn new(tls: Tls, frames: Option<Frames>, opening: Opening) -> Self {
+    fn new(tls: Tls, inner: Inner, opening: Opening) -> Self {
         Self {
             tls,
             phase: Phase::Handshake(opening),
-            frames,
+            inner,
             came: Vec::new(),
             given: Vec::new(),
             given_at: 0,
@@ -200,6 +248,22 @@ impl Tunnel {
         matches!(self.phase, Phase::Closed)
     }
 
+    /// The URL that a client of `opc.https` asked for first, as it knows it; none over anything else.
+    pub fn asked(&self) -> Option<&str> {
+        match &self.inner {
+            Inner::Http(http) => http.asked(),
+            Inner::Bare | Inner::Frames(_) => None,
+        }
+    }
+
+    /// The number of the message of HTTP that came in part, if one did: its chunks may not show that.
+    pub fn partial(&self) -> Option<u64> {
+        match &self.inner {
+            Inner::Http(http) => http.partial(),
+            Inner::Bare | Inner::Frames(_) => None,
+        }
+    }
+
     /// What TLS agreed on.
     pub fn secured(&self) -> Option<Secured> {
         self.tls.secured()
@@ -211,7 +275,11 @@ impl Tunnel {
             Phase::Upgrade(_, head) => head.len(),
             _ => 0,
         };
-        head + self.came.len() + self.given.len() + self.out.len()
+        let inner = match &self.inner {
+            Inner::Http(http) => http.held(),
+            Inner::Bare | Inner::Frames(_) => 0,
+        };
+        head + inner + self.came.len() + self.given.len() + self.out.len()
     }
 
     /// What is to be sent.
@@ -261,6 +329,7 @@ impl Tunnel {
         };
         let answered = result.and_then(|()| self.answer());
         answered.inspect_err(|error| self.fail(error))?;
+        self.end_http();
         Ok(into.written)
     }
 
@@ -292,17 +361,33 @@ impl Tunnel {
         if self.is_closed() {
             return Ok(());
         }
-        let sent = match &mut self.frames {
-            Some(frames) => {
+        let sent = match &mut self.inner {
+            Inner::Frames(frames) => {
                 let mut framed = Vec::with_capacity(bytes.len() + bytes.len() / 16 + 64);
                 frames.framer.put(bytes, &mut framed);
-                self.seal(&framed)
+                self.seal(&framed).map_err(TunnelError::from)
             }
-            None => self.seal(bytes),
+            Inner::Http(http) => {
+                let mut text = Vec::with_capacity(bytes.len() + 256);
+                let made = http.send(bytes, &mut text).map_err(TunnelError::from);
+                made.and_then(|()| Ok(self.seal(&text)?))
+            }
+            Inner::Bare => self.seal(bytes).map_err(TunnelError::from),
         };
-        let sent = sent.map_err(TunnelError::from);
         let sent = sent.and_then(|()| self.answer());
-        sent.inspect_err(|error| self.fail(error))
+        sent.inspect_err(|error| self.fail(error))?;
+        self.end_http();
+        Ok(())
+    }
+
+    /// Ends a connection over which HTTP has said the last word.
+    fn end_http(&mut self) {
+        if let Inner::Http(http) = &self.inner
+            && http.is_over()
+            && !self.is_closed()
+        {
+            self.close();
+        }
     }
 
     /// Protects frames as they are, to be sent: for tests of what the other end does with them.
@@ -322,7 +407,7 @@ impl Tunnel {
     /// Says that nothing more comes.
     pub fn close(&mut self) {
         if let Some(code) = self.closes.take()
-            && let Some(frames) = &mut self.frames
+            && let Inner::Frames(frames) = &mut self.inner
             && frames.framer.is_between()
         {
             let mut framed = Vec::new();
@@ -350,9 +435,14 @@ impl Tunnel {
                 self.closes = self.closes.map(|_| violation.close_code());
             }
             TunnelError::Refused(refused) => {
-                let _ = self.seal(refused.text().as_bytes());
+                let _ = self.seal(refused.text("GET").as_bytes());
             }
-            TunnelError::Upgrade(_) => {}
+            TunnelError::Http(HttpError::Refused(refused)) => {
+                if matches!(&self.inner, Inner::Http(http) if http.may_refuse()) {
+                    let _ = self.seal(refused.text("POST").as_bytes());
+                }
+            }
+            TunnelError::Upgrade(_) | TunnelError::Http(_) => {}
         }
         self.close();
     }
@@ -365,7 +455,13 @@ impl Tunnel {
             self.seal(&answer)?;
         }
         let may = self.is_open() && self.pending().len() < MUCH;
-        if let Some(frames) = &mut self.frames
+        if let Inner::Http(http) = &mut self.inner {
+            let aside = http.aside();
+            if !aside.is_empty() {
+                self.seal(&aside)?;
+            }
+        }
+        if let Inner::Frames(frames) = &mut self.inner
             && let Some(ping) = self.ping.take_if(|_| may && frames.framer.is_between())
         {
             let mut framed = Vec::new();
@@ -383,7 +479,7 @@ impl Tunnel {
             let mut taken = Ok(());
             let mut inside = Inside {
                 phase: &mut self.phase,
-                deframer: self.frames.as_mut().map(|it| &mut it.deframer),
+                inner: &mut self.inner,
                 given: &mut self.given,
                 ping: &mut self.ping,
                 closes: &mut self.closes,
@@ -533,7 +629,7 @@ struct Into<'a> {
 /// What a record of TLS has to do with.
 struct Inside<'a> {
     phase: &'a mut Phase,
-    deframer: Option<&'a mut Deframer>,
+    inner: &'a mut Inner,
     given: &'a mut Vec<u8>,
     ping: &'a mut Option<Payload>,
     closes: &'a mut Option<u16>,
@@ -543,17 +639,25 @@ struct Inside<'a> {
 impl Inside<'_> {
     fn take(&mut self, record: &[u8], into: &mut Into<'_>) -> Result<(), TunnelError> {
         let done = match self.phase {
-            Phase::Open => return self.frames(record, into),
+            Phase::Open => return self.open(record, into),
             // Nothing is said before the request, and nothing counts after the end.
             Phase::Handshake(Opening::Ask(_)) | Phase::Closed => return Ok(()),
             Phase::Handshake(Opening::Bare) => {
                 *self.phase = Phase::Open;
-                return self.frames(record, into);
+                return self.open(record, into);
             }
             // A request may come in one piece with the end of the handshake.
             Phase::Handshake(Opening::Wait) => {
                 *self.phase = Phase::Upgrade(Opening::Wait, Vec::new());
                 return self.take(record, into);
+            }
+            Phase::Handshake(Opening::Asked) | Phase::Upgrade(Opening::Asked, _) => {
+                *self.phase = Phase::Upgrade(Opening::Asked, Vec::new());
+                let taken = self.open(record, into);
+                if matches!(&*self.inner, Inner::Http(http) if http.asked().is_some()) {
+                    *self.phase = Phase::Open;
+                }
+                return taken;
             }
             Phase::Upgrade(opening, head) => {
                 let before = head.len();
@@ -564,7 +668,7 @@ impl Inside<'_> {
                         self.answer.extend_from_slice(answer.as_bytes());
                         length
                     }),
-                    Opening::Bare => Some(before),
+                    Opening::Asked | Opening::Bare => Some(before),
                 };
                 match length {
                     Some(length) => length - before,
@@ -574,14 +678,28 @@ impl Inside<'_> {
         };
         *self.phase = Phase::Open;
         *self.closes = Some(NORMAL);
-        self.frames(record.get(done..).unwrap_or_default(), into)
+        self.open(record.get(done..).unwrap_or_default(), into)
+    }
+
+    /// Bytes inside TLS once all is open.
+    fn open(&mut self, bytes: &[u8], into: &mut Into<'_>) -> Result<(), TunnelError> {
+        let mut given = Given {
+            given: self.given,
+            into,
+        };
+        match self.inner {
+            Inner::Bare => given.put(bytes),
+            Inner::Http(http) => http.take(bytes, &mut given)?,
+            Inner::Frames(_) => return self.frames(bytes, into),
+        }
+        Ok(())
     }
 
     fn frames(&mut self, mut bytes: &[u8], into: &mut Into<'_>) -> Result<(), TunnelError> {
-        let Some(deframer) = self.deframer.as_deref_mut() else {
-            self.bytes(bytes, into);
+        let Inner::Frames(frames) = self.inner else {
             return Ok(());
         };
+        let deframer = &mut frames.deframer;
         while !bytes.is_empty() {
             let room = match self.given.is_empty() {
                 true => into.place.get_mut(into.written..).unwrap_or_default(),
@@ -613,19 +731,35 @@ impl Inside<'_> {
         }
         Ok(())
     }
+}
 
-    /// Bytes without frames around them.
-    fn bytes(&mut self, bytes: &[u8], into: &mut Into<'_>) {
+/// Where chunks go as long as there is room, and after that.
+struct Given<'a, 'b> {
+    given: &'a mut Vec<u8>,
+    into: &'a mut Into<'b>,
+}
+
+impl Sink for Given<'_, '_> {
+    fn put(&mut self, bytes: &[u8]) {
+        let written = self.into.written;
         let room = match self.given.is_empty() {
-            true => into.place.get_mut(into.written..).unwrap_or_default(),
+            true => self.into.place.get_mut(written..).unwrap_or_default(),
             false => &mut [],
         };
         let (now, later) = bytes.split_at(bytes.len().min(room.len()));
         if let Some(place) = room.get_mut(..now.len()) {
             place.copy_from_slice(now);
         }
-        into.written += now.len();
+        self.into.written += now.len();
         self.given.extend_from_slice(later);
+    }
+}
+
+/// Host and port as they stand in a URL.
+fn address(host: &str, port: u16) -> String {
+    match host.contains(':') {
+        true => format!("[{host}]:{port}"),
+        false => format!("{host}:{port}"),
     }
 }
 

@@ -10,7 +10,7 @@ use thiserror::Error;
 /// A head that is longer is not read.
 pub const MOST_HEAD: usize = 8 * 1024;
 /// Nor is one of more fields.
-const MOST_FIELDS: usize = 64;
+pub const MOST_FIELDS: usize = 64;
 
 /// Binary UACP in frames (Part 6, 7.5.2), as it is called since 1.05, and as 1.04 called it.
 pub const PROTOCOLS: [&str; 2] = ["opcua+uacp", "opcua+cp"];
@@ -50,7 +50,7 @@ pub struct Refused {
     pub reason: &'static str,
 }
 
-const fn refused(status: u16, reason: &'static str) -> Refused {
+pub const fn refused(status: u16, reason: &'static str) -> Refused {
     Refused { status, reason }
 }
 
@@ -175,14 +175,14 @@ pub fn read_request(bytes: &[u8]) -> Result<Option<(usize, String)>, Refused> {
 }
 
 impl Refused {
-    /// What is sent before the connection is closed.
-    pub fn text(self) -> String {
+    /// What is sent before the connection is closed, to one who may ask by this method.
+    pub fn text(self, method: &str) -> String {
         let Self { status, reason } = self;
         let mut text = format!("HTTP/1.1 {status} {reason}\r\nConnection: close\r\n");
         let more = match status {
-            405 => "Allow: GET\r\n",
-            426 => "Upgrade: websocket\r\nSec-WebSocket-Version: 13\r\n",
-            _ => "",
+            405 => format!("Allow: {method}\r\n"),
+            426 => "Upgrade: websocket\r\nSec-WebSocket-Version: 13\r\n".to_owned(),
+            _ => String::new(),
         };
         // Writing to a String does not fail.
         let _ = write!(text, "{more}Content-Length: 0\r\n\r\n");
@@ -191,7 +191,7 @@ impl Refused {
 }
 
 /// The words of all fields of a name: what stands between commas.
-fn words<'a>(
+pub fn words<'a>(
     fields: &'a [httparse::Header<'a>],
     name: &'a str,
 ) -> impl Iterator<Item = &'a str> + 'a {
@@ -202,12 +202,12 @@ fn words<'a>(
     texts.flat_map(|text| text.split(',')).map(str::trim)
 }
 
-fn has_word(fields: &[httparse::Header<'_>], name: &str, word: &str) -> bool {
+pub fn has_word(fields: &[httparse::Header<'_>], name: &str, word: &str) -> bool {
     words(fields, name).any(|it| it.eq_ignore_ascii_case(word))
 }
 
 /// The value of a field that stands there once.
-fn one<'a>(fields: &'a [httparse::Header<'a>], name: &'a str) -> Option<&'a str> {
+pub fn one<'a>(fields: &'a [httparse::Header<'a>], name: &'a str) -> Option<&'a str> {
     let mut words = words(fields, name);
     let only = words.next()?;
     words.next().is_none().then_some(only)
@@ -275,7 +275,11 @@ mod tests {
         ] {
             let refused = asked(from, to).unwrap_err();
             assert_eq!(refused.status, status, "{to}");
-            assert!(refused.text().starts_with(&format!("HTTP/1.1 {status} ")));
+            assert!(
+                refused
+                    .text("GET")
+                    .starts_with(&format!("HTTP/1.1 {status} "))
+            );
         }
         // As browsers and the stacks of 1.04 ask.
         let browser = asked("Connection: Upgrade", "Connection: keep-alive, Upgrade");

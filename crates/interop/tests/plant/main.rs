@@ -5,6 +5,7 @@
 
 mod cuts;
 mod dump;
+mod https;
 mod keys;
 mod ours;
 mod policies;

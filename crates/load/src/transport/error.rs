@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use thiserror::Error;
-use wire::channel::{ChannelError, SendError};
+use wire::channel::{ChannelError, Protection, SendError};
 use wire::frame::FrameError;
 use wire::service::{self, DecodeError, EncodeError};
 use wire::types::StatusCode;
@@ -78,8 +78,14 @@ pub enum LinkError {
         after: Duration,
     },
     /// It is not known whom to trust.
-    #[error("opc.wss wants TLS, and nobody said whose certificates are trusted")]
-    NoTls,
+    #[error("{0} wants TLS, and nobody said whose certificates are trusted")]
+    NoTls(&'static str),
+    /// There is no channel that could have a policy.
+    #[error("over opc.https it is TLS that protects: {0} cannot be asked for, only None")]
+    OnlyNone(Protection),
+    /// There is no channel that could be renewed.
+    #[error("opc.https has no secure channel that could be renewed")]
+    NoChannel,
     /// A server that dials does so over TCP.
     #[error("reverse connect is over opc.tcp: {0} cannot be awaited")]
     NotReverse(Url),

@@ -14,7 +14,7 @@ use wire::service::{self, Request, Response, Service};
 use wire::time::Instant as Mono;
 use wire::types::{NodeId, StatusCode};
 use wire::url::{Transport, Url};
-use wss::{Secured, TlsClient};
+use wss::{Secured, TlsClient, TunnelError};
 
 use super::callers::Callers;
 use super::check::{CheckTimes, ServerCheck};
@@ -66,8 +66,22 @@ impl Way {
             (Transport::Wss, Some(tls)) => {
                 Some(tunnel::open(&mut socket, url, tls, options.timeout, steps)?)
             }
+            (Transport::Https, Some(tls)) => {
+                // What it answers is as long as over any other transport.
+                let longest = match options.limits.receive_message {
+                    0 => usize::MAX,
+                    bytes => bytes as usize,
+                };
+                Some(tunnel::post(
+                    &mut socket,
+                    url,
+                    (tls, longest),
+                    options.timeout,
+                    steps,
+                )?)
+            }
             // Nobody said whom to trust.
-            (Transport::Wss, None) => return Err(LinkError::NoTls),
+            (over, None) => return Err(LinkError::NoTls(over.scheme())),
         };
         Ok((Stream::new(socket, tunnel, recorder)?, address, Vec::new()))
     }
@@ -194,6 +208,10 @@ impl Link {
             .endpoint_url
             .clone()
             .unwrap_or_else(|| url.to_string());
+        let shared = url.transport() == Transport::Https;
+        if shared && options.protection != Protection::NONE {
+            return Err(LinkError::OnlyNone(options.protection));
+        }
         let checked = Arc::new(OnceLock::new());
         let check = options.check.as_ref();
         let vouch = check.map(|check| check.vouch(&checked));
@@ -207,6 +225,7 @@ impl Link {
             lifetime: options.lifetime,
             key_log: options.recorder.as_ref().map(Recorder::key_log),
             reverse: matches!(options.way, Way::Called(_)),
+            shared_channel: shared.then_some(wss::CHANNEL_ID),
             ..Config::new(endpoint_url, random())
         };
         let mut connection = Connection::new(config, clock.now());
@@ -225,6 +244,11 @@ impl Link {
                 ..Carried::default()
             },
         };
+        if shared {
+            // TLS was all there is to be opened.
+            link.wait_for(Step::OpenChannel, |turn| matches!(turn, Turn::Opened))?;
+            return Ok(link);
+        }
         let start = Instant::now();
         link.wait_for(Step::Hello, |turn| matches!(turn, Turn::Acknowledged))?;
         steps.push((Step::Hello, start.elapsed()));
@@ -339,6 +363,9 @@ impl Link {
 
     /// Renews the security token, and waits until the new one is there.
     pub fn renew(&mut self) -> Result<(), LinkError> {
+        if self.connection.is_shared() {
+            return Err(LinkError::NoChannel);
+        }
         self.connection.renew(self.shell.clock.now());
         self.wait_for(Step::OpenChannel, |turn| matches!(turn, Turn::Opened))
     }
@@ -506,7 +533,10 @@ impl Link {
                 }
                 Ok(())
             }
-            _ => Err(error.into()),
+            _ => Err(match error.downcast::<TunnelError>() {
+                Ok(error) => error.into(),
+                Err(error) => error.into(),
+            }),
         }
     }
 }

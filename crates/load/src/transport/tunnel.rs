@@ -1,5 +1,5 @@
-//! What a connection over `opc.wss` goes through before chunks of UACP do: TLS, and the upgrade to a WebSocket. To brokers
-//! there is TLS alone.
+//! What a connection over `opc.wss` goes through before chunks of UACP do: TLS, and the upgrade to a WebSocket. Over
+//! `opc.https` and to brokers it is TLS alone.
 
 use std::io::{self, ErrorKind};
 use std::net::TcpStream;
@@ -27,6 +27,21 @@ pub fn open(
     let start = Instant::now();
     wait_for(&mut tunnel, socket, Step::Upgrade, timeout, Tunnel::is_open)?;
     steps.push((Step::Upgrade, start.elapsed()));
+    Ok(Box::new(tunnel))
+}
+
+/// Shakes hands for no longer than `timeout`; requests of HTTP go through it then, and answers of at most so many bytes.
+pub fn post(
+    socket: &mut TcpStream,
+    url: &Url,
+    (tls, longest): (&TlsClient, usize),
+    timeout: Duration,
+    steps: &mut Steps,
+) -> Result<Box<Tunnel>, LinkError> {
+    let start = Instant::now();
+    let mut tunnel = Tunnel::post(tls, (url.host(), url.port()), url.path(), longest)?;
+    wait_for(&mut tunnel, socket, Step::Tls, timeout, Tunnel::is_open)?;
+    steps.push((Step::Tls, start.elapsed()));
     Ok(Box::new(tunnel))
 }
 

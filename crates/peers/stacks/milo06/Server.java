@@ -49,7 +49,7 @@ import org.eclipse.milo.opcua.stack.server.EndpointConfiguration;
 import org.eclipse.milo.opcua.stack.server.security.DefaultServerCertificateValidator;
 import org.eclipse.milo.opcua.stack.server.security.ServerCertificateValidator;
 
-/** The server of Milo 0.6: {@code Server --port P --pki DIR [--update-us U] [--strict]}. */
+/** The server of Milo 0.6: {@code Server --port P --pki DIR [--update-us U] [--strict] [--https P]}. */
 final class Server {
     public static void main(String[] args) throws Exception {
         Options options = new Options(args, 0);
@@ -57,7 +57,11 @@ final class Server {
         Path pki = Path.of(options.get("--pki", "pki"));
         Identity own = Identity.own(pki, "urn:uaperf:peers:milo06:server");
 
-        OpcUaServer server = new OpcUaServer(configuration(port, own, pki, options.get("--strict") != null));
+        Set<EndpointConfiguration> endpoints = endpoints(port, own);
+        if (options.get("--https") != null) {
+            endpoints.add(https(Integer.parseInt(options.get("--https")), own));
+        }
+        OpcUaServer server = new OpcUaServer(configuration(endpoints, own, pki, options.get("--strict") != null));
         Bench bench = new Bench(server);
         bench.startup();
         server.startup().get();
@@ -78,8 +82,8 @@ final class Server {
 
     // X509IdentityValidator belongs to the raw type.
     @SuppressWarnings({"rawtypes", "unchecked"})
-    private static OpcUaServerConfig configuration(int port, Identity own, Path pki, boolean strict)
-        throws Exception {
+    private static OpcUaServerConfig configuration(
+        Set<EndpointConfiguration> endpoints, Identity own, Path pki, boolean strict) throws Exception {
         // The same folders as in the contract: trusted/certs, issuers/certs, rejected.
         DefaultTrustListManager trusted = new DefaultTrustListManager(pki.toFile());
         ServerCertificateValidator validator =
@@ -89,7 +93,9 @@ final class Server {
             .setApplicationName(LocalizedText.english("bench"))
             .setProductUri("urn:uaperf:peers:milo06")
             .setBuildInfo(new BuildInfo("", "Eclipse", "Milo", "0.6.16", "", DateTime.now()))
-            .setEndpoints(endpoints(port, own))
+            .setEndpoints(endpoints)
+            .setHttpsKeyPair(own.keys())
+            .setHttpsCertificateChain(new X509Certificate[] {own.certificate()})
             .setCertificateManager(new DefaultCertificateManager(own.keys(), own.certificate()))
             .setTrustListManager(trusted)
             .setCertificateValidator(validator)
@@ -127,6 +133,20 @@ final class Server {
             }
         }
         return endpoints;
+    }
+
+    /** Inside TLS, without a policy of its own. */
+    private static EndpointConfiguration https(int port, Identity own) {
+        return EndpointConfiguration.newBuilder()
+            .setBindAddress("127.0.0.1").setBindPort(port).setHostname("127.0.0.1").setPath("/bench")
+            .setTransportProfile(TransportProfile.HTTPS_UABINARY)
+            .setCertificate(own.certificate())
+            .setSecurityPolicy(SecurityPolicy.None).setSecurityMode(MessageSecurityMode.None)
+            .addTokenPolicies(
+                new UserTokenPolicy("anonymous", UserTokenType.Anonymous, null, null, null),
+                new UserTokenPolicy("username", UserTokenType.UserName, null, null,
+                    SecurityPolicy.Basic256Sha256.getUri()))
+            .build();
     }
 
     private static final class TrustEverybody implements ServerCertificateValidator {

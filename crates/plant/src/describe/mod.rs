@@ -39,6 +39,8 @@ pub struct Plant {
     pub listen: Option<SocketAddr>,
     /// The port for WebSockets inside TLS, if it has one.
     pub wss: Option<u16>,
+    /// The port for HTTPS, if it has one.
+    pub https: Option<u16>,
     /// The host in its endpoint URLs, if it is to be another.
     pub host: Option<String>,
     /// The whole URL that clients are told, if it is to be another.

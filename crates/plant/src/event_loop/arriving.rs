@@ -128,7 +128,7 @@ impl EventLoop {
         self.adopt(Socket::dialled(socket, recorder), false, Some(line));
     }
 
-    /// Takes a connection in that was opened over TLS and WebSocket, if there is room, and the server is there.
+    /// Takes a connection in that was opened over TLS, if there is room, and the server is there.
     pub(super) fn secured(&mut self, secured: Secured) {
         if self.listener.is_none() {
             return;
@@ -192,7 +192,14 @@ impl EventLoop {
 
     fn adopt(&mut self, mut socket: Socket, refused: bool, line: Option<Arc<Line>>) {
         let shared = &self.shared;
-        let mut config = server::Config::new(shared.channel_id(), Box::new(random));
+        let asked = socket.asked().map(str::to_owned);
+        // Part 6, 7.4.1: all of HTTPS is one channel.
+        let channel_id = match asked {
+            Some(_) => wss::CHANNEL_ID,
+            None => shared.channel_id(),
+        };
+        let mut config = server::Config::new(channel_id, Box::new(random));
+        config.shared_channel = asked.is_some();
         config.limits = shared.config.limits.sizes;
         config.protections.clone_from(&shared.config.protections);
         config.identities = shared.identities.clone();
@@ -218,11 +225,23 @@ impl EventLoop {
         let connection = Connection::new(config, self.now);
         let mut link = Link::new(socket, connection, budget.hold(), self.now.mono);
         link.refused = refused;
+        link.shared = asked.is_some();
+        link.endpoint_url = asked.unwrap_or_default();
         link.line = line;
         link.connection
             .span()
             .in_scope(|| info!(address = ?link.address(), refused, "connection accepted"));
-        self.keep(link);
+        let shared = link.shared;
+        // Others are told when they have said hello.
+        if let Some(id) = self.keep(link).filter(|_| refused && shared) {
+            if let Some(link) = self.links.get_mut(id) {
+                let reason = "there are as many connections as may be";
+                link.connection
+                    .shut(StatusCode::BadTcpServerTooBusy, reason);
+            }
+            self.flush_only(id, usize::MAX);
+            self.drop_link(id);
+        }
     }
 
     /// Makes a connection one of this loop's.

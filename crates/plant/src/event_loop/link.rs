@@ -42,8 +42,10 @@ pub struct Link {
     pub unwritten: bool,
     /// The socket may have more to read.
     pub readable: bool,
-    /// A session was activated over it.
+    /// A session was activated over it, or used.
     pub known: bool,
+    /// Its channel is that of all connections over HTTPS: sessions are used over any of them.
+    pub shared: bool,
     /// The longest responses that its sessions take (Part 4, 5.7.2), of those that do not take any.
     limits: Vec<(SlotId, u32)>,
     /// What happened on it that it was not looked at for, as it has no session yet.
@@ -113,6 +115,7 @@ impl Link {
             unwritten: false,
             readable: false,
             known: false,
+            shared: false,
             limits: Vec::new(),
             waiting: None,
             worked: (0, 0),
@@ -152,9 +155,13 @@ impl Link {
         }
     }
 
-    /// Sessions of another loop.
-    pub fn forget_owed(&mut self) {
+    /// Forgets sessions of another loop.
+    pub fn forget_sessions(&mut self) {
         self.owed.clear();
+        if !self.limits.is_empty() {
+            self.limits.clear();
+            self.limit();
+        }
     }
 
     /// Those sessions, if it has.

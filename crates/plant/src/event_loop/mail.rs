@@ -44,7 +44,7 @@ pub enum Mail {
     EndIdle,
     /// A client was dialled.
     Dialled(Box<Dialled>),
-    /// A connection over TLS and WebSocket has been opened.
+    /// A connection over TLS has been opened.
     Secured(Box<Secured>),
     /// A connection whose session lives here or is to, with the request that says so.
     Led(Box<Led>),

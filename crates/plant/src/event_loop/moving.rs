@@ -47,7 +47,7 @@ impl EventLoop {
         link.release = None;
         link.waiting = None;
         link.unwritten = false;
-        link.forget_owed();
+        link.forget_sessions();
         if let Some(id) = self.keep(link) {
             self.request(id, request, &body);
             // What it brought along; what it has still to read rings here.

@@ -154,6 +154,11 @@ impl EventLoop {
                 continue;
             }
             let link = self.links.get_mut(oldest.asked.link);
+            if link.is_none() && held.protocol.channel_id() == wss::CHANNEL_ID {
+                // Over HTTPS a session outlives its connections, and what waited on them.
+                held.requests.pop_front();
+                continue;
+            }
             if let Some(link) = link.filter(|link| link.backlog() > HIGH_WATER) {
                 // Who does not read gets no more to read: it waits where it is counted.
                 link.owes(session);

@@ -53,6 +53,11 @@ impl EventLoop {
         if let Some(home) = self.way_in(head) {
             return self.lead(link, &home, id, body);
         }
+        match self.way_over(link, head) {
+            Ok(None) => {}
+            Ok(Some(home)) => return self.lead(link, &home, id, body),
+            Err(status) => return self.fault(link, id, head.request_handle, status),
+        }
         match head.type_id {
             type_id::READ_REQUEST | type_id::WRITE_REQUEST => {
                 match self.session_for(head.authentication_token, link) {

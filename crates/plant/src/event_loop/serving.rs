@@ -41,9 +41,11 @@ impl EventLoop {
         if self.scratch.is_empty() {
             self.take_back(id);
         }
+        let now = self.now;
         let Some(link) = self.links.get_mut(id) else {
             return;
         };
+        link.connection.has_begun_below(link.socket.partial(), now);
         if link.settle().is_err() {
             return self.starve(id);
         }
@@ -183,6 +185,8 @@ impl EventLoop {
                         } => {
                             self.worked += REQUEST + work;
                             self.spent += REQUEST + work;
+                            // A session is there, over HTTPS whichever connection it was activated over.
+                            link.known = true;
                             if slow {
                                 self.slower.asked.add(type_id);
                             }

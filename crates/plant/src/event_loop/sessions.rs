@@ -8,7 +8,7 @@ use wire::job::Job;
 use wire::server::RequestId;
 use wire::session::server::{Activation, Grant, Refusal};
 use wire::session::{Channel, NONCE_LEN, server};
-use wire::template::walk::RawNodeId;
+use wire::template::walk::{RawNodeId, RequestHead, type_id};
 use wire::time::Now;
 use wire::types::{
     ActivateSessionRequest, AnonymousIdentityToken, CreateSessionRequest, CreateSessionResponse,
@@ -23,7 +23,7 @@ use crate::diagnostics::SessionRecord;
 use crate::diagnostics::session_node;
 use crate::endpoints::token_policy;
 use crate::refused::Who;
-use crate::session::{Owner, SECRET_LEN, Session, SessionKey};
+use crate::session::{MORE_LEN, Owner, SECRET_LEN, Session, SessionKey};
 use crate::shared::random;
 use crate::space;
 use crate::trust::TrustPolicy;
@@ -57,7 +57,12 @@ impl EventLoop {
             return Err(StatusCode::BadSessionIdInvalid);
         };
         match session.protocol.request(channel, self.now) {
-            Ok(()) => Ok(id),
+            Ok(()) => {
+                if let Some(link) = self.links.get_mut(link) {
+                    link.known = true;
+                }
+                Ok(id)
+            }
             Err(refusal) => {
                 if refusal == Refusal::NotActivated {
                     self.shared.counters.aborted_sessions.add(1);
@@ -75,6 +80,30 @@ impl EventLoop {
         self.posts.get(usize::from(home)).filter(|_| away).cloned()
     }
 
+    /// Where a request over HTTPS goes on, if its session lives in another loop: any connection may be used for any session
+    /// (Part 6, 7.4.1). One on which Publish requests wait for sessions of this loop stays with them.
+    pub(super) fn way_over(
+        &self,
+        link: SlotId,
+        head: &RequestHead<'_>,
+    ) -> Result<Option<Post>, StatusCode> {
+        let shared = self.links.get(link).is_some_and(|link| link.shared);
+        let creates = head.type_id == type_id::CREATE_SESSION_REQUEST;
+        if !shared || creates || self.is_acceptor() {
+            return Ok(None);
+        }
+        let Some(home) = self.home_of(head.authentication_token) else {
+            return Ok(None);
+        };
+        let sessions = self.sessions.ids().into_iter();
+        let mut sessions = sessions.filter_map(|id| self.sessions.get(id));
+        let waits = |session: &Session| session.requests.iter().any(|it| it.asked.link == link);
+        match sessions.any(waits) {
+            true => Err(StatusCode::BadTooManyOperations),
+            false => Ok(Some(home)),
+        }
+    }
+
     /// The channel of a connection as sessions see it.
     fn channel(&self, link: SlotId) -> Result<Channel, StatusCode> {
         let link = self
@@ -87,7 +116,9 @@ impl EventLoop {
             peer: link.connection.peer().cloned(),
         };
         // None is always taken by a connection, because discovery needs it; sessions do not.
-        match self.shared.config.protections.contains(&channel.protection) {
+        // Over HTTPS it is TLS that protects.
+        let offered = link.shared || self.shared.config.protections.contains(&channel.protection);
+        match offered {
             true => Ok(channel),
             false => Err(StatusCode::BadSecurityPolicyRejected),
         }
@@ -142,8 +173,11 @@ impl EventLoop {
                 return Err(StatusCode::BadTooManySessions);
             }
         }
-        let mut secret = [0; SECRET_LEN];
+        let (mut secret, mut more) = ([0; SECRET_LEN], [0; MORE_LEN]);
         random(&mut secret);
+        random(&mut more);
+        let shared = self.links.get(link).is_some_and(|link| link.shared);
+        let more = Some(more).filter(|_| shared);
         let number = self.shared.session_number();
         let (config, now, core) = (&self.shared.session_config, self.now, self.index);
         let (memory, limits) = (&self.shared.config.memory, &self.shared.config.limits);
@@ -154,6 +188,7 @@ impl EventLoop {
                 core,
                 slot: slot.slot,
                 secret,
+                more,
             };
             let grant = Grant {
                 session_id: session_node(number),
@@ -408,9 +443,16 @@ impl EventLoop {
     /// A session that was activated is served over this connection.
     pub(super) fn seat(&mut self, session: SlotId, asked: Asked, welcome: Welcome) {
         self.proved(asked.link);
-        let held = self.sessions.get(session);
-        if held.is_some_and(|held| held.link != asked.link) {
-            self.unseat(session);
+        let before = self.sessions.get(session).map(|held| held.link);
+        match before.filter(|link| *link != asked.link) {
+            // Who waits over HTTPS waits on: any connection will do.
+            Some(link) if self.links.get(asked.link).is_some_and(|it| it.shared) => {
+                if let Some(link) = self.links.get_mut(link) {
+                    link.let_go(session);
+                }
+            }
+            Some(_) => self.unseat(session),
+            None => {}
         }
         if let Some(held) = self.sessions.get_mut(session) {
             held.link = asked.link;

@@ -20,7 +20,7 @@ const UNSENT: u32 = 256 * 1024;
 pub enum Socket {
     /// Of the system.
     Tcp(TcpStream, Option<Box<Tap>>),
-    /// Of the system, with TLS and WebSocket frames around what it carries.
+    /// Of the system, with TLS and WebSocket frames or HTTP around what it carries.
     Wss(Box<Wss>),
     /// A client in the same process, without a system between.
     Memory(ServerEnd),
@@ -70,6 +70,22 @@ impl Socket {
                 Self::Wss(wss) => wss.is_drained(),
                 Self::Tcp(..) | Self::Memory(_) => count < room,
             }
+    }
+
+    /// The URL that its client asked for, where it is HTTPS.
+    pub fn asked(&self) -> Option<&str> {
+        match self {
+            Self::Wss(wss) => wss.asked(),
+            Self::Tcp(..) | Self::Memory(_) => None,
+        }
+    }
+
+    /// The number of the message that came in part, where chunks do not show that.
+    pub fn partial(&self) -> Option<u64> {
+        match self {
+            Self::Wss(wss) => wss.partial(),
+            Self::Tcp(..) | Self::Memory(_) => None,
+        }
     }
 
     /// Whether it has received something that nobody has read, and that no poll tells of.

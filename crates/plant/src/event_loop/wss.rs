@@ -1,4 +1,4 @@
-//! A connection over `opc.wss`, once it carries chunks of UACP.
+//! A connection over `opc.wss` or `opc.https`, once it carries chunks of UACP.
 
 use std::io::{self, ErrorKind, Read};
 use std::net::{Shutdown, SocketAddr};
@@ -42,6 +42,16 @@ impl Wss {
         self.tunnel.has_waiting()
     }
 
+    /// The URL that its client asked for, over HTTPS.
+    pub fn asked(&self) -> Option<&str> {
+        self.tunnel.asked()
+    }
+
+    /// The number of the message that came in part, over HTTPS.
+    pub fn partial(&self) -> Option<u64> {
+        self.tunnel.partial()
+    }
+
     pub fn socket(&mut self) -> &mut TcpStream {
         &mut self.socket
     }
@@ -79,6 +89,10 @@ impl Wss {
     pub fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let count = self.tunnel.write(&mut self.socket, bytes)?;
         self.settle()?;
+        if self.tunnel.is_closed() {
+            // HTTP has said the last word, and its client waits for the end.
+            let _ = self.socket.shutdown(Shutdown::Write);
+        }
         if let Some(tap) = &mut self.tap {
             tap.sent(bytes.get(..count).unwrap_or_default());
         }

@@ -74,6 +74,7 @@ pub fn plant(document: Document, folder: &Path) -> Read<Plant> {
         name,
         listen: listen.map(|(listen, _)| listen),
         wss: document.wss,
+        https: document.https,
         host: document
             .host
             .or_else(|| named.then(|| "localhost".to_owned())),
@@ -124,7 +125,10 @@ fn listen(endpoint: &Spanned<String>) -> Read<(SocketAddr, bool)> {
     };
     let url: Url = text.parse().map_err(|_| wrong("is no endpoint"))?;
     if url.transport() != Transport::Tcp {
-        return Err(wrong("is over WebSockets: give their port here as wss"));
+        return Err(wrong(match url.transport() {
+            Transport::Https => "is over HTTPS: give its port here as https",
+            Transport::Wss | Transport::Tcp => "is over WebSockets: give their port here as wss",
+        }));
     }
     if !url.path().trim_matches('/').is_empty() {
         return Err(wrong("has a path, which servers here do not"));

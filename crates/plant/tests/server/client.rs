@@ -69,11 +69,28 @@ fn tls() -> TlsClient {
 
 /// A WebSocket to a server.
 pub fn opened(address: SocketAddr) -> (TcpStream, Tunnel) {
+    let host = ("localhost", address.port());
+    let tunnel = Tunnel::connect(&tls(), host, "/", random).unwrap();
+    shake_hands(address, tunnel)
+}
+
+/// TLS to a server, and nothing inside it yet.
+pub fn bare(address: SocketAddr) -> (TcpStream, Tunnel) {
+    let tunnel = Tunnel::bare(&tls(), "localhost").unwrap();
+    shake_hands(address, tunnel)
+}
+
+/// TLS to a server, with HTTP around messages.
+fn posting(address: SocketAddr) -> (TcpStream, Tunnel) {
+    let host = ("localhost", address.port());
+    let tunnel = Tunnel::post(&tls(), host, "/", 1 << 24).unwrap();
+    shake_hands(address, tunnel)
+}
+
+fn shake_hands(address: SocketAddr, mut tunnel: Tunnel) -> (TcpStream, Tunnel) {
     let mut socket = TcpStream::connect(address).unwrap();
     socket.set_nodelay(true).unwrap();
     socket.set_read_timeout(Some(PATIENCE)).unwrap();
-    let host = ("localhost", address.port());
-    let mut tunnel = Tunnel::connect(&tls(), host, "/", random).unwrap();
     while !tunnel.is_open() {
         tunnel.flush(&mut socket).unwrap();
         match tunnel.read(&mut socket, &mut []) {
@@ -82,6 +99,7 @@ pub fn opened(address: SocketAddr) -> (TcpStream, Tunnel) {
             Err(error) => panic!("{error}"),
         }
     }
+    tunnel.flush(&mut socket).unwrap();
     (socket, tunnel)
 }
 
@@ -95,6 +113,11 @@ impl Socket {
     fn connect(url: &str) -> Option<Self> {
         if let Some(address) = url.strip_prefix("opc.wss://") {
             let (tcp, tunnel) = opened(address.parse().unwrap());
+            let tunnel = Some(tunnel);
+            return Some(Self { tcp, tunnel });
+        }
+        if let Some(address) = url.strip_prefix("opc.https://") {
+            let (tcp, tunnel) = posting(address.parse().unwrap());
             let tunnel = Some(tunnel);
             return Some(Self { tcp, tunnel });
         }
@@ -182,6 +205,8 @@ impl Client {
         server: Option<&pki::Identity>,
     ) -> Result<Self, wire::channel::ChannelError> {
         config.protection = protection;
+        let shared = url.starts_with("opc.https://");
+        config.shared_channel = shared.then_some(wss::CHANNEL_ID);
         let own = own.map(for_wire);
         let server = server.map(|server| for_wire(server).certificate);
         if protection != Protection::NONE {

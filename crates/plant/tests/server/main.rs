@@ -14,6 +14,7 @@ mod faults;
 mod groups;
 mod history;
 mod hostile;
+mod https;
 mod memory;
 mod monitoring;
 mod nodes;

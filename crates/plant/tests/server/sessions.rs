@@ -28,7 +28,7 @@ fn x509(own: &pki::Identity) -> Credentials {
     }
 }
 
-fn users() -> Users {
+pub fn users() -> Users {
     let hash = PasswordHash::new(b"bench", [3; 16], NonZeroU32::MIN);
     Users {
         anonymous: true,

@@ -33,7 +33,10 @@ impl FromStr for Origin {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        match text.starts_with("opc.tcp://") || text.starts_with("opc.wss://") {
+        match ["opc.tcp://", "opc.wss://", "opc.https://"]
+            .iter()
+            .any(|it| text.starts_with(it))
+        {
             true => text
                 .parse()
                 .map(Self::Server)

@@ -44,9 +44,10 @@ use std::process::ExitCode;
 
 use known::Known;
 use load::engine::{Control, Outcome};
-use plan::{Phase, PlanError, TargetSpec, Targets, Work};
+use plan::{ConnectKind, Phase, PlanError, TargetSpec, Targets, Work};
 use record::Run;
 use report::Unmeasured;
+use wire::url::{Transport, Url};
 use zeroize::Zeroizing;
 
 use crate::access;
@@ -252,6 +253,20 @@ services! {
     sequence Users
 }
 
+/// HTTP answers in the order of the requests: a Publish request would hold up all that is asked behind it. And there is
+/// no channel whose token could be renewed.
+fn over_https(work: &Work, url: &Url) -> Result<(), Failure> {
+    let what = match work {
+        Work::Subscribe(_) => "subscriptions need",
+        Work::Connect(connect) if connect.kind == ConnectKind::Renewal => {
+            "renewing a secure channel needs"
+        }
+        _ => return Ok(()),
+    };
+    let told = format!("{what} another transport than opc.https, which {url} is");
+    Err(Failure::usage(told).hint("give the opc.tcp:// or opc.wss:// URL of the server"))
+}
+
 impl Asked {
     fn new(service: &'static str, common: Common, work: &impl Does) -> anyhow::Result<Self> {
         Ok(Self {
@@ -286,8 +301,13 @@ impl Asked {
 
     /// The servers.
     pub fn targets(&self) -> anyhow::Result<Targets> {
-        Targets::resolve(&self.common.targets, |file| std::fs::read_to_string(file))
-            .map_err(|error| Failure::usage(error.to_string()).into())
+        let targets = Targets::resolve(&self.common.targets, |file| std::fs::read_to_string(file))
+            .map_err(|error| Failure::usage(error.to_string()))?;
+        let mut urls = targets.urls().iter();
+        if let Some(url) = urls.find(|url| url.transport() == Transport::Https) {
+            over_https(&self.work, url)?;
+        }
+        Ok(targets)
     }
 
     /// The phase with so many servers, if it makes sense.

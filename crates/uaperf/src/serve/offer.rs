@@ -19,8 +19,8 @@ pub fn text(server: &Server, count: usize) -> String {
     };
     let (name, url) = (&config.name, server.url());
     let mut text = format!("{name} at {url}{everywhere}{more}\n");
-    if let Some(wss) = server.wss_url() {
-        text += &format!("  also at   {wss}\n");
+    for (_, url) in server.urls().skip(1) {
+        text += &format!("  also at   {url}\n");
     }
     let mut policies: Vec<Policy> = Vec::new();
     for protection in &config.protections {

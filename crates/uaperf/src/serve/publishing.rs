@@ -22,8 +22,10 @@ use pubsub::layout::Layout;
 use pubsub::security::Mode as MessageMode;
 use pubsub::view::Encoding;
 use record::Progress;
+use wire::channel::Protection;
 use wire::policy::Mode;
 use wire::template::walk::BuiltInType;
+use wire::url::Transport;
 
 use crate::access;
 use crate::failure::Failure;
@@ -317,10 +319,14 @@ fn discovery(it: &plant::Publishing) -> anyhow::Result<Option<Discovery>> {
 /// Where clients are served, for who asks the publisher.
 fn endpoints(server: &Server) -> Vec<Endpoint> {
     let config = server.config();
-    let urls = [Some(server.url()), server.wss_url()];
     let mut all = Vec::new();
-    for url in urls.into_iter().flatten() {
-        for protection in &config.protections {
+    for (transport, url) in server.urls() {
+        // Over HTTPS it is TLS that protects.
+        let offered = match transport {
+            Transport::Https => &[Protection::NONE],
+            Transport::Tcp | Transport::Wss => config.protections.as_slice(),
+        };
+        for protection in offered {
             all.push(Endpoint {
                 url: url.to_owned(),
                 application_uri: config.application_uri.clone(),

@@ -2,6 +2,7 @@
 //! message through them.
 
 use std::ops::Range;
+use std::time::Duration;
 
 use opcua_types::StatusCode;
 use tracing::{Level, enabled, trace};
@@ -10,11 +11,11 @@ use super::assembly::Assembly;
 use super::asymmetric::Opened;
 use super::sequence::{Incoming, Outgoing, SequenceRule};
 use super::symmetric::{BODY_AT, ChunkHead, Seal, names};
-use super::tokens::{Role, Tokens};
+use super::tokens::{Role, Token, Tokens};
 use super::{ChannelError, Protection};
 use crate::frame::{ChunkKind, ErrorMessage, Gap, Header, Inbox, Limits, MessageType, Outbox};
 use crate::log::Named;
-use crate::policy::Policy;
+use crate::policy::{Exchanged, Policy};
 use crate::time::Instant;
 
 /// The two directions of a connection.
@@ -119,6 +120,25 @@ impl Stream {
         let rule = sequence_rule(protection.policy);
         self.outgoing = Outgoing::new(rule);
         self.incoming = Incoming::new(rule);
+    }
+
+    /// Opens a channel that was not asked for: its transport protects messages and keeps them apart. Its token does not
+    /// get old while anybody lives.
+    pub fn share(&mut self, channel_id: u32, now: Instant) -> Result<(), ChannelError> {
+        const FOR_EVER: Duration = Duration::from_secs(100 * 365 * 24 * 3600);
+        self.channel_id = channel_id;
+        self.protect(Protection::NONE);
+        // How long chunks are and how many nobody agreed on: what counts is the length of a message.
+        self.limits.receive_buffer = self.limits.receive_buffer.max(64 * 1024);
+        self.limits.receive_chunks = 0;
+        let nothing = Exchanged {
+            client_nonce: &[],
+            server_nonce: &[],
+            shared: None,
+        };
+        let token = Token::derive(self.role, Protection::NONE, &nothing, 1, now, FOR_EVER)?;
+        self.tokens.add(token, self.role);
+        Ok(())
     }
 
     /// What the channel is protected with.

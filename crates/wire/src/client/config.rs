@@ -63,6 +63,10 @@ pub struct Config {
     pub reverse: bool,
     /// Who is given the keys of the channel's tokens, for a capture of what is sent.
     pub key_log: Option<KeyLog>,
+    /// The transport protects messages and keeps them apart (`opc.https`, Part 6, 7.4.1): there is no hello, and the channel
+    /// of this number is there from the beginning, with the policy None and the token 1. Answers come in the order of the
+    /// requests.
+    pub shared_channel: Option<u32>,
     /// Where nonces come from.
     pub random: Random,
 }
@@ -81,6 +85,7 @@ impl Config {
             timeout: Duration::from_secs(10),
             reverse: false,
             key_log: None,
+            shared_channel: None,
             random,
         }
     }

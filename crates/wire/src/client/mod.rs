@@ -34,6 +34,7 @@ use crate::frame::{
     Acknowledge, ErrorMessage, HEADER_LEN, Header, Limits, MessageType, ReverseHello,
 };
 use crate::job::Job;
+use crate::template::walk::ResponseHead;
 use crate::time::{Instant, Now};
 use in_flight::InFlight;
 use opening::Exchange;
@@ -91,10 +92,23 @@ impl Connection {
             config,
         };
         connection.stream.protect(connection.config.protection);
-        if !connection.config.reverse {
-            connection.hello();
+        match connection.config.shared_channel {
+            Some(channel_id) => connection.share(channel_id, now),
+            None if connection.config.reverse => {}
+            None => connection.hello(),
         }
         connection
+    }
+
+    /// The channel is there without a word.
+    fn share(&mut self, channel_id: u32, now: Now) {
+        self.state = State::Channel;
+        // Nothing says how long a message may be, and none has to be cut.
+        self.stream.limits.send_buffer = u32::MAX;
+        match self.stream.share(channel_id, now.mono) {
+            Ok(()) => self.opened = Some((Duration::MAX, false)),
+            Err(error) => self.end(error),
+        }
     }
 
     fn hello(&mut self) {
@@ -145,6 +159,11 @@ impl Connection {
     /// Whether requests can be sent.
     pub fn is_open(&self) -> bool {
         matches!(self.state, State::Channel) && self.stream.tokens.sending().is_some()
+    }
+
+    /// Whether its channel is one that all connections share, and that nobody opens or renews.
+    pub fn is_shared(&self) -> bool {
+        self.config.shared_channel.is_some()
     }
 
     /// Whether the connection has ended.
@@ -251,6 +270,7 @@ impl Connection {
             State::AwaitAcknowledge => Some(self.hello_deadline),
             State::Channel => match &self.exchange {
                 Some(exchange) => Some(exchange.deadline),
+                None if self.config.shared_channel.is_some() => None,
                 None => self.stream.tokens.newest().map(Token::renew_at),
             },
             State::Ended(_) => return None,
@@ -275,7 +295,7 @@ impl Connection {
                 };
                 self.end(ChannelError::Timeout(doing));
             }
-            (State::Channel, None) => {
+            (State::Channel, None) if self.config.shared_channel.is_none() => {
                 let newest = self.stream.tokens.newest();
                 if newest.is_some_and(|token| now.mono >= token.renew_at()) {
                     self.open(true, now);
@@ -287,7 +307,8 @@ impl Connection {
 
     /// Renews the channel now, whatever its age. Nothing happens if that is under way already.
     pub fn renew(&mut self, now: Now) {
-        if self.is_open() && self.exchange.is_none() {
+        let is_shared = self.config.shared_channel.is_some();
+        if self.is_open() && self.exchange.is_none() && !is_shared {
             self.open(true, now);
         }
     }
@@ -407,6 +428,9 @@ impl Connection {
                 request_id, body, ..
             } => {
                 let id = RequestId(request_id);
+                if self.config.shared_channel.is_some() {
+                    answers(self.stream.body(body.clone()), request_id)?;
+                }
                 if self.in_flight.remove(id) {
                     return Ok(Some(Happened::Response(id, body)));
                 }
@@ -422,6 +446,22 @@ impl Connection {
             }
         };
         Ok(Some(Happened::Other(event)))
+    }
+}
+
+/// Which request a response answers only its place says where HTTP carries it (RFC 9112, 9.3.2). A server that does not
+/// keep to the order would be found out by nobody else.
+fn answers(body: &[u8], request: u32) -> Result<(), ChannelError> {
+    match ResponseHead::parse(body) {
+        Ok(head) if head.request_handle != request && head.request_handle != 0 => {
+            let what = format!(
+                "the answer to request {} in the place of that to {request}: this server does not answer in order, \
+                 so ask it for one thing at a time (--in-flight 1)",
+                head.request_handle
+            );
+            Err(ChannelError::Unexpected(what.into()))
+        }
+        _ => Ok(()),
     }
 }
 

@@ -30,6 +30,9 @@ pub struct Config {
     pub reverse: Option<(String, String)>,
     /// Who is given the keys of the channel's tokens, for a capture of what is sent.
     pub key_log: Option<KeyLog>,
+    /// The transport protects messages and keeps them apart (`opc.https`, Part 6, 7.4.1): there is no hello, and one channel
+    /// of the policy None that all connections share. It has the number above, and the token 1.
+    pub shared_channel: bool,
     /// Where nonces come from.
     pub random: Random,
 }
@@ -48,6 +51,7 @@ impl Config {
             budget: None,
             reverse: None,
             key_log: None,
+            shared_channel: false,
             random,
         }
     }

@@ -120,6 +120,8 @@ pub struct Connection {
     next_token: u32,
     /// When a chunk began to come that is not here yet.
     begun: Option<Instant>,
+    /// Which message began to come that the transport does not show whole, and when.
+    begun_below: Option<(u64, Instant)>,
     event: Option<Event<'static>>,
     /// How long responses may be as agreed in the hello, where a session said that they are to be shorter.
     agreed: Option<u32>,
@@ -140,6 +142,7 @@ impl Connection {
             open_deadline: now.mono + config.timeout,
             next_token: 1,
             begun: None,
+            begun_below: None,
             event: None,
             agreed: None,
             span: debug_span!("server", channel = config.channel_id),
@@ -147,6 +150,13 @@ impl Connection {
         };
         if let Some(budget) = &connection.config.budget {
             connection.stream.assembly.count(budget.hold());
+        }
+        if connection.config.shared_channel {
+            let channel_id = connection.config.channel_id;
+            connection.state = State::Channel;
+            if let Err(error) = connection.stream.share(channel_id, now.mono) {
+                connection.end(error);
+            }
         }
         if let Some((server_uri, endpoint_url)) = &connection.config.reverse {
             let reverse = ReverseHello {
@@ -209,18 +219,31 @@ impl Connection {
     /// Whether a part of a message came and the rest did not: its time is limited then.
     #[inline]
     pub fn is_unfinished(&self) -> bool {
-        self.begun.is_some() || self.stream.assembly.since().is_some()
+        let begun = self.begun.is_some() || self.begun_below.is_some();
+        begun || self.stream.assembly.since().is_some()
+    }
+
+    /// The transport has a part of this message, or of none.
+    #[inline]
+    pub fn has_begun_below(&mut self, message: Option<u64>, now: Now) {
+        let before = self.begun_below;
+        self.begun_below = message.map(|message| match before {
+            Some((of, since)) if of == message => (of, since),
+            _ => (message, now.mono),
+        });
     }
 
     /// What is unfinished has all its time once more: its rest may be here, but nobody read it.
     pub fn wait_anew(&mut self, now: Now) {
         self.begun = self.begun.map(|_| now.mono);
+        self.begun_below = self.begun_below.map(|(of, _)| (of, now.mono));
         self.stream.assembly.begin_anew(now.mono);
     }
 
     /// When a message has to be finished.
     fn message_deadline(&self) -> Option<Instant> {
-        let since = [self.begun, self.stream.assembly.since()];
+        let below = self.begun_below.map(|(_, since)| since);
+        let since = [self.begun, below, self.stream.assembly.since()];
         let since = since.into_iter().flatten().min();
         since.map(|since| since + self.config.message_timeout)
     }
@@ -382,14 +405,19 @@ impl Connection {
 
     /// The next moment at which [`handle_timeout`](Self::handle_timeout) has something to do.
     pub fn poll_timeout(&self) -> Option<Instant> {
-        let channel = self.channel_deadline()?;
-        let message = self.message_deadline();
-        Some(message.map_or(channel, |at| at.min(channel)))
+        match self.state {
+            State::Ended(_) => None,
+            _ => [self.channel_deadline(), self.message_deadline()]
+                .into_iter()
+                .flatten()
+                .min(),
+        }
     }
 
     fn channel_deadline(&self) -> Option<Instant> {
         match self.state {
             State::Ended(_) => None,
+            _ if self.config.shared_channel => None,
             _ => Some(match self.stream.tokens.newest() {
                 Some(token) => {
                     let expires = self.stream.tokens.expires_at();

@@ -4,6 +4,7 @@
 
 mod key_log;
 mod pair;
+mod shared;
 
 use std::cell::RefCell;
 use std::rc::Rc;

@@ -390,7 +390,7 @@ fn a_bare_tunnel_is_tls_alone() {
     let (tls_client, tls_server) = (client(true).without_http(), server());
     for piece in [1, 1500, 100_000] {
         let mut client = Tunnel::bare(&tls_client, "localhost").unwrap();
-        let mut server = Tunnel::new(tls_server.accept().unwrap(), None, Opening::Bare);
+        let mut server = Tunnel::new(tls_server.accept().unwrap(), Inner::Bare, Opening::Bare);
         open(&mut client, &mut server, piece);
         for length in [8, 300, 200_000] {
             let bytes = chunk(length);
@@ -404,7 +404,7 @@ fn a_bare_tunnel_is_tls_alone() {
         assert!(server.is_closed());
     }
     let mut refused = Tunnel::bare(&client(false), "localhost").unwrap();
-    let mut server = Tunnel::new(tls_server.accept().unwrap(), None, Opening::Bare);
+    let mut server = Tunnel::new(tls_server.accept().unwrap(), Inner::Bare, Opening::Bare);
     carry(&mut refused, &mut server, 100_000).unwrap();
     let error = carry(&mut server, &mut refused, 100_000).unwrap_err();
     assert!(error.to_string().contains("nobody knows it"), "{error}");

@@ -93,12 +93,16 @@ fn renew(client: &mut Client<'_>, round: &mut Round<'_>) -> Result<Session, Stat
 /// The steps to a channel, and those behind it.
 fn order(access: &Access, opening: &Opening, behind: &[Step]) -> Vec<Step> {
     let mut order = vec![Step::Lookup, Step::Connect];
-    if access.url.transport() == Transport::Wss {
-        order.extend([Step::Tls, Step::Upgrade]);
+    match access.url.transport() {
+        Transport::Tcp => {}
+        Transport::Wss => order.extend([Step::Tls, Step::Upgrade]),
+        Transport::Https => order.push(Step::Tls),
     }
-    order.push(Step::Hello);
-    order.extend(opening.is_checked().then_some(Step::CheckCertificate));
-    order.push(Step::OpenChannel);
+    if access.url.transport() != Transport::Https {
+        order.push(Step::Hello);
+        order.extend(opening.is_checked().then_some(Step::CheckCertificate));
+        order.push(Step::OpenChannel);
+    }
     order.extend_from_slice(behind);
     order
 }

@@ -220,7 +220,9 @@ impl Session {
                 return Err(Refusal::AnotherCertificate);
             }
         }
-        let endpoint = endpoint_for(&self.config.endpoints, channel.protection, Transport::Tcp);
+        // Tokens are the same over each transport; only one over HTTPS may be the only endpoint without a policy.
+        let over = |transport| endpoint_for(&self.config.endpoints, channel.protection, transport);
+        let endpoint = over(Transport::Tcp).or_else(|| over(Transport::Https));
         let offered: &[UserTokenPolicy] = endpoint.map(tokens).unwrap_or_default();
         let (token_policy, token) = recognise(&request.user_identity_token, offered)?;
         let token_policy =

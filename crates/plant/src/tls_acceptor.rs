@@ -1,6 +1,6 @@
-//! Where clients come in over `opc.wss`: a thread of its own, with its own sockets, that accepts them, shakes hands and
-//! upgrades. A connection goes on to the acceptor once chunks of UACP can be sent over it, so that nobody who talks to TLS or
-//! HTTP holds up anybody who talks to a server.
+//! Where clients come in over `opc.wss` and `opc.https`: a thread of its own for each, with its own sockets, that accepts them,
+//! shakes hands, and upgrades or reads the head of the first request. A connection goes on to the acceptor once chunks of UACP
+//! can be sent over it, so that nobody who talks to TLS or HTTP holds up anybody who talks to a server.
 
 use std::collections::VecDeque;
 use std::io::{self, ErrorKind};
@@ -14,7 +14,8 @@ use mio::net::{TcpListener, TcpStream};
 use mio::{Events, Interest, Poll, Token, Waker};
 use tracing::{debug, info};
 use wire::budget::{Budget, Held};
-use wss::{TlsServer, Tunnel};
+use wire::url::Transport;
+use wss::{TlsServer, Tunnel, TunnelError};
 
 use crate::counters::Counters;
 use crate::event_loop::{Mail, Post, Secured, SlotId, Slots, link_of, token};
@@ -22,7 +23,7 @@ use crate::event_loop::{Mail, Post, Secured, SlotId, Slots, link_of, token};
 const LISTENER: Token = Token(usize::MAX);
 const WAKER: Token = Token(usize::MAX - 1);
 
-/// How long a client may take from its connection to the WebSocket.
+/// How long a client may take from its connection to the WebSocket, or to the end of the first head of a request.
 const PATIENCE: Duration = Duration::from_secs(10);
 /// Connections at a time that are on their way; the oldest makes room.
 const ON_THEIR_WAY: usize = 1024;
@@ -34,8 +35,9 @@ const READS_IN_A_ROW: usize = 8;
 const ACCEPT_AGAIN: Duration = Duration::from_millis(50);
 
 /// The thread, which ends with this.
-pub struct WssAcceptor {
+pub struct TlsAcceptor {
     address: SocketAddr,
+    inside: Inside,
     over: Arc<AtomicBool>,
     waker: Arc<Waker>,
     thread: Option<JoinHandle<()>>,
@@ -49,11 +51,38 @@ struct Arrival {
     held: Held,
 }
 
+/// What is inside TLS.
+#[derive(Debug, Clone, Copy)]
+pub enum Inside {
+    /// A WebSocket.
+    Wss,
+    /// Requests of HTTP, with bodies of at most so many bytes.
+    Https(usize),
+}
+
+impl Inside {
+    fn accept(self, tls: &TlsServer) -> Result<Tunnel, TunnelError> {
+        match self {
+            Self::Wss => Tunnel::accept(tls),
+            Self::Https(longest) => Tunnel::accept_posts(tls, longest),
+        }
+    }
+
+    /// What it carries messages as.
+    pub fn transport(self) -> Transport {
+        match self {
+            Self::Wss => Transport::Wss,
+            Self::Https(_) => Transport::Https,
+        }
+    }
+}
+
 /// What belongs to the thread.
 struct Loop {
     poll: Poll,
     listener: TcpListener,
     tls: TlsServer,
+    inside: Inside,
     arrivals: Slots<Arrival>,
     /// In the order of their coming; some have gone on or are gone.
     order: VecDeque<(Instant, SlotId)>,
@@ -67,14 +96,13 @@ struct Loop {
     acceptor: Post,
 }
 
-impl WssAcceptor {
+impl TlsAcceptor {
     /// Accepts from now on; `begin` is what the thread does first.
     ///
     /// # Errors
     /// There are no more threads or descriptors.
     pub fn start(
-        mut listener: TcpListener,
-        tls: TlsServer,
+        (mut listener, tls, inside): (TcpListener, TlsServer, Inside),
         memory: Budget,
         counters: Arc<Counters>,
         acceptor: Post,
@@ -91,6 +119,7 @@ impl WssAcceptor {
             poll,
             listener,
             tls,
+            inside,
             arrivals: Slots::default(),
             order: VecDeque::new(),
             count: 0,
@@ -101,17 +130,23 @@ impl WssAcceptor {
             acceptor,
         };
         let thread = std::thread::Builder::new()
-            .name("plant-wss".into())
+            .name(format!("plant-{}", name(inside)))
             .spawn(move || {
                 begin();
                 accepting.run(&is_over);
             })?;
         Ok(Self {
             address,
+            inside,
             over,
             waker,
             thread: Some(thread),
         })
+    }
+
+    /// What it accepts connections of.
+    pub fn transport(&self) -> Transport {
+        self.inside.transport()
     }
 
     /// Where it listens.
@@ -120,7 +155,7 @@ impl WssAcceptor {
     }
 }
 
-impl Drop for WssAcceptor {
+impl Drop for TlsAcceptor {
     fn drop(&mut self) {
         self.over.store(true, Ordering::Relaxed);
         // One that cannot be woken has ended.
@@ -128,6 +163,13 @@ impl Drop for WssAcceptor {
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
         }
+    }
+}
+
+fn name(inside: Inside) -> &'static str {
+    match inside {
+        Inside::Wss => "wss",
+        Inside::Https(_) => "https",
     }
 }
 
@@ -192,7 +234,7 @@ impl Loop {
 
     fn take_in(&mut self, socket: TcpStream, address: SocketAddr, now: Instant) {
         let mut held = self.memory.hold();
-        let tunnel = Tunnel::accept(&self.tls);
+        let tunnel = self.inside.accept(&self.tls);
         let (Ok(tunnel), Ok(())) = (tunnel, held.set(FOR_TLS)) else {
             debug!(%address, "no memory for another TLS connection");
             return self.counters.refused_connections.add(1);
@@ -267,7 +309,8 @@ impl Loop {
             // The rest of the answer goes with what is written next.
             let _ = tunnel.flush(socket);
             let took = arrival.since.elapsed();
-            info!(address = ?arrival.socket.peer_addr().ok(), ?took, "WebSocket opened");
+            let over = name(self.inside);
+            info!(address = ?arrival.socket.peer_addr().ok(), ?took, over, "connection opened");
             self.acceptor.send(Mail::Secured(Box::new(Secured {
                 socket: arrival.socket,
                 tunnel: arrival.tunnel,
@@ -292,7 +335,7 @@ impl Loop {
     fn give_up(&mut self, id: SlotId, reason: &str) {
         if let Some(mut arrival) = self.remove(id) {
             self.counters.refused_connections.add(1);
-            info!(address = ?arrival.socket.peer_addr().ok(), reason, "no WebSocket");
+            info!(address = ?arrival.socket.peer_addr().ok(), reason, over = name(self.inside), "no connection");
             arrival.tunnel.close();
             // As much of it as the socket takes now.
             let _ = arrival.tunnel.flush(&mut arrival.socket);

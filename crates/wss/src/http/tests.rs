@@ -1,0 +1,342 @@
+use super::*;
+
+fn about(longest: usize) -> Http {
+    Http {
+        host: "plc1:443".into(),
+        path: "/ua".into(),
+        longest,
+    }
+}
+
+fn server() -> Exchange {
+    Exchange::new(Role::Server, about(1 << 20))
+}
+
+fn client() -> Exchange {
+    Exchange::new(Role::Client, about(1 << 20))
+}
+
+/// A message in chunks whose bodies have at most so many bytes.
+fn message(request: u32, body: &[u8], each: usize) -> Vec<u8> {
+    let parts: Vec<&[u8]> = match body {
+        [] => vec![body],
+        body => body.chunks(each).collect(),
+    };
+    let mut bytes = Vec::new();
+    for (n, part) in parts.iter().enumerate() {
+        let kind = match n + 1 == parts.len() {
+            true => chunk::Kind::Final,
+            false => chunk::Kind::More,
+        };
+        bytes.extend_from_slice(&chunk::head(kind, request, 1, part.len()));
+        bytes.extend_from_slice(part);
+    }
+    bytes
+}
+
+/// The messages in these chunks: their requests and bodies.
+fn messages(mut bytes: &[u8]) -> Vec<(u32, Vec<u8>)> {
+    let mut all = Vec::new();
+    let mut body = Vec::new();
+    let mut sequence = 0;
+    while let Some(head) = bytes.get(..chunk::HEAD) {
+        let size = chunk::number(head, 4) as usize;
+        assert!(size <= 64 * 1024, "{size}");
+        assert_eq!(chunk::number(head, 8), CHANNEL_ID);
+        assert_eq!(chunk::number(head, 12), TOKEN_ID);
+        assert!(chunk::number(head, 16) > sequence);
+        sequence = chunk::number(head, 16);
+        body.extend_from_slice(&bytes[chunk::HEAD..size]);
+        if &head[..4] == b"MSGF" {
+            all.push((chunk::number(head, 20), std::mem::take(&mut body)));
+        }
+        bytes = &bytes[size..];
+    }
+    assert!(bytes.is_empty() && body.is_empty());
+    all
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+const POST: &str = "POST /ua HTTP/1.1\r\nHost: plc1\r\nContent-Type: application/octet-stream\r\n";
+
+fn post(body: &str) -> String {
+    format!("{POST}Content-Length: {}\r\n\r\n{body}", body.len())
+}
+
+/// The status that a server says no with.
+fn refusal(said: &str) -> u16 {
+    match server().take(said.as_bytes(), &mut Vec::new()) {
+        Err(HttpError::Refused(refused)) => refused.status,
+        other => panic!("{other:?}: {said}"),
+    }
+}
+
+#[test]
+fn a_request_is_a_post_and_a_response_its_answer_whatever_the_pieces() {
+    let long: Vec<u8> = (0..200_000u32).map(|n| n as u8).collect();
+    for step in [1, 7, 100_000] {
+        for (body, each) in [
+            (&b"request"[..], 1000),
+            (&long, usize::MAX),
+            (&long, 65_000),
+        ] {
+            let (mut client, mut server) = (client(), server());
+            let mut sent = Vec::new();
+            for piece in message(77, body, each).chunks(step) {
+                client.send(piece, &mut sent).unwrap();
+            }
+            let head = text(&sent[..300.min(sent.len())]);
+            assert!(
+                head.starts_with("POST /ua HTTP/1.1\r\nHost: plc1:443\r\n"),
+                "{head}"
+            );
+            let mut came = Vec::new();
+            for piece in sent.chunks(step) {
+                server.take(piece, &mut came).unwrap();
+            }
+            assert_eq!(server.asked(), Some("opc.https://plc1:443/ua"));
+            let came = messages(&came);
+            assert_eq!(came, [(1, body.to_vec())]);
+            // And back, in chunks as a server makes them.
+            let mut answer = Vec::new();
+            for piece in message(1, body, 65_000).chunks(step) {
+                server.send(piece, &mut answer).unwrap();
+            }
+            assert!(answer.starts_with(b"HTTP/1.1 200 OK\r\n"));
+            let mut came = Vec::new();
+            for piece in answer.chunks(step) {
+                client.take(piece, &mut came).unwrap();
+            }
+            assert_eq!(messages(&came), [(77, body.to_vec())]);
+            assert_eq!((client.waiting.len(), server.waiting.len()), (0, 0));
+            assert!(!client.is_over() && !server.is_over());
+        }
+    }
+}
+
+#[test]
+fn answers_go_in_the_order_of_the_requests() {
+    let mut server = server();
+    let three = post("a") + &post("b") + &post("c");
+    let mut came = Vec::new();
+    server.take(three.as_bytes(), &mut came).unwrap();
+    let ids: Vec<u32> = messages(&came).into_iter().map(|(id, _)| id).collect();
+    assert_eq!(ids, [1, 2, 3]);
+    let mut out = Vec::new();
+    server.send(&message(3, b"third", 9), &mut out).unwrap();
+    server.send(&message(2, b"second", 4), &mut out).unwrap();
+    // One that a fault repeats, and one that nobody asked for.
+    server.send(&message(2, b"again", 9), &mut out).unwrap();
+    server.send(&message(9, b"nobody", 9), &mut out).unwrap();
+    assert_eq!(text(&out), "");
+    assert!(server.held() > 0);
+    server.send(&message(1, b"first", 9), &mut out).unwrap();
+    let out = text(&out);
+    let at = |word: &str| out.find(word).unwrap_or_else(|| panic!("{word}: {out}"));
+    assert!(at("first") < at("4\r\nseco") && at("2\r\nnd\r\n0\r\n\r\n") < at("third"));
+    assert!(!out.contains("again") && !out.contains("nobody"));
+    assert_eq!(server.held(), 0);
+}
+
+#[test]
+fn a_body_in_pieces_is_one_message() {
+    let said = format!(
+        "{POST}Transfer-Encoding: chunked\r\n\r\n3;a=b\r\nabc\r\n0A\r\n0123456789\r\n0\r\nX: y\r\n\r\n"
+    );
+    for step in [1, 1000] {
+        let (mut server, mut came) = (server(), Vec::new());
+        for piece in (said.clone() + &post("next")).as_bytes().chunks(step) {
+            server.take(piece, &mut came).unwrap();
+        }
+        let all = [(1, b"abc0123456789".to_vec()), (2, b"next".to_vec())];
+        assert_eq!(messages(&came), all);
+        assert_eq!(server.partial(), None);
+    }
+}
+
+#[test]
+fn who_asks_for_something_else_is_told_what_is_wanted() {
+    assert_eq!(refusal("GET / HTTP/1.1\r\nHost: h\r\n\r\n"), 405);
+    assert_eq!(refusal("POST / HTTP/1.0\r\nHost: h\r\n\r\n"), 505);
+    assert_eq!(refusal("NONSENSE\r\n\r\n"), 400);
+    assert_eq!(refusal("\u{1}\u{2}"), 400);
+    let with = |fields: &str| refusal(&format!("POST / HTTP/1.1\r\nHost: h\r\n{fields}\r\n"));
+    assert_eq!(with(""), 411);
+    let octets = "Content-Type: application/octet-stream\r\n";
+    assert_eq!(with("Content-Length: 1\r\nContent-Type: text/xml\r\n"), 415);
+    assert_eq!(with(&format!("{octets}Content-Length: 1048577\r\n")), 413);
+    assert_eq!(with(&format!("{octets}Content-Length: +1\r\n")), 400);
+    assert_eq!(
+        with(&format!(
+            "{octets}Content-Length: 1\r\nContent-Length: 2\r\n"
+        )),
+        400
+    );
+    assert_eq!(with(&format!("{octets}Transfer-Encoding: gzip\r\n")), 400);
+    // What two readers would cut in two ways.
+    let both = "Transfer-Encoding: chunked\r\nContent-Length: 3\r\n";
+    assert_eq!(with(&format!("{octets}{both}")), 400);
+    let one = "Content-Length: 1\r\n";
+    assert_eq!(
+        with(&format!("{octets}{one}Content-Encoding: gzip\r\n")),
+        415
+    );
+    assert_eq!(with(&format!("{octets}{one}Expect: nothing\r\n")), 417);
+    let policy =
+        "OPCUA-SecurityPolicy: http://opcfoundation.org/UA/SecurityPolicy#Basic256Sha256\r\n";
+    assert_eq!(with(&format!("{octets}{one}{policy}")), 400);
+    assert_eq!(
+        with(&format!("{octets}{one}{}", "A: b\r\n".repeat(70))),
+        431
+    );
+    assert_eq!(refusal("POST / HTTP/1.1\r\nContent-Length: 1\r\n\r\n"), 400);
+    let endless = format!("POST / HTTP/1.1\r\nA: {}", "a".repeat(9000));
+    assert_eq!(refusal(&endless), 431);
+    let pieces = format!("{POST}Transfer-Encoding: chunked\r\n\r\n");
+    for (wrong, status) in [
+        ("x\r\n", 400),
+        ("-1\r\n", 400),
+        ("\r\n", 400),
+        ("1\r\nabc", 400),
+        ("1\n", 400),
+        ("100001\r\n", 413),
+        ("FFFFFFFFFFFFFFFF\r\n", 413),
+        ("FFFFFFFFFFFFFFFFF\r\n", 400),
+    ] {
+        assert_eq!(refusal(&format!("{pieces}{wrong}")), status, "{wrong}");
+    }
+    let line = "1;".to_owned() + &"a".repeat(300);
+    assert_eq!(refusal(&format!("{pieces}{line}")), 400);
+    let trailer = "0\r\n".to_owned() + &"A: b\r\n".repeat(2000);
+    assert_eq!(refusal(&format!("{pieces}{trailer}")), 400);
+    // Other spellings of the same, and what says nothing.
+    for more in [
+        "content-TYPE: Application/OPCUA+uabinary; charset=x\r\n",
+        "Content-Type: application/octet-stream\r\nOPCUA-SecurityPolicy: http://opcfoundation.org/UA/SecurityPolicy#None\r\n",
+    ] {
+        let said = format!("\r\nPOST / HTTP/1.1\r\nHost: h\r\n{more}Content-Length: 2\r\n\r\nab");
+        let mut came = Vec::new();
+        server().take(said.as_bytes(), &mut came).unwrap();
+        assert_eq!(messages(&came), [(1, b"ab".to_vec())]);
+    }
+}
+
+#[test]
+fn the_last_answer_ends_the_connection() {
+    let mut server = server();
+    let first = post("a");
+    let last = post("b").replace("Host: plc1", "Host: plc1\r\nConnection: close");
+    let all = first + &last + "what follows is nothing";
+    server.take(all.as_bytes(), &mut Vec::new()).unwrap();
+    let mut out = Vec::new();
+    server.send(&message(1, b"x", 9), &mut out).unwrap();
+    assert!(!server.is_over() && !text(&out).contains("close"));
+    server.send(&message(2, b"y", 9), &mut out).unwrap();
+    assert!(server.is_over());
+    let mut client = client();
+    let mut sent = Vec::new();
+    for id in [7, 8] {
+        client.send(&message(id, b"q", 9), &mut sent).unwrap();
+    }
+    let mut came = Vec::new();
+    client.take(&out, &mut came).unwrap();
+    assert_eq!(messages(&came), [(7, b"x".to_vec()), (8, b"y".to_vec())]);
+    assert!(client.is_over());
+}
+
+#[test]
+fn a_server_that_ends_says_why_where_that_is_an_answer() {
+    let error = |code: u32| {
+        let mut bytes = b"ERRF".to_vec();
+        bytes.extend_from_slice(&16u32.to_le_bytes());
+        bytes.extend_from_slice(&code.to_le_bytes());
+        bytes.extend_from_slice(&u32::MAX.to_le_bytes());
+        bytes
+    };
+    for (asked, code, told) in [
+        (1, 0x807D_0000, "HTTP/1.1 503 "),
+        (1, 0x8080_0000, "HTTP/1.1 413 "),
+        (1, 0x800A_0000, "HTTP/1.1 408 "),
+        (1, 0x8013_0000, "HTTP/1.1 400 "),
+        (2, 0x807D_0000, ""),
+        (0, 0x807D_0000, ""),
+    ] {
+        let (mut server, mut out) = (server(), Vec::new());
+        let said = post("a").repeat(asked);
+        server.take(said.as_bytes(), &mut Vec::new()).unwrap();
+        server.send(&error(code), &mut out).unwrap();
+        assert!(server.is_over());
+        assert!(text(&out).starts_with(told) && out.is_empty() == told.is_empty());
+    }
+    // What was given up on its way is no whole body.
+    let (mut server, mut out) = (server(), Vec::new());
+    server.take(post("a").as_bytes(), &mut Vec::new()).unwrap();
+    let long = message(1, &[0; 100], 50);
+    server.send(&long[..74], &mut out).unwrap();
+    let mut abort = chunk::head(chunk::Kind::Final, 1, 1, 8).to_vec();
+    abort[3] = b'A';
+    abort.extend_from_slice(&[0; 8]);
+    server.send(&abort, &mut out).unwrap();
+    assert!(server.is_over());
+    assert!(!text(&out).ends_with("0\r\n\r\n"));
+}
+
+#[test]
+fn a_client_takes_answers_to_what_it_asked_only() {
+    let asked = || {
+        let mut client = client();
+        client.send(&message(5, b"q", 9), &mut Vec::new()).unwrap();
+        client
+    };
+    let ok = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nab";
+    let mut came = Vec::new();
+    let mut patient = asked();
+    let all = format!("HTTP/1.1 100 Continue\r\n\r\n{ok}");
+    patient.take(all.as_bytes(), &mut came).unwrap();
+    assert_eq!(messages(&came), [(5, b"ab".to_vec())]);
+    // The same once more is the answer to nothing.
+    let unasked = patient.take(ok.as_bytes(), &mut came);
+    assert!(matches!(unasked, Err(HttpError::Wrong(_))));
+    for (said, told) in [
+        ("HTTP/1.1 404 Not Found\r\n\r\n", "404 Not Found"),
+        ("HTTP/1.1 200 OK\r\n\r\n", "how long"),
+        (
+            "HTTP/1.1 200 OK\r\nContent-Length: 9999999\r\n\r\n",
+            "longer",
+        ),
+        (
+            "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 1\r\n\r\n",
+            "Content-Type",
+        ),
+        ("SSH-2.0-OpenSSH\r\n\r\n", "no HTTP"),
+    ] {
+        let error = asked().take(said.as_bytes(), &mut Vec::new()).unwrap_err();
+        assert!(error.to_string().contains(told), "{error}");
+    }
+}
+
+#[test]
+fn who_waits_for_leave_to_go_on_gets_it() {
+    let mut server = server();
+    let said = post("ab").replace("Host", "Expect: 100-continue\r\nHost");
+    server.take(said.as_bytes(), &mut Vec::new()).unwrap();
+    assert!(server.aside().starts_with(b"HTTP/1.1 100 "));
+    // Not in front of an answer that is owed.
+    server.take(said.as_bytes(), &mut Vec::new()).unwrap();
+    assert!(server.aside().is_empty());
+}
+
+#[test]
+fn no_more_requests_wait_than_so_many() {
+    let mut server = server();
+    let mut sink = Vec::new();
+    for _ in 0..MOST_WAITING {
+        server.take(post("a").as_bytes(), &mut sink).unwrap();
+        sink.clear();
+    }
+    let one_more = server.take(post("a").as_bytes(), &mut sink);
+    assert!(matches!(one_more, Err(HttpError::Refused(it)) if it.status == 429));
+}
