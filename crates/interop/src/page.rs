@@ -42,7 +42,8 @@ on the server's certificate), **read** of every variable of the [bench address s
 in batches within the server's limits, each value compared, **write** of a Double and an Int32, read
 back and restored, **browse** of all nodes from Objects, **call** of `echo`, and a **subscription** to
 a counter that must count up. A number or letter is an explained failure, – what the other stack does
-not have: of the stacks here open62541 alone has the policies of elliptic curves. Clauses are those of
+not have: of the stacks here open62541 alone has the policies of elliptic curves. WebSockets and HTTPS,
+which Milo 0.6 alone has, stand in [transports.md](transports.md#who-was-asked). Clauses are those of
 version 1.05.
 ";
 

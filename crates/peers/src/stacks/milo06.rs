@@ -37,5 +37,10 @@ pub(super) static STACK: Stack = Stack {
                    the policy)",
             clause: Some("Part 4, 7.42 (UserTokenPolicy: empty means the endpoint's policy)"),
         },
+        Quirk {
+            what: "over HTTPS the server works at several requests of one connection at once and \
+                   answers those first that are ready first, so a client has to wait for each answer",
+            clause: Some("RFC 9112, 9.3.2 (a server sends responses in the order of the requests)"),
+        },
     ],
 };
